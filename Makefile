@@ -1,0 +1,65 @@
+# What can be done here; `make help` prints the targets with their `##` comments.
+
+PORT ?= 6379
+SERVER ?= redis-7.0
+MATRIX ?= redis-7.0 redis-8.0 valkey-8.1
+TEXT ?= README.md
+MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test matrix demo fpr bits fmt fmt-check lint layers docs check clean toolchain
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
+
+build: toolchain ## the module: target/release/libsplitbloom.so
+	cargo build --release
+	@chmod +x $(MODULE) # servers load only what has its run bit
+
+run: build ## a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
+	@scripts/need redis-tools
+	@scripts/run $(SERVER) $(PORT) $(MODULE)
+
+test: toolchain ## unit, property and golden tests, then the server tests (SERVER=)
+	cargo test --lib
+	@$(MAKE) --no-print-directory build
+	@scripts/server-tests $(SERVER) $(MODULE)
+
+matrix: build ## the server tests on each server of MATRIX=
+	@scripts/matrix $(MODULE) $(MATRIX)
+
+demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
+	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
+
+fpr: toolchain ## measured false-positive rates, with error bars
+	cargo run --release --example false_positive_rate
+
+bits: toolchain ## bits per item
+	cargo run --release --example bits_per_item
+
+fmt: ## formats the sources
+	cargo fmt
+
+fmt-check:
+	cargo fmt --check
+
+lint: toolchain ## clippy, no warning allowed
+	cargo clippy --all-targets -- -D warnings
+
+layers: ## who may know whom, and where unsafe may stand
+	@scripts/check-layers
+
+docs: toolchain ## the sources' documentation, no warning allowed
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
+
+check: fmt-check lint layers docs ## format, lint, layers and docs
+
+clean: ## removes target and build
+	cargo clean
+	rm -rf build
+
+# What building needs beyond Rust; installed when missing.
+toolchain:
+	@scripts/need build-essential libclang-dev
+
+## SERVER= is redis-7.0, redis-8.0, valkey-8.1 (fetched on first use) or a path.

@@ -1,0 +1,116 @@
+//! A client with nothing between the test and the wire.
+
+use super::Reply;
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A reply that takes longer than this means that the server hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// So many requests are sent before their replies are read: enough to keep the server busy, few enough for the
+/// replies to fit in the socket's buffer.
+const REQUESTS_IN_FLIGHT: usize = 32;
+
+pub struct Connection {
+    source: BufReader<TcpStream>,
+    sink: TcpStream,
+}
+
+impl Connection {
+    pub fn open(port: u16) -> std::io::Result<Connection> {
+        let sink = TcpStream::connect(("127.0.0.1", port))?;
+        sink.set_nodelay(true)?;
+        sink.set_read_timeout(Some(PATIENCE))?;
+        Ok(Connection { source: BufReader::new(sink.try_clone()?), sink })
+    }
+
+    /// The reply to a command whose words contain no blanks, in the notation of [`Reply`].
+    pub fn ask(&mut self, line: &str) -> String {
+        self.line(line).to_string()
+    }
+
+    /// The reply to a command whose words contain no blanks.
+    pub fn line(&mut self, line: &str) -> Reply {
+        self.call(line.split_whitespace())
+    }
+
+    /// The reply to a command of any words.
+    pub fn call<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Reply {
+        self.send(command);
+        self.receive()
+    }
+
+    /// Sets the scene: the command must not fail.
+    pub fn run(&mut self, line: &str) -> Reply {
+        let reply = self.line(line);
+        assert!(!reply.is_error(), "{line}: {reply}");
+        reply
+    }
+
+    /// The replies to many commands, several of which are on their way at a time.
+    pub fn pipeline(&mut self, commands: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Vec<Reply> {
+        let mut replies = Vec::new();
+        let mut in_flight = 0;
+        for command in commands {
+            self.send(command);
+            in_flight += 1;
+            if in_flight == REQUESTS_IN_FLIGHT {
+                replies.push(self.receive());
+                in_flight -= 1;
+            }
+        }
+        replies.extend((0..in_flight).map(|_| self.receive()));
+        replies
+    }
+
+    pub fn send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) {
+        let words: Vec<W> = command.into_iter().collect();
+        let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+        for word in &words {
+            let word = word.as_ref();
+            bytes.extend(format!("${}\r\n", word.len()).bytes());
+            bytes.extend(word);
+            bytes.extend(b"\r\n");
+        }
+        self.sink.write_all(&bytes).expect("the server takes the command");
+    }
+
+    pub fn receive(&mut self) -> Reply {
+        Reply::read(&mut self.source).expect("the server answers")
+    }
+
+    /// As [`Connection::call`], for a server that may be gone or not there yet.
+    pub fn try_call(&mut self, line: &str) -> std::io::Result<Reply> {
+        let inline = format!("{line}\r\n");
+        self.sink.write_all(inline.as_bytes())?;
+        Reply::read(&mut self.source)
+    }
+
+    /// One field of the server's INFO.
+    pub fn info(&mut self, section: &str, name: &str) -> String {
+        let text = self.run(&format!("INFO {section}")).text();
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found.unwrap_or_else(|| panic!("no {name} in INFO {section}:\n{text}")).to_owned()
+    }
+
+    pub fn info_number(&mut self, section: &str, name: &str) -> i64 {
+        let text = self.info(section, name);
+        text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"))
+    }
+
+    /// The digest of a value; two equal values have equal digests, on any server.
+    pub fn digest(&mut self, key: &str) -> String {
+        self.call(["DEBUG", "DIGEST-VALUE", key]).elements()[0].text()
+    }
+
+    /// The digest of everything that the server holds.
+    pub fn digest_of_everything(&mut self) -> String {
+        self.run("DEBUG DIGEST").text()
+    }
+}
+
+/// The words of a line as a command for [`Connection::pipeline`].
+pub fn words(line: &str) -> Vec<Vec<u8>> {
+    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
+}

@@ -1,0 +1,33 @@
+//! What every test stands on: a real server of its own, a client that shows replies exactly as they
+//! came over the wire, and the questions that each test ends with.
+//!
+//! The surroundings can be chosen by three environment variables:
+//!
+//! | variable            | meaning                                  | default                           |
+//! |---------------------|------------------------------------------|-----------------------------------|
+//! | `SPLITBLOOM_SERVER` | the server's executable                  | `redis-server` on the path        |
+//! | `SPLITBLOOM_MODULE` | the module, an absolute path             | `target/release/libsplitbloom.so` |
+//! | `SPLITBLOOM_PYTHON` | a Python that can import redis-py        | `python3` on the path             |
+
+mod append_only_file;
+mod connection;
+mod crc64;
+mod dialect;
+mod items;
+mod process;
+mod random;
+mod reply;
+mod server;
+mod specimens;
+mod wait;
+
+pub use append_only_file::commands_in_append_only_file;
+pub use connection::{words, Connection};
+pub use crc64::with_fresh_footer;
+pub use dialect::Dialect;
+pub use items::{add_items, count_found, item, items, missing_items, stranger};
+pub use random::Random;
+pub use reply::Reply;
+pub use server::{module_path, Options, Server};
+pub use specimens::{load_pieces, scan_dump, Portrait, Specimens};
+pub use wait::eventually;

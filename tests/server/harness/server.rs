@@ -1,0 +1,204 @@
+//! A server of the test's own: started with the module, asked the standing questions, and cleared away.
+
+use super::process::{Folder, Process};
+use super::{eventually, Connection, Dialect};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread::panicking;
+use std::{env, fs};
+
+/// Another process may take the port between its choice and its use.
+const ATTEMPTS: u32 = 5;
+
+/// What every server is given. The port, the module and the test's own lines come after.
+const SETTINGS: &str = "\
+bind 127.0.0.1
+save \"\"
+enable-debug-command yes
+enable-module-command yes
+repl-diskless-sync-delay 0
+";
+
+/// A replica that would log an error dies instead, where the server knows the setting.
+const PANIC_ON_PROPAGATION_ERROR: &str = "propagation-error-behavior panic\n";
+
+/// How a server differs from the plain one.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Words after the module's path.
+    pub module_arguments: String,
+    /// Lines of the server's configuration.
+    pub settings: Vec<String>,
+    /// The server runs without the module.
+    pub without_module: bool,
+    /// The address space that the process may use.
+    pub address_space_kib: Option<u64>,
+}
+
+impl Options {
+    pub fn settings(lines: &[&str]) -> Options {
+        Options { settings: lines.iter().map(|line| line.to_string()).collect(), ..Options::default() }
+    }
+}
+
+pub struct Server {
+    // Dropped in this order: first the process, then its folder.
+    process: Process,
+    folder: Folder,
+    port: u16,
+    options: Options,
+}
+
+impl Server {
+    pub fn start() -> Server {
+        Server::with(Options::default())
+    }
+
+    /// A server with further lines of configuration.
+    pub fn configured(lines: &[&str]) -> Server {
+        Server::with(Options::settings(lines))
+    }
+
+    pub fn with(options: Options) -> Server {
+        Server::try_start(&options, knows_panic_setting()).unwrap_or_else(|log| panic!("no server starts:\n{log}"))
+    }
+
+    /// The log, when the server does not start with these options.
+    pub fn refusal(options: Options) -> String {
+        let refused = Server::try_start(&options, knows_panic_setting());
+        refused.err().expect("a server that does not start")
+    }
+
+    fn try_start(options: &Options, dies_of_propagation_errors: bool) -> Result<Server, String> {
+        let folder = Folder::fresh();
+        for _ in 0..ATTEMPTS {
+            let port = free_port();
+            let configuration = configuration(port, options, dies_of_propagation_errors);
+            fs::write(folder.configuration(), configuration).expect("the folder can be written");
+            let mut process = Process::launch(&folder, options.address_space_kib);
+            if comes_up(&mut process, port) {
+                return Ok(Server { process, folder, port, options: options.clone() });
+            }
+        }
+        Err(folder.tail_of_log())
+    }
+
+    /// A replica of this server that has caught up with it.
+    pub fn replica(&self, lines: &[&str]) -> Server {
+        let mut options = Options::settings(lines);
+        options.settings.push(format!("replicaof 127.0.0.1 {}", self.port));
+        let replica = Server::with(options);
+        self.wait_for(&replica);
+        replica
+    }
+
+    /// Returns when the replica has everything that this server has.
+    pub fn wait_for(&self, replica: &Server) {
+        let mut here = self.connect();
+        let mut there = replica.connect();
+        eventually("the replica catches up", || {
+            there.info("replication", "master_link_status") == "up"
+                && here.info("replication", "master_repl_offset") == there.info("replication", "slave_repl_offset")
+        });
+    }
+
+    pub fn connect(&self) -> Connection {
+        Connection::open(self.port)
+            .unwrap_or_else(|error| panic!("no connection: {error}; the log ends so:\n{}", self.folder.tail_of_log()))
+    }
+
+    /// A connection that speaks RESP3.
+    pub fn connect_resp3(&self) -> Connection {
+        let mut db = self.connect();
+        db.run("HELLO 3");
+        db
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        Dialect::of(&mut self.connect())
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn log(&self) -> String {
+        self.folder.log()
+    }
+
+    /// Kills the process and starts it again, in the same folder with the same configuration file.
+    pub fn restart(&mut self) {
+        self.ask_standing_questions();
+        self.process.kill();
+        self.process = Process::launch(&self.folder, self.options.address_space_kib);
+        let up = comes_up(&mut self.process, self.port);
+        assert!(up, "the server does not start again:\n{}", self.folder.tail_of_log());
+    }
+
+    /// What must hold after every test: the process that was started is still there, nothing crashed, nothing panicked.
+    pub fn ask_standing_questions(&mut self) {
+        let end = self.process.end();
+        assert!(end.is_none(), "the server died: {end:?}; its log ends so:\n{}", self.folder.tail_of_log());
+        let log = self.log();
+        assert!(!log.contains("BUG REPORT START"), "a crash report:\n{log}");
+        if !self.options.without_module {
+            assert_eq!(self.connect().info("bf", "bf_caught_panics"), "0", "{}", self.folder.tail_of_log());
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if panicking() {
+            eprintln!("the log of the server on port {} ends so:\n{}", self.port, self.folder.tail_of_log());
+        } else {
+            self.ask_standing_questions();
+        }
+    }
+}
+
+/// The module under test.
+pub fn module_path() -> PathBuf {
+    let built_here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/release/libsplitbloom.so");
+    let path = env::var_os("SPLITBLOOM_MODULE").map_or_else(built_here, PathBuf::from);
+    assert!(path.is_file(), "no module at {}: build it, or name it in SPLITBLOOM_MODULE", path.display());
+    path
+}
+
+/// False when the server refuses its own words; true when it answers.
+fn comes_up(process: &mut Process, port: u16) -> bool {
+    let mut up = false;
+    eventually("the server answers or ends", || {
+        up = process.answers_on(port);
+        up || process.end().is_some()
+    });
+    up
+}
+
+fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool) -> String {
+    let mut lines = format!("port {port}\n{SETTINGS}");
+    if dies_of_propagation_errors {
+        lines.push_str(PANIC_ON_PROPAGATION_ERROR);
+    }
+    if !options.without_module {
+        lines.push_str(&format!("loadmodule {} {}\n", module_path().display(), options.module_arguments));
+    }
+    lines + &options.settings.join("\n") + "\n"
+}
+
+/// The setting is a hidden one, so the server itself is asked, once.
+fn knows_panic_setting() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    let plain = Options { without_module: true, ..Options::default() };
+    *KNOWN.get_or_init(|| Server::try_start(&plain, true).is_ok())
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
