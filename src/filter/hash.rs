@@ -26,7 +26,7 @@ pub const G: u64 = 0x9E37_79B9_7F4A_7C15;
 pub struct Seed(pub u64);
 
 /// The hash of one item under one seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemHash {
     /// Chooses the sub-bitmap.
     pub place: u64,

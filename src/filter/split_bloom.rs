@@ -82,6 +82,11 @@ impl SplitBloom {
         }
     }
 
+    /// All bits, set or not, there or not.
+    pub fn num_bits(&self) -> u64 {
+        self.shape.num_bits()
+    }
+
     /// Number of bits that are set.
     pub fn set_bits(&self) -> u64 {
         self.set_bits
@@ -172,8 +177,8 @@ impl SplitBloom {
         let Some(to) = self.segments.get_mut(segment) else {
             return;
         };
-        for (to, from) in to.iter_mut().zip(words.chunks_exact(8)) {
-            let from = from.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        for (to, from) in to.iter_mut().zip(words.as_chunks::<8>().0) {
+            let from = u64::from_le_bytes(*from);
             self.set_bits += u64::from((from & !*to).count_ones());
             *to |= from;
         }
