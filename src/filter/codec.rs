@@ -27,7 +27,7 @@
 
 use super::error::DecodeError;
 use super::hash::Seed;
-use super::scalable::{Filter, Growth, Parameters, MAX_SEGMENTS};
+use super::scalable::{Filter, Growth, Parameters, SizeLimit, MAX_EXPANSION};
 use super::segments::Segments;
 use super::sizing::{Shape, LINE_BITS, MAX_CAPACITY, PAGE_BITS, SEGMENT_BITS};
 use super::split_bloom::{Description, SplitBloom};
@@ -44,7 +44,6 @@ const SPLIT_LAYOUT: u8 = 1;
 const MAX_BITS: u64 = 1 << 47;
 /// Probes that the smallest error rate asks for are 50; 64 is the roundest number above.
 const MAX_HASHES: u32 = 64;
-const MAX_EXPANSION: u32 = 32_768;
 
 const FILTER: u8 = 1;
 const SUB_FILTER: u8 = 2;
@@ -162,10 +161,7 @@ impl Writer {
         self.u64(parameters.seed.0);
         self.f64(parameters.error_rate);
         self.u64(parameters.capacity);
-        self.u32(match parameters.growth {
-            Growth::Fixed => 0,
-            Growth::Times(factor) => factor,
-        });
+        self.u32(parameters.growth.factor());
     }
 
     fn sub_filter(&mut self, index: u32, description: &Description) {
@@ -279,13 +275,13 @@ impl Filter {
     ///
     /// # Errors
     /// Any [`DecodeError`].
-    pub fn from_first_piece(piece: &Piece<'_>) -> Result<Self, DecodeError> {
+    pub fn from_first_piece(piece: &Piece<'_>, limit: SizeLimit) -> Result<Self, DecodeError> {
         let mut reader = Reader(piece.records);
         if piece.start != 0 || reader.u8()? != FILTER {
             return Err(DecodeError::Order);
         }
         let mut filter = Self::from_parts(reader.parameters()?, Vec::new());
-        filter.load(reader, piece.next)?;
+        filter.load(reader, piece.next, limit)?;
         if filter.sub_filters().is_empty() {
             return Err(DecodeError::Order);
         }
@@ -296,16 +292,16 @@ impl Filter {
     ///
     /// # Errors
     /// Any [`DecodeError`]; `Order` if another piece, or none, is due. The filter is as it was.
-    pub fn load_piece(&mut self, piece: &Piece<'_>) -> Result<(), DecodeError> {
+    pub fn load_piece(&mut self, piece: &Piece<'_>, limit: SizeLimit) -> Result<(), DecodeError> {
         if piece.start == 0 || self.loading() != Some(piece.start) {
             return Err(DecodeError::Order);
         }
-        self.load(Reader(piece.records), piece.next)
+        self.load(Reader(piece.records), piece.next, limit)
     }
 
     /// Reads records to the end. New sub-filters are built aside and bits for those that exist are kept as slices of the
     /// input, until everything has proved good; then nothing can fail any more.
-    fn load(&mut self, mut reader: Reader<'_>, next: u64) -> Result<(), DecodeError> {
+    fn load(&mut self, mut reader: Reader<'_>, next: u64, limit: SizeLimit) -> Result<(), DecodeError> {
         let existing = self.sub_filters().len();
         let mut added: Vec<SplitBloom> = Vec::new();
         let mut merges: Vec<(usize, u64, &[u8])> = Vec::new();
@@ -358,10 +354,8 @@ impl Filter {
             (1..END, None) => Some(next),
             _ => return Err(DecodeError::Order),
         };
-        let segments = self.sub_filters().iter().chain(&added);
-        if segments.map(|s| s.segments().reserved()).sum::<u64>() > MAX_SEGMENTS {
-            return Err(DecodeError::Field("number of segments"));
-        }
+        self.check_size(&added, limit)
+            .map_err(|_| DecodeError::OverLimit)?;
         self.sub_filters_mut()
             .try_reserve(added.len())
             .map_err(|_| DecodeError::OutOfMemory)?;
@@ -420,10 +414,7 @@ impl<'a> Reader<'a> {
         Ok(Parameters {
             error_rate,
             capacity,
-            growth: match expansion {
-                0 => Growth::Fixed,
-                factor => Growth::Times(factor),
-            },
+            growth: Growth::from_factor(expansion),
             seed,
         })
     }

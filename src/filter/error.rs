@@ -26,6 +26,8 @@ pub enum DecodeError {
     Field(&'static str),
     /// A good piece, but not the one that comes next.
     Order,
+    /// The filter would become larger than the limit the caller gave.
+    OverLimit,
     /// The allocator refused.
     OutOfMemory,
 }
@@ -39,6 +41,7 @@ impl std::fmt::Display for DecodeError {
             Self::Layout(kind) => write!(f, "unknown layout kind {kind}"),
             Self::Field(name) => write!(f, "{name} is out of range"),
             Self::Order => f.write_str("a piece out of order"),
+            Self::OverLimit => f.write_str("too large"),
             Self::OutOfMemory => f.write_str("not enough memory"),
         }
     }

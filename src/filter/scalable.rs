@@ -27,7 +27,10 @@ const BATCH: usize = 32;
 /// Sub-filters prefetched for each item of a batch, newest first: 32 items times 16 lines fill an L1 cache of 32 KiB.
 const PREFETCHED: usize = 16;
 /// Segments that all sub-filters together may reserve: positions in the encoding stay far below 2^52.
-pub(super) const MAX_SEGMENTS: u64 = 1 << 50;
+const MAX_SEGMENTS: u64 = 1 << 50;
+
+/// The largest factor by which a filter grows.
+pub const MAX_EXPANSION: u32 = 32_768;
 
 /// What a filter does when it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,22 @@ impl SizeLimit {
 }
 
 impl Growth {
+    /// From a factor as clients, settings and files write it: 0 means that the filter does not grow.
+    pub fn from_factor(factor: u32) -> Self {
+        match factor {
+            0 => Self::Fixed,
+            factor => Self::Times(factor),
+        }
+    }
+
+    /// The factor, 0 where the filter does not grow.
+    pub fn factor(self) -> u32 {
+        match self {
+            Self::Fixed => 0,
+            Self::Times(factor) => factor,
+        }
+    }
+
     /// The false-positive rate of sub-filter `index` of a filter of `error_rate`.
     fn error_rate_of(self, error_rate: f64, index: usize) -> f64 {
         match (self, index) {
@@ -288,13 +307,22 @@ impl Filter {
         let index = self.sub_filters.len();
         let error_rate = self.parameters.growth.error_rate_of(self.parameters.error_rate, index);
         let next = SplitBloom::new(capacity, error_rate);
-        let (bits, segments) = self.sub_filters.iter().chain([&next]).fold((0u64, 0u64), |(b, s), sub| {
-            (b.saturating_add(sub.num_bits()), s.saturating_add(sub.segments().reserved()))
-        });
-        if !limit.allows(bits) || segments > MAX_SEGMENTS {
-            return Err(AddError::OverLimit);
-        }
+        self.check_size(std::slice::from_ref(&next), limit)?;
         Ok(next)
+    }
+
+    /// Whether the filter may have these sub-filters too.
+    pub(super) fn check_size(&self, added: &[SplitBloom], limit: SizeLimit) -> Result<(), AddError> {
+        let (mut bits, mut segments) = (0u64, 0u64);
+        for sub_filter in self.sub_filters.iter().chain(added) {
+            bits = bits.saturating_add(sub_filter.num_bits());
+            segments = segments.saturating_add(sub_filter.segments().reserved());
+        }
+        if limit.allows(bits) && segments <= MAX_SEGMENTS {
+            Ok(())
+        } else {
+            Err(AddError::OverLimit)
+        }
     }
 
     fn prefetch(&self, batch: &[ItemHash]) {

@@ -16,6 +16,7 @@
 
 use super::error::AddError;
 use super::sizing::SEGMENT_BITS;
+use std::alloc::Layout;
 
 /// Words of a full segment.
 pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
@@ -27,11 +28,13 @@ const LINE_WORDS: usize = 8;
 /// One cache line: what a segment is made of, so that a sub-bitmap of 64 bytes never straddles two.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u64; LINE_WORDS]);
+pub struct Line([u64; LINE_WORDS]);
 
 /// One allocation of the bits.
+pub type Block = Box<[Line]>;
+
 #[derive(Clone)]
-struct Segment(Box<[Line]>);
+struct Segment(Block);
 
 /// Up to `LEAF_SEGMENTS` neighbours, the first of which has the number `LEAF_SEGMENTS * number`.
 struct Leaf {
@@ -186,49 +189,31 @@ impl Segments {
         Ok(copy)
     }
 
-    /// Visits every kind of allocation: address, size in bytes, and how many there are of it (of the full segments, which are
-    /// all of one size, one stands for all).
-    pub fn visit_allocations(&self, visit: &mut dyn FnMut(*const u8, usize, u64)) {
-        if self.leaves.capacity() > 0 {
-            let bytes = self.leaves.capacity() * size_of::<Leaf>();
-            visit(self.leaves.as_ptr().cast(), bytes, 1);
+    /// Visits every kind of allocation: its layout, and how many there are of it.
+    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        if let Ok(layout) = Layout::array::<Leaf>(self.leaves.capacity()) {
+            visit(layout, u64::from(layout.size() > 0));
         }
         for leaf in &self.leaves {
-            visit(leaf.segments.as_ptr().cast(), size_of_val(&*leaf.segments), 1);
+            visit(Layout::for_value(&*leaf.segments), 1);
         }
-        let last = self.get(self.reserved() - 1);
-        if let Some(words) = last {
-            visit(words.as_ptr().cast(), size_of_val(words), 1);
-        }
-        let others = self.allocated - u64::from(last.is_some());
-        if let (Some(first), true) = (self.next_allocated(0), others > 0) {
-            if let Some(words) = self.get(first) {
-                visit(words.as_ptr().cast(), size_of_val(words), others);
+        // The full segments are all of one size; the last one may be shorter.
+        let last = self.reserved() - 1;
+        let last_is_there = u64::from(self.get(last).is_some());
+        for (index, times) in [(0, self.allocated - last_is_there), (last, last_is_there)] {
+            let lines = self.len_of(index).div_ceil(LINE_WORDS);
+            if let Ok(layout) = Layout::array::<Line>(lines) {
+                visit(layout, times);
             }
         }
     }
 
-    /// Offers segment `index` to `mover`, which may copy it to another address and answer that (having freed the old one),
-    /// so that the server can make its heap denser. Answers whether the segment is there.
-    ///
-    /// # Safety
-    /// What `mover` answers must be a live allocation of the global allocator, made for the size and alignment of the one
-    /// it was given, with the same bytes; the old one must be free then.
-    pub unsafe fn relocate(
-        &mut self,
-        index: u64,
-        mover: &mut dyn FnMut(*mut u8) -> Option<*mut u8>,
-    ) -> bool {
-        let Some(segment) = self.segment_mut(index) else {
-            return false;
-        };
-        let len = segment.0.len();
-        let old = Box::into_raw(std::mem::take(&mut segment.0)).cast::<Line>();
-        let new = mover(old.cast()).map_or(old, <*mut u8>::cast);
-        // SAFETY: `new` is either `old`, just taken out of its box, or by the caller's duty an allocation like it with the
-        // same `len` lines in it.
-        segment.0 = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(new, len)) };
-        true
+    /// Passes segment `index`, if it is there, through `mover`, which may answer a copy that lies elsewhere, so that the
+    /// server can make its heap denser.
+    pub fn relocate(&mut self, index: u64, mover: &mut dyn FnMut(Block) -> Block) {
+        if let Some(segment) = self.segment_mut(index) {
+            segment.0 = mover(std::mem::take(&mut segment.0));
+        }
     }
 }
 
@@ -244,7 +229,7 @@ mod tests {
         assert!(segments.get(0).is_none());
         assert_eq!(segments.next_allocated(0), None);
         let mut bytes = 0;
-        segments.visit_allocations(&mut |_, size, times| bytes += size as u64 * times);
+        segments.visit_allocations(&mut |layout, times| bytes += layout.size() as u64 * times);
         assert_eq!(bytes, 0);
     }
 
@@ -284,7 +269,7 @@ mod tests {
         let mut segments = Segments::new((1 << 41) + 1);
         segments.allocate(1 << 28).unwrap();
         let mut bytes = 0;
-        segments.visit_allocations(&mut |_, size, times| bytes += size as u64 * times);
+        segments.visit_allocations(&mut |layout, times| bytes += layout.size() as u64 * times);
         assert!(bytes < 1024, "{bytes}");
     }
 
@@ -320,20 +305,8 @@ mod tests {
         let mut segments = Segments::new(100);
         segments.allocate(0).unwrap();
         segments.get_mut(0).unwrap()[99] = 7;
-        let layout = std::alloc::Layout::from_size_align(13 * 64, 64).unwrap();
-        let mut mover = |old: *mut u8| {
-            // SAFETY: both blocks have the size and alignment of thirteen lines; the old one is freed once, with its layout.
-            unsafe {
-                let new = std::alloc::alloc(layout);
-                std::ptr::copy_nonoverlapping(old, new, layout.size());
-                std::alloc::dealloc(old, layout);
-                Some(new)
-            }
-        };
-        // SAFETY: the mover above does what `relocate` asks.
-        assert!(unsafe { segments.relocate(0, &mut mover) });
+        segments.relocate(0, &mut |block| block.clone());
         assert_eq!(segments.get(0).unwrap()[99], 7);
-        // SAFETY: as above; there is no segment 1.
-        assert!(!unsafe { segments.relocate(1, &mut mover) });
+        segments.relocate(1, &mut |_| unreachable!("there is no segment 1"));
     }
 }

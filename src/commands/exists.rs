@@ -1,0 +1,67 @@
+//! BF.EXISTS and BF.MEXISTS: whether items are (probably) there.
+
+use super::parameters::{ITEM, ITEMS, KEY};
+use super::text::ErrorText;
+use crate::data_type::StoredFilter;
+use crate::redis::command::{Command, KeyAccess, Specification};
+use crate::redis::context::{Arguments, Context};
+use crate::redis::key::Held;
+use crate::stats;
+
+/// BF.EXISTS.
+pub struct Exists;
+
+/// BF.MEXISTS.
+pub struct MultiExists;
+
+impl Command for Exists {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.exists",
+        arity: 3,
+        flags: c"readonly fast",
+        categories: "read fast",
+        access: KeyAccess::Read,
+        summary: c"Tells whether an item is probably in a Bloom filter",
+        complexity: c"O(S) with S sub-filters, one for a filter reserved at the right size",
+        parameters: &[KEY, ITEM],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let found = match context.open_to_read(arguments.at(1)).held::<StoredFilter>() {
+            Held::Other => return ErrorText::WrongType.reply(context),
+            Held::Nothing => false,
+            Held::Value(stored) => stored.filter().contains(arguments.bytes(2)),
+        };
+        stats::looked_up(1);
+        context.reply_bool(found);
+    }
+}
+
+impl Command for MultiExists {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.mexists",
+        arity: -3,
+        flags: c"readonly",
+        categories: "read",
+        access: KeyAccess::Read,
+        summary: c"Tells of each of some items whether it is probably in a Bloom filter",
+        complexity: c"O(N*S) with N items and S sub-filters",
+        parameters: &[KEY, ITEMS],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let items = arguments.bytes_from(2);
+        let key = context.open_to_read(arguments.at(1));
+        let mut answers = Vec::with_capacity(items.len());
+        match key.held::<StoredFilter>() {
+            Held::Other => return ErrorText::WrongType.reply(context),
+            Held::Nothing => answers.resize(items.len(), false),
+            Held::Value(stored) => stored.filter().contains_many(items, |found| answers.push(found)),
+        }
+        stats::looked_up(answers.len());
+        context.reply_array(answers.len());
+        for found in answers {
+            context.reply_bool(found);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Numbers as clients write them. Strict: what the server's own commands refuse is refused here.
+
+use super::text::ErrorText;
+
+/// A whole number in the server's strict form: digits, perhaps a minus in front; no plus, space, point or leading zero.
+pub fn parse_integer(word: &[u8]) -> Option<i64> {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    match digits {
+        b"0" if word == b"0" => return Some(0),
+        [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => {}
+        _ => return None,
+    }
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// A whole number within a range.
+///
+/// # Errors
+/// `bad` if it is no whole number, `outside` if it is not in the range.
+pub fn parse_within(
+    word: &[u8],
+    least: u64,
+    most: u64,
+    bad: ErrorText,
+    outside: ErrorText,
+) -> Result<u64, ErrorText> {
+    let value = parse_integer(word).ok_or(bad)?;
+    u64::try_from(value)
+        .ok()
+        .filter(|value| (least..=most).contains(value))
+        .ok_or(outside)
+}
+
+/// An error rate: a decimal number above 0 and below 1.
+///
+/// # Errors
+/// `BadErrorRate` if it is no number, `ErrorRateRange` if it is not in the range.
+pub fn parse_error_rate(word: &[u8]) -> Result<f64, ErrorText> {
+    let rate: f64 = std::str::from_utf8(word)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .filter(|rate: &f64| !rate.is_nan())
+        .ok_or(ErrorText::BadErrorRate)?;
+    if rate > 0.0 && rate < 1.0 {
+        Ok(rate)
+    } else {
+        Err(ErrorText::ErrorRateRange)
+    }
+}
+
+/// A seed: sixteen hexadecimal digits.
+///
+/// # Errors
+/// `BadSeed`.
+pub fn parse_seed(word: &[u8]) -> Result<u64, ErrorText> {
+    let text = std::str::from_utf8(word).map_err(|_| ErrorText::BadSeed)?;
+    if text.len() != 16 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(ErrorText::BadSeed);
+    }
+    u64::from_str_radix(text, 16).map_err(|_| ErrorText::BadSeed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_strict() {
+        for (word, value) in [("0", 0), ("7", 7), ("-3", -3), ("9223372036854775807", i64::MAX)] {
+            assert_eq!(parse_integer(word.as_bytes()), Some(value));
+        }
+        for word in ["", "-", "+1", " 1", "1 ", "1.5", "1e3", "01", "-0", "0x10", "9223372036854775808", "\u{661}"] {
+            assert_eq!(parse_integer(word.as_bytes()), None, "{word:?}");
+        }
+        assert_eq!(parse_integer(b"1\0"), None);
+        assert_eq!(parse_integer(b"\xff"), None);
+    }
+
+    #[test]
+    fn error_rates_are_finite_decimals_between_zero_and_one() {
+        for (word, rate) in [("0.01", 0.01), (".5", 0.5), ("1e-9", 1e-9), ("5e-324", 5e-324), ("0.9999999999999999", 0.9999999999999999)] {
+            assert_eq!(parse_error_rate(word.as_bytes()), Ok(rate));
+        }
+        for word in ["", "nan", "NaN", "-nan", "0.01x", " 0.01", "0,01", "0x0.1", "1e", "\u{bd}"] {
+            assert_eq!(parse_error_rate(word.as_bytes()), Err(ErrorText::BadErrorRate), "{word:?}");
+        }
+        for word in ["0", "0.0", "-0.1", "1", "1.0", "inf", "-inf", "1e400", "1e-400"] {
+            assert_eq!(parse_error_rate(word.as_bytes()), Err(ErrorText::ErrorRateRange), "{word:?}");
+        }
+    }
+
+    #[test]
+    fn a_seed_is_sixteen_hexadecimal_digits() {
+        assert_eq!(parse_seed(b"00000000000000ff"), Ok(255));
+        assert_eq!(parse_seed(b"FFFFFFFFFFFFFFFF"), Ok(u64::MAX));
+        for word in ["", "ff", "+0000000000000ff", "00000000000000fg", "00000000000000ff0"] {
+            assert_eq!(parse_seed(word.as_bytes()), Err(ErrorText::BadSeed));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The filter as a value of the server: saved, loaded, copied, measured, moved.
+//!
+//! Everything that is written, to an RDB file, a dump or the append-only file, is the same chain of pieces of at most 1 MiB
+//! (see [`crate::filter::codec`]); the append-only file has them as BF.LOADCHUNK commands.
+
+use crate::filter::codec::{encode_piece, Piece};
+use crate::filter::error::DecodeError;
+use crate::filter::scalable::{Filter, SizeLimit};
+use crate::redis::allocator::usable_size;
+use crate::redis::data_type::{methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
+use crate::redis::log::{log, Level};
+use crate::stats;
+use redis_module::native_types::RedisType;
+use std::alloc::Layout;
+
+/// The version of the encoding that is written. A server keeps ten bits for it; the lower half is left to RedisBloom, whose
+/// type has the same name, so that its filters can one day be told apart and read.
+pub const ENCODING_VERSION: i32 = 512;
+
+/// The type. The name is RedisBloom's: where this module takes that one's place, so does its type.
+pub static BLOOM_TYPE: RedisType =
+    RedisType::new("MBbloom--", ENCODING_VERSION, methods::<StoredFilter>());
+
+/// A filter that the server holds.
+pub struct StoredFilter {
+    filter: Filter,
+}
+
+impl StoredFilter {
+    pub fn new(filter: Filter) -> Self {
+        stats::filter_made();
+        Self { filter }
+    }
+
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub fn filter_mut(&mut self) -> &mut Filter {
+        &mut self.filter
+    }
+}
+
+impl Drop for StoredFilter {
+    fn drop(&mut self) {
+        stats::filter_freed();
+    }
+}
+
+/// Calls `write` for each piece, with the iterator that LOADCHUNK wants with it.
+fn for_each_piece(filter: &Filter, mut write: impl FnMut(u64, &[u8])) {
+    let mut iterator = 0;
+    while let Some(piece) = encode_piece(filter, iterator) {
+        write(piece.next, &piece.bytes);
+        iterator = piece.next;
+    }
+}
+
+/// Reads pieces up to the last one.
+fn load_pieces(source: &mut RdbSource) -> Result<Filter, DecodeError> {
+    let mut filter: Option<Filter> = None;
+    loop {
+        let string = source.load_string().ok_or(DecodeError::Length)?;
+        let piece = Piece::parse(string.bytes())?;
+        match &mut filter {
+            None => filter = Some(Filter::from_first_piece(&piece, SizeLimit::Unlimited)?),
+            Some(filter) => filter.load_piece(&piece, SizeLimit::Unlimited)?,
+        }
+        if piece.is_last() {
+            return filter.ok_or(DecodeError::Order);
+        }
+    }
+}
+
+impl Value for StoredFilter {
+    fn native() -> &'static RedisType {
+        &BLOOM_TYPE
+    }
+
+    fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
+        if version != ENCODING_VERSION {
+            let text = format!(
+                "refused a filter in encoding version {version}: this module reads version {ENCODING_VERSION}"
+            );
+            log(Level::Warning, &text);
+            return None;
+        }
+        match load_pieces(source) {
+            Ok(filter) => Some(Self::new(filter)),
+            Err(error) => {
+                log(Level::Warning, &format!("refused a filter: {error}"));
+                None
+            }
+        }
+    }
+
+    fn save(&self, target: &mut RdbTarget) {
+        for_each_piece(&self.filter, |_, bytes| target.save_string(bytes));
+    }
+
+    fn rewrite(&self, target: &mut AofTarget) {
+        for_each_piece(&self.filter, |iterator, bytes| {
+            target.emit(c"BF.LOADCHUNK", iterator, bytes);
+        });
+    }
+
+    fn memory_usage(&self) -> usize {
+        // Most allocations of a filter are of a few sizes: ask the allocator once for each.
+        let mut known: Vec<(Layout, usize)> = Vec::new();
+        let mut usable = |layout: Layout| match known.iter().find(|(l, _)| *l == layout) {
+            Some((_, size)) => *size,
+            None => {
+                let size = usable_size(layout);
+                known.push((layout, size));
+                size
+            }
+        };
+        let mut bytes = usable(Layout::new::<Self>());
+        self.filter
+            .visit_allocations(|layout, times| bytes += usable(layout) * times as usize);
+        bytes
+    }
+
+    fn free_effort(&self) -> usize {
+        // The server frees on its background thread what takes more than 64 steps.
+        self.filter.allocated_segments() as usize + self.filter.sub_filters().len()
+    }
+
+    fn try_copy(&self) -> Option<Self> {
+        self.filter.try_clone().ok().map(Self::new)
+    }
+
+    fn digest(&self) -> u128 {
+        self.filter.digest()
+    }
+
+    fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<u64> {
+        self.filter.relocate(
+            from,
+            |block| defrag.relocate(block),
+            || defrag.should_stop(),
+        )
+    }
+}

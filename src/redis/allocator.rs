@@ -1,0 +1,181 @@
+//! The module's heap: all of it comes from the server, so that `maxmemory`, `INFO memory` and defragmentation know of it.
+//!
+//! Three departures from the allocator of the `redis-module` crate:
+//! 1. A refused allocation answers null (`RedisModule_TryAlloc`), which lets fallible callers turn it into an error, where
+//!    `RedisModule_Alloc` ends the server.
+//! 2. Alignment is kept. Servers built with jemalloc align a size that is a multiple of 64 to 64 by themselves; with the C
+//!    library's malloc nothing above 16 is promised, and blocks are then aligned by hand. Which of the two it is, is tried once.
+//! 3. Outside a server (tests, examples) the system's allocator serves.
+
+use redis_module::raw;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+/// The allocator that `redis_module!` installs.
+pub struct ServerAllocator;
+
+/// Bytes that the module has asked for and not given back.
+static BYTES_HELD: AtomicUsize = AtomicUsize::new(0);
+
+const UNKNOWN: u8 = 0;
+const NATIVE: u8 = 1;
+const BY_HAND: u8 = 2;
+/// How blocks come to be aligned to more than `PLAIN_ALIGNMENT`.
+static ALIGNED: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// What every malloc that a server is built with aligns to (one that keeps the size in front of the block gives no more).
+const PLAIN_ALIGNMENT: usize = 8;
+/// The largest alignment that jemalloc is trusted with; a cache line is all the module asks for.
+const LINE: usize = 64;
+
+/// Bytes that the module holds on the heap. Cost: one load.
+pub fn bytes_held() -> u64 {
+    BYTES_HELD.load(Ordering::Relaxed) as u64
+}
+
+/// The bytes that a block of this layout really takes, rounded as the server's allocator rounds. Found by taking one block and
+/// giving it back, which costs up to a microsecond.
+pub fn usable_size(layout: Layout) -> usize {
+    if layout.size() == 0 {
+        return 0;
+    }
+    // SAFETY: the size is not 0; the block is given back with the layout it was taken with, and `base_of` names the address
+    // that the server knows it by.
+    unsafe {
+        let (Some(malloc_size), false) = (raw::RedisModule_MallocSize, in_tests()) else {
+            return layout.size();
+        };
+        let block = ServerAllocator.alloc(layout);
+        if block.is_null() {
+            return layout.size();
+        }
+        let size = malloc_size(base_of(block, layout).cast());
+        ServerAllocator.dealloc(block, layout);
+        size
+    }
+}
+
+fn in_tests() -> bool {
+    // SAFETY: the function table is written once, before the module's first line runs.
+    let free = unsafe { raw::RedisModule_Free };
+    free.is_none()
+}
+
+// SAFETY: memory comes from the server or the system, one of them for the whole life of the process (the module's code runs
+// only after the server's function table is filled); sizes and alignments are kept as the comments below show.
+unsafe impl GlobalAlloc for ServerAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's duties, passed on.
+        let block = unsafe {
+            match plain_alloc() {
+                None => System.alloc(layout),
+                Some(_) if is_by_hand(layout) => alloc_by_hand(layout),
+                Some(alloc) => alloc(padded_size(layout)).cast(),
+            }
+        };
+        if !block.is_null() {
+            BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        }
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: `block` came from `alloc` with the same layout, so `base_of` finds what the server gave.
+        unsafe {
+            match raw::RedisModule_Free {
+                None => System.dealloc(block, layout),
+                Some(free) => free(base_of(block, layout).cast()),
+            }
+        }
+    }
+}
+
+type Alloc = unsafe extern "C" fn(usize) -> *mut c_void;
+
+fn plain_alloc() -> Option<Alloc> {
+    // SAFETY: see `in_tests`.
+    unsafe { raw::RedisModule_TryAlloc.or(raw::RedisModule_Alloc) }
+}
+
+/// jemalloc aligns a block to the largest power of two that divides its size, up to a line: so the size is made a multiple.
+fn padded_size(layout: Layout) -> usize {
+    layout.size().next_multiple_of(layout.align())
+}
+
+/// Takes `align` and a word more than asked for, and keeps the server's address in the word before the block.
+///
+/// # Safety
+/// As `GlobalAlloc::alloc`.
+unsafe fn alloc_by_hand(layout: Layout) -> *mut u8 {
+    let before = layout.align() + size_of::<usize>();
+    let (Some(alloc), Some(size)) = (plain_alloc(), layout.size().checked_add(before)) else {
+        return std::ptr::null_mut();
+    };
+    // SAFETY: the offset below is between a word and `before`, so the block with its word in front lies inside what was taken;
+    // the word is aligned because the block is, to more than a word.
+    unsafe {
+        let base: *mut u8 = alloc(size).cast();
+        if base.is_null() {
+            return base;
+        }
+        let offset = size_of::<usize>() + base.add(size_of::<usize>()).align_offset(layout.align());
+        let block = base.add(offset);
+        block.cast::<*mut u8>().sub(1).write(base);
+        block
+    }
+}
+
+/// The address that the server knows a block by.
+///
+/// # Safety
+/// `block` came from `ServerAllocator` with this layout.
+unsafe fn base_of(block: *mut u8, layout: Layout) -> *mut u8 {
+    if is_by_hand(layout) {
+        // SAFETY: `alloc_by_hand` wrote it there.
+        unsafe { block.cast::<*mut u8>().sub(1).read() }
+    } else {
+        block
+    }
+}
+
+/// Whether blocks of this layout are aligned by hand, always or never in one process.
+fn is_by_hand(layout: Layout) -> bool {
+    layout.align() > PLAIN_ALIGNMENT && (layout.align() > LINE || !server_aligns())
+}
+
+/// Whether the address that the server knows a block of this layout by is the block's own.
+pub(super) fn is_native(layout: Layout) -> bool {
+    !is_by_hand(layout)
+}
+
+/// Tries, once, whether the server's allocator aligns multiples of a line to a line.
+///
+/// Four blocks of 4 160 bytes: behind each other as the C library's malloc lays them (16 bytes of its own before each), not
+/// all of them can lie on a line.
+fn server_aligns() -> bool {
+    match ALIGNED.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let native = try_alignment();
+            ALIGNED.store(if native { NATIVE } else { BY_HAND }, Ordering::Relaxed);
+            native
+        }
+        known => known == NATIVE,
+    }
+}
+
+fn try_alignment() -> bool {
+    // SAFETY: blocks of the server, given back to it and not used.
+    unsafe {
+        let (Some(alloc), Some(free)) = (plain_alloc(), raw::RedisModule_Free) else {
+            return true;
+        };
+        let blocks: [*mut c_void; 4] = std::array::from_fn(|_| alloc(65 * LINE));
+        let aligned = blocks.iter().all(|block| *block as usize % LINE == 0);
+        for block in blocks.into_iter().filter(|block| !block.is_null()) {
+            free(block);
+        }
+        aligned
+    }
+}

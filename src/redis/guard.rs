@@ -1,0 +1,42 @@
+//! The one guard between the server and the module: a panic that crossed into the server would kill it.
+
+use super::log::{log, Level};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static CAUGHT: AtomicU64 = AtomicU64::new(0);
+
+/// Runs what the server called for. If it panics, the panic ends here: it is counted and logged, and `otherwise` answers.
+pub fn guarded<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnOnce() -> T) -> T {
+    // What a panic leaves half done is a filter, which is valid after every word written, or is never looked at again.
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        CAUGHT.fetch_add(1, Ordering::Relaxed);
+        log(
+            Level::Warning,
+            &format!("a panic was caught in {entry}: please report it"),
+        );
+        otherwise()
+    })
+}
+
+/// Panics caught since the module was loaded.
+pub fn caught_panics() -> u64 {
+    CAUGHT.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_at_the_guard_and_is_counted() {
+        let before = caught_panics();
+        assert_eq!(guarded("test", || 7, || panic!("on purpose")), 7);
+        assert_eq!(caught_panics(), before + 1);
+    }
+
+    #[test]
+    fn what_does_not_panic_passes_through() {
+        assert_eq!(guarded("test", || 7, || 8), 8);
+    }
+}
