@@ -83,7 +83,10 @@ impl LoadArguments {
             let value = pair.get(1).ok_or_else(bad)?;
             let integer = |most: u64, least: u64| {
                 let value = parse_integer(value).and_then(|v| u64::try_from(v).ok());
-                value.filter(|v| (least..=most).contains(v)).map(|v| v as i64).ok_or_else(bad)
+                value
+                    .filter(|v| (least..=most).contains(v))
+                    .map(|v| v as i64)
+                    .ok_or_else(bad)
             };
             match name.as_str() {
                 "ERROR_RATE" => read.error_rate = parse_error_rate(value).map_err(|_| bad())?,
@@ -97,7 +100,8 @@ impl LoadArguments {
 }
 
 fn set_error_rate(text: &str) -> Result<(), &'static str> {
-    let rate = parse_error_rate(text.as_bytes()).map_err(|_| "the error rate must be above 0 and below 1")?;
+    let rate = parse_error_rate(text.as_bytes())
+        .map_err(|_| "the error rate must be above 0 and below 1")?;
     ERROR_RATE_BITS.store(rate.to_bits(), Ordering::Relaxed);
     Ok(())
 }
@@ -156,7 +160,10 @@ mod tests {
     #[test]
     fn load_arguments_come_in_any_order_and_case() {
         let read = LoadArguments::parse(&[b"expansion", b"4", b"Error_Rate", b"0.001"]).unwrap();
-        assert_eq!((read.error_rate, read.initial_size, read.expansion), (0.001, 100, 4));
+        assert_eq!(
+            (read.error_rate, read.initial_size, read.expansion),
+            (0.001, 100, 4)
+        );
     }
 
     #[test]

@@ -51,13 +51,18 @@ fn load(context: &Context, arguments: &[RedisString]) -> Result<(), Refused> {
 
 /// The crate's macro calls this once its own part (the function table, the type) is done.
 fn init(context: &redis_module::Context, arguments: &[RedisString]) -> Status {
-    let loaded = guarded("OnLoad", || Err(Refused("a panic".into())), || {
-        load(&Context::of_load(context), arguments)
-    });
+    let loaded = guarded(
+        "OnLoad",
+        || Err(Refused("a panic".into())),
+        || load(&Context::of_load(context), arguments),
+    );
     match loaded {
         Ok(()) => Status::Ok,
         Err(Refused(what)) => {
-            log(Level::Warning, &format!("splitbloom was not loaded: {what}"));
+            log(
+                Level::Warning,
+                &format!("splitbloom was not loaded: {what}"),
+            );
             Status::Err
         }
     }

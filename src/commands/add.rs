@@ -42,7 +42,11 @@ impl Command for Add {
             first_item: 2,
         };
         match add.run(context, arguments) {
-            Ok(Added { refusal: Some(error), .. }) | Err(error) => error.reply(context),
+            Ok(Added {
+                refusal: Some(error),
+                ..
+            })
+            | Err(error) => error.reply(context),
             Ok(added) => context.reply_bool(added.answers.contains(&true)),
         }
     }

@@ -56,7 +56,9 @@ impl Command for MultiExists {
         match key.held::<StoredFilter>() {
             Held::Other => return ErrorText::WrongType.reply(context),
             Held::Nothing => answers.resize(items.len(), false),
-            Held::Value(stored) => stored.filter().contains_many(items, |found| answers.push(found)),
+            Held::Value(stored) => stored
+                .filter()
+                .contains_many(items, |found| answers.push(found)),
         }
         stats::looked_up(answers.len());
         context.reply_array(answers.len());

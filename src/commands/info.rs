@@ -110,8 +110,12 @@ impl Question {
         if asked.eq_ignore_ascii_case(b"FULL") {
             return Ok(Self::Full);
         }
-        let field = FIELDS.iter().find(|(_, word, _)| asked.eq_ignore_ascii_case(word));
-        field.map(|(field, ..)| Self::One(*field)).ok_or(ErrorText::BadInfoField)
+        let field = FIELDS
+            .iter()
+            .find(|(_, word, _)| asked.eq_ignore_ascii_case(word));
+        field
+            .map(|(field, ..)| Self::One(*field))
+            .ok_or(ErrorText::BadInfoField)
     }
 }
 
@@ -173,7 +177,10 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
 fn reply_more(context: &Context, filter: &Filter) {
     let doubles = [
         ("Error rate", filter.parameters().error_rate),
-        ("Expected false positive rate", filter.expected_false_positive_rate()),
+        (
+            "Expected false positive rate",
+            filter.expected_false_positive_rate(),
+        ),
     ];
     for (name, value) in doubles {
         context.reply_simple(name);
@@ -207,7 +214,10 @@ fn reply_sub_filter(context: &Context, sub_filter: &SplitBloom) {
     context.reply_simple("Error rate");
     context.reply_double(description.error_rate);
     let numbers = [
-        ("Sub-bitmap bytes", u64::from(description.shape.sub_bitmap_bits) / 8),
+        (
+            "Sub-bitmap bytes",
+            u64::from(description.shape.sub_bitmap_bits) / 8,
+        ),
         ("Hashes", u64::from(description.shape.num_hashes)),
         ("Bytes", sub_filter.num_bits() / 8),
         ("Set bits", sub_filter.set_bits()),

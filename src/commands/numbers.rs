@@ -66,10 +66,28 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_strict() {
-        for (word, value) in [("0", 0), ("7", 7), ("-3", -3), ("9223372036854775807", i64::MAX)] {
+        for (word, value) in [
+            ("0", 0),
+            ("7", 7),
+            ("-3", -3),
+            ("9223372036854775807", i64::MAX),
+        ] {
             assert_eq!(parse_integer(word.as_bytes()), Some(value));
         }
-        for word in ["", "-", "+1", " 1", "1 ", "1.5", "1e3", "01", "-0", "0x10", "9223372036854775808", "\u{661}"] {
+        for word in [
+            "",
+            "-",
+            "+1",
+            " 1",
+            "1 ",
+            "1.5",
+            "1e3",
+            "01",
+            "-0",
+            "0x10",
+            "9223372036854775808",
+            "\u{661}",
+        ] {
             assert_eq!(parse_integer(word.as_bytes()), None, "{word:?}");
         }
         assert_eq!(parse_integer(b"1\0"), None);
@@ -78,14 +96,32 @@ mod tests {
 
     #[test]
     fn error_rates_are_finite_decimals_between_zero_and_one() {
-        for (word, rate) in [("0.01", 0.01), (".5", 0.5), ("1e-9", 1e-9), ("5e-324", 5e-324), ("0.9999999999999999", 0.9999999999999999)] {
+        for (word, rate) in [
+            ("0.01", 0.01),
+            (".5", 0.5),
+            ("1e-9", 1e-9),
+            ("5e-324", 5e-324),
+            ("0.9999999999999999", 0.9999999999999999),
+        ] {
             assert_eq!(parse_error_rate(word.as_bytes()), Ok(rate));
         }
-        for word in ["", "nan", "NaN", "-nan", "0.01x", " 0.01", "0,01", "0x0.1", "1e", "\u{bd}"] {
-            assert_eq!(parse_error_rate(word.as_bytes()), Err(ErrorText::BadErrorRate), "{word:?}");
+        for word in [
+            "", "nan", "NaN", "-nan", "0.01x", " 0.01", "0,01", "0x0.1", "1e", "\u{bd}",
+        ] {
+            assert_eq!(
+                parse_error_rate(word.as_bytes()),
+                Err(ErrorText::BadErrorRate),
+                "{word:?}"
+            );
         }
-        for word in ["0", "0.0", "-0.1", "1", "1.0", "inf", "-inf", "1e400", "1e-400"] {
-            assert_eq!(parse_error_rate(word.as_bytes()), Err(ErrorText::ErrorRateRange), "{word:?}");
+        for word in [
+            "0", "0.0", "-0.1", "1", "1.0", "inf", "-inf", "1e400", "1e-400",
+        ] {
+            assert_eq!(
+                parse_error_rate(word.as_bytes()),
+                Err(ErrorText::ErrorRateRange),
+                "{word:?}"
+            );
         }
     }
 
@@ -93,7 +129,13 @@ mod tests {
     fn a_seed_is_sixteen_hexadecimal_digits() {
         assert_eq!(parse_seed(b"00000000000000ff"), Ok(255));
         assert_eq!(parse_seed(b"FFFFFFFFFFFFFFFF"), Ok(u64::MAX));
-        for word in ["", "ff", "+0000000000000ff", "00000000000000fg", "00000000000000ff0"] {
+        for word in [
+            "",
+            "ff",
+            "+0000000000000ff",
+            "00000000000000fg",
+            "00000000000000ff0",
+        ] {
             assert_eq!(parse_seed(word.as_bytes()), Err(ErrorText::BadSeed));
         }
     }

@@ -29,7 +29,13 @@ impl Creation {
 
 fn parse_capacity(word: &[u8]) -> Result<u64, ErrorText> {
     let range = ErrorText::CapacityRange;
-    parse_within(word, MIN_CAPACITY, MAX_CAPACITY, ErrorText::BadCapacity, range)
+    parse_within(
+        word,
+        MIN_CAPACITY,
+        MAX_CAPACITY,
+        ErrorText::BadCapacity,
+        range,
+    )
 }
 
 fn parse_expansion(word: &[u8]) -> Result<u32, ErrorText> {
@@ -54,13 +60,19 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, ErrorText> {
     let (mut expansion, mut non_scaling) = (None, false);
     let mut options = options.iter();
     // NRedisStack sends the expansion as a bare number, without the word in front.
-    if let Some(bare) = options.as_slice().first().filter(|word| parse_integer(word).is_some()) {
+    if let Some(bare) = options
+        .as_slice()
+        .first()
+        .filter(|word| parse_integer(word).is_some())
+    {
         expansion = Some(parse_expansion(bare)?);
         options.next();
     }
     while let Some(option) = options.next() {
         if option.eq_ignore_ascii_case(b"EXPANSION") {
-            expansion = Some(parse_expansion(options.next().ok_or(ErrorText::NoExpansion)?)?);
+            expansion = Some(parse_expansion(
+                options.next().ok_or(ErrorText::NoExpansion)?,
+            )?);
         } else if option.eq_ignore_ascii_case(b"NONSCALING") {
             non_scaling = true;
         } else if option.eq_ignore_ascii_case(b"SEED") {
@@ -142,7 +154,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(line: &str) -> Vec<&[u8]> {
-        line.split(' ').filter(|w| !w.is_empty()).map(str::as_bytes).collect()
+        line.split(' ')
+            .filter(|w| !w.is_empty())
+            .map(str::as_bytes)
+            .collect()
     }
 
     fn reserve(line: &str) -> Result<Creation, ErrorText> {
@@ -162,7 +177,10 @@ mod tests {
         assert_eq!(growth("0.1 9 NonScaling"), Some(Growth::Fixed));
         assert_eq!(growth("0.1 9 NONSCALING EXPANSION 0"), Some(Growth::Fixed));
         assert_eq!(growth("0.1 9 3"), Some(Growth::Times(3)));
-        assert_eq!(growth("0.1 9 EXPANSION 3 EXPANSION 5"), Some(Growth::Times(5)));
+        assert_eq!(
+            growth("0.1 9 EXPANSION 3 EXPANSION 5"),
+            Some(Growth::Times(5))
+        );
         let seeded = reserve("0.1 9 SEED 00000000000000ff EXPANSION 1").unwrap();
         assert_eq!(seeded.seed, Some(Seed(255)));
         assert_eq!((seeded.error_rate, seeded.capacity), (Some(0.1), Some(9)));
@@ -183,7 +201,10 @@ mod tests {
             ("0.1 9 EXPANSION -1", ErrorText::ExpansionRange),
             ("0.1 9 EXPANSION 32769", ErrorText::ExpansionRange),
             ("0.1 9 -2", ErrorText::ExpansionRange),
-            ("0.1 9 NONSCALING EXPANSION 1", ErrorText::NonScalingExpansion),
+            (
+                "0.1 9 NONSCALING EXPANSION 1",
+                ErrorText::NonScalingExpansion,
+            ),
             ("0.1 9 2 NONSCALING", ErrorText::NonScalingExpansion),
             ("0.1 9 NONSCALING 2", ErrorText::Syntax),
             ("0.1 9 NONSCALINGX", ErrorText::Syntax),
@@ -198,14 +219,23 @@ mod tests {
     #[test]
     fn insert_takes_everything_behind_items_as_data() {
         let plain = insert("ITEMS a b").unwrap();
-        assert_eq!((plain.creation, plain.first_item), (Some(Creation::default()), 1));
+        assert_eq!(
+            (plain.creation, plain.first_item),
+            (Some(Creation::default()), 1)
+        );
         let full = insert("capacity 5 error 0.5 expansion 3 items NOCREATE ITEMS").unwrap();
         let creation = full.creation.unwrap();
         assert_eq!(full.first_item, 7);
         assert_eq!(creation.growth, Some(Growth::Times(3)));
-        assert_eq!((creation.error_rate, creation.capacity), (Some(0.5), Some(5)));
+        assert_eq!(
+            (creation.error_rate, creation.capacity),
+            (Some(0.5), Some(5))
+        );
         assert_eq!(insert("NOCREATE ITEMS a").unwrap().creation, None);
-        let beaten = insert("NONSCALING EXPANSION 3 ITEMS a").unwrap().creation.unwrap();
+        let beaten = insert("NONSCALING EXPANSION 3 ITEMS a")
+            .unwrap()
+            .creation
+            .unwrap();
         assert_eq!(beaten.growth, Some(Growth::Fixed));
     }
 

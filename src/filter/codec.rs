@@ -70,7 +70,11 @@ pub struct Encoded {
 ///
 /// Cost: the bytes, at most [`PIECE_BYTES`], and a step over each sub-filter before.
 pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
-    let total: u64 = filter.sub_filters().iter().map(|s| s.segments().reserved()).sum();
+    let total: u64 = filter
+        .sub_filters()
+        .iter()
+        .map(|s| s.segments().reserved())
+        .sum();
     let mut writer = Writer::default();
     writer.bytes(&MAGIC);
     writer.u64(iterator);
@@ -89,7 +93,9 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
     for (index, sub_filter) in filter.sub_filters().iter().enumerate() {
         let end = first + sub_filter.segments().reserved();
         if position < end {
-            if let Some(segment) = writer.sub_filter_from(index as u32, sub_filter, position - first) {
+            if let Some(segment) =
+                writer.sub_filter_from(index as u32, sub_filter, position - first)
+            {
                 cut = Some(first + segment);
                 break;
             }
@@ -116,7 +122,10 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
 fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
     let mut next = segments.next_allocated(from);
     while let Some(number) = next {
-        if let Some(words) = segments.get(number).filter(|w| w.iter().any(|word| *word != 0)) {
+        if let Some(words) = segments
+            .get(number)
+            .filter(|w| w.iter().any(|word| *word != 0))
+        {
             return Some((number, words));
         }
         next = segments.next_allocated(number + 1);
@@ -301,7 +310,12 @@ impl Filter {
 
     /// Reads records to the end. New sub-filters are built aside and bits for those that exist are kept as slices of the
     /// input, until everything has proved good; then nothing can fail any more.
-    fn load(&mut self, mut reader: Reader<'_>, next: u64, limit: SizeLimit) -> Result<(), DecodeError> {
+    fn load(
+        &mut self,
+        mut reader: Reader<'_>,
+        next: u64,
+        limit: SizeLimit,
+    ) -> Result<(), DecodeError> {
         let existing = self.sub_filters().len();
         let mut added: Vec<SplitBloom> = Vec::new();
         let mut merges: Vec<(usize, u64, &[u8])> = Vec::new();
@@ -471,3 +485,6 @@ fn within(field: &'static str, holds: bool) -> Result<(), DecodeError> {
         Err(DecodeError::Field(field))
     }
 }
+
+#[cfg(test)]
+mod tests;

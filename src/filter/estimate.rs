@@ -48,7 +48,10 @@ impl SplitBloom {
 impl Filter {
     /// Items that must have been added, from the set bits of all sub-filters.
     pub fn estimated_items(&self) -> f64 {
-        self.sub_filters().iter().map(SplitBloom::estimated_items).sum()
+        self.sub_filters()
+            .iter()
+            .map(SplitBloom::estimated_items)
+            .sum()
     }
 
     /// The share of absent items that it takes for present now: those that any sub-filter does.
@@ -93,7 +96,9 @@ mod tests {
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         let items: Vec<[u8; 8]> = (0..items).map(u64::to_le_bytes).collect();
         let items = items.iter().map(<[u8; 8]>::as_slice);
-        filter.add_many(items, SizeLimit::Unlimited, |_| ()).unwrap();
+        filter
+            .add_many(items, SizeLimit::Unlimited, |_| ())
+            .unwrap();
         filter
     }
 
@@ -127,7 +132,10 @@ mod tests {
                 found as f64 / probes as f64,
             );
             // 20 000 hits have a standard deviation of 0.7 %, a small filter's own share of luck a little more.
-            assert!((measured / expected - 1.0).abs() < 0.05, "{expected} {measured}");
+            assert!(
+                (measured / expected - 1.0).abs() < 0.05,
+                "{expected} {measured}"
+            );
         }
     }
 

@@ -79,7 +79,10 @@ mod tests {
         let mut bytes = 0;
         filter.visit_allocations(|layout, times| bytes += layout.size() as u64 * times);
         let bits = filter.num_bits() / 8;
-        assert!(bytes >= bits && bytes < bits + bits / 100 + 2_000, "{bytes} for {bits}");
+        assert!(
+            bytes >= bits && bytes < bits + bits / 100 + 2_000,
+            "{bytes} for {bits}"
+        );
         assert_eq!(filter.allocated_segments(), filter.reserved_segments());
     }
 

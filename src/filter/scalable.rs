@@ -302,17 +302,27 @@ impl Filter {
         let Growth::Times(factor) = self.parameters.growth else {
             return Err(AddError::Full);
         };
-        let last = self.sub_filters.last().map_or(1, |s| s.description().capacity);
+        let last = self
+            .sub_filters
+            .last()
+            .map_or(1, |s| s.description().capacity);
         let capacity = last.saturating_mul(u64::from(factor)).min(MAX_CAPACITY);
         let index = self.sub_filters.len();
-        let error_rate = self.parameters.growth.error_rate_of(self.parameters.error_rate, index);
+        let error_rate = self
+            .parameters
+            .growth
+            .error_rate_of(self.parameters.error_rate, index);
         let next = SplitBloom::new(capacity, error_rate);
         self.check_size(std::slice::from_ref(&next), limit)?;
         Ok(next)
     }
 
     /// Whether the filter may have these sub-filters too.
-    pub(super) fn check_size(&self, added: &[SplitBloom], limit: SizeLimit) -> Result<(), AddError> {
+    pub(super) fn check_size(
+        &self,
+        added: &[SplitBloom],
+        limit: SizeLimit,
+    ) -> Result<(), AddError> {
         let (mut bits, mut segments) = (0u64, 0u64);
         for sub_filter in self.sub_filters.iter().chain(added) {
             bits = bits.saturating_add(sub_filter.num_bits());
@@ -375,7 +385,9 @@ mod tests {
 
     #[test]
     fn the_error_rates_of_all_sub_filters_never_add_up_to_more_than_asked_for() {
-        let sum: f64 = (0..10_000).map(|i| Growth::Times(2).error_rate_of(0.01, i)).sum();
+        let sum: f64 = (0..10_000)
+            .map(|i| Growth::Times(2).error_rate_of(0.01, i))
+            .sum();
         assert!(sum <= 0.01 * (1.0 + 1e-12), "{sum}");
         assert_eq!(Growth::Fixed.error_rate_of(0.01, 0), 0.01);
     }
@@ -391,7 +403,13 @@ mod tests {
         assert!((0..100_000u64).all(|i| grown.contains(&i.to_le_bytes())));
         let rate = false_positive_rate(&grown, 100_000, 1_000_000);
         assert!(rate < 0.0101, "{rate}");
-        assert_eq!(grown.tally(), Tally { grown: 9, guard_closings: 0 });
+        assert_eq!(
+            grown.tally(),
+            Tally {
+                grown: 9,
+                guard_closings: 0
+            }
+        );
     }
 
     #[test]
@@ -428,7 +446,10 @@ mod tests {
             seed: Seed(1),
         };
         let tight = SizeLimit::Bytes(1_000);
-        assert_eq!(Filter::new(parameters, tight).err(), Some(AddError::OverLimit));
+        assert_eq!(
+            Filter::new(parameters, tight).err(),
+            Some(AddError::OverLimit)
+        );
         let room = SizeLimit::Bytes(2_000);
         let mut filter = Filter::new(parameters, room).unwrap();
         let refused = (0u64..).find(|i| filter.add(&i.to_le_bytes(), room).is_err());
@@ -436,8 +457,14 @@ mod tests {
         assert_eq!(items, 1_000);
         assert_eq!(filter.sub_filters().len(), 1);
         let refused = refused.unwrap();
-        assert_eq!(filter.add(&refused.to_le_bytes(), room), Err(AddError::OverLimit));
-        assert_eq!(filter.add(&refused.to_le_bytes(), SizeLimit::Unlimited), Ok(true));
+        assert_eq!(
+            filter.add(&refused.to_le_bytes(), room),
+            Err(AddError::OverLimit)
+        );
+        assert_eq!(
+            filter.add(&refused.to_le_bytes(), SizeLimit::Unlimited),
+            Ok(true)
+        );
     }
 
     #[test]
@@ -446,7 +473,11 @@ mod tests {
         for i in 0..40_000 {
             add(&mut filter, i).unwrap();
         }
-        let capacities: Vec<u64> = filter.sub_filters().iter().map(|s| s.description().capacity).collect();
+        let capacities: Vec<u64> = filter
+            .sub_filters()
+            .iter()
+            .map(|s| s.description().capacity)
+            .collect();
         assert_eq!(capacities, [1, 32_768, 1 << 30]);
     }
 

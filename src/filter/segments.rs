@@ -129,7 +129,9 @@ impl Segments {
     fn find(&self, number: u64) -> Result<usize, usize> {
         match self.leaves.get(number as usize) {
             Some(leaf) if leaf.number == number => Ok(number as usize),
-            _ => self.leaves.binary_search_by_key(&number, |leaf| leaf.number),
+            _ => self
+                .leaves
+                .binary_search_by_key(&number, |leaf| leaf.number),
         }
     }
 
@@ -145,9 +147,12 @@ impl Segments {
             Err(place) => {
                 let len = (self.reserved() - number * LEAF_SEGMENTS).min(LEAF_SEGMENTS);
                 let segments = try_boxed(len as usize, None)?;
-                self.leaves
-                    .try_reserve(1)
-                    .map_err(|_| AddError::OutOfMemory)?;
+                // The first leaf, most often the only one, alone; then in steps that double.
+                let reserved = match self.leaves.len() {
+                    0 => self.leaves.try_reserve_exact(1),
+                    _ => self.leaves.try_reserve(1),
+                };
+                reserved.map_err(|_| AddError::OutOfMemory)?;
                 self.leaves.insert(place, Leaf { number, segments });
                 place
             }

@@ -253,7 +253,11 @@ mod tests {
         for (bits, least) in SUB_BITMAP_SIZES {
             let over = |rate: f64| split_bits_per_item(rate, bits) / undivided_bits_per_item(rate);
             assert!(over(least) <= 1.05, "{bits}: {}", over(least));
-            assert!(over(least * 0.998) > 1.05, "{bits}: {}", over(least * 0.998));
+            assert!(
+                over(least * 0.998) > 1.05,
+                "{bits}: {}",
+                over(least * 0.998)
+            );
         }
     }
 
@@ -278,15 +282,28 @@ mod tests {
 
     #[test]
     fn the_false_positive_rate_at_capacity_is_the_one_asked_for() {
-        for rate in [0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6, 1e-9, 1e-12, 1e-15] {
+        for rate in [
+            0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6, 1e-9, 1e-12, 1e-15,
+        ] {
             for capacity in [1_000u64, 100_000, 10_000_000, 1 << 40] {
                 let shape = Shape::for_items(capacity, rate);
                 let expected = shape.false_positive_rate(capacity as f64);
                 // Above never; below by what rounding up to words or whole sub-bitmaps gives away.
-                assert!(expected <= rate * 1.000_001, "{capacity} {rate}: {expected}");
-                let granules = if shape.is_undivided() { shape.num_bits() / 64 } else { shape.num_sub_bitmaps };
-                let given_away = (-0.5 * shape.num_bits() as f64 / capacity as f64 / granules as f64).exp();
-                assert!(expected >= rate * given_away * 0.999, "{capacity} {rate}: {expected}");
+                assert!(
+                    expected <= rate * 1.000_001,
+                    "{capacity} {rate}: {expected}"
+                );
+                let granules = if shape.is_undivided() {
+                    shape.num_bits() / 64
+                } else {
+                    shape.num_sub_bitmaps
+                };
+                let given_away =
+                    (-0.5 * shape.num_bits() as f64 / capacity as f64 / granules as f64).exp();
+                assert!(
+                    expected >= rate * given_away * 0.999,
+                    "{capacity} {rate}: {expected}"
+                );
             }
         }
     }
@@ -295,7 +312,16 @@ mod tests {
     fn every_capacity_and_error_rate_has_a_valid_shape() {
         for exponent in 0..=41 {
             for capacity in [(1u64 << exponent) - 1, 1 << exponent, (1 << exponent) + 1] {
-                for rate in [f64::MIN_POSITIVE, 1e-18, 1e-7, 0.02, 0.37, 0.7, 0.999, 1.0 - f64::EPSILON / 2.0] {
+                for rate in [
+                    f64::MIN_POSITIVE,
+                    1e-18,
+                    1e-7,
+                    0.02,
+                    0.37,
+                    0.7,
+                    0.999,
+                    1.0 - f64::EPSILON / 2.0,
+                ] {
                     let shape = Shape::for_items(capacity, rate);
                     assert_eq!(shape.sub_bitmap_bits % 64, 0);
                     assert!((1..=64).contains(&shape.num_hashes));
@@ -319,7 +345,9 @@ mod tests {
         let mean = Model::new(1_024, 7).set_bits_after(100).mean;
         assert!(small.fill_limit(100) as f64 > mean * 1.08);
         let large = Shape::for_items(10_000_000, 0.01);
-        let mean = Model::new(512, 6).set_bits_at(1e7 / large.num_sub_bitmaps as f64).mean
+        let mean = Model::new(512, 6)
+            .set_bits_at(1e7 / large.num_sub_bitmaps as f64)
+            .mean
             * large.num_sub_bitmaps as f64;
         assert!((large.fill_limit(10_000_000) as f64) < mean * 1.0015);
     }

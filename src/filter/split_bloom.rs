@@ -116,7 +116,8 @@ impl SplitBloom {
     /// Items taken for present by mistake are not counted, so a fair filter may reach its fill with up to
     /// `error_rate * capacity` items fewer than its capacity; fewer still is no accident.
     pub fn is_closed_by_guard(&self) -> bool {
-        self.is_past_fill_limit() && (self.items as f64) < self.capacity as f64 * (1.0 - self.error_rate)
+        self.is_past_fill_limit()
+            && (self.items as f64) < self.capacity as f64 * (1.0 - self.error_rate)
     }
 
     /// Asks the processor for the first line of the item's sub-bitmap, so that a batch waits for memory only once.
@@ -274,9 +275,14 @@ mod tests {
         for (capacity, error_rate) in [(1_000, 0.1), (200_000, 0.01), (300_000, 0.001)] {
             let bloom = filled(capacity, error_rate);
             let probes = 4_000_000;
-            let found = (capacity..capacity + probes).filter(|i| bloom.contains(item(*i))).count();
+            let found = (capacity..capacity + probes)
+                .filter(|i| bloom.contains(item(*i)))
+                .count();
             let measured = found as f64 / probes as f64;
-            assert!((measured / error_rate - 1.0).abs() < 0.1, "{error_rate}: {measured}");
+            assert!(
+                (measured / error_rate - 1.0).abs() < 0.1,
+                "{error_rate}: {measured}"
+            );
         }
     }
 

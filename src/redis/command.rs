@@ -117,7 +117,12 @@ pub struct Refused(pub String);
 pub fn register<C: Command>(context: &Context, category: &str) -> Result<(), Refused> {
     let specification = &C::SPECIFICATION;
     let name = specification.name.as_ptr();
-    let refused = |what: &str| Refused(format!("{what} of {}", specification.name.to_string_lossy()));
+    let refused = |what: &str| {
+        Refused(format!(
+            "{what} of {}",
+            specification.name.to_string_lossy()
+        ))
+    };
     // SAFETY: the context is that of `OnLoad`; all texts are constants or live through the call that they are passed to.
     unsafe {
         let created = call!(RedisModule_CreateCommand(
@@ -203,7 +208,9 @@ unsafe fn set_info(command: *mut raw::RedisModuleCommand, specification: &Specif
         args: parameters.as_mut_ptr(),
     };
     // SAFETY: the arrays end in an empty element, as the server expects, and live through the call; it copies them.
-    unsafe { call!(RedisModule_SetCommandInfo(command, &raw const info)) as isize == raw::REDISMODULE_OK }
+    unsafe {
+        call!(RedisModule_SetCommandInfo(command, &raw const info)) as isize == raw::REDISMODULE_OK
+    }
 }
 
 /// The version of the module that the commands came with.
@@ -298,4 +305,3 @@ fn native_argument(
         display_text: null(),
     }
 }
-

@@ -157,7 +157,14 @@ impl Context {
     }
 
     /// Replicates `name key words…`, where the words are those of the running command from `first` up to `end`.
-    pub fn replicate_some(&self, name: &CStr, key: Argument<'_>, words: Arguments<'_>, first: usize, end: usize) {
+    pub fn replicate_some(
+        &self,
+        name: &CStr,
+        key: Argument<'_>,
+        words: Arguments<'_>,
+        first: usize,
+        end: usize,
+    ) {
         let mut vector = vec![key.raw];
         vector.extend_from_slice(&words.0[first..end]);
         self.replicate_vector(name, &vector);

@@ -88,7 +88,13 @@ impl RdbSource {
 impl RdbTarget {
     pub fn save_string(&mut self, bytes: &[u8]) {
         // SAFETY: the target is being written; the server copies the bytes.
-        unsafe { call!(RedisModule_SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+        unsafe {
+            call!(RedisModule_SaveStringBuffer(
+                self.0,
+                bytes.as_ptr().cast(),
+                bytes.len()
+            ))
+        };
     }
 }
 
@@ -170,12 +176,17 @@ unsafe fn borrow<'a, T: Value>(value: *const c_void) -> &'a T {
 }
 
 fn owned<T: Value>(value: Option<T>) -> *mut c_void {
-    value.map_or(std::ptr::null_mut(), |value| Box::into_raw(Box::new(value)).cast())
+    value.map_or(std::ptr::null_mut(), |value| {
+        Box::into_raw(Box::new(value)).cast()
+    })
 }
 
 /// # Safety
 /// See [`borrow`].
-unsafe extern "C" fn rdb_load<T: Value>(io: *mut raw::RedisModuleIO, version: c_int) -> *mut c_void {
+unsafe extern "C" fn rdb_load<T: Value>(
+    io: *mut raw::RedisModuleIO,
+    version: c_int,
+) -> *mut c_void {
     guarded("rdb_load", std::ptr::null_mut, || {
         owned(T::load(&mut RdbSource(io), version))
     })
@@ -185,7 +196,11 @@ unsafe extern "C" fn rdb_load<T: Value>(io: *mut raw::RedisModuleIO, version: c_
 /// See [`borrow`].
 unsafe extern "C" fn rdb_save<T: Value>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     // SAFETY: see `borrow`.
-    guarded("rdb_save", || (), || unsafe { borrow::<T>(value) }.save(&mut RdbTarget(io)));
+    guarded(
+        "rdb_save",
+        || (),
+        || unsafe { borrow::<T>(value) }.save(&mut RdbTarget(io)),
+    );
 }
 
 /// # Safety
@@ -195,24 +210,39 @@ unsafe extern "C" fn aof_rewrite<T: Value>(
     key: *mut raw::RedisModuleString,
     value: *mut c_void,
 ) {
-    guarded("aof_rewrite", || (), || {
-        // SAFETY: see `borrow`.
-        unsafe { borrow::<T>(value) }.rewrite(&mut AofTarget { io, key });
-    });
+    guarded(
+        "aof_rewrite",
+        || (),
+        || {
+            // SAFETY: see `borrow`.
+            unsafe { borrow::<T>(value) }.rewrite(&mut AofTarget { io, key });
+        },
+    );
 }
 
 /// # Safety
 /// See [`borrow`].
 unsafe extern "C" fn mem_usage<T: Value>(value: *const c_void) -> usize {
     // SAFETY: see `borrow`.
-    guarded("mem_usage", || 0, || unsafe { borrow::<T>(value) }.memory_usage())
+    guarded(
+        "mem_usage",
+        || 0,
+        || unsafe { borrow::<T>(value) }.memory_usage(),
+    )
 }
 
 /// # Safety
 /// See [`borrow`].
-unsafe extern "C" fn free_effort<T: Value>(_key: *mut raw::RedisModuleString, value: *const c_void) -> usize {
+unsafe extern "C" fn free_effort<T: Value>(
+    _key: *mut raw::RedisModuleString,
+    value: *const c_void,
+) -> usize {
     // SAFETY: see `borrow`.
-    guarded("free_effort", || 1, || unsafe { borrow::<T>(value) }.free_effort())
+    guarded(
+        "free_effort",
+        || 1,
+        || unsafe { borrow::<T>(value) }.free_effort(),
+    )
 }
 
 /// # Safety
@@ -231,21 +261,33 @@ unsafe extern "C" fn copy<T: Value>(
 /// # Safety
 /// See [`borrow`].
 unsafe extern "C" fn digest<T: Value>(digest: *mut raw::RedisModuleDigest, value: *mut c_void) {
-    guarded("digest", || (), || {
-        // SAFETY: see `borrow`; the server copies the bytes.
-        unsafe {
-            let bytes = borrow::<T>(value).digest().to_le_bytes();
-            call!(RedisModule_DigestAddStringBuffer(digest, bytes.as_ptr().cast(), bytes.len()));
-            call!(RedisModule_DigestEndSequence(digest));
-        }
-    });
+    guarded(
+        "digest",
+        || (),
+        || {
+            // SAFETY: see `borrow`; the server copies the bytes.
+            unsafe {
+                let bytes = borrow::<T>(value).digest().to_le_bytes();
+                call!(RedisModule_DigestAddStringBuffer(
+                    digest,
+                    bytes.as_ptr().cast(),
+                    bytes.len()
+                ));
+                call!(RedisModule_DigestEndSequence(digest));
+            }
+        },
+    );
 }
 
 /// # Safety
 /// See [`borrow`]; the server has let go of the value, perhaps on another thread.
 unsafe extern "C" fn free<T: Value>(value: *mut c_void) {
     // SAFETY: see above; `owned` or `WriteKey::put` made it from a box.
-    guarded("free", || (), || drop(unsafe { Box::from_raw(value.cast::<T>()) }));
+    guarded(
+        "free",
+        || (),
+        || drop(unsafe { Box::from_raw(value.cast::<T>()) }),
+    );
 }
 
 /// # Safety
@@ -255,23 +297,27 @@ unsafe extern "C" fn defrag<T: Value>(
     _key: *mut raw::RedisModuleString,
     value: *mut *mut c_void,
 ) -> c_int {
-    guarded("defrag", || 0, || {
-        // SAFETY: the value is the server's and only its defragmentation touches it now. `DefragAlloc` frees what it copies.
-        unsafe {
-            if is_native(Layout::new::<T>()) {
-                let moved = call!(RedisModule_DefragAlloc(context, *value));
-                if !moved.is_null() {
-                    *value = moved;
+    guarded(
+        "defrag",
+        || 0,
+        || {
+            // SAFETY: the value is the server's and only its defragmentation touches it now. `DefragAlloc` frees what it copies.
+            unsafe {
+                if is_native(Layout::new::<T>()) {
+                    let moved = call!(RedisModule_DefragAlloc(context, *value));
+                    if !moved.is_null() {
+                        *value = moved;
+                    }
                 }
+                let mut from: c_ulong = 0;
+                call!(RedisModule_DefragCursorGet(context, &raw mut from));
+                let owner = &mut *(*value).cast::<T>();
+                let Some(next) = owner.defragment(&Defrag(context), from) else {
+                    return 0;
+                };
+                call!(RedisModule_DefragCursorSet(context, next));
+                1
             }
-            let mut from: c_ulong = 0;
-            call!(RedisModule_DefragCursorGet(context, &raw mut from));
-            let owner = &mut *(*value).cast::<T>();
-            let Some(next) = owner.defragment(&Defrag(context), from) else {
-                return 0;
-            };
-            call!(RedisModule_DefragCursorSet(context, next));
-            1
-        }
-    })
+        },
+    )
 }

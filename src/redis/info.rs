@@ -26,18 +26,30 @@ pub fn register(context: &Context, fields: &'static [Field]) {
 /// Called by the server, while it puts INFO together.
 unsafe extern "C" fn info(context: *mut raw::RedisModuleInfoCtx, _for_crash_report: c_int) {
     // SAFETY: the context lives through the call, and so do all texts.
-    guarded("info", || (), || unsafe {
-        call!(RedisModule_InfoAddSection(context, c"stats".as_ptr()));
-        for field in FIELDS.get().copied().unwrap_or_default() {
-            match field {
-                Field::Text(name, text) => {
-                    let text = c_text(text);
-                    call!(RedisModule_InfoAddFieldCString(context, name.as_ptr(), text.as_ptr()));
-                }
-                Field::Number(name, value) => {
-                    call!(RedisModule_InfoAddFieldULongLong(context, name.as_ptr(), value()));
+    guarded(
+        "info",
+        || (),
+        || unsafe {
+            call!(RedisModule_InfoAddSection(context, c"stats".as_ptr()));
+            for field in FIELDS.get().copied().unwrap_or_default() {
+                match field {
+                    Field::Text(name, text) => {
+                        let text = c_text(text);
+                        call!(RedisModule_InfoAddFieldCString(
+                            context,
+                            name.as_ptr(),
+                            text.as_ptr()
+                        ));
+                    }
+                    Field::Number(name, value) => {
+                        call!(RedisModule_InfoAddFieldULongLong(
+                            context,
+                            name.as_ptr(),
+                            value()
+                        ));
+                    }
                 }
             }
-        }
-    });
+        },
+    );
 }

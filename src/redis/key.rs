@@ -44,7 +44,9 @@ impl Key<'_> {
         unsafe {
             if call!(RedisModule_KeyType(self.raw)) as isize == raw::REDISMODULE_KEYTYPE_EMPTY {
                 Held::Nothing
-            } else if call!(RedisModule_ModuleTypeGetType(self.raw)) == *T::native().raw_type.as_ptr() {
+            } else if call!(RedisModule_ModuleTypeGetType(self.raw))
+                == *T::native().raw_type.as_ptr()
+            {
                 Held::Value(call!(RedisModule_ModuleTypeGetValue(self.raw)).cast())
             } else {
                 Held::Other
@@ -84,7 +86,11 @@ impl WriteKey<'_> {
         // it back through the type's `free`. The borrow is unique because that of the key is.
         unsafe {
             let native = *T::native().raw_type.as_ptr();
-            call!(RedisModule_ModuleTypeSetValue(self.0.raw, native, value.cast()));
+            call!(RedisModule_ModuleTypeSetValue(
+                self.0.raw,
+                native,
+                value.cast()
+            ));
             &mut *value
         }
     }

@@ -22,7 +22,12 @@ pub fn log(level: Level, text: &str) {
     // SAFETY: all three strings end in a zero byte and live through the call; a null context is allowed.
     unsafe {
         if let Some(write) = raw::RedisModule_Log {
-            write(std::ptr::null_mut(), level.as_ptr(), c"%s".as_ptr(), text.as_ptr());
+            write(
+                std::ptr::null_mut(),
+                level.as_ptr(),
+                c"%s".as_ptr(),
+                text.as_ptr(),
+            );
         }
     }
 }

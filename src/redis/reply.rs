@@ -9,7 +9,12 @@ impl Context {
     /// `OK` and its like.
     pub fn reply_simple(&self, text: &str) {
         // SAFETY: the context is live, and so is the text through the call; so below.
-        unsafe { call!(RedisModule_ReplyWithSimpleString(self.raw, c_text(text).as_ptr())) };
+        unsafe {
+            call!(RedisModule_ReplyWithSimpleString(
+                self.raw,
+                c_text(text).as_ptr()
+            ))
+        };
     }
 
     /// An error; the text begins with its code, such as `ERR`.
@@ -59,7 +64,13 @@ impl Context {
     pub fn reply_bytes(&self, bytes: &[u8]) {
         let start = bytes.as_ptr().cast::<c_char>();
         // SAFETY: the server copies the bytes.
-        unsafe { call!(RedisModule_ReplyWithStringBuffer(self.raw, start, bytes.len())) };
+        unsafe {
+            call!(RedisModule_ReplyWithStringBuffer(
+                self.raw,
+                start,
+                bytes.len()
+            ))
+        };
     }
 
     /// The head of an array; `len` replies must follow.

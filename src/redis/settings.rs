@@ -39,7 +39,11 @@ pub struct Text {
 }
 
 impl Text {
-    pub fn new(default: String, get: fn() -> String, set: fn(&str) -> Result<(), &'static str>) -> Self {
+    pub fn new(
+        default: String,
+        get: fn() -> String,
+        set: fn(&str) -> Result<(), &'static str>,
+    ) -> Self {
         Self {
             default,
             get,
@@ -83,8 +87,16 @@ impl Name {
 ///
 /// # Errors
 /// The server refused the name.
-pub fn register_integer(context: &Context, name: Name, setting: &'static Integer) -> Result<(), Refused> {
-    let memory = if setting.is_memory { raw::REDISMODULE_CONFIG_MEMORY } else { 0 };
+pub fn register_integer(
+    context: &Context,
+    name: Name,
+    setting: &'static Integer,
+) -> Result<(), Refused> {
+    let memory = if setting.is_memory {
+        raw::REDISMODULE_CONFIG_MEMORY
+    } else {
+        0
+    };
     // SAFETY: the context is that of `OnLoad`; the server copies the name and hands the setting back to the functions below.
     name.checked(unsafe {
         call!(RedisModule_RegisterNumericConfig(
@@ -140,7 +152,11 @@ pub fn load(context: &Context) -> Result<(), Refused> {
 /// Called by the server with what was registered. So below.
 unsafe extern "C" fn get_integer(_name: *const c_char, setting: *mut c_void) -> c_longlong {
     // SAFETY: `setting` was registered as a `&'static Integer`.
-    guarded("a setting", || 0, || unsafe { ((*setting.cast::<Integer>()).get)() })
+    guarded(
+        "a setting",
+        || 0,
+        || unsafe { ((*setting.cast::<Integer>()).get)() },
+    )
 }
 
 /// # Safety
@@ -152,16 +168,23 @@ unsafe extern "C" fn set_integer(
     _error: *mut *mut raw::RedisModuleString,
 ) -> c_int {
     let refused = raw::REDISMODULE_ERR as c_int;
-    guarded("a setting", || refused, || {
-        // SAFETY: `setting` was registered as a `&'static Integer`. The server has checked the range.
-        unsafe { ((*setting.cast::<Integer>()).set)(value) };
-        raw::REDISMODULE_OK as c_int
-    })
+    guarded(
+        "a setting",
+        || refused,
+        || {
+            // SAFETY: `setting` was registered as a `&'static Integer`. The server has checked the range.
+            unsafe { ((*setting.cast::<Integer>()).set)(value) };
+            raw::REDISMODULE_OK as c_int
+        },
+    )
 }
 
 /// # Safety
 /// See [`get_integer`].
-unsafe extern "C" fn get_text(_name: *const c_char, setting: *mut c_void) -> *mut raw::RedisModuleString {
+unsafe extern "C" fn get_text(
+    _name: *const c_char,
+    setting: *mut c_void,
+) -> *mut raw::RedisModuleString {
     guarded("a setting", std::ptr::null_mut, || {
         // SAFETY: `setting` was registered as a `&'static Text`. The string stays ours; the one before is not in use any more.
         unsafe {
@@ -185,22 +208,28 @@ unsafe extern "C" fn set_text(
     error: *mut *mut raw::RedisModuleString,
 ) -> c_int {
     let refused = raw::REDISMODULE_ERR as c_int;
-    guarded("a setting", || refused, || {
-        // SAFETY: `setting` was registered as a `&'static Text`; the value lives through the call.
-        unsafe {
-            let mut len = 0;
-            let start = call!(RedisModule_StringPtrLen(value, &raw mut len));
-            let text = std::str::from_utf8(std::slice::from_raw_parts(start.cast(), len));
-            let set = text.map_or(Err("not a text"), |text| ((*setting.cast::<Text>()).set)(text));
-            let Err(message) = set else {
-                return raw::REDISMODULE_OK as c_int;
-            };
-            if !error.is_null() {
-                *error = new_string(message);
+    guarded(
+        "a setting",
+        || refused,
+        || {
+            // SAFETY: `setting` was registered as a `&'static Text`; the value lives through the call.
+            unsafe {
+                let mut len = 0;
+                let start = call!(RedisModule_StringPtrLen(value, &raw mut len));
+                let text = std::str::from_utf8(std::slice::from_raw_parts(start.cast(), len));
+                let set = text.map_or(Err("not a text"), |text| {
+                    ((*setting.cast::<Text>()).set)(text)
+                });
+                let Err(message) = set else {
+                    return raw::REDISMODULE_OK as c_int;
+                };
+                if !error.is_null() {
+                    *error = new_string(message);
+                }
+                refused
             }
-            refused
-        }
-    })
+        },
+    )
 }
 
 /// # Safety
@@ -208,6 +237,10 @@ unsafe extern "C" fn set_text(
 unsafe fn new_string(text: &str) -> *mut raw::RedisModuleString {
     // SAFETY: the server copies the bytes; a null context means that nobody frees the string for us.
     unsafe {
-        call!(RedisModule_CreateString(std::ptr::null_mut(), text.as_ptr().cast(), text.len()))
+        call!(RedisModule_CreateString(
+            std::ptr::null_mut(),
+            text.as_ptr().cast(),
+            text.len()
+        ))
     }
 }

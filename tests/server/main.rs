@@ -1,4 +1,16 @@
 //! The module inside real servers. `harness` says how to choose which.
 
+mod acl_and_docs;
+mod clients;
+mod commands;
+mod config;
+mod crashes;
+mod errors;
+mod false_positives;
 mod harness;
+mod hostile;
+mod keyspace;
+mod memory;
+mod persistence;
 mod plain_server;
+mod replication;

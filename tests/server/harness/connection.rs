@@ -1,7 +1,7 @@
 //! A client with nothing between the test and the wire.
 
 use super::Reply;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Result, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -18,11 +18,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn open(port: u16) -> std::io::Result<Connection> {
+    pub fn open(port: u16) -> Result<Connection> {
         let sink = TcpStream::connect(("127.0.0.1", port))?;
         sink.set_nodelay(true)?;
         sink.set_read_timeout(Some(PATIENCE))?;
-        Ok(Connection { source: BufReader::new(sink.try_clone()?), sink })
+        Ok(Connection {
+            source: BufReader::new(sink.try_clone()?),
+            sink,
+        })
     }
 
     /// The reply to a command whose words contain no blanks, in the notation of [`Reply`].
@@ -48,6 +51,13 @@ impl Connection {
         reply
     }
 
+    /// A conversation: commands, and the replies that they must get.
+    pub fn converse(&mut self, lines: &[(&str, &str)]) {
+        for (command, reply) in lines {
+            assert_eq!(self.ask(command), *reply, "{command}");
+        }
+    }
+
     /// The replies to many commands, several of which are on their way at a time.
     pub fn pipeline(&mut self, commands: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Vec<Reply> {
         let mut replies = Vec::new();
@@ -65,6 +75,24 @@ impl Connection {
     }
 
     pub fn send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) {
+        self.try_send(command)
+            .expect("the server takes the command");
+    }
+
+    pub fn receive(&mut self) -> Reply {
+        Reply::read(&mut self.source).expect("the server answers")
+    }
+
+    /// As [`Connection::call`], for a server that may be gone or not there yet.
+    pub fn try_call<W: AsRef<[u8]>>(
+        &mut self,
+        command: impl IntoIterator<Item = W>,
+    ) -> Result<Reply> {
+        self.try_send(command)?;
+        Reply::read(&mut self.source)
+    }
+
+    fn try_send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Result<()> {
         let words: Vec<W> = command.into_iter().collect();
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
         for word in &words {
@@ -73,30 +101,24 @@ impl Connection {
             bytes.extend(word);
             bytes.extend(b"\r\n");
         }
-        self.sink.write_all(&bytes).expect("the server takes the command");
-    }
-
-    pub fn receive(&mut self) -> Reply {
-        Reply::read(&mut self.source).expect("the server answers")
-    }
-
-    /// As [`Connection::call`], for a server that may be gone or not there yet.
-    pub fn try_call(&mut self, line: &str) -> std::io::Result<Reply> {
-        let inline = format!("{line}\r\n");
-        self.sink.write_all(inline.as_bytes())?;
-        Reply::read(&mut self.source)
+        self.sink.write_all(&bytes)
     }
 
     /// One field of the server's INFO.
     pub fn info(&mut self, section: &str, name: &str) -> String {
         let text = self.run(&format!("INFO {section}")).text();
-        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        found.unwrap_or_else(|| panic!("no {name} in INFO {section}:\n{text}")).to_owned()
+        let found = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found
+            .unwrap_or_else(|| panic!("no {name} in INFO {section}:\n{text}"))
+            .to_owned()
     }
 
     pub fn info_number(&mut self, section: &str, name: &str) -> i64 {
         let text = self.info(section, name);
-        text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}"))
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {text}"))
     }
 
     /// The digest of a value; two equal values have equal digests, on any server.
@@ -112,5 +134,7 @@ impl Connection {
 
 /// The words of a line as a command for [`Connection::pipeline`].
 pub fn words(line: &str) -> Vec<Vec<u8>> {
-    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
+    line.split_whitespace()
+        .map(|word| word.as_bytes().to_vec())
+        .collect()
 }

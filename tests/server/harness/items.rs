@@ -15,10 +15,6 @@ pub fn stranger(number: u64) -> Vec<u8> {
     format!("stranger:{number}").into_bytes()
 }
 
-pub fn items(numbers: Range<u64>) -> Vec<Vec<u8>> {
-    numbers.map(item).collect()
-}
-
 /// Adds the items of these numbers and returns how many the filter called new.
 pub fn add_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
     let replies = db.pipeline(batches("BF.MADD", key, numbers, item));
@@ -26,7 +22,12 @@ pub fn add_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
 }
 
 /// How many of the candidates of these numbers the filter knows.
-pub fn count_found(db: &mut Connection, key: &str, numbers: Range<u64>, candidate: fn(u64) -> Vec<u8>) -> u64 {
+pub fn count_found(
+    db: &mut Connection,
+    key: &str,
+    numbers: Range<u64>,
+    candidate: fn(u64) -> Vec<u8>,
+) -> u64 {
     let replies = db.pipeline(batches("BF.MEXISTS", key, numbers, candidate));
     replies.iter().map(ones).sum()
 }
@@ -51,5 +52,9 @@ fn batches<'a>(
 }
 
 fn ones(reply: &Reply) -> u64 {
-    reply.elements().iter().map(|answer| answer.integer() as u64).sum()
+    reply
+        .elements()
+        .iter()
+        .map(|answer| answer.integer() as u64)
+        .sum()
 }

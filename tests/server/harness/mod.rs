@@ -25,7 +25,7 @@ pub use append_only_file::commands_in_append_only_file;
 pub use connection::{words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;
-pub use items::{add_items, count_found, item, items, missing_items, stranger};
+pub use items::{add_items, count_found, item, missing_items, stranger};
 pub use random::Random;
 pub use reply::Reply;
 pub use server::{module_path, Options, Server};

@@ -53,19 +53,31 @@ pub struct Process(Child);
 impl Process {
     /// Starts a server, within the address space given. Its output is appended to the log of the folder.
     pub fn launch(folder: &Folder, address_space_kib: Option<u64>) -> Process {
-        let log = File::options().create(true).append(true).open(folder.path().join("log"));
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.path().join("log"));
         let log = log.expect("the log can be written");
-        let executable = env::var_os("SPLITBLOOM_SERVER").unwrap_or_else(|| OsString::from("redis-server"));
+        let executable =
+            env::var_os("SPLITBLOOM_SERVER").unwrap_or_else(|| OsString::from("redis-server"));
         let mut command = match address_space_kib {
             None => Command::new(&executable),
             Some(limit) => {
                 let mut shell = Command::new("sh");
-                shell.arg("-c").arg(format!("ulimit -v {limit}; exec \"$0\" \"$@\"")).arg(&executable);
+                shell
+                    .arg("-c")
+                    .arg(format!("ulimit -v {limit}; exec \"$0\" \"$@\""))
+                    .arg(&executable);
                 shell
             }
         };
-        command.arg(folder.configuration()).current_dir(folder.path());
-        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a second handle")).stderr(log);
+        command
+            .arg(folder.configuration())
+            .current_dir(folder.path());
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a second handle"))
+            .stderr(log);
         let child = command.spawn();
         Process(child.unwrap_or_else(|error| {
             panic!("{executable:?} does not run: {error}; SPLITBLOOM_SERVER names the server to test against")
@@ -85,11 +97,15 @@ impl Process {
 
     /// True when this very process answers on the port, with its data loaded.
     pub fn answers_on(&self, port: u16) -> bool {
-        let answer = Connection::open(port).and_then(|mut db| db.try_call("INFO server"));
+        let answer = Connection::open(port).and_then(|mut db| db.try_call(["INFO", "server"]));
         let Ok(info) = answer else { return false };
-        let loading = Connection::open(port).and_then(|mut db| db.try_call("DBSIZE"));
+        let loading = Connection::open(port).and_then(|mut db| db.try_call(["DBSIZE"]));
         let ready = loading.is_ok_and(|reply| !reply.is_error());
-        ready && info.text().lines().any(|line| line == format!("process_id:{}", self.0.id()))
+        ready
+            && info
+                .text()
+                .lines()
+                .any(|line| line == format!("process_id:{}", self.0.id()))
     }
 }
 

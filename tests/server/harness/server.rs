@@ -38,7 +38,10 @@ pub struct Options {
 
 impl Options {
     pub fn settings(lines: &[&str]) -> Options {
-        Options { settings: lines.iter().map(|line| line.to_string()).collect(), ..Options::default() }
+        Options {
+            settings: lines.iter().map(|line| line.to_string()).collect(),
+            ..Options::default()
+        }
     }
 }
 
@@ -61,7 +64,8 @@ impl Server {
     }
 
     pub fn with(options: Options) -> Server {
-        Server::try_start(&options, knows_panic_setting()).unwrap_or_else(|log| panic!("no server starts:\n{log}"))
+        Server::try_start(&options, knows_panic_setting())
+            .unwrap_or_else(|log| panic!("no server starts:\n{log}"))
     }
 
     /// The log, when the server does not start with these options.
@@ -78,7 +82,12 @@ impl Server {
             fs::write(folder.configuration(), configuration).expect("the folder can be written");
             let mut process = Process::launch(&folder, options.address_space_kib);
             if comes_up(&mut process, port) {
-                return Ok(Server { process, folder, port, options: options.clone() });
+                return Ok(Server {
+                    process,
+                    folder,
+                    port,
+                    options: options.clone(),
+                });
             }
         }
         Err(folder.tail_of_log())
@@ -87,7 +96,9 @@ impl Server {
     /// A replica of this server that has caught up with it.
     pub fn replica(&self, lines: &[&str]) -> Server {
         let mut options = Options::settings(lines);
-        options.settings.push(format!("replicaof 127.0.0.1 {}", self.port));
+        options
+            .settings
+            .push(format!("replicaof 127.0.0.1 {}", self.port));
         let replica = Server::with(options);
         self.wait_for(&replica);
         replica
@@ -99,13 +110,18 @@ impl Server {
         let mut there = replica.connect();
         eventually("the replica catches up", || {
             there.info("replication", "master_link_status") == "up"
-                && here.info("replication", "master_repl_offset") == there.info("replication", "slave_repl_offset")
+                && here.info("replication", "master_repl_offset")
+                    == there.info("replication", "slave_repl_offset")
         });
     }
 
     pub fn connect(&self) -> Connection {
-        Connection::open(self.port)
-            .unwrap_or_else(|error| panic!("no connection: {error}; the log ends so:\n{}", self.folder.tail_of_log()))
+        Connection::open(self.port).unwrap_or_else(|error| {
+            panic!(
+                "no connection: {error}; the log ends so:\n{}",
+                self.folder.tail_of_log()
+            )
+        })
     }
 
     /// A connection that speaks RESP3.
@@ -137,17 +153,30 @@ impl Server {
         self.process.kill();
         self.process = Process::launch(&self.folder, self.options.address_space_kib);
         let up = comes_up(&mut self.process, self.port);
-        assert!(up, "the server does not start again:\n{}", self.folder.tail_of_log());
+        assert!(
+            up,
+            "the server does not start again:\n{}",
+            self.folder.tail_of_log()
+        );
     }
 
     /// What must hold after every test: the process that was started is still there, nothing crashed, nothing panicked.
     pub fn ask_standing_questions(&mut self) {
         let end = self.process.end();
-        assert!(end.is_none(), "the server died: {end:?}; its log ends so:\n{}", self.folder.tail_of_log());
+        assert!(
+            end.is_none(),
+            "the server died: {end:?}; its log ends so:\n{}",
+            self.folder.tail_of_log()
+        );
         let log = self.log();
         assert!(!log.contains("BUG REPORT START"), "a crash report:\n{log}");
         if !self.options.without_module {
-            assert_eq!(self.connect().info("bf", "bf_caught_panics"), "0", "{}", self.folder.tail_of_log());
+            assert_eq!(
+                self.connect().info("bf", "bf_caught_panics"),
+                "0",
+                "{}",
+                self.folder.tail_of_log()
+            );
         }
     }
 }
@@ -155,7 +184,11 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if panicking() {
-            eprintln!("the log of the server on port {} ends so:\n{}", self.port, self.folder.tail_of_log());
+            eprintln!(
+                "the log of the server on port {} ends so:\n{}",
+                self.port,
+                self.folder.tail_of_log()
+            );
         } else {
             self.ask_standing_questions();
         }
@@ -164,9 +197,14 @@ impl Drop for Server {
 
 /// The module under test.
 pub fn module_path() -> PathBuf {
-    let built_here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/release/libsplitbloom.so");
+    let built_here =
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/release/libsplitbloom.so");
     let path = env::var_os("SPLITBLOOM_MODULE").map_or_else(built_here, PathBuf::from);
-    assert!(path.is_file(), "no module at {}: build it, or name it in SPLITBLOOM_MODULE", path.display());
+    assert!(
+        path.is_file(),
+        "no module at {}: build it, or name it in SPLITBLOOM_MODULE",
+        path.display()
+    );
     path
 }
 
@@ -186,7 +224,11 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
         lines.push_str(PANIC_ON_PROPAGATION_ERROR);
     }
     if !options.without_module {
-        lines.push_str(&format!("loadmodule {} {}\n", module_path().display(), options.module_arguments));
+        lines.push_str(&format!(
+            "loadmodule {} {}\n",
+            module_path().display(),
+            options.module_arguments
+        ));
     }
     lines + &options.settings.join("\n") + "\n"
 }
@@ -194,7 +236,10 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
 /// The setting is a hidden one, so the server itself is asked, once.
 fn knows_panic_setting() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
-    let plain = Options { without_module: true, ..Options::default() };
+    let plain = Options {
+        without_module: true,
+        ..Options::default()
+    };
     *KNOWN.get_or_init(|| Server::try_start(&plain, true).is_ok())
 }
 

@@ -32,7 +32,10 @@ impl Specimens {
     }
 
     pub fn portraits(db: &mut Connection) -> Vec<Portrait> {
-        KINDS.iter().map(|(key, _, items)| Portrait::of(db, key, *items)).collect()
+        KINDS
+            .iter()
+            .map(|(key, _, items)| Portrait::of(db, key, *items))
+            .collect()
     }
 }
 
@@ -50,13 +53,21 @@ impl Portrait {
     pub fn of(db: &mut Connection, key: &str, items: u64) -> Portrait {
         let portrait = Portrait {
             digest: db.digest(key),
-            info: db.call(["BF.INFO", key, "FULL"]).to_string(),
+            info: everything_but_size(&db.call(["BF.INFO", key, "FULL"])),
             items_missing: items - count_found(db, key, 0..items, item),
             strangers_found: count_found(db, key, 0..STRANGERS, stranger),
         };
         assert_eq!(portrait.items_missing, 0, "{key}: an item was denied");
         portrait
     }
+}
+
+/// Spare room in the filter's own lists is no part of what it looks like.
+fn everything_but_size(info: &Reply) -> String {
+    let fields = info.pairs().into_iter().filter(|(name, _)| name != "Size");
+    fields
+        .map(|(name, value)| format!("{name}: {value}\n"))
+        .collect()
 }
 
 /// All pieces of a filter, each with the iterator that came with it.

@@ -1,0 +1,456 @@
+//! Round trips, golden bytes, and every way in which a piece can be bad.
+
+use super::*;
+use proptest::prelude::*;
+
+fn filter(error_rate: f64, capacity: u64, growth: Growth, items: u64) -> Filter {
+    let parameters = Parameters {
+        error_rate,
+        capacity,
+        growth,
+        seed: Seed(0x0123_4567_89AB_CDEF),
+    };
+    let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+    for i in 0..items {
+        let _ = filter.add(&i.to_le_bytes(), SizeLimit::Unlimited);
+    }
+    filter
+}
+
+fn samples() -> Vec<Filter> {
+    vec![
+        filter(0.01, 100, Growth::Times(2), 0),
+        filter(0.01, 100, Growth::Times(2), 1),
+        filter(0.01, 100, Growth::Times(2), 3_000),
+        filter(0.001, 5_000, Growth::Fixed, 5_000),
+        filter(0.000_001, 3, Growth::Times(1), 2_000),
+        filter(0.01, 2_000_000, Growth::Times(4), 40_000),
+        filter(0.5, 1 << 40, Growth::Times(32_768), 3),
+    ]
+}
+
+fn pieces(filter: &Filter) -> Vec<Encoded> {
+    let mut pieces: Vec<Encoded> = Vec::new();
+    while let Some(piece) = encode_piece(filter, pieces.last().map_or(0, |piece| piece.next)) {
+        pieces.push(piece);
+    }
+    pieces
+}
+
+fn first(bytes: &[u8]) -> Result<Filter, DecodeError> {
+    Filter::from_first_piece(&Piece::parse(bytes)?, SizeLimit::Unlimited)
+}
+
+fn load(filter: &mut Filter, bytes: &[u8]) -> Result<(), DecodeError> {
+    filter.load_piece(&Piece::parse(bytes)?, SizeLimit::Unlimited)
+}
+
+fn decode(pieces: &[Encoded]) -> Result<Filter, DecodeError> {
+    let mut filter = first(&pieces[0].bytes)?;
+    for piece in &pieces[1..] {
+        load(&mut filter, &piece.bytes)?;
+    }
+    Ok(filter)
+}
+
+/// The checksum made right again, so that what is behind it is tried.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let body = bytes.len() - CHECKSUM_BYTES;
+    let checksum = xxh3_64(&bytes[..body]);
+    bytes[body..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// What every filter holds to, wherever it came from.
+fn assert_sound(filter: &Filter) {
+    assert!(!filter.sub_filters().is_empty());
+    for sub_filter in filter.sub_filters() {
+        let segments = sub_filter.segments();
+        let counted: u64 = (0..segments.reserved().min(1 << 20))
+            .filter_map(|i| segments.get(i))
+            .flatten()
+            .map(|word| u64::from(word.count_ones()))
+            .sum();
+        assert!(sub_filter.set_bits() >= counted);
+        assert!(sub_filter.set_bits() <= sub_filter.num_bits());
+        assert!(sub_filter.description().items <= sub_filter.description().capacity);
+    }
+    assert!((0.0..=1.0).contains(&filter.expected_false_positive_rate()));
+    assert!(filter.estimated_items() >= 0.0);
+}
+
+#[test]
+fn what_is_decoded_encodes_to_the_same_bytes() {
+    for filter in samples() {
+        let encoded = pieces(&filter);
+        let decoded = decode(&encoded).unwrap();
+        assert_sound(&decoded);
+        assert_eq!(decoded.loading(), None);
+        assert_eq!(decoded.digest(), filter.digest());
+        assert_eq!(decoded.parameters(), filter.parameters());
+        assert_eq!(decoded.items(), filter.items());
+        assert_eq!(decoded.set_bits(), filter.set_bits());
+        let again = pieces(&decoded);
+        assert!(encoded
+            .iter()
+            .map(|p| &p.bytes)
+            .eq(again.iter().map(|p| &p.bytes)));
+    }
+}
+
+#[test]
+fn a_decoded_filter_goes_on_as_the_original_does() {
+    for mut original in samples() {
+        let mut decoded = decode(&pieces(&original)).unwrap();
+        for i in 5_000_000..5_001_000u64 {
+            let item = i.to_le_bytes();
+            let one = original.add(&item, SizeLimit::Unlimited);
+            assert_eq!(decoded.add(&item, SizeLimit::Unlimited), one);
+        }
+        assert_eq!(decoded.digest(), original.digest());
+    }
+}
+
+#[test]
+fn no_piece_is_larger_than_a_mebibyte_and_the_last_iterator_is_the_end() {
+    for filter in samples() {
+        let encoded = pieces(&filter);
+        assert!(encoded.iter().all(|piece| piece.bytes.len() <= PIECE_BYTES));
+        assert_eq!(encoded.last().map(|piece| piece.next), Some(END));
+        assert!(encode_piece(&filter, END).is_none());
+        assert!(encode_piece(&filter, u64::MAX).is_none());
+    }
+    let large = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    assert!(pieces(&large).len() > 2);
+}
+
+#[test]
+fn the_bytes_of_a_known_filter_never_change() {
+    // Filters that servers have saved consist of these bytes: where they change, the version must.
+    let tiny = filter(0.01, 3, Growth::Times(2), 2);
+    let hex: String = pieces(&tiny)[0]
+        .bytes
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    assert_eq!(
+        hex,
+        include_str!("golden-tiny.hex")
+            .split_whitespace()
+            .collect::<String>()
+    );
+    for (filter, expected) in samples().iter().zip(GOLDEN_DIGESTS) {
+        assert_eq!(filter.digest(), expected, "{:?}", filter.parameters());
+    }
+}
+
+/// XXH3-128 over the encoded samples.
+const GOLDEN_DIGESTS: [u128; 7] = [
+    0x4937_d378_0ce0_7c93_4f20_67fa_c0ed_acdc,
+    0xa7cb_4754_1efc_83fb_0c6f_a57f_0ef0_2d11,
+    0x0e45_9f29_e573_f8d6_c77e_97e3_1263_c11b,
+    0xb26b_1d7a_7cb4_9b20_e97f_dfc2_6e76_7d86,
+    0x5d57_aba4_cf4e_16aa_aa2a_befc_ac0e_3510,
+    0xf4d9_da88_a09b_06fb_c94a_d04f_eabd_3b9f,
+    0xeb80_f731_2f18_bd27_0cad_9e2b_6060_5ceb,
+];
+
+#[test]
+fn an_interrupted_load_is_a_filter_that_can_be_encoded_and_continued() {
+    let original = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    let encoded = pieces(&original);
+    let mut half = first(&encoded[0].bytes).unwrap();
+    load(&mut half, &encoded[1].bytes).unwrap();
+    assert_eq!(half.loading(), Some(encoded[1].next));
+
+    let mut restored = decode(&pieces(&half)).unwrap();
+    assert_eq!(restored.loading(), Some(encoded[1].next));
+    assert_eq!(restored.digest(), half.digest());
+    for piece in &encoded[2..] {
+        load(&mut restored, &piece.bytes).unwrap();
+    }
+    assert_eq!(restored.loading(), None);
+    assert_eq!(restored.digest(), original.digest());
+}
+
+#[test]
+fn items_added_during_a_load_stay() {
+    let original = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    let encoded = pieces(&original);
+    let mut loaded = first(&encoded[0].bytes).unwrap();
+    loaded.add(b"meanwhile", SizeLimit::Unlimited).unwrap();
+    for piece in &encoded[1..] {
+        load(&mut loaded, &piece.bytes).unwrap();
+    }
+    assert!(loaded.contains(b"meanwhile"));
+    assert!((0..40_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+    assert_sound(&loaded);
+}
+
+#[test]
+fn growth_during_a_dump_does_not_break_it() {
+    let mut original = filter(0.01, 900_000, Growth::Times(1), 900_000);
+    let mut loaded: Option<Filter> = None;
+    let (mut iterator, mut next_item) = (0, 900_000u64);
+    while original.items() < 900_000 {
+        original
+            .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
+            .unwrap();
+        next_item += 1;
+    }
+    while let Some(piece) = encode_piece(&original, iterator) {
+        match &mut loaded {
+            None => loaded = Some(first(&piece.bytes).unwrap()),
+            Some(filter) => load(filter, &piece.bytes).unwrap(),
+        }
+        iterator = piece.next;
+        for _ in 0..1_000 {
+            original
+                .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
+                .unwrap();
+            next_item += 1;
+        }
+    }
+    let loaded = loaded.unwrap();
+    assert_eq!(
+        (loaded.sub_filters().len(), original.sub_filters().len()),
+        (2, 2)
+    );
+    assert!((0..900_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+}
+
+#[test]
+fn pieces_out_of_order_are_refused_and_change_nothing() {
+    let encoded = pieces(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    assert_eq!(first(&encoded[1].bytes).err(), Some(DecodeError::Order));
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let before = half.digest();
+    for wrong in [0, 2] {
+        assert_eq!(
+            load(&mut half, &encoded[wrong].bytes),
+            Err(DecodeError::Order)
+        );
+    }
+    assert_eq!(half.digest(), before);
+    let mut whole = decode(&encoded).unwrap();
+    let last = &encoded[encoded.len() - 1].bytes;
+    assert_eq!(load(&mut whole, last), Err(DecodeError::Order));
+}
+
+#[test]
+fn a_piece_cut_short_anywhere_is_refused() {
+    let bytes = &pieces(&filter(0.01, 100, Growth::Times(2), 150))[0].bytes;
+    for len in 0..bytes.len() {
+        assert!(first(&bytes[..len]).is_err(), "{len}");
+        if len > HEAD_BYTES + CHECKSUM_BYTES {
+            assert!(
+                first(&sealed(bytes[..len].to_vec())).is_err(),
+                "sealed, {len}"
+            );
+        }
+    }
+    let mut longer = bytes.clone();
+    longer.insert(bytes.len() - CHECKSUM_BYTES, END_OF_FILTER);
+    assert_eq!(first(&sealed(longer)).err(), Some(DecodeError::Length));
+    assert_eq!(
+        first(&vec![0; PIECE_BYTES + 1]).err(),
+        Some(DecodeError::Length)
+    );
+}
+
+#[test]
+fn every_changed_byte_is_noticed() {
+    let bytes = &pieces(&filter(0.01, 100, Growth::Times(2), 150))[0].bytes;
+    for place in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x10;
+        let error = first(&changed).err();
+        assert!(
+            matches!(error, Some(DecodeError::Checksum | DecodeError::Format)),
+            "{place}: {error:?}"
+        );
+    }
+}
+
+/// A first piece by hand: the filter record as given, one sub-filter record, and what follows it.
+fn piece(filter: [u64; 4], sub_filter: [u64; 9], layout: u8, after: &[u8]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.bytes(&MAGIC);
+    writer.u64(0);
+    writer.u64(0);
+    writer.u8(FILTER);
+    let [seed, error_rate, capacity, expansion] = filter;
+    writer.u64(seed);
+    writer.u64(error_rate);
+    writer.u64(capacity);
+    writer.u32(expansion as u32);
+    writer.u8(SUB_FILTER);
+    let [index, bits, hashes, number, capacity, rate, limit, items, _] = sub_filter;
+    writer.u32(index as u32);
+    writer.u8(layout);
+    writer.u32(bits as u32);
+    writer.u32(hashes as u32);
+    for value in [number, capacity, rate, limit, items] {
+        writer.u64(value);
+    }
+    writer.bytes(after);
+    writer.finish(END)
+}
+
+#[test]
+fn every_field_is_bounded() {
+    let rate = 0.01f64.to_bits();
+    let good = [7, rate, 100, 2];
+    let sub = [0, 512, 6, 4, 100, rate, 900, 50, 0];
+    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(first(&piece(good, sub, 1, &end)).map(|f| f.items()), Ok(50));
+
+    let with = |mut fields: [u64; 9], place: usize, value: u64| {
+        fields[place] = value;
+        fields
+    };
+    for (bad_filter, field) in [
+        ([7, 0f64.to_bits(), 100, 2], "error rate"),
+        ([7, 1f64.to_bits(), 100, 2], "error rate"),
+        ([7, f64::NAN.to_bits(), 100, 2], "error rate"),
+        ([7, (-0.1f64).to_bits(), 100, 2], "error rate"),
+        ([7, rate, 0, 2], "capacity"),
+        ([7, rate, (1 << 40) + 1, 2], "capacity"),
+        ([7, rate, 100, 32_769], "expansion"),
+    ] {
+        assert_eq!(
+            first(&piece(bad_filter, sub, 1, &end)).err(),
+            Some(DecodeError::Field(field))
+        );
+    }
+    for (bad_sub, error) in [
+        (with(sub, 0, 1), DecodeError::Order),
+        (with(sub, 1, 0), DecodeError::Field("sub-bitmap")),
+        (with(sub, 1, 256), DecodeError::Field("sub-bitmap")),
+        (with(sub, 1, 576), DecodeError::Field("sub-bitmap")),
+        (with(sub, 1, 65_536), DecodeError::Field("sub-bitmap")),
+        (with(sub, 3, 0), DecodeError::Field("sub-bitmap")),
+        (
+            with(sub, 3, (1 << 38) + 1),
+            DecodeError::Field("sub-bitmap"),
+        ),
+        (
+            with(with(sub, 3, 1), 1, 524_352),
+            DecodeError::Field("sub-bitmap"),
+        ),
+        (
+            with(with(sub, 3, 1), 1, 100),
+            DecodeError::Field("sub-bitmap"),
+        ),
+        (with(sub, 2, 0), DecodeError::Field("number of hashes")),
+        (with(sub, 2, 65), DecodeError::Field("number of hashes")),
+        (with(sub, 4, 0), DecodeError::Field("capacity")),
+        (
+            with(sub, 5, 1f64.to_bits()),
+            DecodeError::Field("error rate of a sub-filter"),
+        ),
+        (with(sub, 6, 0), DecodeError::Field("fill limit")),
+        (with(sub, 6, 2_049), DecodeError::Field("fill limit")),
+        (with(sub, 7, 101), DecodeError::Field("items")),
+    ] {
+        assert_eq!(
+            first(&piece(good, bad_sub, 1, &end)).err(),
+            Some(error),
+            "{bad_sub:?}"
+        );
+    }
+    for layout in [0, 2, 255] {
+        let refused = first(&piece(good, sub, layout, &end)).err();
+        assert_eq!(refused, Some(DecodeError::Layout(layout)));
+    }
+    assert_eq!(
+        first(&piece(good, sub, 1, &[9])).err(),
+        Some(DecodeError::Format)
+    );
+    assert_eq!(
+        first(&piece(good, sub, 1, &[])).err(),
+        Some(DecodeError::Order),
+        "no end"
+    );
+}
+
+#[test]
+fn segments_must_be_of_the_right_length_place_and_order() {
+    let rate = 0.01f64.to_bits();
+    let (good, sub) = ([7, rate, 100, 2], [0, 512, 6, 4, 100, rate, 900, 50, 0]);
+    let segment = |index: u32, number: u64, len: u32, bytes: usize| {
+        let mut writer = Writer::default();
+        writer.u8(SEGMENT);
+        writer.u32(index);
+        writer.u64(number);
+        writer.u32(len);
+        writer.bytes(&vec![1; bytes]);
+        writer.0
+    };
+    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0];
+    let refusal =
+        |records: Vec<u8>| first(&piece(good, sub, 1, &[records, end.to_vec()].concat())).err();
+    assert_eq!(refusal(segment(0, 0, 256, 256)), None);
+    assert_eq!(refusal(segment(1, 0, 256, 256)), Some(DecodeError::Order));
+    assert_eq!(
+        refusal(segment(0, 1, 256, 256)),
+        Some(DecodeError::Field("segment"))
+    );
+    assert_eq!(
+        refusal(segment(0, u64::MAX, 256, 256)),
+        Some(DecodeError::Field("segment"))
+    );
+    assert_eq!(
+        refusal(segment(0, 0, 248, 248)),
+        Some(DecodeError::Field("segment"))
+    );
+    assert_eq!(
+        refusal(segment(0, 0, u32::MAX, 256)),
+        Some(DecodeError::Length)
+    );
+    let twice = [segment(0, 0, 256, 256), segment(0, 0, 256, 256)].concat();
+    assert_eq!(refusal(twice), Some(DecodeError::Order));
+}
+
+#[test]
+fn a_limit_refuses_a_filter_that_is_too_large() {
+    let encoded = pieces(&filter(0.01, 1_000, Growth::Times(2), 10));
+    let piece = Piece::parse(&encoded[0].bytes).unwrap();
+    let refused = Filter::from_first_piece(&piece, SizeLimit::Bytes(1_000)).err();
+    assert_eq!(refused, Some(DecodeError::OverLimit));
+    assert!(Filter::from_first_piece(&piece, SizeLimit::Bytes(2_000)).is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #[test]
+    fn whatever_the_bytes_are_the_decoder_answers(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        sample in 0usize..5,
+    ) {
+        static FIRST_PIECES: std::sync::OnceLock<Vec<Vec<u8>>> = std::sync::OnceLock::new();
+        let first_pieces = FIRST_PIECES.get_or_init(|| {
+            samples().iter().take(5).map(|filter| pieces(filter)[0].bytes.clone()).collect()
+        });
+        let mut bytes = first_pieces[sample].clone();
+        for (place, value) in changes {
+            let place = place.index(bytes.len().min(200));
+            bytes[place] = value;
+        }
+        if let Ok(mut filter) = first(&sealed(bytes)) {
+            assert_sound(&filter);
+            for i in 0..50u64 {
+                let _ = filter.add(&i.to_be_bytes(), SizeLimit::Bytes(1 << 24));
+            }
+            assert_sound(&filter);
+            let digest = filter.digest();
+            prop_assert_eq!(decode(&pieces(&filter)).map(|f| f.digest()), Ok(digest));
+            prop_assert_eq!(filter.try_clone().map(|f| f.digest()), Ok(digest));
+        }
+    }
+
+    #[test]
+    fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(first(&noise).is_err());
+    }
+}

@@ -1,0 +1,331 @@
+//! What the server knows about the commands: flags, categories, keys and their access, documentation.
+
+use crate::harness::{Connection, Reply, Server};
+
+/// A command as the contract has it.
+struct Row {
+    name: &'static str,
+    arity: i64,
+    flags: &'static [&'static str],
+    access: &'static [&'static str],
+    /// A call that every user with all permissions can make.
+    example: &'static str,
+}
+
+const TABLE: [Row; 10] = [
+    Row {
+        name: "bf.reserve",
+        arity: -4,
+        flags: &["write", "denyoom", "fast"],
+        access: &["OW", "insert"],
+        example: "BF.RESERVE fresh 0.01 100",
+    },
+    Row {
+        name: "bf.add",
+        arity: 3,
+        flags: &["write", "denyoom", "fast"],
+        access: &["RW", "insert"],
+        example: "BF.ADD k b",
+    },
+    Row {
+        name: "bf.madd",
+        arity: -3,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "BF.MADD k c d",
+    },
+    Row {
+        name: "bf.insert",
+        arity: -4,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "BF.INSERT k ITEMS e f",
+    },
+    Row {
+        name: "bf.exists",
+        arity: 3,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "BF.EXISTS k a",
+    },
+    Row {
+        name: "bf.mexists",
+        arity: -3,
+        flags: &["readonly"],
+        access: &["RO", "access"],
+        example: "BF.MEXISTS k a b",
+    },
+    Row {
+        name: "bf.info",
+        arity: -2,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "BF.INFO k",
+    },
+    Row {
+        name: "bf.card",
+        arity: 2,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "BF.CARD k",
+    },
+    Row {
+        name: "bf.scandump",
+        arity: 3,
+        flags: &["readonly"],
+        access: &["RO", "access"],
+        example: "BF.SCANDUMP k 0",
+    },
+    Row {
+        name: "bf.loadchunk",
+        arity: 4,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "BF.LOADCHUNK k 1 a",
+    },
+];
+
+impl Row {
+    fn writes(&self) -> bool {
+        self.flags.contains(&"write")
+    }
+
+    fn categories(&self) -> Vec<&'static str> {
+        let kind = if self.writes() { "@write" } else { "@read" };
+        let fast = self.flags.contains(&"fast").then_some("@fast");
+        [kind].into_iter().chain(fast).collect()
+    }
+}
+
+#[test]
+fn every_command_has_the_flags_of_the_contract() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for row in &TABLE {
+        let info = command_info(&mut db, row.name);
+        assert_eq!(info[1].integer(), row.arity, "{}", row.name);
+        let mut flags = texts(&info[2]);
+        flags.retain(|flag| flag != "module");
+        assert_eq!(sorted(&flags), sorted(row.flags), "{}", row.name);
+    }
+}
+
+#[test]
+fn every_command_has_one_key_in_first_place_and_tells_its_access() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for row in &TABLE {
+        let info = command_info(&mut db, row.name);
+        assert_eq!(
+            [&info[3], &info[4], &info[5]].map(Reply::integer),
+            [1, 1, 1],
+            "{}",
+            row.name
+        );
+        let [spec] = info[8].elements() else {
+            panic!("one key spec was expected: {}", info[8])
+        };
+        assert_eq!(
+            sorted(&texts(&spec.field("flags"))),
+            sorted(row.access),
+            "{}",
+            row.name
+        );
+        assert_eq!(
+            spec.field("begin_search")
+                .field("spec")
+                .field("index")
+                .integer(),
+            1,
+            "{}",
+            row.name
+        );
+        let example = row.example.split_whitespace();
+        let keys = db.call(["COMMAND", "GETKEYS"].into_iter().chain(example));
+        assert_eq!(
+            texts(&keys),
+            [row.example.split_whitespace().nth(1).expect("a key")]
+        );
+    }
+}
+
+#[test]
+fn every_command_is_in_its_categories_where_the_server_has_them() {
+    let server = Server::start();
+    if !server.dialect().has_module_acl_categories() {
+        return;
+    }
+    let mut db = server.connect();
+    for row in &TABLE {
+        let categories = texts(&command_info(&mut db, row.name)[6]);
+        for category in row.categories() {
+            assert!(
+                categories.contains(&category.to_owned()),
+                "{}: {categories:?}",
+                row.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_user_of_a_category_can_call_what_is_in_it_only() {
+    let server = Server::start();
+    let dialect = server.dialect();
+    if !dialect.has_module_acl_categories() {
+        return;
+    }
+    let mut admin = server.connect();
+    let reads = |row: &Row| !row.writes();
+    expect_calls(&mut admin, &server, "+@read", reads);
+    expect_calls(&mut admin, &server, "+@write", Row::writes);
+    expect_calls(&mut admin, &server, "+@fast", |row| {
+        row.flags.contains(&"fast")
+    });
+    if dialect.has_own_acl_category() {
+        expect_calls(&mut admin, &server, "+@bloom", |_| true);
+        expect_calls(&mut admin, &server, "+@all -@bloom", |_| false);
+    }
+}
+
+#[test]
+fn a_user_who_may_only_read_keys_is_refused_every_write() {
+    let server = Server::start();
+    let mut admin = server.connect();
+    expect_calls_on_keys(&mut admin, &server, "%R~*", |row| !row.writes());
+}
+
+#[test]
+fn a_user_who_may_only_write_keys_is_refused_every_read() {
+    let server = Server::start();
+    let mut admin = server.connect();
+    expect_calls_on_keys(&mut admin, &server, "%W~*", Row::writes);
+}
+
+#[test]
+fn a_user_of_other_keys_is_refused_everything() {
+    let server = Server::start();
+    let mut admin = server.connect();
+    expect_calls_on_keys(&mut admin, &server, "~other:*", |_| false);
+}
+
+#[test]
+fn every_command_is_documented() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for row in &TABLE {
+        let docs = db
+            .line(&format!("COMMAND DOCS {}", row.name))
+            .field(row.name);
+        assert!(!docs.field("summary").text().is_empty(), "{}", row.name);
+        assert!(!docs.field("complexity").text().is_empty(), "{}", row.name);
+        let arguments = docs.field("arguments");
+        let key = &arguments.elements()[0];
+        assert_eq!(key.field("type").text(), "key", "{}", row.name);
+        assert_eq!(key.field("key_spec_index").integer(), 0, "{}", row.name);
+        let all = arguments.elements().len();
+        let fewest = if row.arity < 0 {
+            1
+        } else {
+            row.arity as usize - 1
+        };
+        assert!(all >= fewest, "{}: {arguments}", row.name);
+    }
+}
+
+#[test]
+fn the_words_of_the_options_are_documented() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for (name, tokens) in [
+        ("bf.reserve", ["EXPANSION", "NONSCALING"].as_slice()),
+        (
+            "bf.insert",
+            &[
+                "CAPACITY",
+                "ERROR",
+                "EXPANSION",
+                "NOCREATE",
+                "NONSCALING",
+                "ITEMS",
+            ],
+        ),
+        (
+            "bf.info",
+            &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"],
+        ),
+    ] {
+        let docs = db.ask(&format!("COMMAND DOCS {name}"));
+        for token in tokens {
+            assert!(
+                docs.contains(&format!("$token, ${token}")),
+                "{token} in {docs}"
+            );
+        }
+    }
+}
+
+/// A user who may call some commands, on any key.
+fn expect_calls(
+    admin: &mut Connection,
+    server: &Server,
+    commands: &str,
+    may: impl Fn(&Row) -> bool,
+) {
+    let rules = format!("~* {commands}");
+    expect_calls_of_user(admin, server, &rules, "permissions to run", may);
+}
+
+/// A user who may call every command, on some keys.
+fn expect_calls_on_keys(
+    admin: &mut Connection,
+    server: &Server,
+    keys: &str,
+    may: impl Fn(&Row) -> bool,
+) {
+    let rules = format!("+@all {keys}");
+    expect_calls_of_user(admin, server, &rules, "permissions to access", may);
+}
+
+fn expect_calls_of_user(
+    admin: &mut Connection,
+    server: &Server,
+    rules: &str,
+    refusal: &str,
+    may: impl Fn(&Row) -> bool,
+) {
+    admin.run("FLUSHALL");
+    admin.run("BF.ADD k a");
+    admin.run("ACL DELUSER someone");
+    admin.run(&format!("ACL SETUSER someone on nopass +auth {rules}"));
+    let mut someone = server.connect();
+    someone.run("AUTH someone any");
+    for row in &TABLE {
+        let reply = someone.ask(row.example);
+        if may(row) {
+            assert!(
+                !reply.starts_with("-NOPERM"),
+                "{rules}: {} answers {reply}",
+                row.example
+            );
+        } else {
+            let refused = reply.starts_with("-NOPERM") && reply.contains(refusal);
+            assert!(refused, "{rules}: {} answers {reply}", row.example);
+        }
+    }
+}
+
+fn command_info(db: &mut Connection, name: &str) -> Vec<Reply> {
+    let info = db.line(&format!("COMMAND INFO {name}"));
+    info.elements()[0].elements().to_vec()
+}
+
+fn texts(strings: &Reply) -> Vec<String> {
+    strings.elements().iter().map(Reply::text).collect()
+}
+
+fn sorted<T: AsRef<str>>(words: &[T]) -> Vec<String> {
+    let mut words: Vec<String> = words.iter().map(|word| word.as_ref().to_owned()).collect();
+    words.sort();
+    words
+}

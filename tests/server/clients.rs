@@ -1,0 +1,156 @@
+//! The Bloom helpers of real client libraries, in both protocols.
+
+use crate::harness::Server;
+use redis::bloom::{
+    BloomFilterDumpIterator, BloomFilterInfoType, BloomFilterInsertOptions,
+    BloomFilterScalingOptions,
+};
+use redis::{Commands, Connection, RedisResult};
+use std::collections::HashMap;
+use std::env;
+use std::ffi::OsString;
+use std::process::Command;
+
+#[test]
+fn redis_rs_adds_and_asks() {
+    in_both_protocols(|db| {
+        let reserved: () = db.bf_reserve("k", 0.01, 1000)?;
+        assert_eq!(reserved, ());
+        assert!(db.bf_add::<_, _, bool>("k", "a")?);
+        assert!(!db.bf_add::<_, _, bool>("k", "a")?);
+        assert_eq!(
+            db.bf_madd::<_, _, Vec<bool>>("k", &["a", "b", "c"])?,
+            [false, true, true]
+        );
+        assert!(db.bf_exists::<_, _, bool>("k", "b")?);
+        assert!(!db.bf_exists::<_, _, bool>("missing", "b")?);
+        assert_eq!(
+            db.bf_mexists::<_, _, Vec<bool>>("k", &["c", "d"])?,
+            [true, false]
+        );
+        assert_eq!(db.bf_card::<_, usize>("k")?, 3);
+        Ok(())
+    });
+}
+
+#[test]
+fn redis_rs_inserts_with_options() {
+    in_both_protocols(|db| {
+        assert_eq!(
+            db.bf_insert::<_, _, Vec<bool>>("k", &["a", "b"])?,
+            [true, true]
+        );
+        let options = BloomFilterInsertOptions::default()
+            .capacity(2)
+            .error_rate(0.0001)
+            .expansion(BloomFilterScalingOptions::NonScaling);
+        assert_eq!(
+            db.bf_insert_options::<_, _, Vec<bool>>("strict", &["a", "b"], options)?,
+            [true, true]
+        );
+        let full = db
+            .bf_add::<_, _, bool>("strict", "c")
+            .expect_err("a full filter");
+        assert!(full.to_string().contains("full"), "{full}");
+        let refused = db
+            .bf_madd::<_, _, Vec<bool>>("strict", &["a", "c", "d"])
+            .expect_err("a full filter");
+        assert!(refused.to_string().contains("full"), "{refused}");
+        let options = BloomFilterInsertOptions::default().nocreate();
+        let missing = db
+            .bf_insert_options::<_, _, Vec<bool>>("missing", &["a"], options)
+            .expect_err("no filter");
+        assert!(missing.to_string().contains("not found"), "{missing}");
+        Ok(())
+    });
+}
+
+#[test]
+fn redis_rs_reads_the_information() {
+    in_both_protocols(|db| {
+        let expansion = BloomFilterScalingOptions::ExpansionRate(4);
+        let reserved: () = db.bf_reserve_options("k", 0.01, 500, expansion)?;
+        assert_eq!(reserved, ());
+        let twice: RedisResult<()> = db.bf_reserve("k", 0.01, 500);
+        assert!(twice
+            .expect_err("a filter is there")
+            .to_string()
+            .contains("exists"));
+        assert!(db.bf_add::<_, _, bool>("k", "a")?);
+        let info: HashMap<String, redis::bloom::BloomFilterInfoTypeResponse> = db.bf_info("k")?;
+        assert_eq!(info.len(), 5);
+        assert_eq!(info["Capacity"], 500.0);
+        assert_eq!(info["Number of filters"], 1.0);
+        assert_eq!(info["Number of items inserted"], 1.0);
+        assert_eq!(info["Expansion rate"], 4.0);
+        assert!(*info["Size"] > 0.0);
+        for (kind, value) in [
+            (BloomFilterInfoType::Capacity, 500.0),
+            (BloomFilterInfoType::Filters, 1.0),
+            (BloomFilterInfoType::Items, 1.0),
+            (BloomFilterInfoType::Expansion, 4.0),
+            (BloomFilterInfoType::Size, *info["Size"]),
+        ] {
+            let one: redis::bloom::BloomFilterInfoTypeResponse = db.bf_info_type("k", kind)?;
+            assert_eq!(one, value);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn redis_rs_dumps_and_loads() {
+    in_both_protocols(|db| {
+        let reserved: () = db.bf_reserve("k", 0.01, 1_000_000)?;
+        assert_eq!(reserved, ());
+        assert!(db.bf_add::<_, _, bool>("k", "a")?);
+        let chunks: RedisResult<Vec<_>> = BloomFilterDumpIterator::new(db, "k").collect();
+        for chunk in chunks? {
+            let loaded: () = db.bf_loadchunk("l", chunk)?;
+            assert_eq!(loaded, ());
+        }
+        assert!(db.bf_exists::<_, _, bool>("l", "a")?);
+        assert_eq!(db.bf_card::<_, usize>("l")?, 1);
+        Ok(())
+    });
+}
+
+#[test]
+fn redis_py_does_everything_in_resp2() {
+    run_redis_py("2");
+}
+
+#[test]
+fn redis_py_does_everything_in_resp3() {
+    run_redis_py("3");
+}
+
+fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) {
+    for protocol in ["resp2", "resp3"] {
+        let server = Server::start();
+        let address = format!("redis://127.0.0.1:{}/?protocol={protocol}", server.port());
+        let connected = redis::Client::open(address).and_then(|client| client.get_connection());
+        let mut db = connected.expect("a connection");
+        conversation(&mut db).unwrap_or_else(|error| panic!("{protocol}: {error}"));
+    }
+}
+
+fn run_redis_py(protocol: &str) {
+    let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3"));
+    let found = Command::new(&python).args(["-c", "import redis"]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    assert!(found, "{python:?} cannot import redis: install redis-py, or name a Python that has it in SPLITBLOOM_PYTHON");
+
+    let server = Server::start();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
+    let output = Command::new(&python)
+        .args([script, &server.port().to_string(), protocol])
+        .output();
+    let output = output.expect("Python runs");
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

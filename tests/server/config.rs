@@ -1,0 +1,348 @@
+//! The defaults and limits: from load arguments, the configuration file, and CONFIG SET.
+
+use crate::harness::{add_items, missing_items, module_path, Connection, Options, Server};
+
+const SETTINGS: [&str; 4] = [
+    "bf.error-rate",
+    "bf.initial-size",
+    "bf.expansion-factor",
+    "bf.max-filter-bytes",
+];
+const TOO_BIG: &str = "-ERR filter would exceed bf.max-filter-bytes";
+
+#[test]
+fn without_configuration_the_defaults_hold() {
+    let server = Server::start();
+    assert_eq!(settings(&mut server.connect()), ["0.01", "100", "2", "0"]);
+    assert_eq!(
+        shape_of_a_new_filter(&mut server.connect()),
+        Shape {
+            error_rate: 0.01,
+            capacity: 100,
+            expansion: 2
+        }
+    );
+}
+
+#[test]
+fn load_arguments_set_the_defaults() {
+    for arguments in [
+        "ERROR_RATE 0.05 INITIAL_SIZE 500 EXPANSION 4",
+        "expansion 4 initial_size 500 error_rate 0.05",
+    ] {
+        let server = Server::with(Options {
+            module_arguments: arguments.to_owned(),
+            ..Options::default()
+        });
+        assert_eq!(settings(&mut server.connect()), ["0.05", "500", "4", "0"]);
+        let shape = shape_of_a_new_filter(&mut server.connect());
+        assert_eq!(
+            shape,
+            Shape {
+                error_rate: 0.05,
+                capacity: 500,
+                expansion: 4
+            }
+        );
+    }
+}
+
+#[test]
+fn lines_of_the_configuration_file_set_the_defaults() {
+    let server = Server::configured(&[
+        "bf.error-rate 0.001",
+        "bf.initial-size 700",
+        "bf.expansion-factor 3",
+        "bf.max-filter-bytes 1000000",
+    ]);
+    assert_eq!(
+        settings(&mut server.connect()),
+        ["0.001", "700", "3", "1000000"]
+    );
+    let shape = shape_of_a_new_filter(&mut server.connect());
+    assert_eq!(
+        shape,
+        Shape {
+            error_rate: 0.001,
+            capacity: 700,
+            expansion: 3
+        }
+    );
+}
+
+#[test]
+fn bad_load_arguments_are_refused() {
+    let server = Server::with(Options {
+        without_module: true,
+        ..Options::default()
+    });
+    let mut db = server.connect();
+    for arguments in [
+        "ERROR_RATE",
+        "ERROR_RATE abc",
+        "ERROR_RATE nan",
+        "ERROR_RATE 0",
+        "ERROR_RATE 1",
+        "INITIAL_SIZE 0",
+        "INITIAL_SIZE 1.5",
+        "INITIAL_SIZE 1099511627777",
+        "EXPANSION -1",
+        "EXPANSION 32769",
+        "NONSENSE 1",
+    ] {
+        let reply = db.ask(&format!(
+            "MODULE LOAD {} {arguments}",
+            module_path().display()
+        ));
+        assert!(reply.starts_with("-ERR "), "{arguments}: {reply}");
+    }
+    assert!(!db.ask("MODULE LIST").contains("$bf"));
+    db.run(&format!(
+        "MODULE LOAD {} INITIAL_SIZE 300",
+        module_path().display()
+    ));
+    assert_eq!(settings(&mut db), ["0.01", "300", "2", "0"]);
+}
+
+#[test]
+fn a_bad_line_of_the_configuration_file_stops_the_start() {
+    for line in [
+        "bf.error-rate 2",
+        "bf.initial-size 0",
+        "bf.expansion-factor 40000",
+    ] {
+        let log = Server::refusal(Options::settings(&[line]));
+        let name = line.split_whitespace().next().expect("a name");
+        assert!(log.contains(name), "{line}: {log}");
+    }
+}
+
+#[test]
+fn a_setting_changes_the_next_filter_and_no_other() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD before a");
+    let digest = db.digest("before");
+    db.run("CONFIG SET bf.error-rate 0.2 bf.initial-size 33 bf.expansion-factor 5");
+    let shape = shape_of_a_new_filter(&mut db);
+    assert_eq!(
+        shape,
+        Shape {
+            error_rate: 0.2,
+            capacity: 33,
+            expansion: 5
+        }
+    );
+    assert_eq!(db.digest("before"), digest);
+    assert_eq!(db.ask("BF.INFO before CAPACITY"), "[:100]");
+    assert_eq!(db.ask("BF.INSERT given CAPACITY 7 ITEMS a"), "[:1]");
+    assert_eq!(db.ask("BF.INFO given EXPANSION"), "[:5]");
+}
+
+#[test]
+fn an_expansion_factor_of_zero_makes_new_filters_non_scaling() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("CONFIG SET bf.expansion-factor 0", "+OK"),
+        ("BF.ADD k a", ":1"),
+        ("BF.INFO k EXPANSION", "[_]"),
+    ]);
+}
+
+#[test]
+fn bad_values_are_refused() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for (name, values) in [
+        (
+            "bf.error-rate",
+            ["0", "1", "-0.1", "1.5", "abc", "nan", "inf", "0.01x"].as_slice(),
+        ),
+        (
+            "bf.initial-size",
+            &["0", "-1", "abc", "1.5", "1099511627777"],
+        ),
+        ("bf.expansion-factor", &["-1", "32769", "abc", "1.5"]),
+        ("bf.max-filter-bytes", &["-1", "abc"]),
+    ] {
+        for value in values {
+            let reply = db.ask(&format!("CONFIG SET {name} {value}"));
+            assert!(reply.starts_with("-ERR "), "{name} {value}: {reply}");
+        }
+    }
+    assert_eq!(settings(&mut db), ["0.01", "100", "2", "0"]);
+}
+
+#[test]
+fn values_at_the_ends_of_the_ranges_are_taken() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for (name, values) in [
+        ("bf.error-rate", ["0.999", "0.000000001", "0.01"]),
+        ("bf.initial-size", ["1", "1099511627776", "100"]),
+        ("bf.expansion-factor", ["0", "32768", "1"]),
+        ("bf.max-filter-bytes", ["1", "1099511627776", "0"]),
+    ] {
+        for value in values {
+            db.run(&format!("CONFIG SET {name} {value}"));
+            assert_eq!(setting(&mut db, name), value);
+        }
+    }
+}
+
+#[test]
+fn unprefixed_names_work_where_the_server_allows_them() {
+    let server = Server::start();
+    let mut db = server.connect();
+    if !server.dialect().has_unprefixed_settings() {
+        assert_eq!(db.ask("CONFIG GET bf-initial-size"), "[]");
+        return;
+    }
+    for (name, value) in [
+        ("bf-error-rate", "0.2"),
+        ("bf-initial-size", "33"),
+        ("bf-expansion-factor", "5"),
+    ] {
+        db.run(&format!("CONFIG SET {name} {value}"));
+        assert_eq!(setting(&mut db, name), value);
+    }
+    assert_eq!(settings(&mut db), ["0.2", "33", "5", "0"]);
+    let shape = shape_of_a_new_filter(&mut db);
+    assert_eq!(
+        shape,
+        Shape {
+            error_rate: 0.2,
+            capacity: 33,
+            expansion: 5
+        }
+    );
+    db.run("CONFIG SET bf.initial-size 44");
+    assert_eq!(setting(&mut db, "bf-initial-size"), "44");
+}
+
+#[test]
+fn a_rewritten_configuration_file_keeps_the_values() {
+    let arguments = "INITIAL_SIZE 500 EXPANSION 4".to_owned();
+    let mut server = Server::with(Options {
+        module_arguments: arguments,
+        ..Options::default()
+    });
+    let mut db = server.connect();
+    db.run("CONFIG SET bf.error-rate 0.2 bf.initial-size 33 bf.max-filter-bytes 1000000");
+    db.run("CONFIG REWRITE");
+    server.restart();
+    assert_eq!(
+        settings(&mut server.connect()),
+        ["0.2", "33", "4", "1000000"]
+    );
+}
+
+#[test]
+fn a_filter_larger_than_the_limit_is_not_created() {
+    let server = Server::configured(&["bf.max-filter-bytes 10000"]);
+    let mut db = server.connect();
+    for refused in [
+        "BF.RESERVE k 0.01 100000",
+        "BF.RESERVE k 0.01 1099511627776",
+        "BF.INSERT k CAPACITY 100000 ITEMS a",
+    ] {
+        assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
+        assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
+    }
+    db.run("CONFIG SET bf.initial-size 100000");
+    for refused in ["BF.ADD k a", "BF.MADD k a b", "BF.INSERT k ITEMS a b"] {
+        assert_eq!(db.ask(refused), TOO_BIG, "{refused}");
+        assert_eq!(db.ask("EXISTS k"), ":0", "{refused}");
+    }
+    assert_eq!(db.ask("BF.RESERVE k 0.01 1000"), "+OK");
+    db.run("CONFIG SET bf.max-filter-bytes 0");
+    assert_eq!(db.ask("BF.RESERVE l 0.01 100000"), "+OK");
+}
+
+#[test]
+fn a_filter_does_not_grow_past_the_limit() {
+    const LIMIT: i64 = 5000;
+    let server = Server::configured(&["bf.max-filter-bytes 5000"]);
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    let mut added = 0;
+    while db.line(&format!("BF.ADD k item:{added}")).to_string() != TOO_BIG {
+        added += 1;
+        assert!(added < 10_000, "the limit never works");
+    }
+    assert!(added > 1000, "refused as early as item {added}");
+    let sub_filters = db.line("BF.INFO k FULL").field("Sub-filters");
+    let bytes: i64 = sub_filters
+        .elements()
+        .iter()
+        .map(|one| one.field("Bytes").integer())
+        .sum();
+    assert!(bytes <= LIMIT, "{bytes}");
+    assert_eq!(missing_items(&mut db, "k", 0..added), 0);
+
+    let digest = db.digest("k");
+    assert_eq!(
+        db.ask(&format!("BF.MADD k item:0 item:{added} item:1")),
+        format!("[:0, {TOO_BIG}]")
+    );
+    assert_eq!(
+        db.ask(&format!("BF.INSERT k ITEMS item:{added}")),
+        format!("[{TOO_BIG}]")
+    );
+    assert_eq!(db.ask("BF.ADD k item:0"), ":0");
+    assert_eq!(db.digest("k"), digest);
+
+    db.run("CONFIG SET bf.max-filter-bytes 0");
+    assert_eq!(db.ask(&format!("BF.ADD k item:{added}")), ":1");
+}
+
+#[test]
+fn what_exceeds_a_limit_that_came_later_still_loads() {
+    let mut server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    add_items(&mut db, "k", 0..10_000);
+    let digest = db.digest("k");
+    db.run("CONFIG SET bf.max-filter-bytes 100");
+    db.run("CONFIG REWRITE");
+    db.run("DEBUG RELOAD");
+    assert_eq!(db.digest("k"), digest);
+    let payload = db.line("DUMP k").bytes().to_vec();
+    assert_eq!(
+        db.call([b"RESTORE".as_slice(), b"copy", b"0", &payload])
+            .to_string(),
+        "+OK"
+    );
+    db.run("SAVE");
+    server.restart();
+    let mut db = server.connect();
+    assert_eq!(setting(&mut db, "bf.max-filter-bytes"), "100");
+    assert_eq!(db.digest("k"), digest);
+    assert_eq!(db.digest("copy"), digest);
+}
+
+#[derive(Debug, PartialEq)]
+struct Shape {
+    error_rate: f64,
+    capacity: i64,
+    expansion: i64,
+}
+
+fn shape_of_a_new_filter(db: &mut Connection) -> Shape {
+    db.run("DEL new");
+    db.run("BF.ADD new a");
+    let info = db.line("BF.INFO new FULL");
+    Shape {
+        error_rate: info.field("Error rate").double(),
+        capacity: info.field("Capacity").integer(),
+        expansion: info.field("Expansion rate").integer(),
+    }
+}
+
+fn setting(db: &mut Connection, name: &str) -> String {
+    db.run(&format!("CONFIG GET {name}")).field(name).text()
+}
+
+fn settings(db: &mut Connection) -> [String; 4] {
+    SETTINGS.map(|name| setting(db, name))
+}

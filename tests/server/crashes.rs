@@ -1,0 +1,78 @@
+//! The server killed at a bad moment: what was acknowledged, and what was saved before, is there.
+
+use crate::harness::{add_items, eventually, item, missing_items, Portrait, Server};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+#[test]
+fn no_acknowledged_item_is_lost_with_a_file_that_is_always_written() {
+    const WRITERS: u64 = 4;
+    const ENOUGH: u64 = 500;
+    let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
+    server.connect().run("BF.RESERVE k 0.01 100");
+    let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
+    let first_of = |writer: u64| writer * 1_000_000_000;
+    let mut connections: Vec<_> = (0..WRITERS).map(|_| server.connect()).collect();
+    thread::scope(|scope| {
+        for (writer, db) in (0..).zip(&mut connections) {
+            let count = &acknowledged[writer as usize];
+            scope.spawn(move || {
+                let add = |number| [b"BF.ADD".to_vec(), b"k".to_vec(), item(number)];
+                while let Ok(reply) =
+                    db.try_call(add(first_of(writer) + count.load(Ordering::SeqCst)))
+                {
+                    assert!(!reply.is_error(), "{reply}");
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        eventually("enough items are in", || {
+            acknowledged
+                .iter()
+                .all(|count| count.load(Ordering::SeqCst) > ENOUGH)
+        });
+        server.restart();
+    });
+    let mut db = server.connect();
+    for (writer, count) in (0..).zip(&acknowledged) {
+        let first = first_of(writer);
+        assert_eq!(
+            missing_items(&mut db, "k", first..first + count.load(Ordering::SeqCst)),
+            0
+        );
+    }
+}
+
+#[test]
+fn the_old_snapshot_loads_after_a_kill_while_a_new_one_is_written() {
+    let mut server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    add_items(&mut db, "k", 0..5000);
+    db.run("SAVE");
+    let before = Portrait::of(&mut db, "k", 5000);
+    db.run("CONFIG SET rdb-key-save-delay 1000000");
+    add_items(&mut db, "k", 5000..10_000);
+    db.run("BGSAVE");
+    assert_eq!(db.info("persistence", "rdb_bgsave_in_progress"), "1");
+    server.restart();
+    assert_eq!(Portrait::of(&mut server.connect(), "k", 5000), before);
+}
+
+#[test]
+fn nothing_is_lost_by_a_kill_while_the_append_only_file_is_rewritten() {
+    for preamble in ["yes", "no"] {
+        let preamble = format!("aof-use-rdb-preamble {preamble}");
+        let mut server = Server::configured(&["appendonly yes", "appendfsync no", &preamble]);
+        let mut db = server.connect();
+        db.run("BF.RESERVE k 0.01 100");
+        add_items(&mut db, "k", 0..5000);
+        db.run("CONFIG SET rdb-key-save-delay 1000000");
+        db.run("BGREWRITEAOF");
+        add_items(&mut db, "k", 5000..10_000);
+        let before = Portrait::of(&mut db, "k", 10_000);
+        assert_eq!(db.info("persistence", "aof_rewrite_in_progress"), "1");
+        server.restart();
+        assert_eq!(Portrait::of(&mut server.connect(), "k", 10_000), before);
+    }
+}

@@ -1,0 +1,452 @@
+//! Every error that a client can get, in one table. Each leaves everything as it was.
+
+use crate::harness::{Connection, Server};
+
+/// The scene: a filter, a full one that cannot scale, and a key of another type.
+const SCENE: [&str; 4] = [
+    "BF.RESERVE filter 0.01 100",
+    "BF.ADD filter a",
+    "BF.INSERT full ERROR 0.000001 CAPACITY 2 NONSCALING ITEMS a b",
+    "SET text a",
+];
+
+const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
+const BAD_ERROR_RATE: &str = "ERR bad error rate";
+const ERROR_RATE_RANGE: &str = "ERR error rate must be in the range (0.000000, 1.000000)";
+const BAD_CAPACITY: &str = "ERR bad capacity";
+const CAPACITY_RANGE: &str = "ERR capacity must be in the range [1, 1099511627776]";
+const BAD_EXPANSION: &str = "ERR bad expansion";
+const EXPANSION_RANGE: &str = "ERR expansion must be in the range [0, 32768]";
+const CANNOT_EXPAND: &str = "ERR Nonscaling filters cannot expand";
+const BAD_FIELD: &str = "ERR Invalid information value";
+const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
+const BAD_DATA: &str = "ERR received bad data";
+const NOT_FOUND: &str = "ERR not found";
+const FULL: &str = "ERR non scaling filter is full";
+
+/// An error whose words are nobody's contract, except the first.
+const ANY_ERROR: &str = "ERR …";
+
+/// Commands of words that contain no blanks, and their errors.
+const ERRORS: &[(&str, &str)] = &[
+    // Numbers of arguments.
+    (
+        "BF.RESERVE",
+        "ERR wrong number of arguments for 'bf.reserve' command",
+    ),
+    (
+        "BF.RESERVE k",
+        "ERR wrong number of arguments for 'bf.reserve' command",
+    ),
+    (
+        "BF.RESERVE k 0.01",
+        "ERR wrong number of arguments for 'bf.reserve' command",
+    ),
+    (
+        "BF.ADD",
+        "ERR wrong number of arguments for 'bf.add' command",
+    ),
+    (
+        "BF.ADD k",
+        "ERR wrong number of arguments for 'bf.add' command",
+    ),
+    (
+        "BF.ADD k a b",
+        "ERR wrong number of arguments for 'bf.add' command",
+    ),
+    (
+        "BF.MADD",
+        "ERR wrong number of arguments for 'bf.madd' command",
+    ),
+    (
+        "BF.MADD k",
+        "ERR wrong number of arguments for 'bf.madd' command",
+    ),
+    (
+        "BF.INSERT",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k ITEMS",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k NOCREATE ITEMS",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k NOCREATE NONSCALING",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k CAPACITY 100",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k NOCREATE CAPACITY",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k NOCREATE ERROR",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT k NOCREATE EXPANSION",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.INSERT filter NOCREATE ITEMS",
+        "ERR wrong number of arguments for 'bf.insert' command",
+    ),
+    (
+        "BF.EXISTS",
+        "ERR wrong number of arguments for 'bf.exists' command",
+    ),
+    (
+        "BF.EXISTS k",
+        "ERR wrong number of arguments for 'bf.exists' command",
+    ),
+    (
+        "BF.EXISTS k a b",
+        "ERR wrong number of arguments for 'bf.exists' command",
+    ),
+    (
+        "BF.MEXISTS",
+        "ERR wrong number of arguments for 'bf.mexists' command",
+    ),
+    (
+        "BF.MEXISTS k",
+        "ERR wrong number of arguments for 'bf.mexists' command",
+    ),
+    (
+        "BF.CARD",
+        "ERR wrong number of arguments for 'bf.card' command",
+    ),
+    (
+        "BF.CARD k a",
+        "ERR wrong number of arguments for 'bf.card' command",
+    ),
+    (
+        "BF.INFO",
+        "ERR wrong number of arguments for 'bf.info' command",
+    ),
+    (
+        "BF.INFO filter CAPACITY SIZE",
+        "ERR wrong number of arguments for 'bf.info' command",
+    ),
+    (
+        "BF.SCANDUMP",
+        "ERR wrong number of arguments for 'bf.scandump' command",
+    ),
+    (
+        "BF.SCANDUMP k",
+        "ERR wrong number of arguments for 'bf.scandump' command",
+    ),
+    (
+        "BF.SCANDUMP k 0 1",
+        "ERR wrong number of arguments for 'bf.scandump' command",
+    ),
+    (
+        "BF.LOADCHUNK",
+        "ERR wrong number of arguments for 'bf.loadchunk' command",
+    ),
+    (
+        "BF.LOADCHUNK k 1",
+        "ERR wrong number of arguments for 'bf.loadchunk' command",
+    ),
+    (
+        "BF.LOADCHUNK k 1 a b",
+        "ERR wrong number of arguments for 'bf.loadchunk' command",
+    ),
+    // Error rates.
+    ("BF.RESERVE k abc 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k nan 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k -nan 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k NaN 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k 0.01x 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k 0,01 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k 0x1p-3 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k . 100", BAD_ERROR_RATE),
+    ("BF.RESERVE k 0 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k 0.0 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k -0 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k -0.01 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k 1 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k 1.0 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k 1.5 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k 100 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k inf 100", ERROR_RATE_RANGE),
+    ("BF.RESERVE k -inf 100", ERROR_RATE_RANGE),
+    // Capacities.
+    ("BF.RESERVE k 0.01 abc", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 1.5", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 1e3", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 +1", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 01", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 0x10", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 100x", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 nan", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 inf", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 9223372036854775808", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 99999999999999999999", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 NONSCALING", BAD_CAPACITY),
+    ("BF.RESERVE k 0.01 0", CAPACITY_RANGE),
+    ("BF.RESERVE k 0.01 -1", CAPACITY_RANGE),
+    ("BF.RESERVE k 0.01 1099511627777", CAPACITY_RANGE),
+    ("BF.RESERVE k 0.01 9223372036854775807", CAPACITY_RANGE),
+    ("BF.RESERVE k 0.01 -9223372036854775808", CAPACITY_RANGE),
+    // Expansion.
+    ("BF.RESERVE k 0.01 100 EXPANSION", "ERR no expansion"),
+    (
+        "BF.RESERVE k 0.01 100 NONSCALING EXPANSION",
+        "ERR no expansion",
+    ),
+    ("BF.RESERVE k 0.01 100 EXPANSION abc", BAD_EXPANSION),
+    ("BF.RESERVE k 0.01 100 EXPANSION 1.5", BAD_EXPANSION),
+    ("BF.RESERVE k 0.01 100 EXPANSION NONSCALING", BAD_EXPANSION),
+    (
+        "BF.RESERVE k 0.01 100 EXPANSION 9223372036854775808",
+        BAD_EXPANSION,
+    ),
+    ("BF.RESERVE k 0.01 100 EXPANSION -1", EXPANSION_RANGE),
+    ("BF.RESERVE k 0.01 100 EXPANSION 32769", EXPANSION_RANGE),
+    ("BF.RESERVE k 0.01 100 32769", EXPANSION_RANGE),
+    ("BF.RESERVE k 0.01 100 -1", EXPANSION_RANGE),
+    (
+        "BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2",
+        CANNOT_EXPAND,
+    ),
+    (
+        "BF.RESERVE k 0.01 100 EXPANSION 1 NONSCALING",
+        CANNOT_EXPAND,
+    ),
+    ("BF.RESERVE k 0.01 100 NONSCALING 2", CANNOT_EXPAND),
+    // Words that are none, and words that only begin like one.
+    ("BF.RESERVE k 0.01 100 NONSENSE", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 NONSCALINGX", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 NONSCALIN", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 N", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 EXPANSIONX 2", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 E 2", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 1.5", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 SEED", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 SEED 0123", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 SEED 0123456789abcdeg", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 SEED 0123456789abcdef0", ANY_ERROR),
+    ("BF.RESERVE k 0.01 100 SEED +123456789abcdef", ANY_ERROR),
+    ("BF.INSERT k NONSENSE ITEMS a", ANY_ERROR),
+    ("BF.INSERT k NOCREATEX ITEMS a", ANY_ERROR),
+    ("BF.INSERT k NONSCALINGX ITEMS a", ANY_ERROR),
+    ("BF.INSERT k CAP 100 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k CAPACITYX 100 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k N ITEMS a", ANY_ERROR),
+    ("BF.INSERT k 2 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k ITEM a", ANY_ERROR),
+    ("BF.INSERT k a b", ANY_ERROR),
+    // BF.INSERT checks the same values.
+    ("BF.INSERT k ERROR abc ITEMS a", BAD_ERROR_RATE),
+    ("BF.INSERT k ERROR nan ITEMS a", BAD_ERROR_RATE),
+    ("BF.INSERT k ERROR ITEMS a", BAD_ERROR_RATE),
+    ("BF.INSERT k ERROR 0 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k ERROR 1 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k ERROR inf ITEMS a", ANY_ERROR),
+    ("BF.INSERT k CAPACITY abc ITEMS a", BAD_CAPACITY),
+    ("BF.INSERT k CAPACITY 1.5 ITEMS a", BAD_CAPACITY),
+    ("BF.INSERT k CAPACITY ITEMS a", BAD_CAPACITY),
+    ("BF.INSERT k CAPACITY 0 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k CAPACITY 1099511627777 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k EXPANSION abc ITEMS a", BAD_EXPANSION),
+    ("BF.INSERT k EXPANSION 1.5 ITEMS a", BAD_EXPANSION),
+    ("BF.INSERT k EXPANSION ITEMS a", BAD_EXPANSION),
+    ("BF.INSERT k EXPANSION -1 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k EXPANSION 32769 ITEMS a", ANY_ERROR),
+    ("BF.INSERT k NOCREATE ITEMS a", NOT_FOUND),
+    ("BF.INSERT k NOCREATE CAPACITY 100 ITEMS a", NOT_FOUND),
+    ("BF.INSERT filter CAPACITY abc ITEMS a", BAD_CAPACITY),
+    ("BF.INSERT filter ERROR nan ITEMS a", BAD_ERROR_RATE),
+    ("BF.INSERT filter EXPANSION abc ITEMS a", BAD_EXPANSION),
+    // The key.
+    ("BF.RESERVE filter 0.01 100", "ERR item exists"),
+    ("BF.RESERVE full 0.01 100", "ERR item exists"),
+    ("BF.RESERVE text 0.01 100", WRONG_TYPE),
+    ("BF.ADD text a", WRONG_TYPE),
+    ("BF.MADD text a b", WRONG_TYPE),
+    ("BF.INSERT text ITEMS a", WRONG_TYPE),
+    ("BF.INSERT text NOCREATE ITEMS a", WRONG_TYPE),
+    ("BF.EXISTS text a", WRONG_TYPE),
+    ("BF.MEXISTS text a b", WRONG_TYPE),
+    ("BF.CARD text", WRONG_TYPE),
+    ("BF.INFO text", WRONG_TYPE),
+    ("BF.INFO text SIZE", WRONG_TYPE),
+    ("BF.SCANDUMP text 0", WRONG_TYPE),
+    ("BF.LOADCHUNK text 1 a", WRONG_TYPE),
+    ("BF.INFO k", NOT_FOUND),
+    ("BF.INFO k ITEMS", NOT_FOUND),
+    ("BF.INFO k FULL", NOT_FOUND),
+    ("BF.SCANDUMP k 0", NOT_FOUND),
+    ("BF.ADD full c", FULL),
+    // Fields, iterators, pieces.
+    ("BF.INFO filter NONSENSE", BAD_FIELD),
+    ("BF.INFO filter CAP", BAD_FIELD),
+    ("BF.INFO filter CAPACITYX", BAD_FIELD),
+    ("BF.INFO filter 1", BAD_FIELD),
+    ("BF.SCANDUMP filter abc", NOT_NUMERIC),
+    ("BF.SCANDUMP filter 1.5", NOT_NUMERIC),
+    ("BF.SCANDUMP filter 9223372036854775808", NOT_NUMERIC),
+    ("BF.LOADCHUNK k abc a", NOT_NUMERIC),
+    ("BF.LOADCHUNK k 1.5 a", NOT_NUMERIC),
+    ("BF.LOADCHUNK k 1 a", BAD_DATA),
+    ("BF.LOADCHUNK k 0 a", BAD_DATA),
+    ("BF.LOADCHUNK k -1 a", BAD_DATA),
+    ("BF.LOADCHUNK k 9223372036854775807 a", BAD_DATA),
+    ("BF.LOADCHUNK filter 1 a", BAD_DATA),
+    ("BF.LOADCHUNK filter 2 a", BAD_DATA),
+    // Arguments are checked before the key.
+    ("BF.RESERVE text nan 100", BAD_ERROR_RATE),
+    ("BF.RESERVE filter 0.01 0", CAPACITY_RANGE),
+    ("BF.INSERT text CAPACITY abc ITEMS a", BAD_CAPACITY),
+    ("BF.INFO text NONSENSE", BAD_FIELD),
+    ("BF.INFO k NONSENSE", BAD_FIELD),
+    ("BF.SCANDUMP k abc", NOT_NUMERIC),
+    ("BF.SCANDUMP text abc", NOT_NUMERIC),
+    ("BF.LOADCHUNK text abc a", NOT_NUMERIC),
+];
+
+/// Commands with words that are empty or contain blanks.
+const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
+    (&["BF.RESERVE", "k", "", "100"], BAD_ERROR_RATE),
+    (&["BF.RESERVE", "k", " 0.01", "100"], BAD_ERROR_RATE),
+    (&["BF.RESERVE", "k", "0.01 ", "100"], BAD_ERROR_RATE),
+    (&["BF.RESERVE", "k", "0.01\0", "100"], BAD_ERROR_RATE),
+    (&["BF.RESERVE", "k", "0.01", ""], BAD_CAPACITY),
+    (&["BF.RESERVE", "k", "0.01", " 1"], BAD_CAPACITY),
+    (&["BF.RESERVE", "k", "0.01", "1 "], BAD_CAPACITY),
+    (&["BF.RESERVE", "k", "0.01", "1\0"], BAD_CAPACITY),
+    (
+        &["BF.RESERVE", "k", "0.01", "100", "EXPANSION", ""],
+        BAD_EXPANSION,
+    ),
+    (
+        &["BF.RESERVE", "k", "0.01", "100", "EXPANSION", " 2"],
+        BAD_EXPANSION,
+    ),
+    (&["BF.RESERVE", "k", "0.01", "100", ""], ANY_ERROR),
+    (&["BF.RESERVE", "k", "0.01", "100", " 2"], ANY_ERROR),
+    (
+        &["BF.RESERVE", "k", "0.01", "100", "NONSCALING\0"],
+        ANY_ERROR,
+    ),
+    (&["BF.INSERT", "k", "", "ITEMS", "a"], ANY_ERROR),
+    (&["BF.INSERT", "k", "ITEMS ", "a"], ANY_ERROR),
+    (&["BF.INFO", "filter", ""], BAD_FIELD),
+    (&["BF.INFO", "filter", "CAPACITY\0"], BAD_FIELD),
+    (&["BF.SCANDUMP", "filter", ""], NOT_NUMERIC),
+    (&["BF.SCANDUMP", "filter", " 0"], NOT_NUMERIC),
+    (&["BF.LOADCHUNK", "k", "", "a"], NOT_NUMERIC),
+    (&["BF.LOADCHUNK", "k", "1", ""], BAD_DATA),
+];
+
+#[test]
+fn every_error_has_its_words_and_changes_nothing() {
+    let server = Server::configured(&["appendonly yes"]);
+    let mut db = server.connect();
+    for line in SCENE {
+        db.run(line);
+    }
+    let simple = ERRORS
+        .iter()
+        .map(|(line, error)| (line.split_whitespace().collect(), *error));
+    let odd = ERRORS_OF_ODD_WORDS
+        .iter()
+        .map(|(words, error)| (words.to_vec(), *error));
+    let cases: Vec<(Vec<&str>, &str)> = simple.chain(odd).collect();
+
+    let before = Traces::of(&mut db);
+    let mut wrong = Vec::new();
+    for (command, error) in &cases {
+        let reply = db.call(command).to_string();
+        if !is_the_error(&reply, error) {
+            wrong.push(format!(
+                "{command:?}\n    answers {reply}\n    not     -{error}"
+            ));
+        }
+        if Traces::of(&mut db) != before {
+            panic!("{command:?} changed something");
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {} are wrong:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn a_server_without_memory_refuses_every_write_and_answers_every_read() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for line in SCENE {
+        db.run(line);
+    }
+    let before = Traces::of(&mut db);
+    db.run("CONFIG SET maxmemory 1");
+    for write in [
+        "BF.RESERVE k 0.01 100",
+        "BF.ADD filter b",
+        "BF.MADD filter b",
+        "BF.INSERT filter ITEMS b",
+        "BF.LOADCHUNK k 1 a",
+    ] {
+        assert!(db.ask(write).starts_with("-OOM "), "{write}");
+    }
+    assert_eq!(Traces::of(&mut db), before);
+    db.converse(&[
+        ("BF.EXISTS filter a", ":1"),
+        ("BF.MEXISTS filter a z", "[:1, :0]"),
+        ("BF.CARD filter", ":1"),
+        ("BF.INFO filter ITEMS", "[:1]"),
+    ]);
+    assert!(!db.line("BF.SCANDUMP filter 0").is_error());
+}
+
+/// Everything that a command could leave behind.
+#[derive(Debug, PartialEq)]
+struct Traces {
+    digest: String,
+    keys: i64,
+    changes: String,
+    propagated_bytes: Option<String>,
+}
+
+impl Traces {
+    fn of(db: &mut Connection) -> Traces {
+        let persistence = db.run("INFO persistence").text();
+        let field = |name| {
+            persistence
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .map(str::to_owned)
+        };
+        Traces {
+            digest: db.digest_of_everything(),
+            keys: db.line("DBSIZE").integer(),
+            changes: field("rdb_changes_since_last_save:").expect("a count of changes"),
+            propagated_bytes: field("aof_current_size:"),
+        }
+    }
+}
+
+fn is_the_error(reply: &str, error: &str) -> bool {
+    match error.strip_suffix('…') {
+        Some(beginning) => reply
+            .strip_prefix('-')
+            .is_some_and(|text| text.starts_with(beginning)),
+        None => reply.strip_prefix('-') == Some(error),
+    }
+}

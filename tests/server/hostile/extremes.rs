@@ -1,0 +1,131 @@
+//! Numbers and amounts at the ends of what is legal, and beyond.
+
+use super::exercise;
+use crate::harness::{
+    add_items, eventually, item, load_pieces, missing_items, scan_dump, words, Options, Server,
+};
+
+#[test]
+fn huge_filters_are_refused_or_work() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let baseline = db.info_number("bf", "bf_bytes_held");
+    for rate in ["0.999999", "0.5", "0.01", "0.000000001", "1e-300", "5e-324"] {
+        for capacity in ["1", "1000000", "1000000000", "1099511627776"] {
+            for options in ["", "NONSCALING", "EXPANSION 32768"] {
+                let command = format!("BF.RESERVE k {rate} {capacity} {options}");
+                let reply = db.ask(&command);
+                assert!(
+                    reply == "+OK" || reply.starts_with("-ERR "),
+                    "{command}: {reply}"
+                );
+                if reply == "+OK" {
+                    assert_eq!(db.ask("BF.ADD k a"), ":1", "{command}");
+                    assert_eq!(db.ask("BF.EXISTS k a"), ":1", "{command}");
+                    db.run("BF.INFO k FULL");
+                    db.run("BF.SCANDUMP k 0");
+                    db.run("UNLINK k");
+                }
+            }
+        }
+    }
+    eventually("all memory is back", || {
+        db.info_number("bf", "bf_bytes_held") == baseline
+    });
+}
+
+#[test]
+fn the_steepest_growth_is_orderly() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 1 EXPANSION 32768");
+    let mut last = 0;
+    for first in (0..100_000).step_by(1000) {
+        add_items(&mut db, "k", first..first + 1000);
+        last = first + 1000;
+    }
+    assert_eq!(missing_items(&mut db, "k", 0..last), 0);
+    exercise(&mut db);
+    db.run("DEBUG RELOAD");
+    assert_eq!(missing_items(&mut db, "k", 0..last), 0);
+}
+
+#[test]
+fn ten_thousand_sub_filters_work_and_load() {
+    const ITEMS: u64 = 10_000;
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 1 EXPANSION 1");
+    let new = add_items(&mut db, "k", 0..ITEMS);
+    let sub_filters = db.line("BF.INFO k FILTERS").elements()[0].integer() as u64;
+    assert!(
+        sub_filters >= new,
+        "{sub_filters} sub-filters for {new} items"
+    );
+    assert_eq!(missing_items(&mut db, "k", 0..ITEMS), 0);
+    let digest = db.digest("k");
+    db.run("DEBUG RELOAD");
+    assert_eq!(db.digest("k"), digest);
+    let pieces = scan_dump(&mut db, "k");
+    load_pieces(&mut db, "l", &pieces);
+    assert_eq!(db.digest("l"), digest);
+}
+
+#[test]
+fn a_hundred_thousand_items_in_one_command_are_all_added() {
+    const ITEMS: u64 = 100_000;
+    let server = Server::start();
+    let mut db = server.connect();
+    let command = |head: &str| words(head).into_iter().chain((0..ITEMS).map(item));
+    let added = db.call(command("BF.MADD k"));
+    assert_eq!(added.elements().len() as u64, ITEMS);
+    let found = db.call(command("BF.MEXISTS k"));
+    assert!(found.elements().iter().all(|answer| answer.integer() == 1));
+    let again = db.call(command("BF.INSERT k NOCREATE ITEMS"));
+    assert!(again.elements().iter().all(|answer| answer.integer() == 0));
+}
+
+#[test]
+fn text_that_looks_like_a_format_does_no_harm() {
+    let server = Server::configured(&["loglevel debug"]);
+    let mut db = server.connect();
+    for text in ["%s%n%s%n", "%d", "%%", "{}", "{0}"] {
+        for command in [
+            "BF.ADD ? ?",
+            "BF.INFO ? ?",
+            "BF.RESERVE ? ? ?",
+            "BF.LOADCHUNK ? 1 ?",
+            "BF.SCANDUMP ? ?",
+        ] {
+            db.line(&command.replace('?', text));
+        }
+        db.line(&format!("CONFIG SET bf.error-rate {text}"));
+    }
+}
+
+#[test]
+fn a_filter_that_outgrows_the_memory_is_refused_more() {
+    const MIB_OF_ADDRESS_SPACE: u64 = 768;
+    let limited = Options {
+        address_space_kib: Some(MIB_OF_ADDRESS_SPACE << 10),
+        ..Options::default()
+    };
+    let server = Server::with(limited);
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.000000001 1099511627776");
+    let mut added = 0;
+    // An item takes a segment of its own in so large a filter.
+    let refusal = loop {
+        let reply = db.call([b"BF.ADD".to_vec(), b"k".to_vec(), item(added)]);
+        if reply.is_error() {
+            break reply.to_string();
+        }
+        added += 1;
+        assert!(added < 100_000, "the limit never works");
+    };
+    assert!(refusal.starts_with("-ERR Insufficient memory"), "{refusal}");
+    assert_eq!(db.line("BF.CARD k").integer() as u64, added);
+    assert_eq!(missing_items(&mut db, "k", 0..added), 0);
+    db.run("DEL k");
+    db.converse(&[("BF.ADD k a", ":1"), ("BF.EXISTS k a", ":1")]);
+}

@@ -1,0 +1,118 @@
+//! Bytes and numbers from someone who means harm: refused, or a filter that fully works; the server lives.
+
+mod extremes;
+mod payloads;
+mod pieces;
+
+use crate::harness::{add_items, eventually, scan_dump, words, Connection};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Small filters of every kind of structure.
+const VICTIMS: [(&str, u64); 5] = [
+    ("BF.RESERVE k 0.01 100", 0),
+    ("BF.RESERVE k 0.01 100", 50),
+    ("BF.RESERVE k 0.1 10 EXPANSION 1", 60),
+    ("BF.RESERVE k 0.000001 20 EXPANSION 3", 100),
+    ("BF.RESERVE k 0.01 500 NONSCALING", 400),
+];
+
+/// What a stranger might set a field to.
+const BOUNDARIES: [u64; 10] = [
+    0,
+    1,
+    0x7F,
+    0xFF,
+    0xFFFF,
+    0x7FFF_FFFF,
+    0xFFFF_FFFF,
+    1 << 40,
+    i64::MAX as u64,
+    u64::MAX,
+];
+
+/// What ends a piece of SCANDUMP: the checksum of everything before.
+const CHECKSUM_BYTES: usize = 8;
+
+/// What is asked of a filter of unknown origin.
+const QUESTIONS: [&str; 10] = [
+    "BF.CARD k",
+    "BF.INFO k",
+    "BF.INFO k FULL",
+    "BF.EXISTS k a",
+    "BF.MEXISTS k a b c",
+    "BF.SCANDUMP k 0",
+    "DEBUG DIGEST-VALUE k",
+    "MEMORY USAGE k",
+    "DUMP k",
+    "COPY k copy",
+];
+
+/// What is done to its copy, which may be full or part loaded.
+const CHANGES: [&str; 6] = [
+    "BF.ADD copy a",
+    "BF.MADD copy b c d e f g h i j",
+    "BF.INSERT copy ITEMS k l",
+    "BF.INFO copy FULL",
+    "DUMP copy",
+    "DEL copy",
+];
+
+/// Every command on the filter `k`, when it is one: orderly answers, no crash.
+fn exercise(db: &mut Connection) {
+    if db.ask("TYPE k") != "+MBbloom--" {
+        return;
+    }
+    let replies = db.pipeline(QUESTIONS.map(words));
+    for (question, reply) in QUESTIONS.iter().zip(&replies) {
+        assert!(!reply.is_error(), "{question}: {reply}");
+    }
+    let replies = db.pipeline(CHANGES.map(words));
+    for (change, reply) in CHANGES.iter().zip(&replies) {
+        let orderly = !reply.is_error() || reply.to_string().starts_with("-ERR ");
+        assert!(orderly, "{change}: {reply}");
+    }
+    if !db.line("BF.ADD k a").is_error() {
+        assert_eq!(db.ask("BF.EXISTS k a"), ":1");
+    }
+}
+
+/// The first pieces of all victims. They are small enough to have no second.
+fn pieces_of_victims(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
+    let mut pieces = Vec::new();
+    for (creation, items) in VICTIMS {
+        db.run(creation);
+        add_items(db, "k", 0..items);
+        pieces.extend(scan_dump(db, "k"));
+        db.run("DEL k");
+    }
+    assert_eq!(pieces.len(), VICTIMS.len());
+    pieces
+}
+
+/// The piece that a forger makes, who knows the checksum.
+fn forged(body: &[u8]) -> Vec<u8> {
+    [body, &xxh3_64(body).to_le_bytes()].concat()
+}
+
+/// Bodies with a field at its boundaries, at every place where one may lie.
+fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
+    /// Behind these bytes are the bits of items.
+    const FIELDS_LIE_WITHIN: usize = 180;
+    (0..body.len().min(FIELDS_LIE_WITHIN)).flat_map(move |at| {
+        BOUNDARIES.into_iter().flat_map(move |value| {
+            [1, 2, 4, 8].into_iter().map(move |width: usize| {
+                let end = body.len().min(at + width);
+                let mut mutant = body.to_vec();
+                mutant[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
+                mutant
+            })
+        })
+    })
+}
+
+fn returns_all_memory(db: &mut Connection) {
+    db.run("FLUSHALL");
+    eventually("all memory is back", || {
+        db.info_number("bf", "bf_filters") == 0 && db.info_number("bf", "bf_bytes_held") == 0
+    });
+}

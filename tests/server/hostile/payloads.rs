@@ -1,0 +1,200 @@
+//! RESTORE of payloads that nobody dumped. The footer always fits; often the checksum of the piece inside does too.
+
+use super::{
+    bodies_with_boundaries, exercise, forged, returns_all_memory, CHECKSUM_BYTES, VICTIMS,
+};
+use crate::harness::{add_items, with_fresh_footer, Connection, Random, Server};
+
+/// Version and checksum at the end of a DUMP payload.
+const FOOTER_BYTES: usize = 10;
+
+/// The first byte says that the value is a module's. Other types are the server's own affair.
+const TYPE_BYTES: usize = 1;
+
+/// What ends the module's value: the mark that nothing comes after it.
+const END_MARK_BYTES: usize = 1;
+
+/// What begins a piece.
+const MAGIC: &[u8] = b"SBF";
+
+#[test]
+fn a_truncated_payload_is_refused_or_works() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for payload in payloads(&mut db) {
+        let body = payload.len() - FOOTER_BYTES;
+        for length in 0..body {
+            restore_and_exercise(&mut db, &with_fresh_footer(&payload, &payload[..length]));
+        }
+    }
+    returns_all_memory(&mut db);
+}
+
+#[test]
+fn a_mutated_payload_is_refused_or_works() {
+    const MUTATIONS: usize = 1500;
+    let server = Server::start();
+    let mut db = server.connect();
+    let mut random = Random::seeded(1);
+    for payload in payloads(&mut db) {
+        for _ in 0..MUTATIONS {
+            let mut body = payload[..payload.len() - FOOTER_BYTES].to_vec();
+            let bytes_to_change = if random.percent(90) { 1 } else { 2 };
+            for _ in 0..bytes_to_change {
+                let at = TYPE_BYTES + random.index(body.len() - TYPE_BYTES);
+                body[at] ^= 1 + random.below(255) as u8;
+            }
+            restore_and_exercise(&mut db, &with_fresh_footer(&payload, &body));
+            if random.below(200) == 0 {
+                db.run("DEBUG RELOAD");
+            }
+        }
+    }
+    returns_all_memory(&mut db);
+}
+
+#[test]
+fn a_payload_around_a_forged_piece_is_refused_or_works() {
+    const MUTATIONS: usize = 1500;
+    let server = Server::start();
+    let mut db = server.connect();
+    let mut random = Random::seeded(6);
+    for payload in payloads(&mut db) {
+        let (head, body) = around_the_piece(&payload);
+        for _ in 0..MUTATIONS {
+            let mut body = body.to_vec();
+            let bytes_to_change = if random.percent(90) { 1 } else { 2 };
+            for _ in 0..bytes_to_change {
+                let at = random.index(body.len());
+                body[at] ^= 1 + random.below(255) as u8;
+            }
+            restore_and_exercise(&mut db, &payload_around(&payload, head, &body));
+            if random.below(200) == 0 {
+                db.run("DEBUG RELOAD");
+            }
+        }
+    }
+    returns_all_memory(&mut db);
+}
+
+#[test]
+fn every_field_of_a_forged_piece_at_its_boundaries_is_refused_or_works() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for payload in payloads(&mut db) {
+        let (head, body) = around_the_piece(&payload);
+        for mutant in bodies_with_boundaries(body) {
+            restore_and_exercise(&mut db, &payload_around(&payload, head, &mutant));
+        }
+    }
+    returns_all_memory(&mut db);
+}
+
+#[test]
+fn every_byte_before_the_piece_may_have_any_value() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let payload = &payloads(&mut db)[1];
+    let (head, body) = around_the_piece(payload);
+    for at in TYPE_BYTES..head.len() {
+        for value in 0..=u8::MAX {
+            let mut head = head.to_vec();
+            head[at] = value;
+            restore_and_exercise(&mut db, &payload_around(payload, &head, body));
+        }
+    }
+    returns_all_memory(&mut db);
+}
+
+#[test]
+fn a_payload_with_more_at_its_end_is_refused_or_works() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let mut random = Random::seeded(2);
+    for payload in payloads(&mut db) {
+        for length in 1..40 {
+            let body = [
+                &payload[..payload.len() - FOOTER_BYTES],
+                &random.bytes(length),
+            ]
+            .concat();
+            restore_and_exercise(&mut db, &with_fresh_footer(&payload, &body));
+        }
+    }
+    returns_all_memory(&mut db);
+}
+
+#[test]
+fn a_version_or_layout_that_is_unknown_is_refused_with_a_line_in_the_log() {
+    /// Of the module's identity in the payload: the last byte ends with the low bits of the encoding version.
+    const LAST_BYTE_OF_IDENTITY: usize = TYPE_BYTES + 8;
+    /// In the first piece, behind its head, the record of the filter, and the index of the sub-filter.
+    const LAYOUT: usize = 20 + 29 + 5;
+    let server = Server::start();
+    let mut db = server.connect();
+    let payload = &payloads(&mut db)[1];
+    let (head, body) = around_the_piece(payload);
+
+    let mut newer = head.to_vec();
+    newer[LAST_BYTE_OF_IDENTITY] += 1;
+    assert!(!restore(&mut db, &payload_around(payload, &newer, body)));
+    assert!(server.log().contains("513"), "{}", server.log());
+
+    let mut other_layout = body.to_vec();
+    assert_eq!(other_layout[LAYOUT], 1);
+    other_layout[LAYOUT] = 2;
+    assert!(!restore(
+        &mut db,
+        &payload_around(payload, head, &other_layout)
+    ));
+    assert!(server.log().contains("layout"), "{}", server.log());
+}
+
+/// Payloads of all victims, uncompressed.
+fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
+    db.run("CONFIG SET rdbcompression no");
+    let mut payloads = Vec::new();
+    for (creation, items) in VICTIMS {
+        db.run(creation);
+        add_items(db, "k", 0..items);
+        payloads.push(db.run("DUMP k").bytes().to_vec());
+        db.run("DEL k");
+    }
+    payloads
+}
+
+/// What lies before the piece in a payload, and the piece without its checksum.
+fn around_the_piece(payload: &[u8]) -> (&[u8], &[u8]) {
+    let start = payload
+        .windows(MAGIC.len())
+        .position(|window| window == MAGIC)
+        .expect("a piece");
+    let end = payload.len() - FOOTER_BYTES - END_MARK_BYTES - CHECKSUM_BYTES;
+    (&payload[..start], &payload[start..end])
+}
+
+/// The payload with another piece in it, whose checksum fits.
+fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
+    let end_mark = payload.len() - FOOTER_BYTES - END_MARK_BYTES;
+    let inside = [
+        head,
+        &forged(body),
+        &payload[end_mark..payload.len() - FOOTER_BYTES],
+    ]
+    .concat();
+    with_fresh_footer(payload, &inside)
+}
+
+/// What the server takes must work.
+fn restore_and_exercise(db: &mut Connection, payload: &[u8]) {
+    if restore(db, payload) {
+        exercise(db);
+        db.run("DEL k");
+    }
+}
+
+/// Whether the server takes the payload.
+fn restore(db: &mut Connection, payload: &[u8]) -> bool {
+    !db.call([b"RESTORE".as_slice(), b"k", b"0", payload, b"REPLACE"])
+        .is_error()
+}

@@ -1,0 +1,98 @@
+//! What a filter costs: MEMORY USAGE tells the truth, and the bits per item are those of the design.
+
+use crate::harness::{add_items, Connection, Server};
+use std::f64::consts::LN_2;
+
+const MILLION: u64 = 1_000_000;
+
+#[test]
+fn memory_usage_is_what_the_allocator_holds() {
+    /// A filter of less would drown in what the server itself allocates meanwhile.
+    const WORTH_MEASURING: i64 = 1 << 20;
+    for (parameters, items) in [
+        ("0.001 1000000 NONSCALING", 500_000),
+        ("0.01 100 EXPANSION 2", MILLION),
+        ("0.01 1000 EXPANSION 1", 200_000),
+        ("0.000001 10000 EXPANSION 4", 400_000),
+    ] {
+        let server = Server::start();
+        let before = used_memory(&server);
+        let mut db = server.connect();
+        db.run(&format!("BF.RESERVE k {parameters}"));
+        add_items(&mut db, "k", 0..items);
+        drop(db);
+        let taken = used_memory(&server) - before;
+        let told = server.connect().line("MEMORY USAGE k SAMPLES 0").integer();
+        assert!(taken > WORTH_MEASURING);
+        let ratio = told as f64 / taken as f64;
+        assert!(
+            (0.98..=1.02).contains(&ratio),
+            "{parameters}: told {told}, taken {taken}"
+        );
+    }
+}
+
+#[test]
+fn a_non_scaling_filter_costs_little_more_than_an_undivided_one() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for rate in [0.1, 0.01, 0.001, 0.0001, 0.000001] {
+        db.run("FLUSHALL");
+        db.run(&format!("BF.RESERVE k {rate} {MILLION} NONSCALING"));
+        add_items(&mut db, "k", 0..MILLION);
+        let undivided = -f64::ln(rate) / (LN_2 * LN_2);
+        let bits = bits_per_item(&mut db);
+        assert!(
+            bits <= 1.055 * undivided,
+            "{rate}: {bits} bits an item, undivided {undivided}"
+        );
+    }
+}
+
+#[test]
+fn a_scaling_filter_of_the_right_size_costs_no_more_than_is_usual() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run(&format!("BF.RESERVE k 0.01 {MILLION}"));
+    add_items(&mut db, "k", 0..MILLION);
+    assert_eq!(db.ask("BF.INFO k FILTERS"), "[:1]");
+    let bits = bits_per_item(&mut db);
+    assert!(bits <= 11.03, "{bits}");
+}
+
+#[test]
+fn a_filter_grown_from_a_hundred_items_stays_affordable() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    add_items(&mut db, "k", 0..MILLION);
+    let bits = bits_per_item(&mut db);
+    assert!(bits <= 34.0, "at a million: {bits}");
+    add_items(&mut db, "k", MILLION..10 * MILLION);
+    let bits = bits_per_item(&mut db);
+    assert!(bits <= 29.0, "at ten million: {bits}");
+}
+
+#[test]
+fn an_empty_filter_of_the_default_size_is_small() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    let usage = db.line("MEMORY USAGE k").integer();
+    assert!(usage <= 400, "{usage}");
+}
+
+/// Per item that was new, as BF.CARD counts them.
+fn bits_per_item(db: &mut Connection) -> f64 {
+    let bits = 8.0 * db.line("MEMORY USAGE k").integer() as f64;
+    bits / db.line("BF.CARD k").integer() as f64
+}
+
+/// With no other client's buffers in it.
+fn used_memory(server: &Server) -> i64 {
+    let mut db = server.connect();
+    crate::harness::eventually("the other clients are gone", || {
+        db.info("clients", "connected_clients") == "1"
+    });
+    db.info_number("memory", "used_memory")
+}

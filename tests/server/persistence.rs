@@ -1,0 +1,269 @@
+//! Every journey that a value can make: after it, every item answers as before and the digest is the same.
+
+use crate::harness::{
+    add_items, eventually, load_pieces, missing_items, scan_dump, Connection, Portrait, Server,
+    Specimens,
+};
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn filters_survive_save_and_restart() {
+    let mut server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    db.run("SAVE");
+    server.restart();
+    assert_eq!(Specimens::portraits(&mut server.connect()), before);
+}
+
+#[test]
+fn filters_survive_a_background_save_while_items_come() {
+    let mut server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    db.run("BGSAVE");
+    add_items(&mut db, "big", 100_000..200_000);
+    eventually("the save ends", || {
+        db.info("persistence", "rdb_bgsave_in_progress") == "0"
+    });
+    assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
+    server.restart();
+    assert_eq!(missing_items(&mut server.connect(), "big", 0..100_000), 0);
+}
+
+#[test]
+fn filters_survive_a_rewrite_of_the_append_only_file_with_preamble() {
+    survive_rewrite("yes");
+}
+
+#[test]
+fn filters_survive_a_rewrite_of_the_append_only_file_without_preamble() {
+    survive_rewrite("no");
+}
+
+fn survive_rewrite(preamble: &str) {
+    let preamble = format!("aof-use-rdb-preamble {preamble}");
+    let mut server = Server::configured(&["appendonly yes", "appendfsync no", &preamble]);
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    db.run("BGREWRITEAOF");
+    rewrite_ends(&mut db);
+    assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
+    server.restart();
+    assert_eq!(Specimens::portraits(&mut server.connect()), before);
+}
+
+#[test]
+fn a_rewritten_append_only_file_keeps_the_time_to_live() {
+    let mut server = Server::configured(&[
+        "appendonly yes",
+        "appendfsync no",
+        "aof-use-rdb-preamble no",
+    ]);
+    let mut db = server.connect();
+    db.run("BF.ADD k a");
+    db.run("EXPIRE k 1000");
+    db.run("BGREWRITEAOF");
+    rewrite_ends(&mut db);
+    server.restart();
+    assert!(server.connect().line("TTL k").integer() > 0);
+}
+
+#[test]
+fn filters_survive_an_append_only_file_that_was_never_rewritten() {
+    let mut server = Server::configured(&[
+        "appendonly yes",
+        "appendfsync no",
+        "auto-aof-rewrite-percentage 0",
+    ]);
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    db.run("BF.INSERT created-by-insert CAPACITY 3 ERROR 0.0001 NONSCALING ITEMS a b c d");
+    db.run("BF.MADD created-by-madd a b c a");
+    db.run("BF.ADD created-by-add a");
+    let before = Specimens::portraits(&mut db);
+    let everything = db.digest_of_everything();
+    server.restart();
+    let mut db = server.connect();
+    assert_eq!(Specimens::portraits(&mut db), before);
+    assert_eq!(db.digest_of_everything(), everything);
+}
+
+#[test]
+fn filters_survive_debug_reload() {
+    let server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    db.run("DEBUG RELOAD");
+    assert_eq!(Specimens::portraits(&mut db), before);
+}
+
+#[test]
+fn filters_survive_dump_and_restore_into_another_server() {
+    let here = Server::start();
+    let there = Server::start();
+    let mut db = here.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    let mut db_there = there.connect();
+    for key in Specimens::keys() {
+        let payload = db.call(["DUMP", key]).bytes().to_vec();
+        let reply = db_there.call([b"RESTORE", key.as_bytes(), b"0", &payload]);
+        assert_eq!(reply.to_string(), "+OK");
+    }
+    assert_eq!(Specimens::portraits(&mut db_there), before);
+}
+
+#[test]
+fn filters_survive_migrate() {
+    let here = Server::start();
+    let there = Server::start();
+    let mut db = here.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    for key in Specimens::keys() {
+        assert_eq!(
+            db.ask(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", there.port())),
+            "+OK"
+        );
+    }
+    assert_eq!(Specimens::portraits(&mut there.connect()), before);
+    assert_eq!(db.ask("DBSIZE"), ":0");
+}
+
+#[test]
+fn filters_survive_copy() {
+    let server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    for key in Specimens::keys() {
+        db.run(&format!("COPY {key} {key} DB 1"));
+    }
+    db.run("FLUSHDB");
+    db.run("SELECT 1");
+    assert_eq!(Specimens::portraits(&mut db), before);
+}
+
+#[test]
+fn filters_survive_scandump_and_loadchunk_into_another_server() {
+    let here = Server::start();
+    let there = Server::start();
+    let mut db = here.connect();
+    Specimens::create(&mut db);
+    let before = Specimens::portraits(&mut db);
+    let mut db_there = there.connect();
+    for key in Specimens::keys() {
+        let pieces = scan_dump(&mut db, key);
+        assert!(pieces
+            .iter()
+            .all(|(iterator, bytes)| *iterator > 0 && !bytes.is_empty() && bytes.len() <= MIB));
+        load_pieces(&mut db_there, key, &pieces);
+    }
+    assert_eq!(Specimens::portraits(&mut db_there), before);
+}
+
+#[test]
+fn loaded_filters_go_on_as_their_originals() {
+    let server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    for key in Specimens::keys() {
+        let pieces = scan_dump(&mut db, key);
+        load_pieces(&mut db, "loaded", &pieces);
+        let payload = db.call(["DUMP", key]).bytes().to_vec();
+        db.call([b"RESTORE", b"restored".as_slice(), b"0", &payload]);
+        let further = format!(
+            "BF.MADD {{}}{}",
+            (0..500)
+                .map(|number| format!(" new:{number}"))
+                .collect::<String>()
+        );
+        let answers: Vec<String> = [key, "loaded", "restored"]
+            .iter()
+            .map(|key| db.ask(&further.replace("{}", key)))
+            .collect();
+        assert_eq!(answers[0], answers[1], "{key}");
+        assert_eq!(answers[0], answers[2], "{key}");
+        assert_eq!(db.digest(key), db.digest("loaded"), "{key}");
+        assert_eq!(db.digest(key), db.digest("restored"), "{key}");
+        db.run("DEL loaded restored");
+    }
+}
+
+#[test]
+fn a_big_filter_is_dumped_in_several_pieces() {
+    let server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    assert!(scan_dump(&mut db, "big").len() >= 4);
+}
+
+#[test]
+fn a_part_loaded_filter_is_saved_and_reloaded_and_then_completed() {
+    for journey in [
+        save_and_restart,
+        debug_reload,
+        dump_and_restore,
+        copy_and_rename,
+        append_only_restart,
+    ] {
+        let mut server = Server::configured(&["appendonly yes", "appendfsync no"]);
+        let mut db = server.connect();
+        db.run("BF.RESERVE big 0.001 2000000");
+        add_items(&mut db, "big", 0..50_000);
+        let before = Portrait::of(&mut db, "big", 50_000);
+        let pieces = scan_dump(&mut db, "big");
+        let (first, rest) = pieces.split_at(2);
+        load_pieces(&mut db, "part", first);
+        journey(&mut server);
+        let mut db = server.connect();
+        load_pieces(&mut db, "part", rest);
+        assert_eq!(Portrait::of(&mut db, "part", 50_000), before);
+    }
+}
+
+fn save_and_restart(server: &mut Server) {
+    let mut db = server.connect();
+    db.run("CONFIG SET appendonly no");
+    db.run("CONFIG REWRITE");
+    db.run("SAVE");
+    server.restart();
+}
+
+fn debug_reload(server: &mut Server) {
+    server.connect().run("DEBUG RELOAD");
+}
+
+fn dump_and_restore(server: &mut Server) {
+    let mut db = server.connect();
+    let payload = db.run("DUMP part").bytes().to_vec();
+    let reply = db.call([b"RESTORE".as_slice(), b"part", b"0", &payload, b"REPLACE"]);
+    assert_eq!(reply.to_string(), "+OK");
+}
+
+fn copy_and_rename(server: &mut Server) {
+    let mut db = server.connect();
+    db.run("COPY part copy");
+    assert_eq!(db.digest("part"), db.digest("copy"));
+    db.run("RENAME copy part");
+}
+
+fn append_only_restart(server: &mut Server) {
+    let mut db = server.connect();
+    db.run("CONFIG SET aof-use-rdb-preamble no");
+    db.run("BGREWRITEAOF");
+    rewrite_ends(&mut db);
+    server.restart();
+}
+
+fn rewrite_ends(db: &mut Connection) {
+    eventually("the rewrite ends", || {
+        db.info("persistence", "aof_rewrite_in_progress") == "0"
+            && db.info("persistence", "aof_rewrite_scheduled") == "0"
+    });
+}

@@ -1,0 +1,85 @@
+"""The Bloom helpers of redis-py against a server on loopback: PORT PROTOCOL."""
+
+import sys
+
+import redis
+
+
+def main(port, protocol):
+    db = redis.Redis(host="127.0.0.1", port=port, protocol=protocol)
+    bloom = db.bf()
+    adds_and_asks(bloom)
+    inserts_with_options(bloom)
+    reads_the_information(bloom)
+    dumps_and_loads(bloom)
+    works_in_a_pipeline(db)
+
+
+def adds_and_asks(bloom):
+    assert bloom.create("k", 0.01, 1000) in (True, b"OK", "OK")
+    assert bloom.add("k", "a") == 1
+    assert bloom.add("k", "a") == 0
+    assert bloom.madd("k", "a", "b", "c") == [0, 1, 1]
+    assert bloom.exists("k", "b") == 1
+    assert bloom.exists("k", "z") == 0
+    assert bloom.exists("missing", "b") == 0
+    assert bloom.mexists("k", "c", "d") == [1, 0]
+    assert bloom.card("k") == 3
+    assert bloom.card("missing") == 0
+    refuses(lambda: bloom.reserve("k", 0.01, 1000), "exists")
+
+
+def inserts_with_options(bloom):
+    assert bloom.insert("inserted", ["a", "b"]) == [1, 1]
+    assert bloom.insert("inserted", ["b", "c"], noCreate=True) == [0, 1]
+    assert bloom.insert("strict", ["a", "b"], capacity=2, error=0.0001, noScale=True) == [1, 1]
+    refuses(lambda: bloom.add("strict", "c"), "full")
+    *kept, refused = bloom.madd("strict", "a", "c", "d")
+    assert kept == [0] and "full" in str(refused), (kept, refused)
+    refuses(lambda: bloom.insert("missing", ["a"], noCreate=True), "not found")
+
+
+def reads_the_information(bloom):
+    bloom.reserve("told", 0.01, 500, expansion=4)
+    bloom.add("told", "a")
+    info = bloom.info("told")
+    assert info.get("capacity") == 500
+    assert info.get("filterNum") == 1
+    assert info.get("insertedNum") == 1
+    assert info.get("expansionRate") == 4
+    assert info.get("size") > 0
+    bloom.reserve("fixed", 0.01, 500, noScale=True)
+    assert bloom.info("fixed").get("expansionRate") is None
+    refuses(lambda: bloom.info("missing"), "not found")
+
+
+def dumps_and_loads(bloom):
+    bloom.reserve("dumped", 0.01, 1000000)
+    bloom.madd("dumped", *range(1000))
+    iterator = 0
+    while True:
+        iterator, piece = bloom.scandump("dumped", iterator)
+        if iterator == 0:
+            break
+        assert bloom.loadchunk("loaded", iterator, piece) in (True, b"OK", "OK")
+    assert all(bloom.mexists("loaded", *range(1000)))
+    assert bloom.card("loaded") == bloom.card("dumped")
+
+
+def works_in_a_pipeline(db):
+    pipeline = db.bf().pipeline()
+    pipeline.add("piped", "a")
+    pipeline.exists("piped", "a")
+    assert pipeline.execute() == [1, 1]
+
+
+def refuses(call, words):
+    try:
+        answer = call()
+    except redis.ResponseError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"{answer!r}, though {words!r} was expected")
+
+
+main(int(sys.argv[1]), int(sys.argv[2]))
