@@ -172,7 +172,9 @@ fn try_alignment() -> bool {
             return true;
         };
         let blocks: [*mut c_void; 4] = std::array::from_fn(|_| alloc(65 * LINE));
-        let aligned = blocks.iter().all(|block| *block as usize % LINE == 0);
+        let aligned = blocks
+            .iter()
+            .all(|block| (*block as usize).is_multiple_of(LINE));
         for block in blocks.into_iter().filter(|block| !block.is_null()) {
             free(block);
         }
