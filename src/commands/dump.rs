@@ -81,23 +81,21 @@ impl Command for LoadChunk {
 
 fn load_chunk(context: &Context, arguments: Arguments<'_>) -> Result<(), ErrorText> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ErrorText::NotNumeric)?;
-    let piece = Piece::parse(arguments.bytes(3)).map_err(ErrorText::of_load)?;
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1));
     let held = key.held::<StoredFilter>();
-    if !matches!(held, Held::Other) && u64::try_from(iterator) != Ok(piece.next) {
+    if matches!(held, Held::Other) {
+        return Err(ErrorText::WrongType);
+    }
+    let piece = Piece::parse(arguments.bytes(3)).map_err(ErrorText::of_load)?;
+    if u64::try_from(iterator) != Ok(piece.next) {
         return Err(ErrorText::BadData);
     }
-    match held {
-        Held::Other => Err(ErrorText::WrongType),
-        Held::Value(stored) => {
-            let loaded = stored.filter_mut().load_piece(&piece, limit);
-            loaded.map_err(ErrorText::of_load)
-        }
-        Held::Nothing => {
-            let filter = Filter::from_first_piece(&piece, limit).map_err(ErrorText::of_load)?;
-            key.put(StoredFilter::new(filter));
-            Ok(())
-        }
+    if let Held::Value(stored) = held {
+        let loaded = stored.filter_mut().load_piece(&piece, limit);
+        return loaded.map_err(ErrorText::of_load);
     }
+    let filter = Filter::from_first_piece(&piece, limit).map_err(ErrorText::of_load)?;
+    key.put(StoredFilter::new(filter));
+    Ok(())
 }

@@ -59,15 +59,6 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, ErrorText> {
     };
     let (mut expansion, mut non_scaling) = (None, false);
     let mut options = options.iter();
-    // NRedisStack sends the expansion as a bare number, without the word in front.
-    if let Some(bare) = options
-        .as_slice()
-        .first()
-        .filter(|word| parse_integer(word).is_some())
-    {
-        expansion = Some(parse_expansion(bare)?);
-        options.next();
-    }
     while let Some(option) = options.next() {
         if option.eq_ignore_ascii_case(b"EXPANSION") {
             expansion = Some(parse_expansion(
@@ -78,6 +69,9 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, ErrorText> {
         } else if option.eq_ignore_ascii_case(b"SEED") {
             let seed = options.next().ok_or(ErrorText::BadSeed)?;
             creation.seed = Some(Seed(parse_seed(seed)?));
+        } else if parse_integer(option).is_some() {
+            // NRedisStack sends the expansion as a bare number, without the word in front.
+            expansion = Some(parse_expansion(option)?);
         } else {
             return Err(ErrorText::Syntax);
         }
@@ -206,7 +200,7 @@ mod tests {
                 ErrorText::NonScalingExpansion,
             ),
             ("0.1 9 2 NONSCALING", ErrorText::NonScalingExpansion),
-            ("0.1 9 NONSCALING 2", ErrorText::Syntax),
+            ("0.1 9 NONSCALING 2", ErrorText::NonScalingExpansion),
             ("0.1 9 NONSCALINGX", ErrorText::Syntax),
             ("0.1 9 EXP 2", ErrorText::Syntax),
             ("0.1 9 SEED 1", ErrorText::BadSeed),

@@ -67,7 +67,8 @@ pub(super) fn create(context: &Context, creation: &Creation) -> Result<Filter, E
 /// Replicates the making of a filter with all that decides its bits, whatever words the client used: the settings of another
 /// server may differ.
 pub(super) fn replicate_creation(context: &Context, key: Argument<'_>, parameters: &Parameters) {
-    let error_rate = format!("{:e}", parameters.error_rate);
+    // The shortest digits that read back as the same number.
+    let error_rate = parameters.error_rate.to_string();
     let capacity = parameters.capacity.to_string();
     let seed = format!("{:016x}", parameters.seed.0);
     let factor = parameters.growth.factor().to_string();

@@ -3,7 +3,7 @@
 //! A filter is written as a chain of pieces of at most 1 MiB, each whole in itself:
 //!
 //! ```text
-//!   piece    "SBF" version:1 | start:8 next:8 | record… | XXH3-64 of all before:8
+//!   piece    "SBF" version:1 | start:8 next:8 filter:8 | record… | XXH3-64 of all before:8
 //!   record   1  filter       seed:8 error_rate:f64 capacity:8 expansion:4
 //!            2  sub-filter   index:4 layout:1 sub_bitmap_bits:4 num_hashes:4 num_sub_bitmaps:8
 //!                            capacity:8 error_rate:f64 fill_limit:8 items:8
@@ -13,6 +13,7 @@
 //!
 //! All numbers are little-endian. `start` is the iterator the piece was asked for with and `next` the one that comes after it:
 //! 0 at the start, then 1 + the number of segments, over all sub-filters, that lie before; [`END`] after the last piece.
+//! `filter` is a hash of the filter record, the same in all pieces of a chain: a piece of another filter does not fit.
 //! Segments without a set bit are skipped. So a piece can be made from the filter alone, at any time, in bounded time, and
 //! a chain can be interrupted, stored and continued.
 //!
@@ -50,7 +51,7 @@ const SUB_FILTER: u8 = 2;
 const SEGMENT: u8 = 3;
 const END_OF_FILTER: u8 = 4;
 
-const HEAD_BYTES: usize = 4 + 8 + 8;
+const HEAD_BYTES: usize = 4 + 8 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;
 const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
@@ -79,6 +80,7 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
     writer.bytes(&MAGIC);
     writer.u64(iterator);
     writer.u64(0); // `next`, once it is known
+    writer.u64(identity(filter.parameters()));
     let mut position = match iterator {
         0 => {
             writer.filter(filter.parameters());
@@ -116,6 +118,13 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
         next,
         bytes: writer.finish(next),
     })
+}
+
+/// What all pieces of one filter have in common and those of others have not.
+fn identity(parameters: &Parameters) -> u64 {
+    let mut writer = Writer::default();
+    writer.filter(parameters);
+    xxh3_64(&writer.0)
 }
 
 /// The first segment at or after `from` in which a bit is set: whether a clear one is there makes no difference to anyone.
@@ -242,6 +251,7 @@ pub struct Piece<'a> {
     pub start: u64,
     /// The iterator that comes after it.
     pub next: u64,
+    identity: u64,
     records: &'a [u8],
 }
 
@@ -268,6 +278,7 @@ impl<'a> Piece<'a> {
         Ok(Self {
             start: reader.u64()?,
             next: reader.u64()?,
+            identity: reader.u64()?,
             records: reader.0,
         })
     }
@@ -290,6 +301,9 @@ impl Filter {
             return Err(DecodeError::Order);
         }
         let mut filter = Self::from_parts(reader.parameters()?, Vec::new());
+        if piece.identity != identity(filter.parameters()) {
+            return Err(DecodeError::Order);
+        }
         filter.load(reader, piece.next, limit)?;
         if filter.sub_filters().is_empty() {
             return Err(DecodeError::Order);
@@ -302,7 +316,8 @@ impl Filter {
     /// # Errors
     /// Any [`DecodeError`]; `Order` if another piece, or none, is due. The filter is as it was.
     pub fn load_piece(&mut self, piece: &Piece<'_>, limit: SizeLimit) -> Result<(), DecodeError> {
-        if piece.start == 0 || self.loading() != Some(piece.start) {
+        let is_due = piece.start != 0 && self.loading() == Some(piece.start);
+        if !is_due || piece.identity != identity(self.parameters()) {
             return Err(DecodeError::Order);
         }
         self.load(Reader(piece.records), piece.next, limit)

@@ -146,13 +146,13 @@ fn the_bytes_of_a_known_filter_never_change() {
 
 /// XXH3-128 over the encoded samples.
 const GOLDEN_DIGESTS: [u128; 7] = [
-    0x4937_d378_0ce0_7c93_4f20_67fa_c0ed_acdc,
-    0xa7cb_4754_1efc_83fb_0c6f_a57f_0ef0_2d11,
-    0x0e45_9f29_e573_f8d6_c77e_97e3_1263_c11b,
-    0xb26b_1d7a_7cb4_9b20_e97f_dfc2_6e76_7d86,
-    0x5d57_aba4_cf4e_16aa_aa2a_befc_ac0e_3510,
-    0xf4d9_da88_a09b_06fb_c94a_d04f_eabd_3b9f,
-    0xeb80_f731_2f18_bd27_0cad_9e2b_6060_5ceb,
+    0x9191_eec1_fdd9_d47e_5928_4f8c_df8f_912b,
+    0xd504_e036_1d62_d4a8_397a_33d7_f4bb_8197,
+    0x3a92_d683_eb54_4de6_40f9_b956_5a19_3951,
+    0x27be_317a_bcee_1bf3_ef2b_ffd7_ef48_9a29,
+    0x6cbd_830c_4266_7440_09cb_e32b_136b_3f63,
+    0x1734_b23e_cbc9_167b_f41d_7472_cf15_4450,
+    0x9549_7f5b_6c86_4980_c566_32c0_d98c_9812,
 ];
 
 #[test]
@@ -238,6 +238,15 @@ fn pieces_out_of_order_are_refused_and_change_nothing() {
 }
 
 #[test]
+fn a_piece_of_another_filter_is_refused() {
+    let encoded = pieces(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    let other = pieces(&filter(0.01, 2_000_001, Growth::Times(4), 40_000));
+    assert_eq!(encoded[0].next, other[0].next, "only the identity differs");
+    let mut half = first(&encoded[0].bytes).unwrap();
+    assert_eq!(load(&mut half, &other[1].bytes), Err(DecodeError::Order));
+}
+
+#[test]
 fn a_piece_cut_short_anywhere_is_refused() {
     let bytes = &pieces(&filter(0.01, 100, Growth::Times(2), 150))[0].bytes;
     for len in 0..bytes.len() {
@@ -278,8 +287,14 @@ fn piece(filter: [u64; 4], sub_filter: [u64; 9], layout: u8, after: &[u8]) -> Ve
     writer.bytes(&MAGIC);
     writer.u64(0);
     writer.u64(0);
-    writer.u8(FILTER);
     let [seed, error_rate, capacity, expansion] = filter;
+    writer.u64(identity(&Parameters {
+        error_rate: f64::from_bits(error_rate),
+        capacity,
+        growth: Growth::from_factor(expansion as u32),
+        seed: Seed(seed),
+    }));
+    writer.u8(FILTER);
     writer.u64(seed);
     writer.u64(error_rate);
     writer.u64(capacity);
