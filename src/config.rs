@@ -17,7 +17,8 @@ use crate::filter::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use crate::redis::command::Refused;
 use crate::redis::context::Context;
 use crate::redis::settings::{self, Integer, Name, Text};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 const ERROR_RATE: f64 = 0.01;
 const INITIAL_SIZE: i64 = 100;
@@ -27,6 +28,10 @@ static ERROR_RATE_BITS: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 static CAPACITY: AtomicI64 = AtomicI64::new(INITIAL_SIZE);
 static EXPANSION_FACTOR: AtomicI64 = AtomicI64::new(EXPANSION);
 static MAX_FILTER_BYTES: AtomicI64 = AtomicI64::new(0);
+
+static DEFAULTS: OnceLock<LoadArguments> = OnceLock::new();
+/// Whether the server has set all settings after loading the module.
+static ARE_LOADED: AtomicBool = AtomicBool::new(false);
 
 /// The error rate of a filter whose client names none.
 pub fn error_rate() -> f64 {
@@ -99,11 +104,32 @@ impl LoadArguments {
     }
 }
 
+/// Whether a value counts. Having loaded the module, the server sets each setting, under each of its names, to what the
+/// configuration file says or else to its default: there the default under one name must not undo what the file says under the
+/// other.
+fn counts(is_default: impl FnOnce(&LoadArguments) -> bool) -> bool {
+    ARE_LOADED.load(Ordering::Relaxed) || !DEFAULTS.get().is_some_and(is_default)
+}
+
 fn set_error_rate(text: &str) -> Result<(), &'static str> {
     let rate = parse_error_rate(text.as_bytes())
         .map_err(|_| "the error rate must be above 0 and below 1")?;
-    ERROR_RATE_BITS.store(rate.to_bits(), Ordering::Relaxed);
+    if counts(|defaults| defaults.error_rate == rate) {
+        ERROR_RATE_BITS.store(rate.to_bits(), Ordering::Relaxed);
+    }
     Ok(())
+}
+
+fn set_initial_size(size: i64) {
+    if counts(|defaults| defaults.initial_size == size) {
+        CAPACITY.store(size, Ordering::Relaxed);
+    }
+}
+
+fn set_expansion(factor: i64) {
+    if counts(|defaults| defaults.expansion == factor) {
+        EXPANSION_FACTOR.store(factor, Ordering::Relaxed);
+    }
 }
 
 /// Registers all settings, with the load arguments as their defaults, and sets them from the server's configuration file.
@@ -111,7 +137,11 @@ fn set_error_rate(text: &str) -> Result<(), &'static str> {
 /// # Errors
 /// A name or a value was refused.
 pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refused> {
-    // Settings live as long as the process: the module cannot be unloaded.
+    ERROR_RATE_BITS.store(arguments.error_rate.to_bits(), Ordering::Relaxed);
+    CAPACITY.store(arguments.initial_size, Ordering::Relaxed);
+    EXPANSION_FACTOR.store(arguments.expansion, Ordering::Relaxed);
+    let _ = DEFAULTS.set(arguments);
+    // Settings live as long as the process: a module with a type of its own cannot be unloaded.
     let rate: &'static Text = Box::leak(Box::new(Text::new(
         arguments.error_rate.to_string(),
         || error_rate().to_string(),
@@ -123,7 +153,7 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         most: MAX_CAPACITY as i64,
         is_memory: false,
         get: || CAPACITY.load(Ordering::Relaxed),
-        set: |value| CAPACITY.store(value, Ordering::Relaxed),
+        set: set_initial_size,
     }));
     let factor: &'static Integer = Box::leak(Box::new(Integer {
         default: arguments.expansion,
@@ -131,7 +161,7 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         most: i64::from(MAX_EXPANSION),
         is_memory: false,
         get: || EXPANSION_FACTOR.load(Ordering::Relaxed),
-        set: |value| EXPANSION_FACTOR.store(value, Ordering::Relaxed),
+        set: set_expansion,
     }));
     static LIMIT: Integer = Integer {
         default: 0,
@@ -150,7 +180,9 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         settings::register_integer(context, Name::Plain("bf-initial-size"), size)?;
         settings::register_integer(context, Name::Plain("bf-expansion-factor"), factor)?;
     }
-    settings::load(context)
+    settings::load(context)?;
+    ARE_LOADED.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 //!
 //! # The decoder is total
 //! Its input may come from anyone. It takes no length on trust, allocates at most ten times the bytes it is given (see
-//! [`super::segments`]), checks every field before anything is changed, and counts the set bits itself. What it accepts is a
+//! [`super::segments`]), checks every field before a bit is changed, and counts the set bits itself. What it accepts is a
 //! filter that works in every respect; whether the bits are those of the items somebody meant is beyond it.
 //!
 //! # Versions

@@ -11,7 +11,7 @@ pub enum AddError {
     OutOfMemory,
 }
 
-/// Why a piece of an encoded filter was refused. Nothing has changed.
+/// Why a piece of an encoded filter was refused. No bit, count or description has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// The bytes end before the record does, or go on after the last one.

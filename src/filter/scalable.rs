@@ -122,20 +122,19 @@ impl Filter {
     /// An empty filter. Allocates some hundred bytes; the bits come with the items.
     ///
     /// # Errors
-    /// `OverLimit` if its first sub-filter is larger than `limit`.
+    /// `OverLimit` if its first sub-filter is larger than `limit`, `OutOfMemory`.
     pub fn new(parameters: Parameters, limit: SizeLimit) -> Result<Self, AddError> {
         let capacity = parameters.capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
         let error_rate = parameters.growth.error_rate_of(parameters.error_rate, 0);
         let first = SplitBloom::new(capacity, error_rate);
-        if !limit.allows(first.num_bits()) {
-            return Err(AddError::OverLimit);
-        }
-        Ok(Self {
-            parameters,
-            sub_filters: vec![first],
-            loading: None,
-            tally: Tally::default(),
-        })
+        let mut filter = Self::from_parts(parameters, Vec::new());
+        filter.check_size(std::slice::from_ref(&first), limit)?;
+        filter
+            .sub_filters
+            .try_reserve_exact(1)
+            .map_err(|_| AddError::OutOfMemory)?;
+        filter.sub_filters.push(first);
+        Ok(filter)
     }
 
     /// A filter from its parts, for the decoder.

@@ -1,6 +1,8 @@
 //! The defaults and limits: from load arguments, the configuration file, and CONFIG SET.
 
-use crate::harness::{add_items, missing_items, module_path, Connection, Options, Server};
+use crate::harness::{
+    add_items, missing_items, module_path, scan_dump, Connection, Options, Server,
+};
 
 const SETTINGS: [&str; 4] = [
     "bf.error-rate",
@@ -221,6 +223,26 @@ fn unprefixed_names_work_where_the_server_allows_them() {
 }
 
 #[test]
+fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
+    let plain = Server::start().dialect();
+    if !plain.has_unprefixed_settings() {
+        return;
+    }
+    let lines = [
+        "bf-error-rate 0.001",
+        "bf-initial-size 700",
+        "bf-expansion-factor 3",
+    ];
+    let mut server = Server::configured(&lines);
+    assert_eq!(settings(&mut server.connect()), ["0.001", "700", "3", "0"]);
+    let mut db = server.connect();
+    db.run("CONFIG SET bf-initial-size 33");
+    db.run("CONFIG REWRITE");
+    server.restart();
+    assert_eq!(settings(&mut server.connect()), ["0.001", "33", "3", "0"]);
+}
+
+#[test]
 fn a_rewritten_configuration_file_keeps_the_values() {
     let arguments = "INITIAL_SIZE 500 EXPANSION 4".to_owned();
     let mut server = Server::with(Options {
@@ -294,6 +316,21 @@ fn a_filter_does_not_grow_past_the_limit() {
 
     db.run("CONFIG SET bf.max-filter-bytes 0");
     assert_eq!(db.ask(&format!("BF.ADD k item:{added}")), ":1");
+}
+
+#[test]
+fn pieces_of_a_filter_larger_than_the_limit_are_not_loaded() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    add_items(&mut db, "k", 0..10_000);
+    let pieces = scan_dump(&mut db, "k");
+    db.run("CONFIG SET bf.max-filter-bytes 5000");
+    let (iterator, bytes) = &pieces[0];
+    let iterator = iterator.to_string();
+    let reply = db.call([b"BF.LOADCHUNK", b"l".as_slice(), iterator.as_bytes(), bytes]);
+    assert_eq!(reply.to_string(), TOO_BIG);
+    assert_eq!(db.ask("EXISTS l"), ":0");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn a_non_scaling_filter_at_capacity_has_the_rate_asked_for() {
             db.run(&format!(
                 "BF.RESERVE k {rate} {capacity} NONSCALING SEED 0123456789abcdef"
             ));
-            fill(&mut db, capacity);
+            add_items(&mut db, "k", 0..capacity);
             let measured = measured_rate(&mut db);
             let tolerance = 0.03 * rate + SIGMAS * deviation(rate);
             assert!(
@@ -69,19 +69,6 @@ fn the_expected_rate_in_info_is_the_measured_one() {
             (measured - expected).abs() <= tolerance,
             "{parameters}: expected {expected}, measured {measured}"
         );
-    }
-}
-
-/// Adds items until the filter holds as many as it can.
-fn fill(db: &mut Connection, capacity: u64) {
-    add_items(db, "k", 0..capacity);
-    let mut next = capacity;
-    let mut card = db.line("BF.CARD k").integer() as u64;
-    while card < capacity {
-        let missing = capacity - card;
-        add_items(db, "k", next..next + missing);
-        next += missing;
-        card = db.line("BF.CARD k").integer() as u64;
     }
 }
 

@@ -1,7 +1,8 @@
 //! BF.LOADCHUNK of pieces that no BF.SCANDUMP made, or made for another place.
 
 use super::{
-    bodies_with_boundaries, exercise, forged, pieces_of_victims, returns_all_memory, CHECKSUM_BYTES,
+    bodies_with_boundaries, exercise, forged, held, pieces_of_victims, returns_all_memory,
+    CHECKSUM_BYTES,
 };
 use crate::harness::{add_items, load_pieces, scan_dump, Connection, Random, Reply, Server};
 
@@ -11,6 +12,7 @@ const REFUSED: &str = "-ERR received bad data";
 fn a_truncated_piece_is_refused_and_leaves_no_key() {
     let server = Server::start();
     let mut db = server.connect();
+    let baseline = held(&mut db);
     for (iterator, bytes) in pieces_of_victims(&mut db) {
         for length in 0..bytes.len() {
             assert_eq!(
@@ -23,7 +25,7 @@ fn a_truncated_piece_is_refused_and_leaves_no_key() {
         assert_eq!(load(&mut db, "k", iterator, &longer), REFUSED);
         assert_eq!(db.ask("EXISTS k"), ":0");
     }
-    returns_all_memory(&mut db);
+    returns_all_memory(&mut db, baseline);
 }
 
 #[test]
@@ -31,6 +33,7 @@ fn a_mutated_piece_is_refused_and_leaves_no_key() {
     const MUTATIONS: usize = 2000;
     let server = Server::start();
     let mut db = server.connect();
+    let baseline = held(&mut db);
     let mut random = Random::seeded(3);
     for (iterator, bytes) in pieces_of_victims(&mut db) {
         for _ in 0..MUTATIONS {
@@ -41,7 +44,7 @@ fn a_mutated_piece_is_refused_and_leaves_no_key() {
         }
         assert_eq!(db.ask("EXISTS k"), ":0");
     }
-    returns_all_memory(&mut db);
+    returns_all_memory(&mut db, baseline);
 }
 
 #[test]
@@ -49,6 +52,7 @@ fn a_forged_piece_is_refused_or_works() {
     const MUTATIONS: usize = 1500;
     let server = Server::start();
     let mut db = server.connect();
+    let baseline = held(&mut db);
     let mut random = Random::seeded(7);
     for (iterator, bytes) in pieces_of_victims(&mut db) {
         let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
@@ -62,19 +66,20 @@ fn a_forged_piece_is_refused_or_works() {
             load_and_exercise(&mut db, iterator, &forged(&body[..length]));
         }
     }
-    returns_all_memory(&mut db);
+    returns_all_memory(&mut db, baseline);
 }
 
 #[test]
 fn every_field_of_a_forged_piece_at_its_boundaries_is_refused_or_works() {
     let server = Server::start();
     let mut db = server.connect();
+    let baseline = held(&mut db);
     for (iterator, bytes) in pieces_of_victims(&mut db) {
         for mutant in bodies_with_boundaries(&bytes[..bytes.len() - CHECKSUM_BYTES]) {
             load_and_exercise(&mut db, iterator, &forged(&mutant));
         }
     }
-    returns_all_memory(&mut db);
+    returns_all_memory(&mut db, baseline);
 }
 
 #[test]
@@ -137,6 +142,7 @@ fn pieces_of_another_filter_do_not_fit() {
 fn a_part_loaded_filter_withstands_every_command() {
     let server = Server::start();
     let mut db = server.connect();
+    let baseline = held(&mut db);
     db.run("BF.RESERVE whole 0.001 1000000");
     add_items(&mut db, "whole", 0..20_000);
     let pieces = scan_dump(&mut db, "whole");
@@ -147,7 +153,7 @@ fn a_part_loaded_filter_withstands_every_command() {
         exercise(&mut db);
         db.run("DEL k");
     }
-    returns_all_memory(&mut db);
+    returns_all_memory(&mut db, baseline);
 }
 
 #[test]
