@@ -18,7 +18,7 @@ use crate::redis::command::Refused;
 use crate::redis::context::Context;
 use crate::redis::settings::{self, Integer, Name, Text};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::sync::RwLock;
 
 const ERROR_RATE: f64 = 0.01;
 const INITIAL_SIZE: i64 = 100;
@@ -29,7 +29,7 @@ static CAPACITY: AtomicI64 = AtomicI64::new(INITIAL_SIZE);
 static EXPANSION_FACTOR: AtomicI64 = AtomicI64::new(EXPANSION);
 static MAX_FILTER_BYTES: AtomicI64 = AtomicI64::new(0);
 
-static DEFAULTS: OnceLock<LoadArguments> = OnceLock::new();
+static DEFAULTS: RwLock<Option<LoadArguments>> = RwLock::new(None);
 /// Whether the server has set all settings after loading the module.
 static ARE_LOADED: AtomicBool = AtomicBool::new(false);
 
@@ -107,8 +107,9 @@ impl LoadArguments {
 /// Whether a value counts. Having loaded the module, the server sets each setting, under each of its names, to what the
 /// configuration file says or else to its default: there the default under one name must not undo what the file says under the
 /// other.
-fn counts(is_default: impl FnOnce(&LoadArguments) -> bool) -> bool {
-    ARE_LOADED.load(Ordering::Relaxed) || !DEFAULTS.get().is_some_and(is_default)
+fn counts(is_default: impl FnOnce(LoadArguments) -> bool) -> bool {
+    let defaults = DEFAULTS.read().ok().and_then(|defaults| *defaults);
+    ARE_LOADED.load(Ordering::Relaxed) || !defaults.is_some_and(is_default)
 }
 
 fn set_error_rate(text: &str) -> Result<(), &'static str> {
@@ -140,7 +141,9 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     ERROR_RATE_BITS.store(arguments.error_rate.to_bits(), Ordering::Relaxed);
     CAPACITY.store(arguments.initial_size, Ordering::Relaxed);
     EXPANSION_FACTOR.store(arguments.expansion, Ordering::Relaxed);
-    let _ = DEFAULTS.set(arguments);
+    if let Ok(mut defaults) = DEFAULTS.write() {
+        *defaults = Some(arguments);
+    }
     // Settings live as long as the process: a module with a type of its own cannot be unloaded.
     let rate: &'static Text = Box::leak(Box::new(Text::new(
         arguments.error_rate.to_string(),

@@ -7,6 +7,7 @@ mod config;
 mod crashes;
 mod errors;
 mod false_positives;
+mod golden;
 mod harness;
 mod hostile;
 mod keyspace;
