@@ -5,6 +5,7 @@
 
 use crate::filter::codec::{encode_piece, Piece};
 use crate::filter::error::DecodeError;
+use crate::filter::memory::Mover;
 use crate::filter::scalable::{Filter, SizeLimit};
 use crate::redis::allocator::usable_size;
 use crate::redis::data_type::{methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
@@ -12,6 +13,7 @@ use crate::redis::log::{log, Level};
 use crate::stats;
 use redis_module::native_types::RedisType;
 use std::alloc::Layout;
+use std::collections::HashMap;
 
 /// The version of the encoding that is written. A server keeps ten bits for it; the lower half is left to RedisBloom, whose
 /// type has the same name, so that its filters can one day be told apart and read.
@@ -106,15 +108,8 @@ impl Value for StoredFilter {
 
     fn memory_usage(&self) -> usize {
         // Most allocations of a filter are of a few sizes: ask the allocator once for each.
-        let mut known: Vec<(Layout, usize)> = Vec::new();
-        let mut usable = |layout: Layout| match known.iter().find(|(l, _)| *l == layout) {
-            Some((_, size)) => *size,
-            None => {
-                let size = usable_size(layout);
-                known.push((layout, size));
-                size
-            }
-        };
+        let mut known: HashMap<Layout, usize> = HashMap::new();
+        let mut usable = |layout| *known.entry(layout).or_insert_with(|| usable_size(layout));
         let mut bytes = usable(Layout::new::<Self>());
         self.filter
             .visit_allocations(|layout, times| bytes += usable(layout) * times as usize);
@@ -135,10 +130,19 @@ impl Value for StoredFilter {
     }
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<u64> {
-        self.filter.relocate(
-            from,
-            |block| defrag.relocate(block),
-            || defrag.should_stop(),
-        )
+        self.filter.relocate(from, &mut Defragmenting(defrag))
+    }
+}
+
+/// The server's defragmentation, as the filter's memory is passed through it.
+struct Defragmenting<'a>(&'a Defrag);
+
+impl Mover for Defragmenting<'_> {
+    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T> {
+        self.0.relocate(elements)
+    }
+
+    fn should_stop(&mut self) -> bool {
+        self.0.should_stop()
     }
 }

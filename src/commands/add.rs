@@ -146,6 +146,7 @@ impl Adding {
                 (added, Some(parameters))
             }
         };
+        drop(key); // before anyone is notified who might delete it
         if added.has_new() {
             if let Some(parameters) = made {
                 replicate_creation(context, arguments.at(1), &parameters);

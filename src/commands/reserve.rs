@@ -42,6 +42,7 @@ impl Command for Reserve {
 
 fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ErrorText> {
     let words: Vec<&[u8]> = arguments.bytes_from(2).collect();
+    hide_seeds(context, &words);
     let creation = parse_reserve(&words)?;
     let mut key = context.open_to_write(arguments.at(1));
     match key.held::<StoredFilter>() {
@@ -52,9 +53,19 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ErrorText>
     let filter = create(context, &creation)?;
     let parameters = *filter.parameters();
     key.put(StoredFilter::new(filter));
+    drop(key); // before anyone is notified who might delete it
     replicate_creation(context, arguments.at(1), &parameters);
     context.signal_change(c"bf.reserve", arguments.at(1));
     Ok(())
+}
+
+/// The seed is a secret: whoever has it can choose items that collide.
+fn hide_seeds(context: &Context, words: &[&[u8]]) {
+    for (place, word) in words.iter().enumerate() {
+        if word.eq_ignore_ascii_case(b"SEED") {
+            context.redact(2 + place + 1);
+        }
+    }
 }
 
 /// A filter as a client asked for it, under a new seed unless one was given.

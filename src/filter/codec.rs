@@ -8,17 +8,18 @@
 //!            2  sub-filter   index:4 layout:1 sub_bitmap_bits:4 num_hashes:4 num_sub_bitmaps:8
 //!                            capacity:8 error_rate:f64 fill_limit:8 items:8
 //!            3  segment      index of the sub-filter:4 segment:8 length:4 bytes
-//!            4  end          loading:8
+//!            4  end          loading:8 loaded:4
 //! ```
 //!
 //! All numbers are little-endian. `start` is the iterator the piece was asked for with and `next` the one that comes after it:
 //! 0 at the start, then 1 + the number of segments, over all sub-filters, that lie before; [`END`] after the last piece.
-//! `filter` is a hash of the filter record, the same in all pieces of a chain: a piece of another filter does not fit.
+//! The end record of a filter that is itself part loaded has the iterator of the piece it waits for and the number of sub-filters
+//! that came so far; both are 0 otherwise. `filter` is a hash of the filter record, the same in all pieces of a chain: a piece of another filter does not fit.
 //! Segments without a set bit are skipped. So a piece can be made from the filter alone, at any time, in bounded time, and
 //! a chain can be interrupted, stored and continued.
 //!
 //! # The decoder is total
-//! Its input may come from anyone. It takes no length on trust, allocates at most ten times the bytes it is given (see
+//! Its input may come from anyone. It takes no length on trust, allocates at most fifteen times the bytes it is given (see
 //! [`super::segments`]), checks every field before a bit is changed, and counts the set bits itself. What it accepts is a
 //! filter that works in every respect; whether the bits are those of the items somebody meant is beyond it.
 //!
@@ -28,7 +29,7 @@
 
 use super::error::DecodeError;
 use super::hash::Seed;
-use super::scalable::{Filter, Growth, Parameters, SizeLimit, MAX_EXPANSION};
+use super::scalable::{Filter, Growth, Loading, Parameters, SizeLimit, MAX_EXPANSION};
 use super::segments::Segments;
 use super::sizing::{Shape, LINE_BITS, MAX_CAPACITY, PAGE_BITS, SEGMENT_BITS};
 use super::split_bloom::{Description, SplitBloom};
@@ -55,7 +56,7 @@ const HEAD_BYTES: usize = 4 + 8 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;
 const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
-const END_BYTES: usize = 1 + 8;
+const END_BYTES: usize = 1 + 8 + 4;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Encoding
@@ -109,8 +110,7 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
     let next = match cut {
         Some(segment) => segment + 1,
         None => {
-            writer.u8(END_OF_FILTER);
-            writer.u64(filter.loading().unwrap_or(0));
+            writer.end(filter.loading());
             END
         }
     };
@@ -201,6 +201,12 @@ impl Writer {
         self.u64(segment);
         self.u32(words.len() as u32 * 8);
         self.words(words);
+    }
+
+    fn end(&mut self, loading: Option<Loading>) {
+        self.u8(END_OF_FILTER);
+        self.u64(loading.map_or(0, |loading| loading.next));
+        self.u32(loading.map_or(0, |loading| loading.sub_filters as u32));
     }
 
     /// Writes a sub-filter from segment `from` on, described first if that is its first one, as far as there is room.
@@ -300,11 +306,11 @@ impl Filter {
         if piece.start != 0 || reader.u8()? != FILTER {
             return Err(DecodeError::Order);
         }
-        let mut filter = Self::from_parts(reader.parameters()?, Vec::new());
+        let mut filter = Self::without_sub_filters(reader.parameters()?);
         if piece.identity != identity(filter.parameters()) {
             return Err(DecodeError::Order);
         }
-        filter.load(reader, piece.next, limit)?;
+        filter.load(reader, piece, limit)?;
         if filter.sub_filters().is_empty() {
             return Err(DecodeError::Order);
         }
@@ -316,85 +322,110 @@ impl Filter {
     /// # Errors
     /// Any [`DecodeError`]; `Order` if another piece, or none, is due. The filter is as it was.
     pub fn load_piece(&mut self, piece: &Piece<'_>, limit: SizeLimit) -> Result<(), DecodeError> {
-        let is_due = piece.start != 0 && self.loading() == Some(piece.start);
+        let due = self.loading().map(|loading| loading.next);
+        let is_due = piece.start != 0 && due == Some(piece.start);
         if !is_due || piece.identity != identity(self.parameters()) {
             return Err(DecodeError::Order);
         }
-        self.load(Reader(piece.records), piece.next, limit)
+        self.load(Reader(piece.records), piece, limit)
     }
 
-    /// Reads records to the end. New sub-filters are built aside and bits for those that exist are kept as slices of the
-    /// input, until everything has proved good; then nothing can fail any more.
+    /// Reads records to the end. New sub-filters are built aside and bits are kept as slices of the input until everything has
+    /// proved good and has its memory; then nothing can fail any more.
     fn load(
         &mut self,
         mut reader: Reader<'_>,
-        next: u64,
+        piece: &Piece<'_>,
         limit: SizeLimit,
     ) -> Result<(), DecodeError> {
-        let existing = self.sub_filters().len();
+        let present = self.loading().map_or(0, |loading| loading.sub_filters);
         let mut added: Vec<SplitBloom> = Vec::new();
-        let mut merges: Vec<(usize, u64, &[u8])> = Vec::new();
+        let mut segments: Vec<SegmentRecord<'_>> = Vec::new();
         let mut end = None;
-        let mut last = None;
         while !reader.0.is_empty() {
             if end.is_some() {
                 return Err(DecodeError::Length);
             }
             match reader.u8()? {
                 SUB_FILTER => {
-                    if reader.u32()? as usize != existing + added.len() {
+                    if reader.u32()? as usize != present + added.len() {
                         return Err(DecodeError::Order);
                     }
                     added.push(SplitBloom::from_description(reader.description()?));
                 }
                 SEGMENT => {
-                    let index = reader.u32()? as usize;
-                    let (segment, len) = (reader.u64()?, reader.u32()? as usize);
-                    let bytes = reader.take(len)?;
-                    let sub_filter = match index.checked_sub(existing) {
-                        Some(new) => added.get_mut(new),
-                        None => self.sub_filters_mut().get_mut(index),
-                    }
-                    .ok_or(DecodeError::Order)?;
-                    if segment >= sub_filter.segments().reserved()
-                        || len != sub_filter.segments().len_of(segment) * 8
-                    {
-                        return Err(DecodeError::Field("segment"));
-                    }
-                    if last.replace((index, segment)) >= Some((index, segment)) {
+                    let record = reader.segment()?;
+                    let sub_filter = match record.sub_filter.checked_sub(present) {
+                        Some(new) => added.get(new),
+                        None => self.sub_filters().get(record.sub_filter),
+                    };
+                    record.fits(sub_filter.ok_or(DecodeError::Order)?)?;
+                    if segments.last().is_some_and(|last| !last.is_before(&record)) {
                         return Err(DecodeError::Order);
                     }
-                    sub_filter
-                        .allocate(segment)
-                        .map_err(|_| DecodeError::OutOfMemory)?;
-                    if index < existing {
-                        merges.push((index, segment, bytes));
-                    } else {
-                        sub_filter.merge(segment, bytes);
-                    }
+                    segments.push(record);
                 }
-                END_OF_FILTER => end = Some(reader.u64()?),
+                END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
                 _ => return Err(DecodeError::Format),
             }
         }
-        let loading = match (next, end) {
-            (END, Some(0)) => None,
-            (END, Some(loading)) if loading < END => Some(loading),
-            (1..END, None) => Some(next),
+        let came = present + added.len();
+        let loading = match (piece.next, end) {
+            (END, Some((0, 0))) => None,
+            // The filter that was encoded was itself being loaded.
+            (END, Some((next @ 1..END, sub_filters))) if (1..=came).contains(&sub_filters) => {
+                Some(Loading { next, sub_filters })
+            }
+            (next @ 1..END, None) if next > piece.start => Some(Loading {
+                next,
+                sub_filters: came,
+            }),
             _ => return Err(DecodeError::Order),
         };
         self.check_size(&added, limit)
             .map_err(|_| DecodeError::OverLimit)?;
-        self.sub_filters_mut()
-            .try_reserve(added.len())
-            .map_err(|_| DecodeError::OutOfMemory)?;
 
-        for (index, segment, bytes) in merges {
-            self.sub_filters_mut()[index].merge(segment, bytes);
+        // A segment without a set bit would be memory for nothing.
+        segments.retain(|record| record.bytes.iter().any(|byte| *byte != 0));
+        for record in &segments {
+            let sub_filter = match record.sub_filter.checked_sub(present) {
+                Some(new) => &mut added[new],
+                None => &mut self.sub_filters_mut()[record.sub_filter],
+            };
+            sub_filter
+                .allocate(record.segment)
+                .map_err(|_| DecodeError::OutOfMemory)?;
         }
-        self.sub_filters_mut().append(&mut added);
+        self.insert_sub_filters(present, added, limit)
+            .map_err(|_| DecodeError::OutOfMemory)?;
+        for record in segments {
+            self.sub_filters_mut()[record.sub_filter].merge(record.segment, record.bytes);
+        }
         self.set_loading(loading);
         Ok(())
+    }
+}
+
+/// A segment record: the words of one segment, in bytes.
+struct SegmentRecord<'a> {
+    sub_filter: usize,
+    segment: u64,
+    bytes: &'a [u8],
+}
+
+impl SegmentRecord<'_> {
+    /// Whether the sub-filter has such a segment.
+    fn fits(&self, sub_filter: &SplitBloom) -> Result<(), DecodeError> {
+        let segments = sub_filter.segments();
+        within(
+            "segment",
+            self.segment < segments.reserved()
+                && self.bytes.len() == segments.len_of(self.segment) * 8,
+        )
+    }
+
+    fn is_before(&self, other: &Self) -> bool {
+        (self.sub_filter, self.segment) < (other.sub_filter, other.segment)
     }
 }
 
@@ -424,6 +455,16 @@ impl<'a> Reader<'a> {
 
     fn u64(&mut self) -> Result<u64, DecodeError> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    fn segment(&mut self) -> Result<SegmentRecord<'a>, DecodeError> {
+        let (sub_filter, segment) = (self.u32()? as usize, self.u64()?);
+        let len = self.u32()? as usize;
+        Ok(SegmentRecord {
+            sub_filter,
+            segment,
+            bytes: self.take(len)?,
+        })
     }
 
     fn error_rate(&mut self) -> Result<f64, DecodeError> {

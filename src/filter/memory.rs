@@ -1,9 +1,16 @@
 //! What the allocator holds for a filter, and moving that elsewhere.
 
 use super::scalable::Filter;
-use super::segments::Block;
 use super::split_bloom::SplitBloom;
 use std::alloc::Layout;
+
+/// What moves memory, so that the server can make its heap denser.
+pub trait Mover {
+    /// The same elements, perhaps at another address.
+    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T>;
+    /// Whether the time for this step is used up.
+    fn should_stop(&mut self) -> bool;
+}
 
 impl Filter {
     /// Visits every kind of allocation but the `Filter` itself: its layout, and how many there are of it.
@@ -23,31 +30,28 @@ impl Filter {
         segments.sum()
     }
 
-    /// Number of segments that it would have with every bit in use.
-    pub fn reserved_segments(&self) -> u64 {
-        let segments = self.sub_filters().iter().map(|s| s.segments().reserved());
-        segments.sum()
-    }
-
-    /// Passes the segments from number `from` on, counted over all sub-filters, through `mover`, which may put them elsewhere,
-    /// until `stop` says so. Answers the number to go on from, or nothing at the end.
-    pub fn relocate(
-        &mut self,
-        from: u64,
-        mut mover: impl FnMut(Block) -> Block,
-        mut stop: impl FnMut() -> bool,
-    ) -> Option<u64> {
+    /// Passes everything allocated through `mover`, from segment number `from` on, counted over all sub-filters, until it says
+    /// that it is time to stop. Answers the number to go on from, or nothing at the end.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        if from == 0 {
+            let sub_filters = std::mem::take(self.sub_filters_mut());
+            *self.sub_filters_mut() = mover.relocate(sub_filters);
+        }
         let mut first = 0;
         for sub_filter in self.sub_filters_mut() {
+            let segments = sub_filter.segments_mut();
+            if from <= first {
+                segments.relocate_leaves(mover);
+            }
             let mut segment = from.saturating_sub(first);
-            while let Some(number) = sub_filter.segments().next_allocated(segment) {
-                if stop() {
+            while let Some(number) = segments.next_allocated(segment) {
+                if mover.should_stop() {
                     return Some(first + number);
                 }
-                sub_filter.segments_mut().relocate(number, &mut mover);
+                segments.relocate(number, mover);
                 segment = number + 1;
             }
-            first += sub_filter.segments().reserved();
+            first += segments.reserved();
         }
         None
     }
@@ -86,27 +90,40 @@ mod tests {
         assert_eq!(filter.allocated_segments(), filter.reserved_segments());
     }
 
+    /// Copies everything, and stops after every second piece.
+    #[derive(Default)]
+    struct Copier {
+        moved: u64,
+        allowed: u64,
+    }
+
+    impl Mover for Copier {
+        fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T> {
+            self.moved += 1;
+            let mut copy = Vec::with_capacity(elements.capacity());
+            copy.extend(elements);
+            copy
+        }
+
+        fn should_stop(&mut self) -> bool {
+            self.allowed = self.allowed.wrapping_sub(1);
+            self.allowed == u64::MAX
+        }
+    }
+
     #[test]
-    fn every_segment_is_offered_once_even_if_each_step_stops() {
+    fn everything_is_offered_once_even_if_each_step_stops() {
         let mut filter = filter();
         let before = filter.digest();
-        let (mut offered, mut from, mut steps) = (0, Some(0), 0);
+        let (mut mover, mut from, mut steps) = (Copier::default(), Some(0), 0);
         while let Some(number) = from {
-            let mut allowed = 2;
-            from = filter.relocate(
-                number,
-                |block| {
-                    offered += 1;
-                    block.clone()
-                },
-                || {
-                    allowed -= 1;
-                    allowed < 0
-                },
-            );
+            mover.allowed = 2;
+            from = filter.relocate(number, &mut mover);
             steps += 1;
         }
-        assert_eq!(offered, filter.allocated_segments());
+        // The series, and for each sub-filter its list of leaves, one leaf, and the segments.
+        let others = 1 + 2 * filter.sub_filters().len() as u64;
+        assert_eq!(mover.moved, filter.allocated_segments() + others);
         assert!(steps > 2);
         assert_eq!(filter.digest(), before);
     }

@@ -9,6 +9,8 @@
 //!   the i-th more   1/3 of it * (1-r) * r^(i-1)        r = 0.85; the sum over all i is 1/3
 //! ```
 //!
+//! (Down to a rate of 1e-15 for a sub-filter, which is the least that is sized for: see [`super::sizing::MIN_ERROR_RATE`].)
+//!
 //! The usual r = 0.5 halves the rate with every step, which costs 39.9 bits an item on average at a million items grown from
 //! 100 at 1 %; ratios near 0.85 cost about 25.
 
@@ -26,8 +28,8 @@ const TIGHTENING: f64 = 0.85;
 const BATCH: usize = 32;
 /// Sub-filters prefetched for each item of a batch, newest first: 32 items times 16 lines fill an L1 cache of 32 KiB.
 const PREFETCHED: usize = 16;
-/// Segments that all sub-filters together may reserve: positions in the encoding stay far below 2^52.
-const MAX_SEGMENTS: u64 = 1 << 50;
+/// Segments that all sub-filters together may reserve: that is 2^60 bytes, and their bits can still be counted in 64 bits.
+const MAX_SEGMENTS: u64 = 1 << 44;
 
 /// The largest factor by which a filter grows.
 pub const MAX_EXPANSION: u32 = 32_768;
@@ -72,9 +74,36 @@ pub struct Tally {
 pub struct Filter {
     parameters: Parameters,
     sub_filters: Vec<SplitBloom>,
-    /// The iterator of the piece to load next, while the filter is being loaded in pieces.
-    loading: Option<u64>,
+    size: Size,
+    loading: Option<Loading>,
     tally: Tally,
+}
+
+/// What all sub-filters together would take with every bit in use. Kept, not counted: there may be ten thousands of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Size {
+    bits: u64,
+    segments: u64,
+}
+
+/// A load in pieces that has begun and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loading {
+    /// The iterator of the piece that comes next.
+    pub next: u64,
+    /// Sub-filters that the pieces so far have brought. They stand first; behind them is what the filter has grown by meanwhile.
+    pub sub_filters: usize,
+}
+
+impl Size {
+    fn with(self, sub_filter: &SplitBloom) -> Self {
+        Self {
+            bits: self.bits.saturating_add(sub_filter.num_bits()),
+            segments: self
+                .segments
+                .saturating_add(sub_filter.segments().reserved()),
+        }
+    }
 }
 
 impl SizeLimit {
@@ -127,21 +156,17 @@ impl Filter {
         let capacity = parameters.capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
         let error_rate = parameters.growth.error_rate_of(parameters.error_rate, 0);
         let first = SplitBloom::new(capacity, error_rate);
-        let mut filter = Self::from_parts(parameters, Vec::new());
-        filter.check_size(std::slice::from_ref(&first), limit)?;
-        filter
-            .sub_filters
-            .try_reserve_exact(1)
-            .map_err(|_| AddError::OutOfMemory)?;
-        filter.sub_filters.push(first);
+        let mut filter = Self::without_sub_filters(parameters);
+        filter.insert_sub_filters(0, vec_of(first)?, limit)?;
         Ok(filter)
     }
 
-    /// A filter from its parts, for the decoder.
-    pub(super) fn from_parts(parameters: Parameters, sub_filters: Vec<SplitBloom>) -> Self {
+    /// A filter that is still to get its first sub-filter, for the decoder.
+    pub(super) fn without_sub_filters(parameters: Parameters) -> Self {
         Self {
             parameters,
-            sub_filters,
+            sub_filters: Vec::new(),
+            size: Size::default(),
             loading: None,
             tally: Tally::default(),
         }
@@ -165,13 +190,61 @@ impl Filter {
         &mut self.sub_filters
     }
 
-    /// The iterator of the piece to load next, if a load in pieces has begun and not ended.
-    pub fn loading(&self) -> Option<u64> {
+    /// Puts sub-filters in at `place`.
+    ///
+    /// # Errors
+    /// `OverLimit`, `OutOfMemory`, and nothing has changed.
+    pub(super) fn insert_sub_filters(
+        &mut self,
+        place: usize,
+        added: Vec<SplitBloom>,
+        limit: SizeLimit,
+    ) -> Result<(), AddError> {
+        let size = self.check_size(&added, limit)?;
+        // The first one, most often the only one, alone; then in steps that double.
+        let reserved = match self.sub_filters.len() {
+            0 => self.sub_filters.try_reserve_exact(added.len()),
+            _ => self.sub_filters.try_reserve(added.len()),
+        };
+        reserved.map_err(|_| AddError::OutOfMemory)?;
+        self.sub_filters.splice(place..place, added);
+        self.size = size;
+        Ok(())
+    }
+
+    /// The size that the filter would have with these sub-filters too, if it may have it.
+    pub(super) fn check_size(
+        &self,
+        added: &[SplitBloom],
+        limit: SizeLimit,
+    ) -> Result<Size, AddError> {
+        let size = added.iter().fold(self.size, |size, added| size.with(added));
+        let is_allowed = limit.allows(size.bits) && size.segments <= MAX_SEGMENTS;
+        // What is there may have come under another limit.
+        if added.is_empty() || is_allowed {
+            Ok(size)
+        } else {
+            Err(AddError::OverLimit)
+        }
+    }
+
+    /// All bits, set or not, there or not.
+    pub fn num_bits(&self) -> u64 {
+        self.size.bits
+    }
+
+    /// Number of segments that it would have with every bit in use.
+    pub fn reserved_segments(&self) -> u64 {
+        self.size.segments
+    }
+
+    /// The load in pieces that has begun and not ended, if there is one.
+    pub fn loading(&self) -> Option<Loading> {
         self.loading
     }
 
-    pub(super) fn set_loading(&mut self, next: Option<u64>) {
-        self.loading = next;
+    pub(super) fn set_loading(&mut self, loading: Option<Loading>) {
+        self.loading = loading;
     }
 
     pub fn tally(&self) -> Tally {
@@ -286,18 +359,15 @@ impl Filter {
         if newest.contains(hash) {
             return Ok(false);
         }
-        let mut next = self.next_sub_filter(limit)?;
+        let mut next = self.next_sub_filter()?;
         let new = next.insert(hash)?;
-        self.sub_filters
-            .try_reserve(1)
-            .map_err(|_| AddError::OutOfMemory)?;
-        self.sub_filters.push(next);
+        self.insert_sub_filters(self.sub_filters.len(), vec_of(next)?, limit)?;
         self.tally.grown += 1;
         Ok(new)
     }
 
     /// The sub-filter that would come after the last one.
-    fn next_sub_filter(&self, limit: SizeLimit) -> Result<SplitBloom, AddError> {
+    fn next_sub_filter(&self) -> Result<SplitBloom, AddError> {
         let Growth::Times(factor) = self.parameters.growth else {
             return Err(AddError::Full);
         };
@@ -311,27 +381,7 @@ impl Filter {
             .parameters
             .growth
             .error_rate_of(self.parameters.error_rate, index);
-        let next = SplitBloom::new(capacity, error_rate);
-        self.check_size(std::slice::from_ref(&next), limit)?;
-        Ok(next)
-    }
-
-    /// Whether the filter may have these sub-filters too.
-    pub(super) fn check_size(
-        &self,
-        added: &[SplitBloom],
-        limit: SizeLimit,
-    ) -> Result<(), AddError> {
-        let (mut bits, mut segments) = (0u64, 0u64);
-        for sub_filter in self.sub_filters.iter().chain(added) {
-            bits = bits.saturating_add(sub_filter.num_bits());
-            segments = segments.saturating_add(sub_filter.segments().reserved());
-        }
-        if limit.allows(bits) && segments <= MAX_SEGMENTS {
-            Ok(())
-        } else {
-            Err(AddError::OverLimit)
-        }
+        Ok(SplitBloom::new(capacity, error_rate))
     }
 
     fn prefetch(&self, batch: &[ItemHash]) {
@@ -341,6 +391,15 @@ impl Filter {
             }
         }
     }
+}
+
+/// A vector of one, or an error where the allocator refuses.
+fn vec_of(sub_filter: SplitBloom) -> Result<Vec<SplitBloom>, AddError> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(1)
+        .map_err(|_| AddError::OutOfMemory)?;
+    vec.push(sub_filter);
+    Ok(vec)
 }
 
 /// Hashes the next items, as many as fit, and answers their hashes: none when the items are at an end.

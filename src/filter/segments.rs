@@ -15,6 +15,7 @@
 //! leaf `n` stands at place `n`, so that is where the search looks first.
 
 use super::error::AddError;
+use super::memory::Mover;
 use super::sizing::SEGMENT_BITS;
 use std::alloc::Layout;
 
@@ -28,13 +29,11 @@ const LINE_WORDS: usize = 8;
 /// One cache line: what a segment is made of, so that a sub-bitmap of 64 bytes never straddles two.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub struct Line([u64; LINE_WORDS]);
+struct Line([u64; LINE_WORDS]);
 
 /// One allocation of the bits.
-pub type Block = Box<[Line]>;
-
 #[derive(Clone)]
-struct Segment(Block);
+struct Segment(Box<[Line]>);
 
 /// Up to `LEAF_SEGMENTS` neighbours, the first of which has the number `LEAF_SEGMENTS * number`.
 struct Leaf {
@@ -196,8 +195,11 @@ impl Segments {
 
     /// Visits every kind of allocation: its layout, and how many there are of it.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        if let Ok(layout) = Layout::array::<Leaf>(self.leaves.capacity()) {
-            visit(layout, u64::from(layout.size() > 0));
+        if let (Ok(layout), 1..) = (
+            Layout::array::<Leaf>(self.leaves.capacity()),
+            self.leaves.capacity(),
+        ) {
+            visit(layout, 1);
         }
         for leaf in &self.leaves {
             visit(Layout::for_value(&*leaf.segments), 1);
@@ -205,7 +207,8 @@ impl Segments {
         // The full segments are all of one size; the last one may be shorter.
         let last = self.reserved() - 1;
         let last_is_there = u64::from(self.get(last).is_some());
-        for (index, times) in [(0, self.allocated - last_is_there), (last, last_is_there)] {
+        let kinds = [(0, self.allocated - last_is_there), (last, last_is_there)];
+        for (index, times) in kinds.into_iter().filter(|(_, times)| *times > 0) {
             let lines = self.len_of(index).div_ceil(LINE_WORDS);
             if let Ok(layout) = Layout::array::<Line>(lines) {
                 visit(layout, times);
@@ -213,13 +216,24 @@ impl Segments {
         }
     }
 
-    /// Passes segment `index`, if it is there, through `mover`, which may answer a copy that lies elsewhere, so that the
-    /// server can make its heap denser.
-    pub fn relocate(&mut self, index: u64, mover: &mut dyn FnMut(Block) -> Block) {
+    /// Passes segment `index`, if it is there, through `mover`.
+    pub fn relocate(&mut self, index: u64, mover: &mut impl Mover) {
         if let Some(segment) = self.segment_mut(index) {
-            segment.0 = mover(std::mem::take(&mut segment.0));
+            segment.0 = relocate_box(std::mem::take(&mut segment.0), mover);
         }
     }
+
+    /// Passes all that is not a segment through `mover`.
+    pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
+        self.leaves = mover.relocate(std::mem::take(&mut self.leaves));
+        for leaf in &mut self.leaves {
+            leaf.segments = relocate_box(std::mem::take(&mut leaf.segments), mover);
+        }
+    }
+}
+
+fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box<[T]> {
+    mover.relocate(elements.into_vec()).into_boxed_slice()
 }
 
 #[cfg(test)]
@@ -303,15 +317,5 @@ mod tests {
         assert_eq!(copy.get(5000).unwrap()[0], 43);
         copy.get_mut(4999).unwrap()[17] = 0;
         assert_eq!(segments.get(4999).unwrap()[17], 42);
-    }
-
-    #[test]
-    fn a_relocated_segment_keeps_its_words() {
-        let mut segments = Segments::new(100);
-        segments.allocate(0).unwrap();
-        segments.get_mut(0).unwrap()[99] = 7;
-        segments.relocate(0, &mut |block| block.clone());
-        assert_eq!(segments.get(0).unwrap()[99], 7);
-        segments.relocate(1, &mut |_| unreachable!("there is no segment 1"));
     }
 }

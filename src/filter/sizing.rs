@@ -61,7 +61,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The geometry for `capacity` items at `error_rate`. Cost: 5 to 700 microseconds, the more the smaller the rate.
+    /// The geometry for `capacity` items at `error_rate`. Cost: 1 to 200 microseconds, the more the smaller the rate.
     ///
     /// `capacity` is clamped to `MIN_CAPACITY..=MAX_CAPACITY` and `error_rate` to `MIN_ERROR_RATE..1`.
     pub fn for_items(capacity: u64, error_rate: f64) -> Self {

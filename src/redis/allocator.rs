@@ -104,23 +104,39 @@ fn padded_size(layout: Layout) -> usize {
     layout.size().next_multiple_of(layout.align())
 }
 
-/// Takes `align` and a word more than asked for, and keeps the server's address in the word before the block.
-///
+/// What a block aligned by hand takes more than asked for: the alignment, and a word for the server's address.
+fn by_hand_overhead(layout: Layout) -> usize {
+    layout.align() + size_of::<usize>()
+}
+
 /// # Safety
 /// As `GlobalAlloc::alloc`.
 unsafe fn alloc_by_hand(layout: Layout) -> *mut u8 {
-    let before = layout.align() + size_of::<usize>();
-    let (Some(alloc), Some(size)) = (plain_alloc(), layout.size().checked_add(before)) else {
+    let size = layout.size().checked_add(by_hand_overhead(layout));
+    let (Some(alloc), Some(size)) = (plain_alloc(), size) else {
         return std::ptr::null_mut();
     };
-    // SAFETY: the offset below is between a word and `before`, so the block with its word in front lies inside what was taken;
-    // the word is aligned because the block is, to more than a word.
+    // SAFETY: what the server gives is at least so large and aligned to a word.
     unsafe {
         let base: *mut u8 = alloc(size).cast();
         if base.is_null() {
-            return base;
+            base
+        } else {
+            align_by_hand(base, layout)
         }
-        let offset = size_of::<usize>() + base.add(size_of::<usize>()).align_offset(layout.align());
+    }
+}
+
+/// The first address behind `base` that is aligned and has a word before it; `base` is written into that word.
+///
+/// # Safety
+/// At `base`, which is aligned to a word, are `by_hand_overhead` bytes more than the layout's size.
+unsafe fn align_by_hand(base: *mut u8, layout: Layout) -> *mut u8 {
+    let word = size_of::<usize>();
+    // SAFETY: the offset is at least a word and at most `by_hand_overhead`, so the block lies inside; the word before it is
+    // aligned because the block is, to more than a word.
+    unsafe {
+        let offset = word + base.add(word).align_offset(layout.align());
         let block = base.add(offset);
         block.cast::<*mut u8>().sub(1).write(base);
         block
@@ -151,9 +167,6 @@ pub(super) fn is_native(layout: Layout) -> bool {
 }
 
 /// Tries, once, whether the server's allocator aligns multiples of a line to a line.
-///
-/// Four blocks of 4 160 bytes: behind each other as the C library's malloc lays them (16 bytes of its own before each), not
-/// all of them can lie on a line.
 fn server_aligns() -> bool {
     match ALIGNED.load(Ordering::Relaxed) {
         UNKNOWN => {
@@ -165,19 +178,45 @@ fn server_aligns() -> bool {
     }
 }
 
+/// Takes blocks of 1 to 32 lines, all at once, and looks where they lie. With the C library's malloc each lies on a line with a
+/// probability of one in four: all of them with 2^-64.
 fn try_alignment() -> bool {
     // SAFETY: blocks of the server, given back to it and not used.
     unsafe {
         let (Some(alloc), Some(free)) = (plain_alloc(), raw::RedisModule_Free) else {
             return true;
         };
-        let blocks: [*mut c_void; 4] = std::array::from_fn(|_| alloc(65 * LINE));
+        let blocks: [*mut c_void; 32] = std::array::from_fn(|lines| alloc((lines + 1) * LINE));
         let aligned = blocks
             .iter()
-            .all(|block| (*block as usize).is_multiple_of(LINE));
+            .all(|block| !block.is_null() && (*block as usize).is_multiple_of(LINE));
         for block in blocks.into_iter().filter(|block| !block.is_null()) {
             free(block);
         }
         aligned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_aligned_by_hand_lies_on_a_line_and_knows_its_base() {
+        for size in [1, 63, 64, 65_536] {
+            let layout = Layout::from_size_align(size, LINE).unwrap();
+            let mut memory = vec![0u64; size / 8 + 3 * LINE / 8];
+            for shift in [0, 8, 16, 56] {
+                let base = memory.as_mut_ptr().cast::<u8>().wrapping_add(shift);
+                // SAFETY: `memory` has room for the size, the alignment and a word behind the largest shift.
+                let (block, found) = unsafe {
+                    let block = align_by_hand(base, layout);
+                    (block, block.cast::<*mut u8>().sub(1).read())
+                };
+                assert!((block as usize).is_multiple_of(LINE));
+                assert_eq!(found, base);
+                assert!(block as usize + size <= base as usize + size + by_hand_overhead(layout));
+            }
+        }
     }
 }

@@ -4,6 +4,9 @@ use super::call::call;
 use redis_module::raw;
 use std::ffi::{c_char, CStr, CString};
 
+/// A file is being read, in the foreground or aside.
+const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
+
 /// The server's side of one running command.
 pub struct Context {
     pub(super) raw: *mut raw::RedisModuleCtx,
@@ -120,12 +123,30 @@ impl Context {
 
     /// Whether what runs has happened elsewhere already: it comes from the primary or from the append-only file.
     pub fn is_replay(&self) -> bool {
-        let replay = raw::REDISMODULE_CTX_FLAGS_REPLICATED
-            | raw::REDISMODULE_CTX_FLAGS_LOADING
-            | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
+        self.has_flag(LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
+    }
+
+    /// Whether any of these context flags is set.
+    pub(super) fn has_flag(&self, any: u32) -> bool {
         // SAFETY: the context is live.
         let flags = unsafe { call!(RedisModule_GetContextFlags(self.raw)) };
-        flags as u32 & replay != 0
+        flags as u32 & any != 0
+    }
+
+    /// Keeps word `index` of the running command out of MONITOR and SLOWLOG; what is replicated stays as it is.
+    ///
+    /// Not while a file is loaded: nothing is logged then, and the server (7.0's loader of append-only files) would keep the
+    /// redacted words of one command for the next, which may have fewer.
+    pub fn redact(&self, index: usize) {
+        if !self.has_flag(LOADING) {
+            // SAFETY: the context is live; the server checks the index.
+            unsafe {
+                call!(RedisModule_RedactClientCommandArgument(
+                    self.raw,
+                    index as i32
+                ))
+            };
+        }
     }
 
     /// Replicates the running command as the client sent it.

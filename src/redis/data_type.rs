@@ -7,10 +7,11 @@ use redis_module::native_types::RedisType;
 use redis_module::raw;
 use std::alloc::Layout;
 use std::ffi::{c_int, c_ulong, c_void, CStr};
+use std::mem::ManuallyDrop;
 
 /// What the module says of its type of value.
 pub trait Value: Sized + 'static {
-    /// The type as the server knows it.
+    /// The type as the server knows it, made with [`methods`] of this very type: the server hands values back by it.
     fn native() -> &'static RedisType;
     /// Reads a value that `save` wrote, or nothing (and a line in the log) where the bytes are not good. The server may run
     /// commands meanwhile.
@@ -123,20 +124,21 @@ impl Defrag {
         unsafe { call!(RedisModule_DefragShouldStop(self.0)) != 0 }
     }
 
-    /// The block, at another address if that makes the heap denser.
-    pub fn relocate<T: Copy>(&self, block: Box<[T]>) -> Box<[T]> {
-        let layout = Layout::for_value(&*block);
-        if layout.size() == 0 || !is_native(layout) {
-            return block;
+    /// The same elements, at another address if that makes the heap denser.
+    pub fn relocate<T>(&self, elements: Vec<T>) -> Vec<T> {
+        let is_ours = Layout::array::<T>(elements.capacity())
+            .is_ok_and(|layout| layout.size() > 0 && is_native(layout));
+        if !is_ours {
+            return elements;
         }
-        let len = block.len();
-        let old = Box::into_raw(block).cast::<T>();
-        // SAFETY: `old` is the address that the server knows the block by (`is_native`). It answers null and leaves the block
-        // alone, or a copy of the same size, aligned alike (same size class), and has freed the old one.
+        let mut elements = ManuallyDrop::new(elements);
+        let (old, len, capacity) = (elements.as_mut_ptr(), elements.len(), elements.capacity());
+        // SAFETY: `old` is the address that the server knows the allocation by (`is_native`). It answers null and leaves it
+        // alone, or a copy of the same size, aligned alike (same size class), and has freed the old one. The elements are moved
+        // as any move does it, byte by byte, and the old ones are not dropped.
         unsafe {
             let new: *mut T = call!(RedisModule_DefragAlloc(self.0, old.cast())).cast();
-            let new = if new.is_null() { old } else { new };
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(new, len))
+            Vec::from_raw_parts(if new.is_null() { old } else { new }, len, capacity)
         }
     }
 }

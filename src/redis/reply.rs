@@ -87,8 +87,6 @@ impl Context {
 
     /// Whether the client speaks RESP3.
     pub fn speaks_resp3(&self) -> bool {
-        // SAFETY: the context is live.
-        let flags = unsafe { call!(RedisModule_GetContextFlags(self.raw)) };
-        flags as u32 & raw::REDISMODULE_CTX_FLAGS_RESP3 != 0
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
     }
 }

@@ -23,7 +23,7 @@ const FILTERS: [(&str, &str, &str, u64, &str, &str); 2] = [
         "0.01 100 SEED 0123456789abcdef",
         300,
         ":299",
-        "34231637a804ce93fe78ed0f5ba778a2cfbe8d1d",
+        "05031f5abac54290012d9cf051155859b9160f1a",
     ),
     (
         "fixed",
@@ -31,7 +31,7 @@ const FILTERS: [(&str, &str, &str, u64, &str, &str); 2] = [
         "0.001 500 NONSCALING SEED fedcba9876543210",
         400,
         ":400",
-        "001eec80c1b7fd607334750bcfb3d8b59157bc1e",
+        "28daf989ac453d4f21641362f176ca01793f9afb",
     ),
 ];
 

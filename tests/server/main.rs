@@ -15,3 +15,4 @@ mod memory;
 mod persistence;
 mod plain_server;
 mod replication;
+mod secrecy;

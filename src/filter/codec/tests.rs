@@ -146,13 +146,13 @@ fn the_bytes_of_a_known_filter_never_change() {
 
 /// XXH3-128 over the encoded samples.
 const GOLDEN_DIGESTS: [u128; 7] = [
-    0x9191_eec1_fdd9_d47e_5928_4f8c_df8f_912b,
-    0xd504_e036_1d62_d4a8_397a_33d7_f4bb_8197,
-    0x3a92_d683_eb54_4de6_40f9_b956_5a19_3951,
-    0x27be_317a_bcee_1bf3_ef2b_ffd7_ef48_9a29,
-    0x6cbd_830c_4266_7440_09cb_e32b_136b_3f63,
-    0x1734_b23e_cbc9_167b_f41d_7472_cf15_4450,
-    0x9549_7f5b_6c86_4980_c566_32c0_d98c_9812,
+    0xb470_b609_7a9c_15e1_c664_343a_69a8_62c7,
+    0x650b_5a31_db71_0e69_9af8_e5ff_55fc_b3ea,
+    0xa0ba_fce1_9770_71d5_807c_9936_b367_6228,
+    0x6c05_64b2_72bf_f7fe_d8f7_2ec8_1242_115c,
+    0xbdc0_7897_0577_8a4a_7392_abf4_860b_9cf0,
+    0xbf96_479e_7c0e_1c04_ffcf_4544_394c_1e20,
+    0xce30_66b1_0711_16b7_fcfc_4e4e_de23_d8a8,
 ];
 
 #[test]
@@ -161,10 +161,14 @@ fn an_interrupted_load_is_a_filter_that_can_be_encoded_and_continued() {
     let encoded = pieces(&original);
     let mut half = first(&encoded[0].bytes).unwrap();
     load(&mut half, &encoded[1].bytes).unwrap();
-    assert_eq!(half.loading(), Some(encoded[1].next));
+    let waits = Loading {
+        next: encoded[1].next,
+        sub_filters: 1,
+    };
+    assert_eq!(half.loading(), Some(waits));
 
     let mut restored = decode(&pieces(&half)).unwrap();
-    assert_eq!(restored.loading(), Some(encoded[1].next));
+    assert_eq!(restored.loading(), Some(waits));
     assert_eq!(restored.digest(), half.digest());
     for piece in &encoded[2..] {
         load(&mut restored, &piece.bytes).unwrap();
@@ -185,6 +189,51 @@ fn items_added_during_a_load_stay() {
     assert!(loaded.contains(b"meanwhile"));
     assert!((0..40_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
     assert_sound(&loaded);
+}
+
+#[test]
+fn growth_during_a_load_does_not_break_it() {
+    let original = filter(0.01, 900_000, Growth::Times(1), 1_500_000);
+    let encoded = pieces(&original);
+    let mut loaded = first(&encoded[0].bytes).unwrap();
+    for piece in &encoded[1..] {
+        for i in 0..1_000u64 {
+            let item = (piece.next << 32 | i).to_le_bytes();
+            loaded.add(&item, SizeLimit::Unlimited).unwrap();
+        }
+        loaded = decode(&pieces(&loaded)).unwrap();
+        load(&mut loaded, &piece.bytes).unwrap();
+    }
+    assert_eq!(loaded.loading(), None);
+    assert_eq!(
+        (original.sub_filters().len(), loaded.sub_filters().len()),
+        (2, 3)
+    );
+    assert!((0..1_500_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+    for piece in &encoded[1..] {
+        assert!((0..1_000u64).all(|i| loaded.contains(&(piece.next << 32 | i).to_le_bytes())));
+    }
+    assert_sound(&loaded);
+}
+
+#[test]
+fn a_refused_piece_takes_no_memory() {
+    let encoded = pieces(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let before = half.allocated_segments();
+    let mut bad = encoded[1].bytes.clone();
+    bad.insert(bad.len() - CHECKSUM_BYTES, 9);
+    assert_eq!(load(&mut half, &sealed(bad)), Err(DecodeError::Format));
+    assert_eq!(half.allocated_segments(), before);
+}
+
+#[test]
+fn a_chain_that_does_not_move_on_is_refused() {
+    let encoded = pieces(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let mut still = encoded[1].bytes.clone();
+    still.copy_within(4..12, 12);
+    assert_eq!(load(&mut half, &sealed(still)), Err(DecodeError::Order));
 }
 
 #[test]
@@ -317,7 +366,7 @@ fn every_field_is_bounded() {
     let rate = 0.01f64.to_bits();
     let good = [7, rate, 100, 2];
     let sub = [0, 512, 6, 4, 100, rate, 900, 50, 0];
-    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0];
+    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(first(&piece(good, sub, 1, &end)).map(|f| f.items()), Ok(50));
 
     let with = |mut fields: [u64; 9], place: usize, value: u64| {
@@ -402,7 +451,7 @@ fn segments_must_be_of_the_right_length_place_and_order() {
         writer.bytes(&vec![1; bytes]);
         writer.0
     };
-    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0];
+    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let refusal =
         |records: Vec<u8>| first(&piece(good, sub, 1, &[records, end.to_vec()].concat())).err();
     assert_eq!(refusal(segment(0, 0, 256, 256)), None);
