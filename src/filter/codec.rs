@@ -33,6 +33,7 @@ use super::scalable::{Filter, Growth, Loading, Parameters, SizeLimit, MAX_EXPANS
 use super::segments::Segments;
 use super::sizing::{Shape, LINE_BITS, MAX_CAPACITY, PAGE_BITS, SEGMENT_BITS};
 use super::split_bloom::{Description, SplitBloom};
+use super::sub_bitmap::bits;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most bytes of a piece: what a server can copy, send or check in some hundred microseconds.
@@ -131,10 +132,7 @@ fn identity(parameters: &Parameters) -> u64 {
 fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
     let mut next = segments.next_allocated(from);
     while let Some(number) = next {
-        if let Some(words) = segments
-            .get(number)
-            .filter(|w| w.iter().any(|word| *word != 0))
-        {
+        if let Some(words) = segments.get(number).filter(|words| bits(words).any()) {
             return Some((number, words));
         }
         next = segments.next_allocated(number + 1);

@@ -68,8 +68,7 @@ fn assert_sound(filter: &Filter) {
         let segments = sub_filter.segments();
         let counted: u64 = (0..segments.reserved().min(1 << 20))
             .filter_map(|i| segments.get(i))
-            .flatten()
-            .map(|word| u64::from(word.count_ones()))
+            .map(|words| bits(words).count_ones() as u64)
             .sum();
         assert!(sub_filter.set_bits() >= counted);
         assert!(sub_filter.set_bits() <= sub_filter.num_bits());
