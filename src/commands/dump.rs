@@ -68,8 +68,9 @@ impl Command for LoadChunk {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
+        let bytes = arguments.bytes(3);
         context.redact(3); // the first piece has the filter's seed in it
-        match load_chunk(context, arguments) {
+        match load_chunk(context, arguments, bytes) {
             Ok(()) => {
                 context.replicate_verbatim();
                 context.signal_change(c"bf.loadchunk", arguments.at(1));
@@ -80,7 +81,7 @@ impl Command for LoadChunk {
     }
 }
 
-fn load_chunk(context: &Context, arguments: Arguments<'_>) -> Result<(), ErrorText> {
+fn load_chunk(context: &Context, arguments: Arguments<'_>, bytes: &[u8]) -> Result<(), ErrorText> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ErrorText::NotNumeric)?;
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1));
@@ -88,7 +89,7 @@ fn load_chunk(context: &Context, arguments: Arguments<'_>) -> Result<(), ErrorTe
     if matches!(held, Held::Other) {
         return Err(ErrorText::WrongType);
     }
-    let piece = Piece::parse(arguments.bytes(3)).map_err(ErrorText::of_load)?;
+    let piece = Piece::parse(bytes).map_err(ErrorText::of_load)?;
     if u64::try_from(iterator) != Ok(piece.next) {
         return Err(ErrorText::BadData);
     }

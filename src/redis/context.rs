@@ -133,7 +133,8 @@ impl Context {
         flags as u32 & any != 0
     }
 
-    /// Keeps word `index` of the running command out of MONITOR and SLOWLOG; what is replicated stays as it is.
+    /// Keeps word `index` of the running command out of MONITOR and SLOWLOG; what is replicated stays as it is. Its bytes must have
+    /// been taken before: on Valkey the arguments are what is shown, and the word in them is gone.
     ///
     /// Not while a file is loaded: nothing is logged then, and the server (7.0's loader of append-only files) would keep the
     /// redacted words of one command for the next, which may have fewer.
