@@ -31,11 +31,11 @@ matrix: build ## the server tests on each server of MATRIX=
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
-fpr: toolchain ## measured false-positive rates, with error bars
+fpr: toolchain ## measured false-positive rates, with error bars (ten minutes)
 	cargo run --release --example false_positive_rate
 
-bits: toolchain ## bits per item
-	cargo run --release --example bits_per_item
+bits: build ## bits per item, as the server counts them
+	@scripts/with-server $(SERVER) $(MODULE) cargo run --quiet --release --example bits_per_item
 
 fmt: ## formats the sources
 	cargo fmt
