@@ -85,7 +85,7 @@ impl Shape {
     /// `capacity` items plus six standard deviations, which chance passes once in 10^9 filters.
     ///
     /// Someone who knows the seed could otherwise choose items that share no bits and drive the error rate up 11 times at
-    /// 1 % with "capacity" items.
+    /// 1 % with "capacity" items. (Items that crowd into a few sub-bitmaps are not noticed: the limit is on the whole.)
     pub fn fill_limit(&self, capacity: u64) -> u64 {
         let model = Model::new(self.sub_bitmap_bits, self.num_hashes);
         let n = self.num_sub_bitmaps as f64;
