@@ -4,7 +4,7 @@ mod extremes;
 mod payloads;
 mod pieces;
 
-use crate::harness::{add_items, eventually, scan_dump, words, Connection};
+use crate::harness::{add_items, eventually, scan_dump, words, Connection, Random, Server};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Small filters of every kind of structure.
@@ -123,6 +123,26 @@ fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
             })
         })
     })
+}
+
+/// One byte changed, in a tenth of the cases two, from `first` on.
+fn mutated(random: &mut Random, bytes: &[u8], first: usize) -> Vec<u8> {
+    let mut mutant = bytes.to_vec();
+    let changes = if random.percent(90) { 1 } else { 2 };
+    for _ in 0..changes {
+        let at = first + random.index(bytes.len() - first);
+        mutant[at] ^= 1 + random.below(255) as u8;
+    }
+    mutant
+}
+
+/// An attack on a server of its own: in the end all keys go, and with them what they took.
+fn siege(attack: impl FnOnce(&mut Connection)) {
+    let server = Server::start();
+    let mut db = server.connect();
+    let baseline = held(&mut db);
+    attack(&mut db);
+    returns_all_memory(&mut db, baseline);
 }
 
 /// What the module holds on the heap.

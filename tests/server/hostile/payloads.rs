@@ -1,8 +1,8 @@
 //! RESTORE of payloads that nobody dumped. The footer always fits; often the checksum of the piece inside does too.
 
 use super::{
-    bodies_with_boundaries, exercise, forged, held, returns_all_memory, CHECKSUM_BYTES,
-    FILTER_RECORD_BYTES, HEAD_BYTES, VICTIMS,
+    bodies_with_boundaries, exercise, forged, mutated, siege, CHECKSUM_BYTES, FILTER_RECORD_BYTES,
+    HEAD_BYTES, VICTIMS,
 };
 use crate::harness::{add_items, with_fresh_footer, Connection, Random, Server};
 
@@ -20,115 +20,94 @@ const MAGIC: &[u8] = b"SBF";
 
 #[test]
 fn a_truncated_payload_is_refused_or_works() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    for payload in payloads(&mut db) {
-        let body = payload.len() - FOOTER_BYTES;
-        for length in 0..body {
-            restore_and_exercise(&mut db, &with_fresh_footer(&payload, &payload[..length]));
+    siege(|db| {
+        for payload in payloads(db) {
+            let body = payload.len() - FOOTER_BYTES;
+            for length in 0..body {
+                restore_and_exercise(db, &with_fresh_footer(&payload, &payload[..length]));
+            }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn a_mutated_payload_is_refused_or_works() {
     const MUTATIONS: usize = 1500;
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    let mut random = Random::seeded(1);
-    for payload in payloads(&mut db) {
-        for _ in 0..MUTATIONS {
-            let mut body = payload[..payload.len() - FOOTER_BYTES].to_vec();
-            let bytes_to_change = if random.percent(90) { 1 } else { 2 };
-            for _ in 0..bytes_to_change {
-                let at = TYPE_BYTES + random.index(body.len() - TYPE_BYTES);
-                body[at] ^= 1 + random.below(255) as u8;
-            }
-            restore_and_exercise(&mut db, &with_fresh_footer(&payload, &body));
-            if random.below(200) == 0 {
-                db.run("DEBUG RELOAD");
+    siege(|db| {
+        let mut random = Random::seeded(1);
+        for payload in payloads(db) {
+            for _ in 0..MUTATIONS {
+                let body = &payload[..payload.len() - FOOTER_BYTES];
+                let body = mutated(&mut random, body, TYPE_BYTES);
+                restore_and_exercise(db, &with_fresh_footer(&payload, &body));
+                if random.below(200) == 0 {
+                    db.run("DEBUG RELOAD");
+                }
             }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn a_payload_around_a_forged_piece_is_refused_or_works() {
     const MUTATIONS: usize = 1500;
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    let mut random = Random::seeded(6);
-    for payload in payloads(&mut db) {
-        let (head, body) = around_the_piece(&payload);
-        for _ in 0..MUTATIONS {
-            let mut body = body.to_vec();
-            let bytes_to_change = if random.percent(90) { 1 } else { 2 };
-            for _ in 0..bytes_to_change {
-                let at = random.index(body.len());
-                body[at] ^= 1 + random.below(255) as u8;
-            }
-            restore_and_exercise(&mut db, &payload_around(&payload, head, &body));
-            if random.below(200) == 0 {
-                db.run("DEBUG RELOAD");
+    siege(|db| {
+        let mut random = Random::seeded(6);
+        for payload in payloads(db) {
+            let (head, body) = around_the_piece(&payload);
+            for _ in 0..MUTATIONS {
+                let body = mutated(&mut random, body, 0);
+                restore_and_exercise(db, &payload_around(&payload, head, &body));
+                if random.below(200) == 0 {
+                    db.run("DEBUG RELOAD");
+                }
             }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn every_field_of_a_forged_piece_at_its_boundaries_is_refused_or_works() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    for payload in payloads(&mut db) {
-        let (head, body) = around_the_piece(&payload);
-        for mutant in bodies_with_boundaries(body) {
-            restore_and_exercise(&mut db, &payload_around(&payload, head, &mutant));
+    siege(|db| {
+        for payload in payloads(db) {
+            let (head, body) = around_the_piece(&payload);
+            for mutant in bodies_with_boundaries(body) {
+                restore_and_exercise(db, &payload_around(&payload, head, &mutant));
+            }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn every_byte_before_the_piece_may_have_any_value() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    let payload = &payloads(&mut db)[1];
-    let (head, body) = around_the_piece(payload);
-    for at in TYPE_BYTES..head.len() {
-        for value in 0..=u8::MAX {
-            let mut head = head.to_vec();
-            head[at] = value;
-            restore_and_exercise(&mut db, &payload_around(payload, &head, body));
+    siege(|db| {
+        let payload = &payloads(db)[1];
+        let (head, body) = around_the_piece(payload);
+        for at in TYPE_BYTES..head.len() {
+            for value in 0..=u8::MAX {
+                let mut head = head.to_vec();
+                head[at] = value;
+                restore_and_exercise(db, &payload_around(payload, &head, body));
+            }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn a_payload_with_more_at_its_end_is_refused_or_works() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    let mut random = Random::seeded(2);
-    for payload in payloads(&mut db) {
-        for length in 1..40 {
-            let body = [
-                &payload[..payload.len() - FOOTER_BYTES],
-                &random.bytes(length),
-            ]
-            .concat();
-            restore_and_exercise(&mut db, &with_fresh_footer(&payload, &body));
+    siege(|db| {
+        let mut random = Random::seeded(2);
+        for payload in payloads(db) {
+            for length in 1..40 {
+                let body = [
+                    &payload[..payload.len() - FOOTER_BYTES],
+                    &random.bytes(length),
+                ]
+                .concat();
+                restore_and_exercise(db, &with_fresh_footer(&payload, &body));
+            }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! BF.LOADCHUNK of pieces that no BF.SCANDUMP made, or made for another place.
 
 use super::{
-    bodies_with_boundaries, exercise, forged, held, pieces_of_victims, returns_all_memory,
-    CHECKSUM_BYTES,
+    bodies_with_boundaries, exercise, forged, mutated, pieces_of_victims, siege, CHECKSUM_BYTES,
 };
 use crate::harness::{add_items, load_pieces, scan_dump, Connection, Random, Reply, Server};
 
@@ -10,76 +9,64 @@ const REFUSED: &str = "-ERR received bad data";
 
 #[test]
 fn a_truncated_piece_is_refused_and_leaves_no_key() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    for (iterator, bytes) in pieces_of_victims(&mut db) {
-        for length in 0..bytes.len() {
-            assert_eq!(
-                load(&mut db, "k", iterator, &bytes[..length]),
-                REFUSED,
-                "{length}"
-            );
+    siege(|db| {
+        for (iterator, bytes) in pieces_of_victims(db) {
+            for length in 0..bytes.len() {
+                assert_eq!(
+                    load(db, "k", iterator, &bytes[..length]),
+                    REFUSED,
+                    "{length}"
+                );
+            }
+            let longer = [bytes.as_slice(), b"x"].concat();
+            assert_eq!(load(db, "k", iterator, &longer), REFUSED);
+            assert_eq!(db.ask("EXISTS k"), ":0");
         }
-        let longer = [bytes.as_slice(), b"x"].concat();
-        assert_eq!(load(&mut db, "k", iterator, &longer), REFUSED);
-        assert_eq!(db.ask("EXISTS k"), ":0");
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn a_mutated_piece_is_refused_and_leaves_no_key() {
     const MUTATIONS: usize = 2000;
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    let mut random = Random::seeded(3);
-    for (iterator, bytes) in pieces_of_victims(&mut db) {
-        for _ in 0..MUTATIONS {
-            let mut bytes = bytes.clone();
-            let at = random.index(bytes.len());
-            bytes[at] ^= 1 + random.below(255) as u8;
-            assert_eq!(load(&mut db, "k", iterator, &bytes), REFUSED, "byte {at}");
+    siege(|db| {
+        let mut random = Random::seeded(3);
+        for (iterator, bytes) in pieces_of_victims(db) {
+            for _ in 0..MUTATIONS {
+                let bytes = mutated(&mut random, &bytes, 0);
+                assert_eq!(load(db, "k", iterator, &bytes), REFUSED);
+            }
+            assert_eq!(db.ask("EXISTS k"), ":0");
         }
-        assert_eq!(db.ask("EXISTS k"), ":0");
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn a_forged_piece_is_refused_or_works() {
     const MUTATIONS: usize = 1500;
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    let mut random = Random::seeded(7);
-    for (iterator, bytes) in pieces_of_victims(&mut db) {
-        let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
-        for _ in 0..MUTATIONS {
-            let mut body = body.to_vec();
-            let at = random.index(body.len());
-            body[at] ^= 1 + random.below(255) as u8;
-            load_and_exercise(&mut db, iterator, &forged(&body));
+    siege(|db| {
+        let mut random = Random::seeded(7);
+        for (iterator, bytes) in pieces_of_victims(db) {
+            let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
+            for _ in 0..MUTATIONS {
+                let body = mutated(&mut random, body, 0);
+                load_and_exercise(db, iterator, &forged(&body));
+            }
+            for length in 0..body.len() {
+                load_and_exercise(db, iterator, &forged(&body[..length]));
+            }
         }
-        for length in 0..body.len() {
-            load_and_exercise(&mut db, iterator, &forged(&body[..length]));
-        }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
 fn every_field_of_a_forged_piece_at_its_boundaries_is_refused_or_works() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    for (iterator, bytes) in pieces_of_victims(&mut db) {
-        for mutant in bodies_with_boundaries(&bytes[..bytes.len() - CHECKSUM_BYTES]) {
-            load_and_exercise(&mut db, iterator, &forged(&mutant));
+    siege(|db| {
+        for (iterator, bytes) in pieces_of_victims(db) {
+            for mutant in bodies_with_boundaries(&bytes[..bytes.len() - CHECKSUM_BYTES]) {
+                load_and_exercise(db, iterator, &forged(&mutant));
+            }
         }
-    }
-    returns_all_memory(&mut db, baseline);
+    });
 }
 
 #[test]
@@ -140,20 +127,18 @@ fn pieces_of_another_filter_do_not_fit() {
 
 #[test]
 fn a_part_loaded_filter_withstands_every_command() {
-    let server = Server::start();
-    let mut db = server.connect();
-    let baseline = held(&mut db);
-    db.run("BF.RESERVE whole 0.001 1000000");
-    add_items(&mut db, "whole", 0..20_000);
-    let pieces = scan_dump(&mut db, "whole");
-    for loaded in 1..pieces.len() {
-        load_pieces(&mut db, "k", &pieces[..loaded]);
-        exercise(&mut db);
-        db.run("DEBUG RELOAD");
-        exercise(&mut db);
-        db.run("DEL k");
-    }
-    returns_all_memory(&mut db, baseline);
+    siege(|db| {
+        db.run("BF.RESERVE whole 0.001 1000000");
+        add_items(db, "whole", 0..20_000);
+        let pieces = scan_dump(db, "whole");
+        for loaded in 1..pieces.len() {
+            load_pieces(db, "k", &pieces[..loaded]);
+            exercise(db);
+            db.run("DEBUG RELOAD");
+            exercise(db);
+            db.run("DEL k");
+        }
+    });
 }
 
 #[test]
