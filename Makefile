@@ -31,7 +31,7 @@ matrix: build ## the server tests on each server of MATRIX=
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
-fpr: toolchain ## measured false-positive rates, with error bars (half an hour)
+fpr: toolchain ## measured false-positive rates, with error bars (three quarters of an hour)
 	cargo run --release --example false_positive_rate
 
 bits: build ## bits per item, as the server counts them

@@ -4,7 +4,7 @@
 //! bar is one standard error: of the mean over the filters where there are enough of them, else of the number of hits.
 //!
 //! `cargo run --release --example false_positive_rate [PROBES]`: PROBES bounds the probes of a row (default 1e10, which takes
-//! about half an hour on two cores). Rows of growing filters, which are only bounded from above, take a fifth of it.
+//! about three quarters of an hour on two cores). Rows of growing filters, which are only bounded from above, take a fifth of it.
 
 use splitbloom::filter::hash::Seed;
 use splitbloom::filter::scalable::{Filter, Growth, Parameters, SizeLimit};
