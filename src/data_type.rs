@@ -9,7 +9,7 @@ use crate::filter::memory::Mover;
 use crate::filter::scalable::{Filter, SizeLimit};
 use crate::redis::allocator::usable_size;
 use crate::redis::data_type::{methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
-use crate::redis::log::{log, Level};
+use crate::redis::log::warn;
 use crate::stats;
 use redis_module::native_types::RedisType;
 use std::alloc::Layout;
@@ -84,13 +84,13 @@ impl Value for StoredFilter {
             let text = format!(
                 "refused a filter in encoding version {version}: this module reads version {ENCODING_VERSION}"
             );
-            log(Level::Warning, &text);
+            warn(&text);
             return None;
         }
         match load_pieces(source) {
             Ok(filter) => Some(Self::new(filter)),
             Err(error) => {
-                log(Level::Warning, &format!("refused a filter: {error}"));
+                warn(&format!("refused a filter: {error}"));
                 None
             }
         }

@@ -7,7 +7,7 @@ use crate::redis::command::Refused;
 use crate::redis::context::Context;
 use crate::redis::guard::{caught_panics, guarded};
 use crate::redis::info::{self, Field};
-use crate::redis::log::{log, Level};
+use crate::redis::log::warn;
 use crate::{commands, stats};
 use redis_module::{redis_module, RedisString, Status};
 
@@ -59,10 +59,7 @@ fn init(context: &redis_module::Context, arguments: &[RedisString]) -> Status {
     match loaded {
         Ok(()) => Status::Ok,
         Err(Refused(what)) => {
-            log(
-                Level::Warning,
-                &format!("splitbloom was not loaded: {what}"),
-            );
+            warn(&format!("splitbloom was not loaded: {what}"));
             Status::Err
         }
     }

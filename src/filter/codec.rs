@@ -73,11 +73,6 @@ pub struct Encoded {
 ///
 /// Cost: the bytes, at most [`PIECE_BYTES`], and a step over each sub-filter before.
 pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
-    let total: u64 = filter
-        .sub_filters()
-        .iter()
-        .map(|s| s.segments().reserved())
-        .sum();
     let mut writer = Writer::default();
     writer.bytes(&MAGIC);
     writer.u64(iterator);
@@ -88,7 +83,7 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
             writer.filter(filter.parameters());
             0
         }
-        _ if iterator > total => return None,
+        _ if iterator > filter.reserved_segments() => return None,
         _ => iterator - 1,
     };
 

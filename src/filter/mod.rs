@@ -1,7 +1,7 @@
 //! The filter itself. This layer knows no server: it imports the standard library, its hash and nothing else.
 //!
 //! The idea: **a filter is many small sub-bitmaps; a hash of the item picks one of them, and all k bits of the item lie inside
-//! it.** So no value of any size is one big block of memory, and an item costs one cache line, one page.
+//! it.** So no value of any size is one big block of memory, and an item costs one cache line (or a few), one page.
 //!
 //! ```text
 //!   Filter (one key)        scalable     a series of sub-filters, newest last; what is full gets a successor

@@ -1,6 +1,6 @@
 //! The one guard between the server and the module: a panic that crossed into the server would kill it.
 
-use super::log::{log, Level};
+use super::log::warn;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,10 +11,7 @@ pub fn guarded<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnOnce(
     // What a panic leaves half done is a filter, which is valid after every word written, or is never looked at again.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         CAUGHT.fetch_add(1, Ordering::Relaxed);
-        log(
-            Level::Warning,
-            &format!("a panic was caught in {entry}: please report it"),
-        );
+        warn(&format!("a panic was caught in {entry}: please report it"));
         otherwise()
     })
 }
