@@ -5,8 +5,8 @@
 use redis::Connection;
 use std::error::Error;
 
-#[allow(dead_code)] // the demo restarts its server as well
-#[path = "demo/server.rs"]
+#[allow(dead_code)] // a part of it serves the benchmarks
+#[path = "../benches/rig/server.rs"]
 mod server;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -62,7 +62,7 @@ fn reserve(
 }
 
 fn main() -> Outcome<()> {
-    let mut server = server::Server::start()?;
+    let mut server = server::Server::start(server::Setup::ours()?)?;
     let connection = &mut server.connect()?;
     println!("| filter | items | bits per item | n·abs(ln e)/(ln 2)^2 | over it |");
     println!("|---|---|---|---|---|");

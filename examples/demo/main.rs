@@ -5,6 +5,8 @@
 //! (an executable) and `SPLITBLOOM_MODULE` (the built module), and talks to it as any client would.
 
 mod progress;
+#[allow(dead_code)] // a part of it serves the benchmarks
+#[path = "../../benches/rig/server.rs"]
 mod server;
 
 use std::collections::{BTreeSet, HashSet};
@@ -14,7 +16,7 @@ use std::{env, fs};
 use redis::{bloom::BloomFilterScalingOptions, Commands, Connection};
 
 use progress::Progress;
-use server::Server;
+use server::{Server, Setup};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -39,7 +41,7 @@ fn main() -> Outcome<()> {
     let known: HashSet<&str> = words.iter().copied().collect();
     let strangers = strangers(&known);
 
-    let mut server = Server::start()?;
+    let mut server = Server::start(Setup::ours()?)?;
     let mut client = server.connect()?;
     let scaling = BloomFilterScalingOptions::NonScaling;
     client.bf_reserve_options::<_, _, _, ()>(FILTER, ERROR_RATE, words.len(), scaling)?;

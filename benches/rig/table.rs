@@ -1,0 +1,68 @@
+//! A table of measurements: printed for people, kept as tab-separated values for the plots and the documents.
+
+use super::Outcome;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new(columns: &[&str]) -> Self {
+        Self {
+            columns: columns.iter().map(ToString::to_string).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// A table as [`Table::save`] wrote it.
+    pub fn load(name: &str) -> Outcome<Self> {
+        let text = fs::read_to_string(path_of(name))?;
+        let mut lines = text
+            .lines()
+            .map(|line| line.split('\t').map(str::to_string).collect());
+        let columns = lines.next().ok_or("an empty table")?;
+        Ok(Self {
+            columns,
+            rows: lines.collect(),
+        })
+    }
+
+    pub fn row(&mut self, cells: &[String]) {
+        assert_eq!(cells.len(), self.columns.len());
+        self.rows.push(cells.to_vec());
+    }
+
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// The number of the column of that name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column == name)
+    }
+
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        let rule = vec!["---".to_string(); self.columns.len()];
+        for line in [&self.columns, &rule].into_iter().chain(&self.rows) {
+            let _ = writeln!(text, "| {} |", line.join(" | "));
+        }
+        text
+    }
+
+    /// Keeps it as `docs/performance/NAME.tsv`.
+    pub fn save(&self, name: &str) -> Outcome<()> {
+        let lines = std::iter::once(&self.columns).chain(&self.rows);
+        let lines: Vec<String> = lines.map(|line| line.join("\t") + "\n").collect();
+        Ok(fs::write(path_of(name), lines.concat())?)
+    }
+}
+
+fn path_of(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/performance");
+    folder.join(name).with_extension("tsv")
+}
