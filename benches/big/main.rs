@@ -1,1 +1,108 @@
-fn main() {}
+//! What a very large filter does to everyone else: how long a bystander waits while a filter of 10^9 items is made, filled, grown, copied, saved,
+//! moved, loaded and deleted; what a snapshot costs under adds; and two thousand million URLs in 500 MiB.
+//!
+//! `make bench-big` runs it. Sizes are taken from the environment:
+//!
+//! | variable | default | meaning |
+//! |---|---|---|
+//! | `BIG_ITEMS` | 1000000000 | items of the largest filter; the same phases run at a tenth and a hundredth of it |
+//! | `BIG_SIZES` | | these sizes instead, with spaces between them |
+//! | `BIG_FILL` | full | `sparse`: just so many items that all pages are touched |
+//! | `BIG_URLS` | 2000000000 | URLs of the blacklist; its memory goes with them |
+//! | `BIG_PARTS` | stalls growth blacklist | what is run |
+//! | `PEER`, `PEER_SERVER` | | another module, which is put through the phases that it knows |
+//!
+//! The tables are kept in docs/performance only where the sizes are the defaults.
+
+mod blacklist;
+mod machine;
+mod phases;
+mod probe;
+mod progress;
+#[path = "../rig/mod.rs"]
+mod rig;
+mod session;
+mod snapshot;
+mod traffic;
+mod transfer;
+
+use phases::Fill;
+use rig::server::Setup;
+use rig::table::Table;
+use rig::Outcome;
+use session::{stalls_table, Session};
+use std::env;
+
+const ITEMS: u64 = 1_000_000_000;
+const URLS: u64 = 2_000_000_000;
+/// A growing filter begins with a hundredth of what it grows to: seven sub-filters, the last of them two thirds of the whole.
+const GROWTH: u64 = 100;
+/// The growing filter holds a tenth of the items of the largest one: every item looks into all sub-filters, which takes several times as long.
+const GROWN: u64 = 10;
+
+fn main() -> Outcome<()> {
+    let items = number("BIG_ITEMS", ITEMS)?;
+    let urls = number("BIG_URLS", URLS)?;
+    let sizes = match env::var("BIG_SIZES") {
+        Ok(text) => text
+            .split_whitespace()
+            .map(str::parse)
+            .collect::<Result<_, _>>()?,
+        Err(_) => vec![items / 100, items / 10, items],
+    };
+    let fill = match env::var("BIG_FILL").as_deref() {
+        Ok("sparse") => Fill::Sparse,
+        Ok("full") | Err(_) => Fill::Full,
+        Ok(other) => return Err(format!("BIG_FILL is full or sparse, not {other}").into()),
+    };
+    let parts = env::var("BIG_PARTS").unwrap_or("stalls growth blacklist".to_string());
+    let runs = |part| parts.split_whitespace().any(|named| named == part);
+    let is_default =
+        (items, urls, fill) == (ITEMS, URLS, Fill::Full) && env::var_os("BIG_SIZES").is_none();
+
+    let mut stalls = stalls_table();
+    let mut copied = snapshot::table();
+    if runs("stalls") {
+        for items in &sizes {
+            let mut session = Session::start("splitbloom", Setup::ours()?, *items, &mut stalls)?;
+            phases::all(&mut session, fill, &mut copied)?;
+        }
+    }
+    if runs("growth") {
+        let grown = items / GROWN;
+        let mut session = Session::start("splitbloom", Setup::ours()?, grown, &mut stalls)?;
+        phases::growth(&mut session, grown / GROWTH)?;
+    }
+    if let (Some(setup), true) = (Setup::peer()?, runs("stalls")) {
+        let name = setup.module.file_stem().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        for items in &sizes {
+            let mut session = Session::start(&name, setup.clone(), *items, &mut stalls)?;
+            phases::of_a_peer(&mut session, &mut copied)?;
+        }
+    }
+    show("stalls", &stalls, is_default)?;
+    show("cow", &copied, is_default)?;
+    if runs("blacklist") {
+        show("blacklist", &blacklist::run(urls)?, is_default)?;
+    }
+    Ok(())
+}
+
+fn number(name: &str, default: u64) -> Outcome<u64> {
+    match env::var(name) {
+        Ok(text) => Ok(text.parse().map_err(|error| format!("{name}: {error}"))?),
+        Err(_) => Ok(default),
+    }
+}
+
+fn show(name: &str, table: &Table, is_kept: bool) -> Outcome<()> {
+    if table.rows().is_empty() {
+        return Ok(());
+    }
+    println!("\n{}", table.markdown());
+    if is_kept {
+        table.save(name)?;
+    }
+    Ok(())
+}

@@ -41,8 +41,30 @@ impl Table {
     }
 
     /// The number of the column of that name.
-    pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column == name)
+    pub fn column(&self, name: &str) -> Outcome<usize> {
+        let place = self.columns.iter().position(|column| column == name);
+        Ok(place.ok_or_else(|| format!("no column {name}"))?)
+    }
+
+    /// The rows that have this value in this column.
+    pub fn only(mut self, column: &str, value: &str) -> Outcome<Self> {
+        let column = self.column(column)?;
+        self.rows.retain(|row| row[column] == value);
+        Ok(self)
+    }
+
+    /// These columns, in this order.
+    pub fn with_columns(&self, columns: &[&str]) -> Outcome<Self> {
+        let places: Vec<usize> = columns
+            .iter()
+            .map(|column| self.column(column))
+            .collect::<Outcome<_>>()?;
+        let select =
+            |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+        Ok(Self {
+            columns: select(&self.columns),
+            rows: self.rows.iter().map(select).collect(),
+        })
     }
 
     pub fn markdown(&self) -> String {

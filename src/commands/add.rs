@@ -41,13 +41,14 @@ impl Command for Add {
             creation: Some(Creation::default()),
             first_item: 2,
         };
-        match add.run(context, arguments) {
+        let mut is_new = false;
+        match add.run(context, arguments, |new| is_new = new) {
             Ok(Added {
                 refusal: Some(error),
                 ..
             })
             | Err(error) => error.reply(context),
-            Ok(added) => context.reply_bool(added.answers.contains(&true)),
+            Ok(_) => context.reply_bool(is_new),
         }
     }
 }
@@ -70,7 +71,7 @@ impl Command for MultiAdd {
             creation: Some(Creation::default()),
             first_item: 2,
         };
-        reply_each(context, add.run(context, arguments));
+        add_and_reply(context, arguments, &add);
     }
 }
 
@@ -96,15 +97,34 @@ impl Command for Insert {
 
     fn run(context: &Context, arguments: Arguments<'_>) {
         let words: Vec<&[u8]> = arguments.bytes_from(2).collect();
-        let added = parse_insert(&words).and_then(|insertion| {
-            let add = Adding {
-                event: c"bf.insert",
-                creation: insertion.creation,
-                first_item: 2 + insertion.first_item,
-            };
-            add.run(context, arguments)
-        });
-        reply_each(context, added);
+        match parse_insert(&words) {
+            Err(error) => error.reply(context),
+            Ok(insertion) => {
+                let add = Adding {
+                    event: c"bf.insert",
+                    creation: insertion.creation,
+                    first_item: 2 + insertion.first_item,
+                };
+                add_and_reply(context, arguments, &add);
+            }
+        }
+    }
+}
+
+/// Adds the items and replies with an array that has an answer for each; it ends at the first one refused, with the error.
+fn add_and_reply(context: &Context, arguments: Arguments<'_>, add: &Adding) {
+    let mut answers = Vec::with_capacity(arguments.len());
+    match add.run(context, arguments, |new| answers.push(new)) {
+        Err(error) => error.reply(context),
+        Ok(Added { refusal, .. }) => {
+            context.reply_array(answers.len() + usize::from(refusal.is_some()));
+            for new in answers {
+                context.reply_bool(new);
+            }
+            if let Some(error) = refusal {
+                error.reply(context);
+            }
+        }
     }
 }
 
@@ -115,39 +135,45 @@ struct Adding {
     first_item: usize,
 }
 
-/// What became of the items: whether each was new, up to the one that was refused.
+/// What became of the items, up to the one that was refused.
 struct Added {
-    answers: Vec<bool>,
+    /// Items that were answered for.
+    answered: usize,
+    /// Those of them that were new.
+    new: usize,
     refusal: Option<ErrorText>,
 }
 
-impl Added {
-    fn has_new(&self) -> bool {
-        self.answers.contains(&true)
-    }
-}
-
 impl Adding {
-    fn run(&self, context: &Context, arguments: Arguments<'_>) -> Result<Added, ErrorText> {
+    /// Calls `answer` for each item with whether it was new.
+    fn run(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        answer: impl FnMut(bool),
+    ) -> Result<Added, ErrorText> {
         let limit = config::size_limit(context);
         let mut key = context.open_to_write(arguments.at(1));
         let (added, made) = match key.held::<StoredFilter>() {
             Held::Other => return Err(ErrorText::WrongType),
-            Held::Value(stored) => (self.add(stored.filter_mut(), arguments, limit), None),
+            Held::Value(stored) => {
+                let added = self.add(stored.filter_mut(), arguments, limit, answer);
+                (added, None)
+            }
             Held::Nothing => {
                 let creation = self.creation.as_ref().ok_or(ErrorText::NotFound)?;
                 let mut filter = create(context, creation)?;
-                let added = self.add(&mut filter, arguments, limit);
+                let added = self.add(&mut filter, arguments, limit, answer);
                 let parameters = *filter.parameters();
                 // A filter that could not take even one item is no filter: the key stays missing.
-                if added.has_new() {
+                if added.new > 0 {
                     key.put(StoredFilter::new(filter));
                 }
                 (added, Some(parameters))
             }
         };
         drop(key); // before anyone is notified who might delete it
-        if added.has_new() {
+        if added.new > 0 {
             if let Some(parameters) = made {
                 replicate_creation(context, arguments.at(1), &parameters);
                 context.signal_change(c"bf.reserve", arguments.at(1));
@@ -158,21 +184,32 @@ impl Adding {
         Ok(added)
     }
 
-    fn add(&self, filter: &mut Filter, arguments: Arguments<'_>, limit: SizeLimit) -> Added {
+    fn add(
+        &self,
+        filter: &mut Filter,
+        arguments: Arguments<'_>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Added {
         let before = filter.tally();
+        let (mut answered, mut new_items) = (0, 0);
+        let mut count = |new| {
+            answered += 1;
+            new_items += usize::from(new);
+            answer(new);
+        };
         let items = arguments.bytes_from(self.first_item);
-        let mut answers = Vec::with_capacity(items.len());
         let end = match items.len() {
-            // One item is not worth the set-up of a batch.
+            // One item is not worth the set-up of a group.
             1 => filter
                 .add(arguments.bytes(self.first_item), limit)
-                .map(|new| answers.push(new)),
-            _ => filter.add_many(items, limit, |new| answers.push(new)),
+                .map(count),
+            _ => filter.add_many(items, limit, &mut count),
         };
-        let new_items = answers.iter().filter(|new| **new).count();
         stats::added(new_items, before, filter.tally());
         Added {
-            answers,
+            answered,
+            new: new_items,
             refusal: end.err().map(|error: AddError| ErrorText::of_add(error)),
         }
     }
@@ -182,24 +219,8 @@ impl Adding {
         if added.refusal.is_none() {
             context.replicate_verbatim();
         } else {
-            let end = self.first_item + added.answers.len();
+            let end = self.first_item + added.answered;
             context.replicate_some(c"BF.MADD", arguments.at(1), arguments, self.first_item, end);
-        }
-    }
-}
-
-/// An array with an answer for each item; it ends at the first one refused, with the error.
-fn reply_each(context: &Context, added: Result<Added, ErrorText>) {
-    match added {
-        Err(error) => error.reply(context),
-        Ok(Added { answers, refusal }) => {
-            context.reply_array(answers.len() + usize::from(refusal.is_some()));
-            for new in answers {
-                context.reply_bool(new);
-            }
-            if let Some(error) = refusal {
-                error.reply(context);
-            }
         }
     }
 }

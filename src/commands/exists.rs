@@ -51,19 +51,21 @@ impl Command for MultiExists {
 
     fn run(context: &Context, arguments: Arguments<'_>) {
         let items = arguments.bytes_from(2);
+        stats::looked_up(items.len());
         let key = context.open_to_read(arguments.at(1));
-        let mut answers = Vec::with_capacity(items.len());
+        // Each answer goes out as it is found: while the server writes it, the memory of the next items is under way.
         match key.held::<StoredFilter>() {
-            Held::Other => return ErrorText::WrongType.reply(context),
-            Held::Nothing => answers.resize(items.len(), false),
-            Held::Value(stored) => stored
-                .filter()
-                .contains_many(items, |found| answers.push(found)),
-        }
-        stats::looked_up(answers.len());
-        context.reply_array(answers.len());
-        for found in answers {
-            context.reply_bool(found);
+            Held::Other => ErrorText::WrongType.reply(context),
+            Held::Nothing => {
+                context.reply_array(items.len());
+                items.for_each(|_| context.reply_bool(false));
+            }
+            Held::Value(stored) => {
+                context.reply_array(items.len());
+                stored
+                    .filter()
+                    .contains_many(items, |found| context.reply_bool(found));
+            }
         }
     }
 }

@@ -24,10 +24,10 @@ use super::split_bloom::SplitBloom;
 const FIRST_SHARE: f64 = 2.0 / 3.0;
 /// The ratio of the error rates of one further sub-filter and the next.
 const TIGHTENING: f64 = 0.85;
-/// Items hashed and prefetched together. 16 to 64 is the flat optimum.
-const BATCH: usize = 32;
-/// Sub-filters prefetched for each item of a batch, newest first: 32 items times 16 lines fill an L1 cache of 32 KiB.
-const PREFETCHED: usize = 16;
+/// Items whose memory is under way while one is answered. 16 to 64 is the flat optimum.
+const AHEAD: usize = 32;
+/// Lines prefetched for an item, newest sub-filters first: those of all items under way fill an L1 cache of 32 KiB.
+const LINES_AHEAD: usize = 16;
 /// Segments that all sub-filters together may reserve: that is 2^60 bytes, and their bits can still be counted in 64 bits.
 const MAX_SEGMENTS: u64 = 1 << 44;
 
@@ -269,23 +269,23 @@ impl Filter {
         self.contains_hash(ItemHash::of(item, self.parameters.seed))
     }
 
-    /// Asks for many items and calls `answer` for each in order. They are hashed and their lines prefetched in groups, so
-    /// that a group waits for memory about once.
+    /// Asks for many items and calls `answer` for each in order. Each is hashed and its lines are prefetched [`AHEAD`] items before
+    /// it is answered, so that the memory of many is under way at any time, and no item waits for its own.
     pub fn contains_many<'a>(
         &self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
         mut answer: impl FnMut(bool),
     ) {
-        let mut hashes = [ItemHash::default(); BATCH];
-        loop {
-            let batch = hash_batch(&mut items, self.parameters.seed, &mut hashes);
-            if batch.is_empty() {
-                return;
+        let mut under_way = UnderWay::default();
+        for item in items {
+            let hash = ItemHash::of(item, self.parameters.seed);
+            self.prefetch(hash);
+            if let Some(due) = under_way.push(hash) {
+                answer(self.contains_hash(due));
             }
-            self.prefetch(batch);
-            for hash in batch {
-                answer(self.contains_hash(*hash));
-            }
+        }
+        for due in under_way.rest() {
+            answer(self.contains_hash(due));
         }
     }
 
@@ -297,27 +297,28 @@ impl Filter {
         self.add_hash(ItemHash::of(item, self.parameters.seed), limit)
     }
 
-    /// Adds many items and calls `answer` for each in order with whether it was new, in groups as [`Filter::contains_many`].
+    /// Adds many items and calls `answer` for each in order with whether it was new, prefetching as [`Filter::contains_many`] does.
     ///
     /// # Errors
     /// As [`Filter::add`], at the first item refused: those before it are kept, it and those after it have changed nothing.
     pub fn add_many<'a>(
         &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
-        let mut hashes = [ItemHash::default(); BATCH];
-        loop {
-            let batch = hash_batch(&mut items, self.parameters.seed, &mut hashes);
-            if batch.is_empty() {
-                return Ok(());
-            }
-            self.prefetch(batch);
-            for hash in batch {
-                answer(self.add_hash(*hash, limit)?);
+        let mut under_way = UnderWay::default();
+        for item in items {
+            let hash = ItemHash::of(item, self.parameters.seed);
+            self.prefetch(hash);
+            if let Some(due) = under_way.push(hash) {
+                answer(self.add_hash(due, limit)?);
             }
         }
+        for due in under_way.rest() {
+            answer(self.add_hash(due, limit)?);
+        }
+        Ok(())
     }
 
     /// A copy that shares nothing.
@@ -337,8 +338,13 @@ impl Filter {
             ..*self
         })
     }
+    #[inline]
     fn contains_hash(&self, hash: ItemHash) -> bool {
-        self.sub_filters.iter().rev().any(|s| s.contains(hash))
+        match &self.sub_filters[..] {
+            // No branch on the answer, which cannot be foretold: the processor goes on while the memory is waited for.
+            [only] => only.contains(hash),
+            all => all.iter().rev().any(|s| s.contains(hash)),
+        }
     }
 
     fn add_hash(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<bool, AddError> {
@@ -384,12 +390,40 @@ impl Filter {
         Ok(SplitBloom::new(capacity, error_rate))
     }
 
-    fn prefetch(&self, batch: &[ItemHash]) {
-        for sub_filter in self.sub_filters.iter().rev().take(PREFETCHED) {
-            for hash in batch {
-                sub_filter.prefetch(*hash);
+    #[inline]
+    fn prefetch(&self, hash: ItemHash) {
+        let mut lines = 0;
+        for sub_filter in self.sub_filters.iter().rev() {
+            sub_filter.prefetch(hash);
+            lines += sub_filter.prefetched_lines();
+            if lines >= LINES_AHEAD {
+                return;
             }
         }
+    }
+}
+
+/// The hashes of the items that are prefetched and not answered yet, in order.
+#[derive(Default)]
+struct UnderWay {
+    hashes: [ItemHash; AHEAD],
+    /// Items that came so far.
+    count: usize,
+}
+
+impl UnderWay {
+    /// Takes an item in; gives out the one that came [`AHEAD`] before it.
+    #[inline]
+    fn push(&mut self, hash: ItemHash) -> Option<ItemHash> {
+        let due = std::mem::replace(&mut self.hashes[self.count % AHEAD], hash);
+        self.count += 1;
+        (self.count > AHEAD).then_some(due)
+    }
+
+    /// Those that are left.
+    fn rest(self) -> impl Iterator<Item = ItemHash> {
+        let first = self.count.saturating_sub(AHEAD);
+        (first..self.count).map(move |place| self.hashes[place % AHEAD])
     }
 }
 
@@ -400,20 +434,6 @@ fn vec_of(sub_filter: SplitBloom) -> Result<Vec<SplitBloom>, AddError> {
         .map_err(|_| AddError::OutOfMemory)?;
     vec.push(sub_filter);
     Ok(vec)
-}
-
-/// Hashes the next items, as many as fit, and answers their hashes: none when the items are at an end.
-fn hash_batch<'a, 'h>(
-    items: &mut impl Iterator<Item = &'a [u8]>,
-    seed: Seed,
-    hashes: &'h mut [ItemHash; BATCH],
-) -> &'h [ItemHash] {
-    let mut len = 0;
-    for (hash, item) in hashes.iter_mut().zip(items) {
-        *hash = ItemHash::of(item, seed);
-        len += 1;
-    }
-    &hashes[..len]
 }
 
 #[cfg(test)]

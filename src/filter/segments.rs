@@ -32,7 +32,6 @@ const LINE_WORDS: usize = 8;
 struct Line([u64; LINE_WORDS]);
 
 /// One allocation of the bits.
-#[derive(Clone)]
 struct Segment(Box<[Line]>);
 
 /// Up to `LEAF_SEGMENTS` neighbours, the first of which has the number `LEAF_SEGMENTS * number`.
@@ -49,6 +48,17 @@ pub struct Segments {
 }
 
 impl Segment {
+    /// So many words, in whole lines, all clear.
+    fn clear(words: usize) -> Result<Self, AddError> {
+        let lines = words.div_ceil(LINE_WORDS);
+        try_boxed(lines, |to| to.resize(lines, Line([0; LINE_WORDS]))).map(Self)
+    }
+
+    /// A copy. The new memory is written once: to clear it first would cost a COPY a third of its speed.
+    fn try_clone(&self) -> Result<Self, AddError> {
+        try_boxed(self.0.len(), |to| to.extend_from_slice(&self.0)).map(Self)
+    }
+
     fn words(&self) -> &[u64] {
         // SAFETY: a `Line` is `repr(C)` around eight `u64` without padding (its size, 64, is its alignment), so `n` lines are
         // `8 * n` initialised words; the borrow of `self` covers the result.
@@ -63,12 +73,12 @@ impl Segment {
     }
 }
 
-/// A boxed slice of `len` copies of `value`, or an error where the allocator refuses.
-fn try_boxed<T: Clone>(len: usize, value: T) -> Result<Box<[T]>, AddError> {
+/// A boxed slice of the `len` elements that `fill` puts into the vector, or an error where the allocator refuses.
+fn try_boxed<T>(len: usize, fill: impl FnOnce(&mut Vec<T>)) -> Result<Box<[T]>, AddError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
         .map_err(|_| AddError::OutOfMemory)?;
-    vec.resize(len, value);
+    fill(&mut vec);
     Ok(vec.into_boxed_slice())
 }
 
@@ -140,12 +150,22 @@ impl Segments {
     /// # Errors
     /// `OutOfMemory`.
     pub fn allocate(&mut self, index: u64) -> Result<(), AddError> {
+        let len = self.len_of(index);
+        self.fill_slot(index, || Segment::clear(len))
+    }
+
+    /// Puts what `make` makes where segment `index` belongs, if nothing is there.
+    fn fill_slot(
+        &mut self,
+        index: u64,
+        make: impl FnOnce() -> Result<Segment, AddError>,
+    ) -> Result<(), AddError> {
         let number = index / LEAF_SEGMENTS;
         let place = match self.find(number) {
             Ok(place) => place,
             Err(place) => {
-                let len = (self.reserved() - number * LEAF_SEGMENTS).min(LEAF_SEGMENTS);
-                let segments = try_boxed(len as usize, None)?;
+                let len = (self.reserved() - number * LEAF_SEGMENTS).min(LEAF_SEGMENTS) as usize;
+                let segments = try_boxed(len, |to| to.resize_with(len, || None))?;
                 // The first leaf, most often the only one, alone; then in steps that double.
                 let reserved = match self.leaves.len() {
                     0 => self.leaves.try_reserve_exact(1),
@@ -156,11 +176,9 @@ impl Segments {
                 place
             }
         };
-        let len = self.len_of(index);
-        let segment = &mut self.leaves[place].segments[(index % LEAF_SEGMENTS) as usize];
-        if segment.is_none() {
-            let lines = try_boxed(len.div_ceil(LINE_WORDS), Line([0; LINE_WORDS]))?;
-            *segment = Some(Segment(lines));
+        let slot = &mut self.leaves[place].segments[(index % LEAF_SEGMENTS) as usize];
+        if slot.is_none() {
+            *slot = Some(make()?);
             self.allocated += 1;
         }
         Ok(())
@@ -182,13 +200,13 @@ impl Segments {
     /// A copy, segment by segment, or an error where the allocator refuses.
     pub fn try_clone(&self) -> Result<Self, AddError> {
         let mut copy = Self::new(self.num_words);
-        let mut next = self.next_allocated(0);
-        while let Some(index) = next {
-            copy.allocate(index)?;
-            if let (Some(to), Some(from)) = (copy.get_mut(index), self.get(index)) {
-                to.copy_from_slice(from);
+        for leaf in &self.leaves {
+            for (slot, segment) in leaf.segments.iter().enumerate() {
+                if let Some(segment) = segment {
+                    let index = leaf.number * LEAF_SEGMENTS + slot as u64;
+                    copy.fill_slot(index, || segment.try_clone())?;
+                }
             }
-            next = self.next_allocated(index + 1);
         }
         Ok(copy)
     }

@@ -11,11 +11,12 @@ use super::error::AddError;
 use super::hash::{multiply_high, ItemHash};
 use super::segments::{Segments, SEGMENT_WORDS};
 use super::sizing::Shape;
-use super::sub_bitmap;
+use super::sub_bitmap::{self, Loops};
 
 /// One sub-filter.
 pub struct SplitBloom {
     shape: Shape,
+    loops: Loops,
     capacity: u64,
     error_rate: f64,
     fill_limit: u64,
@@ -60,14 +61,16 @@ impl SplitBloom {
 
     /// A sub-filter without bits, as described.
     pub fn from_description(description: Description) -> Self {
+        let shape = description.shape;
         Self {
-            shape: description.shape,
+            shape,
+            loops: Loops::for_sub_bitmaps(shape.sub_bitmap_bits, shape.num_hashes),
             capacity: description.capacity,
             error_rate: description.error_rate,
             fill_limit: description.fill_limit,
             items: description.items,
             set_bits: 0,
-            segments: Segments::new(description.shape.num_bits() / 64),
+            segments: Segments::new(shape.num_bits() / 64),
         }
     }
 
@@ -120,13 +123,19 @@ impl SplitBloom {
             && (self.items as f64) < self.capacity as f64 * (1.0 - self.error_rate)
     }
 
-    /// Asks the processor for the first line of the item's sub-bitmap, so that a batch waits for memory only once.
+    /// Asks the processor for the item's sub-bitmap, so that a group of items waits for memory only once.
     #[inline]
     pub fn prefetch(&self, hash: ItemHash) {
         let at = self.address(hash);
         if let Some(words) = self.segments.get(at.segment) {
-            prefetch_read(&words[at.word]);
+            let sub_bitmap = &words[at.word..at.word + self.sub_bitmap_words()];
+            sub_bitmap::prefetch(sub_bitmap, hash.probes, self.shape.num_hashes);
         }
+    }
+
+    /// The most lines that [`SplitBloom::prefetch`] asks for.
+    pub fn prefetched_lines(&self) -> usize {
+        sub_bitmap::prefetched_lines(self.sub_bitmap_words())
     }
 
     /// Whether the item is (probably) present.
@@ -134,7 +143,7 @@ impl SplitBloom {
     pub fn contains(&self, hash: ItemHash) -> bool {
         let at = self.address(hash);
         match self.segments.get(at.segment) {
-            Some(words) => sub_bitmap::contains(
+            Some(words) => self.loops.contains(
                 &words[at.word..at.word + self.sub_bitmap_words()],
                 hash.probes,
                 self.shape.num_hashes,
@@ -156,7 +165,9 @@ impl SplitBloom {
         }
         let newly_set = match self.segments.get_mut(at.segment) {
             Some(words) => {
-                sub_bitmap::insert(&mut words[at.word..end], hash.probes, self.shape.num_hashes)
+                let sub_bitmap = &mut words[at.word..end];
+                self.loops
+                    .insert(sub_bitmap, hash.probes, self.shape.num_hashes)
             }
             None => 0,
         };
@@ -209,18 +220,6 @@ impl SplitBloom {
             word: (word % SEGMENT_WORDS as u64) as usize,
         }
     }
-}
-
-#[inline]
-fn prefetch_read(word: &u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86-64.
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = word;
 }
 
 #[cfg(test)]
@@ -297,7 +296,7 @@ mod tests {
             let words = bloom.segments.get(at.segment);
             let free = words.is_none_or(|words| {
                 let mut copy = words[at.word..at.word + 8].to_vec();
-                sub_bitmap::insert(&mut copy, hash.probes, 6) == 6
+                Loops::Plain.insert(&mut copy, hash.probes, 6) == 6
             });
             if free {
                 bloom.insert(hash).unwrap();

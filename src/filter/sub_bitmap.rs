@@ -4,17 +4,102 @@
 //! plainly: through `bitvec` the same loop takes 9 % longer unchecked and 46 % longer checked. Everywhere else, and in the
 //! simple twin of the tests below, the bits are seen through [`bits`].
 
+mod line;
+
 use super::hash::{multiply_high, G};
 use bitvec::prelude::{BitSlice, Lsb0};
+
+/// Bits and words of a cache line.
+const LINE_BITS: u32 = 512;
+const LINE_WORDS: usize = 8;
+/// Lines of a sub-bitmap that are prefetched: all of them down to an error rate of 1e-6, then those of the first probes.
+const MOST_PREFETCHED: usize = 8;
 
 /// The words as bits, for all but the loops below.
 pub fn bits(words: &[u64]) -> &BitSlice<u64, Lsb0> {
     BitSlice::from_slice(words)
 }
 
-/// Whether every probe of an item finds its bit set.
+/// Which loops serve a sub-filter: decided once, when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    /// Sub-bitmaps of any size, any number of probes.
+    Plain,
+    /// Sub-bitmaps of one line.
+    Line,
+    /// Sub-bitmaps of one line and at most eight probes, all of them at once.
+    LineAvx512,
+}
+
+impl Loops {
+    /// The fastest loops for such sub-bitmaps on this processor.
+    pub fn for_sub_bitmaps(bits: u32, num_hashes: u32) -> Self {
+        match bits {
+            LINE_BITS if num_hashes <= line::AVX512_PROBES && line::has_avx512() => {
+                Self::LineAvx512
+            }
+            LINE_BITS => Self::Line,
+            _ => Self::Plain,
+        }
+    }
+
+    /// Whether every probe of an item finds its bit set.
+    #[inline]
+    pub fn contains(self, words: &[u64], probes: u64, num_hashes: u32) -> bool {
+        match (self, words.first_chunk()) {
+            (Self::LineAvx512, Some(line)) => line::contains_avx512(line, probes, num_hashes),
+            (Self::Line, Some(line)) => line::contains(line, probes, num_hashes),
+            _ => contains(words, probes, num_hashes),
+        }
+    }
+
+    /// Sets every bit of an item and answers how many of them were not set before: 0 means the item was (probably) there.
+    /// Where nothing changes nothing is stored: a blind store would dirty the page, and so copy it while a snapshot is being taken.
+    #[inline]
+    pub fn insert(self, words: &mut [u64], probes: u64, num_hashes: u32) -> u32 {
+        match (self, words.first_chunk_mut()) {
+            (Self::LineAvx512, Some(line)) => line::insert_avx512(line, probes, num_hashes),
+            (Self::Line, Some(line)) => line::insert(line, probes, num_hashes),
+            _ => insert(words, probes, num_hashes),
+        }
+    }
+}
+
+/// Lines that [`prefetch`] asks for, at most, of a sub-bitmap of so many words.
+pub fn prefetched_lines(words: usize) -> usize {
+    words.div_ceil(LINE_WORDS).min(MOST_PREFETCHED)
+}
+
+/// Asks the processor for the lines that an item's probes fall into.
 #[inline]
-pub fn contains(words: &[u64], probes: u64, num_hashes: u32) -> bool {
+pub fn prefetch(words: &[u64], probes: u64, num_hashes: u32) {
+    if words.len() <= MOST_PREFETCHED * LINE_WORDS {
+        for line in words.chunks(LINE_WORDS) {
+            prefetch_line(&line[0]);
+        }
+        return;
+    }
+    let num_bits = words.len() as u64 * 64;
+    let mut x = probes;
+    for _ in 0..num_hashes.min(MOST_PREFETCHED as u32) {
+        prefetch_line(&words[multiply_high(x, num_bits) as usize / 64]);
+        x = x.wrapping_mul(G);
+    }
+}
+
+#[inline]
+fn prefetch_line(word: &u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86-64.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}
+
+fn contains(words: &[u64], probes: u64, num_hashes: u32) -> bool {
     let num_bits = words.len() as u64 * 64;
     let mut x = probes;
     for _ in 0..num_hashes {
@@ -27,22 +112,20 @@ pub fn contains(words: &[u64], probes: u64, num_hashes: u32) -> bool {
     true
 }
 
-/// Sets every bit of an item and answers how many of them were not set before: 0 means the item was (probably) there.
-///
-/// Only a word that changes is stored: a blind store would dirty the page, and so copy it while a snapshot is being taken.
-#[inline]
-pub fn insert(words: &mut [u64], probes: u64, num_hashes: u32) -> u32 {
+/// First asks, then stores without asking: a branch on each bit would be guessed wrong half the time, which costs more (359 against
+/// 328 ns an item for 29 probes in 2 KiB, 75 against 60 ns for 10 in 128 bytes).
+fn insert(words: &mut [u64], probes: u64, num_hashes: u32) -> u32 {
+    if contains(words, probes, num_hashes) {
+        return 0;
+    }
     let num_bits = words.len() as u64 * 64;
     let mut x = probes;
     let mut newly_set = 0;
     for _ in 0..num_hashes {
         let bit = multiply_high(x, num_bits) as usize;
-        let mask = 1 << (bit % 64);
         let word = &mut words[bit / 64];
-        if *word & mask == 0 {
-            *word |= mask;
-            newly_set += 1;
-        }
+        newly_set += 1 - (*word >> (bit % 64) & 1) as u32;
+        *word |= 1 << (bit % 64);
         x = x.wrapping_mul(G);
     }
     newly_set
@@ -61,33 +144,53 @@ mod tests {
             .collect()
     }
 
+    /// Those that serve such sub-bitmaps on some processor, as far as this one can run them.
+    fn all_loops(bits: u32, num_hashes: u32) -> Vec<Loops> {
+        let mut loops = vec![Loops::Plain];
+        if bits == LINE_BITS {
+            loops.push(Loops::Line);
+        }
+        let fastest = Loops::for_sub_bitmaps(bits, num_hashes);
+        if !loops.contains(&fastest) {
+            loops.push(fastest);
+        }
+        loops
+    }
+
     proptest! {
         #[test]
         fn the_loops_do_what_their_simple_twin_does(
-            mut words in prop::collection::vec(any::<u64>(), 1..=64),
+            mut words in prop_oneof![
+                prop::collection::vec(any::<u64>(), 8),
+                prop::collection::vec(any::<u64>(), 1..=64),
+            ],
             sparse in any::<bool>(),
             probes in any::<u64>(),
-            num_hashes in 1u32..=64,
+            num_hashes in prop_oneof![1u32..=8, 1u32..=64],
         ) {
             if sparse { words.iter_mut().for_each(|w| *w &= w.rotate_left(17) & w.rotate_left(31)); }
             let num_bits = words.len() as u64 * 64;
             let mut twin: BitVec<u64, Lsb0> = BitVec::from_slice(&words);
             let expected = positions(num_bits, probes, num_hashes);
 
-            prop_assert_eq!(contains(&words, probes, num_hashes), expected.iter().all(|&i| twin[i]));
+            let is_there = expected.iter().all(|&i| twin[i]);
             let before = twin.count_ones();
             expected.iter().for_each(|&i| twin.set(i, true));
-            let newly_set = insert(&mut words, probes, num_hashes);
-            prop_assert_eq!(newly_set as usize, twin.count_ones() - before);
-            prop_assert_eq!(bits(&words), twin.as_bitslice());
-            prop_assert!(contains(&words, probes, num_hashes));
+            for loops in all_loops(num_bits as u32, num_hashes) {
+                let mut words = words.clone();
+                prop_assert_eq!(loops.contains(&words, probes, num_hashes), is_there);
+                let newly_set = loops.insert(&mut words, probes, num_hashes);
+                prop_assert_eq!(newly_set as usize, twin.count_ones() - before);
+                prop_assert_eq!(bits(&words), twin.as_bitslice());
+                prop_assert!(loops.contains(&words, probes, num_hashes));
+            }
         }
     }
 
     #[test]
     fn the_bits_of_a_known_item_never_move() {
         let mut words = [0u64; 8];
-        assert_eq!(insert(&mut words, G, 4), 4);
+        assert_eq!(Loops::Plain.insert(&mut words, G, 4), 4);
         let mut expected = positions(512, G, 4);
         expected.sort_unstable();
         assert!(bits(&words).iter_ones().eq(expected));

@@ -102,7 +102,7 @@ pub struct Specification {
 /// A command of the module. Its first argument is its one key.
 pub trait Command {
     const SPECIFICATION: Specification;
-    /// Runs it. It must reply exactly once, and last of all it does, so that a panic before can still be answered.
+    /// Runs it. It must reply exactly once; a panic on the way is answered for it.
     fn run(context: &Context, arguments: Arguments<'_>);
 }
 
@@ -177,7 +177,7 @@ unsafe extern "C" fn entry<C: Command>(
     let name = C::SPECIFICATION.name.to_str().unwrap_or("a command");
     guarded(
         name,
-        || context.reply_error("ERR internal error, see the server's log"),
+        || context.complete_with_error("ERR internal error, see the server's log"),
         || C::run(&context, arguments),
     );
     raw::REDISMODULE_OK as c_int

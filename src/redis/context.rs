@@ -1,7 +1,9 @@
 //! One running command: its arguments, and everything it may ask of the server but replies and keys.
 
 use super::call::call;
+use super::reply::Progress;
 use redis_module::raw;
+use std::cell::Cell;
 use std::ffi::{c_char, CStr, CString};
 
 /// A file is being read, in the foreground or aside.
@@ -10,6 +12,7 @@ const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_F
 /// The server's side of one running command.
 pub struct Context {
     pub(super) raw: *mut raw::RedisModuleCtx,
+    pub(super) progress: Cell<Progress>,
 }
 
 /// The words of a command, its name first. They belong to the server and live as long as the command runs.
@@ -102,12 +105,18 @@ impl Context {
     /// # Safety
     /// `raw` is the context of a command, or of `OnLoad`, that is running.
     pub(super) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
-        Self { raw }
+        Self {
+            raw,
+            progress: Cell::new(Progress::Silent),
+        }
     }
 
     /// The context of the module's loading, from the crate's own type.
     pub fn of_load(context: &redis_module::Context) -> Self {
-        Self { raw: context.ctx }
+        Self {
+            raw: context.ctx,
+            progress: Cell::new(Progress::Silent),
+        }
     }
 
     /// Tells the server, while the module is being loaded, that the module copes with truncated files (else the server ends where

@@ -42,12 +42,13 @@ impl Key<'_> {
         }
         // SAFETY: the key is open.
         unsafe {
-            if call!(RedisModule_KeyType(self.raw)) as isize == raw::REDISMODULE_KEYTYPE_EMPTY {
-                Held::Nothing
-            } else if call!(RedisModule_ModuleTypeGetType(self.raw))
-                == *T::native().raw_type.as_ptr()
-            {
+            // The type first: what is asked for most is a filter that is there.
+            if call!(RedisModule_ModuleTypeGetType(self.raw)) == *T::native().raw_type.as_ptr() {
                 Held::Value(call!(RedisModule_ModuleTypeGetValue(self.raw)).cast())
+            } else if call!(RedisModule_KeyType(self.raw)) as isize
+                == raw::REDISMODULE_KEYTYPE_EMPTY
+            {
+                Held::Nothing
             } else {
                 Held::Other
             }

@@ -1,0 +1,63 @@
+//! The crate `sbbf-rs`: a split block filter, as Parquet files have it. Eight bits of an item lie in one block of 32 bytes.
+//!
+//! So small a block, and always eight probes, make it fast and its false-positive rate worse for the same bits, the more so the
+//! lower the rate: the second table shows by how much.
+
+use crate::case::Case;
+use crate::contender::Contender;
+use crate::rig::Outcome;
+use sbbf_rs::{FilterFn, ALIGNMENT, BUCKET_SIZE};
+use std::ops::RangeInclusive;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What the crate wants its memory aligned to.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; ALIGNMENT]);
+
+const CLEAR: Line = Line([0; ALIGNMENT]);
+
+pub struct Block {
+    functions: FilterFn,
+    lines: Vec<Line>,
+    num_buckets: usize,
+}
+
+impl Contender for Block {
+    const NAME: &'static str = "sbbf-rs";
+    /// Measured: 1.3 of it at 1 %, 1.8 at 0.1 %, 4.3 at 0.01 %.
+    const PLAUSIBLE_RATE: RangeInclusive<f64> = 0.5..=10.0;
+
+    fn empty(case: &Case) -> Outcome<Self> {
+        let bytes = case.num_bits as usize / 8;
+        Ok(Self {
+            functions: FilterFn::new(),
+            lines: vec![CLEAR; bytes.div_ceil(ALIGNMENT)],
+            num_buckets: bytes / BUCKET_SIZE,
+        })
+    }
+
+    fn of_copies(tile: &Self, case: &Case, _items: u64) -> Outcome<Self> {
+        let mut copies = Self::empty(case)?;
+        for lines in copies.lines.chunks_mut(tile.lines.len()) {
+            lines.copy_from_slice(&tile.lines[..lines.len()]);
+        }
+        Ok(copies)
+    }
+
+    #[inline]
+    fn contains(&self, item: &[u8]) -> bool {
+        let start = self.lines.as_ptr().cast();
+        let hash = xxh3_64(item);
+        // SAFETY: lines are aligned to 64 bytes and are at least `num_buckets * BUCKET_SIZE` bytes, which is not 0.
+        unsafe { self.functions.contains(start, self.num_buckets, hash) }
+    }
+
+    #[inline]
+    fn insert(&mut self, item: &[u8]) -> bool {
+        let start = self.lines.as_mut_ptr().cast();
+        let hash = xxh3_64(item);
+        // SAFETY: as in `contains`; the borrow is unique because `self` is.
+        unsafe { !self.functions.insert(start, self.num_buckets, hash) }
+    }
+}

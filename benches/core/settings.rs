@@ -1,0 +1,37 @@
+//! What the environment may say: which sizes, how many rounds.
+
+use crate::rig::Outcome;
+use std::env;
+
+/// In the second-level cache; in the third; far outside of both; and large enough that page tables miss the caches too.
+const SIZES: &str = "1,16,256,2048";
+/// Odd, so that the median is a value that was measured; enough that four rounds may be disturbed.
+const ROUNDS: &str = "9";
+
+pub struct Settings {
+    /// Bits of the filters, in units of 2^20 bytes.
+    pub megabytes: Vec<u64>,
+    pub rounds: usize,
+    /// Whether the numbers are those the documents show.
+    pub are_default: bool,
+}
+
+impl Settings {
+    pub fn from_environment() -> Outcome<Self> {
+        let named = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let (sizes, rounds) = (named("CORE_SIZES"), named("CORE_ROUNDS"));
+        let are_default = sizes.is_none() && rounds.is_none();
+        let sizes = sizes.unwrap_or_else(|| SIZES.to_string());
+        let megabytes: Result<Vec<u64>, _> = sizes.split(',').map(|n| n.trim().parse()).collect();
+        let settings = Self {
+            megabytes: megabytes.map_err(|error| format!("CORE_SIZES={sizes}: {error}"))?,
+            rounds: rounds.unwrap_or_else(|| ROUNDS.to_string()).parse()?,
+            are_default,
+        };
+        // Below 1 MB a slice of new items would be too short to time; a block filter addresses 2^32 blocks, or 128 GB.
+        if settings.rounds == 0 || settings.megabytes.iter().any(|n| !(1..=65_536).contains(n)) {
+            return Err("CORE_ROUNDS from 1, CORE_SIZES from 1 to 65536".into());
+        }
+        Ok(settings)
+    }
+}

@@ -1,0 +1,116 @@
+//! What is timed: an operation, in a mode, on a slice of items that is made beforehand.
+
+use crate::items::{splitmix64, Items, Kind};
+use crate::mode::Mode;
+use std::fmt;
+
+/// Operations timed in one go: some milliseconds, against which a clock of 30 ns is exact. Their items are 1.2 MB, read in order,
+/// which the processor does ahead of time and which costs all contenders the same.
+pub const SLICE: u64 = 100_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Of items half of which are present.
+    Lookup,
+    LookupOfPresent,
+    LookupOfAbsent,
+    Insert,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Task {
+    pub operation: Operation,
+    pub mode: Mode,
+}
+
+const fn task(operation: Operation, mode: Mode) -> Task {
+    Task { operation, mode }
+}
+
+/// The tasks on a filter that fills up.
+pub const INSERTS: [Task; 3] = [
+    task(Operation::Insert, Mode::Dependent),
+    task(Operation::Insert, Mode::Independent),
+    task(Operation::Insert, Mode::Batch),
+];
+
+/// The tasks on a full filter.
+pub const LOOKUPS: [Task; 5] = [
+    task(Operation::Lookup, Mode::Dependent),
+    task(Operation::Lookup, Mode::Independent),
+    task(Operation::Lookup, Mode::Batch),
+    task(Operation::LookupOfPresent, Mode::Batch),
+    task(Operation::LookupOfAbsent, Mode::Batch),
+];
+
+/// Present items that a round of lookups asks for at most: half of each mixed slice, one slice, and what chance may add.
+pub const PRESENT_IN_A_ROUND: u64 = 3 * SLICE / 2 + SLICE + SLICE / 50;
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lookup => "lookup",
+            Self::LookupOfPresent => "lookup, present",
+            Self::LookupOfAbsent => "lookup, absent",
+            Self::Insert => "insert",
+        })
+    }
+}
+
+/// The items of one task, and how many of them are in the filter.
+pub struct Slice {
+    pub items: Items,
+    pub present: u64,
+}
+
+/// Makes slices; no item comes twice, unless those that are in the filter are at an end.
+pub struct Slices {
+    /// Items of kind [`Kind::Present`] that are in the filter.
+    num_present: u64,
+    next_present: u64,
+    next_absent: u64,
+    next_new: u64,
+}
+
+impl Slices {
+    pub fn new(num_present: u64) -> Self {
+        Self {
+            num_present,
+            next_present: 0,
+            next_absent: 0,
+            next_new: 0,
+        }
+    }
+
+    /// Items for an operation.
+    pub fn make(&mut self, operation: Operation, len: u64) -> Slice {
+        let mut present = 0;
+        let numbers = (0..len).map(|_| match operation {
+            Operation::Insert => next(Kind::New, &mut self.next_new),
+            Operation::LookupOfAbsent => next(Kind::Absent, &mut self.next_absent),
+            // At random, so that the answers cannot be guessed; exactly half of them does not matter.
+            Operation::Lookup if is_tails(self.next_present + self.next_absent) => {
+                next(Kind::Absent, &mut self.next_absent)
+            }
+            Operation::Lookup | Operation::LookupOfPresent => {
+                present += 1;
+                let number = next(Kind::Present, &mut self.next_present);
+                Kind::Present.number(number % self.num_present)
+            }
+        });
+        Slice {
+            items: Items::of(numbers),
+            present,
+        }
+    }
+}
+
+fn next(kind: Kind, counter: &mut u64) -> u64 {
+    *counter += 1;
+    kind.number(*counter - 1)
+}
+
+/// A coin for each number. The items are made by the same function; the lowest bit of one says nothing about another.
+fn is_tails(number: u64) -> bool {
+    splitmix64(number) & 1 == 0
+}

@@ -1,0 +1,179 @@
+//! A server with a module and a filter of one size, ready to be measured.
+
+use super::accounts::{processor_seconds, InCommand};
+use super::load::{Items, Load, Renewal, Sent};
+use super::rig::server::{Server, Setup};
+use super::rig::Outcome;
+use super::workload::{Measured, Workload, BITS, FILTER, SET};
+use redis::Connection;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::time::Duration;
+
+const CONNECTIONS: usize = 4;
+/// How long one round of one workload takes: some hundred thousand commands, and 2 % of error in the server's own count of its
+/// processor time.
+const ROUND: Duration = Duration::from_millis(500);
+/// The share of a large filter that is filled before anything is measured. The rounds of adding fill it further.
+const FILLED: f64 = 0.5;
+/// From here on a filter takes all that the rounds add; a smaller one is made anew when it is nearly full.
+const LARGE: u64 = 50_000_000;
+
+pub struct Contender {
+    // The connections first: the server ends after them.
+    loads: BTreeMap<Workload, Load>,
+    connection: Connection,
+    server: Server,
+    size: u64,
+    added: u64,
+    /// Numbers below this were never items of the filter that is there now.
+    first: u64,
+}
+
+impl Contender {
+    pub fn start(name: &str, setup: Setup, size: u64) -> Outcome<Self> {
+        let mut server = Server::start(setup)?;
+        let mut connection = server.connect()?;
+        redis::cmd("SETBIT")
+            .arg(BITS)
+            .arg(65_535)
+            .arg(1)
+            .query::<()>(&mut connection)?;
+        redis::cmd("SADD")
+            .arg(SET)
+            .arg("a member")
+            .query::<()>(&mut connection)?;
+        let mut contender = Self {
+            loads: BTreeMap::new(),
+            connection,
+            server,
+            size,
+            added: 0,
+            first: 0,
+        };
+        contender.reserve()?;
+        eprintln!("{name}: filling a filter of {size} items ...");
+        contender.fill()?;
+        Ok(contender)
+    }
+
+    fn reserve(&mut self) -> Outcome<()> {
+        let connection = &mut self.connection;
+        redis::cmd("UNLINK").arg(FILTER).query::<()>(connection)?;
+        redis::cmd("BF.RESERVE")
+            .arg(&[FILTER, "0.01", &self.size.to_string(), "NONSCALING"])
+            .query::<()>(connection)?;
+        self.first += self.added;
+        self.added = 0;
+        Ok(())
+    }
+
+    fn fill(&mut self) -> Outcome<()> {
+        let items = match self.size {
+            LARGE.. => (self.size as f64 * FILLED) as u64,
+            size => size * 2 / 3,
+        };
+        let fill = Workload::MultiAdd;
+        let port = self.server.port();
+        let mut load = Load::new(port, CONNECTIONS, fill.pipeline(), fill.pattern())?;
+        self.added = load
+            .run(Items::From(self.first), Duration::MAX, items)?
+            .items;
+        Ok(())
+    }
+
+    /// The load of a workload, made when it is first asked for.
+    fn load(&mut self, workload: Workload) -> Outcome<&mut Load> {
+        match self.loads.entry(workload) {
+            Entry::Occupied(load) => Ok(load.into_mut()),
+            Entry::Vacant(place) => {
+                let pipeline = workload.pipeline();
+                let port = self.server.port();
+                let mut load = Load::new(port, CONNECTIONS, pipeline, workload.pattern())?;
+                if workload.adds() && self.size < LARGE {
+                    load = load.renewing(renewal(self.size));
+                }
+                Ok(place.insert(load))
+            }
+        }
+    }
+
+    fn send(&mut self, workload: Workload, time: Duration, at_most: u64) -> Outcome<Sent> {
+        let items = match workload.adds() {
+            true => Items::From(self.first + self.added),
+            // Half of them are there.
+            false => Items::Among {
+                first: self.first,
+                count: self.added * 2,
+            },
+        };
+        let sent = self.load(workload)?.run(items, time, at_most)?;
+        if workload.adds() {
+            self.added += sent.items;
+        }
+        Ok(sent)
+    }
+
+    /// One round of a workload.
+    pub fn run(&mut self, workload: Workload) -> Outcome<Measured> {
+        if workload.adds() && self.size < LARGE {
+            self.reserve()?;
+        }
+        let process = self.server.process_id();
+        let busy_before = processor_seconds(process)?;
+        let before = InCommand::of(&mut self.connection, workload.name())?;
+        let at_most = match (workload.adds(), self.size) {
+            (true, LARGE..) => self.size - self.added,
+            _ => u64::MAX,
+        };
+        let sent = self.send(workload, ROUND, at_most)?;
+        let after = InCommand::of(&mut self.connection, workload.name())?;
+        let busy = processor_seconds(process)? - busy_before;
+        check(workload, sent)?;
+        if workload.adds() && self.size < LARGE {
+            self.reserve()?;
+            self.fill()?;
+        }
+        Ok(Measured {
+            items_a_second: sent.items.max(sent.commands) as f64 / sent.seconds,
+            nanoseconds_in_command: after.nanoseconds_since(before, sent.items.max(sent.commands)),
+            server_busy: busy / sent.seconds,
+        })
+    }
+}
+
+/// The answers must be those of a filter.
+fn check(workload: Workload, sent: Sent) -> Outcome<()> {
+    let ones = sent.ones as f64 / sent.items.max(1) as f64;
+    // New items all but for 1 %; items half there, and of the other half 1 %; within what chance allows.
+    let expected = match workload {
+        Workload::Add | Workload::MultiAdd => 0.985..=1.0,
+        Workload::Exists | Workload::MultiExists => 0.49..=0.52,
+        Workload::GetBit | Workload::SetBit => 0.0..=f64::INFINITY, // four connections set and clear one bit
+        Workload::SetHasMembers => 0.0..=0.0,
+    };
+    if expected.contains(&ones) {
+        Ok(())
+    } else {
+        Err(format!("{}: {ones} of the answers were 1", workload.name()).into())
+    }
+}
+
+/// Makes the filter anew long before it is full: what the other connections have under way, some thousand items, may come before the
+/// renewal as well as after the last one.
+fn renewal(size: u64) -> Renewal {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+    Renewal {
+        every: size / 3,
+        commands: vec![
+            words(&["UNLINK", FILTER]),
+            words(&[
+                "BF.RESERVE",
+                FILTER,
+                "0.01",
+                &size.to_string(),
+                "NONSCALING",
+            ]),
+        ],
+        replies: b":1\r\n+OK\r\n".to_vec(),
+    }
+}
