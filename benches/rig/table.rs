@@ -59,8 +59,7 @@ impl Table {
             .iter()
             .map(|column| self.column(column))
             .collect::<Outcome<_>>()?;
-        let select =
-            |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+        let select = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
         Ok(Self {
             columns: select(&self.columns),
             rows: self.rows.iter().map(select).collect(),

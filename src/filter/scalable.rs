@@ -24,9 +24,9 @@ use super::split_bloom::SplitBloom;
 const FIRST_SHARE: f64 = 2.0 / 3.0;
 /// The ratio of the error rates of one further sub-filter and the next.
 const TIGHTENING: f64 = 0.85;
-/// Items whose memory is under way while one is answered. 16 to 64 is the flat optimum.
-const AHEAD: usize = 32;
-/// Lines prefetched for an item, newest sub-filters first: those of all items under way fill an L1 cache of 32 KiB.
+/// Items hashed and prefetched together. 16 to 64 is the flat optimum.
+const GROUP: usize = 16;
+/// Lines prefetched for an item, newest sub-filters first: those of two groups fill an L1 cache of 32 KiB.
 const LINES_AHEAD: usize = 16;
 /// Segments that all sub-filters together may reserve: that is 2^60 bytes, and their bits can still be counted in 64 bits.
 const MAX_SEGMENTS: u64 = 1 << 44;
@@ -269,23 +269,21 @@ impl Filter {
         self.contains_hash(ItemHash::of(item, self.parameters.seed))
     }
 
-    /// Asks for many items and calls `answer` for each in order. Each is hashed and its lines are prefetched [`AHEAD`] items before
-    /// it is answered, so that the memory of many is under way at any time, and no item waits for its own.
+    /// Asks for many items and calls `answer` for each in order. They are hashed and their lines prefetched in groups, a group
+    /// ahead of the one that is answered, so that the memory of many is under way at any time, and no item waits for its own.
     pub fn contains_many<'a>(
         &self,
-        items: impl Iterator<Item = &'a [u8]>,
+        mut items: impl Iterator<Item = &'a [u8]>,
         mut answer: impl FnMut(bool),
     ) {
-        let mut under_way = UnderWay::default();
-        for item in items {
-            let hash = ItemHash::of(item, self.parameters.seed);
-            self.prefetch(hash);
-            if let Some(due) = under_way.push(hash) {
-                answer(self.contains_hash(due));
+        let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+        self.prefetch(group.read(&mut items, self.parameters.seed));
+        while !group.hashes().is_empty() {
+            self.prefetch(ahead.read(&mut items, self.parameters.seed));
+            for hash in group.hashes() {
+                answer(self.contains_hash(*hash));
             }
-        }
-        for due in under_way.rest() {
-            answer(self.contains_hash(due));
+            std::mem::swap(&mut group, &mut ahead);
         }
     }
 
@@ -303,20 +301,18 @@ impl Filter {
     /// As [`Filter::add`], at the first item refused: those before it are kept, it and those after it have changed nothing.
     pub fn add_many<'a>(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        mut items: impl Iterator<Item = &'a [u8]>,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
-        let mut under_way = UnderWay::default();
-        for item in items {
-            let hash = ItemHash::of(item, self.parameters.seed);
-            self.prefetch(hash);
-            if let Some(due) = under_way.push(hash) {
-                answer(self.add_hash(due, limit)?);
+        let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+        self.prefetch(group.read(&mut items, self.parameters.seed));
+        while !group.hashes().is_empty() {
+            self.prefetch(ahead.read(&mut items, self.parameters.seed));
+            for hash in group.hashes() {
+                answer(self.add_hash(*hash, limit)?);
             }
-        }
-        for due in under_way.rest() {
-            answer(self.add_hash(due, limit)?);
+            std::mem::swap(&mut group, &mut ahead);
         }
         Ok(())
     }
@@ -391,10 +387,12 @@ impl Filter {
     }
 
     #[inline]
-    fn prefetch(&self, hash: ItemHash) {
+    fn prefetch(&self, group: &[ItemHash]) {
         let mut lines = 0;
         for sub_filter in self.sub_filters.iter().rev() {
-            sub_filter.prefetch(hash);
+            for hash in group {
+                sub_filter.prefetch(*hash);
+            }
             lines += sub_filter.prefetched_lines();
             if lines >= LINES_AHEAD {
                 return;
@@ -403,27 +401,28 @@ impl Filter {
     }
 }
 
-/// The hashes of the items that are prefetched and not answered yet, in order.
+/// The hashes of items that are worked on together.
 #[derive(Default)]
-struct UnderWay {
-    hashes: [ItemHash; AHEAD],
-    /// Items that came so far.
-    count: usize,
+struct Group {
+    hashes: [ItemHash; GROUP],
+    len: usize,
 }
 
-impl UnderWay {
-    /// Takes an item in; gives out the one that came [`AHEAD`] before it.
+impl Group {
+    /// Hashes the next items, as many as fit: none when they are at an end.
     #[inline]
-    fn push(&mut self, hash: ItemHash) -> Option<ItemHash> {
-        let due = std::mem::replace(&mut self.hashes[self.count % AHEAD], hash);
-        self.count += 1;
-        (self.count > AHEAD).then_some(due)
+    fn read<'a>(&mut self, items: &mut impl Iterator<Item = &'a [u8]>, seed: Seed) -> &[ItemHash] {
+        self.len = 0;
+        for (hash, item) in self.hashes.iter_mut().zip(items) {
+            *hash = ItemHash::of(item, seed);
+            self.len += 1;
+        }
+        self.hashes()
     }
 
-    /// Those that are left.
-    fn rest(self) -> impl Iterator<Item = ItemHash> {
-        let first = self.count.saturating_sub(AHEAD);
-        (first..self.count).map(move |place| self.hashes[place % AHEAD])
+    #[inline]
+    fn hashes(&self) -> &[ItemHash] {
+        &self.hashes[..self.len]
     }
 }
 

@@ -25,6 +25,8 @@ pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
 const LEAF_SEGMENTS: u64 = 64;
 /// Words of a line.
 const LINE_WORDS: usize = 8;
+/// Lines of a full segment.
+const SEGMENT_LINES: u64 = (SEGMENT_WORDS / LINE_WORDS) as u64;
 
 /// One cache line: what a segment is made of, so that a sub-bitmap of 64 bytes never straddles two.
 #[derive(Clone, Copy)]
@@ -113,9 +115,7 @@ impl Segments {
     /// The words of segment `index`, if it is there.
     #[inline]
     pub fn get(&self, index: u64) -> Option<&[u64]> {
-        let leaf = &self.leaves[self.find(index / LEAF_SEGMENTS).ok()?];
-        let segment = leaf.segments.get((index % LEAF_SEGMENTS) as usize)?;
-        segment.as_ref().map(Segment::words)
+        self.segment(index).map(Segment::words)
     }
 
     /// The words of segment `index`, if it is there, for writing.
@@ -124,10 +124,36 @@ impl Segments {
         self.segment_mut(index).map(Segment::words_mut)
     }
 
+    /// Line `number`, counted over all segments, if its segment is there.
+    #[inline]
+    pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
+        let lines = &self.segment(number / SEGMENT_LINES)?.0;
+        Some(&lines.get((number % SEGMENT_LINES) as usize)?.0)
+    }
+
+    /// Line `number`, counted over all segments, if its segment is there, for writing.
+    #[inline]
+    pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
+        let lines = &mut self.segment_mut(number / SEGMENT_LINES)?.0;
+        Some(&mut lines.get_mut((number % SEGMENT_LINES) as usize)?.0)
+    }
+
+    #[inline]
+    fn segment(&self, index: u64) -> Option<&Segment> {
+        let number = index / LEAF_SEGMENTS;
+        let leaf = match self.leaves.get(number as usize) {
+            Some(leaf) if leaf.number == number => leaf,
+            _ => &self.leaves[self.search(number).ok()?],
+        };
+        leaf.segments
+            .get((index % LEAF_SEGMENTS) as usize)?
+            .as_ref()
+    }
+
     #[inline]
     fn segment_mut(&mut self, index: u64) -> Option<&mut Segment> {
         let place = self.find(index / LEAF_SEGMENTS).ok()?;
-        let leaf = &mut self.leaves[place];
+        let leaf = self.leaves.get_mut(place)?;
         leaf.segments
             .get_mut((index % LEAF_SEGMENTS) as usize)?
             .as_mut()
@@ -138,10 +164,14 @@ impl Segments {
     fn find(&self, number: u64) -> Result<usize, usize> {
         match self.leaves.get(number as usize) {
             Some(leaf) if leaf.number == number => Ok(number as usize),
-            _ => self
-                .leaves
-                .binary_search_by_key(&number, |leaf| leaf.number),
+            _ => self.search(number),
         }
+    }
+
+    #[cold]
+    fn search(&self, number: u64) -> Result<usize, usize> {
+        self.leaves
+            .binary_search_by_key(&number, |leaf| leaf.number)
     }
 
     /// Makes sure that segment `index`, which is below [`Segments::reserved`], is there. On an error nothing that can be seen

@@ -25,11 +25,12 @@ pub struct SplitBloom {
     segments: Segments,
 }
 
-/// Where an item's sub-bitmap lies.
+/// Where a sub-bitmap lies: in which segment, from which word on, and how many.
 #[derive(Clone, Copy)]
 struct Address {
     segment: u64,
     word: usize,
+    len: usize,
 }
 
 /// What is written of a sub-filter beside its bits: all that decides where bits lie and when it is full.
@@ -126,10 +127,12 @@ impl SplitBloom {
     /// Asks the processor for the item's sub-bitmap, so that a group of items waits for memory only once.
     #[inline]
     pub fn prefetch(&self, hash: ItemHash) {
-        let at = self.address(hash);
-        if let Some(words) = self.segments.get(at.segment) {
-            let sub_bitmap = &words[at.word..at.word + self.sub_bitmap_words()];
-            sub_bitmap::prefetch(sub_bitmap, hash.probes, self.shape.num_hashes);
+        if self.loops.are_for_lines() {
+            if let Some(line) = self.segments.line(self.sub_bitmap_of(hash)) {
+                sub_bitmap::prefetch_line(&line[0]);
+            }
+        } else if let Some(words) = self.words(hash) {
+            sub_bitmap::prefetch(words, hash.probes, self.shape.num_hashes);
         }
     }
 
@@ -141,14 +144,14 @@ impl SplitBloom {
     /// Whether the item is (probably) present.
     #[inline]
     pub fn contains(&self, hash: ItemHash) -> bool {
-        let at = self.address(hash);
-        match self.segments.get(at.segment) {
-            Some(words) => self.loops.contains(
-                &words[at.word..at.word + self.sub_bitmap_words()],
-                hash.probes,
-                self.shape.num_hashes,
-            ),
-            None => false,
+        let num_hashes = self.shape.num_hashes;
+        if self.loops.are_for_lines() {
+            self.segments
+                .line(self.sub_bitmap_of(hash))
+                .is_some_and(|line| self.loops.contains_in_line(line, hash.probes, num_hashes))
+        } else {
+            self.words(hash)
+                .is_some_and(|words| sub_bitmap::contains(words, hash.probes, num_hashes))
         }
     }
 
@@ -158,22 +161,35 @@ impl SplitBloom {
     /// `OutOfMemory`, and nothing has changed.
     #[inline]
     pub fn insert(&mut self, hash: ItemHash) -> Result<bool, AddError> {
-        let at = self.address(hash);
-        let end = at.word + self.sub_bitmap_words();
-        if self.segments.get(at.segment).is_none() {
-            self.segments.allocate(at.segment)?;
-        }
-        let newly_set = match self.segments.get_mut(at.segment) {
-            Some(words) => {
-                let sub_bitmap = &mut words[at.word..end];
-                self.loops
-                    .insert(sub_bitmap, hash.probes, self.shape.num_hashes)
-            }
-            None => 0,
+        let newly_set = match self.try_insert(hash) {
+            Some(newly_set) => newly_set,
+            None => self.allocate_and_insert(hash)?,
         };
         self.set_bits += u64::from(newly_set);
         self.items += u64::from(newly_set > 0);
         Ok(newly_set > 0)
+    }
+
+    /// Sets the item's bits if their segment is there; answers how many were not set before.
+    #[inline]
+    fn try_insert(&mut self, hash: ItemHash) -> Option<u32> {
+        let num_hashes = self.shape.num_hashes;
+        let number = self.sub_bitmap_of(hash);
+        if self.loops.are_for_lines() {
+            let line = self.segments.line_mut(number)?;
+            return Some(self.loops.insert_in_line(line, hash.probes, num_hashes));
+        }
+        let at = self.address(number);
+        let words = self.segments.get_mut(at.segment)?;
+        let sub_bitmap = words.get_mut(at.word..at.word + at.len)?;
+        Some(sub_bitmap::insert(sub_bitmap, hash.probes, num_hashes))
+    }
+
+    #[cold]
+    fn allocate_and_insert(&mut self, hash: ItemHash) -> Result<u32, AddError> {
+        let at = self.address(self.sub_bitmap_of(hash));
+        self.segments.allocate(at.segment)?;
+        Ok(self.try_insert(hash).unwrap_or(0))
     }
 
     /// Makes room for the words of a segment, which stay clear.
@@ -211,14 +227,29 @@ impl SplitBloom {
         self.shape.sub_bitmap_bits as usize / 64
     }
 
+    /// The number of the item's sub-bitmap.
     #[inline]
-    fn address(&self, hash: ItemHash) -> Address {
-        let number = multiply_high(hash.place, self.shape.num_sub_bitmaps);
-        let word = number * u64::from(self.shape.sub_bitmap_bits / 64);
+    fn sub_bitmap_of(&self, hash: ItemHash) -> u64 {
+        multiply_high(hash.place, self.shape.num_sub_bitmaps)
+    }
+
+    #[inline]
+    fn address(&self, number: u64) -> Address {
+        let len = self.sub_bitmap_words();
+        let word = number * len as u64;
         Address {
             segment: word / SEGMENT_WORDS as u64,
             word: (word % SEGMENT_WORDS as u64) as usize,
+            len,
         }
+    }
+
+    /// The words of the item's sub-bitmap, if they are there.
+    #[inline]
+    fn words(&self, hash: ItemHash) -> Option<&[u64]> {
+        let at = self.address(self.sub_bitmap_of(hash));
+        let words = self.segments.get(at.segment)?;
+        words.get(at.word..at.word + at.len)
     }
 }
 
@@ -292,11 +323,9 @@ mod tests {
             // An attacker who knows the seed keeps only items all of whose bits are new.
             let hash = item(next);
             next += 1;
-            let at = bloom.address(hash);
-            let words = bloom.segments.get(at.segment);
-            let free = words.is_none_or(|words| {
-                let mut copy = words[at.word..at.word + 8].to_vec();
-                Loops::Plain.insert(&mut copy, hash.probes, 6) == 6
+            let free = bloom.words(hash).is_none_or(|words| {
+                let mut copy = words.to_vec();
+                sub_bitmap::insert(&mut copy, hash.probes, 6) == 6
             });
             if free {
                 bloom.insert(hash).unwrap();
