@@ -2,15 +2,18 @@
 
 PORT ?= 6379
 SERVER ?= redis-7.0
+BENCH_SERVER ?= redis-8.0
 MATRIX ?= redis-7.0 redis-8.0 valkey-8.1
 TEXT ?= README.md
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
+export PEER PEER_SERVER
+
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix demo fpr bits fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix demo fpr bits bench bench-big report fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
 
 build: toolchain ## the module: target/release/libsplitbloom.so
 	cargo build --release
@@ -37,6 +40,16 @@ fpr: toolchain ## measured false-positive rates, with error bars (three quarters
 bits: build ## bits per item, as the server counts them
 	@scripts/with-server $(SERVER) $(MODULE) cargo run --quiet --release --example bits_per_item
 
+bench: build ## speed of the core and of the server, beside the server's own commands and PEER= (ten minutes)
+	cargo bench --bench core
+	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
+
+bench-big: build ## stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (a quarter of an hour)
+	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
+
+report: toolchain ## plots and tables of the documents, from what the benchmarks measured
+	cargo run --quiet --release --example report
+
 fmt: ## formats the sources
 	cargo fmt
 
@@ -62,4 +75,5 @@ clean: ## removes target and build
 toolchain:
 	@scripts/need build-essential libclang-dev
 
-## SERVER= is redis-7.0, redis-8.0, valkey-8.1 (fetched on first use) or a path.
+## SERVER= and BENCH_SERVER= are redis-7.0, redis-8.0, valkey-8.1 (fetched on first use) or a path.
+## PEER= is another module's .so to measure beside, on PEER_SERVER= (a path) or the same server.

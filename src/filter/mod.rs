@@ -1,4 +1,5 @@
-//! The filter itself. This layer knows no server: it imports the standard library, its hash and nothing else.
+//! The filter itself. This layer knows no server: it imports the standard library, its hash, views of bits
+//! (`bitvec`), one call of the system (`libc`) and nothing else.
 //!
 //! The idea: **a filter is many small sub-bitmaps; a hash of the item picks one of them, and all k bits of the item lie inside
 //! it.** So no value of any size is one big block of memory, and an item costs one cache line (or a few), one page.
@@ -12,7 +13,8 @@
 //!   hash      where an item's bits lie           model     how often such a sub-bitmap errs
 //!   sizing    how many bits, probes, sub-bitmaps estimate  how many items, how many errors now
 //!   codec     a filter as bytes, and back        digest    one number for all of it
-//!   memory    what the allocator holds           error     what can go wrong
+//!   memory    what the allocator holds           pages     when the memory comes
+//!   error     what can go wrong
 //! ```
 
 pub mod codec;
@@ -22,6 +24,7 @@ pub mod estimate;
 pub mod hash;
 pub mod memory;
 pub mod model;
+mod pages;
 pub mod scalable;
 pub mod segments;
 pub mod sizing;

@@ -24,7 +24,8 @@ use super::split_bloom::SplitBloom;
 const FIRST_SHARE: f64 = 2.0 / 3.0;
 /// The ratio of the error rates of one further sub-filter and the next.
 const TIGHTENING: f64 = 0.85;
-/// Items hashed and prefetched together. 16 to 64 is the flat optimum.
+/// Items hashed and prefetched together, while those of the group before are answered. Measured on 10^8 items in a server, ns an item in the
+/// command: 41 with 8, 33 with 16, 46 with 32.
 const GROUP: usize = 16;
 /// Lines prefetched for an item, newest sub-filters first: those of two groups fill an L1 cache of 32 KiB.
 const LINES_AHEAD: usize = 16;

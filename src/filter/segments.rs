@@ -16,8 +16,9 @@
 
 use super::error::AddError;
 use super::memory::Mover;
+use super::pages::populate;
 use super::sizing::SEGMENT_BITS;
-use std::alloc::Layout;
+use std::alloc::{alloc_zeroed, Layout};
 
 /// Words of a full segment.
 pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
@@ -53,12 +54,29 @@ impl Segment {
     /// So many words, in whole lines, all clear.
     fn clear(words: usize) -> Result<Self, AddError> {
         let lines = words.div_ceil(LINE_WORDS);
-        try_boxed(lines, |to| to.resize(lines, Line([0; LINE_WORDS]))).map(Self)
+        let layout = Layout::array::<Line>(lines).map_err(|_| AddError::OutOfMemory)?;
+        if layout.size() == 0 {
+            return Ok(Self(Box::default()));
+        }
+        // SAFETY: the size is not 0. The block, if there is one, has the layout of so many lines, and all bits clear are lines; the box
+        // gives it back with the same layout.
+        let lines = unsafe {
+            let block = alloc_zeroed(layout).cast::<Line>();
+            if block.is_null() {
+                return Err(AddError::OutOfMemory);
+            }
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(block, lines))
+        };
+        Ok(Self(lines))
     }
 
-    /// A copy. The new memory is written once: to clear it first would cost a COPY a third of its speed.
+    /// A copy, written once into memory that is all there before.
     fn try_clone(&self) -> Result<Self, AddError> {
-        try_boxed(self.0.len(), |to| to.extend_from_slice(&self.0)).map(Self)
+        let copy = |to: &mut Vec<Line>| {
+            populate(to.spare_capacity_mut());
+            to.extend_from_slice(&self.0);
+        };
+        try_boxed(self.0.len(), copy).map(Self)
     }
 
     fn words(&self) -> &[u64] {

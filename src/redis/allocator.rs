@@ -80,6 +80,31 @@ unsafe impl GlobalAlloc for ServerAllocator {
         block
     }
 
+    /// Memory fresh from the system is clear already, which the server's allocator knows and does not clear it again: so a page of a large
+    /// block is not touched before somebody uses it. Servers before 7.4 cannot say that there is no memory (`RedisModule_Calloc` ends
+    /// them), so there the block is cleared here.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's duties, passed on; `write_bytes` stays inside the block.
+        unsafe {
+            match raw::RedisModule_TryCalloc {
+                Some(calloc) if !is_by_hand(layout) => {
+                    let block: *mut u8 = calloc(1, padded_size(layout)).cast();
+                    if !block.is_null() {
+                        BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+                    }
+                    block
+                }
+                _ => {
+                    let block = self.alloc(layout);
+                    if !block.is_null() {
+                        block.write_bytes(0, layout.size());
+                    }
+                    block
+                }
+            }
+        }
+    }
+
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: `block` came from `alloc` with the same layout, so `base_of` finds what the server gave.
