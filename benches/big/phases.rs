@@ -82,7 +82,7 @@ pub fn of_a_peer(session: &mut Session, copied: &mut Table) -> Outcome<()> {
 pub fn growth(session: &mut Session, first: u64) -> Outcome<()> {
     session.ask("BF.RESERVE", &[FILTER, "0.01", &first.to_string()])?;
     session.phase("growth", |session| {
-        session.add("growing", session.items)?;
+        session.add_lightly("growing", session.items)?;
         let grown: (String, u64) = command("BF.INFO", &[FILTER, "FILTERS"])
             .query::<Vec<u64>>(&mut session.client)
             .map(|values| (format!("from {first} items"), values[0]))?;
@@ -106,17 +106,31 @@ fn idle(session: &mut Session) -> Outcome<()> {
     Ok(())
 }
 
+/// First so many items that all pages are there, with few under way: nearly each of them waits for the system to give a page. Then
+/// the others.
 fn filling(session: &mut Session, items: u64) -> Outcome<()> {
-    session.phase("filling", |session| {
+    let first = Fill::Sparse.of(session.items).min(items);
+    session.phase("filling, first touches", |session| {
         let started = Instant::now();
-        session.add("filling", items)?;
-        let rate = items as f64 / started.elapsed().as_secs_f64() / 1e6;
-        let bytes = session.bytes_of(FILTER)? as f64 / 1e9;
-        Ok(Done::Yes(format!(
-            "{items} items, {rate:.2} M/s, {bytes:.3} GB"
-        )))
+        session.add_lightly("touching", first)?;
+        added(session, first, started)
     })?;
+    if items > first {
+        session.phase("filling, the rest", |session| {
+            let started = Instant::now();
+            session.add("filling", items - first)?;
+            added(session, items - first, started)
+        })?;
+    }
     Ok(())
+}
+
+fn added(session: &mut Session, items: u64, started: Instant) -> Outcome<Done> {
+    let rate = items as f64 / started.elapsed().as_secs_f64() / 1e6;
+    let bytes = session.bytes_of(FILTER)? as f64 / 1e9;
+    Ok(Done::Yes(format!(
+        "{items} items, {rate:.2} M/s, {bytes:.3} GB"
+    )))
 }
 
 /// COPY is one step of the server: the bystander waits for all of it, and the time of the command says how fast it is. What it can be is said by the

@@ -29,7 +29,7 @@ pub fn stalls_table() -> Table {
         "phase",
         "seconds",
         "worst stall, ms",
-        "99.9 %, ms",
+        "worst of a second, median, ms",
         "worst, less the machine's, ms",
         "remark",
     ])
@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
             name.to_string(),
             time.map_or(String::new(), |time| format!("{:.3}", time.as_secs_f64())),
             milliseconds(|seen| seen.worst),
-            milliseconds(|seen| seen.most),
+            milliseconds(|seen| seen.typical),
             milliseconds(|seen| seen.worst_own),
             remark.to_string(),
         ];
@@ -137,6 +137,11 @@ impl<'a> Session<'a> {
     /// Adds so many new items by BF.MADD; answers how many were new to the filter.
     pub fn add(&mut self, label: &str, items: u64) -> Outcome<u64> {
         self.send(label, items, &Traffic::of_many("BF.MADD", FILTER))
+    }
+
+    /// The same with few of them under way.
+    pub fn add_lightly(&mut self, label: &str, items: u64) -> Outcome<u64> {
+        self.send(label, items, &Traffic::of_many_lightly("BF.MADD", FILTER))
     }
 
     pub fn send(&mut self, label: &str, items: u64, traffic: &Traffic) -> Outcome<u64> {

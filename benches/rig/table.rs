@@ -53,15 +53,15 @@ impl Table {
         Ok(self)
     }
 
-    /// These columns, in this order.
-    pub fn with_columns(&self, columns: &[&str]) -> Outcome<Self> {
+    /// These columns, in this order, each under a name of its own.
+    pub fn with_columns(&self, columns: &[(&str, &str)]) -> Outcome<Self> {
         let places: Vec<usize> = columns
             .iter()
-            .map(|column| self.column(column))
+            .map(|(column, _)| self.column(column))
             .collect::<Outcome<_>>()?;
         let select = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
         Ok(Self {
-            columns: select(&self.columns),
+            columns: columns.iter().map(|(_, name)| name.to_string()).collect(),
             rows: self.rows.iter().map(select).collect(),
         })
     }

@@ -1,7 +1,7 @@
 //! The tables inside the documents.
 //!
 //! ```text
-//!   <!-- table NAME [; only COLUMN = VALUE] [; columns COLUMN, COLUMN …] -->
+//!   <!-- table NAME [; only COLUMN = VALUE] [; columns COLUMN [as NEW NAME] | COLUMN …] -->
 //!   … what stands here is replaced …
 //!   <!-- end -->
 //! ```
@@ -46,7 +46,11 @@ fn selected(request: &str) -> Outcome<Table> {
             let (column, value) = condition.split_once('=').ok_or("only COLUMN = VALUE")?;
             table = table.only(column.trim(), value.trim())?;
         } else if let Some(columns) = word.strip_prefix("columns ") {
-            let columns: Vec<&str> = columns.split(',').map(str::trim).collect();
+            let columns: Vec<(&str, &str)> = columns
+                .split('|')
+                .map(|column| column.split_once(" as ").unwrap_or((column, column)))
+                .map(|(column, name)| (column.trim(), name.trim()))
+                .collect();
             table = table.with_columns(&columns)?;
         } else {
             return Err(format!("unknown: {word}").into());

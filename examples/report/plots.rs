@@ -41,7 +41,59 @@ const SERVERS: [(&str, &str); 2] = [
 /// A table is missing, or has other columns than it should.
 pub fn draw_all() -> Outcome<()> {
     throughput("BF.MEXISTS", "lookups")?;
-    throughput("BF.MADD", "adds")
+    throughput("BF.MADD", "adds")?;
+    stalls()?;
+    copied()
+}
+
+/// The worst that a bystander saw, against the size of the filter, in the phases that should not be felt.
+fn stalls() -> Outcome<()> {
+    let table = |module: &str| Table::load("stalls")?.only("module", module);
+    let phase = |module: &str, phase: &str, name: &str| -> Outcome<Series> {
+        Ok(Series {
+            name: name.to_string(),
+            points: points(
+                &table(module)?.only("phase", phase)?,
+                "items",
+                "worst stall, ms",
+            )?,
+        })
+    };
+    let plot = Plot {
+        file: "stalls",
+        title: "The worst wait of a bystander",
+        x: "items the filter is made for",
+        y: "milliseconds",
+    };
+    plot.draw(&[
+        phase("splitbloom", "idle", "nothing but the machine")?,
+        phase("splitbloom", "UNLINK of the copy", "UNLINK")?,
+        phase("splitbloom", "expiry", "expiry")?,
+        phase("splitbloom", "SCANDUMP and LOADCHUNK", "LOADCHUNK")?,
+        phase("splitbloom", "filling, first touches", "first touches")?,
+        phase("redisbloom", "UNLINK", "UNLINK, RedisBloom")?,
+    ])
+}
+
+/// What a snapshot copies for each item added meanwhile.
+fn copied() -> Outcome<()> {
+    let of = |module: &str, name: &str| -> Outcome<Series> {
+        let table = Table::load("cow")?.only("module", module)?;
+        Ok(Series {
+            name: name.to_string(),
+            points: points(&table, "items", "KB copied per add")?,
+        })
+    };
+    let plot = Plot {
+        file: "copied",
+        title: "Copied during a snapshot, for each of 200 000 adds",
+        x: "items the filter is made for",
+        y: "kilobytes",
+    };
+    plot.draw(&[
+        of("splitbloom", "splitbloom")?,
+        of("redisbloom", "RedisBloom")?,
+    ])
 }
 
 /// Items a second against the size of the filter: ours and the floor from the first table, the others each from its own.
