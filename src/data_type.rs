@@ -121,7 +121,7 @@ impl Value for StoredFilter {
         self.filter.allocated_segments() as usize + self.filter.sub_filters().len()
     }
 
-    fn try_copy(&self) -> Option<Self> {
+    fn try_copy(&mut self) -> Option<Self> {
         self.filter.try_clone().ok().map(Self::new)
     }
 

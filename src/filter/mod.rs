@@ -14,7 +14,7 @@
 //!   sizing    how many bits, probes, sub-bitmaps estimate  how many items, how many errors now
 //!   codec     a filter as bytes, and back        digest    one number for all of it
 //!   memory    what the allocator holds           pages     when the memory comes
-//!   error     what can go wrong
+//!   shared    what two copies have in common      error     what can go wrong
 //! ```
 
 pub mod codec;
@@ -27,6 +27,7 @@ pub mod model;
 mod pages;
 pub mod scalable;
 pub mod segments;
+mod shared;
 pub mod sizing;
 pub mod split_bloom;
 pub mod sub_bitmap;

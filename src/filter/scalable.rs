@@ -318,16 +318,16 @@ impl Filter {
         Ok(())
     }
 
-    /// A copy that shares nothing.
+    /// A copy, whose bits are common to both until one of the two changes them: see [`super::segments::Segments::try_clone`].
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn try_clone(&self) -> Result<Self, AddError> {
+    /// `OutOfMemory`, and nothing that can be seen has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
         let mut sub_filters = Vec::new();
         sub_filters
             .try_reserve_exact(self.sub_filters.len())
             .map_err(|_| AddError::OutOfMemory)?;
-        for sub_filter in &self.sub_filters {
+        for sub_filter in &mut self.sub_filters {
             sub_filters.push(sub_filter.try_clone()?);
         }
         Ok(Self {
@@ -573,6 +573,35 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn copies_of_copies_live_their_own_lives(
+            operations in prop::collection::vec((0usize..4, prop::option::of(0usize..4), any::<u16>()), 1..300),
+            capacity in 1u64..40_000,
+        ) {
+            // Four filters, each with the set that it should be; now and then one becomes a copy of another.
+            let mut filters: Vec<_> = (0..4)
+                .map(|_| (filter(1e-6, capacity, Growth::Times(2)), HashSet::new()))
+                .collect();
+            for (to, copied_from, item) in operations {
+                match copied_from {
+                    Some(from) => {
+                        let (filter, set) = &mut filters[from];
+                        let copy = (filter.try_clone().unwrap(), set.clone());
+                        filters[to] = copy;
+                    }
+                    None => {
+                        let (filter, set) = &mut filters[to];
+                        prop_assert_eq!(add(filter, item.into()), Ok(set.insert(item)));
+                    }
+                }
+            }
+            for (filter, set) in &filters {
+                prop_assert!(set.iter().all(|item| filter.contains(&u64::from(*item).to_le_bytes())));
+                prop_assert_eq!(filter.items(), set.len() as u64);
+            }
+        }
+
         #[test]
         fn a_filter_answers_like_a_set_but_for_false_positives(
             operations in prop::collection::vec((any::<bool>(), 0u16..400), 1..800),

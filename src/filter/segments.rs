@@ -17,6 +17,7 @@
 use super::error::AddError;
 use super::memory::Mover;
 use super::pages::populate;
+use super::shared::Shared;
 use super::sizing::SEGMENT_BITS;
 use std::alloc::{alloc_zeroed, Layout};
 
@@ -37,10 +38,18 @@ struct Line([u64; LINE_WORDS]);
 /// One allocation of the bits.
 struct Segment(Box<[Line]>);
 
+/// What a leaf has of one segment.
+enum Slot {
+    Empty,
+    Own(Segment),
+    /// Also that of a copy, which none of the two may write to.
+    Common(Shared<Segment>),
+}
+
 /// Up to `LEAF_SEGMENTS` neighbours, the first of which has the number `LEAF_SEGMENTS * number`.
 struct Leaf {
     number: u64,
-    segments: Box<[Option<Segment>]>,
+    slots: Box<[Slot]>,
 }
 
 /// The lazily allocated words of one sub-filter.
@@ -48,6 +57,19 @@ pub struct Segments {
     leaves: Vec<Leaf>,
     num_words: u64,
     allocated: u64,
+    /// Those that a copy has too, or had.
+    common: u64,
+}
+
+impl Slot {
+    #[inline]
+    fn segment(&self) -> Option<&Segment> {
+        match self {
+            Self::Own(segment) => Some(segment),
+            Self::Common(segment) => Some(segment),
+            Self::Empty => None,
+        }
+    }
 }
 
 impl Segment {
@@ -109,6 +131,7 @@ impl Segments {
             leaves: Vec::new(),
             num_words,
             allocated: 0,
+            common: 0,
         }
     }
 
@@ -136,7 +159,7 @@ impl Segments {
         self.segment(index).map(Segment::words)
     }
 
-    /// The words of segment `index`, if it is there, for writing.
+    /// The words of segment `index` for writing, once it is there and no copy's: see [`Segments::allocate`].
     #[inline]
     pub fn get_mut(&mut self, index: u64) -> Option<&mut [u64]> {
         self.segment_mut(index).map(Segment::words_mut)
@@ -149,7 +172,7 @@ impl Segments {
         Some(&lines.get((number % SEGMENT_LINES) as usize)?.0)
     }
 
-    /// Line `number`, counted over all segments, if its segment is there, for writing.
+    /// Line `number`, counted over all segments, for writing, once its segment is there and no copy's.
     #[inline]
     pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
         let lines = &mut self.segment_mut(number / SEGMENT_LINES)?.0;
@@ -163,18 +186,17 @@ impl Segments {
             Some(leaf) if leaf.number == number => leaf,
             _ => &self.leaves[self.search(number).ok()?],
         };
-        leaf.segments
-            .get((index % LEAF_SEGMENTS) as usize)?
-            .as_ref()
+        leaf.slots.get((index % LEAF_SEGMENTS) as usize)?.segment()
     }
 
     #[inline]
     fn segment_mut(&mut self, index: u64) -> Option<&mut Segment> {
         let place = self.find(index / LEAF_SEGMENTS).ok()?;
         let leaf = self.leaves.get_mut(place)?;
-        leaf.segments
-            .get_mut((index % LEAF_SEGMENTS) as usize)?
-            .as_mut()
+        match leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)? {
+            Slot::Own(segment) => Some(segment),
+            Slot::Empty | Slot::Common(_) => None,
+        }
     }
 
     /// The place of leaf `number`, or the one where it belongs.
@@ -192,43 +214,61 @@ impl Segments {
             .binary_search_by_key(&number, |leaf| leaf.number)
     }
 
-    /// Makes sure that segment `index`, which is below [`Segments::reserved`], is there. On an error nothing that can be seen
-    /// has changed.
+    /// Makes sure that segment `index`, which is below [`Segments::reserved`], is there and can be written to: clear if it was not
+    /// there, a copy of its own if it was a copy's too. On an error nothing that can be seen has changed.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn allocate(&mut self, index: u64) -> Result<(), AddError> {
         let len = self.len_of(index);
-        self.fill_slot(index, || Segment::clear(len))
+        let slot = self.slot(index)?;
+        let before = std::mem::replace(slot, Slot::Empty);
+        let (is_new, was_common) = (
+            matches!(before, Slot::Empty),
+            matches!(before, Slot::Common(_)),
+        );
+        *slot = Slot::Own(match before {
+            Slot::Own(segment) => segment,
+            Slot::Empty => Segment::clear(len)?,
+            Slot::Common(common) => match common.try_into_inner() {
+                Ok(segment) => segment,
+                Err(common) => match common.try_clone() {
+                    Ok(segment) => segment,
+                    Err(error) => {
+                        *slot = Slot::Common(common);
+                        return Err(error);
+                    }
+                },
+            },
+        });
+        self.allocated += u64::from(is_new);
+        self.common -= u64::from(was_common);
+        Ok(())
     }
 
-    /// Puts what `make` makes where segment `index` belongs, if nothing is there.
-    fn fill_slot(
-        &mut self,
-        index: u64,
-        make: impl FnOnce() -> Result<Segment, AddError>,
-    ) -> Result<(), AddError> {
+    /// The slot of segment `index`, in a leaf that is made if it is missing.
+    fn slot(&mut self, index: u64) -> Result<&mut Slot, AddError> {
         let number = index / LEAF_SEGMENTS;
         let place = match self.find(number) {
             Ok(place) => place,
             Err(place) => {
                 let len = (self.reserved() - number * LEAF_SEGMENTS).min(LEAF_SEGMENTS) as usize;
-                let segments = try_boxed(len, |to| to.resize_with(len, || None))?;
-                // The first leaf, most often the only one, alone; then in steps that double.
-                let reserved = match self.leaves.len() {
-                    0 => self.leaves.try_reserve_exact(1),
-                    _ => self.leaves.try_reserve(1),
-                };
-                reserved.map_err(|_| AddError::OutOfMemory)?;
-                self.leaves.insert(place, Leaf { number, segments });
+                self.insert_leaf(place, number, len)?;
                 place
             }
         };
-        let slot = &mut self.leaves[place].segments[(index % LEAF_SEGMENTS) as usize];
-        if slot.is_none() {
-            *slot = Some(make()?);
-            self.allocated += 1;
-        }
+        Ok(&mut self.leaves[place].slots[(index % LEAF_SEGMENTS) as usize])
+    }
+
+    fn insert_leaf(&mut self, place: usize, number: u64, len: usize) -> Result<(), AddError> {
+        let slots = try_boxed(len, |to| to.resize_with(len, || Slot::Empty))?;
+        // The first leaf, most often the only one, alone; then in steps that double.
+        let reserved = match self.leaves.len() {
+            0 => self.leaves.try_reserve_exact(1),
+            _ => self.leaves.try_reserve(1),
+        };
+        reserved.map_err(|_| AddError::OutOfMemory)?;
+        self.leaves.insert(place, Leaf { number, slots });
         Ok(())
     }
 
@@ -238,28 +278,48 @@ impl Segments {
         self.leaves[place..].iter().find_map(|leaf| {
             let first = leaf.number * LEAF_SEGMENTS;
             let from = index.saturating_sub(first) as usize;
-            let mut slots = leaf.segments.iter().enumerate().skip(from);
+            let mut slots = leaf.slots.iter().enumerate().skip(from);
             slots
-                .find(|(_, segment)| segment.is_some())
+                .find(|(_, slot)| slot.segment().is_some())
                 .map(|(slot, _)| first + slot as u64)
         })
     }
 
-    /// A copy, segment by segment, or an error where the allocator refuses.
-    pub fn try_clone(&self) -> Result<Self, AddError> {
+    /// A copy that has the same segments, until one of the two writes to one: then that one gets a copy of its own of it. So a copy
+    /// of any size is made at once, and its memory comes as it is needed, 64 KiB at a time.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing that can be seen has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
         let mut copy = Self::new(self.num_words);
-        for leaf in &self.leaves {
-            for (slot, segment) in leaf.segments.iter().enumerate() {
-                if let Some(segment) = segment {
-                    let index = leaf.number * LEAF_SEGMENTS + slot as u64;
-                    copy.fill_slot(index, || segment.try_clone())?;
-                }
+        for leaf in &mut self.leaves {
+            copy.insert_leaf(copy.leaves.len(), leaf.number, leaf.slots.len())?;
+            let to = copy.leaves.last_mut().ok_or(AddError::OutOfMemory)?;
+            for (to, from) in to.slots.iter_mut().zip(&mut leaf.slots) {
+                let common = match std::mem::replace(from, Slot::Empty) {
+                    Slot::Empty => continue,
+                    Slot::Common(common) => common,
+                    Slot::Own(segment) => match Shared::try_new(segment) {
+                        Ok(common) => {
+                            self.common += 1;
+                            common
+                        }
+                        Err(segment) => {
+                            *from = Slot::Own(segment);
+                            return Err(AddError::OutOfMemory);
+                        }
+                    },
+                };
+                *to = Slot::Common(common.clone());
+                *from = Slot::Common(common);
+                copy.allocated += 1;
+                copy.common += 1;
             }
         }
         Ok(copy)
     }
 
-    /// Visits every kind of allocation: its layout, and how many there are of it.
+    /// Visits every kind of allocation: its layout, and how many there are of it. What a copy has too is visited in both.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         if let (Ok(layout), 1..) = (
             Layout::array::<Leaf>(self.leaves.capacity()),
@@ -268,7 +328,10 @@ impl Segments {
             visit(layout, 1);
         }
         for leaf in &self.leaves {
-            visit(Layout::for_value(&*leaf.segments), 1);
+            visit(Layout::for_value(&*leaf.slots), 1);
+        }
+        if self.common > 0 {
+            visit(Shared::<Segment>::layout(), self.common);
         }
         // The full segments are all of one size; the last one may be shorter.
         let last = self.reserved() - 1;
@@ -282,7 +345,7 @@ impl Segments {
         }
     }
 
-    /// Passes segment `index`, if it is there, through `mover`.
+    /// Passes segment `index`, if it is there and no copy's, through `mover`.
     pub fn relocate(&mut self, index: u64, mover: &mut impl Mover) {
         if let Some(segment) = self.segment_mut(index) {
             segment.0 = relocate_box(std::mem::take(&mut segment.0), mover);
@@ -293,7 +356,7 @@ impl Segments {
     pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
         self.leaves = mover.relocate(std::mem::take(&mut self.leaves));
         for leaf in &mut self.leaves {
-            leaf.segments = relocate_box(std::mem::take(&mut leaf.segments), mover);
+            leaf.slots = relocate_box(std::mem::take(&mut leaf.slots), mover);
         }
     }
 }
@@ -371,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_the_same_words_elsewhere() {
+    fn a_copy_has_the_same_words_and_its_own_where_one_of_the_two_writes() {
         let mut segments = Segments::new(SEGMENT_WORDS as u64 * 5000 + 1);
         segments.allocate(4999).unwrap();
         segments.allocate(5000).unwrap();
@@ -381,7 +444,22 @@ mod tests {
         assert_eq!(copy.allocated(), 2);
         assert_eq!(copy.get(4999).unwrap()[17], 42);
         assert_eq!(copy.get(5000).unwrap()[0], 43);
+        assert!(copy.get_mut(4999).is_none(), "both have it");
+
+        copy.allocate(4999).unwrap();
         copy.get_mut(4999).unwrap()[17] = 0;
         assert_eq!(segments.get(4999).unwrap()[17], 42);
+        let before = segments.get(4999).unwrap().as_ptr();
+        segments.allocate(4999).unwrap();
+        segments.get_mut(4999).unwrap()[17] += 1;
+        assert_eq!(
+            segments.get(4999).unwrap().as_ptr(),
+            before,
+            "nobody else has it any more"
+        );
+        assert_eq!(copy.get(4999).unwrap()[17], 0);
+
+        drop(segments);
+        assert_eq!(copy.get(5000).unwrap()[0], 43);
     }
 }

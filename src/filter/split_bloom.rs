@@ -170,7 +170,7 @@ impl SplitBloom {
         Ok(newly_set > 0)
     }
 
-    /// Sets the item's bits if their segment is there; answers how many were not set before.
+    /// Sets the item's bits if their segment is there and can be written to; answers how many were not set before.
     #[inline]
     fn try_insert(&mut self, hash: ItemHash) -> Option<u32> {
         let num_hashes = self.shape.num_hashes;
@@ -187,12 +187,15 @@ impl SplitBloom {
 
     #[cold]
     fn allocate_and_insert(&mut self, hash: ItemHash) -> Result<u32, AddError> {
+        if self.contains(hash) {
+            return Ok(0); // in a segment that is a copy's too, and can stay so
+        }
         let at = self.address(self.sub_bitmap_of(hash));
         self.segments.allocate(at.segment)?;
         Ok(self.try_insert(hash).unwrap_or(0))
     }
 
-    /// Makes room for the words of a segment, which stay clear.
+    /// Makes room for the words of a segment, see [`Segments::allocate`].
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing that can be seen has changed.
@@ -212,11 +215,11 @@ impl SplitBloom {
         }
     }
 
-    /// A copy that shares nothing.
+    /// A copy, whose bits are common to both until one of the two changes them: see [`super::segments::Segments::try_clone`].
     ///
     /// # Errors
-    /// `OutOfMemory`.
-    pub fn try_clone(&self) -> Result<Self, AddError> {
+    /// `OutOfMemory`, and nothing that can be seen has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self {
             segments: self.segments.try_clone()?,
             ..*self

@@ -1,6 +1,6 @@
 //! What a filter costs: MEMORY USAGE tells the truth, and the bits per item are those of the design.
 
-use crate::harness::{add_items, Connection, Server};
+use crate::harness::{add_items, missing_items, Connection, Server};
 use std::f64::consts::LN_2;
 
 const MILLION: u64 = 1_000_000;
@@ -97,4 +97,39 @@ fn used_memory(server: &Server) -> i64 {
         db.info("clients", "connected_clients") == "1"
     });
     db.info_number("memory", "used_memory")
+}
+
+#[test]
+fn a_copy_takes_memory_only_where_one_of_the_two_changes() {
+    const SEGMENT: i64 = 64 << 10;
+    let server = Server::start();
+    let mut db = server.connect();
+    let held = |db: &mut Connection| db.info_number("bf", "bf_bytes_held");
+    // 64 MiB, a thousand segments.
+    db.run("BF.RESERVE k 0.000000001 12000000 NONSCALING");
+    add_items(&mut db, "k", 0..20_000);
+    let (alone, digest) = (held(&mut db), db.digest("k"));
+    assert!(alone > 1000 * SEGMENT);
+    assert_eq!(db.ask("COPY k copy"), ":1");
+    let both = held(&mut db);
+    assert!(both - alone < alone / 100, "{} bytes", both - alone);
+
+    assert_eq!(add_items(&mut db, "copy", 0..20_000), 0);
+    assert_eq!(held(&mut db), both, "what is there changes nothing");
+    assert_eq!(add_items(&mut db, "copy", 20_000..20_100), 100);
+    let changed = (held(&mut db) - both) / SEGMENT;
+    assert!((80..=100).contains(&changed), "{changed} segments");
+    assert_eq!(add_items(&mut db, "k", 30_000..30_100), 100);
+    assert_eq!(missing_items(&mut db, "copy", 0..20_100), 0);
+
+    assert_ne!(db.digest("k"), digest);
+    let (digest, of_copy) = (db.digest("k"), db.digest("copy"));
+    db.run("DEBUG RELOAD");
+    assert_eq!((db.digest("k"), db.digest("copy")), (digest, of_copy));
+    assert!(
+        held(&mut db) > 2 * alone - alone / 100,
+        "nothing is common after a load"
+    );
+    db.run("DEL k");
+    assert_eq!(missing_items(&mut db, "copy", 0..20_100), 0);
 }

@@ -2,7 +2,7 @@
 
 use super::exercise;
 use crate::harness::{
-    add_items, eventually, item, load_pieces, missing_items, scan_dump, words, Options, Server,
+    add_items, eventually, item, load_pieces, missing_items, scan_dump, words, Server,
 };
 
 #[test]
@@ -101,39 +101,4 @@ fn text_that_looks_like_a_format_does_no_harm() {
         }
         db.line(&format!("CONFIG SET bf.error-rate {text}"));
     }
-}
-
-#[test]
-fn a_copy_that_does_not_fit_in_memory_is_refused_and_leaves_nothing() {
-    const KIB_OF_ADDRESS_SPACE: u64 = 1 << 20;
-    const BYTES_OF_FILTER: i64 = 600 << 20;
-    let limited = Options {
-        address_space_kib: Some(KIB_OF_ADDRESS_SPACE),
-        ..Options::default()
-    };
-    let server = Server::with(limited);
-    let mut db = server.connect();
-    // In so large a filter an item takes a segment of its own.
-    let reserve = "BF.RESERVE k 0.000000001 1099511627776";
-    // The server's thread that frees big values takes memory for itself when it is first needed.
-    db.run(reserve);
-    add_items(&mut db, "k", 0..1000);
-    db.run("UNLINK k");
-    eventually("the filter is freed", || {
-        db.info_number("bf", "bf_filters") == 0
-    });
-    db.run(reserve);
-    let mut added = 0;
-    while db.info_number("bf", "bf_bytes_held") < BYTES_OF_FILTER {
-        add_items(&mut db, "k", added..added + 1000);
-        added += 1000;
-    }
-    let held = db.info_number("bf", "bf_bytes_held");
-    let digest = db.digest("k");
-    assert!(db.line("COPY k copy").is_error());
-    assert_eq!(db.ask("EXISTS copy"), ":0");
-    assert_eq!(db.info_number("bf", "bf_bytes_held"), held);
-    assert_eq!(db.digest("k"), digest);
-    db.run("DEL k");
-    db.converse(&[("BF.ADD k a", ":1"), ("BF.EXISTS k a", ":1")]);
 }
