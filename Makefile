@@ -10,7 +10,7 @@ MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix demo fpr bits bench bench-big report fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -40,8 +40,12 @@ fpr: toolchain ## measured false-positive rates, with error bars (three quarters
 bits: build ## bits per item, as the server counts them
 	@scripts/with-server $(SERVER) $(MODULE) cargo run --quiet --release --example bits_per_item
 
-bench: build ## speed of the core and of the server, beside the server's own commands and PEER= (ten minutes)
+bench: bench-core bench-server ## speed of the core and of the server, beside PEER= (ten minutes)
+
+bench-core: toolchain
 	cargo bench --bench core
+
+bench-server: build
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
 bench-big: build ## stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (a quarter of an hour)

@@ -146,3 +146,83 @@ impl Mover for Defragmenting<'_> {
         self.0.should_stop()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::error::AddError;
+    use crate::filter::hash::Seed;
+    use crate::filter::scalable::{Growth, Parameters};
+    use crate::redis::allocator::refusal;
+
+    const SEGMENT_BYTES: usize = 64 << 10;
+
+    /// Nineteen segments with some items in each.
+    fn stored() -> StoredFilter {
+        let parameters = Parameters {
+            error_rate: 0.01,
+            capacity: 1_000_000,
+            growth: Growth::Times(2),
+            seed: Seed(3),
+        };
+        let mut stored = StoredFilter::new(Filter::new(parameters, SizeLimit::Unlimited).unwrap());
+        for i in 0..10_000 {
+            add(&mut stored, i).unwrap();
+        }
+        stored
+    }
+
+    fn add(stored: &mut StoredFilter, i: u64) -> Result<bool, AddError> {
+        stored
+            .filter_mut()
+            .add(&i.to_le_bytes(), SizeLimit::Unlimited)
+    }
+
+    #[test]
+    fn a_copy_needs_no_memory_for_bits_before_one_of_the_two_changes() {
+        let mut original = stored();
+        let copy = refusal::of_blocks_from(SEGMENT_BYTES, || original.try_copy());
+        assert_eq!(copy.map(|copy| copy.digest()), Some(original.digest()));
+    }
+
+    #[test]
+    fn an_add_that_finds_no_memory_for_its_part_of_a_copy_changes_nothing() {
+        let mut original = stored();
+        let mut copy = original.try_copy().unwrap();
+        let digest = original.digest();
+        refusal::of_blocks_from(SEGMENT_BYTES, || {
+            assert_eq!(add(&mut copy, 7), Ok(false), "what is there needs nothing");
+            assert_eq!(add(&mut copy, 1 << 40), Err(AddError::OutOfMemory));
+            assert_eq!(add(&mut original, 1 << 40), Err(AddError::OutOfMemory));
+        });
+        assert_eq!((original.digest(), copy.digest()), (digest, digest));
+
+        assert_eq!(add(&mut copy, 1 << 40), Ok(true));
+        assert_eq!(original.digest(), digest);
+        drop(copy);
+        refusal::of_blocks_from(SEGMENT_BYTES, || {
+            assert_eq!(
+                add(&mut original, 1 << 41),
+                Ok(true),
+                "nobody else has its parts"
+            );
+        });
+    }
+
+    #[test]
+    fn a_filter_that_finds_no_memory_for_a_new_segment_stays_as_it_is() {
+        let parameters = Parameters {
+            error_rate: 0.01,
+            capacity: 1_000_000,
+            growth: Growth::Fixed,
+            seed: Seed(3),
+        };
+        let mut stored = StoredFilter::new(Filter::new(parameters, SizeLimit::Unlimited).unwrap());
+        let digest = stored.digest();
+        refusal::of_blocks_from(SEGMENT_BYTES, || {
+            assert_eq!(add(&mut stored, 1), Err(AddError::OutOfMemory));
+        });
+        assert_eq!(stored.digest(), digest);
+        assert_eq!(add(&mut stored, 1), Ok(true));
+    }
+}

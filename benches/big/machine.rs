@@ -79,7 +79,7 @@ pub fn time_in_line(process: u32) -> Option<Duration> {
 }
 
 /// Writes to so many bytes of fresh memory, a page at a time, and gives them back: twice, since the first time may have the host find them. Answers the
-/// bytes a second of the second time: no program here copies faster into memory that it has not used yet.
+/// bytes a second of the second time: so fast comes memory that was not used yet, with one fault a page.
 pub fn touch_memory(bytes: usize) -> f64 {
     let from = vec![1_u8; TOUCHED];
     let touch = || {

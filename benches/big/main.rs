@@ -57,8 +57,10 @@ fn main() -> Outcome<()> {
     };
     let parts = env::var("BIG_PARTS").unwrap_or("stalls growth blacklist".to_string());
     let runs = |part| parts.split_whitespace().any(|named| named == part);
-    let is_default =
-        (items, urls, fill) == (ITEMS, URLS, Fill::Full) && env::var_os("BIG_SIZES").is_none();
+    let is_default = (items, urls, fill) == (ITEMS, URLS, Fill::Full)
+        && ["BIG_SIZES", "BIG_PARTS"]
+            .iter()
+            .all(|name| env::var_os(name).is_none());
 
     let mut stalls = stalls_table();
     let mut copied = snapshot::table();

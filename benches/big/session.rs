@@ -2,6 +2,7 @@
 
 use crate::probe::{Bystander, Latencies};
 use crate::progress::Progress;
+use crate::rig::info;
 use crate::rig::server::{Server, Setup};
 use crate::rig::table::Table;
 use crate::rig::Outcome;
@@ -35,7 +36,7 @@ pub fn stalls_table() -> Table {
     ])
 }
 
-/// See above.
+/// One filter's life: the server it lives in and what a bystander saw of it.
 pub struct Session<'a> {
     pub module: String,
     /// Items that the filter is made for.
@@ -161,28 +162,13 @@ impl<'a> Session<'a> {
         self.ask("CONFIG", &["SET", setting, value])
     }
 
-    /// A number of the server's INFO: of one section, since all of them take the server half a millisecond.
-    pub fn info(&mut self, section: &str, field: &str) -> Outcome<u64> {
-        let text: String = command("INFO", &[section]).query(&mut self.client)?;
-        let mut values = text.lines().filter_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            (name == field).then(|| value.trim().to_string())
-        });
-        let value = values
-            .next()
-            .ok_or_else(|| format!("INFO has no {field}"))?;
-        Ok(value.parse()?)
+    pub fn info(&mut self, section: &str, name: &str) -> Outcome<u64> {
+        info::number(&mut self.client, section, name)
     }
 
-    /// Seconds that the server has spent in a command since CONFIG RESETSTAT, without those of the network.
-    pub fn time_in(&mut self, name: &str) -> Outcome<f64> {
-        let text: String = command("INFO", &["commandstats"]).query(&mut self.client)?;
-        let start = format!("cmdstat_{name}:");
-        let line = text.lines().find_map(|line| line.strip_prefix(&start));
-        let mut fields = line.unwrap_or("").split(',');
-        let usec = fields.find_map(|field| field.strip_prefix("usec="));
-        let usec: f64 = usec.ok_or_else(|| format!("no time of {name}"))?.parse()?;
-        Ok(usec / 1e6)
+    /// Seconds that the server has spent in a command since CONFIG RESETSTAT.
+    pub fn time_in(&mut self, command: &str) -> Outcome<f64> {
+        Ok(info::microseconds_in(&mut self.client, command)? as f64 / 1e6)
     }
 
     /// Waits until a number of INFO is 0.

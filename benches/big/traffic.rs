@@ -12,6 +12,7 @@
 //! ```
 
 use crate::progress::Progress;
+use crate::rig::numbers::splitmix64;
 use crate::rig::Outcome;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -197,7 +198,7 @@ impl Batch {
     /// Writes the items `first`, `first + 1`, … into the batch.
     fn number_from(&mut self, first: u64) {
         for (number, at) in (first..).zip(&self.digits) {
-            let pairs = scramble(number)
+            let pairs = splitmix64(number)
                 .to_be_bytes()
                 .map(|byte| HEX[byte as usize]);
             let [a, b, c, d, e, f, g, h] = pairs;
@@ -206,13 +207,6 @@ impl Batch {
             url[SECOND_DIGITS..].copy_from_slice([e, f, g, h].as_flattened());
         }
     }
-}
-
-/// The end of SplitMix64 (Steele, Lea, Flood 2014), which is a bijection: each step can be undone.
-fn scramble(number: u64) -> u64 {
-    let mixed = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 /// The two digits of each byte.

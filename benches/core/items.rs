@@ -1,11 +1,12 @@
 //! Items: 12 random bytes each, made of numbers, laid out one after another before anything is timed.
 
+use crate::rig::numbers::splitmix64;
 use std::hint::black_box;
 use std::slice::ChunksExact;
 
 /// As long as an IPv4 address and a time, or the identifier of a document: most keys are longer, and cost more to hash.
 const ITEM_BYTES: usize = 12;
-/// Items handed over together: what the server's commands for many items pass on, and what splitbloom prefetches at once.
+/// Items handed over together: two of the groups that splitbloom prefetches.
 pub const BATCH: usize = 32;
 
 /// The number behind an item, apart for those that must not meet. All are below 2^62.
@@ -59,13 +60,4 @@ impl Items {
             .chunks(BATCH * len)
             .map(move |batch| batch.chunks_exact(len))
     }
-}
-
-/// The generator of Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014) as a function of its
-/// counter: a bijection whose results look random.
-pub fn splitmix64(counter: u64) -> u64 {
-    let x = counter.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
 }

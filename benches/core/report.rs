@@ -1,31 +1,16 @@
-//! The tables: times, false-positive rates, and whether the targets are met.
+//! The tables: times, false-positive rates.
 
 use crate::case::Case;
 use crate::contenders::{NAMES, SPLITBLOOM, UNDIVIDED};
-use crate::mode::Mode;
 use crate::rig::statistics::{median, median_ratio};
 use crate::rig::table::Table;
 use crate::rig::Outcome;
 use crate::rounds::Measurements;
-use crate::task::{Operation, Task};
 use std::fmt;
-
-/// What is to hold at 256 MB and 1 %: how many times as fast as the undivided filter, at least.
-const TARGETS: [(Operation, Mode, f64); 6] = [
-    (Operation::Lookup, Mode::Batch, 3.5),
-    (Operation::Insert, Mode::Batch, 3.5),
-    (Operation::Lookup, Mode::Independent, 1.3),
-    (Operation::Insert, Mode::Independent, 1.3),
-    (Operation::Lookup, Mode::Dependent, 1.3),
-    (Operation::Insert, Mode::Dependent, 1.3),
-];
-const TARGET_MEGABYTES: u64 = 256;
-const TARGET_ERROR_RATE: f64 = 0.01;
 
 pub struct Report {
     times: Table,
     rates: Table,
-    targets: Table,
 }
 
 impl Report {
@@ -39,7 +24,6 @@ impl Report {
                 &["undivided / splitbloom"],
             ),
             rates: titles(&["MB", "error rate", "bits per item"], &[]),
-            targets: Table::new(&["operation", "mode", "at least", "measured", "met"]),
         }
     }
 
@@ -52,29 +36,11 @@ impl Report {
             let ratio = median_ratio(&times[UNDIVIDED], &times[SPLITBLOOM]);
             cells.push(format!("{ratio:.2}"));
             self.times.row(&cells);
-            if case.megabytes == TARGET_MEGABYTES && case.error_rate == TARGET_ERROR_RATE {
-                self.compare(*task, ratio);
-            }
         }
         let mut cells = head.to_vec();
         cells.push(format!("{:.2}", case.bits_per_item()));
         cells.extend(measured.rates.iter().map(|rate| format!("{rate:.2e}")));
         self.rates.row(&cells);
-    }
-
-    fn compare(&mut self, task: Task, ratio: f64) {
-        let is_this =
-            |(operation, mode, _): &&(_, _, _)| (*operation, *mode) == (task.operation, task.mode);
-        if let Some((operation, mode, least)) = TARGETS.iter().find(is_this) {
-            let met = if ratio >= *least { "yes" } else { "no" };
-            self.targets.row(&[
-                operation.to_string(),
-                mode.to_string(),
-                least.to_string(),
-                format!("{ratio:.2}"),
-                met.to_string(),
-            ]);
-        }
     }
 
     /// Keeps the times and the rates for the documents.
@@ -95,12 +61,6 @@ fn nanoseconds(rounds: &[f64]) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Nanoseconds per item\n\n{}", self.times.markdown())?;
-        writeln!(f, "False-positive rates\n\n{}", self.rates.markdown())?;
-        if !self.targets.rows().is_empty() {
-            let case = format!("{TARGET_MEGABYTES} MB and {TARGET_ERROR_RATE}");
-            let targets = self.targets.markdown();
-            writeln!(f, "undivided / splitbloom at {case}\n\n{targets}")?;
-        }
-        Ok(())
+        writeln!(f, "False-positive rates\n\n{}", self.rates.markdown())
     }
 }

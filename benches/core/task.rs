@@ -1,7 +1,8 @@
 //! What is timed: an operation, in a mode, on a slice of items that is made beforehand.
 
-use crate::items::{splitmix64, Items, Kind};
+use crate::items::{Items, Kind};
 use crate::mode::Mode;
+use crate::rig::numbers::splitmix64;
 use std::fmt;
 
 /// Operations timed in one go: some milliseconds, against which a clock of 30 ns is exact. Their items are 1.2 MB, read in order,

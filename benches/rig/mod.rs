@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each benchmark uses its part
 
+pub mod info;
+pub mod numbers;
 pub mod server;
 pub mod statistics;
 pub mod table;

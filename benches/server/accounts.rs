@@ -1,41 +1,7 @@
-//! What the server says of its own time.
+//! The processor time of the server, as the system counts it.
 
 use super::rig::Outcome;
-use redis::Connection;
 use std::fs;
-
-/// Time spent in a command, from `INFO commandstats`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct InCommand {
-    microseconds: u64,
-}
-
-impl InCommand {
-    pub fn of(connection: &mut Connection, command: &str) -> Outcome<Self> {
-        let info: String = redis::cmd("INFO").arg("commandstats").query(connection)?;
-        let name = format!("cmdstat_{}:", command.to_lowercase());
-        let line = info
-            .lines()
-            .find_map(|line| line.to_lowercase().strip_prefix(&name).map(str::to_string));
-        let Some(line) = line else {
-            return Ok(Self::default());
-        };
-        let field = |name: &str| -> Outcome<u64> {
-            let value = line
-                .split(',')
-                .find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
-            Ok(value.ok_or("an unknown form of commandstats")?.parse()?)
-        };
-        Ok(Self {
-            microseconds: field("usec")?,
-        })
-    }
-
-    /// Nanoseconds in the command for each of `items` since `before`.
-    pub fn nanoseconds_since(self, before: Self, items: u64) -> f64 {
-        (self.microseconds - before.microseconds) as f64 * 1000.0 / items as f64
-    }
-}
 
 /// Seconds of processor time that a process has used, from `/proc/PID/stat`; counted in hundredths.
 pub fn processor_seconds(process: u32) -> Outcome<f64> {

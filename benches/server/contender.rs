@@ -1,7 +1,8 @@
 //! A server with a module and a filter of one size, ready to be measured.
 
-use super::accounts::{processor_seconds, InCommand};
+use super::accounts::processor_seconds;
 use super::load::{Items, Load, Renewal, Sent};
+use super::rig::info::microseconds_in;
 use super::rig::server::{Server, Setup};
 use super::rig::Outcome;
 use super::workload::{Measured, Workload, BITS, FILTER, SET};
@@ -120,22 +121,23 @@ impl Contender {
         }
         let process = self.server.process_id();
         let busy_before = processor_seconds(process)?;
-        let before = InCommand::of(&mut self.connection, workload.name())?;
+        let before = microseconds_in(&mut self.connection, workload.name())?;
         let at_most = match (workload.adds(), self.size) {
             (true, LARGE..) => self.size - self.added,
             _ => u64::MAX,
         };
         let sent = self.send(workload, ROUND, at_most)?;
-        let after = InCommand::of(&mut self.connection, workload.name())?;
+        let after = microseconds_in(&mut self.connection, workload.name())?;
         let busy = processor_seconds(process)? - busy_before;
         check(workload, sent)?;
         if workload.adds() && self.size < LARGE {
             self.reserve()?;
             self.fill()?;
         }
+        let items = sent.items.max(sent.commands) as f64;
         Ok(Measured {
-            items_a_second: sent.items.max(sent.commands) as f64 / sent.seconds,
-            nanoseconds_in_command: after.nanoseconds_since(before, sent.items.max(sent.commands)),
+            items_a_second: items / sent.seconds,
+            nanoseconds_in_command: (after - before) as f64 * 1000.0 / items,
             server_busy: busy / sent.seconds,
         })
     }

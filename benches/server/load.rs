@@ -2,9 +2,10 @@
 //!
 //! Commands are encoded once; each turn only writes fresh items over the old ones, so a command of 100 items costs the
 //! generator some 0.3 µs beside the system calls. Every reply has a length known beforehand, so reading is one `read_exact`.
-//! That it is not the bottleneck is seen in the server's processor time, which [`crate::busy`] takes: where the server is busy
+//! That it is not the bottleneck is seen in the server's processor time ([`crate::accounts`]): where the server is busy
 //! all the time, a faster generator would change nothing.
 
+use super::rig::numbers::splitmix64;
 use super::rig::Outcome;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -60,20 +61,11 @@ impl Reply {
     }
 }
 
-/// The item of a number: eight bytes that look random (the finaliser of SplitMix64, which maps no two numbers to one) and four
-/// of the number itself.
+/// The item of a number: eight bytes that look random and four of the number itself.
 pub fn write_item(number: u64, item: &mut [u8]) {
-    let mixed = mix(number);
+    let mixed = splitmix64(number);
     item[..8].copy_from_slice(&mixed.to_le_bytes());
     item[8..ITEM_BYTES].copy_from_slice(&(number as u32).to_le_bytes());
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64-bit numbers.
-pub fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Commands that make the filter anew before it is full, sent in front of the others so that nobody waits for them.
@@ -236,7 +228,7 @@ impl Source {
             Items::From(first) => first + self.drawn - 1,
             // A random number to one below a limit by multiply-shift (Lemire 2019).
             Items::Among { first, count } => {
-                let random = mix(self.drawn | self.run);
+                let random = splitmix64(self.drawn | self.run);
                 first + ((u128::from(random) * u128::from(count)) >> 64) as u64
             }
         }

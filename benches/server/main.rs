@@ -8,8 +8,8 @@
 //!
 //! Every round measures each of them once, one after the other, so that what slows the machine for a while slows them all;
 //! the table has medians over the rounds, and ratios within a round. Filters are reserved NONSCALING, which two modules understand
-//! alike, at 1 %. Items looked up are half there and half not; items added are new, into the filter from [`FILLED`] on where it
-//! is large, or into one made anew whenever it is full.
+//! alike, at 1 %. Items looked up are half there and half not; items added are new, into the second half of a large filter, or into one
+//! that is made anew long before it is full.
 //!
 //! `make bench` runs it; `BENCH_SIZES` and `BENCH_ROUNDS` choose others, `PEER` and `PEER_SERVER` the other module.
 
@@ -58,14 +58,21 @@ impl Series {
     }
 }
 
-fn numbers<T: std::str::FromStr>(name: &str) -> Option<Vec<T>> {
-    let text = env::var(name).ok()?;
-    text.split(',').map(|word| word.parse().ok()).collect()
+/// The numbers of a variable, if it is set.
+fn numbers(name: &str) -> Outcome<Option<Vec<u64>>> {
+    let Ok(text) = env::var(name) else {
+        return Ok(None);
+    };
+    let numbers: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
+    Ok(Some(numbers.map_err(|error| format!("{name}: {error}"))?))
 }
 
 fn main() -> Outcome<()> {
-    let sizes = numbers("BENCH_SIZES").unwrap_or(SIZES.to_vec());
-    let rounds = numbers("BENCH_ROUNDS").map_or(ROUNDS, |rounds: Vec<usize>| rounds[0]);
+    let (sizes, rounds) = (numbers("BENCH_SIZES")?, numbers("BENCH_ROUNDS")?);
+    // Only what the documents show is kept for them.
+    let is_kept = sizes.is_none() && rounds.is_none();
+    let sizes = sizes.unwrap_or(SIZES.to_vec());
+    let rounds = rounds.map_or(ROUNDS, |rounds| rounds[0] as usize);
     let mut table = Table::new(&[
         "items",
         "command",
@@ -85,7 +92,10 @@ fn main() -> Outcome<()> {
         measure(size, rounds, &mut table)?;
     }
     println!("{}", table.markdown());
-    table.save(&name_of_table())
+    if is_kept {
+        table.save(&name_of_table())?;
+    }
+    Ok(())
 }
 
 /// One table for each module compared with: `server-NAME`.

@@ -1,6 +1,7 @@
 //! Draws the plots and fills in the tables of the documents, from the measurements that `make bench` and `make bench-big` keep in
 //! `docs/performance/*.tsv`. `make report` runs it: no number is typed by hand.
 
+mod chart;
 mod documents;
 mod plots;
 #[allow(dead_code)] // the benchmarks write tables as well

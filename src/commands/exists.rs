@@ -51,11 +51,10 @@ impl Command for MultiExists {
 
     fn run(context: &Context, arguments: Arguments<'_>) {
         let items = arguments.bytes_from(2);
-        stats::looked_up(items.len());
         let key = context.open_to_read(arguments.at(1));
         // Each answer goes out as it is found: while the server writes it, the memory of the next items is under way.
         match key.held::<StoredFilter>() {
-            Held::Other => ErrorText::WrongType.reply(context),
+            Held::Other => return ErrorText::WrongType.reply(context),
             Held::Nothing => {
                 context.reply_array(items.len());
                 items.for_each(|_| context.reply_bool(false));
@@ -67,5 +66,6 @@ impl Command for MultiExists {
                     .contains_many(items, |found| context.reply_bool(found));
             }
         }
+        stats::looked_up(arguments.len() - 2);
     }
 }

@@ -112,6 +112,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_copy_has_too_stays_where_it_is_until_the_copy_is_gone() {
+        let mut filter = filter();
+        let copy = filter.try_clone().unwrap();
+        let mut mover = Copier {
+            allowed: u64::MAX / 2,
+            ..Copier::default()
+        };
+        assert_eq!(filter.relocate(0, &mut mover), None);
+        assert!(mover.moved < 20, "the leaves alone: {}", mover.moved);
+        assert_eq!(filter.digest(), copy.digest());
+        drop(copy);
+        assert_eq!(filter.relocate(0, &mut mover), None);
+        assert!(mover.moved > filter.allocated_segments());
+    }
+
+    #[test]
     fn everything_is_offered_once_even_if_each_step_stops() {
         let mut filter = filter();
         let before = filter.digest();

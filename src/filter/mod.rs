@@ -30,4 +30,4 @@ pub mod segments;
 mod shared;
 pub mod sizing;
 pub mod split_bloom;
-pub mod sub_bitmap;
+mod sub_bitmap;

@@ -267,7 +267,11 @@ impl Filter {
     /// Whether the item is (probably) present. Cost: one line of memory for each sub-filter, a few where the error rate is
     /// below 0.4 %.
     pub fn contains(&self, item: &[u8]) -> bool {
-        self.contains_hash(ItemHash::of(item, self.parameters.seed))
+        let hash = ItemHash::of(item, self.parameters.seed);
+        if !self.is_one_line() {
+            self.prefetch(&[hash]);
+        }
+        self.contains_hash(hash)
     }
 
     /// Asks for many items and calls `answer` for each in order. They are hashed and their lines prefetched in groups, a group
@@ -293,7 +297,11 @@ impl Filter {
     /// # Errors
     /// `Full`, `OverLimit` or `OutOfMemory`, and nothing has changed.
     pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
-        self.add_hash(ItemHash::of(item, self.parameters.seed), limit)
+        let hash = ItemHash::of(item, self.parameters.seed);
+        if !self.is_one_line() {
+            self.prefetch(&[hash]);
+        }
+        self.add_hash(hash, limit)
     }
 
     /// Adds many items and calls `answer` for each in order with whether it was new, prefetching as [`Filter::contains_many`] does.
@@ -335,6 +343,13 @@ impl Filter {
             ..*self
         })
     }
+
+    /// Whether an item is one line of memory: then there is nothing to ask for ahead of it.
+    #[inline]
+    fn is_one_line(&self) -> bool {
+        matches!(&self.sub_filters[..], [only] if only.prefetched_lines() == 1)
+    }
+
     #[inline]
     fn contains_hash(&self, hash: ItemHash) -> bool {
         match &self.sub_filters[..] {

@@ -191,8 +191,13 @@ impl SplitBloom {
             return Ok(0); // in a segment that is a copy's too, and can stay so
         }
         let at = self.address(self.sub_bitmap_of(hash));
-        self.segments.allocate(at.segment)?;
-        Ok(self.try_insert(hash).unwrap_or(0))
+        let words = self.segments.allocate(at.segment)?;
+        let sub_bitmap = &mut words[at.word..at.word + at.len];
+        Ok(sub_bitmap::insert(
+            sub_bitmap,
+            hash.probes,
+            self.shape.num_hashes,
+        ))
     }
 
     /// Makes room for the words of a segment, see [`Segments::allocate`].
@@ -200,7 +205,7 @@ impl SplitBloom {
     /// # Errors
     /// `OutOfMemory`, and nothing that can be seen has changed.
     pub fn allocate(&mut self, segment: u64) -> Result<(), AddError> {
-        self.segments.allocate(segment)
+        self.segments.allocate(segment).map(drop)
     }
 
     /// Sets the bits that are set in `words` (little-endian bytes) in a segment that is there, and counts the new ones.

@@ -66,6 +66,9 @@ fn in_tests() -> bool {
 // only after the server's function table is filled); sizes and alignments are kept as the comments below show.
 unsafe impl GlobalAlloc for ServerAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if refusal::refuses(layout) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's duties, passed on.
         let block = unsafe {
             match plain_alloc() {
@@ -84,6 +87,9 @@ unsafe impl GlobalAlloc for ServerAllocator {
     /// block is not touched before somebody uses it. Servers before 7.4 cannot say that there is no memory (`RedisModule_Calloc` ends
     /// them), so there the block is cleared here.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if refusal::refuses(layout) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's duties, passed on; `write_bytes` stays inside the block.
         unsafe {
             match raw::RedisModule_TryCalloc {
@@ -107,7 +113,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: `block` came from `alloc` with the same layout, so `base_of` finds what the server gave.
+        // SAFETY: `block` came from `alloc` or `alloc_zeroed` with the same layout, so `base_of` finds what the server gave.
         unsafe {
             match raw::RedisModule_Free {
                 None => System.dealloc(block, layout),
@@ -219,6 +225,36 @@ fn try_alignment() -> bool {
             free(block);
         }
         aligned
+    }
+}
+
+/// Memory that is short on purpose: a test may have blocks from some size on refused.
+pub mod refusal {
+    use std::alloc::Layout;
+
+    #[cfg(not(test))]
+    #[inline]
+    pub(super) fn refuses(_: Layout) -> bool {
+        false
+    }
+
+    #[cfg(test)]
+    thread_local! {
+        static REFUSED_FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
+    }
+
+    #[cfg(test)]
+    pub(super) fn refuses(layout: Layout) -> bool {
+        layout.size() >= REFUSED_FROM.get()
+    }
+
+    /// Does the work while this thread is refused blocks of so many bytes and more.
+    #[cfg(test)]
+    pub fn of_blocks_from<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+        REFUSED_FROM.set(bytes);
+        let result = work();
+        REFUSED_FROM.set(usize::MAX);
+        result
     }
 }
 

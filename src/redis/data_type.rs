@@ -10,7 +10,8 @@ use std::ffi::{c_int, c_ulong, c_void, CStr};
 use std::mem::ManuallyDrop;
 
 /// What the module says of its type of value.
-pub trait Value: Sized + 'static {
+/// (`Send`: the server frees values on a thread of its own too.)
+pub trait Value: Sized + Send + 'static {
     /// The type as the server knows it, made with [`methods`] of this very type: the server hands values back by it.
     fn native() -> &'static RedisType;
     /// Reads a value that `save` wrote, or nothing (and a line in the log) where the bytes are not good. The server may run

@@ -51,8 +51,8 @@ impl Drop for Folder {
 pub struct Process(Child);
 
 impl Process {
-    /// Starts a server, within the address space given. Its output is appended to the log of the folder.
-    pub fn launch(folder: &Folder, address_space_kib: Option<u64>) -> Process {
+    /// Starts a server. Its output is appended to the log of the folder.
+    pub fn launch(folder: &Folder) -> Process {
         let log = File::options()
             .create(true)
             .append(true)
@@ -60,17 +60,7 @@ impl Process {
         let log = log.expect("the log can be written");
         let executable =
             env::var_os("SPLITBLOOM_SERVER").unwrap_or_else(|| OsString::from("redis-server"));
-        let mut command = match address_space_kib {
-            None => Command::new(&executable),
-            Some(limit) => {
-                let mut shell = Command::new("sh");
-                shell
-                    .arg("-c")
-                    .arg(format!("ulimit -v {limit}; exec \"$0\" \"$@\""))
-                    .arg(&executable);
-                shell
-            }
-        };
+        let mut command = Command::new(&executable);
         command
             .arg(folder.configuration())
             .current_dir(folder.path());

@@ -32,8 +32,6 @@ pub struct Options {
     pub settings: Vec<String>,
     /// The server runs without the module.
     pub without_module: bool,
-    /// The address space that the process may use.
-    pub address_space_kib: Option<u64>,
 }
 
 impl Options {
@@ -80,7 +78,7 @@ impl Server {
             let port = free_port();
             let configuration = configuration(port, options, dies_of_propagation_errors);
             fs::write(folder.configuration(), configuration).expect("the folder can be written");
-            let mut process = Process::launch(&folder, options.address_space_kib);
+            let mut process = Process::launch(&folder);
             if comes_up(&mut process, port) {
                 return Ok(Server {
                     process,
@@ -153,7 +151,7 @@ impl Server {
         self.process.kill();
         let log_before = self.log().len();
         eventually("the port is free again", || {
-            self.process = Process::launch(&self.folder, self.options.address_space_kib);
+            self.process = Process::launch(&self.folder);
             let up = comes_up(&mut self.process, self.port);
             let log = self.log();
             // A child that was saving may outlive its parent for a moment, and the port with it.
