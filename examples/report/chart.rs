@@ -16,6 +16,8 @@ pub struct Plot<'a> {
     pub title: &'a str,
     pub x: &'a str,
     pub y: &'a str,
+    /// Where there are no lines.
+    pub legend: SeriesLabelPosition,
 }
 
 const SIZE: (u32, u32) = (760, 420);
@@ -66,6 +68,7 @@ impl Plot<'_> {
         }
         chart
             .configure_series_labels()
+            .position(self.legend.clone())
             .background_style(WHITE.mix(0.8))
             .border_style(BLACK)
             .draw()?;

@@ -3,6 +3,7 @@
 use crate::chart::{Plot, Series};
 use crate::table::Table;
 use crate::Outcome;
+use plotters::prelude::SeriesLabelPosition;
 
 /// The tables of the servers measured, with the name of the other module in each.
 const SERVERS: [(&str, &str); 2] = [
@@ -39,6 +40,7 @@ fn stalls() -> Outcome<()> {
         title: "The worst wait of a bystander",
         x: "items the filter is made for",
         y: "milliseconds",
+        legend: SeriesLabelPosition::UpperLeft,
     };
     plot.draw(&[
         phase("splitbloom", "idle", "nothing but the machine")?,
@@ -64,6 +66,7 @@ fn copied() -> Outcome<()> {
         title: "Copied during a snapshot, for each of 200 000 adds",
         x: "items the filter is made for",
         y: "kilobytes",
+        legend: SeriesLabelPosition::UpperLeft,
     };
     plot.draw(&[
         of("splitbloom", "splitbloom")?,
@@ -93,6 +96,7 @@ fn throughput(command: &str, file: &str) -> Outcome<()> {
         title: &format!("{command}, 100 items a command"),
         x: "items the filter is made for",
         y: "million items a second",
+        legend: SeriesLabelPosition::LowerLeft,
     };
     plot.draw(&series)
 }
