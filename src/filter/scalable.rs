@@ -269,7 +269,7 @@ impl Filter {
     pub fn contains(&self, item: &[u8]) -> bool {
         let hash = ItemHash::of(item, self.parameters.seed);
         if !self.is_one_line() {
-            self.prefetch(&[hash]);
+            self.prefetch_all(hash);
         }
         self.contains_hash(hash)
     }
@@ -299,7 +299,7 @@ impl Filter {
     pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
         let hash = ItemHash::of(item, self.parameters.seed);
         if !self.is_one_line() {
-            self.prefetch(&[hash]);
+            self.prefetch_all(hash);
         }
         self.add_hash(hash, limit)
     }
@@ -347,7 +347,13 @@ impl Filter {
     /// Whether an item is one line of memory: then there is nothing to ask for ahead of it.
     #[inline]
     fn is_one_line(&self) -> bool {
-        matches!(&self.sub_filters[..], [only] if only.prefetched_lines() == 1)
+        matches!(&self.sub_filters[..], [only] if only.has_lines())
+    }
+
+    /// Prefetches a single item: out of the way of those that need it not, whose speed is a matter of how few instructions they are.
+    #[inline(never)]
+    fn prefetch_all(&self, hash: ItemHash) {
+        self.prefetch(&[hash]);
     }
 
     #[inline]
