@@ -268,7 +268,7 @@ impl Filter {
     /// below 0.4 %.
     pub fn contains(&self, item: &[u8]) -> bool {
         let hash = ItemHash::of(item, self.parameters.seed);
-        if !self.is_one_line() {
+        if self.sub_filters.len() > 1 {
             self.prefetch_all(hash);
         }
         self.contains_hash(hash)
@@ -298,7 +298,7 @@ impl Filter {
     /// `Full`, `OverLimit` or `OutOfMemory`, and nothing has changed.
     pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
         let hash = ItemHash::of(item, self.parameters.seed);
-        if !self.is_one_line() {
+        if self.sub_filters.len() > 1 {
             self.prefetch_all(hash);
         }
         self.add_hash(hash, limit)
@@ -344,13 +344,8 @@ impl Filter {
         })
     }
 
-    /// Whether an item is one line of memory: then there is nothing to ask for ahead of it.
-    #[inline]
-    fn is_one_line(&self) -> bool {
-        matches!(&self.sub_filters[..], [only] if only.has_lines())
-    }
-
-    /// Prefetches a single item: out of the way of those that need it not, whose speed is a matter of how few instructions they are.
+    /// Prefetches a single item in all sub-filters. In one alone there is nothing to ask for ahead of it; and its speed there is a
+    /// matter of how few instructions it takes, so this stands out of the way.
     #[inline(never)]
     fn prefetch_all(&self, hash: ItemHash) {
         self.prefetch(&[hash]);

@@ -136,12 +136,6 @@ impl SplitBloom {
         }
     }
 
-    /// Whether its sub-bitmaps are lines.
-    #[inline]
-    pub fn has_lines(&self) -> bool {
-        self.loops.are_for_lines()
-    }
-
     /// The most lines that [`SplitBloom::prefetch`] asks for.
     pub fn prefetched_lines(&self) -> usize {
         sub_bitmap::prefetched_lines(self.sub_bitmap_words())
