@@ -1,5 +1,8 @@
 //! The module inside real servers. `harness` says how to choose which.
 
+#[path = "../harness/mod.rs"]
+mod harness;
+
 mod acl_and_docs;
 mod clients;
 mod commands;
@@ -8,7 +11,6 @@ mod crashes;
 mod errors;
 mod false_positives;
 mod golden;
-mod harness;
 mod hostile;
 mod keyspace;
 mod memory;

@@ -9,6 +9,8 @@
 //! | `SPLITBLOOM_MODULE` | the module, an absolute path             | `target/release/libsplitbloom.so` |
 //! | `SPLITBLOOM_PYTHON` | a Python that can import redis-py        | `python3` on the path             |
 
+#![allow(dead_code, unused_imports)] // each test program uses its part
+
 mod append_only_file;
 mod connection;
 mod crc64;
