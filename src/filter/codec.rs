@@ -6,7 +6,7 @@
 //!   piece    "SBF" version:1 | start:8 next:8 filter:8 | record… | XXH3-64 of all before:8
 //!   record   1  filter       seed:8 error_rate:f64 capacity:8 expansion:4
 //!            2  sub-filter   index:4 layout:1 sub_bitmap_bits:4 num_hashes:4 num_sub_bitmaps:8
-//!                            capacity:8 error_rate:f64 fill_limit:8 items:8
+//!                            capacity:8 error_rate:f64 guard_limit:8 items:8
 //!            3  segment      index of the sub-filter:4 segment:8 length:4 bytes
 //!            4  end          loading:8 loaded:4
 //! ```
@@ -28,6 +28,7 @@
 //! a sub-filter: 1 is this module's; 0 and 2 to 255 are reserved, for filters that come from elsewhere too.
 
 use super::error::DecodeError;
+use super::fill_guard::UNIT;
 use super::hash::Seed;
 use super::scalable::{Filter, Growth, Loading, Parameters, SizeLimit, MAX_EXPANSION};
 use super::segments::Segments;
@@ -184,7 +185,7 @@ impl Writer {
         self.u64(description.shape.num_sub_bitmaps);
         self.u64(description.capacity);
         self.f64(description.error_rate);
-        self.u64(description.fill_limit);
+        self.u64(description.guard_limit);
         self.u64(description.items);
     }
 
@@ -490,14 +491,16 @@ impl<'a> Reader<'a> {
         let shape = self.shape()?;
         let capacity = self.capacity()?;
         let error_rate = self.smallest_error_rate()?;
-        let (fill_limit, items) = (self.u64()?, self.u64()?);
-        within("fill limit", (1..=shape.num_bits()).contains(&fill_limit))?;
+        let (guard_limit, items) = (self.u64()?, self.u64()?);
+        // What sizing leaves: a filter is guarded wherever it came from.
+        let most = 2 * UNIT * shape.num_sub_bitmaps;
+        within("guard limit", (1..=most).contains(&guard_limit))?;
         within("items", items <= capacity)?;
         Ok(Description {
             shape,
             capacity,
             error_rate,
-            fill_limit,
+            guard_limit,
             items,
         })
     }

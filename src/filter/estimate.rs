@@ -7,15 +7,21 @@
 //! ```
 //!
 //! (each item spares a bit with probability 1 - a/nb, so E[1 - X/m] = (1 - a/nb)^n). Its bias is below 0.01 % and its standard
-//! deviation 0.025 % at a million items; the textbook's -m/k * ln(1 - X/m) is 0.5 % low for 64-byte sub-bitmaps. The expected
-//! false-positive rate is the model's at that load, within 0.3 % of counting all sub-bitmaps; the naive (X/m)^k is 14 to 46 %
-//! too low.
+//! deviation 0.025 % at a million items; the textbook's -m/k * ln(1 - X/m) is 0.5 % low for 64-byte sub-bitmaps.
+//!
+//! The expected false-positive rate is what the sub-bitmaps weigh (see [`super::fill_guard`]), whoever filled them. While that is too little to
+//! be told from its rounding it is the model's at the estimated load, within 0.3 % of it where the items are fair; the naive (X/m)^k is 14 to 46 % too low.
 //!
 //! These numbers are for people to read. They decide nothing, so logarithms of the C library are allowed here.
 
+use super::fill_guard::UNIT;
 use super::model::power;
 use super::scalable::Filter;
-use super::split_bloom::SplitBloom;
+use super::sizing::MIN_ERROR_RATE;
+use super::split_bloom::{Description, SplitBloom};
+
+/// From this share of the error rate on, what is lost by rounding each weight down is below a thousandth of the sum.
+const LEAST_UNITS: f64 = 1024.0 / UNIT as f64;
 
 impl SplitBloom {
     /// Items that must have been added, from the set bits.
@@ -31,14 +37,19 @@ impl SplitBloom {
         (-set / shape.num_bits() as f64).ln_1p() / (-by_one).ln_1p()
     }
 
-    /// The share of absent items that it takes for present now. Cost: 2 to 50 microseconds.
+    /// The share of absent items that it takes for present now. Cost: up to 50 microseconds.
     pub fn expected_false_positive_rate(&self) -> f64 {
-        let shape = self.description().shape;
+        let Description {
+            shape, error_rate, ..
+        } = self.description();
+        let units = self.guard().weight() as f64 / UNIT as f64 / shape.num_sub_bitmaps as f64;
         if self.set_bits() == 0 {
             0.0
         } else if shape.is_undivided() {
             let share = self.set_bits() as f64 / shape.num_bits() as f64;
             power(share, u64::from(shape.num_hashes))
+        } else if units >= LEAST_UNITS {
+            (units * error_rate.max(MIN_ERROR_RATE)).min(1.0)
         } else {
             shape.false_positive_rate(self.estimated_items())
         }

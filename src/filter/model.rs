@@ -64,10 +64,14 @@ impl Model {
     /// The number of set bits when exactly `items` items are in the sub-bitmap.
     pub fn set_bits_after(&self, items: u64) -> Moments {
         let throws = items.saturating_mul(u64::from(self.hashes));
-        self.set_bits(
+        let (one, two) = (
             power(1.0 - 1.0 / self.bits, throws),
             power(1.0 - 2.0 / self.bits, throws),
-        )
+        );
+        Moments {
+            mean: self.bits * (1.0 - one),
+            variance: self.bits * self.bits * self.variance_of_share(one, two),
+        }
     }
 
     /// The false-positive rate over many sub-bitmaps that hold `load` items on average. Cost: about 10 ns for each of
@@ -80,26 +84,17 @@ impl Model {
         sum / weights
     }
 
-    /// The number of set bits of one sub-bitmap out of many that hold `load` items on average.
-    pub fn set_bits_at(&self, load: f64) -> Moments {
+    /// The false-positive rate of one sub-bitmap out of many that hold `load` items on average: by how much one differs from another.
+    pub fn false_positive_rate_moments(&self, load: f64) -> Moments {
         let (mut mean, mut square) = (0.0, 0.0);
         let weights = self.over_poisson(load, |weight, one, two| {
-            let bits = self.set_bits(one, two);
-            mean += weight * bits.mean;
-            square += weight * (bits.variance + bits.mean * bits.mean);
+            mean += weight * self.all_set(one, two);
+            square += weight * self.share_to_the(2 * self.hashes, one, two);
         });
         let mean = mean / weights;
         Moments {
             mean,
             variance: (square / weights - mean * mean).max(0.0),
-        }
-    }
-
-    /// Mean and variance of the set bits, from the chance `one` that a bit and `two` that two bits are still clear.
-    fn set_bits(&self, one: f64, two: f64) -> Moments {
-        Moments {
-            mean: self.bits * (1.0 - one),
-            variance: self.bits * self.bits * self.variance_of_share(one, two),
         }
     }
 
@@ -109,12 +104,17 @@ impl Model {
 
     /// The chance that all probes of an absent item find their bit set.
     fn all_set(&self, one: f64, two: f64) -> f64 {
+        self.share_to_the(self.hashes, one, two)
+    }
+
+    /// The mean of a power, from the first up, of the share of bits that are set.
+    fn share_to_the(&self, exponent: u32, one: f64, two: f64) -> f64 {
         let share = 1.0 - one;
-        if self.hashes == 1 {
+        if exponent == 1 {
             return share;
         }
-        let k = f64::from(self.hashes);
-        let below = power(share, u64::from(self.hashes) - 2);
+        let k = f64::from(exponent);
+        let below = power(share, u64::from(exponent) - 2);
         let second = k * (k - 1.0) / 2.0 * self.variance_of_share(one, two);
         (below * (share * share + second)).min(1.0)
     }
@@ -178,8 +178,12 @@ mod tests {
         for (bits, hashes, load) in [(512, 6, 51.6), (1024, 10, 68.4), (16384, 29, 370.0)] {
             let b = f64::from(bits);
             let q = (1.0 - 1.0 / b).powi(hashes);
+            let model = Model::new(bits, hashes as u32);
             let expected = b * (1.0 - (-load * (1.0 - q)).exp());
-            let got = Model::new(bits, hashes as u32).set_bits_at(load).mean;
+            let mut got = 0.0;
+            let weights =
+                model.over_poisson(load, |weight, one, _| got += weight * b * (1.0 - one));
+            let got = got / weights;
             assert!(close(got, expected, 1e-12), "{got} {expected}");
         }
     }
@@ -205,12 +209,20 @@ mod tests {
                 words[bit / 64] |= 1 << (bit % 64);
             }
         }
-        let measured: f64 = set
+        let rates = set
             .iter()
-            .map(|w| (f64::from(w.iter().map(|x| x.count_ones()).sum::<u32>()) / 512.0).powi(6))
-            .sum::<f64>()
-            / sub_bitmaps as f64;
-        let expected = Model::new(512, hashes).false_positive_rate(load);
-        assert!(close(measured, expected, 0.02), "{measured} {expected}");
+            .map(|w| (f64::from(w.iter().map(|x| x.count_ones()).sum::<u32>()) / 512.0).powi(6));
+        let (mut mean, mut square) = (0.0, 0.0);
+        for rate in rates {
+            mean += rate / sub_bitmaps as f64;
+            square += rate * rate / sub_bitmaps as f64;
+        }
+        let expected = Model::new(512, hashes).false_positive_rate_moments(load);
+        assert!(close(mean, expected.mean, 0.02), "{mean} {expected:?}");
+        let variance = square - mean * mean;
+        assert!(
+            close(variance, expected.variance, 0.05),
+            "{variance} {expected:?}"
+        );
     }
 }

@@ -18,6 +18,7 @@
 //! The results are integers that decide where bits lie: they come from IEEE basic operations only (see [`super::model`]), and
 //! are stored with the sub-filter, never computed again when it is loaded.
 
+use super::fill_guard::{FillGuard, MOST_UNITS, UNIT};
 use super::model::Model;
 
 /// Smallest and largest capacity of a sub-filter, in items. 2^40 items at 1 % are 1.4 TB.
@@ -37,6 +38,12 @@ pub const PAGE_BITS: u32 = 8 * 4096;
 pub const SEGMENT_BITS: u32 = 8 * 64 * 1024;
 /// Fewer sub-bitmaps than this are not worth splitting into.
 const FEWEST_SUB_BITMAPS: u32 = 64;
+
+/// Standard deviations between what is expected of `capacity` items and where the fill guard closes: one in 10^9 by chance.
+const DEVIATIONS: f64 = 6.0;
+/// What is expected, and a fiftieth more, for items that are taken for present by mistake: they are not counted. At an error rate of 1 %
+/// some 0.2 % more items are presented until `capacity` of them are counted, which weigh 0.8 % more.
+const FOR_MISTAKEN: f64 = 1.02;
 
 /// For each size of sub-bitmap, in bits, the smallest error rate at which it costs at most 5 % over undivided: found by
 /// bisection on [`Model`], and checked against it by a test. Below the last row a sub-bitmap is a page.
@@ -81,26 +88,53 @@ impl Shape {
         self.num_sub_bitmaps == 1
     }
 
-    /// The number of set bits past which a sub-filter counts as full, whatever its count of items says: the mean after
-    /// `capacity` items plus six standard deviations, which chance passes once in 10^9 filters.
+    /// The weight from which on the fill guard closes the sub-filter (see [`super::fill_guard`]): that of the bits set by `capacity` items
+    /// on average and six standard deviations more.
     ///
-    /// Someone who knows the seed could otherwise choose items that share no bits and drive the error rate up 11 times at
-    /// 1 % with "capacity" items. (Items that crowd into a few sub-bitmaps are not noticed: the limit is on the whole.)
-    pub fn fill_limit(&self, capacity: u64) -> u64 {
-        let model = Model::new(self.sub_bitmap_bits, self.num_hashes);
-        let n = self.num_sub_bitmaps as f64;
-        let bits = if self.is_undivided() {
-            model.set_bits_after(capacity)
+    /// Six deviations are passed by chance once in 10^9 large filters. Small ones of low error rates, where few sub-bitmaps weigh most,
+    /// pass them more often (64 sub-bitmaps at 1e-6 once in 10^5 filters, at 1e-15 once in 10^3): then the last percents of the capacity are not used.
+    pub fn guard_limit(&self, capacity: u64, error_rate: f64) -> u64 {
+        let limit = if self.is_undivided() {
+            let guard = FillGuard::new(*self, error_rate, u64::MAX);
+            guard.weigh(self.most_set_bits(capacity))
         } else {
-            model.set_bits_at(capacity as f64 / n)
+            let n = self.num_sub_bitmaps as f64;
+            let rate = self
+                .model()
+                .false_positive_rate_moments(capacity as f64 / n);
+            let sum = n * rate.mean * FOR_MISTAKEN + DEVIATIONS * (n * rate.variance).sqrt();
+            (sum * UNIT as f64 / error_rate.max(MIN_ERROR_RATE)) as u64
         };
-        let limit = (n * bits.mean + 6.0 * (n * bits.variance).sqrt()).ceil();
-        (limit as u64).clamp(1, self.num_bits())
+        limit.max(1)
+    }
+
+    /// Whether items can be chosen as one likes: the guard closes before the false-positive rate is above twice the error rate.
+    fn is_guarded(&self, capacity: u64, error_rate: f64) -> bool {
+        if self.is_undivided() {
+            // The item that reaches the limit may set k bits at once.
+            let set_bits = self.most_set_bits(capacity) - 1 + self.num_hashes;
+            let guard = FillGuard::new(*self, error_rate, u64::MAX);
+            guard.weigh(set_bits.min(self.sub_bitmap_bits)) <= 2 * UNIT
+        } else {
+            let units = self.guard_limit(capacity, error_rate) as f64 / UNIT as f64;
+            units <= MOST_UNITS * self.num_sub_bitmaps as f64
+        }
+    }
+
+    /// The set bits of an undivided sub-filter that chance reaches with `capacity` items only at six standard deviations.
+    fn most_set_bits(&self, capacity: u64) -> u32 {
+        let bits = self.model().set_bits_after(capacity);
+        let most = (bits.mean + DEVIATIONS * bits.variance.sqrt()).ceil() as u32;
+        most.clamp(1, self.sub_bitmap_bits)
+    }
+
+    fn model(&self) -> Model {
+        Model::new(self.sub_bitmap_bits, self.num_hashes)
     }
 
     /// The false-positive rate once `items` distinct items have been presented.
     pub fn false_positive_rate(&self, items: f64) -> f64 {
-        let model = Model::new(self.sub_bitmap_bits, self.num_hashes);
+        let model = self.model();
         if self.is_undivided() {
             model.false_positive_rate_after(items as u64)
         } else {
@@ -144,8 +178,15 @@ fn best_hashes(most: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
 /// The sub-filter as one sub-bitmap, unless that takes as much as `FEWEST_SUB_BITMAPS` of `split_bits` or a segment.
 fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
     let most_bits = SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits);
+    let shape = |bits: u32, num_hashes: u32| Shape {
+        sub_bitmap_bits: bits,
+        num_hashes,
+        num_sub_bitmaps: 1,
+    };
     let fits = |bits: u32, hashes: u32| {
-        Model::new(bits, hashes).false_positive_rate_after(capacity) <= error_rate
+        let shape = shape(bits, hashes);
+        shape.false_positive_rate(capacity as f64) <= error_rate
+            && shape.is_guarded(capacity, error_rate)
     };
     let least_bits = |hashes: u32| {
         if !fits(most_bits, hashes) {
@@ -163,12 +204,9 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         f64::from(above)
     };
     let (num_hashes, bits) = best_hashes(most_hashes(error_rate) + 1, least_bits);
-    bits.is_finite().then(|| Shape {
-        // Memory comes in words: the bits up to the next word are free.
-        sub_bitmap_bits: (bits as u32).next_multiple_of(64),
-        num_hashes,
-        num_sub_bitmaps: 1,
-    })
+    // Memory comes in words: the bits up to the next word are free.
+    bits.is_finite()
+        .then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
 }
 
 /// The sub-filter as many sub-bitmaps of `bits` bits.
@@ -177,11 +215,16 @@ fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
         f64::from(bits) / load_at(bits, hashes, error_rate)
     });
     let exact = capacity as f64 * bits_per_item / f64::from(bits);
-    Shape {
+    let mut shape = Shape {
         sub_bitmap_bits: bits,
         num_hashes,
         num_sub_bitmaps: (exact.ceil() as u64).max(1),
+    };
+    // Up to some hundred sub-bitmaps, below 0.1 %, chance needs more room than the guard may leave: at most 2 % more of them.
+    while !shape.is_guarded(capacity, error_rate) {
+        shape.num_sub_bitmaps += 1 + shape.num_sub_bitmaps / 256;
     }
+    shape
 }
 
 /// The mean load, in items a sub-bitmap, at which the false-positive rate reaches `error_rate` (from below, within 1e-6).
@@ -268,8 +311,8 @@ mod tests {
             let s = Shape::for_items(capacity, rate);
             (s.sub_bitmap_bits, s.num_hashes, s.num_sub_bitmaps)
         };
-        assert_eq!(shape(1, 0.01), (64, 8, 1));
-        assert_eq!(shape(100, 0.01), (1_024, 7, 1));
+        assert_eq!(shape(1, 0.01), (64, 5, 1));
+        assert_eq!(shape(100, 0.01), (1_024, 6, 1));
         assert_eq!(shape(1_000, 0.001), (14_400, 10, 1));
         assert_eq!(shape(1_000_000, 0.1), (512, 3, 9_445));
         assert_eq!(shape(1_000_000, 0.01), (512, 6, 19_372));
@@ -300,8 +343,14 @@ mod tests {
                 };
                 let given_away =
                     (-0.5 * shape.num_bits() as f64 / capacity as f64 / granules as f64).exp();
+                // What the guard needs where few sub-bitmaps weigh most.
+                let for_the_guard = if granules < 1_000 && rate < 1e-3 {
+                    0.5
+                } else {
+                    0.999
+                };
                 assert!(
-                    expected >= rate * given_away * 0.999,
+                    expected >= rate * given_away * for_the_guard,
                     "{capacity} {rate}: {expected}"
                 );
             }
@@ -332,23 +381,30 @@ mod tests {
                         assert!(shape.sub_bitmap_bits.is_power_of_two());
                         assert!((LINE_BITS..=PAGE_BITS).contains(&shape.sub_bitmap_bits));
                     }
-                    let limit = shape.fill_limit(capacity);
-                    assert!(limit >= 1 && limit <= shape.num_bits());
+                    let capacity = capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
+                    let limit = shape.guard_limit(capacity, rate);
+                    assert!((1..=2 * UNIT * shape.num_sub_bitmaps).contains(&limit));
+                    assert!(
+                        shape.is_guarded(capacity, rate),
+                        "{capacity} {rate}: {shape:?}"
+                    );
                 }
             }
         }
     }
 
     #[test]
-    fn six_deviations_are_far_from_the_mean_of_small_filters_and_near_that_of_large_ones() {
-        let small = Shape::for_items(100, 0.01);
-        let mean = Model::new(1_024, 7).set_bits_after(100).mean;
-        assert!(small.fill_limit(100) as f64 > mean * 1.08);
-        let large = Shape::for_items(10_000_000, 0.01);
-        let mean = Model::new(512, 6)
-            .set_bits_at(1e7 / large.num_sub_bitmaps as f64)
-            .mean
-            * large.num_sub_bitmaps as f64;
-        assert!((large.fill_limit(10_000_000) as f64) < mean * 1.0015);
+    fn the_guard_leaves_small_filters_half_as_much_again_and_large_ones_a_fiftieth() {
+        let units = |capacity| {
+            let shape = Shape::for_items(capacity, 0.01);
+            let limit = shape.guard_limit(capacity, 0.01) as f64;
+            limit / UNIT as f64 / shape.num_sub_bitmaps as f64
+        };
+        assert!((1.4..1.5).contains(&units(4_000)), "{}", units(4_000));
+        assert!(
+            (1.02..1.03).contains(&units(10_000_000)),
+            "{}",
+            units(10_000_000)
+        );
     }
 }

@@ -23,7 +23,7 @@ const FILTERS: [(&str, &str, &str, u64, &str, &str); 2] = [
         "0.01 100 SEED 0123456789abcdef",
         300,
         ":299",
-        "05031f5abac54290012d9cf051155859b9160f1a",
+        "c87ea08457e1d227667e4cda198792ea11d224d6",
     ),
     (
         "fixed",
@@ -31,7 +31,7 @@ const FILTERS: [(&str, &str, &str, u64, &str, &str); 2] = [
         "0.001 500 NONSCALING SEED fedcba9876543210",
         400,
         ":400",
-        "28daf989ac453d4f21641362f176ca01793f9afb",
+        "442c827758fc23df9229731db4c0fdc50a80092a",
     ),
 ];
 

@@ -145,13 +145,13 @@ fn the_bytes_of_a_known_filter_never_change() {
 
 /// XXH3-128 over the encoded samples.
 const GOLDEN_DIGESTS: [u128; 7] = [
-    0xb470_b609_7a9c_15e1_c664_343a_69a8_62c7,
-    0x650b_5a31_db71_0e69_9af8_e5ff_55fc_b3ea,
-    0xa0ba_fce1_9770_71d5_807c_9936_b367_6228,
-    0x6c05_64b2_72bf_f7fe_d8f7_2ec8_1242_115c,
-    0xbdc0_7897_0577_8a4a_7392_abf4_860b_9cf0,
-    0xbf96_479e_7c0e_1c04_ffcf_4544_394c_1e20,
-    0xce30_66b1_0711_16b7_fcfc_4e4e_de23_d8a8,
+    0x1276_946d_4329_3991_bab9_56e6_192f_3054,
+    0x3072_7fc6_129f_5616_a380_f0fc_f2fe_1880,
+    0x0799_e9a0_a6d7_0ddf_e211_0b6e_3b56_4baf,
+    0x10e4_8dfd_7c33_c197_2121_41c2_7553_a48c,
+    0x0a2d_5f7c_3318_f285_8bb2_f317_e189_3a06,
+    0x2da8_54e6_25f2_ec7d_59e8_9891_f44e_43cc,
+    0x5c85_8c8c_d47c_d827_88cb_1ab7_6453_c8dc,
 ];
 
 #[test]
@@ -412,8 +412,11 @@ fn every_field_is_bounded() {
             with(sub, 5, 1f64.to_bits()),
             DecodeError::Field("error rate of a sub-filter"),
         ),
-        (with(sub, 6, 0), DecodeError::Field("fill limit")),
-        (with(sub, 6, 2_049), DecodeError::Field("fill limit")),
+        (with(sub, 6, 0), DecodeError::Field("guard limit")),
+        (
+            with(sub, 6, 8 * UNIT + 1),
+            DecodeError::Field("guard limit"),
+        ),
         (with(sub, 7, 101), DecodeError::Field("items")),
     ] {
         assert_eq!(

@@ -10,6 +10,7 @@
 //! | lookup, one at a time | 73 | 70 | 42 |
 
 use super::super::hash::G;
+use super::{ones, Inserted};
 
 /// Probes that fit a register of AVX-512.
 pub const AVX512_PROBES: u32 = 8;
@@ -26,19 +27,22 @@ pub fn contains(line: &[u64; 8], probes: u64, num_hashes: u32) -> bool {
 }
 
 #[inline]
-pub fn insert(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> u32 {
+pub fn insert(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
     if contains(line, probes, num_hashes) {
-        return 0;
+        return Inserted::NOTHING;
     }
     let mut x = probes;
-    let mut newly_set = 0;
+    let mut new_bits = 0;
     for _ in 0..num_hashes {
         let word = &mut line[word_of(x)];
-        newly_set += 1 - (*word >> bit_of(x) & 1) as u32;
+        new_bits += 1 - (*word >> bit_of(x) & 1) as u32;
         *word |= 1 << bit_of(x);
         x = x.wrapping_mul(G);
     }
-    newly_set
+    Inserted {
+        new_bits,
+        set_bits: ones::count(line),
+    }
 }
 
 /// The top three bits of a probe: `multiply_high(x, 512) / 64`.
@@ -66,6 +70,7 @@ pub fn has_avx512() -> bool {
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use super::super::super::hash::G;
+    use super::super::Inserted;
     use super::AVX512_PROBES;
     use std::arch::x86_64::*;
 
@@ -103,7 +108,7 @@ mod avx512 {
     /// # Panics
     /// As [`contains_avx512`].
     #[inline]
-    pub fn insert_avx512(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> u32 {
+    pub fn insert_avx512(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         debug_assert!(has_avx512() && num_hashes <= AVX512_PROBES);
         // SAFETY: as above.
         unsafe { insert_all(line, probes, num_hashes) }
@@ -140,7 +145,7 @@ mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
-    fn insert_all(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> u32 {
+    fn insert_all(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         let (words, bits) = words_and_bits(probes);
         let masks = _mm512_maskz_sllv_epi64(lanes(num_hashes), _mm512_set1_epi64(1), bits);
         let numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
@@ -154,11 +159,17 @@ mod avx512 {
                 _mm512_mask_or_epi64(after, lane, after, _mm512_permutexvar_epi64(probe, masks));
         }
         let changed = _mm512_popcnt_epi64(_mm512_xor_si512(before, after));
-        let newly_set = _mm512_reduce_add_epi64(changed) as u32;
-        if newly_set > 0 {
+        // Both counts in one sum: the new bits in its upper half.
+        let counts = _mm512_add_epi64(_mm512_slli_epi64::<32>(changed), _mm512_popcnt_epi64(after));
+        let counts = _mm512_reduce_add_epi64(counts) as u64;
+        let inserted = Inserted {
+            new_bits: (counts >> 32) as u32,
+            set_bits: counts as u32,
+        };
+        if inserted.new_bits > 0 {
             // SAFETY: 64 bytes that are there and ours to write; the store asks for no alignment.
             unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), after) };
         }
-        newly_set
+        inserted
     }
 }
