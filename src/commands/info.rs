@@ -206,7 +206,7 @@ fn reply_more(context: &Context, filter: &Filter) {
 
 fn reply_sub_filter(context: &Context, sub_filter: &SplitBloom) {
     let description = sub_filter.description();
-    context.reply_map(7);
+    context.reply_map(8);
     context.reply_simple("Capacity");
     context.reply_integer(description.capacity);
     context.reply_simple("Items");
@@ -226,4 +226,6 @@ fn reply_sub_filter(context: &Context, sub_filter: &SplitBloom) {
         context.reply_simple(name);
         context.reply_integer(value);
     }
+    context.reply_simple("Guard");
+    context.reply_double(sub_filter.guard().share_of_limit());
 }

@@ -70,6 +70,11 @@ impl FillGuard {
         self.weight >= self.limit
     }
 
+    /// How near it is to being closed: 0 when empty, from 1 on closed.
+    pub fn share_of_limit(&self) -> f64 {
+        self.weight as f64 / self.limit as f64
+    }
+
     /// The weight of a sub-bitmap of which so many bits are set.
     #[inline]
     pub fn weigh(&self, set_bits: u32) -> u64 {

@@ -446,7 +446,7 @@ const FULL_FIELDS: [&str; 13] = [
     "Sub-filters",
 ];
 
-const SUB_FILTER_FIELDS: [&str; 7] = [
+const SUB_FILTER_FIELDS: [&str; 8] = [
     "Capacity",
     "Items",
     "Error rate",
@@ -454,6 +454,7 @@ const SUB_FILTER_FIELDS: [&str; 7] = [
     "Hashes",
     "Bytes",
     "Set bits",
+    "Guard",
 ];
 
 #[test]

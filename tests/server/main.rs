@@ -16,5 +16,6 @@ mod keyspace;
 mod memory;
 mod persistence;
 mod plain_server;
+mod pollution;
 mod replication;
 mod secrecy;
