@@ -350,7 +350,7 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
 
 #[test]
 fn every_error_has_its_words_and_changes_nothing() {
-    let server = Server::configured(&["appendonly yes"]);
+    let server = Server::configured(&["appendonly yes", "appendfsync no"]);
     let mut db = server.connect();
     for line in SCENE {
         db.run(line);
