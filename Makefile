@@ -31,7 +31,7 @@ test: toolchain ## unit, property and golden tests, then the server tests (SERVE
 matrix: build ## the server tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
-package: toolchain ## a .deb and a .tar.gz with their checksums in build/package
+package: ## a .deb and a .tar.gz with their checksums in build/package
 	@scripts/package
 
 package-test: package ## installs, uses and removes the .deb on fresh Debian systems (needs root)
