@@ -3,17 +3,17 @@
 PORT ?= 6379
 SERVER ?= redis-7.0
 BENCH_SERVER ?= redis-8.0
-MATRIX ?= redis-7.0 redis-8.0 valkey-8.1
+MATRIX ?= redis-7.0 redis-8.0 redis-newest valkey-8.1 valkey-newest
 TEXT ?= README.md
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix package package-test version demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
 
 build: toolchain ## the module: target/release/libsplitbloom.so
 	cargo build --release
@@ -30,6 +30,16 @@ test: toolchain ## unit, property and golden tests, then the server tests (SERVE
 
 matrix: build ## the server tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
+
+package: ## a .deb and a .tar.gz with their checksums in build/package
+	@scripts/package
+
+package-test: package ## installs, uses and removes the .deb on fresh Debian systems (needs root)
+	@scripts/package-test bookworm redis
+	@scripts/package-test trixie valkey
+
+version: ## the version of module, package and image
+	@scripts/version
 
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
@@ -79,5 +89,5 @@ clean: ## removes target and build
 toolchain:
 	@scripts/need build-essential libclang-dev
 
-## SERVER= and BENCH_SERVER= are redis-7.0, redis-8.0, valkey-8.1 (fetched on first use) or a path.
+## SERVER= and BENCH_SERVER= are redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest (fetched on first use) or a path.
 ## PEER= is another module's .so to measure beside, on PEER_SERVER= (a path) or the same server.

@@ -293,7 +293,26 @@ fn info_counts_what_was_done() {
     assert_eq!(numbers(&mut db), [1, 4, 4, 0, 0]);
     db.run("BF.ADD k e");
     assert_eq!(numbers(&mut db), [1, 5, 4, 1, 0]);
-    assert!(!db.info("bf", "bf_version").is_empty());
+}
+
+#[test]
+fn the_version_is_the_one_in_cargo_toml_for_people_and_as_a_number() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(db.info("bf", "bf_version"), version);
+
+    let modules = db.run("MODULE LIST");
+    let mut entries = modules.elements().iter();
+    let ours = entries.find(|entry| entry.field("name").text() == "bf");
+    let numbers: Vec<i64> = version
+        .split('.')
+        .map(|number| number.parse().expect("a version is numbers and dots"))
+        .collect();
+    assert_eq!(
+        ours.expect("the module is there").field("ver").integer(),
+        10_000 * numbers[0] + 100 * numbers[1] + numbers[2]
+    );
 }
 
 #[test]
