@@ -18,8 +18,14 @@ impl Cluster {
         let cluster = Cluster {
             project: own_name("cluster"),
         };
-        cluster.compose(&["up", "--detach"]);
-        let forming = cluster.container("cluster");
+        cluster.form();
+        cluster
+    }
+
+    /// Starts what does not run, and waits until the cluster says that it is ready.
+    pub fn form(&self) {
+        self.compose(&["up", "--detach"]);
+        let forming = self.container("cluster");
         let ended = eventually("the end of the forming", || {
             let state = [
                 "inspect",
@@ -30,7 +36,6 @@ impl Cluster {
             state.starts_with("exited ").then_some(state)
         });
         assert_eq!(ended, "exited 0", "{}", docker(&["logs", &forming]));
-        cluster
     }
 
     /// A command of Compose for this cluster.
