@@ -93,6 +93,17 @@ fn a_configuration_file_is_read_and_can_be_rewritten() {
     assert_eq!(setting(&server, "maxmemory"), "104857600");
     assert_eq!(setting(&server, "maxclients"), "77");
     assert_eq!(setting(&server, "bf.initial-size"), "5000");
+
+    // The server now writes the module into the file too; it must not be loaded twice.
+    let _: () = cmd("CONFIG")
+        .arg("REWRITE")
+        .query(&mut server.connect())
+        .expect("CONFIG REWRITE");
+    let (written, _) = server.run(&["cat", "/data/own.conf"]);
+    assert!(written.contains("loadmodule "), "{written}");
+    server.stop();
+    server.start_again();
+    assert_eq!(setting(&server, "bf.initial-size"), "5000");
 }
 
 #[test]
