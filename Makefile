@@ -10,7 +10,7 @@ MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix package package-test version demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix package package-test version demo fpr bits bench bench-core bench-server bench-big report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -23,10 +23,11 @@ run: build ## a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/need redis-tools
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
-test: toolchain ## unit, property and golden tests, then the server tests (SERVER=)
+test: toolchain ## unit, property and golden tests, the server tests (SERVER=), the container tests if an engine answers
 	cargo test --lib
 	@$(MAKE) --no-print-directory build
 	@scripts/server-tests $(SERVER) $(MODULE)
+	@scripts/container-tests
 
 matrix: build ## the server tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
@@ -64,14 +65,23 @@ bench-big: build ## stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (
 report: toolchain ## plots and tables of the documents, from what the benchmarks measured
 	cargo run --quiet --release --example report
 
+docker: ## the container image splitbloom, and its bases where no registry answers
+	@scripts/make-image
+
+docker-cluster: docker ## a cluster of six containers that forms itself; ports 7001 to 7006
+	@scripts/run-cluster
+
 fmt: ## formats the sources
 	cargo fmt
+	cargo fmt --manifest-path tests/containers/Cargo.toml
 
 fmt-check:
 	cargo fmt --check
+	cargo fmt --manifest-path tests/containers/Cargo.toml --check
 
 lint: toolchain ## clippy, no warning allowed
 	cargo clippy --all-targets -- -D warnings
+	cargo clippy --manifest-path tests/containers/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
 
 layers: ## who may know whom, and where unsafe may stand
 	@scripts/check-layers

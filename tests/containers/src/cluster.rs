@@ -1,0 +1,146 @@
+//! The cluster that docker/compose.yml makes.
+
+use crate::compose::{Cluster, NODES};
+use crate::items::{add_items, missing_items};
+use crate::patience::{eventually, PATIENCE};
+use redis::{cmd, Connection};
+
+const KEY: &str = "seen";
+const BATCHES: u32 = 50;
+const BATCH: u32 = 100;
+
+/// A node's line about itself in CLUSTER NODES, word by word.
+fn portrait(db: &mut Connection) -> Vec<String> {
+    let nodes: String = cmd("CLUSTER")
+        .arg("NODES")
+        .query(db)
+        .expect("CLUSTER NODES");
+    let own = nodes.lines().find(|line| line.contains("myself"));
+    own.expect("a node knows itself")
+        .split(' ')
+        .map(str::to_owned)
+        .collect()
+}
+
+fn is_primary(portrait: &[String]) -> bool {
+    portrait[2].contains("master")
+}
+
+/// True when the node is a primary that serves this slot. Words 0 to 7 are the node's; its slots follow.
+fn serves(portrait: &[String], slot: u32) -> bool {
+    is_primary(portrait)
+        && portrait[8..].iter().any(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let slots = first.parse().expect("a slot")..=last.parse().expect("a slot");
+            slots.contains(&slot)
+        })
+}
+
+#[test]
+fn a_cluster_of_three_primaries_forms_itself_and_answers_redis_cli() {
+    let cluster = Cluster::start();
+    let primaries = NODES
+        .iter()
+        .filter(|node| is_primary(&portrait(&mut cluster.connect(node))))
+        .count();
+    assert_eq!(primaries, 3);
+
+    // Twenty keys lie on all three primaries; one client, led from node to node, reaches them all.
+    for number in 0..20 {
+        let key = format!("seen:{number}");
+        let ask = |command: &str, item: &str| {
+            let line = ["redis-cli", "-c", command, &key, item];
+            cluster.compose(&[&["exec", "-T", "node-1"], &line[..]].concat())
+        };
+        assert_eq!(ask("BF.ADD", "alice"), "1");
+        assert_eq!(ask("BF.EXISTS", "alice"), "1");
+        assert_eq!(ask("BF.EXISTS", "bob"), "0");
+    }
+    for node in NODES {
+        let keys: u32 = cmd("DBSIZE").query(&mut cluster.connect(node)).unwrap();
+        assert!(keys > 0, "{node} holds nothing");
+    }
+}
+
+#[test]
+fn when_a_primary_is_killed_its_replica_has_all_that_was_acknowledged() {
+    let cluster = Cluster::start();
+    let slot: u32 = cmd("CLUSTER")
+        .arg("KEYSLOT")
+        .arg(KEY)
+        .query(&mut cluster.connect(NODES[0]))
+        .unwrap();
+    let serving = |without: &str| {
+        NODES
+            .into_iter()
+            .filter(|node| *node != without)
+            .find(|node| serves(&portrait(&mut cluster.connect(node)), slot))
+    };
+    let primary = serving("").expect("every slot is served");
+
+    let mut db = cluster.connect(primary);
+    let _: () = cmd("BF.RESERVE")
+        .arg(KEY)
+        .arg(0.001)
+        .arg(1000)
+        .query(&mut db)
+        .unwrap();
+    for batch in 0..BATCHES {
+        add_items(&mut db, KEY, batch * BATCH..(batch + 1) * BATCH);
+        let replicas: u32 = cmd("WAIT")
+            .arg(1)
+            .arg(PATIENCE.as_millis() as u64)
+            .query(&mut db)
+            .unwrap();
+        assert_eq!(replicas, 1);
+    }
+
+    cluster.compose(&["kill", primary]);
+    let successor = eventually("a failover", || serving(primary));
+    let mut db = cluster.connect(successor);
+    eventually("a cluster in order", || {
+        let info: String = cmd("CLUSTER").arg("INFO").query(&mut db).unwrap();
+        info.contains("cluster_state:ok").then_some(())
+    });
+    assert_eq!(missing_items(&mut db, KEY, 0..BATCHES * BATCH), 0);
+
+    // Life goes on, and who was killed comes back as the replica.
+    add_items(&mut db, KEY, BATCHES * BATCH..(BATCHES + 1) * BATCH);
+    cluster.compose(&["start", primary]);
+    let mut back = cluster.connect(primary);
+    eventually("the old primary as a replica", || {
+        (!is_primary(&portrait(&mut back))).then_some(())
+    });
+    let _: () = cmd("READONLY").query(&mut back).unwrap();
+    eventually("the replica's copy", || {
+        let info: String = cmd("INFO").arg("replication").query(&mut back).unwrap();
+        info.contains("master_link_status:up").then_some(())
+    });
+    assert_eq!(missing_items(&mut back, KEY, 0..(BATCHES + 1) * BATCH), 0);
+}
+
+#[test]
+fn a_cluster_that_was_stopped_is_one_again_though_its_addresses_changed() {
+    let cluster = Cluster::start();
+    let cli = |line: &[&str]| {
+        cluster.compose(&[&["exec", "-T", "node-1", "redis-cli", "-c"], line].concat())
+    };
+    assert_eq!(cli(&["BF.ADD", KEY, "alice"]), "1");
+    cluster.compose(&["stop"]);
+    // The engine hands out addresses in the order in which containers come.
+    for node in NODES.iter().rev() {
+        cluster.compose(&["start", node]);
+    }
+    cluster.form();
+
+    eventually("six nodes that all hear each other", || {
+        let nodes = cli(&["CLUSTER", "NODES"]);
+        let connected = nodes
+            .lines()
+            .filter(|line| line.contains(" connected"))
+            .count();
+        (connected == NODES.len() && !nodes.contains("fail")).then_some(())
+    });
+    assert_eq!(cli(&["BF.EXISTS", KEY, "alice"]), "1");
+    assert_eq!(cli(&["BF.EXISTS", KEY, "bob"]), "0");
+}

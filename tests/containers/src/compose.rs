@@ -1,0 +1,75 @@
+//! The cluster of docker/compose.yml, under a name and on ports of its own; gone when the test is.
+
+use crate::docker::{docker, output, own_name};
+use crate::patience::eventually;
+use redis::{Client, Connection};
+use std::env;
+use std::process::Command;
+
+pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", "node-6"];
+
+pub struct Cluster {
+    project: String,
+}
+
+impl Cluster {
+    /// The cluster, as soon as it says that it is ready.
+    pub fn start() -> Cluster {
+        let cluster = Cluster {
+            project: own_name("cluster"),
+        };
+        cluster.form();
+        cluster
+    }
+
+    /// Starts what does not run, and waits until the cluster says that it is ready.
+    pub fn form(&self) {
+        self.compose(&["up", "--detach"]);
+        let forming = self.container("cluster");
+        let ended = eventually("the end of the forming", || {
+            let state = [
+                "inspect",
+                "--format",
+                "{{.State.Status}} {{.State.ExitCode}}",
+            ];
+            let state = docker(&[&state[..], &[forming.as_str()]].concat());
+            state.starts_with("exited ").then_some(state)
+        });
+        assert_eq!(ended, "exited 0", "{}", docker(&["logs", &forming]));
+    }
+
+    /// A command of Compose for this cluster.
+    pub fn compose(&self, arguments: &[&str]) -> String {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docker/compose.yml");
+        let compose = env::var("SPLITBLOOM_COMPOSE").unwrap_or_else(|_| "docker compose".into());
+        let mut words = compose.split(' ');
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words);
+        command.args(["--file", file, "--project-name", &self.project]);
+        // No number: a port that the engine chooses.
+        (1..=NODES.len()).for_each(|number| {
+            command.env(format!("PORT_{number}"), "");
+        });
+        output(command.args(arguments))
+    }
+
+    pub fn container(&self, service: &str) -> String {
+        self.compose(&["ps", "--all", "--quiet", service])
+    }
+
+    pub fn connect(&self, node: &str) -> Connection {
+        eventually("a connection to a node", || {
+            let address = self.compose(&["port", node, "6379"]);
+            let client = Client::open(format!("redis://{address}")).expect("an address");
+            let mut db = client.get_connection().ok()?;
+            redis::cmd("PING").query::<String>(&mut db).ok()?;
+            Some(db)
+        })
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.compose(&["down", "--volumes", "--timeout", "0"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! A container that runs the image.
+
+use crate::patience::{eventually, PATIENCE};
+use redis::{Client, Connection};
+use testcontainers::core::{ExecCommand, IntoContainerPort, WaitFor};
+use testcontainers::runners::SyncRunner;
+use testcontainers::{Container, ContainerRequest, GenericImage, ImageExt};
+
+pub const PORT: u16 = 6379;
+
+pub type Request = ContainerRequest<GenericImage>;
+
+/// The image with arguments, to be started as soon as everything else is said. It is ready when the server says so.
+pub fn image(arguments: &[&str]) -> Request {
+    let ready = WaitFor::message_on_stdout("Ready to accept connections");
+    image_that_waits_for(ready, arguments)
+}
+
+pub fn image_that_waits_for(ready: WaitFor, arguments: &[&str]) -> Request {
+    GenericImage::new("splitbloom", "latest")
+        .with_exposed_port(PORT.tcp())
+        .with_wait_for(ready)
+        .with_startup_timeout(PATIENCE)
+        .with_cmd(arguments.iter().copied())
+}
+
+pub struct Server(Container<GenericImage>);
+
+impl Server {
+    pub fn start(request: Request) -> Server {
+        Server(request.start().expect("the image starts"))
+    }
+
+    /// A connection from outside, through the port that the engine publishes.
+    pub fn connect(&self) -> Connection {
+        let host = self.0.get_host().expect("the engine has an address");
+        eventually("a connection to the server", || {
+            let port = self.0.get_host_port_ipv4(PORT).ok()?;
+            let client = Client::open(format!("redis://{host}:{port}")).expect("an address");
+            let mut db = client.get_connection().ok()?;
+            redis::cmd("PING").query::<String>(&mut db).ok()?;
+            Some(db)
+        })
+    }
+
+    /// What a program in the container prints, and how it ends.
+    pub fn run(&self, command: &[&str]) -> (String, i64) {
+        let mut done = self
+            .0
+            .exec(ExecCommand::new(command.iter().copied()))
+            .expect("the program starts");
+        let printed = done.stdout_to_vec().expect("the output can be read");
+        let status = eventually("the end of a program", || {
+            done.exit_code().expect("the engine knows the program")
+        });
+        (String::from_utf8_lossy(&printed).trim().to_owned(), status)
+    }
+
+    /// As `docker stop` does it: the server is asked to end and saves.
+    pub fn stop(&self) {
+        let seconds = PATIENCE.as_secs() as i32;
+        self.0
+            .stop_with_timeout(Some(seconds))
+            .expect("the container stops");
+    }
+
+    /// As a loss of power does it.
+    pub fn kill(&self) {
+        crate::docker::docker(&["kill", self.0.id()]);
+    }
+
+    pub fn start_again(&self) {
+        self.0.start().expect("the container starts again");
+    }
+}
