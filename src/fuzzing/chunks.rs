@@ -54,8 +54,8 @@ enum Then {
 }
 
 /// A filter whose pieces are loaded.
-pub struct Donor {
-    pub pieces: Vec<Vec<u8>>,
+struct Donor {
+    pieces: Vec<Vec<u8>>,
     digest: u128,
 }
 
@@ -161,7 +161,7 @@ fn and_then(
 
 /// Filters of each kind of structure, made once: grown ones under two seeds, one with two segments, and one that is itself part loaded and
 /// has grown meanwhile.
-pub fn donors() -> &'static [Donor] {
+fn donors() -> &'static [Donor] {
     static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
     DONORS.get_or_init(|| {
         vec![
