@@ -4,13 +4,15 @@ PORT ?= 6379
 SERVER ?= redis-7.0
 BENCH_SERVER ?= redis-8.0
 MATRIX ?= redis-7.0 redis-8.0 redis-newest valkey-8.1 valkey-newest
+SECONDS ?= 60
+PAYLOADS ?= 100000
 TEXT ?= README.md
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix package package-test version demo fpr bits bench bench-core bench-server bench-big report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix package package-test version hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -41,6 +43,15 @@ package-test: package ## installs, uses and removes the .deb on fresh Debian sys
 
 version: ## the version of module, package and image
 	@scripts/version
+
+hostile: build ## PAYLOADS=100000 mutated dumps into a server (SERVER=)
+	@SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test server hostile -- --nocapture
+
+fuzz: toolchain ## fuzzes the core, SECONDS=60 for each of four targets
+	@scripts/fuzz $(SECONDS)
+
+sanitize: toolchain ## the tests under AddressSanitizer and other checks (half an hour, SERVER=)
+	@scripts/sanitize $(SERVER)
 
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)

@@ -225,4 +225,28 @@ mod tests {
         assert_eq!(stored.digest(), digest);
         assert_eq!(add(&mut stored, 1), Ok(true));
     }
+
+    #[test]
+    fn a_piece_that_finds_no_memory_for_its_list_of_records_is_refused() {
+        let parameters = Parameters {
+            error_rate: 0.01,
+            capacity: 1,
+            growth: Growth::Times(1),
+            seed: Seed(3),
+        };
+        let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+        for i in 0..100u64 {
+            filter.add(&i.to_le_bytes(), SizeLimit::Unlimited).unwrap();
+        }
+        let encoded = encode_piece(&filter, 0).unwrap();
+        let piece = Piece::parse(&encoded.bytes).unwrap();
+        for refused_from in [1, 64, 1024, 4096] {
+            let refused = refusal::of_blocks_from(refused_from, || {
+                Filter::from_first_piece(&piece, SizeLimit::Unlimited)
+            });
+            assert_eq!(refused.err(), Some(DecodeError::OutOfMemory));
+        }
+        let loaded = Filter::from_first_piece(&piece, SizeLimit::Unlimited).unwrap();
+        assert_eq!(loaded.digest(), filter.digest());
+    }
 }

@@ -4,11 +4,14 @@
 //! - [`redis`]: the server made safe; knows no filter.
 //! - [`commands`], [`data_type`], [`config`], [`stats`]: where the two meet.
 //! - [`module`]: what happens when a server loads the module.
+//! - `fuzzing`, in fuzzers and tests only: the laws that any input must leave whole.
 
 pub mod commands;
 pub mod config;
 pub mod data_type;
 pub mod filter;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod module;
 pub mod redis;
 pub mod stats;

@@ -56,6 +56,7 @@ const END_OF_FILTER: u8 = 4;
 
 const HEAD_BYTES: usize = 4 + 8 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;
+const FILTER_BYTES: usize = 1 + 8 + 8 + 8 + 4;
 const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 const END_BYTES: usize = 1 + 8 + 4;
@@ -81,7 +82,7 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
     writer.u64(identity(filter.parameters()));
     let mut position = match iterator {
         0 => {
-            writer.filter(filter.parameters());
+            writer.bytes(&filter_record(filter.parameters()));
             0
         }
         _ if iterator > filter.reserved_segments() => return None,
@@ -119,9 +120,18 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
 
 /// What all pieces of one filter have in common and those of others have not.
 fn identity(parameters: &Parameters) -> u64 {
-    let mut writer = Writer::default();
-    writer.filter(parameters);
-    xxh3_64(&writer.0)
+    xxh3_64(&filter_record(parameters))
+}
+
+/// Without a heap: a piece is checked where memory may be short.
+fn filter_record(parameters: &Parameters) -> [u8; FILTER_BYTES] {
+    let mut record = [0; FILTER_BYTES];
+    record[0] = FILTER;
+    record[1..9].copy_from_slice(&parameters.seed.0.to_le_bytes());
+    record[9..17].copy_from_slice(&parameters.error_rate.to_bits().to_le_bytes());
+    record[17..25].copy_from_slice(&parameters.capacity.to_le_bytes());
+    record[25..].copy_from_slice(&parameters.growth.factor().to_le_bytes());
+    record
 }
 
 /// The first segment at or after `from` in which a bit is set: whether a clear one is there makes no difference to anyone.
@@ -166,14 +176,6 @@ impl Writer {
         for (bytes, word) in self.0[start..].as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *bytes = word.to_le_bytes();
         }
-    }
-
-    fn filter(&mut self, parameters: &Parameters) {
-        self.u8(FILTER);
-        self.u64(parameters.seed.0);
-        self.f64(parameters.error_rate);
-        self.u64(parameters.capacity);
-        self.u32(parameters.growth.factor());
     }
 
     fn sub_filter(&mut self, index: u32, description: &Description) {
@@ -345,7 +347,8 @@ impl Filter {
                     if reader.u32()? as usize != present + added.len() {
                         return Err(DecodeError::Order);
                     }
-                    added.push(SplitBloom::from_description(reader.description()?));
+                    let new = SplitBloom::from_description(reader.description()?);
+                    push(&mut added, new)?;
                 }
                 SEGMENT => {
                     let record = reader.segment()?;
@@ -357,7 +360,7 @@ impl Filter {
                     if segments.last().is_some_and(|last| !last.is_before(&record)) {
                         return Err(DecodeError::Order);
                     }
-                    segments.push(record);
+                    push(&mut segments, record)?;
                 }
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
                 _ => return Err(DecodeError::Format),
@@ -528,6 +531,13 @@ impl<'a> Reader<'a> {
             num_sub_bitmaps,
         })
     }
+}
+
+/// Appends where there is memory: a piece of a mebibyte may hold records that take two.
+fn push<T>(to: &mut Vec<T>, value: T) -> Result<(), DecodeError> {
+    to.try_reserve(1).map_err(|_| DecodeError::OutOfMemory)?;
+    to.push(value);
+    Ok(())
 }
 
 fn within(field: &'static str, holds: bool) -> Result<(), DecodeError> {

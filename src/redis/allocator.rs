@@ -7,6 +7,9 @@
 //!    library's malloc nothing above 16 is promised, and blocks are then aligned by hand. Which of the two it is, is tried once.
 //! 3. Outside a server (tests, examples) the system's allocator serves.
 
+#[cfg(any(test, fuzzing))]
+pub mod meter;
+
 use redis_module::raw;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -78,7 +81,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
             }
         };
         if !block.is_null() {
-            BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+            count_taken(layout);
         }
         block
     }
@@ -96,7 +99,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
                 Some(calloc) if !is_by_hand(layout) => {
                     let block: *mut u8 = calloc(1, padded_size(layout)).cast();
                     if !block.is_null() {
-                        BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+                        count_taken(layout);
                     }
                     block
                 }
@@ -112,7 +115,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        count_given_back(layout);
         // SAFETY: `block` came from `alloc` or `alloc_zeroed` with the same layout, so `base_of` finds what the server gave.
         unsafe {
             match raw::RedisModule_Free {
@@ -121,6 +124,18 @@ unsafe impl GlobalAlloc for ServerAllocator {
             }
         }
     }
+}
+
+fn count_taken(layout: Layout) {
+    BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+    #[cfg(any(test, fuzzing))]
+    meter::count_taken(layout);
+}
+
+fn count_given_back(layout: Layout) {
+    BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+    #[cfg(any(test, fuzzing))]
+    meter::count_given_back(layout);
 }
 
 type Alloc = unsafe extern "C" fn(usize) -> *mut c_void;
@@ -232,24 +247,24 @@ fn try_alignment() -> bool {
 pub mod refusal {
     use std::alloc::Layout;
 
-    #[cfg(not(test))]
+    #[cfg(not(any(test, fuzzing)))]
     #[inline]
     pub(super) fn refuses(_: Layout) -> bool {
         false
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     thread_local! {
         static REFUSED_FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn refuses(layout: Layout) -> bool {
         layout.size() >= REFUSED_FROM.get()
     }
 
     /// Does the work while this thread is refused blocks of so many bytes and more.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub fn of_blocks_from<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
         REFUSED_FROM.set(bytes);
         let result = work();

@@ -1,8 +1,10 @@
 //! Bytes and numbers from someone who means harm: refused, or a filter that fully works; the server lives.
 
 mod extremes;
+mod orders;
 mod payloads;
 mod pieces;
+mod storm;
 
 use crate::harness::{add_items, eventually, scan_dump, words, Connection, Random, Server};
 use xxhash_rust::xxh3::xxh3_64;

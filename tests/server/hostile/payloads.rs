@@ -7,10 +7,10 @@ use super::{
 use crate::harness::{add_items, with_fresh_footer, Connection, Random, Server};
 
 /// Version and checksum at the end of a DUMP payload.
-const FOOTER_BYTES: usize = 10;
+pub const FOOTER_BYTES: usize = 10;
 
 /// The first byte says that the value is a module's. Other types are the server's own affair.
-const TYPE_BYTES: usize = 1;
+pub const TYPE_BYTES: usize = 1;
 
 /// What ends the module's value: the mark that nothing comes after it.
 const END_MARK_BYTES: usize = 1;
@@ -137,7 +137,7 @@ fn a_version_or_layout_that_is_unknown_is_refused_with_a_line_in_the_log() {
 }
 
 /// Payloads of all victims, uncompressed.
-fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
+pub fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
     db.run("CONFIG SET rdbcompression no");
     let mut payloads = Vec::new();
     for (creation, items) in VICTIMS {
@@ -150,7 +150,7 @@ fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
 }
 
 /// What lies before the piece in a payload, and the piece without its checksum.
-fn around_the_piece(payload: &[u8]) -> (&[u8], &[u8]) {
+pub fn around_the_piece(payload: &[u8]) -> (&[u8], &[u8]) {
     let start = payload
         .windows(MAGIC.len())
         .position(|window| window == MAGIC)
@@ -160,7 +160,7 @@ fn around_the_piece(payload: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The payload with another piece in it, whose checksum fits.
-fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
+pub fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
     let end_mark = payload.len() - FOOTER_BYTES - END_MARK_BYTES;
     let inside = [
         head,
@@ -180,7 +180,7 @@ fn restore_and_exercise(db: &mut Connection, payload: &[u8]) {
 }
 
 /// Whether the server takes the payload.
-fn restore(db: &mut Connection, payload: &[u8]) -> bool {
+pub fn restore(db: &mut Connection, payload: &[u8]) -> bool {
     !db.call([b"RESTORE".as_slice(), b"k", b"0", payload, b"REPLACE"])
         .is_error()
 }
