@@ -7,10 +7,12 @@ MATRIX ?= redis-7.0 redis-8.0 valkey-8.1
 TEXT ?= README.md
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
+MINUTES ?= 10
+
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix demo fpr bits faults soak bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -30,6 +32,12 @@ test: toolchain ## unit, property and golden tests, then the server tests (SERVE
 
 matrix: build ## the server tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
+
+faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a quarter of an hour)
+	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
+
+soak: build ## random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
+	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak
 
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)

@@ -55,6 +55,7 @@ const END_OF_FILTER: u8 = 4;
 
 const HEAD_BYTES: usize = 4 + 8 + 8 + 8;
 const CHECKSUM_BYTES: usize = 8;
+const FILTER_BYTES: usize = 1 + 8 + 8 + 8 + 4;
 const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 const END_BYTES: usize = 1 + 8 + 4;
@@ -118,9 +119,17 @@ pub fn encode_piece(filter: &Filter, iterator: u64) -> Option<Encoded> {
 
 /// What all pieces of one filter have in common and those of others have not.
 fn identity(parameters: &Parameters) -> u64 {
-    let mut writer = Writer::default();
-    writer.filter(parameters);
-    xxh3_64(&writer.0)
+    xxh3_64(&filter_record(parameters))
+}
+
+/// The record of the filter itself. The decoder makes it too, and asks the allocator for nothing that cannot be refused.
+fn filter_record(parameters: &Parameters) -> [u8; FILTER_BYTES] {
+    let mut record = [FILTER; FILTER_BYTES];
+    record[1..9].copy_from_slice(&parameters.seed.0.to_le_bytes());
+    record[9..17].copy_from_slice(&parameters.error_rate.to_bits().to_le_bytes());
+    record[17..25].copy_from_slice(&parameters.capacity.to_le_bytes());
+    record[25..].copy_from_slice(&parameters.growth.factor().to_le_bytes());
+    record
 }
 
 /// The first segment at or after `from` in which a bit is set: whether a clear one is there makes no difference to anyone.
@@ -168,11 +177,7 @@ impl Writer {
     }
 
     fn filter(&mut self, parameters: &Parameters) {
-        self.u8(FILTER);
-        self.u64(parameters.seed.0);
-        self.f64(parameters.error_rate);
-        self.u64(parameters.capacity);
-        self.u32(parameters.growth.factor());
+        self.bytes(&filter_record(parameters));
     }
 
     fn sub_filter(&mut self, index: u32, description: &Description) {
@@ -344,7 +349,10 @@ impl Filter {
                     if reader.u32()? as usize != present + added.len() {
                         return Err(DecodeError::Order);
                     }
-                    added.push(SplitBloom::from_description(reader.description()?));
+                    try_push(
+                        &mut added,
+                        SplitBloom::from_description(reader.description()?),
+                    )?;
                 }
                 SEGMENT => {
                     let record = reader.segment()?;
@@ -356,7 +364,7 @@ impl Filter {
                     if segments.last().is_some_and(|last| !last.is_before(&record)) {
                         return Err(DecodeError::Order);
                     }
-                    segments.push(record);
+                    try_push(&mut segments, record)?;
                 }
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
                 _ => return Err(DecodeError::Format),
@@ -525,6 +533,13 @@ impl<'a> Reader<'a> {
             num_sub_bitmaps,
         })
     }
+}
+
+/// As `Vec::push`, where the allocator may refuse.
+fn try_push<T>(vec: &mut Vec<T>, element: T) -> Result<(), DecodeError> {
+    vec.try_reserve(1).map_err(|_| DecodeError::OutOfMemory)?;
+    vec.push(element);
+    Ok(())
 }
 
 fn within(field: &'static str, holds: bool) -> Result<(), DecodeError> {

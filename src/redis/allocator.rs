@@ -78,7 +78,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
             }
         };
         if !block.is_null() {
-            BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+            took(layout);
         }
         block
     }
@@ -96,7 +96,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
                 Some(calloc) if !is_by_hand(layout) => {
                     let block: *mut u8 = calloc(1, padded_size(layout)).cast();
                     if !block.is_null() {
-                        BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+                        took(layout);
                     }
                     block
                 }
@@ -112,7 +112,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        gave_back(layout);
         // SAFETY: `block` came from `alloc` or `alloc_zeroed` with the same layout, so `base_of` finds what the server gave.
         unsafe {
             match raw::RedisModule_Free {
@@ -121,6 +121,18 @@ unsafe impl GlobalAlloc for ServerAllocator {
             }
         }
     }
+}
+
+fn took(layout: Layout) {
+    BYTES_HELD.fetch_add(layout.size(), Ordering::Relaxed);
+    #[cfg(test)]
+    refusal::count(layout.size() as isize);
+}
+
+fn gave_back(layout: Layout) {
+    BYTES_HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+    #[cfg(test)]
+    refusal::count(-(layout.size() as isize));
 }
 
 type Alloc = unsafe extern "C" fn(usize) -> *mut c_void;
@@ -228,7 +240,7 @@ fn try_alignment() -> bool {
     }
 }
 
-/// Memory that is short on purpose: a test may have blocks from some size on refused.
+/// Memory that is short on purpose: a test may have blocks from some size on refused, or one single block.
 pub mod refusal {
     use std::alloc::Layout;
 
@@ -239,22 +251,51 @@ pub mod refusal {
     }
 
     #[cfg(test)]
-    thread_local! {
-        static REFUSED_FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
-    }
+    pub use in_tests::{bytes_held_here, of_blocks_from, of_the_nth};
+    #[cfg(test)]
+    pub(super) use in_tests::{count, refuses};
 
     #[cfg(test)]
-    pub(super) fn refuses(layout: Layout) -> bool {
-        layout.size() >= REFUSED_FROM.get()
-    }
+    mod in_tests {
+        use std::alloc::Layout;
+        use std::cell::Cell;
 
-    /// Does the work while this thread is refused blocks of so many bytes and more.
-    #[cfg(test)]
-    pub fn of_blocks_from<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-        REFUSED_FROM.set(bytes);
-        let result = work();
-        REFUSED_FROM.set(usize::MAX);
-        result
+        thread_local! {
+            static REFUSED_FROM: Cell<usize> = const { Cell::new(usize::MAX) };
+            /// Blocks that are still given before the one that is not.
+            static UNTIL_REFUSED: Cell<Option<u64>> = const { Cell::new(None) };
+            static HELD: Cell<isize> = const { Cell::new(0) };
+        }
+
+        pub fn refuses(layout: Layout) -> bool {
+            let left = UNTIL_REFUSED.get();
+            UNTIL_REFUSED.set(left.and_then(|left| left.checked_sub(1)));
+            left == Some(0) || layout.size() >= REFUSED_FROM.get()
+        }
+
+        pub fn count(bytes: isize) {
+            HELD.set(HELD.get() + bytes);
+        }
+
+        /// Bytes that this thread has taken and not given back.
+        pub fn bytes_held_here() -> isize {
+            HELD.get()
+        }
+
+        /// Does the work while this thread is refused blocks of so many bytes and more.
+        pub fn of_blocks_from<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+            REFUSED_FROM.set(bytes);
+            let result = work();
+            REFUSED_FROM.set(usize::MAX);
+            result
+        }
+
+        /// Does the work while this thread is refused one block, the n-th from 0. Answers too whether it asked for so many.
+        pub fn of_the_nth<T>(n: u64, work: impl FnOnce() -> T) -> (T, bool) {
+            UNTIL_REFUSED.set(Some(n));
+            let result = work();
+            (result, UNTIL_REFUSED.take().is_none())
+        }
     }
 }
 

@@ -15,11 +15,14 @@ use std::time::Duration;
 const NO_BACKLOG: &str = "repl-backlog-size 16kb";
 
 /// The filters that the writers add to.
-const WRITTEN: [&str; 2] = ["grown", "many-sub-filters"];
+const WRITTEN: [&str; 2] = ["grown", "big"];
 
 /// One that stays as it is, and some of its items.
 const STABLE: &str = "strict";
 const STABLE_ITEMS: u64 = 100;
+
+/// Bytes behind a copy that a cut may still wait for.
+const BEHIND_THE_COPY: u64 = 64 << 10;
 
 /// Slow enough to leave something of the machine to others.
 const PACE: Pace = Pace {
@@ -60,10 +63,14 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
     let mut random = Random::seeded(seed);
     let is_over = AtomicBool::new(false);
     let answers = scope(|threads| {
+        let _ends = SetAtEnd(&is_over);
         let reader = threads.spawn(|| read_stable_items(&mut replica.connect(), &is_over));
         for cut in 1..=cuts {
-            // Mostly inside the copy, now and then behind it.
-            link.cut_after(random.below(copy + copy / 4));
+            // Mostly inside the copy, else in what follows it.
+            link.cut_after(match random.below(5) {
+                0 => copy + random.below(BEHIND_THE_COPY),
+                _ => random.below(copy),
+            });
             eventually("the link is cut", || link.cuts() >= cut);
         }
         is_over.store(true, SeqCst);
@@ -85,6 +92,15 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
         here.info("stats", "sync_partial_ok"),
         writers.acknowledged()
     );
+}
+
+/// Set when it is dropped, even by a panic: what waits for it ends.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
 }
 
 /// Asks the replica for items that it had from the start: they are there, or it says that it loads. Answers how often they were.

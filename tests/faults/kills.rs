@@ -5,7 +5,7 @@ use crate::times;
 
 /// A filter that grows step by step, one that grows by leaps, one that has its room.
 const FILTERS: [(&str, &str); 3] = [
-    ("steps", "0.01 100 EXPANSION 1"),
+    ("steps", "0.01 1000 EXPANSION 1"),
     ("leaps", "0.001 100 EXPANSION 4"),
     ("roomy", "0.01 10000000"),
 ];
