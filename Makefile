@@ -25,12 +25,13 @@ run: build ## a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/need redis-tools
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
-test: toolchain ## unit, property and golden tests, then the server tests (SERVER=)
+test: toolchain ## unit, property and golden tests, then those on a server (SERVER=)
 	cargo test --lib
 	@$(MAKE) --no-print-directory build
 	@scripts/server-tests $(SERVER) $(MODULE)
+	@scripts/fault-tests $(SERVER) $(MODULE)
 
-matrix: build ## the server tests on each server of MATRIX=
+matrix: build ## the server and fault tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
 faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a quarter of an hour)

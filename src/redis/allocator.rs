@@ -242,11 +242,9 @@ fn try_alignment() -> bool {
 
 /// Memory that is short on purpose: a test may have blocks from some size on refused, or one single block.
 pub mod refusal {
-    use std::alloc::Layout;
-
     #[cfg(not(test))]
     #[inline]
-    pub(super) fn refuses(_: Layout) -> bool {
+    pub(super) fn refuses(_: std::alloc::Layout) -> bool {
         false
     }
 

@@ -10,7 +10,7 @@ const ITEMS: u64 = 500;
 /// A loading server looks after its clients all the time, and takes its time over each key.
 const SLOW: [&str; 2] = [
     "loading-process-events-interval-bytes 1024",
-    "key-load-delay 20000",
+    "key-load-delay 50000",
 ];
 
 fn fill(db: &mut Connection) {

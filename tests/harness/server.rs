@@ -178,6 +178,11 @@ impl Server {
         self.ask_standing_questions();
         // The answer is the end of the connection.
         let _ = self.connect().try_call(command.split_whitespace());
+        self.wait_for_its_end();
+    }
+
+    /// Returns when the process has ended by itself.
+    pub fn wait_for_its_end(&mut self) {
         eventually("the server ends", || self.process.end().is_some());
         self.is_down = true;
     }
