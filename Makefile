@@ -9,10 +9,12 @@ PAYLOADS ?= 100000
 TEXT ?= README.md
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
+MINUTES ?= 10
+
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix package package-test version hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix package package-test version faults soak hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -25,13 +27,14 @@ run: build ## a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/need redis-tools
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
-test: toolchain ## unit, property and golden tests, the server tests (SERVER=), the container tests if an engine answers
+test: toolchain ## unit, property and golden tests, those on a server (SERVER=), those of the image if an engine answers
 	cargo test --lib
 	@$(MAKE) --no-print-directory build
 	@scripts/server-tests $(SERVER) $(MODULE)
+	@scripts/fault-tests $(SERVER) $(MODULE)
 	@scripts/container-tests
 
-matrix: build ## the server tests on each server of MATRIX=
+matrix: build ## the server and fault tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
 package: ## a .deb and a .tar.gz with their checksums in build/package
@@ -52,6 +55,12 @@ fuzz: toolchain ## fuzzes the core, SECONDS=60 for each of four targets
 
 sanitize: toolchain ## the tests under AddressSanitizer and other checks (half an hour, SERVER=)
 	@scripts/sanitize $(SERVER)
+
+faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a quarter of an hour)
+	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
+
+soak: build ## random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
+	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak
 
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)

@@ -153,7 +153,7 @@ mod tests {
     use crate::filter::error::AddError;
     use crate::filter::hash::Seed;
     use crate::filter::scalable::{Growth, Parameters};
-    use crate::redis::allocator::refusal;
+    use crate::redis::allocator::{meter, refusal};
 
     const SEGMENT_BYTES: usize = 64 << 10;
 
@@ -248,5 +248,164 @@ mod tests {
         }
         let loaded = Filter::from_first_piece(&piece, SizeLimit::Unlimited).unwrap();
         assert_eq!(loaded.digest(), filter.digest());
+    }
+
+    /// Does the work again and again, each time with one more block given before one is refused, until none is. Each time it starts
+    /// with what `prepare` makes, and must end in success or with nothing changed; no byte stays behind.
+    fn at_every_refusal<T>(
+        prepare: impl Fn() -> T,
+        work: impl Fn(&mut T) -> bool,
+        digest: impl Fn(&T) -> u128,
+    ) {
+        for n in 0.. {
+            let held = meter::bytes_held();
+            let mut value = prepare();
+            let before = digest(&value);
+            let (has_worked, was_refused) = refusal::of_the_nth(n, || work(&mut value));
+            let after = digest(&value);
+            assert!(has_worked || after == before, "block {n} was refused");
+            assert!(has_worked || was_refused, "nothing was refused");
+            assert!(has_worked || work(&mut value), "with memory it works");
+            drop(value);
+            assert_eq!(meter::bytes_held(), held, "block {n} was refused");
+            if !was_refused {
+                assert!(n > 0, "no block was asked for");
+                return;
+            }
+        }
+    }
+
+    fn small(capacity: u64) -> StoredFilter {
+        let parameters = Parameters {
+            error_rate: 0.01,
+            capacity,
+            growth: Growth::Times(2),
+            seed: Seed(3),
+        };
+        StoredFilter::new(Filter::new(parameters, SizeLimit::Unlimited).unwrap())
+    }
+
+    fn full(capacity: u64) -> StoredFilter {
+        let mut stored = small(capacity);
+        let mut next = 0;
+        while !stored.filter().sub_filters()[0].is_full() {
+            add(&mut stored, next).unwrap();
+            next += 1;
+        }
+        stored
+    }
+
+    #[test]
+    fn a_filter_is_made_or_not_whichever_block_is_refused() {
+        let parameters = *small(100).filter().parameters();
+        at_every_refusal(
+            || None,
+            |made| {
+                *made = Filter::new(parameters, SizeLimit::Unlimited).ok();
+                made.is_some()
+            },
+            |made| made.as_ref().map_or(0, Filter::digest),
+        );
+    }
+
+    #[test]
+    fn an_item_is_added_or_not_whichever_block_is_refused() {
+        let first_item = || small(1_000_000);
+        let one_more_sub_filter = || full(100);
+        let part_of_a_copy = || {
+            let mut original = full(100_000);
+            let copy = original.try_copy().unwrap();
+            drop(original.try_copy());
+            // The original lives on, so that the copy is no sole owner.
+            (copy, original)
+        };
+        let is_new = |stored: &mut StoredFilter| add(stored, 1 << 40) == Ok(true);
+        at_every_refusal(first_item, is_new, Value::digest);
+        at_every_refusal(one_more_sub_filter, is_new, Value::digest);
+        at_every_refusal(
+            part_of_a_copy,
+            |(copy, _)| is_new(copy),
+            |(copy, original)| copy.digest() ^ original.digest(),
+        );
+    }
+
+    #[test]
+    fn a_batch_is_added_up_to_the_item_refused_whichever_block_is_refused() {
+        let items: Vec<[u8; 8]> = (0..2000u64).map(u64::to_le_bytes).collect();
+        for n in 0.. {
+            let held = meter::bytes_held();
+            let mut stored = small(100);
+            let mut answered = 0;
+            let (end, was_refused) = refusal::of_the_nth(n, || {
+                let items = items.iter().map(<[u8; 8]>::as_slice);
+                let filter = stored.filter_mut();
+                filter.add_many(items, SizeLimit::Unlimited, |_| answered += 1)
+            });
+            assert_eq!(end.is_err(), was_refused);
+            let twin = {
+                let mut twin = small(100);
+                let items = items[..answered].iter().map(<[u8; 8]>::as_slice);
+                let filter = twin.filter_mut();
+                filter
+                    .add_many(items, SizeLimit::Unlimited, |_| ())
+                    .unwrap();
+                twin.digest()
+            };
+            assert_eq!(stored.digest(), twin, "block {n} was refused");
+            drop(stored);
+            assert_eq!(meter::bytes_held(), held, "block {n} was refused");
+            if !was_refused {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_is_made_or_not_whichever_block_is_refused() {
+        let grown = || {
+            let mut stored = small(100);
+            for i in 0..20_000 {
+                add(&mut stored, i).unwrap();
+            }
+            (stored, None)
+        };
+        at_every_refusal(
+            grown,
+            |(original, copy)| {
+                *copy = original.try_copy();
+                copy.is_some()
+            },
+            |(original, copy): &(StoredFilter, Option<StoredFilter>)| {
+                let digest = original.digest();
+                assert!(copy.as_ref().is_none_or(|copy| copy.digest() == digest));
+                digest
+            },
+        );
+    }
+
+    #[test]
+    fn a_piece_is_taken_in_or_not_whichever_block_is_refused() {
+        let mut original = small(1_000_000);
+        for i in 0..100_000 {
+            add(&mut original, i).unwrap();
+        }
+        let mut pieces = Vec::new();
+        for_each_piece(original.filter(), |_, bytes| pieces.push(bytes.to_vec()));
+        assert!(pieces.len() > 1, "{}", pieces.len());
+        let piece = |index: usize| Piece::parse(&pieces[index]).unwrap();
+        let first = || Filter::from_first_piece(&piece(0), SizeLimit::Unlimited);
+        at_every_refusal(
+            || None,
+            |loaded| {
+                *loaded = first().ok();
+                loaded.is_some()
+            },
+            |loaded| loaded.as_ref().map_or(0, Filter::digest),
+        );
+        at_every_refusal(
+            || first().unwrap(),
+            |loaded| loaded.load_piece(&piece(1), SizeLimit::Unlimited).is_ok(),
+            Filter::digest,
+        );
     }
 }

@@ -44,6 +44,8 @@ fn load(context: &Context, arguments: &[RedisString]) -> Result<(), Refused> {
     let arguments = LoadArguments::parse(&words).map_err(Refused)?;
     context.set_module_options();
     commands::register_all(context)?;
+    #[cfg(feature = "injected-faults")]
+    crate::redis::injection::register(context)?;
     config::register(context, arguments)?;
     info::register(context, INFO);
     Ok(())

@@ -243,33 +243,50 @@ fn try_alignment() -> bool {
     }
 }
 
-/// Memory that is short on purpose: a test may have blocks from some size on refused.
+/// Memory that is short on purpose: a test may have blocks from some size on refused, or one single block.
 pub mod refusal {
-    use std::alloc::Layout;
-
     #[cfg(not(any(test, fuzzing)))]
     #[inline]
-    pub(super) fn refuses(_: Layout) -> bool {
+    pub(super) fn refuses(_: std::alloc::Layout) -> bool {
         false
     }
 
     #[cfg(any(test, fuzzing))]
-    thread_local! {
-        static REFUSED_FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
-    }
+    pub(super) use in_tests::refuses;
+    #[cfg(any(test, fuzzing))]
+    pub use in_tests::{of_blocks_from, of_the_nth};
 
     #[cfg(any(test, fuzzing))]
-    pub(super) fn refuses(layout: Layout) -> bool {
-        layout.size() >= REFUSED_FROM.get()
-    }
+    mod in_tests {
+        use std::alloc::Layout;
+        use std::cell::Cell;
 
-    /// Does the work while this thread is refused blocks of so many bytes and more.
-    #[cfg(any(test, fuzzing))]
-    pub fn of_blocks_from<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-        REFUSED_FROM.set(bytes);
-        let result = work();
-        REFUSED_FROM.set(usize::MAX);
-        result
+        thread_local! {
+            static REFUSED_FROM: Cell<usize> = const { Cell::new(usize::MAX) };
+            /// Blocks that are still given before the one that is not.
+            static UNTIL_REFUSED: Cell<Option<u64>> = const { Cell::new(None) };
+        }
+
+        pub fn refuses(layout: Layout) -> bool {
+            let left = UNTIL_REFUSED.get();
+            UNTIL_REFUSED.set(left.and_then(|left| left.checked_sub(1)));
+            left == Some(0) || layout.size() >= REFUSED_FROM.get()
+        }
+
+        /// Does the work while this thread is refused blocks of so many bytes and more.
+        pub fn of_blocks_from<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+            REFUSED_FROM.set(bytes);
+            let result = work();
+            REFUSED_FROM.set(usize::MAX);
+            result
+        }
+
+        /// Does the work while this thread is refused one block, the n-th from 0. Answers too whether it asked for so many.
+        pub fn of_the_nth<T>(n: u64, work: impl FnOnce() -> T) -> (T, bool) {
+            UNTIL_REFUSED.set(Some(n));
+            let result = work();
+            (result, UNTIL_REFUSED.take().is_none())
+        }
     }
 }
 

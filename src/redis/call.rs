@@ -4,7 +4,10 @@
 /// always there; were it not, the call panics, and the guard turns that into an error.
 macro_rules! call {
     ($name:ident($($argument:expr),* $(,)?)) => {
-        (redis_module::raw::$name.expect(stringify!($name)))($($argument),*)
+        {
+            $crate::redis::injection::step();
+            (redis_module::raw::$name.expect(stringify!($name)))($($argument),*)
+        }
     };
 }
 

@@ -184,6 +184,17 @@ fn owned<T: Value>(value: Option<T>) -> *mut c_void {
     })
 }
 
+/// After a panic while a value was written: the file has only a part of it. The child that writes files for the server ends here, which
+/// fails the save, and the file from before stays. (Where the server itself writes, for SAVE or DUMP, a module cannot fail it.)
+fn give_up_writing() {
+    // SAFETY: without a context, the flags are those of the process.
+    let flags = unsafe { call!(RedisModule_GetContextFlags(std::ptr::null_mut())) };
+    if flags as u32 & raw::REDISMODULE_CTX_FLAGS_IS_CHILD != 0 {
+        // SAFETY: ends the child as the server itself does, without what a process does at its regular end.
+        unsafe { libc::_exit(1) };
+    }
+}
+
 /// # Safety
 /// See [`borrow`].
 unsafe extern "C" fn rdb_load<T: Value>(
@@ -199,11 +210,9 @@ unsafe extern "C" fn rdb_load<T: Value>(
 /// See [`borrow`].
 unsafe extern "C" fn rdb_save<T: Value>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     // SAFETY: see `borrow`.
-    guarded(
-        "rdb_save",
-        || (),
-        || unsafe { borrow::<T>(value) }.save(&mut RdbTarget(io)),
-    );
+    guarded("rdb_save", give_up_writing, || {
+        unsafe { borrow::<T>(value) }.save(&mut RdbTarget(io))
+    });
 }
 
 /// # Safety
@@ -213,14 +222,10 @@ unsafe extern "C" fn aof_rewrite<T: Value>(
     key: *mut raw::RedisModuleString,
     value: *mut c_void,
 ) {
-    guarded(
-        "aof_rewrite",
-        || (),
-        || {
-            // SAFETY: see `borrow`.
-            unsafe { borrow::<T>(value) }.rewrite(&mut AofTarget { io, key });
-        },
-    );
+    guarded("aof_rewrite", give_up_writing, || {
+        // SAFETY: see `borrow`.
+        unsafe { borrow::<T>(value) }.rewrite(&mut AofTarget { io, key });
+    });
 }
 
 /// # Safety

@@ -1,5 +1,6 @@
 //! The one guard between the server and the module: a panic that crossed into the server would kill it.
 
+use super::injection;
 use super::log::warn;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +10,11 @@ static CAUGHT: AtomicU64 = AtomicU64::new(0);
 /// Runs what the server called for. If it panics, the panic ends here: it is counted and logged, and `otherwise` answers.
 pub fn guarded<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnOnce() -> T) -> T {
     // What a panic leaves half done is a filter, which is valid after every word written, or is never looked at again.
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+    let body = AssertUnwindSafe(|| {
+        injection::enter(entry);
+        body()
+    });
+    catch_unwind(body).unwrap_or_else(|_| {
         CAUGHT.fetch_add(1, Ordering::Relaxed);
         warn(&format!("a panic was caught in {entry}: please report it"));
         otherwise()

@@ -34,6 +34,7 @@ impl Progress {
 }
 
 impl Context {
+    /// An element has been said, which has so many of its own. Called once it has: a call that panics has said nothing.
     fn say(&self, elements: usize) {
         self.progress.set(self.progress.get().after(elements));
     }
@@ -47,7 +48,6 @@ impl Context {
 
     /// `OK` and its like.
     pub fn reply_simple(&self, text: &str) {
-        self.say(0);
         // SAFETY: the context is live, and so is the text through the call; so below.
         unsafe {
             call!(RedisModule_ReplyWithSimpleString(
@@ -55,61 +55,61 @@ impl Context {
                 c_text(text).as_ptr()
             ))
         };
+        self.say(0);
     }
 
     /// An error; the text begins with its code, such as `ERR`.
     pub fn reply_error(&self, text: &str) {
-        self.say(0);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithError(self.raw, c_text(text).as_ptr())) };
+        self.say(0);
     }
 
     /// The server's own words for a wrong number of arguments.
     pub fn reply_wrong_arity(&self) {
-        self.say(0);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_WrongArity(self.raw)) };
+        self.say(0);
     }
 
     /// The server's own words for a key that holds something else.
     pub fn reply_wrong_type(&self) {
-        self.say(0);
         // SAFETY: the text is a constant that ends in a zero byte.
         unsafe {
             let text = raw::REDISMODULE_ERRORMSG_WRONGTYPE.as_ptr();
             call!(RedisModule_ReplyWithError(self.raw, text.cast()))
         };
+        self.say(0);
     }
 
     pub fn reply_integer(&self, value: u64) {
-        self.say(0);
         let value = i64::try_from(value).unwrap_or(i64::MAX);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithLongLong(self.raw, value)) };
+        self.say(0);
     }
 
     /// A boolean; 1 or 0 in RESP2.
     pub fn reply_bool(&self, value: bool) {
-        self.say(0);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithBool(self.raw, i32::from(value))) };
+        self.say(0);
     }
 
     /// A double; its decimal digits as a string in RESP2.
     pub fn reply_double(&self, value: f64) {
-        self.say(0);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithDouble(self.raw, value)) };
+        self.say(0);
     }
 
     pub fn reply_null(&self) {
-        self.say(0);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithNull(self.raw)) };
+        self.say(0);
     }
 
     pub fn reply_bytes(&self, bytes: &[u8]) {
-        self.say(0);
         let start = bytes.as_ptr().cast::<c_char>();
         // SAFETY: the server copies the bytes.
         unsafe {
@@ -119,20 +119,21 @@ impl Context {
                 bytes.len()
             ))
         };
+        self.say(0);
     }
 
     /// The head of an array; `len` replies must follow.
     pub fn reply_array(&self, len: usize) {
-        self.say(len);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithArray(self.raw, len as _)) };
+        self.say(len);
     }
 
     /// The head of a map; `len` times a name and a value must follow. In RESP2 a flat array.
     pub fn reply_map(&self, len: usize) {
-        self.say(len * 2);
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithMap(self.raw, len as _)) };
+        self.say(len * 2);
     }
 
     /// Whether the client speaks RESP3.

@@ -92,7 +92,13 @@ impl Connection {
         Reply::read(&mut self.source)
     }
 
-    fn try_send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Result<()> {
+    /// As [`Connection::receive`], for a server that may be gone.
+    pub fn try_receive(&mut self) -> Result<Reply> {
+        Reply::read(&mut self.source)
+    }
+
+    /// As [`Connection::send`], for a server that may be gone.
+    pub fn try_send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Result<()> {
         let words: Vec<W> = command.into_iter().collect();
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
         for word in &words {

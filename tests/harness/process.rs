@@ -4,6 +4,7 @@ use super::Connection;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -68,6 +69,14 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle"))
             .stderr(log);
+        // SAFETY: between fork and exec only a system call is made. A file at its limit is then an error of the write, as on a full
+        // disk, and not the end of the process.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                Ok(())
+            });
+        }
         let child = command.spawn();
         Process(child.unwrap_or_else(|error| {
             panic!("{executable:?} does not run: {error}; SPLITBLOOM_SERVER names the server to test against")
@@ -83,6 +92,10 @@ impl Process {
         // An error means that it has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+
+    pub fn id(&self) -> u32 {
+        self.0.id()
     }
 
     /// True when this very process answers on the port, with its data loaded.

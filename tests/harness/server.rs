@@ -32,6 +32,10 @@ pub struct Options {
     pub settings: Vec<String>,
     /// The server runs without the module.
     pub without_module: bool,
+    /// A build of the module other than the one under test.
+    pub module: Option<PathBuf>,
+    /// Panics are provoked, so that the module may have caught some.
+    pub provokes_panics: bool,
 }
 
 impl Options {
@@ -49,6 +53,8 @@ pub struct Server {
     folder: Folder,
     port: u16,
     options: Options,
+    /// It was killed, and not started again.
+    is_down: bool,
 }
 
 impl Server {
@@ -85,6 +91,7 @@ impl Server {
                     folder,
                     port,
                     options: options.clone(),
+                    is_down: false,
                 });
             }
         }
@@ -93,10 +100,13 @@ impl Server {
 
     /// A replica of this server that has caught up with it.
     pub fn replica(&self, lines: &[&str]) -> Server {
+        self.replica_through(self.port, lines)
+    }
+
+    /// A replica that reaches this server by another port.
+    pub fn replica_through(&self, port: u16, lines: &[&str]) -> Server {
         let mut options = Options::settings(lines);
-        options
-            .settings
-            .push(format!("replicaof 127.0.0.1 {}", self.port));
+        options.settings.push(format!("replicaof 127.0.0.1 {port}"));
         let replica = Server::with(options);
         self.wait_for(&replica);
         replica
@@ -137,6 +147,11 @@ impl Server {
         self.port
     }
 
+    /// The number of the process.
+    pub fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -147,8 +162,33 @@ impl Server {
 
     /// Kills the process and starts it again, in the same folder with the same configuration file.
     pub fn restart(&mut self) {
+        self.kill();
+        self.start_again();
+    }
+
+    /// Kills the process, with SIGKILL.
+    pub fn kill(&mut self) {
         self.ask_standing_questions();
         self.process.kill();
+        self.is_down = true;
+    }
+
+    /// Ends the process as an operator does, having saved if it is told so.
+    pub fn shut_down(&mut self, command: &str) {
+        self.ask_standing_questions();
+        // The answer is the end of the connection.
+        let _ = self.connect().try_call(command.split_whitespace());
+        self.wait_for_its_end();
+    }
+
+    /// Returns when the process has ended by itself.
+    pub fn wait_for_its_end(&mut self) {
+        eventually("the server ends", || self.process.end().is_some());
+        self.is_down = true;
+    }
+
+    /// Starts it again after a kill, in the same folder with the same configuration file.
+    pub fn start_again(&mut self) {
         let log_before = self.log().len();
         eventually("the port is free again", || {
             self.process = Process::launch(&self.folder);
@@ -162,6 +202,7 @@ impl Server {
             );
             up
         });
+        self.is_down = false;
     }
 
     /// What must hold after every test: the process that was started is still there, nothing crashed, nothing panicked.
@@ -174,7 +215,7 @@ impl Server {
         );
         let log = self.log();
         assert!(!log.contains("BUG REPORT START"), "a crash report:\n{log}");
-        if !self.options.without_module {
+        if !self.options.without_module && !self.options.provokes_panics {
             assert_eq!(
                 self.connect().info("bf", "bf_caught_panics"),
                 "0",
@@ -193,7 +234,7 @@ impl Drop for Server {
                 self.port,
                 self.folder.tail_of_log()
             );
-        } else {
+        } else if !self.is_down {
             self.ask_standing_questions();
         }
     }
@@ -228,9 +269,10 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
         lines.push_str(PANIC_ON_PROPAGATION_ERROR);
     }
     if !options.without_module {
+        let module = options.module.clone().unwrap_or_else(module_path);
         lines.push_str(&format!(
             "loadmodule {} {}\n",
-            module_path().display(),
+            module.display(),
             options.module_arguments
         ));
     }

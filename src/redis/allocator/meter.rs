@@ -28,6 +28,11 @@ pub(super) fn count_given_back(layout: Layout) {
     HELD.set(HELD.get() - layout.size() as isize);
 }
 
+/// Bytes that this thread has taken and not given back.
+pub fn bytes_held() -> isize {
+    HELD.get()
+}
+
 /// Does the work, and tells what memory it took. The work must not measure in turn.
 pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Taken) {
     let before = HELD.get();

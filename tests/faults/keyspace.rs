@@ -1,0 +1,158 @@
+//! Rows 23 and 24: the server's own commands on keys, transactions and scripts, with a replica of another configuration watching.
+
+use crate::harness::{add_items, missing_items, Connection, Random, Server};
+use crate::times;
+
+/// Other defaults, and a limit that no filter meets.
+const OTHER_SETTINGS: [&str; 4] = [
+    "bf.error-rate 0.2",
+    "bf.initial-size 7",
+    "bf.expansion-factor 4",
+    "bf.max-filter-bytes 1",
+];
+
+const DATABASES: u64 = 3;
+const KEYS: u64 = 5;
+
+#[test]
+fn the_keyspaces_own_commands_leave_equal_digests_on_a_replica() {
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let mut replica = primary.replica(&OTHER_SETTINGS);
+    let mut db = primary.connect();
+    let mut random = Random::seeded(23);
+    let mut others = 0;
+    for _ in 0..times(4, 40) {
+        for _ in 0..200 {
+            others += u64::from(!random_command(&mut db, &mut random).is_error());
+        }
+        primary.wait_for(&replica);
+        let digest = db.digest_of_everything();
+        assert_eq!(replica.connect().digest_of_everything(), digest);
+        db.run("DEBUG RELOAD");
+        assert_eq!(db.digest_of_everything(), digest);
+        db.run("DEBUG LOADAOF");
+        assert_eq!(db.digest_of_everything(), digest);
+    }
+    assert!(others > 400, "{others} commands did something");
+    replica.ask_standing_questions();
+}
+
+fn random_command(db: &mut Connection, random: &mut Random) -> crate::harness::Reply {
+    let key = format!("k{}", random.below(KEYS));
+    let other = format!("k{}", random.below(KEYS));
+    let database = random.below(DATABASES);
+    let item = random.below(5000);
+    let line = match random.below(20) {
+        0..=5 => format!("BF.ADD {key} item:{item}"),
+        6..=8 => format!("BF.MADD {key} item:{item} item:{} {item}", item + 1),
+        9 => format!("BF.RESERVE {key} 0.001 20 EXPANSION 1"),
+        10 => format!("SELECT {database}"),
+        11 => format!("SWAPDB {database} {}", random.below(DATABASES)),
+        12 => format!("COPY {key} {other} DB {database} REPLACE"),
+        13 => format!("RENAME {key} {other}"),
+        14 => format!("MOVE {key} {database}"),
+        15 => format!("EXPIRE {key} 100000"),
+        16 => format!("PERSIST {key}"),
+        17 => format!("OBJECT FREQ {key}"),
+        18 => format!("MEMORY USAGE {key}"),
+        _ => format!("UNLINK {key}"),
+    };
+    db.line(&line)
+}
+
+#[test]
+fn a_scan_by_type_finds_the_filters_and_no_others() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for number in 0..50 {
+        db.run(&format!("BF.ADD filter:{number} a"));
+        db.run(&format!("SET text:{number} a"));
+    }
+    let mut found = Vec::new();
+    let mut cursor = "0".to_owned();
+    loop {
+        let reply = db.run(&format!("SCAN {cursor} TYPE MBbloom--"));
+        let [next, keys] = reply.elements() else {
+            panic!("a cursor and keys: {reply}");
+        };
+        found.extend(keys.elements().iter().map(crate::harness::Reply::text));
+        cursor = next.text();
+        if cursor == "0" {
+            break;
+        }
+    }
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), 50);
+    assert!(found.iter().all(|key| key.starts_with("filter:")));
+    for question in [
+        "OBJECT IDLETIME filter:1",
+        "OBJECT REFCOUNT filter:1",
+        "MEMORY USAGE filter:1",
+    ] {
+        assert!(db.line(question).integer() >= 0, "{question}");
+    }
+}
+
+#[test]
+fn a_transaction_that_fails_half_way_arrives_as_it_took_effect() {
+    let primary = Server::start();
+    let replica = primary.replica(&OTHER_SETTINGS);
+    let mut db = primary.connect();
+    db.run("BF.RESERVE full 0.0001 2 NONSCALING");
+    db.converse(&[
+        ("MULTI", "+OK"),
+        ("BF.MADD full a b c", "+QUEUED"),
+        ("BF.ADD k a", "+QUEUED"),
+        ("RENAME k l", "+QUEUED"),
+        ("BF.ADD l b", "+QUEUED"),
+        ("COPY l m", "+QUEUED"),
+        ("BF.ADD m c", "+QUEUED"),
+        ("BF.RESERVE m 0.01 100", "+QUEUED"),
+        (
+            "EXEC",
+            "[[:1, :1, -ERR non scaling filter is full], :1, +OK, :1, :1, :1, -ERR item exists]",
+        ),
+    ]);
+    let script = "redis.call('BF.ADD', KEYS[1], 'd') \
+                  redis.call('RENAME', KEYS[1], KEYS[2]) \
+                  redis.call('BF.MADD', KEYS[2], 'e', 'f') \
+                  return redis.call('BF.RESERVE', KEYS[2], 0.01, 100)";
+    assert!(db.call(["EVAL", script, "2", "l", "n"]).is_error());
+    primary.wait_for(&replica);
+    let mut there = replica.connect();
+    assert_eq!(db.digest_of_everything(), there.digest_of_everything());
+    there.converse(&[
+        ("BF.MEXISTS full a b c", "[:1, :1, :0]"),
+        ("EXISTS k l", ":0"),
+        ("BF.CARD m", ":3"),
+        ("BF.CARD n", ":5"),
+    ]);
+}
+
+#[test]
+fn copies_stay_independent_through_saves_and_a_replica() {
+    let primary = Server::start();
+    let replica = primary.replica(&OTHER_SETTINGS);
+    let mut db = primary.connect();
+    db.run("BF.RESERVE k 0.001 300000");
+    add_items(&mut db, "k", 0..20_000);
+    db.run("COPY k copy");
+    add_items(&mut db, "copy", 20_000..30_000);
+    db.run("DEBUG RELOAD");
+    db.run("COPY copy copy-of-copy");
+    add_items(&mut db, "k", 30_000..40_000);
+    primary.wait_for(&replica);
+    for mut db in [db, replica.connect()] {
+        assert_eq!(missing_items(&mut db, "k", 0..20_000), 0);
+        assert_eq!(missing_items(&mut db, "k", 30_000..40_000), 0);
+        assert_eq!(missing_items(&mut db, "copy", 0..30_000), 0);
+        assert_eq!(db.digest("copy"), db.digest("copy-of-copy"));
+        let strangers = 10_000 - missing_items(&mut db, "k", 20_000..30_000);
+        // One in a thousand, of ten thousand; ten times that would be no accident.
+        assert!(
+            strangers < 100,
+            "{strangers} of the copy's items are in the original"
+        );
+    }
+}

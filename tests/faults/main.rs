@@ -1,0 +1,25 @@
+//! The faults of docs/faults.md, on real servers: kills, cuts, full disks, no memory, and what must hold through each.
+//!
+//! Each module is a kind of fault. `SPLITBLOOM_FAULTS=long` makes fifty kills of five and a hundred cuts of ten.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod cuts;
+mod disk;
+mod extremes;
+mod keyspace;
+mod kills;
+mod loading;
+mod memory;
+mod panics;
+mod saves;
+mod topology;
+
+/// So many times: `long` when asked for by `SPLITBLOOM_FAULTS=long`, else `short`.
+fn times(short: u64, long: u64) -> u64 {
+    match std::env::var("SPLITBLOOM_FAULTS").as_deref() {
+        Ok("long") => long,
+        _ => short,
+    }
+}

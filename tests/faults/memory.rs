@@ -1,0 +1,257 @@
+//! Rows 6, 16, 19 and 22: no memory. Of the system (the address space of a running server is limited), of the server (`maxmemory`, with
+//! and without eviction), and memory given back. Row 7, each single allocation refused in turn, is in `src/data_type.rs`.
+
+use crate::harness::{
+    add_items, address_space, eventually, item, limit, load_pieces, missing_items, scan_dump,
+    Connection, Limited, Server,
+};
+
+const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
+
+/// What may be seen of a command from outside: the keys, the memory, the replication stream.
+#[derive(Debug, PartialEq)]
+struct Traces([String; 4]);
+
+impl Traces {
+    fn of(db: &mut Connection) -> Traces {
+        Traces([
+            db.digest_of_everything(),
+            db.ask("DBSIZE"),
+            db.info("bf", "bf_bytes_held"),
+            db.info("persistence", "aof_current_size"),
+        ])
+    }
+}
+
+#[test]
+fn a_capacity_that_cannot_be_is_an_error_and_leaves_no_trace() {
+    let server = Server::configured(&["appendonly yes", "auto-aof-rewrite-percentage 0"]);
+    let mut db = server.connect();
+    db.run("BF.ADD k a");
+    let before = Traces::of(&mut db);
+    // One more than the largest, and what overflows 53, 63 and 64 bits.
+    for capacity in [
+        "1099511627777",
+        "9007199254740993",
+        "4611686018427387904",
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551615",
+        "18446744073709551616",
+        "1000000000000000000000000000000",
+    ] {
+        for command in [
+            format!("BF.RESERVE new 0.01 {capacity}"),
+            format!("BF.RESERVE new 0.000000001 {capacity} NONSCALING"),
+            format!("BF.RESERVE new 0.01 {capacity} EXPANSION 32768"),
+            format!("BF.INSERT new CAPACITY {capacity} ITEMS a"),
+            format!("CONFIG SET bf.initial-size {capacity}"),
+        ] {
+            assert!(db.line(&command).is_error(), "{command}");
+            assert_eq!(Traces::of(&mut db), before, "{command}");
+        }
+    }
+}
+
+/// Lets the server have this much more address space.
+const HEADROOM: u64 = 24 << 20;
+
+#[test]
+fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    // Each item falls into a segment of its own: 64 KiB.
+    for key in ["huge", "copied"] {
+        db.run(&format!("BF.RESERVE {key} 0.01 1099511627776"));
+    }
+    add_items(&mut db, "copied", 0..50);
+    db.run("COPY copied copy");
+    db.run("BF.RESERVE steep 0.01 1 EXPANSION 32768");
+    let process = primary.process();
+    for key in ["huge", "copied", "copy", "steep"] {
+        limit(
+            process,
+            Limited::Memory,
+            Some(address_space(process) + HEADROOM),
+        );
+        let mut added = 50;
+        let refused = loop {
+            match db.ask(&format!("BF.ADD {key} item:{added}")).as_str() {
+                NO_MEMORY => break added,
+                ":0" | ":1" => added += 1,
+                other => panic!("{key}: {other}"),
+            }
+        };
+        // Now the server has room again for whatever it wants; only the filter had met the limit.
+        limit(process, Limited::Memory, None);
+        assert!(refused > 100, "{key}: {refused}");
+        let digest = db.digest(key);
+        primary.wait_for(&replica);
+        assert_eq!(replica.connect().digest(key), digest, "{key}");
+        assert_eq!(missing_items(&mut db, key, 50..refused), 0, "{key}");
+        assert_eq!(
+            db.ask(&format!("BF.ADD {key} item:{refused}")),
+            ":1",
+            "{key}"
+        );
+        assert_ne!(db.digest(key), digest);
+        db.run(&format!("UNLINK {key}"));
+    }
+    db.run("FLUSHALL");
+    primary.wait_for(&replica);
+    for mut db in [db, replica.connect()] {
+        eventually("all filters are gone", || {
+            db.info_number("bf", "bf_filters") == 0
+        });
+    }
+}
+
+#[test]
+fn a_batch_that_runs_out_of_memory_ends_at_the_item_refused() {
+    const ITEMS: usize = 2000;
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    db.run("BF.RESERVE huge 0.01 1099511627776");
+    let process = primary.process();
+    limit(
+        process,
+        Limited::Memory,
+        Some(address_space(process) + HEADROOM),
+    );
+    let head = [b"BF.MADD".to_vec(), b"huge".to_vec()];
+    let reply = db.call(head.into_iter().chain((0..ITEMS as u64).map(item)));
+    limit(process, Limited::Memory, None);
+    let (last, answers) = reply.elements().split_last().expect("answers");
+    assert_eq!(last.to_string(), NO_MEMORY);
+    assert!(
+        (100..ITEMS).contains(&answers.len()),
+        "{} items",
+        answers.len()
+    );
+    assert_eq!(missing_items(&mut db, "huge", 0..answers.len() as u64), 0);
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest("huge"), db.digest("huge"));
+    assert_eq!(db.line("BF.CARD huge").integer() as usize, answers.len());
+}
+
+#[test]
+fn a_full_server_that_evicts_nothing_refuses_every_write_and_answers_every_read() {
+    let server = Server::configured(&["maxmemory-policy noeviction"]);
+    let mut db = server.connect();
+    db.run("BF.RESERVE donor 0.01 100");
+    db.run("BF.ADD donor a");
+    let pieces = scan_dump(&mut db, "donor");
+    let used = db.info_number("memory", "used_memory");
+    db.run(&format!("CONFIG SET maxmemory {}", used + (4 << 20)));
+    db.run("BF.RESERVE k 0.01 100");
+    let mut added = 0;
+    while !db.line(&format!("BF.ADD k item:{added}")).is_error() {
+        added += 1;
+    }
+    let digest = db.digest_of_everything();
+    for write in [
+        "BF.RESERVE new 0.01 100",
+        "BF.ADD k more",
+        "BF.ADD k item:0",
+        "BF.MADD k more",
+        "BF.INSERT k ITEMS more",
+        "BF.INSERT new ITEMS more",
+        "BF.LOADCHUNK new 1 a",
+        "COPY k new",
+    ] {
+        assert!(db.ask(write).starts_with("-OOM "), "{write}");
+    }
+    let (iterator, bytes) = &pieces[0];
+    let load = [
+        b"BF.LOADCHUNK".to_vec(),
+        b"new".to_vec(),
+        iterator.to_string().into_bytes(),
+        bytes.clone(),
+    ];
+    assert!(db.call(load).to_string().starts_with("-OOM "));
+    assert_eq!(db.digest_of_everything(), digest);
+
+    assert_eq!(missing_items(&mut db, "k", 0..added), 0);
+    for read in [
+        "BF.EXISTS k item:0",
+        "BF.CARD k",
+        "BF.INFO k FULL",
+        "BF.SCANDUMP k 0",
+        "DUMP k",
+    ] {
+        assert!(!db.line(read).is_error(), "{read}");
+    }
+    db.run("UNLINK k");
+    eventually("there is room again", || {
+        !db.line("BF.ADD new a").is_error()
+    });
+    load_pieces(&mut db, "loaded", &pieces);
+}
+
+#[test]
+fn an_evicted_filter_goes_from_the_replica_too() {
+    let primary = Server::configured(&["maxmemory-policy allkeys-lru"]);
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    let used = db.info_number("memory", "used_memory");
+    db.run(&format!("CONFIG SET maxmemory {}", used + (6 << 20)));
+    for number in 0..100 {
+        db.run(&format!("BF.RESERVE k{number} 0.01 100000"));
+        add_items(&mut db, &format!("k{number}"), 0..1000);
+    }
+    assert!(db.info_number("stats", "evicted_keys") > 10);
+    db.run("CONFIG SET maxmemory 0");
+    primary.wait_for(&replica);
+    let mut there = replica.connect();
+    assert_eq!(db.digest_of_everything(), there.digest_of_everything());
+    assert_eq!(
+        db.info_number("bf", "bf_filters"),
+        there.info_number("bf", "bf_filters")
+    );
+    for number in 0..100 {
+        let key = format!("k{number}");
+        let missing = missing_items(&mut db, &key, 0..1000);
+        let expected = if db.ask(&format!("EXISTS {key}")) == ":1" {
+            0
+        } else {
+            1000
+        };
+        assert_eq!(missing, expected, "{key} is there as a whole or not at all");
+    }
+}
+
+#[test]
+fn big_filters_are_freed_on_the_servers_own_thread_where_it_is_asked_to() {
+    // Eight times what the server frees at once: 64 segments of 64 KiB.
+    const CREATION: &str = "0.01 30000000";
+    let server = Server::configured(&[
+        "lazyfree-lazy-expire yes",
+        "lazyfree-lazy-eviction yes",
+        "lazyfree-lazy-server-del yes",
+    ]);
+    let mut db = server.connect();
+    let baseline = db.info_number("bf", "bf_bytes_held");
+    for deletion in [
+        "UNLINK k",
+        "PEXPIRE k 1",
+        "RENAME small k",
+        "FLUSHALL ASYNC",
+    ] {
+        db.run("BF.ADD small a");
+        db.run(&format!("BF.RESERVE k {CREATION}"));
+        add_items(&mut db, "k", 0..20_000);
+        let before = db.info_number("memory", "lazyfreed_objects")
+            + db.info_number("memory", "lazyfree_pending_objects");
+        db.run(deletion);
+        eventually(deletion, || {
+            let pending = db.info_number("memory", "lazyfree_pending_objects");
+            pending == 0 && db.info_number("memory", "lazyfreed_objects") > before
+        });
+        db.run("FLUSHALL");
+        eventually("all memory is back", || {
+            db.info_number("bf", "bf_bytes_held") == baseline
+        });
+    }
+}

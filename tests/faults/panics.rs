@@ -1,0 +1,247 @@
+//! Row 5: a panic in every entry that the server has into the module, at the entry and at each call back into the server.
+//!
+//! The module is a build of its own, with the feature `injected-faults`; `SPLITBLOOM_FAULTY_MODULE` names it.
+
+use crate::harness::{add_items, eventually, missing_items, words, Connection, Options, Server};
+use std::env;
+use std::path::PathBuf;
+
+const ITEMS: u64 = 3000;
+const INTERNAL: &str = "-ERR internal error, see the server's log";
+
+/// No entry calls into the server more often than this for the small things that are asked here.
+const MANY_CALLS: u64 = 500;
+
+fn server_with(settings: &[&str]) -> Server {
+    let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
+    let module = module.expect("SPLITBLOOM_FAULTY_MODULE names a build with injected-faults");
+    let server = Server::with(Options {
+        module: Some(PathBuf::from(module)),
+        provokes_panics: true,
+        ..Options::settings(settings)
+    });
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.01 100");
+    add_items(&mut db, "k", 0..ITEMS);
+    server
+}
+
+fn caught(db: &mut Connection) -> i64 {
+    db.info_number("bf", "bf_caught_panics")
+}
+
+fn inject(db: &mut Connection, entry: &str, call: u64) {
+    let reply = db.call([
+        "CONFIG",
+        "SET",
+        "bf.inject-panic",
+        &format!("{entry} {call}"),
+    ]);
+    assert_eq!(reply.to_string(), "+OK");
+}
+
+/// Provokes a panic at every call of the entry in turn, and answers how many there were.
+fn at_every_call(
+    db: &mut Connection,
+    entry: &str,
+    mut provoke: impl FnMut(&mut Connection, u64),
+) -> u64 {
+    for call in 0..MANY_CALLS {
+        let before = caught(db);
+        inject(db, entry, call);
+        provoke(db, call);
+        // The next reply is that to the next command: the one before was whole.
+        assert_eq!(db.ask("ECHO next"), "$next");
+        match caught(db) - before {
+            0 => {
+                assert!(call > 0, "{entry} was never entered");
+                db.run("CONFIG SET bf.inject-panic nowhere");
+                return call;
+            }
+            one => assert_eq!(one, 1, "{entry}, call {call}"),
+        }
+        assert_eq!(missing_items(db, "k", 0..ITEMS), 0, "{entry}, call {call}");
+    }
+    panic!("{entry} calls into the server without end");
+}
+
+#[test]
+fn a_panic_in_a_command_is_an_error_reply_and_the_server_lives() {
+    let server = server_with(&[]);
+    let mut db = server.connect();
+    let piece = db.line("BF.SCANDUMP k 0");
+    let [next, bytes] = piece.elements() else {
+        panic!("a pair was expected: {piece}");
+    };
+    let load = [
+        b"BF.LOADCHUNK".to_vec(),
+        b"new".to_vec(),
+        next.integer().to_string().into_bytes(),
+        bytes.bytes().to_vec(),
+    ];
+    for (entry, command) in [
+        (
+            "bf.reserve",
+            words("BF.RESERVE new 0.01 100 SEED 0123456789abcdef"),
+        ),
+        ("bf.add", words("BF.ADD new a")),
+        ("bf.madd", words("BF.MADD new a b c")),
+        (
+            "bf.insert",
+            words("BF.INSERT new CAPACITY 2 NONSCALING ITEMS a b c"),
+        ),
+        ("bf.exists", words("BF.EXISTS k item:1")),
+        ("bf.mexists", words("BF.MEXISTS k item:1 item:2 c")),
+        ("bf.card", words("BF.CARD k")),
+        ("bf.info", words("BF.INFO k")),
+        ("bf.info", words("BF.INFO k FULL")),
+        ("bf.scandump", words("BF.SCANDUMP k 0")),
+        ("bf.loadchunk", load.to_vec()),
+    ] {
+        for protocol in [2, 3] {
+            db.run(&format!("HELLO {protocol}"));
+            let panics = at_every_call(&mut db, entry, |db, call| {
+                db.run("DEL new");
+                let reply = db.call(command.clone());
+                if call == 0 {
+                    assert_eq!(reply.to_string(), INTERNAL, "{entry}");
+                }
+            });
+            assert!(panics > 1, "{entry} calls into the server");
+        }
+        db.run("HELLO 2");
+        let log = server.log();
+        assert!(
+            log.contains(&format!("a panic was caught in {entry}:")),
+            "{entry}"
+        );
+    }
+}
+
+#[test]
+fn a_panic_in_a_function_of_the_type_fails_the_command_and_the_server_lives() {
+    let server = server_with(&[]);
+    let mut db = server.connect();
+    let payload = db.line("DUMP k").bytes().to_vec();
+    let restore = |db: &mut Connection, call| {
+        db.run("DEL new");
+        let reply = db.call([b"RESTORE".as_slice(), b"new", b"0", &payload]);
+        assert!(call > 0 || reply.is_error(), "{reply}");
+        assert_eq!(db.line("EXISTS new").integer() == 1, !reply.is_error());
+    };
+    at_every_call(&mut db, "rdb_load", restore);
+    at_every_call(&mut db, "copy", |db, call| {
+        db.run("DEL new");
+        let reply = db.line("COPY k new");
+        assert!(call > 0 || reply.is_error(), "{reply}");
+    });
+    at_every_call(&mut db, "rdb_save", |db, _| {
+        let half = db.line("DUMP k").bytes().to_vec();
+        let reply = db.call([b"RESTORE".as_slice(), b"half", b"0", &half, b"REPLACE"]);
+        assert!(
+            reply.is_error() || half == payload,
+            "a half of a filter was taken"
+        );
+    });
+    at_every_call(&mut db, "digest", |db, _| {
+        drop(db.line("DEBUG DIGEST-VALUE k"))
+    });
+    at_every_call(&mut db, "mem_usage", |db, _| {
+        drop(db.line("MEMORY USAGE k"))
+    });
+    at_every_call(&mut db, "info", |db, _| drop(db.line("INFO modules")));
+    for (entry, command) in [("free_effort", "UNLINK new"), ("free", "DEL new")] {
+        at_every_call(&mut db, entry, |db, _| {
+            db.run("COPY k new");
+            assert_eq!(db.ask(command), ":1");
+        });
+    }
+}
+
+#[test]
+fn a_panic_in_a_setting_is_an_error_or_no_answer_and_the_server_lives() {
+    let server = server_with(&[]);
+    let mut db = server.connect();
+    for command in [
+        "CONFIG GET bf.initial-size",
+        "CONFIG GET bf.error-rate",
+        "CONFIG SET bf.initial-size 7",
+        "CONFIG SET bf.error-rate 0.1",
+    ] {
+        // Setting what to inject is itself an entry: with `a setting` it would be the one that panics.
+        at_every_call(&mut db, "a setting", |db, _| drop(db.line(command)));
+    }
+}
+
+#[test]
+fn a_panic_while_a_child_writes_a_file_leaves_the_file_from_before() {
+    let cases = [
+        (
+            "rdb_save",
+            "BGSAVE",
+            "rdb_bgsave_in_progress",
+            "rdb_last_bgsave_status",
+            ["appendonly no", "aof-use-rdb-preamble yes"],
+        ),
+        (
+            "rdb_save",
+            "BGREWRITEAOF",
+            "aof_rewrite_in_progress",
+            "aof_last_bgrewrite_status",
+            ["appendonly yes", "aof-use-rdb-preamble yes"],
+        ),
+        (
+            "aof_rewrite",
+            "BGREWRITEAOF",
+            "aof_rewrite_in_progress",
+            "aof_last_bgrewrite_status",
+            ["appendonly yes", "aof-use-rdb-preamble no"],
+        ),
+    ];
+    for (entry, command, in_progress, status, settings) in cases {
+        let mut server = server_with(&settings);
+        let mut db = server.connect();
+        let written = |db: &mut Connection| {
+            db.run(command);
+            eventually("the child ends", || {
+                db.info("persistence", in_progress) == "0"
+            });
+            db.info("persistence", status)
+        };
+        assert_eq!(written(&mut db), "ok");
+        let digest = db.digest("k");
+        for call in 0..2 {
+            inject(&mut db, entry, call);
+            assert_eq!(written(&mut db), "err", "{command}, {entry}, call {call}");
+            // The child took the order with it; here it still stands.
+            db.run("CONFIG SET bf.inject-panic nowhere");
+        }
+        server.restart();
+        let mut db = server.connect();
+        assert_eq!(db.digest("k"), digest, "{command}, {entry}");
+        assert_eq!(written(&mut db), "ok");
+    }
+}
+
+/// Where a file or a copy has a value that its module cannot load, the server ends itself, whatever the module says.
+#[test]
+fn a_replica_that_ends_over_a_panic_in_a_load_starts_again_and_gets_all() {
+    let primary = Server::start();
+    let mut here = primary.connect();
+    here.run("BF.RESERVE k 0.01 100");
+    add_items(&mut here, "k", 0..ITEMS);
+    let mut replica = server_with(&[]);
+    let mut there = replica.connect();
+    inject(&mut there, "rdb_load", 2);
+    let follow = format!("REPLICAOF 127.0.0.1 {}", primary.port());
+    there.run(&follow);
+    replica.wait_for_its_end();
+    let log = replica.log();
+    assert!(log.contains("a panic was caught in rdb_load"), "{log}");
+    assert!(!log.contains("BUG REPORT"), "{log}");
+    replica.start_again();
+    let mut there = replica.connect();
+    there.run(&follow);
+    primary.wait_for(&replica);
+    assert_eq!(here.digest_of_everything(), there.digest_of_everything());
+}

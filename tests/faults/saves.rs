@@ -1,0 +1,181 @@
+//! Row 10: the server, or the child that saves for it, killed while a snapshot is taken or the append-only file rewritten.
+
+use crate::harness::{add_items, eventually, missing_items, Connection, Portrait, Random, Server};
+use crate::times;
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Microseconds that the child waits after each key, so that there is a middle of the work to be killed in.
+const DELAY: &str = "CONFIG SET rdb-key-save-delay 50000";
+const KEYS: u64 = 20;
+const ITEMS: u64 = 2000;
+
+/// What a child writes: the command that starts one, and the fields of INFO that tell how it goes.
+struct Work {
+    command: &'static str,
+    in_progress: &'static str,
+    status: &'static str,
+    settings: &'static [&'static str],
+}
+
+const SNAPSHOT: Work = Work {
+    command: "BGSAVE",
+    in_progress: "rdb_bgsave_in_progress",
+    status: "rdb_last_bgsave_status",
+    settings: &[],
+};
+
+const REWRITE_AS_SNAPSHOT: Work = Work {
+    command: "BGREWRITEAOF",
+    in_progress: "aof_rewrite_in_progress",
+    status: "aof_last_bgrewrite_status",
+    settings: &[
+        "appendonly yes",
+        "appendfsync always",
+        "aof-use-rdb-preamble yes",
+    ],
+};
+
+const REWRITE_AS_COMMANDS: Work = Work {
+    settings: &[
+        "appendonly yes",
+        "appendfsync always",
+        "aof-use-rdb-preamble no",
+    ],
+    ..REWRITE_AS_SNAPSHOT
+};
+
+impl Work {
+    /// A server with some filters, all of them in its files.
+    fn server(&self) -> Server {
+        let server = Server::configured(self.settings);
+        let mut db = server.connect();
+        for key in 0..KEYS {
+            db.run(&format!("BF.RESERVE k{key} 0.01 100"));
+            add_items(&mut db, &format!("k{key}"), 0..ITEMS);
+        }
+        db.run(self.command);
+        self.ends(&mut db);
+        assert_eq!(db.info("persistence", self.status), "ok");
+        server
+    }
+
+    fn ends(&self, db: &mut Connection) {
+        eventually("the child ends", || {
+            db.info("persistence", self.in_progress) == "0"
+        });
+    }
+
+    fn keeps_all(&self) -> bool {
+        !self.settings.is_empty()
+    }
+}
+
+#[test]
+fn a_killed_child_of_bgsave_leaves_the_old_snapshot() {
+    kill_children(&SNAPSHOT);
+}
+
+#[test]
+fn a_killed_child_of_a_rewrite_with_preamble_leaves_the_old_file() {
+    kill_children(&REWRITE_AS_SNAPSHOT);
+}
+
+#[test]
+fn a_killed_child_of_a_rewrite_without_preamble_leaves_the_old_file() {
+    kill_children(&REWRITE_AS_COMMANDS);
+}
+
+#[test]
+fn a_server_killed_in_bgsave_starts_with_the_old_snapshot() {
+    kill_servers(&SNAPSHOT);
+}
+
+#[test]
+fn a_server_killed_in_a_rewrite_with_preamble_starts_with_all_it_had() {
+    kill_servers(&REWRITE_AS_SNAPSHOT);
+}
+
+#[test]
+fn a_server_killed_in_a_rewrite_without_preamble_starts_with_all_it_had() {
+    kill_servers(&REWRITE_AS_COMMANDS);
+}
+
+fn kill_children(work: &Work) {
+    let mut server = work.server();
+    let mut random = Random::seeded(10);
+    let mut kept = ITEMS;
+    let mut db = server.connect();
+    for _ in 0..times(2, 20) {
+        db.run(DELAY);
+        db.run(work.command);
+        add_items(&mut db, "k0", kept..kept + 100);
+        kept += 100;
+        sleep(Duration::from_millis(random.below(300)));
+        kill_child_of(server.process());
+        work.ends(&mut db);
+        assert_eq!(db.info("persistence", work.status), "err");
+    }
+    // The server goes on, and the next attempt works.
+    assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
+    let digests = digests(&mut db);
+    let saved = if work.keeps_all() { kept } else { ITEMS };
+    server.restart();
+    let mut db = server.connect();
+    assert_eq!(missing_items(&mut db, "k0", 0..saved), 0);
+    assert_eq!(digests[1..], self::digests(&mut db)[1..]);
+    if work.keeps_all() {
+        assert_eq!(digests[0], self::digests(&mut db)[0]);
+    }
+    db.run(work.command);
+    work.ends(&mut db);
+    assert_eq!(db.info("persistence", work.status), "ok");
+}
+
+fn kill_servers(work: &Work) {
+    let mut server = work.server();
+    let mut random = Random::seeded(11);
+    let mut kept = ITEMS;
+    for _ in 0..times(2, 20) {
+        let mut db = server.connect();
+        let before = Portrait::of(&mut db, "k1", ITEMS);
+        db.run(DELAY);
+        db.run(work.command);
+        add_items(&mut db, "k0", kept..kept + 100);
+        sleep(Duration::from_millis(random.below(300)));
+        server.restart();
+        let mut db = server.connect();
+        if work.keeps_all() {
+            kept += 100;
+        }
+        assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
+        assert_eq!(Portrait::of(&mut db, "k1", ITEMS), before);
+        assert_eq!(db.line("DBSIZE").integer() as u64, KEYS);
+    }
+}
+
+fn digests(db: &mut Connection) -> Vec<String> {
+    (0..KEYS).map(|key| db.digest(&format!("k{key}"))).collect()
+}
+
+/// Kills the one child that the server has forked.
+fn kill_child_of(process: u32) {
+    let parent = format!(" {process} ");
+    let is_child = |stat: &str| {
+        // "pid (name) state parent …", where the name may have blanks.
+        stat.rsplit_once(')')
+            .is_some_and(|(_, rest)| rest[2..].starts_with(&parent))
+    };
+    let processes = fs::read_dir("/proc").expect("the system shows its processes");
+    let children: Vec<i32> = processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &i32| {
+            fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_child(&stat))
+        })
+        .collect();
+    assert_eq!(children.len(), 1, "one child saves");
+    // SAFETY: a system call without memory of ours; the process is a child of a server that this test started.
+    assert_eq!(unsafe { libc::kill(children[0], libc::SIGKILL) }, 0);
+}

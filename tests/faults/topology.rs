@@ -1,0 +1,178 @@
+//! Row 12: three nodes under writes. Who is primary changes by command and by a kill, replicas hang on replicas, links are cut.
+
+use crate::harness::{eventually, Link, Pace, Server, Writers};
+use crate::times;
+use std::time::Duration;
+
+const FILTERS: [&str; 2] = ["k", "l"];
+
+/// Each item counts once both replicas have it.
+const PACE: Pace = Pace {
+    writers: 4,
+    items_per_command: 3,
+    in_flight: 8,
+    pause: Duration::from_millis(1),
+    replicas: 2,
+};
+
+/// Items that each writer gets through between two changes.
+const BETWEEN_CHANGES: u64 = 150;
+
+struct Trio {
+    nodes: Vec<Server>,
+    primary: usize,
+    writers: Writers,
+}
+
+impl Trio {
+    fn start(pace: Pace) -> Trio {
+        let primary = Server::configured(&["repl-backlog-size 64mb"]);
+        let mut db = primary.connect();
+        db.run("BF.RESERVE k 0.001 100");
+        db.run("BF.RESERVE l 0.01 50 EXPANSION 1");
+        let settings = ["repl-backlog-size 64mb"];
+        let replicas = [primary.replica(&settings), primary.replica(&settings)];
+        Trio {
+            writers: Writers::start(primary.port(), &FILTERS, pace),
+            nodes: [primary].into_iter().chain(replicas).collect(),
+            primary: 0,
+        }
+    }
+
+    fn others(&self) -> [usize; 2] {
+        [(self.primary + 1) % 3, (self.primary + 2) % 3]
+    }
+
+    fn let_items_come(&self) {
+        let aim = self.writers.slowest() + BETWEEN_CHANGES;
+        eventually("items come", || self.writers.slowest() > aim);
+    }
+
+    /// Hangs a node on another.
+    fn hang(&self, node: usize, on: usize) {
+        let port = self.nodes[on].port();
+        self.nodes[node]
+            .connect()
+            .run(&format!("REPLICAOF 127.0.0.1 {port}"));
+    }
+
+    fn promote(&mut self, node: usize) {
+        self.primary = node;
+        self.writers.turn_to(self.nodes[node].port());
+    }
+
+    /// The writers pause, all three have the same, and nothing that was acknowledged is missing.
+    fn agree(&mut self, pace: Pace) {
+        self.writers.stop();
+        let counts = self.writers.counts();
+        let primary = &self.nodes[self.primary];
+        let digest = primary.connect().digest_of_everything();
+        for node in self.others().map(|other| &self.nodes[other]) {
+            primary.wait_for(node);
+        }
+        for node in &self.nodes {
+            let mut db = node.connect();
+            assert_eq!(db.digest_of_everything(), digest);
+            assert_eq!(self.writers.missing(&mut db, &counts), 0);
+            assert!(!node.log().contains("CRITICAL"), "{}", node.log());
+        }
+        self.writers.go_on(self.nodes[self.primary].port(), pace);
+    }
+
+    fn sum(&self, name: &str) -> i64 {
+        let of = |node: &Server| node.connect().info_number("stats", name);
+        self.nodes.iter().map(of).sum()
+    }
+}
+
+#[test]
+fn nothing_is_lost_by_failovers_on_command() {
+    let pace = Pace {
+        replicas: 0,
+        ..PACE
+    };
+    let mut trio = Trio::start(pace);
+    let rounds = times(3, 30);
+    for _ in 0..rounds {
+        trio.let_items_come();
+        let (from, [next, third]) = (trio.primary, trio.others());
+        let port = trio.nodes[next].port();
+        let mut db = trio.nodes[from].connect();
+        db.run(&format!("FAILOVER TO 127.0.0.1 {port}"));
+        eventually("the failover ends", || {
+            db.info("replication", "master_failover_state") == "no-failover"
+                && db.info("replication", "role") == "slave"
+        });
+        trio.hang(third, next);
+        trio.promote(next);
+        trio.let_items_come();
+        trio.agree(pace);
+    }
+    println!(
+        "{rounds} failovers, {} items acknowledged, 0 lost, {} continued, {} full copies",
+        trio.writers.acknowledged(),
+        trio.sum("sync_partial_ok"),
+        trio.sum("sync_full")
+    );
+}
+
+#[test]
+fn items_that_wait_acknowledged_survive_the_kill_of_the_primary() {
+    let mut trio = Trio::start(PACE);
+    let rounds = times(3, 30);
+    for _ in 0..rounds {
+        trio.let_items_come();
+        let (old, [next, third]) = (trio.primary, trio.others());
+        trio.nodes[old].kill();
+        trio.nodes[next].connect().run("REPLICAOF NO ONE");
+        trio.hang(third, next);
+        trio.promote(next);
+        // It comes back empty, as the primary that it was, and is told better.
+        trio.nodes[old].start_again();
+        trio.hang(old, next);
+        trio.let_items_come();
+        trio.agree(PACE);
+    }
+    println!(
+        "{rounds} kills, {} items acknowledged, 0 lost",
+        trio.writers.acknowledged()
+    );
+}
+
+#[test]
+fn replicas_move_below_each_other_and_back_while_items_come() {
+    let pace = Pace {
+        replicas: 0,
+        ..PACE
+    };
+    let mut trio = Trio::start(pace);
+    let link = Link::to(trio.nodes[0].port());
+    let rounds = times(3, 30);
+    for round in 0..rounds {
+        let [middle, last] = if round % 2 == 0 { [1, 2] } else { [2, 1] };
+        trio.let_items_come();
+        trio.hang(last, middle);
+        trio.let_items_come();
+        trio.nodes[middle]
+            .connect()
+            .run(&format!("REPLICAOF 127.0.0.1 {}", link.port()));
+        trio.let_items_come();
+        link.cut();
+        trio.let_items_come();
+        eventually("the last one in the chain is up", || {
+            [middle, last].iter().all(|node| {
+                let mut db = trio.nodes[*node].connect();
+                db.info("replication", "master_link_status") == "up"
+            })
+        });
+        trio.hang(middle, 0);
+        trio.hang(last, 0);
+        trio.agree(pace);
+    }
+    println!(
+        "{rounds} rounds, {} items acknowledged, 0 lost, {} continued, {} full copies",
+        trio.writers.acknowledged(),
+        trio.sum("sync_partial_ok"),
+        trio.sum("sync_full")
+    );
+}

@@ -1,0 +1,147 @@
+//! A cable between two servers that can be cut: a relay on a port of its own.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Bytes relayed at a time: what a socket commonly holds, so that a cut may fall anywhere in a larger message.
+const PORTION: usize = 16 << 10;
+
+/// As good as never.
+const ENDLESS: i64 = i64::MAX;
+
+pub struct Link {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    target: AtomicU16,
+    open: Mutex<Vec<TcpStream>>,
+    /// Bytes that still pass from the target before the cut.
+    allowance: AtomicI64,
+    cuts: AtomicU64,
+    is_gone: AtomicBool,
+}
+
+impl Link {
+    /// A link to a server on a port of this machine.
+    pub fn to(target: u16) -> Link {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let shared = Arc::new(Shared {
+            target: AtomicU16::new(target),
+            open: Mutex::default(),
+            allowance: AtomicI64::new(ENDLESS),
+            cuts: AtomicU64::new(0),
+            is_gone: AtomicBool::new(false),
+        });
+        let link = Link {
+            port: listener.local_addr().expect("an address").port(),
+            shared: shared.clone(),
+        };
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                if shared.is_gone.load(SeqCst) {
+                    return;
+                }
+                shared.connect(client);
+            }
+        });
+        link
+    }
+
+    /// Where to call to get through to the target.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Cuts every connection as soon as so many bytes more have come from the target; the last of them do arrive.
+    pub fn cut_after(&self, bytes: u64) {
+        self.shared.allowance.store(bytes as i64, SeqCst);
+    }
+
+    /// Cuts every connection now. New ones may be made.
+    pub fn cut(&self) {
+        self.shared.cut();
+    }
+
+    /// Lets everything through again, if a cut was still to come.
+    pub fn mend(&self) {
+        self.shared.allowance.store(ENDLESS, SeqCst);
+    }
+
+    /// How often it was cut.
+    pub fn cuts(&self) -> u64 {
+        self.shared.cuts.load(SeqCst)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.shared.is_gone.store(true, SeqCst);
+        self.shared.cut();
+        // Wakes the listener, which then ends.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+impl Shared {
+    fn connect(self: &Arc<Shared>, client: TcpStream) {
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.target.load(SeqCst))) else {
+            return; // dropped: the client sees a closed connection
+        };
+        let ends = [(&client, &server), (&server, &client)].map(|(from, to)| {
+            let handle = |stream: &TcpStream| stream.try_clone().expect("a second handle");
+            (handle(from), handle(to))
+        });
+        let mut open = self.open.lock().expect("no panic under the lock");
+        open.extend([client, server]);
+        drop(open);
+        let [upwards, downwards] = ends;
+        let shared = self.clone();
+        thread::spawn(move || shared.relay(upwards, false));
+        let shared = self.clone();
+        thread::spawn(move || shared.relay(downwards, true));
+    }
+
+    /// Passes on what comes, until one of the two ends closes.
+    fn relay(&self, (mut from, mut to): (TcpStream, TcpStream), is_metered: bool) {
+        let mut portion = vec![0; PORTION];
+        while let Ok(length @ 1..) = from.read(&mut portion) {
+            let left = if is_metered {
+                self.take(length)
+            } else {
+                ENDLESS
+            };
+            let passed = length.min(left.max(0) as usize);
+            if to.write_all(&portion[..passed]).is_err() {
+                break;
+            }
+            if left <= length as i64 {
+                self.cut();
+                break;
+            }
+        }
+        let _ = from.shutdown(Shutdown::Both);
+        let _ = to.shutdown(Shutdown::Both);
+    }
+
+    /// Takes bytes from the allowance; answers what it was before.
+    fn take(&self, bytes: usize) -> i64 {
+        match self.allowance.load(SeqCst) {
+            ENDLESS => ENDLESS,
+            _ => self.allowance.fetch_sub(bytes as i64, SeqCst),
+        }
+    }
+
+    fn cut(&self) {
+        self.allowance.store(ENDLESS, SeqCst);
+        let mut open = self.open.lock().expect("no panic under the lock");
+        for stream in open.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        self.cuts.fetch_add(1, SeqCst);
+    }
+}

@@ -1,0 +1,202 @@
+//! Writers that add items without a pause and keep account of what was acknowledged.
+
+use super::{item, missing_items, Connection};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::SeqCst};
+use std::sync::Arc;
+use std::thread::{self, sleep, JoinHandle};
+use std::time::Duration;
+
+/// Each writer's items have numbers of their own.
+const NUMBERS_OF_A_WRITER: u64 = 1_000_000_000;
+
+/// Between two attempts to reach a server that is not there.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How the writers go about it.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    pub writers: u64,
+    /// Items in one command: 1 are a BF.ADD, more a BF.MADD.
+    pub items_per_command: u64,
+    /// Commands that are on their way at a time.
+    pub in_flight: usize,
+    /// After each command, so that a test leaves something of the machine to others.
+    pub pause: Duration,
+    /// After each command the writer asks with WAIT for so many replicas, and counts the items only then.
+    pub replicas: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            writers: 8,
+            items_per_command: 1,
+            in_flight: 16,
+            pause: Duration::ZERO,
+            replicas: 0,
+        }
+    }
+}
+
+/// Threads that write to one server after another, whichever has the port that they are told.
+pub struct Writers {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    pace: Pace,
+    keys: Vec<String>,
+    port: AtomicU16,
+    acknowledged: Vec<AtomicU64>,
+    is_over: AtomicBool,
+}
+
+impl Writers {
+    /// Writer `n` adds to key `n`, modulo the number of keys.
+    pub fn start(port: u16, keys: &[&str], pace: Pace) -> Writers {
+        Writers::start_from(port, keys, pace, &vec![0; pace.writers as usize])
+    }
+
+    fn start_from(port: u16, keys: &[&str], pace: Pace, counts: &[u64]) -> Writers {
+        let shared = Arc::new(Shared {
+            pace,
+            keys: keys.iter().map(|key| key.to_string()).collect(),
+            port: AtomicU16::new(port),
+            acknowledged: counts.iter().map(|count| AtomicU64::new(*count)).collect(),
+            is_over: AtomicBool::new(false),
+        });
+        let threads = (0..pace.writers)
+            .map(|writer| {
+                let shared = shared.clone();
+                thread::spawn(move || shared.write(writer))
+            })
+            .collect();
+        Writers { shared, threads }
+    }
+
+    /// From now on they write there.
+    pub fn turn_to(&self, port: u16) {
+        self.shared.port.store(port, SeqCst);
+    }
+
+    /// Items that were acknowledged, of all writers.
+    pub fn acknowledged(&self) -> u64 {
+        self.counts().iter().sum()
+    }
+
+    /// Items that were acknowledged, writer by writer: the first so many of each.
+    pub fn counts(&self) -> Vec<u64> {
+        let counts = self.shared.acknowledged.iter();
+        counts.map(|count| count.load(SeqCst)).collect()
+    }
+
+    /// The fewest items that one of them got acknowledged.
+    pub fn slowest(&self) -> u64 {
+        self.counts().into_iter().min().unwrap_or(0)
+    }
+
+    /// Ends them after the command that is on its way.
+    pub fn stop(&mut self) {
+        self.shared.is_over.store(true, SeqCst);
+        for thread in self.threads.drain(..) {
+            thread.join().expect("no writer failed");
+        }
+    }
+
+    /// After a stop: they write again, each from where it was.
+    pub fn go_on(&mut self, port: u16, pace: Pace) {
+        let keys: Vec<&str> = self.shared.keys.iter().map(String::as_str).collect();
+        let again = Writers::start_from(port, &keys, pace, &self.counts());
+        *self = again;
+    }
+
+    /// The key of a writer.
+    pub fn key_of(&self, writer: usize) -> &str {
+        &self.shared.keys[writer % self.shared.keys.len()]
+    }
+
+    /// The number of a writer's `n`-th item.
+    pub fn number(writer: usize, n: u64) -> u64 {
+        writer as u64 * NUMBERS_OF_A_WRITER + n
+    }
+
+    /// How many of the items acknowledged so far the server denies; with all writers' counts taken before.
+    pub fn missing(&self, db: &mut Connection, counts: &[u64]) -> u64 {
+        let missing = counts.iter().enumerate().map(|(writer, count)| {
+            let numbers = Writers::number(writer, 0)..Writers::number(writer, *count);
+            missing_items(db, self.key_of(writer), numbers)
+        });
+        missing.sum()
+    }
+}
+
+impl Drop for Writers {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, SeqCst);
+    }
+}
+
+impl Shared {
+    fn write(&self, writer: u64) {
+        while !self.is_over.load(SeqCst) {
+            let port = self.port.load(SeqCst);
+            // An error means that the server is gone or was told to serve no writers: try the one that is named next.
+            let ended =
+                Connection::open(port).and_then(|mut db| self.write_to(&mut db, port, writer));
+            if ended.is_err() {
+                sleep(PAUSE);
+            }
+        }
+    }
+
+    /// Goes on from the first item that was not acknowledged, until the server fails, is no longer the one, or all is over.
+    fn write_to(&self, db: &mut Connection, port: u16, writer: u64) -> std::io::Result<()> {
+        let mut on_their_way: VecDeque<u64> = VecDeque::new();
+        let count = &self.acknowledged[writer as usize];
+        let mut next = count.load(SeqCst);
+        loop {
+            let goes_on = !self.is_over.load(SeqCst) && self.port.load(SeqCst) == port;
+            if goes_on && on_their_way.len() < self.pace.in_flight {
+                db.try_send(self.command(writer, next))?;
+                if self.pace.replicas > 0 {
+                    let replicas = self.pace.replicas.to_string();
+                    db.try_send(["WAIT", &replicas, "1000"])?;
+                }
+                next += self.pace.items_per_command;
+                on_their_way.push_back(next);
+                sleep(self.pace.pause);
+                continue;
+            }
+            let Some(reached) = on_their_way.pop_front() else {
+                return Ok(());
+            };
+            let reply = db.try_receive()?;
+            let is_refused = match &reply {
+                super::Reply::Array(answers) => answers.iter().any(super::Reply::is_error),
+                other => other.is_error(),
+            };
+            let too_few =
+                self.pace.replicas > 0 && db.try_receive()?.integer() < self.pace.replicas as i64;
+            if is_refused || too_few {
+                return Err(std::io::Error::other(reply.to_string()));
+            }
+            count.store(reached, SeqCst);
+        }
+    }
+
+    fn command(&self, writer: u64, first: u64) -> Vec<Vec<u8>> {
+        let key = self.keys[writer as usize % self.keys.len()].as_bytes();
+        let name: &[u8] = match self.pace.items_per_command {
+            1 => b"BF.ADD",
+            _ => b"BF.MADD",
+        };
+        let numbers = first..first + self.pace.items_per_command;
+        let items = numbers.map(|n| item(Writers::number(writer as usize, n)));
+        [name.to_vec(), key.to_vec()]
+            .into_iter()
+            .chain(items)
+            .collect()
+    }
+}
