@@ -1,14 +1,22 @@
 //! splitbloom: Bloom filters (`BF.*`) for Redis and Valkey, split into small sub-bitmaps.
 //!
 //! - [`filter`]: the filter itself; knows no server.
+//! - [`partition`]: which of several keys an item belongs to; knows neither filter nor server.
 //! - [`redis`]: the server made safe; knows no filter.
 //! - [`commands`], [`data_type`], [`config`], [`stats`]: where the two meet.
 //! - [`module`]: what happens when a server loads the module.
+#![cfg_attr(
+    feature = "client",
+    doc = "- [`client`]: a client for one filter over many nodes; no part of the module."
+)]
 
+#[cfg(feature = "client")]
+pub mod client;
 pub mod commands;
 pub mod config;
 pub mod data_type;
 pub mod filter;
 pub mod module;
+pub mod partition;
 pub mod redis;
 pub mod stats;
