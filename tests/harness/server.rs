@@ -32,6 +32,8 @@ pub struct Options {
     pub settings: Vec<String>,
     /// The server runs without the module.
     pub without_module: bool,
+    /// The server is a node of a cluster, with a bus on a free port of its own.
+    pub is_node: bool,
 }
 
 impl Options {
@@ -48,6 +50,7 @@ pub struct Server {
     process: Process,
     folder: Folder,
     port: u16,
+    bus_port: u16,
     options: Options,
 }
 
@@ -75,8 +78,11 @@ impl Server {
     fn try_start(options: &Options, dies_of_propagation_errors: bool) -> Result<Server, String> {
         let folder = Folder::fresh();
         for _ in 0..ATTEMPTS {
-            let port = free_port();
-            let configuration = configuration(port, options, dies_of_propagation_errors);
+            let (port, bus_port) = (free_port(), free_port());
+            let mut configuration = configuration(port, options, dies_of_propagation_errors);
+            if options.is_node {
+                configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
+            }
             fs::write(folder.configuration(), configuration).expect("the folder can be written");
             let mut process = Process::launch(&folder);
             if comes_up(&mut process, port) {
@@ -84,6 +90,7 @@ impl Server {
                     process,
                     folder,
                     port,
+                    bus_port,
                     options: options.clone(),
                 });
             }
@@ -137,6 +144,11 @@ impl Server {
         self.port
     }
 
+    /// Where the other nodes of a cluster reach this one.
+    pub fn bus_port(&self) -> u16 {
+        self.bus_port
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -147,8 +159,18 @@ impl Server {
 
     /// Kills the process and starts it again, in the same folder with the same configuration file.
     pub fn restart(&mut self) {
+        self.kill();
+        self.start_again();
+    }
+
+    /// Kills the process (`SIGKILL`), after asking what must hold. It is to be started again.
+    pub fn kill(&mut self) {
         self.ask_standing_questions();
         self.process.kill();
+    }
+
+    /// Starts a killed process again, in the same folder with the same configuration file.
+    pub fn start_again(&mut self) {
         let log_before = self.log().len();
         eventually("the port is free again", || {
             self.process = Process::launch(&self.folder);

@@ -71,8 +71,10 @@ fn a_server_without_memory_a_replica_and_a_script_answer_too() {
 
 #[test]
 fn a_replica_without_its_primary_answers_although_its_data_are_stale() {
-    let replica = Server::configured(&["replica-serve-stale-data no", "replicaof 127.0.0.1 1"]);
+    let replica = Server::start();
     let mut db = replica.connect();
+    db.run("CONFIG SET replica-serve-stale-data no");
+    db.run("REPLICAOF 127.0.0.1 1");
     assert!(db.ask("BF.EXISTS users:{0} a").starts_with("-MASTERDOWN"));
     assert_eq!(db.ask("BF.KEYS users PARTITIONS 1"), "[$users:{0}]");
 }
