@@ -4,8 +4,10 @@
 
 mod mover;
 mod nodes;
+mod outlive;
 mod traffic;
 
 pub use mover::{move_slot, Mover};
-pub use nodes::{Cluster, Node};
+pub use nodes::{agree, Cluster, Node};
+pub use outlive::{outlive, Outlived};
 pub use traffic::{add_until_acknowledged, count_found, item, stranger, Sent};

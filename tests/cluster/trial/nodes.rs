@@ -92,7 +92,7 @@ impl Cluster {
 
     /// Returns when all nodes agree on the owner of every slot, no slot is out of service, and every replica has what its primary has.
     pub fn wait_until_whole(&self) {
-        eventually("the nodes agree", || self.agrees(&self.nodes));
+        eventually("the nodes agree", || agree(&self.nodes));
         eventually("no node takes another for dead", || {
             self.nodes.iter().all(|node| {
                 let mut db = node.connect();
@@ -112,15 +112,6 @@ impl Cluster {
                     || db.info("replication", "master_link_status") == "up"
             })
         });
-    }
-
-    /// Whether these nodes name the same owner for every slot, and there is one.
-    pub fn agrees(&self, nodes: &[Node]) -> bool {
-        let views: Vec<Vec<Option<Node>>> = nodes
-            .iter()
-            .map(|node| owners(&mut node.connect()))
-            .collect();
-        views[0].iter().all(Option::is_some) && views.windows(2).all(|pair| pair[0] == pair[1])
     }
 
     pub fn nodes(&self) -> &[Node] {
@@ -145,11 +136,31 @@ impl Cluster {
     }
 }
 
-/// The owner of each slot, as one node sees it.
-pub fn owners(db: &mut Connection) -> Vec<Option<Node>> {
-    try_owners(db).expect("a node that answers")
+/// Whether those of the nodes that are there agree on the primaries, on their epochs, and on who owns what.
+pub fn agree(nodes: &[Node]) -> bool {
+    let views: Vec<Vec<String>> = nodes.iter().filter_map(|node| view(node).ok()).collect();
+    views.windows(2).all(|pair| pair[0] == pair[1])
 }
 
+/// The primaries as one node sees them: id, epoch of its claims, slots; but for those on their way.
+fn view(node: &Node) -> io::Result<Vec<String>> {
+    let text = node.try_connect()?.try_call(["CLUSTER", "NODES"])?.text();
+    let primary = |line: &str| {
+        // id, address, flags, primary, ping, pong, epoch, link, slots
+        let words: Vec<&str> = line.split(' ').collect();
+        let is_primary = words.len() > 7 && words[2].contains("master");
+        is_primary.then(|| {
+            let slots = words[8..].iter().filter(|slots| !slots.starts_with('['));
+            let slots: Vec<&str> = slots.copied().collect();
+            format!("{} {} {}", words[0], words[6], slots.join(" "))
+        })
+    };
+    let mut primaries: Vec<String> = text.lines().filter_map(primary).collect();
+    primaries.sort();
+    Ok(primaries)
+}
+
+/// The owner of each slot, as one node sees it.
 pub fn try_owners(db: &mut Connection) -> io::Result<Vec<Option<Node>>> {
     let mut owners = vec![None; usize::from(SLOTS)];
     for range in db.try_call(["CLUSTER", "SLOTS"])?.elements() {

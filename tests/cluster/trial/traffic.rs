@@ -4,10 +4,12 @@ use splitbloom::client::{Acknowledged, Answer, PartitionedFilter};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// A command of a thousand items and more costs the server little beyond the items; and no node is busy for longer than a millisecond with one.
+/// How long one WAIT waits.
 const WAIT: Duration = Duration::from_secs(1);
 /// From a batch that was not acknowledged to the next try.
 const PAUSE: Duration = Duration::from_millis(20);
+/// A failover, and a copy of everything to a new replica, take some seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An item that looks random, as identifiers do. (Numbers that count up spread less evenly: docs/cluster.md.)
 pub fn item(number: u64) -> [u8; 16] {
@@ -61,6 +63,7 @@ pub fn add_until_acknowledged(
                 break;
             }
             sent.again += 1;
+            assert!(start.elapsed() < PATIENCE, "a batch is never acknowledged");
             std::thread::sleep(PAUSE);
         }
         sent.batches += 1;
