@@ -14,7 +14,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix package package-test version faults soak hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix package package-test version faults soak hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ run: build ## a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
 test: toolchain ## unit, property and golden tests, those on a server (SERVER=), those of the image if an engine answers
-	cargo test --lib
+	cargo test --lib --features client
 	@$(MAKE) --no-print-directory build
 	@scripts/server-tests $(SERVER) $(MODULE)
 	@scripts/fault-tests $(SERVER) $(MODULE)
@@ -82,6 +82,9 @@ bench-server: build
 bench-big: build ## stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (a quarter of an hour)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
 
+cluster: build ## a filter over six nodes, one of which dies, while slots move (ITEMS=10000000, SERVER=)
+	@ITEMS=$(ITEMS) scripts/with-server $(SERVER) $(MODULE) cargo bench --features client --bench cluster
+
 report: toolchain ## plots and tables of the documents, from what the benchmarks measured
 	cargo run --quiet --release --example report
 
@@ -100,14 +103,14 @@ fmt-check:
 	cargo fmt --manifest-path tests/containers/Cargo.toml --check
 
 lint: toolchain ## clippy, no warning allowed
-	cargo clippy --all-targets -- -D warnings
+	cargo clippy --all-targets --features client -- -D warnings
 	cargo clippy --manifest-path tests/containers/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
 
 layers: ## who may know whom, and where unsafe may stand
 	@scripts/check-layers
 
 docs: toolchain ## the sources' documentation, no warning allowed
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --features client
 
 check: fmt-check lint layers docs ## format, lint, layers and docs
 

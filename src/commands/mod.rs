@@ -6,12 +6,14 @@
 //!   exists    BF.EXISTS, BF.MEXISTS            parameters  what COMMAND DOCS shows of arguments
 //!   info      BF.INFO, BF.CARD                 text        every error a client can see
 //!   dump      BF.SCANDUMP, BF.LOADCHUNK
+//!   keys      BF.KEYS
 //! ```
 
 mod add;
 mod dump;
 mod exists;
 mod info;
+mod keys;
 pub mod numbers;
 pub mod options;
 mod parameters;
@@ -39,5 +41,6 @@ pub fn register_all(context: &Context) -> Result<(), Refused> {
     register::<info::Info>(context, CATEGORY)?;
     register::<info::Card>(context, CATEGORY)?;
     register::<dump::ScanDump>(context, CATEGORY)?;
-    register::<dump::LoadChunk>(context, CATEGORY)
+    register::<dump::LoadChunk>(context, CATEGORY)?;
+    register::<keys::Keys>(context, CATEGORY)
 }

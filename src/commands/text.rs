@@ -29,6 +29,9 @@ pub enum ErrorText {
     BadInfoField,
     NotNumeric,
     BadData,
+    BadPartitions,
+    PartitionsRange,
+    BraceInName,
 }
 
 impl ErrorText {
@@ -56,6 +59,11 @@ impl ErrorText {
             Self::BadInfoField => "ERR Invalid information value",
             Self::NotNumeric => "ERR Second argument must be numeric",
             Self::BadData => "ERR received bad data",
+            Self::BadPartitions => "ERR bad number of partitions",
+            Self::PartitionsRange => {
+                "ERR partitions must be a power of two in the range [1, 16384]"
+            }
+            Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
         }
     }
 

@@ -10,6 +10,8 @@ use std::ptr::null;
 /// What a command does with its one key, as ACL rules for keys see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAccess {
+    /// It has none: any node of a cluster answers, to any user who may call it.
+    None,
     /// Reads it.
     Read,
     /// Adds to what is there, or makes it.
@@ -35,6 +37,7 @@ pub enum Times {
     Once,
     AtMostOnce,
     OnceOrMore,
+    Any,
 }
 
 /// One argument of a command, as COMMAND DOCS shows it.
@@ -69,10 +72,11 @@ impl Parameter {
 
     /// The same, but it may be left out.
     pub const fn optional(self) -> Self {
-        Self {
-            times: Times::AtMostOnce,
-            ..self
-        }
+        let times = match self.times {
+            Times::Once | Times::AtMostOnce => Times::AtMostOnce,
+            Times::OnceOrMore | Times::Any => Times::Any,
+        };
+        Self { times, ..self }
     }
 
     /// One of several.
@@ -99,7 +103,7 @@ pub struct Specification {
     pub parameters: &'static [Parameter],
 }
 
-/// A command of the module. Its first argument is its one key.
+/// A command of the module. Its first argument is its one key, if it has any.
 pub trait Command {
     const SPECIFICATION: Specification;
     /// Runs it. It must reply exactly once; a panic on the way is answered for it.
@@ -123,6 +127,8 @@ pub fn register<C: Command>(context: &Context, category: &str) -> Result<(), Ref
             specification.name.to_string_lossy()
         ))
     };
+    // First key, last key, step from one to the next.
+    let key = c_int::from(specification.access != KeyAccess::None);
     // SAFETY: the context is that of `OnLoad`; all texts are constants or live through the call that they are passed to.
     unsafe {
         let created = call!(RedisModule_CreateCommand(
@@ -130,9 +136,9 @@ pub fn register<C: Command>(context: &Context, category: &str) -> Result<(), Ref
             name,
             Some(entry::<C>),
             specification.flags.as_ptr(),
-            1,
-            1,
-            1
+            key,
+            key,
+            key
         ));
         let command = call!(RedisModule_GetCommand(context.raw, name));
         if created as isize != raw::REDISMODULE_OK || command.is_null() {
@@ -193,7 +199,8 @@ static INFO_VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleComman
 /// # Safety
 /// `command` is a command that `OnLoad` has just made.
 unsafe fn set_info(command: *mut raw::RedisModuleCommand, specification: &Specification) -> bool {
-    let mut key_specs = [key_spec(specification.access), end_of_key_specs()];
+    let mut key_specs: Vec<_> = key_spec(specification.access).into_iter().collect();
+    key_specs.push(END_OF_KEY_SPECS);
     let mut choices: Vec<Vec<raw::RedisModuleCommandArg>> = Vec::new();
     let mut parameters = native_parameters(specification.parameters, &mut choices);
     let info = raw::RedisModuleCommandInfo {
@@ -216,37 +223,38 @@ unsafe fn set_info(command: *mut raw::RedisModuleCommand, specification: &Specif
 /// The version of the module that the commands came with.
 const SINCE: &CStr = c"0.1.0";
 
-fn key_spec(access: KeyAccess) -> raw::RedisModuleCommandKeySpec {
+/// The server's words for the first argument as a key, if the command has one.
+fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
     let flags = match access {
+        KeyAccess::None => return None,
         KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
         KeyAccess::Add => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT,
         KeyAccess::Create => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
     };
-    raw::RedisModuleCommandKeySpec {
+    Some(raw::RedisModuleCommandKeySpec {
         flags: u64::from(flags),
         begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
-        bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
-            index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 1 },
-        },
-        find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE,
-        fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {
-            range: raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 {
-                lastkey: 0,
-                keystep: 1,
-                limit: 0,
-            },
-        },
-        notes: null(),
-    }
+        ..END_OF_KEY_SPECS
+    })
 }
 
-fn end_of_key_specs() -> raw::RedisModuleCommandKeySpec {
-    raw::RedisModuleCommandKeySpec {
-        begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INVALID,
-        flags: 0,
-        ..key_spec(KeyAccess::Read)
-    }
-}
+/// What ends the list; and what stands in each, but for its flags and the way to find it: the key is word 1, alone.
+const END_OF_KEY_SPECS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpec {
+    flags: 0,
+    begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INVALID,
+    bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
+        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 1 },
+    },
+    find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE,
+    fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {
+        range: raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 {
+            lastkey: 0,
+            keystep: 1,
+            limit: 0,
+        },
+    },
+    notes: null(),
+};
 
 /// The server's form of the parameters, with an empty one behind them. The lists of choices are kept in `choices`, whose own
 /// buffers do not move.
@@ -279,6 +287,7 @@ fn native_parameter(parameter: &Parameter) -> raw::RedisModuleCommandArg {
         Times::Once => raw::REDISMODULE_CMD_ARG_NONE,
         Times::AtMostOnce => raw::REDISMODULE_CMD_ARG_OPTIONAL,
         Times::OnceOrMore => raw::REDISMODULE_CMD_ARG_MULTIPLE,
+        Times::Any => raw::REDISMODULE_CMD_ARG_OPTIONAL | raw::REDISMODULE_CMD_ARG_MULTIPLE,
     };
     let key_spec = if parameter.kind == Kind::Key { 0 } else { -1 };
     let token = parameter.token.map_or(null(), CStr::as_ptr);

@@ -36,6 +36,8 @@ pub struct Options {
     pub module: Option<PathBuf>,
     /// Panics are provoked, so that the module may have caught some.
     pub provokes_panics: bool,
+    /// The server is a node of a cluster, with a bus on a free port of its own.
+    pub is_node: bool,
 }
 
 impl Options {
@@ -52,6 +54,7 @@ pub struct Server {
     process: Process,
     folder: Folder,
     port: u16,
+    bus_port: u16,
     options: Options,
     /// It was killed, and not started again.
     is_down: bool,
@@ -81,8 +84,11 @@ impl Server {
     fn try_start(options: &Options, dies_of_propagation_errors: bool) -> Result<Server, String> {
         let folder = Folder::fresh();
         for _ in 0..ATTEMPTS {
-            let port = free_port();
-            let configuration = configuration(port, options, dies_of_propagation_errors);
+            let (port, bus_port) = (free_port(), free_port());
+            let mut configuration = configuration(port, options, dies_of_propagation_errors);
+            if options.is_node {
+                configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
+            }
             fs::write(folder.configuration(), configuration).expect("the folder can be written");
             let mut process = Process::launch(&folder);
             if comes_up(&mut process, port) {
@@ -90,6 +96,7 @@ impl Server {
                     process,
                     folder,
                     port,
+                    bus_port,
                     options: options.clone(),
                     is_down: false,
                 });
@@ -150,6 +157,11 @@ impl Server {
     /// The number of the process.
     pub fn process(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Where the other nodes of a cluster reach this one.
+    pub fn bus_port(&self) -> u16 {
+        self.bus_port
     }
 
     pub fn folder(&self) -> &Path {

@@ -7,12 +7,13 @@ struct Row {
     name: &'static str,
     arity: i64,
     flags: &'static [&'static str],
+    /// What it does with its key; nothing if it has none.
     access: &'static [&'static str],
     /// A call that every user with all permissions can make.
     example: &'static str,
 }
 
-const TABLE: [Row; 10] = [
+const TABLE: [Row; 11] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -83,11 +84,22 @@ const TABLE: [Row; 10] = [
         access: &["RW", "insert"],
         example: "BF.LOADCHUNK k 1 a",
     },
+    Row {
+        name: "bf.keys",
+        arity: -4,
+        flags: &["readonly", "loading", "stale"],
+        access: &[],
+        example: "BF.KEYS k PARTITIONS 4 ITEMS a",
+    },
 ];
 
 impl Row {
     fn writes(&self) -> bool {
         self.flags.contains(&"write")
+    }
+
+    fn has_key(&self) -> bool {
+        !self.access.is_empty()
     }
 
     fn categories(&self) -> Vec<&'static str> {
@@ -111,10 +123,10 @@ fn every_command_has_the_flags_of_the_contract() {
 }
 
 #[test]
-fn every_command_has_one_key_in_first_place_and_tells_its_access() {
+fn every_command_with_a_key_has_one_in_first_place_and_tells_its_access() {
     let server = Server::start();
     let mut db = server.connect();
-    for row in &TABLE {
+    for row in TABLE.iter().filter(|row| row.has_key()) {
         let info = command_info(&mut db, row.name);
         assert_eq!(
             [&info[3], &info[4], &info[5]].map(Reply::integer),
@@ -145,6 +157,26 @@ fn every_command_has_one_key_in_first_place_and_tells_its_access() {
         assert_eq!(
             texts(&keys),
             [row.example.split_whitespace().nth(1).expect("a key")]
+        );
+    }
+}
+
+#[test]
+fn a_command_without_a_key_says_so() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for row in TABLE.iter().filter(|row| !row.has_key()) {
+        let info = command_info(&mut db, row.name);
+        let places = [&info[3], &info[4], &info[5]].map(Reply::integer);
+        assert_eq!(places, [0, 0, 0], "{}", row.name);
+        assert!(info[8].elements().is_empty(), "{}: {}", row.name, info[8]);
+        let example = row.example.split_whitespace();
+        let keys = db.call(["COMMAND", "GETKEYS"].into_iter().chain(example));
+        assert_eq!(
+            keys.to_string(),
+            "-ERR The command has no key arguments",
+            "{}",
+            row.name
         );
     }
 }
@@ -192,21 +224,27 @@ fn a_user_of_a_category_can_call_what_is_in_it_only() {
 fn a_user_who_may_only_read_keys_is_refused_every_write() {
     let server = Server::start();
     let mut admin = server.connect();
-    expect_calls_on_keys(&mut admin, &server, "%R~*", |row| !row.writes());
+    expect_calls_on_keys(&mut admin, &server, "%R~*", |row| {
+        !row.has_key() || !row.writes()
+    });
 }
 
 #[test]
 fn a_user_who_may_only_write_keys_is_refused_every_read() {
     let server = Server::start();
     let mut admin = server.connect();
-    expect_calls_on_keys(&mut admin, &server, "%W~*", Row::writes);
+    expect_calls_on_keys(&mut admin, &server, "%W~*", |row| {
+        !row.has_key() || row.writes()
+    });
 }
 
 #[test]
-fn a_user_of_other_keys_is_refused_everything() {
+fn a_user_of_other_keys_may_call_only_what_touches_none() {
     let server = Server::start();
     let mut admin = server.connect();
-    expect_calls_on_keys(&mut admin, &server, "~other:*", |_| false);
+    for keys in ["~other:*", "resetkeys"] {
+        expect_calls_on_keys(&mut admin, &server, keys, |row| !row.has_key());
+    }
 }
 
 #[test]
@@ -220,9 +258,11 @@ fn every_command_is_documented() {
         assert!(!docs.field("summary").text().is_empty(), "{}", row.name);
         assert!(!docs.field("complexity").text().is_empty(), "{}", row.name);
         let arguments = docs.field("arguments");
-        let key = &arguments.elements()[0];
-        assert_eq!(key.field("type").text(), "key", "{}", row.name);
-        assert_eq!(key.field("key_spec_index").integer(), 0, "{}", row.name);
+        if row.has_key() {
+            let key = &arguments.elements()[0];
+            assert_eq!(key.field("type").text(), "key", "{}", row.name);
+            assert_eq!(key.field("key_spec_index").integer(), 0, "{}", row.name);
+        }
         let all = arguments.elements().len();
         let fewest = if row.arity < 0 {
             1
@@ -254,6 +294,7 @@ fn the_words_of_the_options_are_documented() {
             "bf.info",
             &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"],
         ),
+        ("bf.keys", &["PARTITIONS", "ITEMS"]),
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));
         for token in tokens {

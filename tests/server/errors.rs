@@ -24,6 +24,10 @@ const BAD_DATA: &str = "ERR received bad data";
 const NOT_FOUND: &str = "ERR not found";
 const FULL: &str = "ERR non scaling filter is full";
 
+const BAD_PARTITIONS: &str = "ERR bad number of partitions";
+const PARTITIONS_RANGE: &str = "ERR partitions must be a power of two in the range [1, 16384]";
+const BRACE_IN_NAME: &str = "ERR the name of a partitioned filter must not contain {";
+
 const SYNTAX: &str = "ERR syntax error";
 const BAD_SEED: &str = "ERR bad seed";
 
@@ -161,6 +165,18 @@ const ERRORS: &[(&str, &str)] = &[
     (
         "BF.LOADCHUNK k 1 a b",
         "ERR wrong number of arguments for 'bf.loadchunk' command",
+    ),
+    (
+        "BF.KEYS",
+        "ERR wrong number of arguments for 'bf.keys' command",
+    ),
+    (
+        "BF.KEYS k PARTITIONS",
+        "ERR wrong number of arguments for 'bf.keys' command",
+    ),
+    (
+        "BF.KEYS k PARTITIONS 4 ITEMS",
+        "ERR wrong number of arguments for 'bf.keys' command",
     ),
     // Error rates.
     ("BF.RESERVE k abc 100", BAD_ERROR_RATE),
@@ -306,6 +322,22 @@ const ERRORS: &[(&str, &str)] = &[
     ("BF.LOADCHUNK k 9223372036854775807 a", BAD_DATA),
     ("BF.LOADCHUNK filter 1 a", BAD_DATA),
     ("BF.LOADCHUNK filter 2 a", BAD_DATA),
+    // Partitions.
+    ("BF.KEYS k PARTITION 4", SYNTAX),
+    ("BF.KEYS k PARTITIONSX 4", SYNTAX),
+    ("BF.KEYS k 4 PARTITIONS", SYNTAX),
+    ("BF.KEYS k PARTITIONS 4 ITEM a", SYNTAX),
+    ("BF.KEYS k PARTITIONS abc", BAD_PARTITIONS),
+    ("BF.KEYS k PARTITIONS 1.5", BAD_PARTITIONS),
+    ("BF.KEYS k PARTITIONS 04", BAD_PARTITIONS),
+    ("BF.KEYS k PARTITIONS 9223372036854775808", BAD_PARTITIONS),
+    ("BF.KEYS k PARTITIONS 0", PARTITIONS_RANGE),
+    ("BF.KEYS k PARTITIONS -1", PARTITIONS_RANGE),
+    ("BF.KEYS k PARTITIONS 3", PARTITIONS_RANGE),
+    ("BF.KEYS k PARTITIONS 32768", PARTITIONS_RANGE),
+    ("BF.KEYS k PARTITIONS 9223372036854775807", PARTITIONS_RANGE),
+    ("BF.KEYS {k} PARTITIONS 4", BRACE_IN_NAME),
+    ("BF.KEYS k{ PARTITIONS 4 ITEMS a", BRACE_IN_NAME),
     // Arguments are checked before the key.
     ("BF.RESERVE text nan 100", BAD_ERROR_RATE),
     ("BF.RESERVE filter 0.01 0", CAPACITY_RANGE),

@@ -12,6 +12,7 @@ mod errors;
 mod false_positives;
 mod golden;
 mod hostile;
+mod keys;
 mod keyspace;
 mod memory;
 mod persistence;

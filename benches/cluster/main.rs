@@ -1,0 +1,51 @@
+//! One filter over many nodes: how fast it is beside one node, what it outlives, and how long others wait while a slot moves.
+//!
+//! `make cluster ITEMS=10000000` runs it, on clusters of processes on loopback.
+//!
+//! | variable | default | meaning |
+//! |---|---|---|
+//! | `ITEMS` | 10000000 | items added in each row of the first table |
+//! | `CLUSTER_PARTS` | trial moves | what is run |
+//!
+//! The tables are kept in docs/performance only where both are the defaults.
+
+#[path = "../../tests/harness/mod.rs"]
+mod harness;
+mod moves;
+mod probe;
+#[path = "../big/progress.rs"]
+mod progress;
+#[path = "../rig/mod.rs"]
+mod rig;
+#[path = "../../tests/cluster/trial/mod.rs"]
+mod trial;
+mod trials;
+
+use rig::table::Table;
+use rig::Outcome;
+use std::env;
+
+const ITEMS: u64 = 10_000_000;
+const PARTS: &str = "trial moves";
+
+fn main() -> Outcome<()> {
+    let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let items: u64 = named("ITEMS").map_or(Ok(ITEMS), |text| text.parse())?;
+    let parts = named("CLUSTER_PARTS").unwrap_or(PARTS.to_owned());
+    let is_default = items == ITEMS && parts == PARTS;
+    if parts.contains("trial") {
+        show("cluster", &trials::all(items)?, is_default)?;
+    }
+    if parts.contains("moves") {
+        show("slots", &moves::all()?, is_default)?;
+    }
+    Ok(())
+}
+
+fn show(name: &str, table: &Table, is_kept: bool) -> Outcome<()> {
+    println!("\n{}", table.markdown());
+    if is_kept {
+        table.save(name)?;
+    }
+    Ok(())
+}

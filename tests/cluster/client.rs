@@ -1,0 +1,295 @@
+//! The client of this crate: answers in the order of the items, errors where they belong, and what WAIT is worth.
+
+use crate::harness::{eventually, Connection};
+use crate::trial::{item, move_slot, Cluster, Node};
+use splitbloom::client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
+use splitbloom::partition::{slot_of, Partitions};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_millis(200);
+
+fn filter(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
+    let partitions = Partitions::new(partitions).expect("a power of two");
+    PartitionedFilter::connect(&cluster.urls(), name, partitions).expect("a cluster")
+}
+
+fn all_good(answers: Vec<Result<bool, Error>>) -> Vec<bool> {
+    answers
+        .into_iter()
+        .map(|answer| answer.expect("an answer"))
+        .collect()
+}
+
+#[test]
+fn answers_come_in_the_order_of_the_items() {
+    let cluster = Cluster::form(3, 0);
+    let mut users = filter(&cluster, "users", 64);
+    users
+        .reserve(1e-9, 10_000, Growth::Fixed)
+        .expect("an empty cluster");
+    let items: Vec<[u8; 16]> = (0..2000).map(item).collect();
+    let (odd, even): (Vec<_>, Vec<_>) = (0..2000_u64).partition(|number| number % 2 == 1);
+    let odd: Vec<[u8; 16]> = odd.into_iter().map(item).collect();
+    assert_eq!(all_good(users.madd(&odd)), vec![true; odd.len()]);
+    assert_eq!(even.len(), 1000);
+    let is_odd: Vec<bool> = (0..2000).map(|number| number % 2 == 1).collect();
+    assert_eq!(all_good(users.mexists(&items)), is_odd);
+    let is_new: Vec<bool> = is_odd.iter().map(|odd| !odd).collect();
+    assert_eq!(all_good(users.madd(&items)), is_new);
+    assert!(all_good(users.mexists(&[b"".as_slice(); 0])).is_empty());
+
+    assert!(users.add("alice").expect("an answer"));
+    assert!(!users.add("alice").expect("an answer"));
+    assert!(users.exists("alice").expect("an answer"));
+    assert!(!users.exists("bob").expect("an answer"));
+    assert!(users.add(b"\0{binary}\xff").expect("an answer"));
+    assert!(users.exists(b"\0{binary}\xff").expect("an answer"));
+
+    // Each item lies under the key that any other client would compute.
+    let key = format!(
+        "users:{{{}}}",
+        Partitions::new(64).expect("64").of(b"alice")
+    );
+    let found = cluster.nodes().iter().filter(|node| {
+        let reply = node.connect().ask(&format!("BF.EXISTS {key} alice"));
+        reply == ":1"
+    });
+    assert_eq!(found.count(), 1);
+}
+
+#[test]
+fn a_filter_is_described_and_deleted_as_one() {
+    let cluster = Cluster::form(3, 0);
+    let mut users = filter(&cluster, "users", 16);
+    assert!(matches!(users.info(), Err(Error::Refused(words)) if words == "ERR not found"));
+    users
+        .reserve(0.01, 16_000, Growth::Times(2))
+        .expect("an empty cluster");
+    let twice = users.reserve(0.01, 16_000, Growth::Times(2));
+    assert!(matches!(twice, Err(Error::Refused(words)) if words == "ERR item exists"));
+    let items: Vec<[u8; 16]> = (0..1000).map(item).collect();
+    let new = all_good(users.madd(&items))
+        .iter()
+        .filter(|new| **new)
+        .count() as u64;
+    let info = users.info().expect("all partitions");
+    let Info {
+        capacity,
+        bytes,
+        sub_filters,
+        items,
+    } = info;
+    assert_eq!((sub_filters, items), (16, new));
+    assert!((16_000..20_000).contains(&capacity), "{info:?}");
+    assert!(bytes >= capacity * 9 / 8, "9.9 bits an item: {info:?}");
+    assert_eq!(users.delete().expect("all partitions"), 16);
+    assert_eq!(users.delete().expect("none is left"), 0);
+    for node in cluster.nodes() {
+        assert_eq!(node.connect().run("DBSIZE").integer(), 0);
+    }
+}
+
+#[test]
+fn a_full_partition_refuses_its_own_items_only() {
+    let cluster = Cluster::form(3, 0);
+    let mut users = filter(&cluster, "users", 4);
+    users
+        .reserve(0.000_001, 4000, Growth::Fixed)
+        .expect("an empty cluster");
+    let full = users.keys()[2].clone();
+    let owner = owner_of(&cluster, &full);
+    let mut db = owner.connect();
+    db.call([b"UNLINK".as_slice(), &full]);
+    db.call([
+        b"BF.RESERVE".as_slice(),
+        &full,
+        b"0.000001",
+        b"3",
+        b"NONSCALING",
+    ]);
+
+    let partitions = Partitions::new(4).expect("4");
+    let items: Vec<[u8; 16]> = (0..100).map(item).collect();
+    let answers = users.madd(&items);
+    let mut here = 0;
+    for (item, answer) in items.iter().zip(&answers) {
+        here += u32::from(partitions.of(item) == 2);
+        match (partitions.of(item), here) {
+            (2, ..=3) => assert!(matches!(answer, Ok(true)), "{answer:?}"),
+            (2, 4) => assert!(
+                matches!(answer, Err(Error::Refused(words)) if words == "ERR non scaling filter is full"),
+                "{answer:?}"
+            ),
+            (2, _) => assert!(matches!(answer, Err(Error::NotTried)), "{answer:?}"),
+            _ => assert!(matches!(answer, Ok(true)), "{answer:?}"),
+        }
+    }
+    assert!(here > 4, "items of the full partition were among them");
+    // A wrong type is the answer of each item there.
+    db.call([b"UNLINK".as_slice(), &full]);
+    db.call([b"SET".as_slice(), &full, b"text"]);
+    for (item, answer) in items.iter().zip(users.mexists(&items)) {
+        match partitions.of(item) {
+            2 => assert!(
+                matches!(answer, Err(Error::Refused(words)) if words.starts_with("WRONGTYPE "))
+            ),
+            _ => assert!(matches!(answer, Ok(true))),
+        }
+    }
+}
+
+#[test]
+fn a_slot_on_its_way_is_followed() {
+    let cluster = Cluster::form(3, 0);
+    let mut users = filter(&cluster, "users", 2);
+    users
+        .reserve(0.01, 1000, Growth::Fixed)
+        .expect("an empty cluster");
+    assert!(users.add("alice").expect("an answer"));
+    let key = users.keys()[usize::from(Partitions::new(2).expect("2").of(b"alice"))].clone();
+    let slot = slot_of(&key);
+    let source = owner_of(&cluster, &key);
+    let target = cluster
+        .nodes()
+        .iter()
+        .find(|node| **node != source)
+        .expect("another node")
+        .clone();
+    let (mut from, mut to) = (source.connect(), target.connect());
+
+    to.run(&format!("CLUSTER SETSLOT {slot} IMPORTING {}", source.id));
+    from.run(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", target.id));
+    assert!(users.exists("alice").expect("still at the source"));
+    let key = String::from_utf8(key).expect("a name of text");
+    from.run(&format!("MIGRATE 127.0.0.1 {} {key} 0 10000", target.port));
+    // The source answers -ASK, the target only who says ASKING.
+    assert!(users.exists("alice").expect("at the target"));
+    assert!(!users.add("alice").expect("at the target"));
+    assert_eq!(all_good(users.mexists(&["alice", "alice"])), [true, true]);
+    to.run(&format!("CLUSTER SETSLOT {slot} NODE {}", target.id));
+    from.run(&format!("CLUSTER SETSLOT {slot} NODE {}", target.id));
+    // The source answers -MOVED.
+    assert!(users.exists("alice").expect("at its new owner"));
+    move_slot(slot, (&target, &mut to), (&source, &mut from)).expect("there and back");
+    assert!(users.exists("alice").expect("at its old owner"));
+    assert_eq!(users.delete().expect("all partitions"), 2);
+}
+
+#[test]
+fn what_cannot_be_is_told_by_type() {
+    let partitions = Partitions::new(2).expect("2");
+    let nobody = PartitionedFilter::connect(&["redis://127.0.0.1:1"], "users", partitions);
+    assert!(matches!(nobody, Err(Error::Unreachable(_))));
+    let nowhere: &[&str] = &[];
+    let nobody = PartitionedFilter::connect(nowhere, "users", partitions);
+    assert!(matches!(nobody, Err(Error::Unreachable(_))));
+
+    let cluster = Cluster::form(3, 0);
+    let braced = PartitionedFilter::connect(&cluster.urls(), "u{sers}", partitions);
+    assert!(matches!(braced, Err(Error::BraceInName)));
+
+    // A slot that nobody serves.
+    let mut users = filter(&cluster, "users", 2);
+    users.set_patience(SOON);
+    let slot = slot_of(&users.keys()[0]);
+    for node in cluster.nodes() {
+        node.connect().line(&format!("CLUSTER DELSLOTS {slot}"));
+    }
+    let items: Vec<[u8; 16]> = (0..20).map(item).collect();
+    let served: Vec<bool> = users
+        .madd(&items)
+        .iter()
+        .map(|answer| match answer {
+            Ok(_) => true,
+            Err(Error::Unreachable(_)) => false,
+            Err(other) => panic!("{other}"),
+        })
+        .collect();
+    let second: Vec<bool> = items.iter().map(|item| partitions.of(item) == 1).collect();
+    assert_eq!(served, second, "the other partition goes on");
+}
+
+#[test]
+fn what_is_written_is_acknowledged_once_the_replicas_have_it() {
+    let cluster = Cluster::form(1, 1);
+    let mut users = filter(&cluster, "users", 4);
+    let items: Vec<[u8; 16]> = (0..100).map(item).collect();
+    all_good(users.madd(&items));
+    eventually("the replica has it", || {
+        users.wait(1, SOON) == Acknowledged::Yes
+    });
+    assert_eq!(
+        users.wait(2, SOON),
+        Acknowledged::Yes,
+        "nothing has been asked since"
+    );
+    all_good(users.madd(&items));
+    assert_eq!(users.wait(2, SOON), Acknowledged::No, "there is only one");
+}
+
+#[test]
+fn what_went_over_a_connection_that_is_gone_is_not_acknowledged() {
+    let cluster = Cluster::form(1, 1);
+    let mut users = filter(&cluster, "users", 4);
+    let items: Vec<[u8; 16]> = (0..100).map(item).collect();
+    all_good(users.madd(&items));
+    let mut primary = cluster.nodes()[0].connect();
+    primary.run("CLIENT KILL TYPE normal SKIPME yes");
+    assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    // The connection breaks while something else is asked, and is replaced.
+    all_good(users.madd(&items));
+    primary.run("CLIENT KILL TYPE normal SKIPME yes");
+    all_good(users.mexists(&items));
+    assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    all_good(users.madd(&items));
+    eventually("the replica has it", || {
+        users.wait(1, SOON) == Acknowledged::Yes
+    });
+}
+
+/// What whoever moves slots relies on: MIGRATE writes at the target, and a WAIT there covers it.
+#[test]
+fn a_wait_covers_what_others_wrote_before_the_last_command_of_its_connection() {
+    let cluster = Cluster::form(1, 1);
+    let [primary, replica] = cluster.nodes() else {
+        panic!("two nodes")
+    };
+    let (mut writer, mut waiter) = (primary.connect(), primary.connect());
+    eventually("the replica keeps up", || {
+        writer.run("SET before 1");
+        writer.run("WAIT 1 100").integer() == 1
+    });
+    let mut busy = replica.connect();
+    busy.send(["DEBUG", "SLEEP", "1"]);
+    eventually("the replica is asleep", || {
+        writer.run("BF.ADD users:{0} a");
+        writer.run("WAIT 1 20").integer() == 0
+    });
+    writer.run("BF.ADD users:{0} b");
+    waiter.run("INFO replication");
+    assert_eq!(waiter.run("WAIT 1 20").integer(), 0, "the replica sleeps");
+    busy.receive();
+    assert_eq!(waiter.run("WAIT 1 60000").integer(), 1);
+    let found = read_only(replica).ask("BF.EXISTS users:{0} b");
+    assert_eq!(found, ":1");
+}
+
+fn read_only(node: &Node) -> Connection {
+    let mut db = node.connect();
+    db.run("READONLY");
+    db
+}
+
+/// The primary that serves a key.
+fn owner_of(cluster: &Cluster, key: &[u8]) -> Node {
+    let serves = |node: &&Node| {
+        let reply = node.connect().call([b"EXISTS".as_slice(), key]);
+        !reply.is_error()
+    };
+    cluster
+        .nodes()
+        .iter()
+        .find(serves)
+        .expect("an owner")
+        .clone()
+}

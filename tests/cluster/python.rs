@@ -1,0 +1,83 @@
+//! The same in Python: its standard library's checksum, and redis-py with the code of docs/cluster.md.
+
+use crate::harness::Random;
+use crate::trial::Cluster;
+use splitbloom::partition::crc16;
+use std::env;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+const ITEMS: usize = 100_000;
+const LONGEST: u64 = 40;
+
+/// Reads items, each behind its length in one byte, and writes their checksums.
+const CHECKSUMS: &str = "
+import binascii, sys
+data, place = sys.stdin.buffer.read(), 0
+while place < len(data):
+    end = place + 1 + data[place]
+    print(binascii.crc_hqx(data[place + 1:end], 0))
+    place = end
+";
+
+fn python() -> Command {
+    Command::new(env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3")))
+}
+
+#[test]
+fn pythons_checksum_of_any_bytes_is_ours() {
+    let mut random = Random::seeded(7);
+    let items: Vec<Vec<u8>> = (0..ITEMS)
+        .map(|_| {
+            let len = random.below(LONGEST) as usize;
+            random.bytes(len)
+        })
+        .collect();
+    let input: Vec<u8> = items
+        .iter()
+        .flat_map(|item| std::iter::once(item.len() as u8).chain(item.iter().copied()))
+        .collect();
+    let mut child = python()
+        .args(["-c", CHECKSUMS])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a Python: SPLITBLOOM_PYTHON names it");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let writer = thread::spawn(move || stdin.write_all(&input).expect("it reads"));
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("it was written");
+    let text = String::from_utf8(output.stdout).expect("digits");
+    let theirs: Vec<u16> = text
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
+    let ours: Vec<u16> = items.iter().map(|item| crc16(item)).collect();
+    assert!(
+        theirs == ours,
+        "{} and {} checksums differ",
+        theirs.len(),
+        ours.len()
+    );
+}
+
+#[test]
+fn redis_py_adds_and_asks_as_the_documents_say() {
+    let cluster = Cluster::form(3, 0);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/partitioned.py");
+    let port = cluster.nodes()[0].port.to_string();
+    let output = python()
+        .arg(script)
+        .arg(&port)
+        .output()
+        .expect("a Python with redis-py");
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

@@ -1,0 +1,94 @@
+//! Items by number, added until they are acknowledged, and asked for.
+
+use splitbloom::client::{Acknowledged, Answer, PartitionedFilter};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// How long one WAIT waits.
+const WAIT: Duration = Duration::from_secs(1);
+/// From a batch that was not acknowledged to the next try.
+const PAUSE: Duration = Duration::from_millis(20);
+/// A failover, and a copy of everything to a new replica, take some seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An item that looks random, as identifiers do. (Numbers that count up spread less evenly: docs/cluster.md.)
+pub fn item(number: u64) -> [u8; 16] {
+    let mut mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^= mixed >> 31;
+    let mut digits = [0; 16];
+    for (place, digit) in digits.iter_mut().enumerate() {
+        *digit = b"0123456789abcdef"[(mixed >> (4 * place)) as usize & 15];
+    }
+    digits
+}
+
+/// An item that is never added: all of these are different, and there are fewer than 2^40 of the others.
+pub fn stranger(number: u64) -> [u8; 16] {
+    item(number + (1 << 40))
+}
+
+/// What adding took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent {
+    pub batches: u64,
+    /// Times that a batch was sent again because it had not been acknowledged.
+    pub again: u64,
+    /// The longest time from the first sending of a batch to its acknowledgement.
+    pub longest: Duration,
+}
+
+/// Adds items in batches, each until every item was answered for and so many replicas of each node have it. `after` is called with the number of each
+/// batch's items.
+pub fn add_until_acknowledged(
+    filter: &mut PartitionedFilter,
+    numbers: Range<u64>,
+    batch: u64,
+    replicas: u32,
+    mut after: impl FnMut(u64),
+) -> Sent {
+    let mut sent = Sent::default();
+    for first in numbers.clone().step_by(batch as usize) {
+        let numbers = first..numbers.end.min(first + batch);
+        let items: Vec<[u8; 16]> = numbers.clone().map(item).collect();
+        let start = Instant::now();
+        loop {
+            let answers = filter.madd(&items);
+            let refused = answers.iter().find_map(|answer| answer.as_ref().err());
+            if let Some(error) = refused {
+                panic!("an item was not added: {error}");
+            }
+            if replicas == 0 || filter.wait(replicas, WAIT) == Acknowledged::Yes {
+                break;
+            }
+            sent.again += 1;
+            assert!(start.elapsed() < PATIENCE, "a batch is never acknowledged");
+            std::thread::sleep(PAUSE);
+        }
+        sent.batches += 1;
+        sent.longest = sent.longest.max(start.elapsed());
+        after(numbers.end - numbers.start);
+    }
+    sent
+}
+
+/// How many of the candidates of these numbers the filter knows.
+pub fn count_found(
+    filter: &mut PartitionedFilter,
+    numbers: Range<u64>,
+    batch: u64,
+    candidate: fn(u64) -> [u8; 16],
+    mut after: impl FnMut(u64),
+) -> u64 {
+    let mut found = 0;
+    for first in numbers.clone().step_by(batch as usize) {
+        let numbers = first..numbers.end.min(first + batch);
+        let items: Vec<[u8; 16]> = numbers.clone().map(candidate).collect();
+        let answers = filter.mexists(&items);
+        let is_there = |answer: &Answer| *answer.as_ref().expect("an answer");
+        found += answers.iter().filter(|answer| is_there(answer)).count() as u64;
+        after(numbers.end - numbers.start);
+    }
+    found
+}
