@@ -245,7 +245,7 @@ fn is_good_filter(record: &[u8]) -> bool {
 
 fn is_good_sub_filter(description: &[u8]) -> bool {
     let mut rest = description;
-    let [layout, bits, hashes, number_of_sub_bitmaps, capacity, error_rate, fill_limit, items] =
+    let [layout, bits, hashes, number_of_sub_bitmaps, capacity, error_rate, guard_limit, items] =
         [1, 4, 4, 8, 8, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
     let error_rate = f64::from_bits(error_rate);
     let one = number_of_sub_bitmaps == 1 && bits % 64 == 0 && (64..=524_288).contains(&bits);
@@ -259,9 +259,8 @@ fn is_good_sub_filter(description: &[u8]) -> bool {
         && (one || many)
         && (1..=64).contains(&hashes)
         && (1..=1 << 40).contains(&capacity)
-        && error_rate >= 0.0
-        && error_rate < 1.0
-        && (1..=bits * number_of_sub_bitmaps).contains(&fill_limit)
+        && (0.0..1.0).contains(&error_rate)
+        && (1..=number_of_sub_bitmaps << 21).contains(&guard_limit)
         && items <= capacity
 }
 
