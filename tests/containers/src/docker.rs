@@ -1,6 +1,7 @@
 //! The engine's own command line, for what testcontainers has no words for.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a command prints. It must succeed.
 pub fn output(command: &mut Command) -> String {
@@ -16,7 +17,9 @@ pub fn docker(arguments: &[&str]) -> String {
     output(Command::new("docker").args(arguments))
 }
 
-/// A name that no other run of the tests uses.
+/// A name that no other test uses, in this run or another.
 pub fn own_name(of: &str) -> String {
-    format!("splitbloom-test-{}-{of}", std::process::id())
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("splitbloom-test-{}-{number}-{of}", std::process::id())
 }
