@@ -12,7 +12,7 @@ MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix hostile fuzz sanitize memcheck demo fpr bits bench bench-core bench-server bench-big report fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -34,13 +34,16 @@ matrix: build ## the server tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
 hostile: build ## PAYLOADS=100000 mutated dumps into a server (SERVER=)
-	@SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test server hostile -- --nocapture
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test server hostile -- --nocapture
 
 fuzz: toolchain ## fuzzes the core, SECONDS=60 for each of four targets
 	@scripts/fuzz $(SECONDS)
 
 sanitize: toolchain ## the tests under AddressSanitizer and other checks (half an hour, SERVER=)
 	@scripts/sanitize $(SERVER)
+
+memcheck: build ## a few server tests with the whole server in valgrind (SERVER=)
+	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::pieces keyspace::
 
 demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
