@@ -14,7 +14,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix package package-test version faults soak hostile fuzz sanitize demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test matrix package package-test version faults soak hostile fuzz sanitize memcheck demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -48,13 +48,16 @@ version: ## the version of module, package and image
 	@scripts/version
 
 hostile: build ## PAYLOADS=100000 mutated dumps into a server (SERVER=)
-	@SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test server hostile -- --nocapture
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test server hostile -- --nocapture
 
 fuzz: toolchain ## fuzzes the core, SECONDS=60 for each of four targets
 	@scripts/fuzz $(SECONDS)
 
 sanitize: toolchain ## the tests under AddressSanitizer and other checks (half an hour, SERVER=)
 	@scripts/sanitize $(SERVER)
+
+memcheck: build ## a few server tests with the whole server in valgrind (SERVER=)
+	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::pieces keyspace::
 
 faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a quarter of an hour)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture

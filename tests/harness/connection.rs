@@ -1,6 +1,6 @@
 //! A client with nothing between the test and the wire.
 
-use super::Reply;
+use super::{patient, Reply};
 use std::io::{BufReader, Result, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Connection {
     pub fn open(port: u16) -> Result<Connection> {
         let sink = TcpStream::connect(("127.0.0.1", port))?;
         sink.set_nodelay(true)?;
-        sink.set_read_timeout(Some(PATIENCE))?;
+        sink.set_read_timeout(Some(patient(PATIENCE)))?;
         Ok(Connection {
             source: BufReader::new(sink.try_clone()?),
             sink,
