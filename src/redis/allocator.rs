@@ -87,13 +87,13 @@ unsafe impl GlobalAlloc for ServerAllocator {
     /// block is not touched before somebody uses it. Servers before 7.4 cannot say that there is no memory (`RedisModule_Calloc` ends
     /// them), so there the block is cleared here.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if refusal::refuses(layout) {
-            return std::ptr::null_mut();
-        }
         // SAFETY: the caller's duties, passed on; `write_bytes` stays inside the block.
         unsafe {
             match raw::RedisModule_TryCalloc {
                 Some(calloc) if !is_by_hand(layout) => {
+                    if refusal::refuses(layout) {
+                        return std::ptr::null_mut();
+                    }
                     let block: *mut u8 = calloc(1, padded_size(layout)).cast();
                     if !block.is_null() {
                         took(layout);
@@ -243,10 +243,7 @@ fn try_alignment() -> bool {
 /// Memory that is short on purpose: a test may have blocks from some size on refused, or one single block.
 pub mod refusal {
     #[cfg(not(test))]
-    #[inline]
-    pub(super) fn refuses(_: std::alloc::Layout) -> bool {
-        false
-    }
+    pub(super) use crate::redis::injection::refuses;
 
     #[cfg(test)]
     pub use in_tests::{bytes_held_here, of_blocks_from, of_the_nth};

@@ -16,9 +16,24 @@ mod panics;
 mod saves;
 mod topology;
 
+use harness::{Options, Server};
+use std::env;
+use std::path::PathBuf;
+
+/// A server with the build of the module that can be told to fail, see `src/redis/injection.rs`.
+fn server_with_injection(settings: &[&str]) -> Server {
+    let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
+    let module = module.expect("SPLITBLOOM_FAULTY_MODULE names a build with injected-faults");
+    Server::with(Options {
+        module: Some(PathBuf::from(module)),
+        provokes_panics: true,
+        ..Options::settings(settings)
+    })
+}
+
 /// So many times: `long` when asked for by `SPLITBLOOM_FAULTS=long`, else `short`.
 fn times(short: u64, long: u64) -> u64 {
-    match std::env::var("SPLITBLOOM_FAULTS").as_deref() {
+    match env::var("SPLITBLOOM_FAULTS").as_deref() {
         Ok("long") => long,
         _ => short,
     }

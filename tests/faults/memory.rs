@@ -1,10 +1,12 @@
-//! Rows 6, 16, 19 and 22: no memory. Of the system (the address space of a running server is limited), of the server (`maxmemory`, with
-//! and without eviction), and memory given back. Row 7, each single allocation refused in turn, is in `src/data_type.rs`.
+//! Rows 6, 16, 19 and 22: no memory. The module's allocator refuses large blocks when it is told to, the address space of a running server
+//! is limited, or its own `maxmemory` is reached, with and without eviction; and memory is given back. Row 7, each single allocation
+//! refused in turn, is in `src/data_type.rs`.
 
 use crate::harness::{
     add_items, address_space, eventually, item, limit, load_pieces, missing_items, scan_dump,
-    Connection, Limited, Server,
+    words, Connection, Limited, Server,
 };
+use crate::server_with_injection;
 
 const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
 
@@ -53,28 +55,57 @@ fn a_capacity_that_cannot_be_is_an_error_and_leaves_no_trace() {
     }
 }
 
-/// Lets the server have this much more address space.
-const HEADROOM: u64 = 24 << 20;
-
 #[test]
-fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
-    let primary = Server::start();
+fn filters_of_any_legal_size_are_made_and_grow_where_memory_is_scarce() {
+    /// Far more than the test takes, and nothing beside what is declared: a filter of 2^40 items has a terabyte of bits.
+    const HEADROOM: u64 = 256 << 20;
+    let server = Server::start();
+    let mut db = server.connect();
+    let process = server.process();
+    limit(
+        process,
+        Limited::Memory,
+        Some(address_space(process) + HEADROOM),
+    );
+    for options in ["NONSCALING", "EXPANSION 1", "EXPANSION 32768"] {
+        db.run(&format!("BF.RESERVE k 0.01 1099511627776 {options}"));
+        add_items(&mut db, "k", 0..200);
+        assert_eq!(missing_items(&mut db, "k", 0..200), 0);
+        db.run("UNLINK k");
+    }
+    // 1, 32768 and 2^30 items, then 2^40.
+    db.run("BF.RESERVE steep 0.01 1 EXPANSION 32768");
+    add_items(&mut db, "steep", 0..34_000);
+    assert_eq!(missing_items(&mut db, "steep", 0..34_000), 0);
+    limit(process, Limited::Memory, None);
+}
+
+/// A server whose module is refused large blocks after so many, and a replica that is not.
+fn short_of_memory() -> (Server, Server) {
+    let primary = server_with_injection(&[]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     // Each item falls into a segment of its own: 64 KiB.
     for key in ["huge", "copied"] {
         db.run(&format!("BF.RESERVE {key} 0.01 1099511627776"));
+        add_items(&mut db, key, 0..50);
     }
-    add_items(&mut db, "copied", 0..50);
     db.run("COPY copied copy");
     db.run("BF.RESERVE steep 0.01 1 EXPANSION 32768");
-    let process = primary.process();
+    add_items(&mut db, "steep", 0..50);
+    (primary, replica)
+}
+
+fn give_large_blocks(db: &mut Connection, blocks: i64) {
+    db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
+}
+
+#[test]
+fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
+    let (primary, replica) = short_of_memory();
+    let mut db = primary.connect();
     for key in ["huge", "copied", "copy", "steep"] {
-        limit(
-            process,
-            Limited::Memory,
-            Some(address_space(process) + HEADROOM),
-        );
+        give_large_blocks(&mut db, 20);
         let mut added = 50;
         let refused = loop {
             match db.ask(&format!("BF.ADD {key} item:{added}")).as_str() {
@@ -83,20 +114,22 @@ fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
                 other => panic!("{key}: {other}"),
             }
         };
-        // Now the server has room again for whatever it wants; only the filter had met the limit.
-        limit(process, Limited::Memory, None);
-        assert!(refused > 100, "{key}: {refused}");
+        assert_eq!(
+            db.ask(&format!("BF.ADD {key} item:0")),
+            ":0",
+            "what is there needs none"
+        );
+        give_large_blocks(&mut db, i64::MAX);
         let digest = db.digest(key);
         primary.wait_for(&replica);
         assert_eq!(replica.connect().digest(key), digest, "{key}");
-        assert_eq!(missing_items(&mut db, key, 50..refused), 0, "{key}");
+        assert_eq!(missing_items(&mut db, key, 0..refused), 0, "{key}");
         assert_eq!(
             db.ask(&format!("BF.ADD {key} item:{refused}")),
             ":1",
             "{key}"
         );
         assert_ne!(db.digest(key), digest);
-        db.run(&format!("UNLINK {key}"));
     }
     db.run("FLUSHALL");
     primary.wait_for(&replica);
@@ -109,31 +142,70 @@ fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
 
 #[test]
 fn a_batch_that_runs_out_of_memory_ends_at_the_item_refused() {
-    const ITEMS: usize = 2000;
-    let primary = Server::start();
-    let replica = primary.replica(&[]);
+    const BLOCKS: usize = 30;
+    let (primary, replica) = short_of_memory();
     let mut db = primary.connect();
-    db.run("BF.RESERVE huge 0.01 1099511627776");
-    let process = primary.process();
-    limit(
-        process,
-        Limited::Memory,
-        Some(address_space(process) + HEADROOM),
-    );
-    let head = [b"BF.MADD".to_vec(), b"huge".to_vec()];
-    let reply = db.call(head.into_iter().chain((0..ITEMS as u64).map(item)));
-    limit(process, Limited::Memory, None);
-    let (last, answers) = reply.elements().split_last().expect("answers");
-    assert_eq!(last.to_string(), NO_MEMORY);
-    assert!(
-        (100..ITEMS).contains(&answers.len()),
-        "{} items",
-        answers.len()
-    );
-    assert_eq!(missing_items(&mut db, "huge", 0..answers.len() as u64), 0);
+    for head in ["BF.MADD huge", "BF.INSERT copy ITEMS", "BF.MADD steep"] {
+        let key = head.split(' ').nth(1).expect("a key");
+        let before = db.line(&format!("BF.CARD {key}")).integer() as usize;
+        give_large_blocks(&mut db, BLOCKS as i64);
+        let items = (0..200_000).map(item);
+        let reply = db.call(words(head).into_iter().chain(items));
+        give_large_blocks(&mut db, i64::MAX);
+        let (last, answers) = reply.elements().split_last().expect("answers");
+        assert_eq!(last.to_string(), NO_MEMORY, "{key}");
+        assert!(answers.len() > BLOCKS, "{key}: {} items", answers.len());
+        assert_eq!(missing_items(&mut db, key, 0..answers.len() as u64), 0);
+        let new = answers
+            .iter()
+            .filter(|answer| answer.integer() == 1)
+            .count();
+        assert_eq!(
+            db.line(&format!("BF.CARD {key}")).integer() as usize,
+            before + new
+        );
+        primary.wait_for(&replica);
+        assert_eq!(replica.connect().digest(key), db.digest(key), "{key}");
+    }
+}
+
+#[test]
+fn a_load_that_finds_no_memory_is_refused_and_goes_on_later() {
+    let (primary, replica) = short_of_memory();
+    let mut db = primary.connect();
+    let pieces = scan_dump(&mut db, "huge");
+    let payload = db.line("DUMP huge").bytes().to_vec();
+    let held = db.info_number("bf", "bf_bytes_held");
+    for (iterator, bytes) in &pieces {
+        let load = [
+            b"BF.LOADCHUNK".to_vec(),
+            b"new".to_vec(),
+            iterator.to_string().into_bytes(),
+            bytes.clone(),
+        ];
+        let before = (db.ask("EXISTS new"), db.ask("BF.CARD new"));
+        give_large_blocks(&mut db, 2);
+        assert_eq!(
+            db.call(load.clone()).to_string(),
+            "-ERR Insufficient memory to create filter"
+        );
+        give_large_blocks(&mut db, i64::MAX);
+        assert_eq!((db.ask("EXISTS new"), db.ask("BF.CARD new")), before);
+        assert_eq!(db.call(load).to_string(), "+OK");
+    }
+    assert_eq!(db.digest("new"), db.digest("huge"));
+    db.run("DEL new");
+    give_large_blocks(&mut db, 20);
+    assert!(db
+        .call([b"RESTORE".as_slice(), b"new", b"0", &payload])
+        .is_error());
+    give_large_blocks(&mut db, i64::MAX);
+    assert_eq!(db.info_number("bf", "bf_bytes_held"), held);
     primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest("huge"), db.digest("huge"));
-    assert_eq!(db.line("BF.CARD huge").integer() as usize, answers.len());
+    assert_eq!(
+        db.digest_of_everything(),
+        replica.connect().digest_of_everything()
+    );
 }
 
 #[test]
