@@ -1,6 +1,6 @@
 //! The faults of docs/faults.md, on real servers: kills, cuts, full disks, no memory, and what must hold through each.
 //!
-//! Each module is a kind of fault. `SPLITBLOOM_FAULTS=long` makes fifty kills of five and a hundred cuts of ten.
+//! Each module is a kind of fault. `SPLITBLOOM_FAULTS=long` makes fifty kills of three and a hundred cuts of eight.
 
 #[path = "../harness/mod.rs"]
 mod harness;

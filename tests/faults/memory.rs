@@ -92,7 +92,8 @@ fn short_of_memory() -> (Server, Server) {
     }
     db.run("COPY copied copy");
     db.run("BF.RESERVE steep 0.01 1 EXPANSION 32768");
-    add_items(&mut db, "steep", 0..50);
+    // Past its second sub-filter; the third is of 2^30 items.
+    add_items(&mut db, "steep", 0..33_000);
     (primary, replica)
 }
 
@@ -102,11 +103,13 @@ fn give_large_blocks(db: &mut Connection, blocks: i64) {
 
 #[test]
 fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
+    /// Behind all that are there already.
+    const FIRST: u64 = 100_000;
     let (primary, replica) = short_of_memory();
     let mut db = primary.connect();
     for key in ["huge", "copied", "copy", "steep"] {
         give_large_blocks(&mut db, 20);
-        let mut added = 50;
+        let mut added = FIRST;
         let refused = loop {
             match db.ask(&format!("BF.ADD {key} item:{added}")).as_str() {
                 NO_MEMORY => break added,
@@ -123,7 +126,7 @@ fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
         let digest = db.digest(key);
         primary.wait_for(&replica);
         assert_eq!(replica.connect().digest(key), digest, "{key}");
-        assert_eq!(missing_items(&mut db, key, 0..refused), 0, "{key}");
+        assert_eq!(missing_items(&mut db, key, FIRST..refused), 0, "{key}");
         assert_eq!(
             db.ask(&format!("BF.ADD {key} item:{refused}")),
             ":1",
