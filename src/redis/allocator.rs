@@ -240,15 +240,23 @@ fn try_alignment() -> bool {
     }
 }
 
-/// Memory that is short on purpose: a test may have blocks from some size on refused, or one single block.
+/// Memory that is short on purpose: a unit test may have blocks from some size on refused, or one single block; a build for tests on
+/// servers may be told to refuse large ones.
 pub mod refusal {
-    #[cfg(not(test))]
-    pub(super) use crate::redis::injection::refuses;
-
+    #[cfg(test)]
+    pub(super) use in_tests::count;
     #[cfg(test)]
     pub use in_tests::{bytes_held_here, of_blocks_from, of_the_nth};
-    #[cfg(test)]
-    pub(super) use in_tests::{count, refuses};
+    use std::alloc::Layout;
+
+    #[inline]
+    pub(super) fn refuses(layout: Layout) -> bool {
+        #[cfg(test)]
+        if in_tests::refuses(layout) {
+            return true;
+        }
+        crate::redis::injection::refuses(layout)
+    }
 
     #[cfg(test)]
     mod in_tests {
