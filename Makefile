@@ -34,7 +34,7 @@ test: toolchain ## unit, property and golden tests, then those on a server (SERV
 matrix: build ## the server and fault tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
-faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a quarter of an hour)
+faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (some five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
 
 soak: build ## random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
@@ -71,6 +71,7 @@ fmt-check:
 
 lint: toolchain ## clippy, no warning allowed
 	cargo clippy --all-targets -- -D warnings
+	cargo clippy --features injected-faults --lib --test faults --test soak -- -D warnings
 
 layers: ## who may know whom, and where unsafe may stand
 	@scripts/check-layers

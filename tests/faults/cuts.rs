@@ -1,4 +1,4 @@
-//! Row 11: the link between primary and replica cut at random places of what flows through it, in the middle of a full copy as well
+//! The link between primary and replica cut at random places of what flows through it, in the middle of a full copy as well
 //! as behind it, while items come.
 
 use crate::harness::{

@@ -1,4 +1,4 @@
-//! Row 9: the server killed, again and again, while eight writers add with several commands on their way.
+//! The server killed, again and again, while eight writers add with several commands on their way.
 
 use crate::harness::{eventually, missing_items, Connection, Pace, Server, Writers};
 use crate::times;

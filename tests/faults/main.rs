@@ -13,6 +13,7 @@ mod kills;
 mod loading;
 mod memory;
 mod panics;
+mod refusals;
 mod saves;
 mod topology;
 

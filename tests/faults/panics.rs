@@ -1,4 +1,4 @@
-//! Row 5: a panic in every entry that the server has into the module, at the entry and at each call back into the server.
+//! A panic in every entry that the server has into the module, at the entry and at each call back into the server.
 //!
 //! The module is a build of its own, with the feature `injected-faults`; `scripts/fault-tests` makes it.
 
