@@ -59,7 +59,7 @@ sanitize: toolchain ## the tests under AddressSanitizer and other checks (half a
 memcheck: build ## a few server tests with the whole server in valgrind (SERVER=)
 	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::pieces keyspace::
 
-faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a quarter of an hour)
+faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (some five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
 
 soak: build ## random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
@@ -106,7 +106,7 @@ fmt-check:
 	cargo fmt --manifest-path tests/containers/Cargo.toml --check
 
 lint: toolchain ## clippy, no warning allowed
-	cargo clippy --all-targets --features client -- -D warnings
+	cargo clippy --all-targets --features client,injected-faults -- -D warnings
 	cargo clippy --manifest-path tests/containers/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
 
 layers: ## who may know whom, and where unsafe may stand

@@ -96,7 +96,9 @@ impl Command for Insert {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        let words: Vec<&[u8]> = arguments.bytes_from(2).collect();
+        let Some(words) = arguments.try_list_from(2) else {
+            return ErrorText::NoMemoryToAdd.reply(context);
+        };
         match parse_insert(&words) {
             Err(error) => error.reply(context),
             Ok(insertion) => {
@@ -113,7 +115,10 @@ impl Command for Insert {
 
 /// Adds the items and replies with an array that has an answer for each; it ends at the first one refused, with the error.
 fn add_and_reply(context: &Context, arguments: Arguments<'_>, add: &Adding) {
-    let mut answers = Vec::with_capacity(arguments.len());
+    let mut answers = Vec::new();
+    if answers.try_reserve_exact(arguments.len()).is_err() {
+        return ErrorText::NoMemoryToAdd.reply(context);
+    }
     match add.run(context, arguments, |new| answers.push(new)) {
         Err(error) => error.reply(context),
         Ok(Added { refusal, .. }) => {

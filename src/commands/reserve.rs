@@ -41,7 +41,9 @@ impl Command for Reserve {
 }
 
 fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ErrorText> {
-    let words: Vec<&[u8]> = arguments.bytes_from(2).collect();
+    let words = arguments
+        .try_list_from(2)
+        .ok_or(ErrorText::NoMemoryToCreate)?;
     hide_seeds(context, &words);
     let creation = parse_reserve(&words)?;
     let mut key = context.open_to_write(arguments.at(1));

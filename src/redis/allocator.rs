@@ -90,13 +90,13 @@ unsafe impl GlobalAlloc for ServerAllocator {
     /// block is not touched before somebody uses it. Servers before 7.4 cannot say that there is no memory (`RedisModule_Calloc` ends
     /// them), so there the block is cleared here.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if refusal::refuses(layout) {
-            return std::ptr::null_mut();
-        }
         // SAFETY: the caller's duties, passed on; `write_bytes` stays inside the block.
         unsafe {
             match raw::RedisModule_TryCalloc {
                 Some(calloc) if !is_by_hand(layout) => {
+                    if refusal::refuses(layout) {
+                        return std::ptr::null_mut();
+                    }
                     let block: *mut u8 = calloc(1, padded_size(layout)).cast();
                     if !block.is_null() {
                         count_taken(layout);
@@ -249,18 +249,21 @@ fn try_alignment() -> bool {
     }
 }
 
-/// Memory that is short on purpose: a test may have blocks from some size on refused, or one single block.
+/// Memory that is short on purpose: a unit test may have blocks from some size on refused, or one single block; a build for tests on
+/// servers may be told to refuse large ones.
 pub mod refusal {
-    #[cfg(not(any(test, fuzzing)))]
-    #[inline]
-    pub(super) fn refuses(_: std::alloc::Layout) -> bool {
-        false
-    }
-
-    #[cfg(any(test, fuzzing))]
-    pub(super) use in_tests::refuses;
     #[cfg(any(test, fuzzing))]
     pub use in_tests::{of_blocks_from, of_the_nth};
+    use std::alloc::Layout;
+
+    #[inline]
+    pub(super) fn refuses(layout: Layout) -> bool {
+        #[cfg(any(test, fuzzing))]
+        if in_tests::refuses(layout) {
+            return true;
+        }
+        crate::redis::injection::refuses(layout)
+    }
 
     #[cfg(any(test, fuzzing))]
     mod in_tests {

@@ -67,6 +67,15 @@ impl<'a> Arguments<'a> {
         self.at(index).bytes()
     }
 
+    /// The bytes of each word from `first` on, if there is memory for the list: a command may have millions of words.
+    pub fn try_list_from(&self, first: usize) -> Option<Vec<&'a [u8]>> {
+        let words = self.bytes_from(first);
+        let mut list = Vec::new();
+        list.try_reserve_exact(words.len()).ok()?;
+        list.extend(words);
+        Some(list)
+    }
+
     /// The bytes of each word from `first` on.
     pub fn bytes_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone {
         let words = self.0;
@@ -187,7 +196,8 @@ impl Context {
         self.replicate_vector(name, &vector);
     }
 
-    /// Replicates `name key words…`, where the words are those of the running command from `first` up to `end`.
+    /// Replicates `name key words…`, where the words are those of the running command from `first` up to `end`. Takes no memory of the
+    /// module's: there may be none.
     pub fn replicate_some(
         &self,
         name: &CStr,
@@ -196,9 +206,18 @@ impl Context {
         first: usize,
         end: usize,
     ) {
-        let mut vector = vec![key.raw];
-        vector.extend_from_slice(&words.0[first..end]);
-        self.replicate_vector(name, &vector);
+        let some = &words.0[first..end];
+        // SAFETY: "s" takes a string, "v" an array of strings and its length (a size_t); the server takes references of its own.
+        unsafe {
+            call!(RedisModule_Replicate(
+                self.raw,
+                name.as_ptr(),
+                c"sv".as_ptr(),
+                key.raw,
+                some.as_ptr(),
+                some.len()
+            ));
+        }
     }
 
     fn replicate_vector(&self, name: &CStr, vector: &[*mut raw::RedisModuleString]) {

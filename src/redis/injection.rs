@@ -1,16 +1,17 @@
-//! A panic on demand, so that tests can show what becomes of one. Only a build with the feature `injected-faults` can do it, which
-//! nobody ships; in all others both functions are empty.
+//! Faults on demand, so that tests can show what becomes of them. Only a build with the feature `injected-faults` can do it, which
+//! nobody ships; in all others the functions are empty.
 //!
-//! The setting `bf.inject-panic` names an entry of the module and a call: with `bf.add 3` the next run of BF.ADD panics at its third
-//! call into the server, with `bf.add 0` before anything. It happens once.
+//! - The setting `bf.inject-panic` names an entry of the module and a call: with `bf.add 3` the next run of BF.ADD panics at its third
+//!   call into the server, with `bf.add 0` before anything. It happens once.
+//! - The setting `bf.inject-refusal` is a number of large blocks: so many the allocator still gives.
 
 #[cfg(not(feature = "injected-faults"))]
-pub(super) use never::{enter, step};
+pub(super) use never::{enter, refuses, step};
 
 #[cfg(feature = "injected-faults")]
 pub use on_demand::register;
 #[cfg(feature = "injected-faults")]
-pub(super) use on_demand::{enter, step};
+pub(super) use on_demand::{enter, refuses, step};
 
 #[cfg(not(feature = "injected-faults"))]
 mod never {
@@ -19,14 +20,21 @@ mod never {
 
     #[inline]
     pub fn step() {}
+
+    #[inline]
+    pub fn refuses(_: std::alloc::Layout) -> bool {
+        false
+    }
 }
 
 #[cfg(feature = "injected-faults")]
 mod on_demand {
     use crate::redis::command::Refused;
     use crate::redis::context::Context;
-    use crate::redis::settings::{register_text, Name, Text};
+    use crate::redis::settings::{register_integer, register_text, Integer, Name, Text};
+    use std::alloc::Layout;
     use std::cell::Cell;
+    use std::sync::atomic::{AtomicI64, Ordering};
     use std::sync::{Mutex, PoisonError};
 
     /// The entry and the call that shall panic.
@@ -37,17 +45,34 @@ mod on_demand {
         static CALLS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    /// Registers the setting. Every server's settings are, as all others, made before they are loaded.
+    /// A full segment of a filter's bits. What the module cannot do without is smaller, but for the pieces that it writes.
+    const LARGE: usize = 64 << 10;
+
+    static LARGE_BLOCKS_LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
+
+    static REFUSAL: Integer = Integer {
+        default: i64::MAX,
+        least: 0,
+        most: i64::MAX,
+        is_memory: false,
+        get: || LARGE_BLOCKS_LEFT.load(Ordering::Relaxed),
+        set: |blocks| LARGE_BLOCKS_LEFT.store(blocks, Ordering::Relaxed),
+    };
+
+    /// Registers the settings. As all others, before they are loaded.
     ///
     /// # Errors
     /// The server refused the name.
     pub fn register(context: &Context) -> Result<(), Refused> {
         let setting = Text::new(String::new(), String::new, want);
-        register_text(
-            context,
-            Name::Prefixed("inject-panic"),
-            Box::leak(Box::new(setting)),
-        )
+        let panic = Box::leak(Box::new(setting));
+        register_text(context, Name::Prefixed("inject-panic"), panic)?;
+        register_integer(context, Name::Prefixed("inject-refusal"), &REFUSAL)
+    }
+
+    /// Whether the allocator shall refuse a block.
+    pub fn refuses(layout: Layout) -> bool {
+        layout.size() >= LARGE && LARGE_BLOCKS_LEFT.fetch_sub(1, Ordering::Relaxed) <= 0
     }
 
     fn want(text: &str) -> Result<(), &'static str> {

@@ -1,4 +1,4 @@
-//! Row 18: no room for a file. The server is not allowed files beyond some length (`RLIMIT_FSIZE`), so that its writes fail as they do
+//! No room for a file. The server is not allowed files beyond some length (`RLIMIT_FSIZE`), so that its writes fail as they do
 //! on a full disk; that needs no disk of the test's own, and no root.
 
 use crate::harness::{add_items, eventually, limit, missing_items, Connection, Limited, Server};

@@ -1,4 +1,4 @@
-//! Row 8: what is legal and far out always loads, whatever the limits are by then.
+//! What is legal and far out always loads, whatever the limits are by then.
 
 use crate::harness::{add_items, eventually, missing_items, Server};
 

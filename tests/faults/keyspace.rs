@@ -1,4 +1,4 @@
-//! Rows 23 and 24: the server's own commands on keys, transactions and scripts, with a replica of another configuration watching.
+//! The server's own commands on keys, transactions and scripts, with a replica of another configuration watching.
 
 use crate::harness::{add_items, missing_items, Connection, Random, Server};
 use crate::times;

@@ -1,7 +1,8 @@
-//! Row 9: the server killed, again and again, while eight writers add with several commands on their way.
+//! The server killed, again and again, while eight writers add with several commands on their way.
 
 use crate::harness::{eventually, missing_items, Connection, Pace, Server, Writers};
 use crate::times;
+use std::time::Duration;
 
 /// A filter that grows step by step, one that grows by leaps, one that has its room.
 const FILTERS: [(&str, &str); 3] = [
@@ -23,20 +24,27 @@ fn reserve(db: &mut Connection) -> Vec<&'static str> {
 #[test]
 fn no_acknowledged_item_is_lost_by_kills_with_a_file_that_is_always_written() {
     for items_per_command in [1, 7] {
-        let kills = times(3, 25);
+        let kills = times(3, 50);
         let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
         let keys = reserve(&mut server.connect());
         let pace = Pace {
             items_per_command,
+            pause: Duration::from_millis(2),
             ..Pace::default()
         };
         let mut writers = Writers::start(server.port(), &keys, pace);
         for kill in 1..=kills {
             let aim = writers.slowest() + BETWEEN_KILLS;
             eventually("enough items are in", || writers.slowest() > aim);
-            if kill % 5 == 0 {
-                // The next kill may meet the file while it is rewritten. One that runs already is as good.
-                server.connect().line("BGREWRITEAOF");
+            // The file must not grow without end; and some kills shall meet it while it is rewritten.
+            if kill % 3 == 0 {
+                let mut db = server.connect();
+                db.line("BGREWRITEAOF");
+                if kill % 2 == 0 {
+                    eventually("the rewrite ends", || {
+                        db.info("persistence", "aof_rewrite_in_progress") == "0"
+                    });
+                }
             }
             server.restart();
             let counts = writers.counts();
@@ -67,7 +75,11 @@ fn a_kill_with_a_file_written_every_second_costs_each_writer_its_last_items_at_m
         server
             .connect()
             .run("BF.RESERVE k 0.000000001 100 EXPANSION 2");
-        let mut writers = Writers::start(server.port(), &["k"], Pace::default());
+        let pace = Pace {
+            pause: Duration::from_millis(2),
+            ..Pace::default()
+        };
+        let mut writers = Writers::start(server.port(), &["k"], pace);
         eventually("enough items are in", || writers.slowest() > BETWEEN_KILLS);
         server.kill();
         writers.stop();

@@ -1,4 +1,4 @@
-//! Rows 2 and 17: commands while the server loads, and what it must know of the module for that.
+//! Commands while the server loads, and what it must know of the module for that.
 
 use crate::harness::{add_items, eventually, item, missing_items, Connection, Link, Reply, Server};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -1,10 +1,9 @@
-//! Row 5: a panic in every entry that the server has into the module, at the entry and at each call back into the server.
+//! A panic in every entry that the server has into the module, at the entry and at each call back into the server.
 //!
-//! The module is a build of its own, with the feature `injected-faults`; `SPLITBLOOM_FAULTY_MODULE` names it.
+//! The module is a build of its own, with the feature `injected-faults`; `scripts/fault-tests` makes it.
 
-use crate::harness::{add_items, eventually, missing_items, words, Connection, Options, Server};
-use std::env;
-use std::path::PathBuf;
+use crate::harness::{add_items, eventually, missing_items, words, Connection, Server};
+use crate::server_with_injection;
 
 const ITEMS: u64 = 3000;
 const INTERNAL: &str = "-ERR internal error, see the server's log";
@@ -13,13 +12,7 @@ const INTERNAL: &str = "-ERR internal error, see the server's log";
 const MANY_CALLS: u64 = 500;
 
 fn server_with(settings: &[&str]) -> Server {
-    let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
-    let module = module.expect("SPLITBLOOM_FAULTY_MODULE names a build with injected-faults");
-    let server = Server::with(Options {
-        module: Some(PathBuf::from(module)),
-        provokes_panics: true,
-        ..Options::settings(settings)
-    });
+    let server = server_with_injection(settings);
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..ITEMS);

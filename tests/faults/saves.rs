@@ -1,4 +1,4 @@
-//! Row 10: the server, or the child that saves for it, killed while a snapshot is taken or the append-only file rewritten.
+//! The server, or the child that saves for it, killed while a snapshot is taken or the append-only file rewritten.
 
 use crate::harness::{add_items, eventually, missing_items, Connection, Portrait, Random, Server};
 use crate::times;

@@ -1,4 +1,4 @@
-//! Row 12: three nodes under writes. Who is primary changes by command and by a kill, replicas hang on replicas, links are cut.
+//! Three nodes under writes. Who is primary changes by command and by a kill, replicas hang on replicas, links are cut.
 
 use crate::harness::{eventually, Link, Pace, Server, Writers};
 use crate::times;

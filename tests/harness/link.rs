@@ -23,6 +23,9 @@ struct Shared {
     /// Bytes that still pass from the target before the cut.
     allowance: AtomicI64,
     cuts: AtomicU64,
+    /// The next cut leaves it broken.
+    breaks: AtomicBool,
+    is_broken: AtomicBool,
     is_gone: AtomicBool,
 }
 
@@ -35,6 +38,8 @@ impl Link {
             open: Mutex::default(),
             allowance: AtomicI64::new(ENDLESS),
             cuts: AtomicU64::new(0),
+            breaks: AtomicBool::new(false),
+            is_broken: AtomicBool::new(false),
             is_gone: AtomicBool::new(false),
         });
         let link = Link {
@@ -62,13 +67,21 @@ impl Link {
         self.shared.allowance.store(bytes as i64, SeqCst);
     }
 
+    /// As [`Link::cut_after`], and then nobody gets through before it is mended.
+    pub fn break_after(&self, bytes: u64) {
+        self.shared.breaks.store(true, SeqCst);
+        self.cut_after(bytes);
+    }
+
     /// Cuts every connection now. New ones may be made.
     pub fn cut(&self) {
         self.shared.cut();
     }
 
-    /// Lets everything through again, if a cut was still to come.
+    /// Lets everything through again, whether it is broken or a cut was still to come.
     pub fn mend(&self) {
+        self.shared.breaks.store(false, SeqCst);
+        self.shared.is_broken.store(false, SeqCst);
         self.shared.allowance.store(ENDLESS, SeqCst);
     }
 
@@ -89,8 +102,11 @@ impl Drop for Link {
 
 impl Shared {
     fn connect(self: &Arc<Shared>, client: TcpStream) {
-        let Ok(server) = TcpStream::connect(("127.0.0.1", self.target.load(SeqCst))) else {
+        if self.is_broken.load(SeqCst) {
             return; // dropped: the client sees a closed connection
+        }
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.target.load(SeqCst))) else {
+            return; // dropped too
         };
         let ends = [(&client, &server), (&server, &client)].map(|(from, to)| {
             let handle = |stream: &TcpStream| stream.try_clone().expect("a second handle");
@@ -138,6 +154,9 @@ impl Shared {
 
     fn cut(&self) {
         self.allowance.store(ENDLESS, SeqCst);
+        if self.breaks.swap(false, SeqCst) {
+            self.is_broken.store(true, SeqCst);
+        }
         let mut open = self.open.lock().expect("no panic under the lock");
         for stream in open.drain(..) {
             let _ = stream.shutdown(Shutdown::Both);

@@ -54,7 +54,7 @@ pub fn run(seed: u64, time: &Time, tally: &Arc<Tally>, rates: &Arc<Rates>) {
     while !time.is_over() {
         soak.go_on_until_a_census(time);
         soak.census();
-        if tally.censuses.get() % CENSUSES_TO_A_CLEARING == 0 {
+        if tally.censuses.get().is_multiple_of(CENSUSES_TO_A_CLEARING) {
             soak.clear();
         }
         soak.report();

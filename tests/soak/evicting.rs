@@ -33,7 +33,7 @@ pub fn run(seed: u64, time: &Time, tally: &Tally, rates: &Rates) {
     let mut known: BTreeMap<String, Known> = BTreeMap::new();
     let mut random = Random::seeded(!seed);
     let mut next_item = 0;
-    let mut rounds = 0;
+    let mut rounds: u64 = 0;
     while !time.is_over() {
         rounds += 1;
         let key = format!("k{}", random.below(KEYS));
@@ -48,7 +48,7 @@ pub fn run(seed: u64, time: &Time, tally: &Tally, rates: &Rates) {
         if random.percent(5) {
             copy_to_another(&mut db, &mut known, &mut random, &key);
         }
-        if rounds % ROUNDS_TO_A_CLEARING == 0 {
+        if rounds.is_multiple_of(ROUNDS_TO_A_CLEARING) {
             known.clear();
             clear(&mut db, held, used);
             tally.memory_returned.add(1);

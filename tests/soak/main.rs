@@ -70,5 +70,5 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
 
 fn seed_of_now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.expect("a clock after 1970").as_secs()
+    now.expect("a clock after 1970").as_micros() as u64
 }

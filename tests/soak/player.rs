@@ -3,8 +3,10 @@
 //! A reply that never comes leaves its key in doubt: the command may have been done or not. Such keys are deleted once the server
 //! is back. Items in doubt are not counted.
 
-use crate::harness::{item, stranger, Connection, Random, Reply};
-use crate::model::{Known, Model, RATES};
+mod moves;
+
+use crate::harness::{Connection, Random, Reply};
+use crate::model::{Known, Model};
 use crate::rates::Rates;
 use crate::tally::Tally;
 use std::sync::Arc;
@@ -16,9 +18,6 @@ pub const SHARED: &str = "shared";
 pub const SHARED_RATE: &str = "0.001";
 
 const KEYS: u64 = 12;
-/// A filter with more items is deleted rather than added to, so that a census stays short.
-const MANY_ITEMS: u64 = 20_000;
-const STRANGERS: u64 = 500;
 /// Each player's items have numbers of their own.
 const NUMBERS_OF_A_PLAYER: u64 = 1 << 40;
 /// Between two attempts to reach a server that is not there.
@@ -106,221 +105,6 @@ impl Player {
             94..=95 => self.dump_and_load(&key),
             _ => self.look_at(&key),
         }
-    }
-
-    fn reserve(&mut self) -> Played {
-        let key = self.some_name();
-        if self.model.keys.contains_key(&key) {
-            return Ok(());
-        }
-        let rate = *self.random.pick(&RATES);
-        let capacity = self
-            .random
-            .pick(&["100", "1000", "5000", "100000"])
-            .to_string();
-        let options: &[&str] = match self.random.below(4) {
-            0 => &["NONSCALING"],
-            1 => &["EXPANSION", "1"],
-            2 => &["EXPANSION", "4"],
-            _ => &[],
-        };
-        let reply = if self.random.percent(50) {
-            let words = [&["BF.RESERVE", &key, rate, &capacity], options].concat();
-            self.change(&[&key], &words)?
-        } else {
-            let numbers = self.new_items(3);
-            let head = ["BF.INSERT", &key, "CAPACITY", &capacity, "ERROR", rate];
-            let words = [&head, options, &["ITEMS"]].concat();
-            let items = numbers.clone().map(item);
-            let reply = self.change_with(&[&key], &words, items)?;
-            let mut known = Known::new(rate);
-            known.add(self.acknowledged(numbers, &reply));
-            self.model.keys.insert(key, known);
-            return Ok(());
-        };
-        assert_eq!(reply.to_string(), "+OK", "BF.RESERVE {key}");
-        self.model.keys.insert(key, Known::new(rate));
-        Ok(())
-    }
-
-    fn add(&mut self, key: &str) -> Played {
-        if self.model.keys[key].count() > MANY_ITEMS {
-            return self.delete(key);
-        }
-        let (words, most): (&[&str], u64) = match self.random.below(3) {
-            0 => (&["BF.ADD", key], 1),
-            1 => (&["BF.MADD", key], 100),
-            _ => (&["BF.INSERT", key, "NOCREATE", "ITEMS"], 1000),
-        };
-        let count = 1 + self.random.below(most);
-        let numbers = self.new_items(count);
-        let reply = self.ask_with(words, numbers.clone().map(item))?;
-        let acknowledged = self.acknowledged(numbers, &reply);
-        self.known(key).add(acknowledged);
-        Ok(())
-    }
-
-    fn add_to_shared(&mut self) -> Played {
-        let numbers = self.new_items(20);
-        let reply = self.ask_with(&["BF.MADD", SHARED], numbers.clone().map(item))?;
-        let acknowledged = self.acknowledged(numbers, &reply);
-        self.shared.add(acknowledged);
-        Ok(())
-    }
-
-    fn ask_for_items(&mut self, key: &str) -> Played {
-        let sample = self.model.keys[key].sample(&mut self.random, 50);
-        if sample.is_empty() {
-            return Ok(());
-        }
-        let reply = self.ask_with(&["BF.MEXISTS", key], sample.iter().copied().map(item))?;
-        let all_there = reply.elements().iter().all(|answer| answer.integer() == 1);
-        assert!(
-            all_there,
-            "{key} denies an acknowledged item: {sample:?} {reply}"
-        );
-        self.tally.items_asked.add(sample.len() as u64);
-        Ok(())
-    }
-
-    fn ask_for_strangers(&mut self, key: &str) -> Played {
-        let first = self.random.next() >> 1;
-        let strangers = (first..first + STRANGERS).map(stranger);
-        let reply = self.ask_with(&["BF.MEXISTS", key], strangers)?;
-        let found = reply
-            .elements()
-            .iter()
-            .filter(|answer| answer.integer() == 1);
-        self.rates
-            .record(self.model.keys[key].rate, STRANGERS, found.count() as u64);
-        Ok(())
-    }
-
-    /// What is there is no news.
-    fn add_again(&mut self, key: &str) -> Played {
-        let sample = self.model.keys[key].sample(&mut self.random, 20);
-        if sample.is_empty() {
-            return Ok(());
-        }
-        let reply = self.ask_with(&["BF.MADD", key], sample.iter().copied().map(item))?;
-        let none_new = reply.elements().iter().all(|answer| answer.integer() == 0);
-        assert!(
-            none_new,
-            "{key} calls an acknowledged item new: {sample:?} {reply}"
-        );
-        Ok(())
-    }
-
-    fn copy(&mut self, key: &str) -> Played {
-        let to = self.some_name();
-        if to != key {
-            let reply = self.change(&[&to], &["COPY", key, &to, "REPLACE"])?;
-            assert_eq!(reply.to_string(), ":1", "COPY {key} {to}");
-            self.becomes(&to, self.model.keys[key].clone());
-        }
-        Ok(())
-    }
-
-    fn rename(&mut self, key: &str) -> Played {
-        let to = self.some_name();
-        if to != key {
-            let reply = self.change(&[key, &to], &["RENAME", key, &to])?;
-            assert_eq!(reply.to_string(), "+OK", "RENAME {key} {to}");
-            if let Some(known) = self.model.keys.remove(key) {
-                self.becomes(&to, known);
-            }
-        }
-        Ok(())
-    }
-
-    fn delete(&mut self, key: &str) -> Played {
-        let command = *self.random.pick(&["DEL", "UNLINK"]);
-        let reply = self.change(&[key], &[command, key])?;
-        assert_eq!(reply.to_string(), ":1", "{command} {key}");
-        self.is_gone(key)
-    }
-
-    fn expire(&mut self, key: &str) -> Played {
-        if self.random.percent(50) {
-            // Never in the life of a soak; the value is what it was.
-            let reply = self.ask(&["EXPIRE", key, "1000000"])?;
-            assert_eq!(reply.to_string(), ":1", "EXPIRE {key}");
-            return Ok(());
-        }
-        self.change(&[key], &["PEXPIRE", key, "1"])?;
-        self.in_doubt.push(key.to_owned());
-        while self.ask(&["EXISTS", key])?.integer() == 1 {
-            sleep(Duration::from_millis(1));
-        }
-        self.in_doubt.pop();
-        self.is_gone(key)
-    }
-
-    fn dump_and_restore(&mut self, key: &str) -> Played {
-        let to = self.some_name();
-        let payload = self.ask(&["DUMP", key])?.bytes().to_vec();
-        let replaced = to != key;
-        let words = ["RESTORE", &to, "0"].map(|word| word.as_bytes().to_vec());
-        self.in_doubt.push(to.clone());
-        let reply =
-            self.ask_with::<&str>(&[], words.into_iter().chain([payload, b"REPLACE".to_vec()]))?;
-        self.in_doubt.pop();
-        assert_eq!(reply.to_string(), "+OK", "RESTORE {to}");
-        if replaced {
-            self.becomes(&to, self.model.keys[key].clone());
-        }
-        Ok(())
-    }
-
-    fn dump_and_load(&mut self, key: &str) -> Played {
-        let to = self.some_name();
-        if to == key {
-            return Ok(());
-        }
-        let mut pieces = Vec::new();
-        let mut iterator = 0;
-        loop {
-            let reply = self.ask(&["BF.SCANDUMP", key, &iterator.to_string()])?;
-            iterator = reply.elements()[0].integer();
-            if iterator == 0 {
-                break;
-            }
-            pieces.push((iterator, reply.elements()[1].bytes().to_vec()));
-        }
-        self.change(&[&to], &["DEL", &to])?;
-        self.model.keys.remove(&to);
-        self.in_doubt.push(to.clone());
-        for (iterator, bytes) in pieces {
-            let words = ["BF.LOADCHUNK", &to, &iterator.to_string()].map(String::from);
-            let reply = self.ask_with(&words, [bytes].into_iter())?;
-            assert_eq!(reply.to_string(), "+OK", "BF.LOADCHUNK {to}");
-        }
-        // A time to live is part of the server's digest of a key, and no part of the pieces.
-        self.ask(&["PERSIST", key])?;
-        let here = self.ask(&["DEBUG", "DIGEST-VALUE", key])?;
-        let there = self.ask(&["DEBUG", "DIGEST-VALUE", &to])?;
-        self.in_doubt.pop();
-        assert_eq!(here, there, "{key} was loaded as {to}");
-        self.becomes(&to, self.model.keys[key].clone());
-        Ok(())
-    }
-
-    /// Counts may be lower than the model's by items taken for present, and higher by items in doubt.
-    fn look_at(&mut self, key: &str) -> Played {
-        let info = self.ask(&["BF.INFO", key, "FULL"])?;
-        let inserted = info.field("Number of items inserted").integer();
-        assert!(
-            inserted <= info.field("Capacity").integer(),
-            "{key}: {info}"
-        );
-        let cardinality = self.ask(&["BF.CARD", key])?.integer();
-        assert_eq!(cardinality, inserted, "{key}");
-        let usage = self.ask(&["MEMORY", "USAGE", key])?.integer();
-        assert!(
-            usage >= info.field("Size").integer(),
-            "{key}: {usage} {info}"
-        );
-        Ok(())
     }
 
     fn some_name(&mut self) -> String {
