@@ -12,7 +12,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
     plots::draw_all()?;
-    for document in ["README.md", "docs/performance.md"] {
+    for document in ["README.md", "docs/performance.md", "docs/cluster.md"] {
         documents::fill_in(document)?;
     }
     Ok(())

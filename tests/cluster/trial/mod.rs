@@ -9,5 +9,5 @@ mod traffic;
 
 pub use mover::{move_slot, Mover};
 pub use nodes::{agree, Cluster, Node};
-pub use outlive::{outlive, Outlived};
+pub use outlive::outlive;
 pub use traffic::{add_until_acknowledged, count_found, item, stranger, Sent};

@@ -11,7 +11,7 @@
 //! And then nothing until the nodes agree. Which of two claims to a slot is the newer one, they tell by an epoch that the target of a move raises above all that it
 //! has heard of. A target that has not yet heard of its neighbour's move may claim its slot with too low an epoch, and lose it to a belated message of
 //! the source, which has given it up: then each of the two sends clients to the other, for ever. A mover that did not wait came to that
-//! within a thousand moves.
+//! within two thousand moves.
 //!
 //! Between the MIGRATE and the end of the WAIT the keys are on one process only: the source has deleted them, and the target's replica may not have
 //! them yet. No WAIT of a client covers that, since it was acknowledged by the source's replica. Who kills the target just then
