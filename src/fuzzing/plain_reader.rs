@@ -259,8 +259,7 @@ fn is_good_sub_filter(description: &[u8]) -> bool {
         && (one || many)
         && (1..=64).contains(&hashes)
         && (1..=1 << 40).contains(&capacity)
-        && error_rate >= 0.0
-        && error_rate < 1.0
+        && (0.0..1.0).contains(&error_rate)
         && (1..=bits * number_of_sub_bitmaps).contains(&fill_limit)
         && items <= capacity
 }
