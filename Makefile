@@ -34,7 +34,7 @@ test: toolchain ## unit, property and golden tests, then those on a server (SERV
 matrix: build ## the server and fault tests on each server of MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
-faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (some five minutes)
+faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (a few minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
 
 soak: build ## random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
