@@ -54,14 +54,14 @@ pub fn all(items: u64) -> Outcome<Table> {
     row(&mut table, "one node", items, (1, 0), quiet(0))?;
     row(
         &mut table,
-        "one node and its replica, WAIT 1",
+        "one node and its replica",
         items,
         (1, 1),
         quiet(1),
     )?;
     row(
         &mut table,
-        "three and replicas, WAIT 1",
+        "three, a replica each",
         items,
         (PRIMARIES, 1),
         quiet(1),

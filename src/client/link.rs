@@ -11,6 +11,7 @@
 
 use super::node::{Address, Node};
 use super::owners::Owners;
+use super::replication::Replication;
 use super::Error;
 use redis::{Cmd, ConnectionInfo, ErrorKind, IntoConnectionInfo};
 use redis::{RedisError, RedisResult, ServerErrorKind, Value};
@@ -25,6 +26,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Rounds that redirects may take at once: one where the slot has moved, another where it is on its way again. More, and the nodes disagree.
 const REDIRECTS: u32 = 2;
+
+/// A `WAIT` for so many replicas never ends before its time, and makes all of them acknowledge what they have.
+const MORE_THAN_THERE_ARE: u32 = 1000;
+const HURRY_MILLISECONDS: u64 = 5;
 
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
@@ -41,7 +46,7 @@ pub(super) enum Again {
     No,
 }
 
-/// What came of a `WAIT`.
+/// What came of waiting for replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
     /// All that was written since the last one is on so many replicas of each node that it was written to.
@@ -215,36 +220,74 @@ impl Link {
         }
     }
 
-    /// Waits until so many replicas of each node have what was sent to it since the last `wait`.
+    /// Waits until so many replicas of each node have all that the node has, if something was sent to it since the last `wait`.
     ///
-    /// `WAIT` counts for what went over its own connection (it compares the replicas' offsets with that of the connection's last command), so it
-    /// is asked over just those connections; where one of them is gone, nothing is known.
+    /// `WAIT` alone would not do: newer servers (Redis 7.2, Valkey) let it count from the last command of its connection that *changed* something. An item that
+    /// another client has just added changes nothing when it is added here, and `WAIT` would answer at once. So the node's offset is taken first, and
+    /// the offsets that its replicas have acknowledged are held against it; `WAIT` makes them acknowledge now instead of once a second.
     pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
-        let mut all = !std::mem::take(&mut self.has_lost);
-        // A timeout of 0 would be none.
-        let milliseconds = timeout.as_millis().max(1) as u64;
-        let wait = redis::cmd("WAIT")
-            .arg(replicas)
-            .arg(milliseconds)
-            .get_packed_command();
+        let deadline = Instant::now() + timeout;
         let unconfirmed = self.nodes.iter().filter(|(_, node)| node.is_unconfirmed);
         let unconfirmed: Vec<Address> = unconfirmed.map(|(address, _)| address.clone()).collect();
-        let (sent, unsent): (Vec<_>, Vec<_>) = unconfirmed
-            .into_iter()
-            .partition(|address| self.send(address, &wait).is_ok());
-        all &= unsent.is_empty();
-        for address in sent {
-            let count = self.receive(&address, false);
-            all &= matches!(count, Ok(Value::Int(count)) if count >= i64::from(replicas));
+        let mut all = true;
+        for address in unconfirmed {
+            all &= self
+                .is_on_replicas(&address, replicas, deadline)
+                .unwrap_or(false);
             if let Some(node) = self.nodes.get_mut(&address) {
                 node.is_unconfirmed = false;
             }
         }
-        self.has_lost = false; // it is said
-        match all {
+        // Also one that was lost just now; and once it is said, the caller knows.
+        match all && !std::mem::take(&mut self.has_lost) {
             true => Acknowledged::Yes,
             false => Acknowledged::No,
         }
+    }
+
+    fn is_on_replicas(
+        &mut self,
+        address: &Address,
+        replicas: u32,
+        deadline: Instant,
+    ) -> RedisResult<bool> {
+        let info = redis::cmd("INFO").arg("replication").get_packed_command();
+        let hurry = redis::cmd("WAIT")
+            .arg(MORE_THAN_THERE_ARE)
+            .arg(HURRY_MILLISECONDS)
+            .get_packed_command();
+        let target = Replication::parse(&self.call(address, &info)?).offset;
+        let wait = redis::cmd("WAIT")
+            .arg(replicas)
+            .arg(HURRY_MILLISECONDS)
+            .get_packed_command();
+        self.call(address, &wait)?;
+        loop {
+            let seen = Replication::parse(&self.call(address, &info)?);
+            match target {
+                Some(target) if seen.offset.is_some() => {
+                    if seen
+                        .replicas
+                        .iter()
+                        .filter(|offset| **offset >= target)
+                        .count()
+                        >= replicas as usize
+                    {
+                        return Ok(true);
+                    }
+                }
+                _ => return Ok(false), // it is no primary any more
+            }
+            if Instant::now() > deadline {
+                return Ok(false);
+            }
+            self.call(address, &hurry)?;
+        }
+    }
+
+    fn call(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
+        self.send(address, packed)?;
+        self.receive(address, false)
     }
 
     fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {

@@ -23,6 +23,7 @@
 //!   batch   items by partition, answers by item          link     redirects, failures, WAIT
 //!   info    BF.INFO summed over the partitions           owners   which node owns which slot
 //!   error   what the caller gets to see                  node     one connection
+//!                                                        replication  how far the replicas are
 //! ```
 //!
 //! No part of the module: it knows no more of the server than any other client.
@@ -33,6 +34,7 @@ mod info;
 mod link;
 mod node;
 mod owners;
+mod replication;
 
 pub use crate::filter::scalable::Growth;
 pub use error::Error;
@@ -155,10 +157,10 @@ impl PartitionedFilter {
         Ok(deleted)
     }
 
-    /// Waits until what was written by this client since the last `wait` is on so many replicas of each node (the server's `WAIT`).
+    /// Waits until so many replicas of each node that this client has talked to since the last `wait` have all that the node has: whoever wrote it.
     ///
     /// [`Acknowledged::No`] where that is not known; then add the same items again and wait again. It is so too where a connection was lost on which
-    /// something had been written: over another one `WAIT` says nothing of it.
+    /// something had been written: the node may be gone with it.
     pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
         self.link.wait(replicas, timeout)
     }

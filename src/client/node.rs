@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Loopback and data centres answer within a millisecond; a node that is gone may not answer at all.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longer than a node is busy with one thing: sending a partition of 64 MB away takes it a good hundred milliseconds (docs/cluster.md).
+/// Longer than a node is busy with one thing: sending a partition of 64 MB away may take it a second (docs/cluster.md).
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Host and port.

@@ -1,6 +1,6 @@
 //! The client of this crate: answers in the order of the items, errors where they belong, and what WAIT is worth.
 
-use crate::harness::{eventually, Connection};
+use crate::harness::eventually;
 use crate::trial::{item, move_slot, Cluster, Node};
 use splitbloom::client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
 use splitbloom::partition::{slot_of, Partitions};
@@ -248,37 +248,35 @@ fn what_went_over_a_connection_that_is_gone_is_not_acknowledged() {
     });
 }
 
-/// What whoever moves slots relies on: MIGRATE writes at the target, and a WAIT there covers it.
+/// Newer servers let WAIT count only what its own connection has changed.
 #[test]
-fn a_wait_covers_what_others_wrote_before_the_last_command_of_its_connection() {
+fn what_others_wrote_is_acknowledged_only_once_a_replica_has_it() {
     let cluster = Cluster::form(1, 1);
-    let [primary, replica] = cluster.nodes() else {
-        panic!("two nodes")
-    };
-    let (mut writer, mut waiter) = (primary.connect(), primary.connect());
-    eventually("the replica keeps up", || {
-        writer.run("SET before 1");
-        writer.run("WAIT 1 100").integer() == 1
+    let mut users = filter(&cluster, "users", 1);
+    assert!(users.add("alice").expect("an answer"));
+    eventually("the replica has it", || {
+        users.wait(1, SOON) == Acknowledged::Yes
     });
-    let mut busy = replica.connect();
-    busy.send(["DEBUG", "SLEEP", "1"]);
-    eventually("the replica is asleep", || {
-        writer.run("BF.ADD users:{0} a");
-        writer.run("WAIT 1 20").integer() == 0
+    cluster.server(1).pause();
+    let mut other = cluster.nodes()[0].connect();
+    assert_eq!(other.ask("BF.ADD users:{0} bob"), ":1");
+    assert!(!users.add("bob").expect("an answer"), "it is there already");
+    assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    assert!(users.exists("bob").expect("an answer"));
+    assert_eq!(
+        users.wait(1, SOON),
+        Acknowledged::No,
+        "reading makes no difference"
+    );
+    cluster.server(1).resume();
+    assert!(!users.add("bob").expect("an answer"));
+    eventually("the replica has it", || {
+        users.add("bob").expect("an answer");
+        users.wait(1, SOON) == Acknowledged::Yes
     });
-    writer.run("BF.ADD users:{0} b");
-    waiter.run("INFO replication");
-    assert_eq!(waiter.run("WAIT 1 20").integer(), 0, "the replica sleeps");
-    busy.receive();
-    assert_eq!(waiter.run("WAIT 1 60000").integer(), 1);
-    let found = read_only(replica).ask("BF.EXISTS users:{0} b");
-    assert_eq!(found, ":1");
-}
-
-fn read_only(node: &Node) -> Connection {
-    let mut db = node.connect();
-    db.run("READONLY");
-    db
+    let mut replica = cluster.nodes()[1].connect();
+    replica.run("READONLY");
+    assert_eq!(replica.ask("BF.EXISTS users:{0} bob"), ":1");
 }
 
 /// The primary that serves a key.

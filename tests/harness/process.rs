@@ -88,6 +88,13 @@ impl Process {
         self.0.try_wait().expect("a child can be asked")
     }
 
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &self.0.id().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "SIG{name}");
+    }
+
     pub fn kill(&mut self) {
         // An error means that it has ended already.
         let _ = self.0.kill();

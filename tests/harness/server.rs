@@ -199,6 +199,15 @@ impl Server {
         self.is_down = true;
     }
 
+    /// Stops the process (`SIGSTOP`), which answers nobody until it is resumed.
+    pub fn pause(&self) {
+        self.process.signal("STOP");
+    }
+
+    pub fn resume(&self) {
+        self.process.signal("CONT");
+    }
+
     /// Starts it again after a kill, in the same folder with the same configuration file.
     pub fn start_again(&mut self) {
         let log_before = self.log().len();

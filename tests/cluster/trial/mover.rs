@@ -4,7 +4,7 @@
 //!   target   CLUSTER SETSLOT s IMPORTING source      takes the slot's keys from those who say ASKING
 //!   source   CLUSTER SETSLOT s MIGRATING target      answers -ASK for keys that it no longer has
 //!   source   MIGRATE target … KEYS k…                DUMP, RESTORE at the target, DEL: both stand still meanwhile
-//!   target   WAIT 1                                  its replica has the keys too
+//!   target   (offsets)                               until its replica has the keys too
 //!   both     CLUSTER SETSLOT s NODE target           from now on the source answers -MOVED
 //! ```
 //!
@@ -13,11 +13,11 @@
 //! the source, which has given it up: then each of the two sends clients to the other, for ever. A mover that did not wait came to that
 //! within two thousand moves.
 //!
-//! Between the MIGRATE and the end of the WAIT the keys are on one process only: the source has deleted them, and the target's replica may not have
-//! them yet. No WAIT of a client covers that, since it was acknowledged by the source's replica. Who kills the target just then
+//! Between the MIGRATE and the end of that the keys are on one process only: the source has deleted them, and the target's replica may not have
+//! them yet. No acknowledgement of a client covers that: it came from the source's replica. Who kills the target just then
 //! loses them. So a move holds a gate from beginning to end, and who kills a node takes the gate before.
 
-use super::nodes::{agree, try_owners, Node};
+use super::nodes::{agree, good, try_owners, Node};
 use crate::harness::{eventually, Connection, Random, Reply};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +27,7 @@ use std::time::Duration;
 
 const KEYS_AT_ONCE: usize = 16;
 const MIGRATE_TIMEOUT_MILLISECONDS: &str = "60000";
-const WAIT_MILLISECONDS: &str = "100";
+const WAIT_MILLISECONDS: &str = "5";
 /// Between two moves, so that others get at the gate.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -117,28 +117,36 @@ pub fn move_slot(
     Ok(())
 }
 
-/// Returns when a replica has all that this node has. WAIT counts from the last command of its connection, whatever that was; so there is one. Where the
-/// node has no replica, which a cluster that has just lost a node may come to, there is none to wait for.
+/// Returns when a replica has all that this node has. Newer servers let WAIT count only what its own connection has changed, and the keys came over another one;
+/// so the offsets are compared, and WAIT (for more replicas than there are) makes them be told at once. Where the node has no replica, which a cluster
+/// that has just lost a node may come to, there is none to wait for.
 fn wait_for_a_replica(db: &mut Connection) -> io::Result<()> {
+    let number = |text: &str| text.trim().parse::<u64>().unwrap_or_default();
+    let mut wanted = None;
     loop {
-        let info = db.try_call(["INFO", "replication"])?.text();
-        if info.contains("connected_slaves:0") {
+        let info = good(db.try_call(["INFO", "replication"])?)?.text();
+        let mut offsets = info
+            .lines()
+            .filter_map(|line| line.strip_prefix("master_repl_offset:"));
+        let wanted = *wanted.get_or_insert(offsets.next().map_or(0, number));
+        let replicas = info
+            .lines()
+            .filter(|line| line.starts_with("slave") && line.contains(",offset="));
+        let of_replica = |line: &str| {
+            line.split(',')
+                .find_map(|field| field.strip_prefix("offset="))
+                .map_or(0, number)
+        };
+        if info.contains("connected_slaves:0")
+            || replicas.map(of_replica).any(|offset| offset >= wanted)
+        {
             return Ok(());
         }
-        if good(db.try_call(["WAIT", "1", WAIT_MILLISECONDS])?)?.integer() >= 1 {
-            return Ok(());
-        }
+        good(db.try_call(["WAIT", "1000", WAIT_MILLISECONDS])?)?;
     }
 }
 
 fn set_slot(slot: u16, state: &str, node: &Node) -> [String; 5] {
     let words = ["CLUSTER", "SETSLOT", &slot.to_string(), state, &node.id];
     words.map(str::to_owned)
-}
-
-fn good(reply: Reply) -> io::Result<Reply> {
-    match reply {
-        Reply::Error(text) => Err(io::Error::other(text)),
-        reply => Ok(reply),
-    }
 }

@@ -144,7 +144,7 @@ pub fn agree(nodes: &[Node]) -> bool {
 
 /// The primaries as one node sees them: id, epoch of its claims, slots; but for those on their way.
 fn view(node: &Node) -> io::Result<Vec<String>> {
-    let text = node.try_connect()?.try_call(["CLUSTER", "NODES"])?.text();
+    let text = good(node.try_connect()?.try_call(["CLUSTER", "NODES"])?)?.text();
     let primary = |line: &str| {
         // id, address, flags, primary, ping, pong, epoch, link, slots
         let words: Vec<&str> = line.split(' ').collect();
@@ -163,7 +163,7 @@ fn view(node: &Node) -> io::Result<Vec<String>> {
 /// The owner of each slot, as one node sees it.
 pub fn try_owners(db: &mut Connection) -> io::Result<Vec<Option<Node>>> {
     let mut owners = vec![None; usize::from(SLOTS)];
-    for range in db.try_call(["CLUSTER", "SLOTS"])?.elements() {
+    for range in good(db.try_call(["CLUSTER", "SLOTS"])?)?.elements() {
         let [first, last, primary, ..] = range.elements() else {
             panic!("a range of slots was expected: {range}")
         };
@@ -178,4 +178,12 @@ pub fn try_owners(db: &mut Connection) -> io::Result<Vec<Option<Node>>> {
         owners[slots].fill(Some(owner));
     }
     Ok(owners)
+}
+
+/// An error that a node answers (it may still be loading) as one of its own.
+pub fn good(reply: Reply) -> io::Result<Reply> {
+    match reply {
+        Reply::Error(text) => Err(io::Error::other(text)),
+        reply => Ok(reply),
+    }
 }
