@@ -6,6 +6,7 @@
 use crate::rig::Outcome;
 use splitbloom::filter::codec::{encode_piece, Piece, END};
 use splitbloom::filter::error::DecodeError;
+use splitbloom::filter::fill_guard::UNIT;
 use splitbloom::filter::scalable::{Filter, SizeLimit};
 use splitbloom::filter::segments::{Segments, SEGMENT_WORDS};
 use xxhash_rust::xxh3::xxh3_64;
@@ -13,8 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 const MAGIC: &[u8] = b"SBF\x01";
 const HEAD_BYTES: usize = 28;
 const FILTER_BYTES: usize = 29;
-/// In the record of a sub-filter: the fill limit, then the items.
-const FILL_LIMIT: usize = 38;
+/// In the record of a sub-filter: the guard limit, then the items.
+const GUARD_LIMIT: usize = 38;
 const ITEMS: usize = 46;
 const SUB_FILTER_BYTES: usize = 54;
 /// The record that ends a filter that is not itself part loaded.
@@ -52,13 +53,14 @@ pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Fi
     Ok(filter)
 }
 
-/// The records that describe a filter and its sub-filter. The fill guard is off: what is off by chance in the tile is as much off
-/// in each copy, and the sum of that would be no chance any more.
+/// The records that describe a filter and its sub-filter. The fill guard closes as late as it may: what is off by chance in the tile is
+/// as much off in each copy, and the sum of that would be no chance any more.
 fn describe(empty: &Filter, items: u64) -> Outcome<Vec<u8>> {
     let piece = encode_piece(empty, 0).ok_or("an empty filter has no piece")?;
     let mut records = piece.bytes[HEAD_BYTES..][..FILTER_BYTES + SUB_FILTER_BYTES].to_vec();
     let sub_filter = &mut records[FILTER_BYTES..];
-    sub_filter[FILL_LIMIT..ITEMS].copy_from_slice(&empty.num_bits().to_le_bytes());
+    let latest = 2 * UNIT * empty.sub_filters()[0].description().shape.num_sub_bitmaps;
+    sub_filter[GUARD_LIMIT..ITEMS].copy_from_slice(&latest.to_le_bytes());
     sub_filter[ITEMS..].copy_from_slice(&items.to_le_bytes());
     Ok(records)
 }
