@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a command may take in all, with every try. A failover takes the cluster's node timeout (15 s by default) and some seconds more.
+/// How long a command is tried, and a last round of tries more. A failover takes the cluster's node timeout (15 s by default) and some seconds more.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// From a try that failed to the next.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -80,6 +80,8 @@ pub(super) struct Link {
     nodes: BTreeMap<Address, Node>,
     owners: Owners,
     patience: Duration,
+    /// How often owners were looked up: each time another node is asked first, since one that is cut off knows what was.
+    look_ups: usize,
     /// A connection is gone on which something was unconfirmed.
     has_lost: bool,
 }
@@ -94,6 +96,7 @@ impl Link {
             nodes: BTreeMap::new(),
             owners: Owners::default(),
             patience: PATIENCE,
+            look_ups: 0,
             has_lost: false,
         };
         link.look_up_owners()?;
@@ -328,11 +331,14 @@ impl Link {
         self.has_lost |= gone.is_some_and(|node| node.is_unconfirmed);
     }
 
-    /// Asks the nodes, those that are connected first, until one knows who owns what.
+    /// Asks one node after the other until one knows who owns what.
     fn look_up_owners(&mut self) -> RedisResult<()> {
         let packed = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
         let seeds = self.seeds.iter().map(Address::of);
-        let candidates: Vec<Address> = self.nodes.keys().cloned().chain(seeds).collect();
+        let mut candidates: Vec<Address> = self.nodes.keys().cloned().chain(seeds).collect();
+        let first = self.look_ups % candidates.len().max(1);
+        candidates.rotate_left(first);
+        self.look_ups += 1;
         let mut failure = odd(NO_OWNER);
         for address in candidates {
             let was_unconfirmed = self

@@ -77,6 +77,7 @@ impl Node {
         let client = Client::open(address.like(like))?;
         let connection = client.get_connection_with_timeout(CONNECTION_TIMEOUT)?;
         connection.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
+        connection.set_write_timeout(Some(RESPONSE_TIMEOUT))?;
         Ok(Self {
             connection,
             is_unconfirmed: false,

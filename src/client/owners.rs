@@ -34,7 +34,8 @@ impl Owners {
             let slots = usize::try_from(*first).ok()?..=usize::try_from(*last).ok()?;
             owners.get_mut(slots)?.fill(Some(owner));
         }
-        Some(Self(owners))
+        // A node that has left its cluster knows of nobody, which is no answer.
+        owners.iter().any(Option::is_some).then_some(Self(owners))
     }
 
     pub fn of(&self, slot: u16) -> Option<&Address> {
@@ -79,6 +80,7 @@ mod tests {
     fn what_is_no_list_of_ranges_is_refused() {
         for reply in [
             ":1\r\n",
+            "*0\r\n",
             "*1\r\n:1\r\n",
             "*1\r\n*2\r\n:0\r\n:1\r\n",
             "*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:7\r\n",

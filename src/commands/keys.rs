@@ -7,6 +7,12 @@ use crate::partition::{Name, Partitions};
 use crate::redis::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
 use crate::redis::context::{Arguments, Context};
 
+/// The most bytes of keys in a reply. A short command can ask for many long keys, and the server keeps a reply in memory until it is
+/// sent: a million keys of 60 bytes fit.
+const MOST_REPLY_BYTES: usize = 64 << 20;
+/// What a key has beside the name: `:{16383}`, and some bytes of framing.
+const BYTES_BESIDE_NAME: usize = 24;
+
 /// BF.KEYS.
 pub struct Keys;
 
@@ -28,7 +34,9 @@ impl Command for Keys {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        let words: Vec<&[u8]> = arguments.bytes_from(1).collect();
+        let Some(words) = arguments.try_list_from(1) else {
+            return ErrorText::ReplyTooLong.reply(context);
+        };
         match parse(&words) {
             Err(error) => error.reply(context),
             Ok(Question {
@@ -80,9 +88,16 @@ fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Question<'a>, ErrorText> {
     }
     let count = parse_integer(count).ok_or(ErrorText::BadPartitions)?;
     let partitions = u64::try_from(count).ok().and_then(Partitions::new);
+    let partitions = partitions.ok_or(ErrorText::PartitionsRange)?;
+    let keys = items.map_or(usize::from(partitions.count()), <[_]>::len);
+    let reply_bytes = keys.saturating_mul(name.len() + BYTES_BESIDE_NAME);
+    let name = Name::new(name).ok_or(ErrorText::BraceInName)?;
+    if reply_bytes > MOST_REPLY_BYTES {
+        return Err(ErrorText::ReplyTooLong);
+    }
     Ok(Question {
-        partitions: partitions.ok_or(ErrorText::PartitionsRange)?,
-        name: Name::new(name).ok_or(ErrorText::BraceInName)?,
+        partitions,
+        name,
         items,
     })
 }
@@ -107,6 +122,21 @@ mod tests {
             Ok((16_384, Some(1)))
         );
         assert_eq!(parsed("users PARTITIONS 2 ITEMS ITEMS b"), Ok((2, Some(2))));
+    }
+
+    #[test]
+    fn a_reply_is_at_most_64_mebibytes_of_keys() {
+        let name = |len| vec![b'n'; len];
+        let longest = (64 << 20) / 16_384 - 24;
+        let all = |name: &[u8]| parse(&[name, b"PARTITIONS", b"16384"]).map(|_| ());
+        assert_eq!(all(&name(longest)), Ok(()));
+        assert_eq!(all(&name(longest + 1)), Err(ErrorText::ReplyTooLong));
+        let long = name(1 << 20);
+        let mut words = vec![&long[..], b"PARTITIONS", b"1", b"ITEMS"];
+        words.extend([&b"a"[..]; 63]);
+        assert!(parse(&words).is_ok());
+        words.push(b"a");
+        assert_eq!(parse(&words), Err(ErrorText::ReplyTooLong));
     }
 
     #[test]

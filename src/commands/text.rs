@@ -32,6 +32,7 @@ pub enum ErrorText {
     BadPartitions,
     PartitionsRange,
     BraceInName,
+    ReplyTooLong,
 }
 
 impl ErrorText {
@@ -64,6 +65,7 @@ impl ErrorText {
                 "ERR partitions must be a power of two in the range [1, 16384]"
             }
             Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
+            Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
         }
     }
 

@@ -495,7 +495,7 @@ impl<'a> Reader<'a> {
         let capacity = self.capacity()?;
         let error_rate = self.smallest_error_rate()?;
         let (guard_limit, items) = (self.u64()?, self.u64()?);
-        // What sizing leaves: a filter is guarded wherever it came from.
+        // No looser than any that sizing makes.
         let most = 2 * UNIT * shape.num_sub_bitmaps;
         within("guard limit", (1..=most).contains(&guard_limit))?;
         within("items", items <= capacity)?;

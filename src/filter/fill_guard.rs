@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The items of an honest user weigh what the model says. Someone who knows the seed may choose items that share no bits, which
-//! drives the rate up 11 times at 1 % with no more items than the capacity; or items that crowd into few sub-bitmaps, which some 85
+//! drives the rate up six times at 1 % with no more items than the capacity; or items that crowd into few sub-bitmaps, which some 85
 //! items fill with ones each: a limit on the number of set bits sees the second only when almost half of all absent items are taken
 //! for present. Either way the weight says what it has come to.
 //!

@@ -220,7 +220,7 @@ fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
         num_hashes,
         num_sub_bitmaps: (exact.ceil() as u64).max(1),
     };
-    // Up to some hundred sub-bitmaps, below 0.1 %, chance needs more room than the guard may leave: at most 2 % more of them.
+    // Up to some hundred sub-bitmaps, below 0.1 %, chance needs more room than the guard may leave: a sub-bitmap more, or 2 % more of them.
     while !shape.is_guarded(capacity, error_rate) {
         shape.num_sub_bitmaps += 1 + shape.num_sub_bitmaps / 256;
     }

@@ -118,10 +118,10 @@ impl SplitBloom {
         self.items >= self.capacity || self.guard.is_closed()
     }
 
-    /// Whether the fill guard closed it, and no fair items did: chosen ones filled it before its time.
+    /// Whether the fill guard closed it before its time: chosen items did, or chance as rarely as [`Shape::guard_limit`] says.
     ///
     /// Items taken for present by mistake are not counted, so a fair filter may be closed with up to `error_rate * capacity`
-    /// items fewer than its capacity; fewer still is no accident.
+    /// items fewer than its capacity.
     pub fn is_closed_by_guard(&self) -> bool {
         self.guard.is_closed()
             && (self.items as f64) < self.capacity as f64 * (1.0 - self.error_rate)

@@ -85,6 +85,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_lives() {
         ),
         ("bf.exists", words("BF.EXISTS k item:1")),
         ("bf.mexists", words("BF.MEXISTS k item:1 item:2 c")),
+        ("bf.keys", words("BF.KEYS k PARTITIONS 4")),
         ("bf.card", words("BF.CARD k")),
         ("bf.info", words("BF.INFO k")),
         ("bf.info", words("BF.INFO k FULL")),

@@ -20,6 +20,12 @@ const EXPANSION_RANGE: &str = "ERR expansion must be in the range [0, 32768]";
 const CANNOT_EXPAND: &str = "ERR Nonscaling filters cannot expand";
 const BAD_FIELD: &str = "ERR Invalid information value";
 const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
+const TOO_LONG: &str = "ERR the keys would take more than 64 MiB";
+/// Of 8 KiB: 16 384 keys of that name are 128 MiB.
+const LONG_NAME: &str = match std::str::from_utf8(&[b'n'; 8192]) {
+    Ok(name) => name,
+    Err(_) => "",
+};
 const BAD_DATA: &str = "ERR received bad data";
 const NOT_FOUND: &str = "ERR not found";
 const FULL: &str = "ERR non scaling filter is full";
@@ -378,6 +384,7 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
     (&["BF.SCANDUMP", "filter", " 0"], NOT_NUMERIC),
     (&["BF.LOADCHUNK", "k", "", "a"], NOT_NUMERIC),
     (&["BF.LOADCHUNK", "k", "1", ""], BAD_DATA),
+    (&["BF.KEYS", LONG_NAME, "PARTITIONS", "16384"], TOO_LONG),
 ];
 
 #[test]
