@@ -350,7 +350,8 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
 
 #[test]
 fn every_error_has_its_words_and_changes_nothing() {
-    let server = Server::configured(&["appendonly yes"]);
+    // `always`: what is propagated is in the file before the reply is sent, however slow the disk is.
+    let server = Server::configured(&["appendonly yes", "appendfsync always"]);
     let mut db = server.connect();
     for line in SCENE {
         db.run(line);
