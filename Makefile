@@ -48,7 +48,7 @@ version: ## the version of module, package and image
 	@scripts/version
 
 hostile: build ## PAYLOADS=100000 mutated dumps into a server (SERVER=)
-	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test server hostile -- --nocapture
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --features client --test server hostile -- --nocapture
 
 fuzz: toolchain ## fuzzes the core, SECONDS=60 for each of four targets
 	@scripts/fuzz $(SECONDS)
