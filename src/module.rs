@@ -5,7 +5,7 @@ use crate::data_type::BLOOM_TYPE;
 use crate::redis::allocator::{bytes_held, ServerAllocator};
 use crate::redis::command::Refused;
 use crate::redis::context::Context;
-use crate::redis::guard::{caught_panics, guarded};
+use crate::redis::guard::{caught_panics, guarded, log_panics};
 use crate::redis::info::{self, Field};
 use crate::redis::log::warn;
 use crate::{commands, stats};
@@ -40,6 +40,7 @@ const fn number(digits: &str) -> i32 {
 }
 
 fn load(context: &Context, arguments: &[RedisString]) -> Result<(), Refused> {
+    log_panics();
     let words: Vec<&[u8]> = arguments.iter().map(RedisString::as_slice).collect();
     let arguments = LoadArguments::parse(&words).map_err(Refused)?;
     context.set_module_options();

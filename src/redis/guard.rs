@@ -2,7 +2,7 @@
 
 use super::injection;
 use super::log::warn;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
@@ -19,6 +19,16 @@ pub fn guarded<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnOnce(
         warn(&format!("a panic was caught in {entry}: please report it"));
         otherwise()
     })
+}
+
+/// From now on a panic is told to the server's log, in a line.
+///
+/// The standard hook writes to the standard error, which a server has closed; and with `RUST_BACKTRACE` set it ends servers that give modules the
+/// C library's own `free` (Valkey 8.1 and later): it frees what the library took from the server's allocator.
+pub fn log_panics() {
+    set_hook(Box::new(|panic| {
+        warn(&panic.to_string().replace('\n', " "))
+    }));
 }
 
 /// Panics caught since the module was loaded.

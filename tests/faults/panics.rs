@@ -109,6 +109,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_lives() {
             log.contains(&format!("a panic was caught in {entry}:")),
             "{entry}"
         );
+        assert!(log.contains("panicked at src/redis/injection.rs"), "{log}");
     }
 }
 
