@@ -20,6 +20,7 @@
 
 use super::model::power;
 use super::sizing::{Shape, MIN_ERROR_RATE};
+use super::sub_bitmap::Inserted;
 
 /// The weight of a sub-bitmap whose false-positive rate is the error rate. Rounding loses at most a millionth of that; and 2^38
 /// sub-bitmaps, the most there can be, weigh 2^58.
@@ -38,6 +39,8 @@ pub struct FillGuard {
     share_of_bit: f64,
     /// Weight of a sub-bitmap of all ones.
     weight_of_ones: f64,
+    /// The most that one item can add: where it sets the last `k` bits, as weights grow ever faster.
+    most_gained: u64,
     limit: u64,
     weight: u64,
 }
@@ -45,10 +48,15 @@ pub struct FillGuard {
 impl FillGuard {
     /// For an empty sub-filter that is closed from the weight `limit` on.
     pub fn new(shape: Shape, error_rate: f64, limit: u64) -> Self {
+        let share_of_bit = 1.0 / f64::from(shape.sub_bitmap_bits);
+        let weight_of_ones = UNIT as f64 / error_rate.max(MIN_ERROR_RATE);
+        let share_before = 1.0 - f64::from(shape.num_hashes) * share_of_bit;
+        let share_gained = 1.0 - power(share_before, u64::from(shape.num_hashes));
         Self {
             num_hashes: shape.num_hashes,
-            share_of_bit: 1.0 / f64::from(shape.sub_bitmap_bits),
-            weight_of_ones: UNIT as f64 / error_rate.max(MIN_ERROR_RATE),
+            share_of_bit,
+            weight_of_ones,
+            most_gained: ((weight_of_ones * share_gained) as u64).saturating_add(2), // what is rounded down
             limit,
             weight: 0,
         }
@@ -78,17 +86,48 @@ impl FillGuard {
     /// The weight of a sub-bitmap of which so many bits are set.
     #[inline]
     pub fn weigh(&self, set_bits: u32) -> u64 {
-        let share = f64::from(set_bits) * self.share_of_bit;
-        let weight = power(share, u64::from(self.num_hashes)) * self.weight_of_ones;
-        // Through a signed number, which processors convert to in one step.
-        weight.min(MOST_WEIGHT) as i64 as u64
+        let [weight] = self.weights([set_bits]);
+        weight
     }
 
-    /// Notes that a sub-bitmap with `before` set bits has `after` now, which are not fewer.
+    /// The weights of some sub-bitmaps, side by side. By repeated multiplication: squaring would save half of them, and wait for each.
+    #[inline(always)]
+    fn weights<const N: usize>(&self, set_bits: [u32; N]) -> [u64; N] {
+        let shares = set_bits.map(|bits| f64::from(bits as i32) * self.share_of_bit);
+        let mut weights = [self.weight_of_ones; N];
+        for _ in 0..self.num_hashes {
+            for (weight, share) in weights.iter_mut().zip(&shares) {
+                *weight *= share;
+            }
+        }
+        // Through a signed number, which processors convert to in one step.
+        // SAFETY: not a NaN, as neither factor is, and from 0 to 2^60.
+        weights.map(|weight| unsafe { weight.min(MOST_WEIGHT).to_int_unchecked::<i64>() as u64 })
+    }
+
+    /// Notes what an item has changed in its sub-bitmap.
+    #[inline(always)]
+    pub fn note(&mut self, inserted: Inserted) {
+        let before = inserted.set_bits - inserted.new_bits;
+        let [after, before] = self.weights([inserted.set_bits, before]);
+        self.weight = self.weight.saturating_add(after - before);
+    }
+
+    /// Notes what some items have changed, one after the other.
+    #[inline(always)]
+    pub fn note_all<const N: usize>(&mut self, inserted: [Inserted; N]) {
+        let after = self.weights(inserted.map(|i| i.set_bits));
+        let before = self.weights(inserted.map(|i| i.set_bits - i.new_bits));
+        for (after, before) in after.iter().zip(&before) {
+            self.weight = self.weight.saturating_add(after - before);
+        }
+    }
+
+    /// Whether it stays open whatever so many items change.
     #[inline]
-    pub fn note(&mut self, before: u32, after: u32) {
-        let gained = self.weigh(after) - self.weigh(before);
-        self.weight = self.weight.saturating_add(gained);
+    pub fn has_room_for(&self, items: usize) -> bool {
+        let most = self.most_gained.saturating_mul(items as u64);
+        self.weight.saturating_add(most) < self.limit
     }
 }
 
@@ -101,6 +140,19 @@ mod tests {
         num_hashes: 6,
         num_sub_bitmaps: 100,
     };
+
+    const ODD_SHAPE: Shape = Shape {
+        sub_bitmap_bits: 4096,
+        num_hashes: 30,
+        num_sub_bitmaps: 7,
+    };
+
+    fn note(guard: &mut FillGuard, before: u32, after: u32) {
+        guard.note(Inserted {
+            new_bits: after - before,
+            set_bits: after,
+        });
+    }
 
     #[test]
     fn a_sub_bitmap_weighs_its_false_positive_rate() {
@@ -117,9 +169,9 @@ mod tests {
             FillGuard::new(SHAPE, 0.0003, 1),
             FillGuard::new(SHAPE, 0.0003, 1),
         );
-        one.note(0, 400);
+        note(&mut one, 0, 400);
         for (before, after) in [(0, 6), (6, 11), (11, 200), (200, 399), (399, 400)] {
-            many.note(before, after);
+            note(&mut many, before, after);
         }
         assert_eq!(one.weight(), many.weight());
     }
@@ -127,10 +179,45 @@ mod tests {
     #[test]
     fn it_closes_at_its_limit() {
         let mut guard = FillGuard::new(SHAPE, 0.01, 100 << 20);
-        guard.note(0, 511);
+        note(&mut guard, 0, 511);
         assert!(!guard.is_closed());
-        guard.note(511, 512);
+        note(&mut guard, 511, 512);
         assert!(guard.is_closed());
+    }
+
+    #[test]
+    fn where_there_is_room_for_some_items_no_such_items_close_it() {
+        for (shape, error_rate) in [(SHAPE, 0.01), (SHAPE, 0.0), (ODD_SHAPE, 1e-9)] {
+            let limit = u64::from(shape.num_hashes) << 30;
+            let mut guard = FillGuard::new(shape, error_rate, limit);
+            let mut full_ones = 0;
+            while guard.has_room_for(2) {
+                let before = shape.sub_bitmap_bits - 2 * shape.num_hashes;
+                let mut heaviest = guard;
+                note(&mut heaviest, before, before + shape.num_hashes);
+                note(
+                    &mut heaviest,
+                    before + shape.num_hashes,
+                    shape.sub_bitmap_bits,
+                );
+                assert!(!heaviest.is_closed());
+                note(&mut guard, 0, shape.sub_bitmap_bits);
+                full_ones += 1;
+            }
+            // At 0 one item more may always be too much.
+            assert!(full_ones > 0 || error_rate == 0.0);
+        }
+    }
+
+    #[test]
+    fn items_weigh_the_same_together_and_one_by_one() {
+        let inserted = [(6, 6), (5, 305), (0, 0), (1, 512), (6, 100)];
+        let inserted = inserted.map(|(new_bits, set_bits)| Inserted { new_bits, set_bits });
+        let mut together = FillGuard::new(SHAPE, 0.0003, 1);
+        let mut one_by_one = together;
+        together.note_all(inserted);
+        inserted.map(|inserted| one_by_one.note(inserted));
+        assert_eq!(together.weight(), one_by_one.weight());
     }
 
     #[test]
@@ -138,7 +225,7 @@ mod tests {
         // An error rate of 0 is that of a sub-filter too far out for a double.
         let mut guard = FillGuard::new(SHAPE, 0.0, u64::MAX);
         for _ in 0..100 {
-            guard.note(0, 512);
+            note(&mut guard, 0, 512);
         }
         assert_eq!(guard.weight(), u64::MAX);
         assert!(guard.is_closed());

@@ -196,7 +196,7 @@ impl Segments {
     }
 
     /// Line `number`, counted over all segments, for writing, once its segment is there and no copy's.
-    #[inline]
+    #[inline(always)]
     pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
         let lines = &mut self.segment_mut(number / SEGMENT_LINES)?.0;
         Some(&mut lines.get_mut((number % SEGMENT_LINES) as usize)?.0)
@@ -212,7 +212,7 @@ impl Segments {
         leaf.slots.get((index % LEAF_SEGMENTS) as usize)?.segment()
     }
 
-    #[inline]
+    #[inline(always)]
     fn segment_mut(&mut self, index: u64) -> Option<&mut Segment> {
         let place = self.find(index / LEAF_SEGMENTS).ok()?;
         let leaf = self.leaves.get_mut(place)?;
@@ -223,7 +223,7 @@ impl Segments {
     }
 
     /// The place of leaf `number`, or the one where it belongs.
-    #[inline]
+    #[inline(always)]
     fn find(&self, number: u64) -> Result<usize, usize> {
         match self.leaves.get(number as usize) {
             Some(leaf) if leaf.number == number => Ok(number as usize),

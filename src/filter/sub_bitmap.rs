@@ -77,7 +77,7 @@ impl Loops {
     }
 
     /// As [`insert`], for a line.
-    #[inline]
+    #[inline(always)]
     pub fn insert_in_line(self, line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         match self {
             Self::LineAvx512 => line::insert_avx512(line, probes, num_hashes),

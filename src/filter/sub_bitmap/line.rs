@@ -73,6 +73,7 @@ mod avx512 {
     use super::super::Inserted;
     use super::AVX512_PROBES;
     use std::arch::x86_64::*;
+    use std::hint::black_box;
 
     /// Whether this processor can run the two functions below. Cost: some loads.
     pub fn has_avx512() -> bool {
@@ -107,7 +108,7 @@ mod avx512 {
     ///
     /// # Panics
     /// As [`contains_avx512`].
-    #[inline]
+    #[inline(always)]
     pub fn insert_avx512(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         debug_assert!(has_avx512() && num_hashes <= AVX512_PROBES);
         // SAFETY: as above.
@@ -144,19 +145,35 @@ mod avx512 {
         found & lanes(num_hashes) == lanes(num_hashes)
     }
 
+    /// A position behind the line.
+    const NOWHERE: i64 = 512;
+
+    /// Eight positions in one line of the stack, so that one store fills it and each is loaded alone.
+    #[repr(align(64))]
+    struct Positions([i64; 8]);
+
+    #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
     fn insert_all(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
-        let (words, bits) = words_and_bits(probes);
-        let masks = _mm512_maskz_sllv_epi64(lanes(num_hashes), _mm512_set1_epi64(1), bits);
-        let numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+        let x = _mm512_mullo_epi64(_mm512_set1_epi64(probes as i64), load(&POWERS));
+        let nowhere = _mm512_set1_epi64(NOWHERE);
+        let probed = _mm512_mask_srli_epi64::<55>(nowhere, lanes(num_hashes), x);
+        let mut positions = Positions([0; 8]);
+        // SAFETY: 64 bytes that are there, aligned to as many.
+        unsafe { _mm512_store_si512(positions.0.as_mut_ptr().cast(), probed) };
+        // Through memory indeed: a load spreads a position over all lanes, where the compiler would shuffle registers.
+        let Positions(positions) = black_box(&positions);
+        // Lane `i` begins at bit `64 * i`. A shift by less than 0 or more than 63 leaves nothing of the one.
+        let begins = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+        let mask = |position| {
+            let shifts = _mm512_sub_epi64(_mm512_set1_epi64(position), begins);
+            _mm512_sllv_epi64(_mm512_set1_epi64(1), shifts)
+        };
         let before = load(line);
         let mut after = before;
-        // Each probe's mask goes to the lane of its word; two probes may share one, so one after the other.
-        for probe in 0..i64::from(AVX512_PROBES) {
-            let probe = _mm512_set1_epi64(probe);
-            let lane = _mm512_cmpeq_epi64_mask(numbers, _mm512_permutexvar_epi64(probe, words));
-            after =
-                _mm512_mask_or_epi64(after, lane, after, _mm512_permutexvar_epi64(probe, masks));
+        for [one, other] in positions.as_chunks().0 {
+            const OR_OF_THREE: i32 = 0xFE;
+            after = _mm512_ternarylogic_epi64::<OR_OF_THREE>(after, mask(*one), mask(*other));
         }
         let changed = _mm512_popcnt_epi64(_mm512_xor_si512(before, after));
         // Both counts in one sum: the new bits in its upper half.
