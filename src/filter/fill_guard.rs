@@ -216,7 +216,9 @@ mod tests {
         let mut together = FillGuard::new(SHAPE, 0.0003, 1);
         let mut one_by_one = together;
         together.note_all(inserted);
-        inserted.map(|inserted| one_by_one.note(inserted));
+        for inserted in inserted {
+            one_by_one.note(inserted);
+        }
         assert_eq!(together.weight(), one_by_one.weight());
     }
 

@@ -403,6 +403,37 @@ mod tests {
     }
 
     #[test]
+    fn a_group_leaves_what_its_items_leave_one_by_one() {
+        for (capacity, error_rate) in [(20_000, 0.1), (20_000, 0.01), (300_000, 0.001)] {
+            let mut grouped = SplitBloom::new(capacity, error_rate);
+            let mut one_by_one = SplitBloom::new(capacity, error_rate);
+            let mut first = 0;
+            while grouped.has_room_for(GROUP) {
+                // Some twice, some known elsewhere, and the last group may be shorter.
+                let len = GROUP.min(1 + first as usize % 23);
+                let hashes: Vec<_> = (first..).map(|i| item(i - i % 3)).take(len).collect();
+                let known = |hash: ItemHash| hash.place.is_multiple_of(5);
+                let mut answers = Vec::new();
+                grouped
+                    .insert_group(&hashes, known, |new| answers.push(new))
+                    .unwrap();
+                let expected: Vec<_> = hashes
+                    .iter()
+                    .map(|hash| !known(*hash) && one_by_one.insert(*hash).unwrap())
+                    .collect();
+                assert_eq!(answers, expected);
+                first += len as u64;
+            }
+            assert!(first > capacity / 2, "{capacity} {error_rate} {first}");
+            assert_eq!(grouped.description(), one_by_one.description());
+            assert_eq!(grouped.set_bits(), one_by_one.set_bits());
+            assert_eq!(grouped.guard().weight(), one_by_one.guard().weight());
+            let (segments, others) = (grouped.segments(), one_by_one.segments());
+            assert!((0..segments.reserved()).all(|i| segments.get(i) == others.get(i)));
+        }
+    }
+
+    #[test]
     fn the_measured_false_positive_rate_is_the_one_asked_for() {
         // 4 million probes at 1 %: 200 expected of standard deviation, 0.5 %.
         for (capacity, error_rate) in [(1_000, 0.1), (200_000, 0.01), (300_000, 0.001)] {

@@ -169,6 +169,14 @@ pub fn add_category(context: &Context, category: &str) {
     }
 }
 
+/// The command's name, for the log.
+const fn name_of<C: Command>() -> &'static str {
+    match C::SPECIFICATION.name.to_str() {
+        Ok(name) => name,
+        Err(_) => "a command",
+    }
+}
+
 /// What the server calls.
 ///
 /// # Safety
@@ -180,9 +188,8 @@ unsafe extern "C" fn entry<C: Command>(
 ) -> c_int {
     // SAFETY: see above; neither outlives this call.
     let (context, arguments) = unsafe { (Context::new(context), Arguments::new(argv, argc)) };
-    let name = C::SPECIFICATION.name.to_str().unwrap_or("a command");
     guarded(
-        name,
+        const { name_of::<C>() },
         || context.complete_with_error("ERR internal error, see the server's log"),
         || C::run(&context, arguments),
     );

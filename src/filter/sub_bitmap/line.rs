@@ -3,7 +3,7 @@
 //! A probe is nine bits: which of eight words, which of its 64 bits. There is no branch on a bit (half of them would be guessed
 //! wrong), and with AVX-512 there is no loop either: the line is one register, and so are eight probes.
 //!
-//! | ns an item, 128 MiB, 7 probes, batches of 32 | one branch a probe | without | AVX-512 |
+//! | ns an item, 128 MiB, 7 probes, batches of 32, bits not counted | one branch a probe | without | AVX-512 |
 //! |---|---|---|---|
 //! | lookup, half of the items there | 22 | 20 | 16 |
 //! | insert of a new item | 41 | 30 | 24 |
