@@ -331,31 +331,42 @@ mod tests {
 
     #[test]
     fn a_batch_is_added_up_to_the_item_refused_whichever_block_is_refused() {
-        let items: Vec<[u8; 8]> = (0..2000u64).map(u64::to_le_bytes).collect();
-        for n in 0.. {
-            let held = meter::bytes_held();
-            let mut stored = small(100);
-            let mut answered = 0;
-            let (end, was_refused) = refusal::of_the_nth(n, || {
-                let items = items.iter().map(<[u8; 8]>::as_slice);
-                let filter = stored.filter_mut();
-                filter.add_many(items, SizeLimit::Unlimited, |_| answered += 1)
-            });
-            assert_eq!(end.is_err(), was_refused);
-            let twin = {
-                let mut twin = small(100);
-                let items = items[..answered].iter().map(<[u8; 8]>::as_slice);
-                let filter = twin.filter_mut();
-                filter
-                    .add_many(items, SizeLimit::Unlimited, |_| ())
-                    .unwrap();
-                twin.digest()
+        // Growing all the time; and with room for all, in groups, into segments of its own and into those of a copy.
+        for (capacity, items_before) in [(100, 0), (400_000, 0), (400_000, 20_000)] {
+            let items: Vec<[u8; 8]> = (1 << 40..(1 << 40) + 2000u64)
+                .map(|i| (i - i % 3).to_le_bytes())
+                .collect();
+            let begun = || {
+                let mut stored = small(capacity);
+                for i in 0..items_before {
+                    add(&mut stored, i).unwrap();
+                }
+                let copy = (items_before > 0).then(|| stored.try_copy().unwrap());
+                (stored, copy)
             };
-            assert_eq!(stored.digest(), twin, "block {n} was refused");
-            drop(stored);
-            assert_eq!(meter::bytes_held(), held, "block {n} was refused");
-            if !was_refused {
-                return;
+            for n in 0.. {
+                let held = meter::bytes_held();
+                let (mut stored, copy) = begun();
+                let mut answers = Vec::with_capacity(items.len());
+                let (end, was_refused) = refusal::of_the_nth(n, || {
+                    let items = items.iter().map(<[u8; 8]>::as_slice);
+                    let filter = stored.filter_mut();
+                    filter.add_many(items, SizeLimit::Unlimited, |answer| answers.push(answer))
+                });
+                assert_eq!(end.is_err(), was_refused);
+                let (mut twin, twins_copy) = begun();
+                for (item, answer) in items.iter().zip(&answers) {
+                    let filter = twin.filter_mut();
+                    assert_eq!(filter.add(item, SizeLimit::Unlimited), Ok(*answer));
+                }
+                let digest = |stored: &Option<StoredFilter>| stored.as_ref().map(Value::digest);
+                assert_eq!(stored.digest(), twin.digest(), "block {n} was refused");
+                assert_eq!(digest(&copy), digest(&twins_copy), "block {n} was refused");
+                drop((stored, copy, twin, twins_copy, answers));
+                assert_eq!(meter::bytes_held(), held, "block {n} was refused");
+                if !was_refused {
+                    break;
+                }
             }
         }
     }

@@ -28,6 +28,10 @@ pub const UNIT: u64 = 1 << 20;
 /// No limit is above this many units a sub-bitmap. One item more than that multiplies the weight by at most
 /// `(1 + k/p)^k` in the sub-bitmap it falls into, 1.2 where a few hold everything (from 0.1 to 1e-15: 1.07 to 1.19): twice the error rate in all.
 pub const MOST_UNITS: f64 = 5.0 / 3.0;
+/// What keeps a number of bits positive as a signed number.
+const MOST_BITS: u32 = i32::MAX as u32;
+/// More than rounding can take from a share: 64 multiplications, at most, of half a unit in the last place each, for two shares twice.
+const ROUNDED: f64 = 1e-12;
 /// Above every limit, and far from overflow: a sub-bitmap of all ones weighs 2^70 at an error rate of 1e-15.
 const MOST_WEIGHT: f64 = (1u64 << 60) as f64;
 
@@ -51,12 +55,12 @@ impl FillGuard {
         let share_of_bit = 1.0 / f64::from(shape.sub_bitmap_bits);
         let weight_of_ones = UNIT as f64 / error_rate.max(MIN_ERROR_RATE);
         let share_before = 1.0 - f64::from(shape.num_hashes) * share_of_bit;
-        let share_gained = 1.0 - power(share_before, u64::from(shape.num_hashes));
+        let share_gained = 1.0 - power(share_before, u64::from(shape.num_hashes)) + ROUNDED;
         Self {
             num_hashes: shape.num_hashes,
             share_of_bit,
             weight_of_ones,
-            most_gained: ((weight_of_ones * share_gained) as u64).saturating_add(2), // what is rounded down
+            most_gained: ((weight_of_ones * share_gained) as u64).saturating_add(2), // two weights, each rounded down
             limit,
             weight: 0,
         }
@@ -93,7 +97,8 @@ impl FillGuard {
     /// The weights of some sub-bitmaps, side by side. By repeated multiplication: squaring would save half of them, and wait for each.
     #[inline(always)]
     fn weights<const N: usize>(&self, set_bits: [u32; N]) -> [u64; N] {
-        let shares = set_bits.map(|bits| f64::from(bits as i32) * self.share_of_bit);
+        // Through signed numbers, which processors convert from in one step; no sub-bitmap has 2^31 bits.
+        let shares = set_bits.map(|bits| f64::from((bits & MOST_BITS) as i32) * self.share_of_bit);
         let mut weights = [self.weight_of_ones; N];
         for _ in 0..self.num_hashes {
             for (weight, share) in weights.iter_mut().zip(&shares) {
@@ -101,7 +106,7 @@ impl FillGuard {
             }
         }
         // Through a signed number, which processors convert to in one step.
-        // SAFETY: not a NaN, as neither factor is, and from 0 to 2^60.
+        // SAFETY: not a NaN, as `min` answers the other number then; not negative, as neither factor is; and at most 2^60.
         weights.map(|weight| unsafe { weight.min(MOST_WEIGHT).to_int_unchecked::<i64>() as u64 })
     }
 
@@ -187,7 +192,12 @@ mod tests {
 
     #[test]
     fn where_there_is_room_for_some_items_no_such_items_close_it() {
-        for (shape, error_rate) in [(SHAPE, 0.01), (SHAPE, 0.0), (ODD_SHAPE, 1e-9)] {
+        for (shape, error_rate) in [
+            (SHAPE, 0.01),
+            (SHAPE, 0.0),
+            (ODD_SHAPE, 1e-9),
+            (ODD_SHAPE, 1e-12),
+        ] {
             let mut guard = FillGuard::new(shape, error_rate, 0);
             guard.limit = 10 * guard.weigh(shape.sub_bitmap_bits);
             let mut full_ones = 0;

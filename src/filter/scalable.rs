@@ -494,6 +494,58 @@ mod tests {
         found.count() as f64 / probes as f64
     }
 
+    /// Numbers as items, those in the lowest sixteenth of the sub-bitmaps or all.
+    fn numbers(crowding: bool, seed: Seed) -> impl Iterator<Item = [u8; 8]> {
+        (0..)
+            .map(u64::to_le_bytes)
+            .filter(move |item| !crowding || ItemHash::of(item, seed).place >> 60 == 0)
+    }
+
+    #[test]
+    fn batches_leave_what_their_items_leave_one_by_one() {
+        for growth in [Growth::Fixed, Growth::Times(2)] {
+            for (error_rate, crowding) in [(0.01, false), (0.01, true), (0.1, false)] {
+                let mut batched = filter(error_rate, 10_000, growth);
+                let mut one_by_one = filter(error_rate, 10_000, growth);
+                let items: Vec<_> = numbers(crowding, batched.parameters.seed)
+                    .take(25_000)
+                    .collect();
+                let mut rest = &items[..];
+                for len in (1..60).cycle() {
+                    let (batch, others) = rest.split_at(len.min(rest.len()));
+                    rest = others;
+                    // The last item of a batch is its first.
+                    let batch: Vec<&[u8]> =
+                        batch.iter().chain(batch.first()).map(|i| &i[..]).collect();
+                    let mut answers = Vec::new();
+                    let end =
+                        batched.add_many(batch.iter().copied(), SizeLimit::Unlimited, |answer| {
+                            answers.push(answer);
+                        });
+                    let mut expected = Vec::new();
+                    let expected_end = batch.iter().try_for_each(|item| {
+                        expected.push(one_by_one.add(item, SizeLimit::Unlimited)?);
+                        Ok(())
+                    });
+                    assert_eq!((answers, end), (expected, expected_end));
+                    assert_eq!(batched.tally(), one_by_one.tally());
+                    if end.is_err() || rest.is_empty() {
+                        break;
+                    }
+                }
+                assert_eq!(batched.sub_filters().len(), one_by_one.sub_filters().len());
+                for (one, other) in batched.sub_filters().iter().zip(one_by_one.sub_filters()) {
+                    assert_eq!(one.description(), other.description());
+                    assert_eq!(one.set_bits(), other.set_bits());
+                    assert_eq!(one.guard().weight(), other.guard().weight());
+                }
+                assert_eq!(batched.digest(), one_by_one.digest());
+                let closings = batched.tally().guard_closings;
+                assert_eq!(closings > 0, crowding, "{error_rate} {growth:?}");
+            }
+        }
+    }
+
     #[test]
     fn the_error_rates_of_all_sub_filters_never_add_up_to_more_than_asked_for() {
         let sum: f64 = (0..10_000)

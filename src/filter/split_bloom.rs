@@ -220,6 +220,7 @@ impl SplitBloom {
         known: impl Fn(ItemHash) -> bool,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
+        debug_assert!(hashes.len() <= GROUP && self.has_room_for(hashes.len()));
         let mut group = [Inserted::NOTHING; GROUP];
         let (mut done, mut end) = (0, Ok(()));
         for (hash, inserted) in hashes.iter().zip(&mut group) {
@@ -234,11 +235,13 @@ impl SplitBloom {
             }
             done += 1;
         }
-        for inserted in &group[..done] {
-            self.count(*inserted);
-            answer(inserted.new_bits > 0);
+        for inserted in group {
+            self.count(inserted);
         }
         self.guard.note_all(group);
+        for inserted in &group[..done] {
+            answer(inserted.new_bits > 0);
+        }
         end
     }
 

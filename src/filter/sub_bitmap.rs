@@ -26,7 +26,7 @@ pub fn bits(words: &[u64]) -> &BitSlice<u64, Lsb0> {
 pub struct Inserted {
     /// Bits that were not set before; none if the item was (probably) there.
     pub new_bits: u32,
-    /// Bits that are set now, the new ones included; says nothing where there is no new one.
+    /// Bits that are set now, the new ones included. Where there is no new one, that or 0.
     pub set_bits: u32,
 }
 
