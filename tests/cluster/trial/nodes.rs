@@ -2,7 +2,9 @@
 
 use crate::harness::{eventually, Connection, Options, Reply, Server};
 use splitbloom::partition::SLOTS;
-use std::io;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{fs, io};
 
 /// How long a node may be silent before the others take it for dead. The default of 15 s would only make the trials longer; on a machine that is
 /// very busy a node may well be silent for a second or two.
@@ -79,6 +81,8 @@ impl Cluster {
                 info.contains(&format!("cluster_known_nodes:{}\r", self.nodes.len()))
             })
         });
+        // Else a node may keep an outdated shard of a primary for its replica, and Valkey 8.1 does not start again from such a file.
+        self.wait_until_shards_are_known();
         for (number, replica) in self.nodes[primaries..].iter().enumerate() {
             let primary = &self.nodes[number % primaries];
             let replicate = format!("CLUSTER REPLICATE {}", primary.id);
@@ -88,6 +92,16 @@ impl Cluster {
             });
         }
         self.wait_until_whole();
+        self.wait_until_shards_are_known();
+    }
+
+    /// Returns when the files of all nodes name the same shard for each node, if they name any: servers before 7.2 have none.
+    fn wait_until_shards_are_known(&self) {
+        eventually("the nodes agree on the shards", || {
+            let mut files = self.servers.iter().map(|server| shards(server.folder()));
+            let first = files.next().unwrap_or_default();
+            first.len() == self.nodes.len() && files.all(|shards| shards == first)
+        });
     }
 
     /// Returns when all nodes agree on the owner of every slot, no slot is out of service, and every replica has what its primary has.
@@ -134,6 +148,21 @@ impl Cluster {
     pub fn start_again(&mut self, number: usize) {
         self.servers[number].start_again();
     }
+}
+
+/// Of each node in the file that a node keeps: its id and the shard it is in.
+fn shards(folder: &Path) -> BTreeMap<String, Option<String>> {
+    let text = fs::read_to_string(folder.join("nodes.conf")).unwrap_or_default();
+    let nodes = text.lines().filter_map(|line| line.split_once(' '));
+    let nodes = nodes.filter(|(id, _)| *id != "vars");
+    nodes
+        .map(|(id, rest)| {
+            let (_, shard) = rest.split_once("shard-id=").unzip();
+            let end = |c: char| !c.is_ascii_hexdigit();
+            let shard = shard.and_then(|shard| shard.split(end).next());
+            (id.to_string(), shard.map(str::to_string))
+        })
+        .collect()
 }
 
 /// Whether those of the nodes that are there agree on the primaries, on their epochs, and on who owns what.
