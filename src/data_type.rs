@@ -288,7 +288,7 @@ mod tests {
     fn full(capacity: u64) -> StoredFilter {
         let mut stored = small(capacity);
         let mut next = 0;
-        while !stored.filter().sub_filters()[0].is_full() {
+        while !stored.filter().sub_filters()[0].fill().is_full() {
             add(&mut stored, next).unwrap();
             next += 1;
         }

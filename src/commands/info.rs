@@ -189,7 +189,7 @@ fn reply_more(context: &Context, filter: &Filter) {
     context.reply_simple("Estimated items");
     context.reply_integer(filter.estimated_items().round() as u64);
     let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
-    for (name, value) in [("Fill", filter.fill()), ("Bits per item", bits_per_item)] {
+    for (name, value) in [("Fill", filter.fill_ratio()), ("Bits per item", bits_per_item)] {
         context.reply_simple(name);
         context.reply_double(value);
     }
@@ -227,5 +227,5 @@ fn reply_sub_filter(context: &Context, sub_filter: &SplitBloom) {
         context.reply_integer(value);
     }
     context.reply_simple("Guard");
-    context.reply_double(sub_filter.guard().share_of_limit());
+    context.reply_double(sub_filter.fill().share_of_limit());
 }

@@ -42,7 +42,7 @@ impl SplitBloom {
         let Description {
             shape, error_rate, ..
         } = self.description();
-        let units = self.guard().weight() as f64 / UNIT as f64 / shape.num_sub_bitmaps as f64;
+        let units = self.fill().weight() as f64 / UNIT as f64 / shape.num_sub_bitmaps as f64;
         if self.set_bits() == 0 {
             0.0
         } else if shape.is_undivided() {
@@ -76,7 +76,7 @@ impl Filter {
     }
 
     /// The share of its bits that is set.
-    pub fn fill(&self) -> f64 {
+    pub fn fill_ratio(&self) -> f64 {
         self.set_bits() as f64 / self.num_bits() as f64
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let empty = filled(0, 100, 0.01, Growth::Fixed);
         assert_eq!(empty.estimated_items(), 0.0);
         assert_eq!(empty.expected_false_positive_rate(), 0.0);
-        assert_eq!(empty.fill(), 0.0);
+        assert_eq!(empty.fill_ratio(), 0.0);
         let full = filled(2_000, 1_000, 0.999, Growth::Fixed);
         assert!(full.estimated_items().is_finite());
         assert!(full.expected_false_positive_rate() <= 1.0);

@@ -35,7 +35,7 @@ const ROUNDED: f64 = 1e-12;
 /// Above every limit, and far from overflow: a sub-bitmap of all ones weighs 2^70 at an error rate of 1e-15.
 const MOST_WEIGHT: f64 = (1u64 << 60) as f64;
 
-/// The weights of the sub-bitmaps of one sub-filter, and their sum.
+/// What the sub-bitmaps of a sub-filter weigh, and when it is too much. The sum is kept in [`super::fill`].
 #[derive(Clone, Copy, Debug)]
 pub struct FillGuard {
     num_hashes: u32,
@@ -46,11 +46,10 @@ pub struct FillGuard {
     /// The most that one item can add: where it sets the last `k` bits, as weights grow ever faster.
     most_gained: u64,
     limit: u64,
-    weight: u64,
 }
 
 impl FillGuard {
-    /// For an empty sub-filter that is closed from the weight `limit` on.
+    /// For a sub-filter that is closed from the weight `limit` on.
     pub fn new(shape: Shape, error_rate: f64, limit: u64) -> Self {
         let share_of_bit = 1.0 / f64::from(shape.sub_bitmap_bits);
         let weight_of_ones = UNIT as f64 / error_rate.max(MIN_ERROR_RATE);
@@ -62,7 +61,6 @@ impl FillGuard {
             weight_of_ones,
             most_gained: ((weight_of_ones * share_gained) as u64).saturating_add(2), // two weights, each rounded down
             limit,
-            weight: 0,
         }
     }
 
@@ -71,68 +69,60 @@ impl FillGuard {
         self.limit
     }
 
-    /// The sum of the weights of all sub-bitmaps.
-    pub fn weight(&self) -> u64 {
-        self.weight
-    }
-
-    /// Whether the sub-filter must take no more items.
+    /// Whether a sub-filter of this weight must take no more items.
     #[inline]
-    pub fn is_closed(&self) -> bool {
-        self.weight >= self.limit
+    pub fn is_closed(&self, weight: u64) -> bool {
+        weight >= self.limit
     }
 
-    /// How near it is to being closed: 0 when empty, from 1 on closed.
-    pub fn share_of_limit(&self) -> f64 {
-        self.weight as f64 / self.limit as f64
+    /// How many items more leave a sub-filter of this weight open, whatever they are.
+    pub fn room(&self, weight: u64) -> u64 {
+        (self.limit.saturating_sub(1)).saturating_sub(weight) / self.most_gained
     }
 
     /// The weight of a sub-bitmap of which so many bits are set.
-    #[inline]
     pub fn weigh(&self, set_bits: u32) -> u64 {
         let [weight] = self.weights([set_bits]);
         weight
     }
 
     /// The weights of some sub-bitmaps, side by side. By repeated multiplication: squaring would save half of them, and wait for each.
+    /// In plain loops over arrays, here and below, of which the compiler makes vectors.
     #[inline(always)]
     fn weights<const N: usize>(&self, set_bits: [u32; N]) -> [u64; N] {
         // Through signed numbers, which processors convert from in one step; no sub-bitmap has 2^31 bits.
         let shares = set_bits.map(|bits| f64::from((bits & MOST_BITS) as i32) * self.share_of_bit);
-        let mut weights = [self.weight_of_ones; N];
+        let mut exact = [self.weight_of_ones; N];
         for _ in 0..self.num_hashes {
-            for (weight, share) in weights.iter_mut().zip(&shares) {
+            for (weight, share) in exact.iter_mut().zip(&shares) {
                 *weight *= share;
             }
         }
-        // Through a signed number, which processors convert to in one step.
-        // SAFETY: not a NaN, as `min` answers the other number then; not negative, as neither factor is; and at most 2^60.
-        weights.map(|weight| unsafe { weight.min(MOST_WEIGHT).to_int_unchecked::<i64>() as u64 })
-    }
-
-    /// Notes what an item has changed in its sub-bitmap.
-    #[inline(always)]
-    pub fn note(&mut self, inserted: Inserted) {
-        let before = inserted.set_bits - inserted.new_bits;
-        let [after, before] = self.weights([inserted.set_bits, before]);
-        self.weight = self.weight.saturating_add(after - before);
-    }
-
-    /// Notes what some items have changed, one after the other.
-    #[inline(always)]
-    pub fn note_all<const N: usize>(&mut self, inserted: [Inserted; N]) {
-        let after = self.weights(inserted.map(|i| i.set_bits));
-        let before = self.weights(inserted.map(|i| i.set_bits - i.new_bits));
-        for (after, before) in after.iter().zip(&before) {
-            self.weight = self.weight.saturating_add(after - before);
+        let mut rounded = [0; N];
+        for (rounded, weight) in rounded.iter_mut().zip(exact) {
+            let bounded = if weight < MOST_WEIGHT {
+                weight
+            } else {
+                MOST_WEIGHT
+            };
+            // Through a signed number, which processors convert to in one step.
+            // SAFETY: not a NaN, which is not below anything; not negative, as neither factor is; and at most 2^60.
+            *rounded = unsafe { bounded.to_int_unchecked::<i64>() as u64 };
         }
+        rounded
     }
 
-    /// Whether it stays open whatever so many items change.
-    #[inline]
-    pub fn has_room_for(&self, items: usize) -> bool {
-        let most = self.most_gained.saturating_mul(items as u64);
-        self.weight.saturating_add(most) < self.limit
+    /// What some items, at most eight, have added to the weight.
+    #[inline(always)]
+    pub fn gained<const N: usize>(&self, inserted: [Inserted; N]) -> u64 {
+        const { assert!(N <= 8) }; // each gains at most 2^60
+        let after = self.weights(inserted.map(Inserted::set_bits));
+        let before = self.weights(inserted.map(|item| item.set_bits() - item.new_bits()));
+        let mut gained = [0; N];
+        for ((gained, after), before) in gained.iter_mut().zip(after).zip(before) {
+            *gained = after - before;
+        }
+        gained.iter().sum()
     }
 }
 
@@ -152,11 +142,8 @@ mod tests {
         num_sub_bitmaps: 7,
     };
 
-    fn note(guard: &mut FillGuard, before: u32, after: u32) {
-        guard.note(Inserted {
-            new_bits: after - before,
-            set_bits: after,
-        });
+    fn change(before: u32, after: u32) -> Inserted {
+        Inserted::new(after - before, after)
     }
 
     #[test]
@@ -169,25 +156,20 @@ mod tests {
     }
 
     #[test]
-    fn the_weight_does_not_depend_on_the_steps_it_came_by() {
-        let (mut one, mut many) = (
-            FillGuard::new(SHAPE, 0.0003, 1),
-            FillGuard::new(SHAPE, 0.0003, 1),
-        );
-        note(&mut one, 0, 400);
-        for (before, after) in [(0, 6), (6, 11), (11, 200), (200, 399), (399, 400)] {
-            note(&mut many, before, after);
-        }
-        assert_eq!(one.weight(), many.weight());
+    fn what_is_gained_does_not_depend_on_the_steps() {
+        let guard = FillGuard::new(SHAPE, 0.0003, 1);
+        let steps = [(0, 6), (6, 11), (11, 200), (200, 230), (230, 230)];
+        let together = guard.gained(steps.map(|(before, after)| change(before, after)));
+        let one_by_one = steps.map(|(before, after)| guard.gained([change(before, after)]));
+        assert_eq!(together, guard.weigh(230));
+        assert_eq!(one_by_one.iter().sum::<u64>(), together);
     }
 
     #[test]
     fn it_closes_at_its_limit() {
-        let mut guard = FillGuard::new(SHAPE, 0.01, 100 << 20);
-        note(&mut guard, 0, 511);
-        assert!(!guard.is_closed());
-        note(&mut guard, 511, 512);
-        assert!(guard.is_closed());
+        let guard = FillGuard::new(SHAPE, 0.01, 100 << 20);
+        assert!(!guard.is_closed(guard.weigh(511)));
+        assert!(guard.is_closed(guard.weigh(512)));
     }
 
     #[test]
@@ -198,20 +180,17 @@ mod tests {
             (ODD_SHAPE, 1e-9),
             (ODD_SHAPE, 1e-12),
         ] {
-            let mut guard = FillGuard::new(shape, error_rate, 0);
-            guard.limit = 10 * guard.weigh(shape.sub_bitmap_bits);
+            let full = FillGuard::new(shape, error_rate, 0).weigh(shape.sub_bitmap_bits);
+            let guard = FillGuard::new(shape, error_rate, 10 * full);
+            let before = shape.sub_bitmap_bits - 2 * shape.num_hashes;
+            let between = before + shape.num_hashes;
+            let heaviest = [
+                change(before, between),
+                change(between, shape.sub_bitmap_bits),
+            ];
             let mut full_ones = 0;
-            while guard.has_room_for(2) {
-                let before = shape.sub_bitmap_bits - 2 * shape.num_hashes;
-                let mut heaviest = guard;
-                note(&mut heaviest, before, before + shape.num_hashes);
-                note(
-                    &mut heaviest,
-                    before + shape.num_hashes,
-                    shape.sub_bitmap_bits,
-                );
-                assert!(!heaviest.is_closed());
-                note(&mut guard, 0, shape.sub_bitmap_bits);
+            while guard.room(full_ones * full) >= 2 {
+                assert!(!guard.is_closed(full_ones * full + guard.gained(heaviest)));
                 full_ones += 1;
             }
             // At 0 any item may be too much.
@@ -220,26 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn items_weigh_the_same_together_and_one_by_one() {
-        let inserted = [(6, 6), (5, 305), (0, 0), (1, 512), (6, 100)];
-        let inserted = inserted.map(|(new_bits, set_bits)| Inserted { new_bits, set_bits });
-        let mut together = FillGuard::new(SHAPE, 0.0003, 1);
-        let mut one_by_one = together;
-        together.note_all(inserted);
-        for inserted in inserted {
-            one_by_one.note(inserted);
-        }
-        assert_eq!(together.weight(), one_by_one.weight());
-    }
-
-    #[test]
-    fn the_heaviest_sub_bitmaps_do_not_overflow_the_sum() {
+    fn the_heaviest_sub_bitmaps_do_not_overflow_a_sum() {
         // An error rate of 0 is that of a sub-filter too far out for a double.
-        let mut guard = FillGuard::new(SHAPE, 0.0, u64::MAX);
-        for _ in 0..100 {
-            note(&mut guard, 0, 512);
-        }
-        assert_eq!(guard.weight(), u64::MAX);
-        assert!(guard.is_closed());
+        let guard = FillGuard::new(SHAPE, 0.0, u64::MAX);
+        assert_eq!(guard.gained([change(506, 512); 8]) % 8, 0);
+        let ones = guard.weigh(512);
+        assert!(ones <= 1 << 60 && guard.room(ones) < 16);
     }
 }

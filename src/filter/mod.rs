@@ -12,7 +12,7 @@
 //!
 //!   hash      where an item's bits lie           model     how often such a sub-bitmap errs
 //!   sizing    how many bits, probes, sub-bitmaps estimate  how many items, how many errors now
-//!   fill_guard when it is too full, whoever filled it
+//!   fill      how full it is                     fill_guard  when it is too full, whoever filled it
 //!   codec     a filter as bytes, and back        digest    one number for all of it
 //!   memory    what the allocator holds           pages     when the memory comes
 //!   shared    what two copies have in common      error     what can go wrong
@@ -22,6 +22,7 @@ pub mod codec;
 pub mod digest;
 pub mod error;
 pub mod estimate;
+pub mod fill;
 pub mod fill_guard;
 pub mod hash;
 pub mod memory;

@@ -18,12 +18,15 @@ use super::error::AddError;
 use super::hash::{ItemHash, Seed};
 use super::model::power;
 use super::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use super::split_bloom::{SplitBloom, GROUP};
+use super::split_bloom::SplitBloom;
 
 /// The share of the error rate that the first sub-filter of a growing filter gets.
 const FIRST_SHARE: f64 = 2.0 / 3.0;
 /// The ratio of the error rates of one further sub-filter and the next.
 const TIGHTENING: f64 = 0.85;
+/// Items that are hashed and prefetched together, while those before are answered. Measured on 10^8 items in a server, ns an item in the
+/// command: 41 with 8, 33 with 16, 46 with 32.
+const GROUP: usize = 16;
 /// Lines prefetched for an item, newest sub-filters first: those of two groups fill an L1 cache of 32 KiB.
 const LINES_AHEAD: usize = 16;
 /// Segments that all sub-filters together may reserve: that is 2^60 bytes, and their bits can still be counted in 64 bits.
@@ -296,7 +299,7 @@ impl Filter {
     pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
         let hash = ItemHash::of(item, self.parameters.seed);
         match &mut self.sub_filters[..] {
-            [only] if only.has_room_for(1) => return only.insert(hash),
+            [only] if only.fill().has_room() => return only.insert(hash),
             [_] => {}
             _ => self.prefetch_all(hash),
         }
@@ -357,20 +360,22 @@ impl Filter {
         }
     }
 
-    /// Adds a group: in one go, where the newest sub-filter has room for all of it.
+    /// Adds a group: in one go, as far as the newest sub-filter takes it.
     fn add_group(
         &mut self,
         hashes: &[ItemHash],
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
+        let mut done = 0;
         if let Some((newest, older)) = self.sub_filters.split_last_mut() {
-            if newest.has_room_for(hashes.len()) {
-                let known = |hash| older.iter().rev().any(|s| s.contains(hash));
-                return newest.insert_group(hashes, known, answer);
+            let known = |hash| older.iter().rev().any(|s| s.contains(hash));
+            done = newest.insert_group(hashes, known, &mut answer)?;
+            if done > 0 && newest.is_closed_by_guard() {
+                self.tally.guard_closings += 1;
             }
         }
-        for hash in hashes {
+        for hash in &hashes[done..] {
             answer(self.add_hash(*hash, limit)?);
         }
         Ok(())
@@ -385,7 +390,7 @@ impl Filter {
         if older.iter().rev().any(|s| s.contains(hash)) {
             return Ok(false);
         }
-        if !newest.is_full() {
+        if !newest.fill().is_full() {
             let new = newest.insert(hash)?;
             if new && newest.is_closed_by_guard() {
                 self.tally.guard_closings += 1;
@@ -537,7 +542,7 @@ mod tests {
                 for (one, other) in batched.sub_filters().iter().zip(one_by_one.sub_filters()) {
                     assert_eq!(one.description(), other.description());
                     assert_eq!(one.set_bits(), other.set_bits());
-                    assert_eq!(one.guard().weight(), other.guard().weight());
+                    assert_eq!(one.fill().weight(), other.fill().weight());
                 }
                 assert_eq!(batched.digest(), one_by_one.digest());
                 let closings = batched.tally().guard_closings;

@@ -74,6 +74,14 @@ impl Slot {
         }
     }
 
+    #[inline]
+    fn own_segment_mut(&mut self) -> Option<&mut Segment> {
+        match self {
+            Self::Own(segment) => Some(segment),
+            Self::Empty | Self::Common(_) => None,
+        }
+    }
+
     /// Makes a common segment its own, where the copy that had it too has it no more. Answers whether that was so.
     fn reclaim(&mut self) -> bool {
         match std::mem::replace(self, Self::Empty) {
@@ -195,10 +203,16 @@ impl Segments {
         Some(&lines.get((number % SEGMENT_LINES) as usize)?.0)
     }
 
-    /// Line `number`, counted over all segments, for writing, once its segment is there and no copy's.
+    /// Line `number`, counted over all segments, for writing, if it is at hand: its segment there and no copy's, and its leaf at its place.
     #[inline(always)]
     pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
-        let lines = &mut self.segment_mut(number / SEGMENT_LINES)?.0;
+        let index = number / SEGMENT_LINES;
+        let leaf = self.leaves.get_mut((index / LEAF_SEGMENTS) as usize)?;
+        if leaf.number != index / LEAF_SEGMENTS {
+            return None;
+        }
+        let slot = leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)?;
+        let lines = &mut slot.own_segment_mut()?.0;
         Some(&mut lines.get_mut((number % SEGMENT_LINES) as usize)?.0)
     }
 
@@ -212,14 +226,11 @@ impl Segments {
         leaf.slots.get((index % LEAF_SEGMENTS) as usize)?.segment()
     }
 
-    #[inline(always)]
     fn segment_mut(&mut self, index: u64) -> Option<&mut Segment> {
         let place = self.find(index / LEAF_SEGMENTS).ok()?;
         let leaf = self.leaves.get_mut(place)?;
-        match leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)? {
-            Slot::Own(segment) => Some(segment),
-            Slot::Empty | Slot::Common(_) => None,
-        }
+        let slot = leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)?;
+        slot.own_segment_mut()
     }
 
     /// The place of leaf `number`, or the one where it belongs.

@@ -8,25 +8,19 @@
 //! So one item costs one cache line (or a few), one page, one page copied during a snapshot.
 
 use super::error::AddError;
+use super::fill::Fill;
 use super::fill_guard::FillGuard;
 use super::hash::{multiply_high, ItemHash};
 use super::segments::{Segments, SEGMENT_WORDS};
 use super::sizing::Shape;
 use super::sub_bitmap::{self, Inserted, Loops};
 
-/// The most items that [`SplitBloom::insert_group`] takes. Measured on 10^8 items in a server, with a group hashed and prefetched while the one
-/// before is answered, ns an item in the command: 41 with 8, 33 with 16, 46 with 32.
-pub const GROUP: usize = 16;
-
 /// One sub-filter.
 pub struct SplitBloom {
     shape: Shape,
     loops: Loops,
-    capacity: u64,
     error_rate: f64,
-    items: u64,
-    set_bits: u64,
-    guard: FillGuard,
+    fill: Fill,
     segments: Segments,
 }
 
@@ -68,14 +62,12 @@ impl SplitBloom {
     /// A sub-filter without bits, as described.
     pub fn from_description(description: Description) -> Self {
         let shape = description.shape;
+        let guard = FillGuard::new(shape, description.error_rate, description.guard_limit);
         Self {
             shape,
             loops: Loops::for_sub_bitmaps(shape.sub_bitmap_bits, shape.num_hashes),
-            capacity: description.capacity,
             error_rate: description.error_rate,
-            items: description.items,
-            set_bits: 0,
-            guard: FillGuard::new(shape, description.error_rate, description.guard_limit),
+            fill: Fill::new(guard, description.capacity, description.items),
             segments: Segments::new(shape.num_bits() / 64),
         }
     }
@@ -84,10 +76,10 @@ impl SplitBloom {
     pub fn description(&self) -> Description {
         Description {
             shape: self.shape,
-            capacity: self.capacity,
+            capacity: self.fill.capacity(),
             error_rate: self.error_rate,
-            guard_limit: self.guard.limit(),
-            items: self.items,
+            guard_limit: self.fill.guard().limit(),
+            items: self.fill.items(),
         }
     }
 
@@ -96,9 +88,15 @@ impl SplitBloom {
         self.shape.num_bits()
     }
 
+    /// How full it is.
+    #[inline]
+    pub fn fill(&self) -> &Fill {
+        &self.fill
+    }
+
     /// Number of bits that are set.
     pub fn set_bits(&self) -> u64 {
-        self.set_bits
+        self.fill.set_bits()
     }
 
     /// The storage, for reading.
@@ -111,24 +109,13 @@ impl SplitBloom {
         &mut self.segments
     }
 
-    /// What its bits weigh.
-    pub fn guard(&self) -> &FillGuard {
-        &self.guard
-    }
-
-    /// Whether it takes no more items: the capacity is reached, or the fill guard has closed it.
-    #[inline]
-    pub fn is_full(&self) -> bool {
-        self.items >= self.capacity || self.guard.is_closed()
-    }
-
     /// Whether the fill guard closed it before its time: chosen items did, or chance as rarely as [`Shape::guard_limit`] says.
     ///
     /// Items taken for present by mistake are not counted, so a fair filter may be closed with up to `error_rate * capacity`
     /// items fewer than its capacity.
     pub fn is_closed_by_guard(&self) -> bool {
-        self.guard.is_closed()
-            && (self.items as f64) < self.capacity as f64 * (1.0 - self.error_rate)
+        let fair = self.fill.capacity() as f64 * (1.0 - self.error_rate);
+        self.fill.is_closed() && (self.fill.items() as f64) < fair
     }
 
     /// Asks the processor for the item's sub-bitmap, so that a group of items waits for memory only once.
@@ -168,21 +155,16 @@ impl SplitBloom {
     /// `OutOfMemory`, and nothing has changed.
     #[inline]
     pub fn insert(&mut self, hash: ItemHash) -> Result<bool, AddError> {
-        let inserted = self.set_bits_of(hash)?;
-        self.count(inserted);
-        self.guard.note(inserted);
-        Ok(inserted.new_bits > 0)
+        #[cfg(target_arch = "x86_64")]
+        if self.loops == Loops::LineAvx512 {
+            // SAFETY: these loops are chosen where the processor has these features.
+            return unsafe { self.insert_with_avx512(hash) };
+        }
+        self.insert_with(self.loops, hash)
     }
 
-    /// Whether so many items more leave it open, whatever they are.
-    #[inline]
-    pub fn has_room_for(&self, items: usize) -> bool {
-        self.items.saturating_add(items as u64) <= self.capacity && self.guard.has_room_for(items)
-    }
-
-    /// Does for each item that is not `known`, in order, what [`SplitBloom::insert`] does, and calls `answer` with whether it was new.
-    /// There must be [room for](SplitBloom::has_room_for) all. What they weigh is worked out for all at once: 16 ns an item instead of 23
-    /// (1 MiB of bits, 6 probes, AVX-512).
+    /// Does for each item that is not `known`, in order, what [`SplitBloom::insert`] does, and calls `answer` with whether it was new. Ends
+    /// where it is full; answers how many items it came to.
     ///
     /// # Errors
     /// `OutOfMemory`, at the first item that finds none: those before it are in and answered.
@@ -192,16 +174,22 @@ impl SplitBloom {
         hashes: &[ItemHash],
         known: impl Fn(ItemHash) -> bool,
         answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
+    ) -> Result<usize, AddError> {
         #[cfg(target_arch = "x86_64")]
         if self.loops == Loops::LineAvx512 {
-            // SAFETY: these loops are chosen where the processor has these features.
+            // SAFETY: as above.
             return unsafe { self.insert_group_with_avx512(hashes, known, answer) };
         }
-        self.insert_group_with_any(hashes, known, answer)
+        self.insert_group_with(self.loops, hashes, known, answer)
     }
 
-    /// Compiled for AVX-512, so that the loops of a line become part of it.
+    /// Compiled for AVX-512, so that the loops of a line become part of it; and so below.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
+    fn insert_with_avx512(&mut self, hash: ItemHash) -> Result<bool, AddError> {
+        self.insert_with(Loops::LineAvx512, hash)
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
     fn insert_group_with_avx512(
@@ -209,65 +197,46 @@ impl SplitBloom {
         hashes: &[ItemHash],
         known: impl Fn(ItemHash) -> bool,
         answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
-        self.insert_group_with_any(hashes, known, answer)
+    ) -> Result<usize, AddError> {
+        self.insert_group_with(Loops::LineAvx512, hashes, known, answer)
     }
 
+    /// `loops` are its own: where they are a constant, no other loops are compiled.
     #[inline(always)]
-    fn insert_group_with_any(
+    fn insert_group_with(
         &mut self,
+        loops: Loops,
         hashes: &[ItemHash],
         known: impl Fn(ItemHash) -> bool,
         mut answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
-        debug_assert!(hashes.len() <= GROUP && self.has_room_for(hashes.len()));
-        let mut group = [Inserted::NOTHING; GROUP];
-        let (mut done, mut end) = (0, Ok(()));
-        for (hash, inserted) in hashes.iter().zip(&mut group) {
-            if !known(*hash) {
-                match self.set_bits_of(*hash) {
-                    Ok(changed) => *inserted = changed,
-                    Err(error) => {
-                        end = Err(error);
-                        break;
-                    }
-                }
+    ) -> Result<usize, AddError> {
+        for (done, hash) in hashes.iter().enumerate() {
+            if self.fill.is_full() {
+                return Ok(done);
             }
-            done += 1;
+            answer(!known(*hash) && self.insert_with(loops, *hash)?);
         }
-        // Answers in between: what was just written word by word is not there yet for whom reads it in vectors, which costs 3 ns an item.
-        for inserted in &group[..done] {
-            self.count(*inserted);
-            answer(inserted.new_bits > 0);
-        }
-        self.guard.note_all(group);
-        end
+        Ok(hashes.len())
     }
 
-    /// Counts an item, if it was new, and its bits.
     #[inline(always)]
-    fn count(&mut self, inserted: Inserted) {
-        self.items += u64::from(inserted.new_bits > 0);
-        self.set_bits += u64::from(inserted.new_bits);
+    fn insert_with(&mut self, loops: Loops, hash: ItemHash) -> Result<bool, AddError> {
+        let inserted = match self.try_insert(loops, hash) {
+            Some(inserted) => inserted,
+            None => self.allocate_and_insert(hash)?,
+        };
+        self.fill.note(inserted);
+        Ok(inserted.is_new())
     }
 
-    /// Sets the item's bits.
+    /// Sets the item's bits if they are at hand: their segment is there, and can be written to.
     #[inline(always)]
-    fn set_bits_of(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
-        match self.try_insert(hash) {
-            Some(inserted) => Ok(inserted),
-            None => self.allocate_and_insert(hash),
-        }
-    }
-
-    /// Sets the item's bits if their segment is there and can be written to.
-    #[inline(always)]
-    fn try_insert(&mut self, hash: ItemHash) -> Option<Inserted> {
+    fn try_insert(&mut self, loops: Loops, hash: ItemHash) -> Option<Inserted> {
         let num_hashes = self.shape.num_hashes;
         let number = self.sub_bitmap_of(hash);
-        if self.loops.are_for_lines() {
+        if loops.are_for_lines() {
             let line = self.segments.line_mut(number)?;
-            return Some(self.loops.insert_in_line(line, hash.probes, num_hashes));
+            return Some(loops.insert_in_line(line, hash.probes, num_hashes));
         }
         let at = self.address(number);
         let words = self.segments.get_mut(at.segment)?;
@@ -310,11 +279,7 @@ impl SplitBloom {
                 *to |= u64::from_le_bytes(*from);
             }
             let after = sub_bitmap::count_ones(to);
-            self.set_bits += u64::from(after - before);
-            self.guard.note(Inserted {
-                new_bits: after - before,
-                set_bits: after,
-            });
+            self.fill.note_bits(before, after);
         }
     }
 
@@ -371,7 +336,7 @@ mod tests {
     fn filled(capacity: u64, error_rate: f64) -> SplitBloom {
         let mut bloom = SplitBloom::new(capacity, error_rate);
         for i in 0..capacity {
-            assert!(!bloom.is_full() || bloom.items == capacity);
+            assert!(!bloom.fill.is_full() || bloom.fill.items() == capacity);
             bloom.insert(item(i)).unwrap();
         }
         bloom
@@ -399,9 +364,9 @@ mod tests {
     #[test]
     fn an_item_that_is_there_changes_nothing() {
         let mut bloom = filled(1_000, 0.01);
-        let (items, set_bits) = (bloom.items, bloom.set_bits);
+        let (items, set_bits) = (bloom.fill.items(), bloom.set_bits());
         assert_eq!(bloom.insert(item(7)), Ok(false));
-        assert_eq!((bloom.items, bloom.set_bits), (items, set_bits));
+        assert_eq!((bloom.fill.items(), bloom.set_bits()), (items, set_bits));
     }
 
     #[test]
@@ -410,26 +375,31 @@ mod tests {
             let mut grouped = SplitBloom::new(capacity, error_rate);
             let mut one_by_one = SplitBloom::new(capacity, error_rate);
             let mut first = 0;
-            while grouped.has_room_for(GROUP) {
-                // Some twice, some known elsewhere, and the last group may be shorter.
-                let len = GROUP.min(1 + first as usize % 23);
-                let hashes: Vec<_> = (first..).map(|i| item(i - i % 3)).take(len).collect();
+            let mut done = 0;
+            while !grouped.fill.is_full() {
+                // Some twice, some known elsewhere, of all lengths.
+                first += done;
+                let len = first as usize % 23;
+                let hashes: Vec<_> = (first..).map(|i| item(i - i % 3)).take(len + 1).collect();
                 let known = |hash: ItemHash| hash.place.is_multiple_of(5);
                 let mut answers = Vec::new();
-                grouped
-                    .insert_group(&hashes, known, |new| answers.push(new))
-                    .unwrap();
-                let expected: Vec<_> = hashes
-                    .iter()
-                    .map(|hash| !known(*hash) && one_by_one.insert(*hash).unwrap())
-                    .collect();
+                let came_to = grouped.insert_group(&hashes, known, |new| answers.push(new));
+                let mut expected = Vec::new();
+                for hash in &hashes {
+                    if one_by_one.fill.is_full() {
+                        break;
+                    }
+                    expected.push(!known(*hash) && one_by_one.insert(*hash).unwrap());
+                }
                 assert_eq!(answers, expected);
-                first += len as u64;
+                assert_eq!(came_to, Ok(answers.len()));
+                done = answers.len() as u64;
             }
+            assert_eq!(grouped.insert_group(&[item(0)], |_| false, |_| ()), Ok(0));
             assert!(first > capacity / 2, "{capacity} {error_rate} {first}");
             assert_eq!(grouped.description(), one_by_one.description());
             assert_eq!(grouped.set_bits(), one_by_one.set_bits());
-            assert_eq!(grouped.guard().weight(), one_by_one.guard().weight());
+            assert_eq!(grouped.fill.weight(), one_by_one.fill.weight());
             let (segments, others) = (grouped.segments(), one_by_one.segments());
             assert!((0..segments.reserved()).all(|i| segments.get(i) == others.get(i)));
         }
@@ -490,7 +460,7 @@ mod tests {
         for (capacity, error_rate) in ATTACKED {
             let mut bloom = SplitBloom::new(capacity, error_rate);
             let mut tried = 0;
-            while !bloom.is_full() && tried < 100 * capacity {
+            while !bloom.fill.is_full() && tried < 100 * capacity {
                 let hash = item(tried);
                 tried += 1;
                 let set = |bloom: &SplitBloom| bloom.words(hash).map_or(0, sub_bitmap::count_ones);
@@ -499,7 +469,7 @@ mod tests {
                 let inserted = sub_bitmap::insert(&mut copy, hash.probes, bloom.shape.num_hashes);
                 // All bits new, or as many as there can still be.
                 let free = bloom.shape.sub_bitmap_bits - set(&bloom);
-                if inserted.new_bits >= bloom.shape.num_hashes.min(free / 4) {
+                if inserted.new_bits() >= bloom.shape.num_hashes.min(free / 4) {
                     bloom.insert(hash).unwrap();
                 }
             }
@@ -514,7 +484,7 @@ mod tests {
             for crowded in [1, 2, 10, 100] {
                 let mut bloom = SplitBloom::new(capacity, error_rate);
                 let mut tried = 0;
-                while !bloom.is_full() && tried < 1_000 * crowded {
+                while !bloom.fill.is_full() && tried < 1_000 * crowded {
                     let sub_bitmap = (tried / 1_000) % bloom.shape.num_sub_bitmaps;
                     bloom.insert(chosen(&bloom, sub_bitmap, tried)).unwrap();
                     tried += 1;
@@ -532,12 +502,12 @@ mod tests {
     fn crowding_items_close_a_sub_filter_long_before_its_capacity() {
         let mut bloom = SplitBloom::new(100_000, 0.01);
         let mut items = 0;
-        while !bloom.is_full() {
+        while !bloom.fill.is_full() {
             bloom.insert(chosen(&bloom, items / 200, items)).unwrap();
             items += 1;
         }
         assert!(bloom.is_closed_by_guard());
-        assert!(bloom.items < 10_000, "{}", bloom.items);
+        assert!(bloom.fill.items() < 10_000, "{}", bloom.fill.items());
     }
 
     #[test]
@@ -558,7 +528,7 @@ mod tests {
                 let mut bloom = SplitBloom::new(capacity, error_rate);
                 for i in 0..capacity {
                     assert!(
-                        !bloom.guard.is_closed(),
+                        !bloom.fill.is_closed(),
                         "{capacity} {error_rate} {filter} {i}"
                     );
                     bloom.insert(item(filter << 32 | i)).unwrap();
@@ -566,4 +536,15 @@ mod tests {
             }
         }
     }
+}
+#[cfg(test)]
+#[test]
+fn zz() {
+    eprintln!(
+        "SB {} Fill {} Filter {} Seg {}",
+        size_of::<SplitBloom>(),
+        size_of::<Fill>(),
+        size_of::<super::scalable::Filter>(),
+        size_of::<Segments>()
+    );
 }

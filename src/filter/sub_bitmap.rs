@@ -21,21 +21,39 @@ pub fn bits(words: &[u64]) -> &BitSlice<u64, Lsb0> {
     BitSlice::from_slice(words)
 }
 
-/// What an item has changed in its sub-bitmap.
+/// What an item has changed in its sub-bitmap, in one word: a processor that waits for the sub-bitmap holds back all that is worked out of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inserted {
-    /// Bits that were not set before; none if the item was (probably) there.
-    pub new_bits: u32,
-    /// Bits that are set now, the new ones included. Where there is no new one, that or 0.
-    pub set_bits: u32,
-}
+pub struct Inserted(u32);
 
 impl Inserted {
     /// The item was there.
-    pub const NOTHING: Self = Self {
-        new_bits: 0,
-        set_bits: 0,
-    };
+    pub const NOTHING: Self = Self(0);
+    /// Width of the lower part, which counts the set bits; a sub-bitmap has at most 2^19. The upper one counts the new bits, 64 at most.
+    const WIDTH: u32 = 24;
+
+    /// So many bits were not set before, and so many are now, the new ones included.
+    #[inline]
+    pub fn new(new_bits: u32, set_bits: u32) -> Self {
+        Self(new_bits << Self::WIDTH | set_bits)
+    }
+
+    /// Whether any bit was not set before; if none, the item was (probably) there.
+    #[inline]
+    pub fn is_new(self) -> bool {
+        self.new_bits() > 0
+    }
+
+    /// Bits that were not set before.
+    #[inline]
+    pub fn new_bits(self) -> u32 {
+        self.0 >> Self::WIDTH
+    }
+
+    /// Bits that are set now. Where there is no new one, that or 0.
+    #[inline]
+    pub fn set_bits(self) -> u32 {
+        self.0 & ((1 << Self::WIDTH) - 1)
+    }
 }
 
 /// Which loops serve a sub-filter: decided once, when it is made.
@@ -158,10 +176,7 @@ pub fn insert(words: &mut [u64], probes: u64, num_hashes: u32) -> Inserted {
         *word |= 1 << (bit % 64);
         x = x.wrapping_mul(G);
     }
-    Inserted {
-        new_bits,
-        set_bits: count_ones(words),
-    }
+    Inserted::new(new_bits, count_ones(words))
 }
 
 #[cfg(test)]
@@ -203,8 +218,8 @@ mod tests {
             expected.iter().for_each(|&i| twin.set(i, true));
             let after = twin.count_ones();
             let is_right = |inserted: Inserted| {
-                inserted.new_bits as usize == after - before
-                    && (after == before || inserted.set_bits as usize == after)
+                inserted.new_bits() as usize == after - before
+                    && (after == before || inserted.set_bits() as usize == after)
             };
             if let Ok(line) = <[u64; 8]>::try_from(words.as_slice()) {
                 for loops in all_line_loops(num_hashes) {
@@ -227,7 +242,7 @@ mod tests {
     #[test]
     fn the_bits_of_a_known_item_never_move() {
         let mut words = [0u64; 8];
-        assert_eq!(insert(&mut words, G, 4).new_bits, 4);
+        assert_eq!(insert(&mut words, G, 4).new_bits(), 4);
         let mut expected = positions(512, G, 4);
         expected.sort_unstable();
         assert!(bits(&words).iter_ones().eq(expected));

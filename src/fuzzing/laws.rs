@@ -46,7 +46,7 @@ pub fn assert_sound(filter: &Filter) {
         sum(|s| s.segments().allocated())
     );
     assert!(filter.items() <= filter.capacity());
-    assert!((0.0..=1.0).contains(&filter.fill()));
+    assert!((0.0..=1.0).contains(&filter.fill_ratio()));
     assert!((0.0..=1.0).contains(&filter.expected_false_positive_rate()));
     assert!(filter.estimated_items() >= 0.0 && filter.estimated_items().is_finite());
     if let Some(loading) = filter.loading() {

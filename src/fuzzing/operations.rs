@@ -242,11 +242,11 @@ impl Subject {
         let last = self.filter.sub_filters().last().expect("a sub-filter");
         match error {
             AddError::Full => {
-                assert!(last.is_full());
+                assert!(last.fill().is_full());
                 assert_eq!(self.filter.parameters().growth, Growth::Fixed);
             }
             AddError::OverLimit => {
-                assert!(last.is_full());
+                assert!(last.fill().is_full());
                 assert_ne!(limit, SizeLimit::Unlimited);
             }
             AddError::OutOfMemory => assert!(refused_from.is_some()),

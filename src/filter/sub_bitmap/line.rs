@@ -39,10 +39,7 @@ pub fn insert(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         *word |= 1 << bit_of(x);
         x = x.wrapping_mul(G);
     }
-    Inserted {
-        new_bits,
-        set_bits: ones::count(line),
-    }
+    Inserted::new(new_bits, ones::count(line))
 }
 
 /// The top three bits of a probe: `multiply_high(x, 512) / 64`.
@@ -153,6 +150,12 @@ mod avx512 {
     struct Positions([i64; 8]);
 
     #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn or_of_three(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        _mm512_ternarylogic_epi64::<0xFE>(a, b, c)
+    }
+
+    #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
     fn insert_all(line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         let x = _mm512_mullo_epi64(_mm512_set1_epi64(probes as i64), load(&POWERS));
@@ -169,21 +172,19 @@ mod avx512 {
             let shifts = _mm512_sub_epi64(_mm512_set1_epi64(position), begins);
             _mm512_sllv_epi64(_mm512_set1_epi64(1), shifts)
         };
+        // The line comes last, in one step: whatever waits for it stands in the way of the next item.
+        let [p0, p1, p2, p3, p4, p5, p6, p7] = positions;
+        let some = or_of_three(mask(*p0), mask(*p1), mask(*p2));
+        let others = or_of_three(mask(*p3), mask(*p4), mask(*p5));
+        let most = or_of_three(some, others, mask(*p6));
         let before = load(line);
-        let mut after = before;
-        for [one, other] in positions.as_chunks().0 {
-            const OR_OF_THREE: i32 = 0xFE;
-            after = _mm512_ternarylogic_epi64::<OR_OF_THREE>(after, mask(*one), mask(*other));
-        }
+        let after = or_of_three(most, mask(*p7), before);
+        // Both counts in one sum, as `Inserted` has them.
         let changed = _mm512_popcnt_epi64(_mm512_xor_si512(before, after));
-        // Both counts in one sum: the new bits in its upper half.
-        let counts = _mm512_add_epi64(_mm512_slli_epi64::<32>(changed), _mm512_popcnt_epi64(after));
-        let counts = _mm512_reduce_add_epi64(counts) as u64;
-        let inserted = Inserted {
-            new_bits: (counts >> 32) as u32,
-            set_bits: counts as u32,
-        };
-        if inserted.new_bits > 0 {
+        let shifted = _mm512_slli_epi64::<{ Inserted::WIDTH }>(changed);
+        let counts = _mm512_add_epi64(shifted, _mm512_popcnt_epi64(after));
+        let inserted = Inserted(_mm512_reduce_add_epi64(counts) as u32);
+        if inserted.is_new() {
             // SAFETY: 64 bytes that are there and ours to write; the store asks for no alignment.
             unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), after) };
         }
