@@ -2,7 +2,7 @@
 //! commands that do the least work of the same form, and beside another module where one is named.
 //!
 //! ```text
-//!   BF.EXISTS, BF.ADD     one item a command, 32 under way on each of 4 connections      floor: GETBIT, SETBIT on 8 KiB
+//!   BF.EXISTS, BF.ADD     one item a command, 32 under way on each of 16 connections     floor: GETBIT, SETBIT on 8 KiB
 //!   BF.MEXISTS, BF.MADD   100 items a command, 8 under way on each of 4 connections      floor: SMISMEMBER on a set of one
 //! ```
 //!

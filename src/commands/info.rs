@@ -189,7 +189,10 @@ fn reply_more(context: &Context, filter: &Filter) {
     context.reply_simple("Estimated items");
     context.reply_integer(filter.estimated_items().round() as u64);
     let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
-    for (name, value) in [("Fill", filter.fill_ratio()), ("Bits per item", bits_per_item)] {
+    for (name, value) in [
+        ("Fill", filter.fill_ratio()),
+        ("Bits per item", bits_per_item),
+    ] {
         context.reply_simple(name);
         context.reply_double(value);
     }
