@@ -7,7 +7,7 @@
 //! ```text
 //!   sums      of all changes but the latest
 //!   latest    two rows of changes; when one has filled up, the other, older one is added to the sums
-//!   room      so many items more leave the sub-filter open, whatever they are; when it is used up, all is added up
+//!   room      so many items more can come, whatever they are, before any is one too many; when it is used up, all is added up
 //! ```
 //!
 //! Whoever asks gets the sums with the latest changes. Without room there are none, so whether the sub-filter is full is always exact.
@@ -99,7 +99,7 @@ impl Fill {
         self.guard.is_closed(self.sums.weight)
     }
 
-    /// Whether the next item leaves it open, whatever it is.
+    /// Whether it is certain to take one more item, and that the guard stays open then.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.room > 0
@@ -239,11 +239,15 @@ mod tests {
             changes in changes(),
             capacity in prop_oneof![1u64..50, 1u64..1_000],
             units in prop_oneof![1u64..50, 1u64..10_000],
+            merged_before in 0usize..200,
         ) {
             let limit = units * UNIT;
             let mut fill = empty(capacity, limit);
             for (noted, change) in changes.iter().enumerate() {
                 prop_assert_eq!(Twin::like(&fill), Twin::of(&changes[..noted], capacity, limit));
+                if noted == merged_before {
+                    fill.note_bits(7, 7); // no bits, but all is added up
+                }
                 fill.note(*change);
             }
             prop_assert_eq!(Twin::like(&fill), Twin::of(&changes, capacity, limit));
@@ -271,6 +275,17 @@ mod tests {
         assert!(!fill.has_room() && !fill.is_full());
         fill.note(Inserted::new(6, 6));
         assert_eq!(fill.room, 4);
+    }
+
+    #[test]
+    fn the_heaviest_sub_bitmaps_do_not_overflow_the_weight() {
+        let guard = FillGuard::new(SHAPE, 0.0, u64::MAX);
+        let mut fill = Fill::new(guard, 100, 0);
+        for _ in 0..100 {
+            fill.note_bits(0, 512);
+        }
+        assert_eq!(fill.weight(), u64::MAX);
+        assert!(fill.is_closed());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! When a sub-filter is too full, whoever filled it: the false-positive rate that its bits have, kept up to date with every new item.
+//! When a sub-filter is too full, whoever filled it: the false-positive rate that its bits have, which every new item changes.
 //!
 //! An absent item falls into one of `n` sub-bitmaps and meets only set bits there with probability `(p/B)^k`, where `p` of its `B`
 //! bits are set. So the false-positive rate is the mean of that over all sub-bitmaps, and the guard keeps the sum:
@@ -77,7 +77,13 @@ impl FillGuard {
 
     /// How many items more leave a sub-filter of this weight open, whatever they are.
     pub fn room(&self, weight: u64) -> u64 {
-        (self.limit.saturating_sub(1)).saturating_sub(weight) / self.most_gained
+        let free = self.limit.saturating_sub(1).saturating_sub(weight);
+        // Where there is never any, as in small sub-filters, the division would come with every item.
+        if free < self.most_gained {
+            0
+        } else {
+            free / self.most_gained
+        }
     }
 
     /// The weight of a sub-bitmap of which so many bits are set.
@@ -199,11 +205,9 @@ mod tests {
     }
 
     #[test]
-    fn the_heaviest_sub_bitmaps_do_not_overflow_a_sum() {
+    fn the_heaviest_changes_do_not_overflow_a_sum() {
         // An error rate of 0 is that of a sub-filter too far out for a double.
         let guard = FillGuard::new(SHAPE, 0.0, u64::MAX);
-        assert_eq!(guard.gained([change(506, 512); 8]) % 8, 0);
-        let ones = guard.weigh(512);
-        assert!(ones <= 1 << 60 && guard.room(ones) < 16);
+        assert_eq!(guard.gained([change(0, 255); 8]), 1 << 63);
     }
 }

@@ -226,6 +226,7 @@ impl Segments {
         leaf.slots.get((index % LEAF_SEGMENTS) as usize)?.segment()
     }
 
+    #[inline]
     fn segment_mut(&mut self, index: u64) -> Option<&mut Segment> {
         let place = self.find(index / LEAF_SEGMENTS).ok()?;
         let leaf = self.leaves.get_mut(place)?;

@@ -24,6 +24,9 @@ pub struct SplitBloom {
     segments: Segments,
 }
 
+/// What [`super::codec`] counts on where it says how much memory a hostile byte can take.
+const _: () = assert!(size_of::<SplitBloom>() <= 224);
+
 /// Where a sub-bitmap lies: in which segment, from which word on, and how many.
 #[derive(Clone, Copy)]
 struct Address {
@@ -247,7 +250,7 @@ impl SplitBloom {
     #[cold]
     fn allocate_and_insert(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
         if self.contains(hash) {
-            return Ok(Inserted::NOTHING); // in a segment that is a copy's too, and can stay so
+            return Ok(Inserted::NOTHING); // a segment that is a copy's too can stay so
         }
         let at = self.address(self.sub_bitmap_of(hash));
         let words = self.segments.allocate(at.segment)?;
@@ -367,6 +370,21 @@ mod tests {
         let (items, set_bits) = (bloom.fill.items(), bloom.set_bits());
         assert_eq!(bloom.insert(item(7)), Ok(false));
         assert_eq!((bloom.fill.items(), bloom.set_bits()), (items, set_bits));
+    }
+
+    #[test]
+    fn items_in_a_large_filter_are_put_in_once_while_its_leaves_come() {
+        // 300 leaves of 64 segments; the places of the first items' leaves are taken by others as more come.
+        let mut bloom = SplitBloom::new(1_000_000_000, 0.01);
+        for i in 0..2_000 {
+            assert_eq!(bloom.insert(item(i)), Ok(true));
+            assert_eq!(bloom.insert(item(i / 2)), Ok(false), "{i}");
+        }
+        let segments = bloom.segments();
+        let there = (0..segments.reserved()).filter_map(|i| segments.get(i));
+        let counted: u32 = there.map(sub_bitmap::count_ones).sum();
+        assert_eq!(bloom.set_bits(), u64::from(counted));
+        assert_eq!(bloom.fill.items(), 2_000);
     }
 
     #[test]
@@ -536,15 +554,4 @@ mod tests {
             }
         }
     }
-}
-#[cfg(test)]
-#[test]
-fn zz() {
-    eprintln!(
-        "SB {} Fill {} Filter {} Seg {}",
-        size_of::<SplitBloom>(),
-        size_of::<Fill>(),
-        size_of::<super::scalable::Filter>(),
-        size_of::<Segments>()
-    );
 }

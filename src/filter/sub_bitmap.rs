@@ -34,6 +34,7 @@ impl Inserted {
     /// So many bits were not set before, and so many are now, the new ones included.
     #[inline]
     pub fn new(new_bits: u32, set_bits: u32) -> Self {
+        debug_assert!(new_bits < 1 << (32 - Self::WIDTH) && set_bits < 1 << Self::WIDTH);
         Self(new_bits << Self::WIDTH | set_bits)
     }
 

@@ -8,7 +8,7 @@ use crate::filter::scalable::{Filter, SizeLimit};
 use crate::redis::allocator::meter::measured;
 
 /// Bytes that a byte of a piece can make the decoder hold, see `super::super::filter::codec`.
-const MEMORY_FACTOR: isize = 16;
+const MEMORY_FACTOR: isize = 18;
 /// What a filter takes before its first byte: its own structure and the first growth of some vectors.
 const MEMORY_BEFORE: isize = 4096;
 
@@ -89,4 +89,60 @@ pub fn load(
         Some(filter) => filter.load_piece(&piece, limit)?,
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plain_reader::{sealed, FILTER_RECORD, MAGIC};
+    use super::*;
+    use crate::filter::codec::END;
+    use xxhash_rust::xxh3::xxh3_64;
+
+    /// The only piece of a filter that takes the most memory a byte: sub-filters of 64 segments, the last of which has one line and is there.
+    fn heaviest(sub_filters: u32) -> Vec<u8> {
+        let mut filter = vec![1];
+        filter.extend(
+            [7, 0.01f64.to_bits(), 1]
+                .map(u64::to_le_bytes)
+                .as_flattened(),
+        );
+        filter.extend(1u32.to_le_bytes());
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(
+            [0, END, xxh3_64(&filter)]
+                .map(u64::to_le_bytes)
+                .as_flattened(),
+        );
+        assert_eq!(bytes.len(), FILTER_RECORD.start);
+        bytes.extend(filter);
+        for index in 0..sub_filters {
+            bytes.push(2);
+            bytes.extend(index.to_le_bytes());
+            bytes.push(1);
+            bytes.extend([512u32, 6].map(u32::to_le_bytes).as_flattened());
+            let fields = [63 * 1024 + 1, 1, 0.001f64.to_bits(), 1, 0];
+            bytes.extend(fields.map(u64::to_le_bytes).as_flattened());
+            bytes.push(3);
+            bytes.extend(index.to_le_bytes());
+            bytes.extend(63u64.to_le_bytes());
+            bytes.extend(64u32.to_le_bytes());
+            bytes.extend([1; 64]);
+        }
+        bytes.push(4);
+        bytes.extend([0; 12]);
+        bytes.extend([0; 8]);
+        sealed(&bytes)
+    }
+
+    #[test]
+    fn a_byte_takes_no_more_memory_than_is_said() {
+        // One more than a power of two, so that vectors that double have just doubled.
+        for sub_filters in [1, 33, 1025, 4097] {
+            let piece = heaviest(sub_filters);
+            let mut loaded = Loaded::default();
+            assert!(loaded.take(&piece), "{sub_filters}");
+            let least = 16 * piece.len() as isize;
+            assert!(sub_filters < 1000 || loaded.bytes_kept > least / 2);
+        }
+    }
 }
