@@ -24,9 +24,6 @@ pub struct SplitBloom {
     segments: Segments,
 }
 
-/// What [`super::codec`] counts on where it says how much memory a hostile byte can take.
-const _: () = assert!(size_of::<SplitBloom>() <= 224);
-
 /// Where a sub-bitmap lies: in which segment, from which word on, and how many.
 #[derive(Clone, Copy)]
 struct Address {
