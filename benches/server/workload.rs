@@ -71,6 +71,7 @@ impl Workload {
 
     /// Connections that send it: so many that the server is never without work. With 4 of them, single commands left it idle for a
     /// quarter of the time, as all were answered together and then all waited for; and the faster a command, the more it was.
+    /// Batches keep it busy on 4, and on more of them more items would be under way than the smallest filter has room for.
     pub fn connections(self) -> usize {
         match self.items_a_command() {
             1 => 16,

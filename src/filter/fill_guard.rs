@@ -1,7 +1,7 @@
 //! When a sub-filter is too full, whoever filled it: the false-positive rate that its bits have, which every new item changes.
 //!
 //! An absent item falls into one of `n` sub-bitmaps and meets only set bits there with probability `(p/B)^k`, where `p` of its `B`
-//! bits are set. So the false-positive rate is the mean of that over all sub-bitmaps, and the guard keeps the sum:
+//! bits are set. So the false-positive rate is the mean of that over all sub-bitmaps, and the guard goes by the sum:
 //!
 //! ```text
 //!   weight of a sub-bitmap      (p/B)^k / error rate * 2^20, rounded down
