@@ -1,4 +1,4 @@
-# What can be done here; `make help` prints the targets with their `##` comments.
+# `make help` lists the targets with their `##` comments.
 
 PORT ?= 6379
 SERVER ?= redis-7.0
@@ -14,67 +14,83 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test matrix package package-test version faults soak hostile fuzz sanitize memcheck demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers docs check clean toolchain
+.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s%s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
+help: ## prints this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
 
-build: toolchain ## the module: target/release/libsplitbloom.so
+build: toolchain ## builds the module: target/release/libsplitbloom.so
 	cargo build --release
-	@chmod +x $(MODULE) # servers load only what has its run bit
+	@chmod +x $(MODULE) # servers load only executable files
 
-run: build ## a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
-	@scripts/need redis-tools
+run: build ## runs a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
-test: toolchain ## unit, property and golden tests, those on a server (SERVER=), those of the image if an engine answers
-	cargo test --lib --features client
+test-core: ## tests the core alone, in seconds: no server, no libclang
+	@scripts/need build-essential
+	cargo test --package splitbloom-filter --package splitbloom-grammar --package splitbloom-partition --package splitbloom-fuzz
+
+test: toolchain ## runs all tests: unit, property, golden, on a server (SERVER=), and the image if an engine answers
+	cargo test --workspace --lib
+	cargo test --package splitbloom-filter --test short_memory
+	cargo test --test setup
+	cargo test --workspace --doc
 	@$(MAKE) --no-print-directory build
 	@scripts/server-tests $(SERVER) $(MODULE)
 	@scripts/fault-tests $(SERVER) $(MODULE)
 	@scripts/container-tests
 
-matrix: build ## the server and fault tests on each server of MATRIX=
+matrix: build ## runs the server and fault tests on each server in MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
-package: ## a .deb and a .tar.gz with their checksums in build/package
+test-aarch64: ## runs the core tests and some server tests for aarch64, in QEMU (installs a cross compiler and QEMU)
+	@scripts/test-aarch64
+
+build-aarch64: ## builds the module for aarch64: target/aarch64-unknown-linux-gnu/release/libsplitbloom.so
+	@scripts/with-aarch64 cargo build --release --lib --target aarch64-unknown-linux-gnu
+	@chmod +x $(dir $(MODULE))../aarch64-unknown-linux-gnu/release/libsplitbloom.so
+
+build-musl: ## builds the module for servers on Alpine: target/x86_64-unknown-linux-musl/release/libsplitbloom.so
+	@scripts/build-musl
+
+package: toolchain ## builds a .deb and a .tar.gz, with checksums, in build/package
 	@scripts/package
 
 package-test: package ## installs, uses and removes the .deb on fresh Debian systems (needs root)
 	@scripts/package-test bookworm redis
 	@scripts/package-test trixie valkey
 
-version: ## the version of module, package and image
+version: ## prints the version of module, package and image
 	@scripts/version
 
-hostile: build ## PAYLOADS=100000 mutated dumps into a server (SERVER=)
-	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --features client --test server hostile -- --nocapture
+hostile: build ## loads PAYLOADS=100000 mutated dumps into a server (SERVER=)
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server hostile -- --nocapture
 
-fuzz: toolchain ## fuzzes the core, SECONDS=60 for each of four targets
+fuzz: toolchain ## runs four fuzz targets for SECONDS=60 each
 	@scripts/fuzz $(SECONDS)
 
-sanitize: toolchain ## the tests under AddressSanitizer and other checks (half an hour, SERVER=)
+sanitize: toolchain ## runs the tests under AddressSanitizer and ThreadSanitizer (half an hour, SERVER=)
 	@scripts/sanitize $(SERVER)
 
-memcheck: build ## a few server tests with the whole server in valgrind (SERVER=)
-	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::pieces keyspace::
+memcheck: build ## runs a few server tests with the whole server in valgrind (SERVER=)
+	@scripts/memcheck $(SERVER) $(MODULE) hostile::orders hostile::chunks keyspace::
 
-faults: build ## the long versions of the fault tests: 50 kills, 100 cuts (some five minutes)
+faults: build ## runs the long fault tests: 50 kills, 100 cuts (about five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
 
-soak: build ## random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
+soak: build ## runs random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
 	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak
 
-demo: build ## 100 000 English words in a filter; spell-checks TEXT=README.md
+demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
-fpr: toolchain ## measured false-positive rates, with error bars (three quarters of an hour)
-	cargo run --release --example false_positive_rate
+fpr: toolchain ## measures false-positive rates, with error bars (45 minutes)
+	cargo run --release --package splitbloom-filter --example false_positive_rate
 
-bits: build ## bits per item, as the server counts them
+bits: build ## prints the bits per item and bytes per key that the server counts (PEER=)
 	@scripts/with-server $(SERVER) $(MODULE) cargo run --quiet --release --example bits_per_item
 
-bench: bench-core bench-server ## speed of the core and of the server, beside PEER= (ten minutes)
+bench: bench-core bench-server ## measures the core and the server, next to PEER= (ten minutes)
 
 bench-core: toolchain
 	cargo bench --bench core
@@ -82,48 +98,67 @@ bench-core: toolchain
 bench-server: build
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
-bench-big: build ## stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (a quarter of an hour)
+bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
 
-cluster: build ## a filter over six nodes, one of which dies, while slots move (ITEMS=10000000, SERVER=)
-	@ITEMS=$(ITEMS) scripts/with-server $(SERVER) $(MODULE) cargo bench --features client --bench cluster
+cluster: build ## fills a filter on six nodes while slots move and one node dies (ITEMS=10000000, SERVER=)
+	@ITEMS=$(ITEMS) scripts/with-server $(SERVER) $(MODULE) cargo bench --bench cluster
 
-report: toolchain ## plots and tables of the documents, from what the benchmarks measured
+report: toolchain ## updates the documentation's plots and tables from the last benchmarks
 	cargo run --quiet --release --example report
 
-docker: ## the container image splitbloom, and its bases where no registry answers
+docker: ## builds the image splitbloom, and its base images if no registry answers
 	@scripts/make-image
 
-docker-cluster: docker ## a cluster of six containers that forms itself; ports 7001 to 7006
+docker-cluster: docker ## starts a cluster of six containers that forms itself; ports 7001 to 7006
 	@scripts/run-cluster
 
-fmt: ## formats the sources
-	cargo fmt
+fmt: toolchain ## formats the sources
+	cargo fmt --all
 	cargo fmt --manifest-path tests/containers/Cargo.toml
 
-fmt-check:
-	cargo fmt --check
+fmt-check: toolchain
+	cargo fmt --all --check
 	cargo fmt --manifest-path tests/containers/Cargo.toml --check
 
-lint: toolchain ## clippy, no warning allowed
-	cargo clippy --all-targets --features client,injected-faults -- -D warnings
+lint: toolchain ## runs clippy; warnings are errors
+	cargo clippy --all-targets --workspace --features injected-faults -- -D warnings
 	cargo clippy --manifest-path tests/containers/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
 
-layers: ## who may know whom, and where unsafe may stand
+layers: ## checks what the lints cannot: dependencies between layers, panic guards
 	@scripts/check-layers
 
-docs: toolchain ## the sources' documentation, no warning allowed
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --features client
+docs: toolchain ## builds the rustdoc; warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 
-check: fmt-check lint layers docs ## format, lint, layers and docs
+deny: toolchain ## checks licences, sources and duplicates of the dependencies
+	@scripts/deny
+
+check: fmt-check lint layers deny docs ## runs all static checks: format, lint, layers, dependencies, docs
 
 clean: ## removes target and build
 	cargo clean
 	rm -rf build
 
-# What building needs beyond Rust; installed when missing.
-toolchain:
-	@scripts/need build-essential libclang-dev
+# Debian packages that a target needs besides Rust. All goals are checked at once, before anything
+# is built, and missing packages are installed. Steps that only root can do, or that a test can
+# skip, ask for their packages in their own scripts.
+needs := build-essential libclang-dev
+needs-run := redis-tools
+needs-test := python3-venv
+needs-matrix := python3-venv
+needs-deny := python3-venv
+needs-check := python3-venv
+needs-package := dpkg-dev
+needs-package-test := dpkg-dev
+needs-memcheck := python3-venv valgrind
+# The AddressSanitizer runtime comes with the clang of the Rust compiler's own LLVM version.
+needs-sanitize = python3-venv $(addprefix libclang-rt-,$(addsuffix -dev,$(shell scripts/llvm-version)))
 
-## SERVER= and BENCH_SERVER= are redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest (fetched on first use) or a path.
-## PEER= is another module's .so to measure beside, on PEER_SERVER= (a path) or the same server.
+toolchain:
+	@scripts/need $(sort $(needs) $(foreach goal,$(MAKECMDGOALS),$(needs-$(goal))))
+
+## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of them
+## with the suffix -arm64 (runs in QEMU), or a path
+## BENCH_SERVER=: the same, for the benchmarks. Servers are downloaded on first use.
+## PEER=: another module's .so to compare with, on PEER_SERVER= (a path) or the same server

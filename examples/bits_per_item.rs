@@ -1,27 +1,29 @@
-//! Asks a server how many bits an item takes (8 * MEMORY USAGE / items) and prints a table.
+//! Prints bits per item as the server counts them (8 * MEMORY USAGE / items), and bytes per key with a
+//! small filter. The second table also has another module where PEER is set, on PEER_SERVER or the
+//! same server.
 //!
-//! `make bits` runs it: it needs SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
+//! Run with `make bits`, which sets SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
 
 use redis::Connection;
 use std::error::Error;
 
-#[allow(dead_code)] // a part of it serves the benchmarks
+#[allow(dead_code)] // the benchmarks use the rest
 #[path = "../benches/rig/server.rs"]
 mod server;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Items sent in one command.
+/// Items per command.
 const BATCH: u64 = 1_000;
-/// Commands sent in one go.
+/// Commands per round trip.
 const PIPELINE: u64 = 50;
 
-/// n * |ln e| / (ln 2)^2, the bits per item of an undivided filter of unlimited size.
-fn undivided(error_rate: f64) -> f64 {
+/// n * |ln e| / (ln 2)^2, the bits per item of a standard Bloom filter of unlimited size.
+fn standard(error_rate: f64) -> f64 {
     -error_rate.ln() / std::f64::consts::LN_2.powi(2)
 }
 
-/// Adds the numbers below `items` and answers the bits each takes.
+/// Adds the numbers below `items` and returns the bits per item.
 fn fill(connection: &mut Connection, key: &str, items: u64) -> Outcome<f64> {
     let mut next = 0;
     while next < items {
@@ -61,32 +63,100 @@ fn reserve(
     Ok(command.query::<()>(connection)?)
 }
 
+/// Keys over which the bytes of one are averaged.
+const KEYS: u64 = 1_000;
+/// Small filters: options of BF.INSERT, and items.
+const SMALL: [(&str, u64); 6] = [
+    ("", 1),
+    ("", 10),
+    ("", 100),
+    ("", 1_000),
+    ("CAPACITY 10", 1),
+    ("CAPACITY 10", 10),
+];
+
+fn used_memory(connection: &mut Connection) -> Outcome<f64> {
+    let info: redis::InfoDict = redis::cmd("INFO").arg("memory").query(connection)?;
+    info.get("used_memory")
+        .ok_or_else(|| "no used_memory".into())
+}
+
+/// The bytes by which `used_memory` grows with each key.
+fn bytes_a_key(connection: &mut Connection, options: &str, items: u64) -> Outcome<f64> {
+    redis::cmd("FLUSHALL").query::<()>(connection)?;
+    let before = used_memory(connection)?;
+    for key in 0..KEYS {
+        let mut command = redis::cmd("BF.INSERT");
+        command.arg(format!("filter:{key:06}"));
+        options.split_whitespace().for_each(|word| {
+            command.arg(word);
+        });
+        command.arg("ITEMS");
+        (0..items).for_each(|item| {
+            command.arg(format!("item:{item}"));
+        });
+        command.query::<()>(connection)?;
+    }
+    Ok((used_memory(connection)? - before) / KEYS as f64)
+}
+
+/// Prints what small filters cost, on this module and on the one to compare with.
+fn small_filters() -> Outcome<()> {
+    // The server would keep a histogram of each command's times, and the words of slow ones.
+    let quiet = |setup: server::Setup| {
+        let setup = setup.with("latency-tracking", "no");
+        setup.with("slowlog-log-slower-than", "-1")
+    };
+    let mut server = server::Server::start(quiet(server::Setup::ours()?))?;
+    let mut peer = server::Setup::peer()?
+        .map(|setup| server::Server::start(quiet(setup)))
+        .transpose()?;
+    println!("\n| filter | items | bytes a key | peer | over the peer |");
+    println!("|---|---|---|---|---|");
+    for (options, items) in SMALL {
+        let ours = bytes_a_key(&mut server.connect()?, options, items)?;
+        let peers = match &mut peer {
+            Some(peer) => {
+                let bytes = bytes_a_key(&mut peer.connect()?, options, items)?;
+                format!("{bytes:.0} | {:.2}", ours / bytes)
+            }
+            None => String::from("| "),
+        };
+        let options = if options.is_empty() {
+            "default"
+        } else {
+            options
+        };
+        println!("| {options} | {items} | {ours:.0} | {peers} |");
+    }
+    Ok(())
+}
+
 fn main() -> Outcome<()> {
     let mut server = server::Server::start(server::Setup::ours()?)?;
     let connection = &mut server.connect()?;
-    println!("| filter | items | bits per item | n·abs(ln e)/(ln 2)^2 | over it |");
+    println!("| filter | items | bits per item | n·abs(ln e)/(ln 2)^2 | overhead |");
     println!("|---|---|---|---|---|");
     for error_rate in [0.1, 0.01, 0.001, 0.0001, 0.000_001] {
         reserve(connection, error_rate, 1_000_000, &["NONSCALING"])?;
-        let (bits, least) = (
-            fill(connection, "filter", 1_000_000)?,
-            undivided(error_rate),
+        let (bits, optimum) = (fill(connection, "filter", 1_000_000)?, standard(error_rate));
+        let overhead = (bits / optimum - 1.0) * 100.0;
+        println!(
+            "| {error_rate}, NONSCALING | 1000000 | {bits:.2} | {optimum:.2} | {overhead:.1} % |"
         );
-        let over = (bits / least - 1.0) * 100.0;
-        println!("| {error_rate}, NONSCALING | 1000000 | {bits:.2} | {least:.2} | {over:.1} % |");
     }
-    let least = undivided(0.01);
+    let optimum = standard(0.01);
     reserve(connection, 0.01, 1_000_000, &[])?;
     let bits = fill(connection, "filter", 1_000_000)?;
-    println!("| 0.01, scaling, reserved at its size | 1000000 | {bits:.2} | {least:.2} | |");
+    println!("| 0.01, scaling, reserved for all items | 1000000 | {bits:.2} | {optimum:.2} | |");
     for items in [1_000_000, 10_000_000] {
         let bits = fill(connection, "filter", items)?;
-        println!("| 0.01, grown from capacity 100 | {items} | {bits:.2} | {least:.2} | |");
+        println!("| 0.01, grown from a capacity of 100 | {items} | {bits:.2} | {optimum:.2} | |");
     }
     reserve(connection, 0.01, 100, &[])?;
     let empty: u64 = redis::cmd("MEMORY")
         .arg(&["USAGE", "filter"])
         .query(connection)?;
     println!("\nAn empty filter of the default size takes {empty} bytes.");
-    Ok(())
+    small_filters()
 }

@@ -1,22 +1,22 @@
-//! splitbloom: Bloom filters (`BF.*`) for Redis and Valkey, split into small sub-bitmaps.
+//! splitbloom: `BF.*` for Redis and Valkey, on the blocked Bloom filters of `splitbloom_filter`.
 //!
-//! - [`filter`]: the filter itself; knows no server.
-//! - [`partition`]: which of several keys an item belongs to; knows neither filter nor server.
-//! - [`redis`]: the server made safe; knows no filter.
-//! - [`commands`], [`data_type`], [`config`], [`stats`]: where the two meet.
-//! - [`module`]: what happens when a server loads the module.
-//! - `fuzzing`, in fuzzers and tests only: the laws that any input must leave whole.
-//! - `client`, with the feature of that name: a client for one filter over many nodes; no part of the module.
+//! ```text
+//!   module     what happens when a server loads the module
+//!   commands   parse, open, act, propagate, reply        types   filters as values of the server
+//!   config     the settings                              stats   counters for INFO
+//!   server     the server made safe; knows no filter
+//! ```
+//!
+//! The modules are private: a server finds one function in this library, and what nothing here uses
+//! is reported as dead code.
 
-#[cfg(feature = "client")]
-pub mod client;
-pub mod commands;
-pub mod config;
-pub mod data_type;
-pub mod filter;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
-pub mod module;
-pub mod partition;
-pub mod redis;
-pub mod stats;
+mod commands;
+mod config;
+mod module;
+#[allow(
+    unsafe_code,
+    reason = "every call into the server is unsafe; what leaves this module is safe"
+)]
+mod server;
+mod stats;
+mod types;

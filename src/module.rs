@@ -1,26 +1,30 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
-use crate::config::{self, LoadArguments};
-use crate::data_type::BLOOM_TYPE;
-use crate::redis::allocator::{bytes_held, ServerAllocator};
-use crate::redis::command::Refused;
-use crate::redis::context::Context;
-use crate::redis::guard::{caught_panics, guarded, log_panics};
-use crate::redis::info::{self, Field};
-use crate::redis::log::warn;
+use crate::config;
+use crate::server::allocator::bytes_held;
+use crate::server::arguments::Arguments;
+use crate::server::catch_panic::{caught_panics, log_panics};
+use crate::server::context::Context;
+use crate::server::entry::{entry_of, Module};
+use crate::server::info::{self, Field};
+use crate::server::log::notice;
+use crate::server::Refused;
+use crate::types::bloom;
 use crate::{commands, stats};
-use redis_module::{redis_module, RedisString, Status};
+use splitbloom_filter::kernel_name;
+use splitbloom_grammar::load_arguments::LoadArguments;
 
-/// The version of the module, from Cargo.toml, for people.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version of the module, from Cargo.toml, as text.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The same for `MODULE LIST`: 10000 * major + 100 * minor + patch.
+/// The version for `MODULE LIST`: 10000 * major + 100 * minor + patch.
 const VERSION_NUMBER: i32 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
     + 100 * number(env!("CARGO_PKG_VERSION_MINOR"))
     + number(env!("CARGO_PKG_VERSION_PATCH"));
 
 const INFO: &[Field] = &[
-    Field::Text(c"version", VERSION),
+    Field::Text(c"version", || VERSION),
+    Field::Text(c"kernel", kernel_name),
     Field::Number(c"filters", stats::filters),
     Field::Number(c"items_added", stats::items_added),
     Field::Number(c"lookups", stats::lookups),
@@ -39,39 +43,42 @@ const fn number(digits: &str) -> i32 {
     value
 }
 
-fn load(context: &Context, arguments: &[RedisString]) -> Result<(), Refused> {
+const MODULE: Module = Module {
+    name: c"bf",
+    version: VERSION_NUMBER,
+    load,
+    refusal,
+};
+
+entry_of!(MODULE);
+
+fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     log_panics();
-    let words: Vec<&[u8]> = arguments.iter().map(RedisString::as_slice).collect();
-    let arguments = LoadArguments::parse(&words).map_err(Refused)?;
+    let words: Vec<&[u8]> = arguments.bytes_from(0).collect();
+    let arguments = LoadArguments::parse(&words).map_err(Refused::Bad)?;
     context.set_module_options();
+    bloom::register(context)?;
     commands::register_all(context)?;
     #[cfg(feature = "injected-faults")]
-    crate::redis::injection::register(context)?;
+    crate::server::failpoint_settings::register(context, "bf")?;
     config::register(context, arguments)?;
     info::register(context, INFO);
+    let (server, kernel) = (context.server(), kernel_name());
+    notice(
+        context,
+        format_args!("splitbloom {VERSION} on {server}, kernel: {kernel}"),
+    );
     Ok(())
 }
 
-/// The crate's macro calls this once its own part (the function table, the type) is done.
-fn init(context: &redis_module::Context, arguments: &[RedisString]) -> Status {
-    let loaded = guarded(
-        "OnLoad",
-        || Err(Refused("a panic".into())),
-        || load(&Context::of_load(context), arguments),
-    );
-    match loaded {
-        Ok(()) => Status::Ok,
-        Err(Refused(what)) => {
-            warn(&format!("splitbloom was not loaded: {what}"));
-            Status::Err
-        }
+/// The line in the log that says why the module was not loaded, and what to do about it.
+fn refusal(refused: &Refused) -> String {
+    match refused {
+        Refused::Taken(what) => format!(
+            "splitbloom was not loaded: {what} is taken. Another module with the BF commands is loaded already (RedisBloom, \
+             valkey-bloom, or splitbloom itself a second time), and a server can have only one: remove the loadmodule line of \
+             one of the two"
+        ),
+        Refused::Bad(what) => format!("splitbloom was not loaded: {what}"),
     }
-}
-
-redis_module! {
-    name: "bf",
-    version: VERSION_NUMBER,
-    allocator: (ServerAllocator, ServerAllocator),
-    data_types: [BLOOM_TYPE],
-    init: init,
 }

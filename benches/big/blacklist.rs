@@ -1,7 +1,8 @@
-//! A blacklist: two thousand million URLs in 500 MiB of a server's memory.
+//! A blacklist of two billion URLs in 500 MiB of server memory.
 //!
-//! That is 2.1 bits for a URL. The best that any Bloom filter can do with them is to let one probe or two of an absent item meet a set bit with a
-//! probability of 0.378: more than three in five requests for URLs that are not listed need no further look.
+//! That is 2.1 bits per URL. The best Bloom filter of that size uses one or two probes and has a
+//! false-positive rate of 0.378: more than three in five requests for unlisted URLs need no further
+//! check.
 
 use crate::progress::Progress;
 use crate::rig::info;
@@ -17,18 +18,19 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// What two thousand million URLs may take; with fewer URLs it is as much less.
+/// The memory budget of two billion URLs, in bytes per URL.
 const BUDGET: f64 = 500.0 * 1024.0 * 1024.0 / 2e9;
-/// The budget is for all that the server holds for the filter. The bits get what is left when the pointers to them are paid (0.037 %, see
-/// src/filter/segments.rs) and a last segment that is not full, its leaf, the key, and what else comes and goes in the server.
+/// The budget covers everything the server holds for the filter. Subtracting two overheads leaves
+/// the bits: the pointers to segments (0.037 %, see crates/filter/src/storage/segments.rs), and a
+/// constant for the partial last segment, its leaf, the key and transient server memory.
 const POINTERS: f64 = 0.000_4;
-const CHANGE: f64 = 256.0 * 1024.0;
-/// Absent URLs asked for: the standard error is 0.04 % of the rate.
+const OVERHEAD: f64 = 256.0 * 1024.0;
+/// Absent URLs looked up: the standard error is 0.04 % of the rate.
 const PROBES: u64 = 10_000_000;
-/// URLs of the list asked for again: none may be missing.
+/// Listed URLs looked up: none may be missing.
 const CHECKED: u64 = 1_000_000;
 const KEY: &str = "urls";
-/// Error rates are tried in steps of this, which is 0.03 % of the bits: they are to be written by people.
+/// Granularity of the error rate, 0.03 % of the bits: a value a person would write.
 const STEPS: u64 = 10_000;
 
 pub fn run(urls: u64) -> Outcome<Table> {
@@ -36,21 +38,23 @@ pub fn run(urls: u64) -> Outcome<Table> {
     let mut client = server.connect()?;
     let socket = socket_of(&server);
     let budget = BUDGET * urls as f64;
-    // A log of what a noisy machine held up would be counted as the filter's: 128 entries with 32 items each.
+    // Slow commands would be logged, and the log counted as the filter's memory: 128 entries with
+    // 32 items each.
     command("CONFIG", &["SET", "slowlog-log-slower-than", "-1"]).query::<()>(&mut client)?;
     warm_up(&socket, &mut client)?;
     let before = Memory::of(&mut client)?;
-    let error_rate = reserve(&mut client, urls, budget * (1.0 - POINTERS) - CHANGE)?;
+    let error_rate = reserve(&mut client, urls, budget * (1.0 - POINTERS) - OVERHEAD)?;
     eprintln!("BF.RESERVE {KEY} {error_rate} {urls} NONSCALING");
 
     let mut progress = Progress::start("adding URLs", urls);
-    let new = Traffic::of_many("BF.MADD", KEY).send(&socket, 0..urls, &mut progress)?;
+    let new = Traffic::batches("BF.MADD", KEY).send(&socket, 0..urls, &mut progress)?;
     let seconds = progress.finish().as_secs_f64();
     let (usage, after) = (usage(&mut client)?, Memory::of(&mut client)?);
 
-    let denied = CHECKED.min(urls) - ask(&socket, "asking for them", 0..CHECKED.min(urls))?;
-    let mistaken = ask(&socket, "asking for others", urls..urls + PROBES)?;
-    let rate = mistaken as f64 / PROBES as f64;
+    let checked = CHECKED.min(urls);
+    let missing = checked - count_found(&socket, "listed URLs", 0..checked)?;
+    let false_positives = count_found(&socket, "unlisted URLs", urls..urls + PROBES)?;
+    let rate = false_positives as f64 / PROBES as f64;
     let deviation = (rate * (1.0 - rate) / PROBES as f64).sqrt();
     let best = best_rate(budget * 8.0 / urls as f64);
 
@@ -60,62 +64,54 @@ pub fn run(urls: u64) -> Outcome<Table> {
         after.resident.saturating_sub(before.resident),
     );
     let over = 100.0 * (rate / best - 1.0);
-    let mut table = Table::new(&["blacklist", "", "at most"]);
+    let mut table = Table::new(&["blacklist", "", "limit"]);
     for (name, value, bound) in [
         ("distinct URLs", urls.to_string(), String::new()),
-        ("of them new to the filter", new.to_string(), String::new()),
+        ("new to the filter", new.to_string(), String::new()),
         (
-            "error rate asked for",
+            "requested error rate",
             error_rate.to_string(),
             String::new(),
         ),
         ("seconds", format!("{seconds:.1}"), String::new()),
+        ("million URLs/s", format!("{speed:.2}"), String::new()),
         (
-            "million URLs a second",
-            format!("{speed:.2}"),
-            String::new(),
-        ),
-        (
-            "bytes by MEMORY USAGE",
+            "bytes, MEMORY USAGE",
             usage.to_string(),
             format!("{budget:.0}"),
         ),
         (
-            "bytes by used_memory",
+            "bytes, used_memory",
             held.to_string(),
             format!("{budget:.0}"),
         ),
         ("resident bytes", resident.to_string(), String::new()),
-        (
-            "URLs denied when asked for again",
-            denied.to_string(),
-            0.to_string(),
-        ),
+        ("false negatives", missing.to_string(), 0.to_string()),
         (
             "false-positive rate",
             format!("{rate:.5} ± {deviation:.5}"),
             format!("{:.5}", 1.02 * best),
         ),
+        ("lowest possible rate", format!("{best:.5}"), String::new()),
         (
-            "the best for these bytes",
-            format!("{best:.5}"),
-            String::new(),
+            "above the lowest possible",
+            format!("{over:.2} %"),
+            "2 %".to_string(),
         ),
-        ("over it", format!("{over:.2} %"), "2 %".to_string()),
     ] {
         table.row(&[name.to_string(), value, bound]);
     }
     Ok(table)
 }
 
-/// What the server holds, and what of it the machine has given it.
+/// Memory that the server has allocated, and its resident set.
 struct Memory {
     used: u64,
     resident: u64,
 }
 
 impl Memory {
-    /// As soon as the connections that have ended are forgotten.
+    /// Measured once closed connections have been freed.
     fn of(client: &mut Connection) -> Outcome<Self> {
         thread::sleep(Duration::from_millis(500));
         Ok(Self {
@@ -125,18 +121,19 @@ impl Memory {
     }
 }
 
-/// Has the server do once all that will be done, with another key: what it then keeps for itself is not the filter's.
+/// Performs every operation once on a throwaway filter, so that lazily allocated server memory is
+/// not charged to the filter.
 fn warm_up(socket: &Path, client: &mut Connection) -> Outcome<()> {
     bytes_at(client, 1000, STEPS / 2)?;
     let mut progress = Progress::start("warming up", 400);
-    Traffic::of_many("BF.MADD", KEY).send(socket, 0..400, &mut progress)?;
+    Traffic::batches("BF.MADD", KEY).send(socket, 0..400, &mut progress)?;
     progress.finish();
-    ask(socket, "warming up", 0..400)?;
+    count_found(socket, "warming up", 0..400)?;
     usage(client)?;
     Ok(command("DEL", &[KEY]).query(client)?)
 }
 
-/// Makes the filter of the smallest error rate whose bits fit; answers that.
+/// Creates the filter with the lowest error rate that fits; returns the rate.
 fn reserve(client: &mut Connection, urls: u64, bytes: f64) -> Outcome<f64> {
     let (mut too_small, mut enough) = (0, STEPS - 1);
     while too_small + 1 < enough {
@@ -151,7 +148,7 @@ fn reserve(client: &mut Connection, urls: u64, bytes: f64) -> Outcome<f64> {
     Ok(enough as f64 / STEPS as f64)
 }
 
-/// Makes the filter of so many steps of error rate; answers the bytes that its bits will take.
+/// Creates the filter with an error rate of `steps` / STEPS; returns the size of its bits in bytes.
 fn bytes_at(client: &mut Connection, urls: u64, steps: u64) -> Outcome<u64> {
     command("DEL", &[KEY]).query::<()>(client)?;
     let mut reserve = command("BF.RESERVE", &[KEY]);
@@ -167,16 +164,17 @@ fn bytes_at(client: &mut Connection, urls: u64, steps: u64) -> Outcome<u64> {
     Ok((number("Bits per item")? * number("Capacity")? / 8.0).round() as u64)
 }
 
-fn ask(socket: &Path, label: &str, numbers: Range<u64>) -> Outcome<u64> {
+fn count_found(socket: &Path, label: &str, numbers: Range<u64>) -> Outcome<u64> {
     let mut progress = Progress::start(label, numbers.end - numbers.start);
-    let found = Traffic::of_many("BF.MEXISTS", KEY).send(socket, numbers, &mut progress)?;
+    let found = Traffic::batches("BF.MEXISTS", KEY).send(socket, numbers, &mut progress)?;
     progress.finish();
     Ok(found)
 }
 
-/// The smallest false-positive rate of an undivided Bloom filter with so many bits an item: the least (1 - e^(-k/bits))^k (Bloom 1970).
-fn best_rate(bits: f64) -> f64 {
-    let rate = |k: i32| (1.0 - (-f64::from(k) / bits).exp()).powi(k);
+/// The lowest false-positive rate of a standard Bloom filter: the minimum over k of
+/// (1-e^(-k/bits))^k (Bloom 1970).
+fn best_rate(bits_per_item: f64) -> f64 {
+    let rate = |k: i32| (1.0 - (-f64::from(k) / bits_per_item).exp()).powi(k);
     (1..=64).map(rate).fold(1.0, f64::min)
 }
 

@@ -1,10 +1,11 @@
-//! What the machine takes from everyone: a virtual processor stands still now and then, for milliseconds, and a busy one more often than an idle one.
-//! What a bystander sees of that is not the server's doing.
+//! Time that the machine itself takes away. A virtual CPU stops now and then for milliseconds, a
+//! busy one more often than an idle one. That latency is not the server's doing.
 //!
-//! And memory that was not used for a while is not there: the host has to find a page for each that is touched, which takes ten times as long as
-//! what the guest does for it.
+//! Memory that has not been used for a while is slow too: the host has to find each page that is
+//! touched, which takes ten times as long as the guest's part of the page fault.
 //!
-//! A metronome on each processor, at real-time priority, should tick twice a millisecond. Where it ticks late, nothing else ran on that processor either.
+//! A metronome thread on each CPU, at real-time priority, ticks twice a millisecond. When a tick is
+//! late, nothing else ran on that CPU either.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,20 +17,20 @@ const TICK: Duration = Duration::from_micros(500);
 /// An undisturbed tick is up to 0.1 ms late.
 const LATE: Duration = Duration::from_micros(200);
 
-/// As much as the module copies at a time: a segment.
-const TOUCHED: usize = 64 * 1024;
+/// What the module copies at a time: a segment.
+const COPIED: usize = 64 * 1024;
 
-/// A time in which a processor stood still.
+/// An interval in which a CPU stood still.
 #[derive(Clone, Copy)]
 pub struct Gap {
     from: Instant,
     to: Instant,
 }
 
-/// Ticks on processor `number`, once all are `ready`, until `is_over`, and answers the gaps.
-pub fn gaps_of(number: usize, ready: &Barrier, is_over: &AtomicBool) -> Vec<Gap> {
+/// Ticks on CPU `number` from when all threads are `ready` until `is_over`; returns the gaps.
+pub fn record_gaps(number: usize, ready: &Barrier, is_over: &AtomicBool) -> Vec<Gap> {
     on_this_thread("taskset", &["--cpu-list", "--pid", &number.to_string()]);
-    hurry();
+    use_real_time_priority();
     ready.wait();
     let mut gaps = Vec::new();
     while !is_over.load(Ordering::Acquire) {
@@ -43,7 +44,7 @@ pub fn gaps_of(number: usize, ready: &Barrier, is_over: &AtomicBool) -> Vec<Gap>
     gaps
 }
 
-/// How much of a time the gaps cover.
+/// How much of an interval the gaps cover.
 pub fn overlap(gaps: &[Gap], from: Instant, to: Instant) -> Duration {
     let first = gaps.partition_point(|gap| gap.to <= from);
     let inside = gaps[first..].iter().take_while(|gap| gap.from < to);
@@ -52,8 +53,9 @@ pub fn overlap(gaps: &[Gap], from: Instant, to: Instant) -> Duration {
         .sum()
 }
 
-/// Sets this thread to real-time priority, if that is allowed: the lowest, which is above all that is not real-time.
-pub fn hurry() {
+/// Gives this thread real-time priority if permitted: the lowest one, which still precedes every
+/// thread without it.
+pub fn use_real_time_priority() {
     on_this_thread("chrt", &["--fifo", "--pid", "1"]);
 }
 
@@ -70,22 +72,23 @@ fn on_this_thread(program: &str, arguments: &[&str]) {
         .ok();
 }
 
-/// How long the main thread of a process, in all its life, was ready to run but had no processor: the second number of its `schedstat`.
-pub fn time_in_line(process: u32) -> Option<Duration> {
+/// How long the main thread of a process has been runnable without a CPU, since it started: the
+/// second field of its `schedstat`.
+pub fn run_delay(process: u32) -> Option<Duration> {
     let path = format!("/proc/{process}/task/{process}/schedstat");
     let text = fs::read_to_string(path).ok()?;
     let nanoseconds = text.split_whitespace().nth(1)?.parse().ok()?;
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// Writes to so many bytes of fresh memory, a page at a time, and gives them back: twice, since the first time may have the host find them. Answers the
-/// bytes a second of the second time: so fast comes memory that was not used yet, with one fault a page.
+/// Writes to `bytes` of fresh memory and frees it, twice: the first pass may make the host find the
+/// pages. Returns the bytes per second of the second pass, which takes one page fault per page.
 pub fn touch_memory(bytes: usize) -> f64 {
-    let from = vec![1_u8; TOUCHED];
+    let from = vec![1_u8; COPIED];
     let touch = || {
         let started = Instant::now();
         let mut fresh: Vec<u8> = Vec::with_capacity(bytes);
-        while fresh.len() + TOUCHED <= bytes {
+        while fresh.len() + COPIED <= bytes {
             fresh.extend_from_slice(&from);
         }
         std::hint::black_box(&fresh);

@@ -1,18 +1,19 @@
-//! What a very large filter does to everyone else: how long a bystander waits while a filter of 10^9 items is made, filled, grown, copied, saved,
-//! moved, loaded and deleted; what a snapshot costs under adds; and two thousand million URLs in 500 MiB.
+//! The effect of a very large filter on other clients: their latency while a filter of 10^9 items
+//! is created, filled, grown, copied, saved, transferred, loaded and deleted; the memory a snapshot
+//! copies while items are added; and two billion URLs in 500 MiB.
 //!
-//! `make bench-big` runs it. Sizes are taken from the environment:
+//! `make bench-big` runs it. Environment variables:
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
-//! | `BIG_ITEMS` | 1000000000 | items of the largest filter; the same phases run at a tenth and a hundredth of it |
-//! | `BIG_SIZES` | | these sizes instead, with spaces between them |
-//! | `BIG_FILL` | full | `sparse`: just so many items that all pages are touched |
-//! | `BIG_URLS` | 2000000000 | URLs of the blacklist; its memory goes with them |
-//! | `BIG_PARTS` | stalls growth blacklist | what is run |
-//! | `PEER`, `PEER_SERVER` | | another module, which is put through the phases that it knows |
+//! | `BIG_ITEMS` | 1000000000 | items of the largest filter; also a tenth and a hundredth of it |
+//! | `BIG_SIZES` | | sizes to run instead, separated by spaces |
+//! | `BIG_FILL` | full | `sparse`: just enough items to touch all pages |
+//! | `BIG_URLS` | 2000000000 | URLs of the blacklist; its memory budget scales with them |
+//! | `BIG_PARTS` | stalls growth blacklist | benchmarks to run |
+//! | `PEER`, `PEER_SERVER` | | another module, run through the phases that it supports |
 //!
-//! The tables are kept in docs/performance only where the sizes are the defaults.
+//! Tables are saved to docs/performance only with the default sizes.
 
 mod blacklist;
 mod machine;
@@ -35,9 +36,11 @@ use std::env;
 
 const ITEMS: u64 = 1_000_000_000;
 const URLS: u64 = 2_000_000_000;
-/// A growing filter begins with a hundredth of what it grows to: seven sub-filters, the last of them two thirds of the whole.
+/// A growing filter starts at a hundredth of its final size: seven sub-filters, of which the last
+/// holds two thirds of the items.
 const GROWTH: u64 = 100;
-/// The growing filter holds a tenth of the items of the largest one: every item looks into all sub-filters, which takes several times as long.
+/// The growing filter holds a tenth of the items of the largest one: every insert checks all
+/// sub-filters, which takes several times as long.
 const GROWN: u64 = 10;
 
 fn main() -> Outcome<()> {
@@ -53,10 +56,10 @@ fn main() -> Outcome<()> {
     let fill = match env::var("BIG_FILL").as_deref() {
         Ok("sparse") => Fill::Sparse,
         Ok("full") | Err(_) => Fill::Full,
-        Ok(other) => return Err(format!("BIG_FILL is full or sparse, not {other}").into()),
+        Ok(other) => return Err(format!("BIG_FILL must be full or sparse, not {other}").into()),
     };
     let parts = env::var("BIG_PARTS").unwrap_or("stalls growth blacklist".to_string());
-    let runs = |part| parts.split_whitespace().any(|named| named == part);
+    let runs = |part| parts.split_whitespace().any(|chosen| chosen == part);
     let is_default = (items, urls, fill) == (ITEMS, URLS, Fill::Full)
         && ["BIG_SIZES", "BIG_PARTS"]
             .iter()
@@ -80,7 +83,7 @@ fn main() -> Outcome<()> {
         let name = name.to_string_lossy().into_owned();
         for items in &sizes {
             let mut session = Session::start(&name, setup.clone(), *items, &mut stalls)?;
-            phases::of_a_peer(&mut session, &mut copied)?;
+            phases::of_peer(&mut session, &mut copied)?;
         }
     }
     show("stalls", &stalls, is_default)?;
@@ -98,12 +101,12 @@ fn number(name: &str, default: u64) -> Outcome<u64> {
     }
 }
 
-fn show(name: &str, table: &Table, is_kept: bool) -> Outcome<()> {
+fn show(name: &str, table: &Table, is_saved: bool) -> Outcome<()> {
     if table.rows().is_empty() {
         return Ok(());
     }
     println!("\n{}", table.markdown());
-    if is_kept {
+    if is_saved {
         table.save(name)?;
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! What the reader sees while a long step works: a bar on a terminal, elsewhere a line now and then.
+//! Progress of a long step: a bar on a terminal, otherwise a line now and then.
 
 use std::io::{stderr, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A bar moves ten times a second, a log gets a line every ten seconds.
+/// A bar moves ten times a second; a log gets a line every ten seconds.
 const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 const WIDTH: u64 = 40;
@@ -60,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away and answers the time that it stood.
+    /// Erases the bar and returns the elapsed time.
     pub fn finish(self) -> Duration {
         if self.is_bar {
             eprint!("\r\x1b[K");

@@ -1,6 +1,6 @@
-//! A server with a filter in it, its client, and the table of what a bystander saw.
+//! A server with a filter, its client, and the table of probe results.
 
-use crate::probe::{Bystander, Latencies};
+use crate::probe::{Latencies, Probe};
 use crate::progress::Progress;
 use crate::rig::info;
 use crate::rig::server::{Server, Setup};
@@ -17,9 +17,9 @@ pub const ERROR_RATE: f64 = 0.01;
 /// The filter under test.
 pub const FILTER: &str = "filter";
 
-/// The server's setting `unixsocket`: a file in its own folder.
+/// The server's setting `unixsocket`: a file in its data folder.
 pub const SOCKET: &str = "socket";
-/// How often it is looked whether something has ended, and for how long.
+/// How often a condition is polled, and for how long.
 const PAUSE: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -29,29 +29,30 @@ pub fn stalls_table() -> Table {
         "items",
         "phase",
         "seconds",
-        "worst stall, ms",
-        "worst of a second, median, ms",
-        "worst, less the machine's, ms",
-        "remark",
+        "max latency, ms",
+        "median per-second max, ms",
+        "max excluding the machine, ms",
+        "notes",
     ])
 }
 
-/// One filter's life: the server it lives in and what a bystander saw of it.
+/// The life of one filter, in a server of its own.
 pub struct Session<'a> {
     pub module: String,
-    /// Items that the filter is made for.
+    /// Capacity of the filter.
     pub items: u64,
     pub server: Server,
     pub client: Connection,
-    /// The next item that has not been sent yet.
+    /// The next item to send.
     pub unsent: u64,
     stalls: &'a mut Table,
 }
 
-/// What came of a phase.
-pub enum Done {
-    Yes(String),
-    /// The server refused, in these words.
+/// The result of a phase.
+pub enum Phase {
+    /// With notes for the table.
+    Done(String),
+    /// The server refused, with this message.
     Refused(String),
 }
 
@@ -74,23 +75,24 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Does the work while a bystander asks, and makes a row of what that one saw. Answers whether the server did not refuse.
+    /// Runs `work` under a probe and adds a row to the table. Returns whether the server accepted
+    /// it.
     pub fn phase(
         &mut self,
         name: &str,
-        work: impl FnOnce(&mut Self) -> Outcome<Done>,
+        work: impl FnOnce(&mut Self) -> Outcome<Phase>,
     ) -> Outcome<bool> {
         let (socket, process) = (socket_of(&self.server), self.server.process_id());
-        let bystander = Bystander::new(socket, process, &mut self.client)?;
-        let ((done, time), seen) = bystander.during(|| {
+        let probe = Probe::new(socket, process, &mut self.client)?;
+        let ((result, time), latencies) = probe.during(|| {
             let started = Instant::now();
-            let done = work(self)?;
-            Ok((done, started.elapsed()))
+            let result = work(self)?;
+            Ok((result, started.elapsed()))
         })?;
-        match done {
-            Done::Yes(remark) => self.row(name, Some(time), Some(seen), &remark),
-            Done::Refused(words) => {
-                self.row(name, None, None, &words);
+        match result {
+            Phase::Done(notes) => self.row(name, Some(time), Some(latencies), &notes),
+            Phase::Refused(message) => {
+                self.row(name, None, None, &message);
                 return Ok(false);
             }
         }
@@ -101,12 +103,12 @@ impl<'a> Session<'a> {
         &mut self,
         name: &str,
         time: Option<Duration>,
-        seen: Option<Latencies>,
-        remark: &str,
+        latencies: Option<Latencies>,
+        notes: &str,
     ) {
         let milliseconds = |of: fn(&Latencies) -> Duration| {
-            seen.as_ref().map_or(String::new(), |seen| {
-                format!("{:.2}", of(seen).as_secs_f64() * 1e3)
+            latencies.as_ref().map_or(String::new(), |latencies| {
+                format!("{:.2}", of(latencies).as_secs_f64() * 1e3)
             })
         };
         let cells = [
@@ -114,35 +116,35 @@ impl<'a> Session<'a> {
             self.items.to_string(),
             name.to_string(),
             time.map_or(String::new(), |time| format!("{:.3}", time.as_secs_f64())),
-            milliseconds(|seen| seen.worst),
-            milliseconds(|seen| seen.typical),
-            milliseconds(|seen| seen.worst_own),
-            remark.to_string(),
+            milliseconds(|latencies| latencies.max),
+            milliseconds(|latencies| latencies.typical),
+            milliseconds(|latencies| latencies.max_own),
+            notes.to_string(),
         ];
         eprintln!("{}", cells.join("  "));
         self.stalls.row(&cells);
     }
 
-    /// Makes the filter.
-    pub fn reserve(&mut self, capacity: u64, growth: &[&str]) -> Outcome<Done> {
-        self.ask("CONFIG", &["RESETSTAT"])?;
+    /// Creates the filter.
+    pub fn reserve(&mut self, capacity: u64, growth: &[&str]) -> Outcome<Phase> {
+        self.run("CONFIG", &["RESETSTAT"])?;
         let mut reserve = command("BF.RESERVE", &[FILTER]);
         reserve.arg(ERROR_RATE).arg(capacity).arg(growth);
         if let Err(error) = reserve.query::<()>(&mut self.client) {
-            return Ok(Done::Refused(format!("refused: {error}")));
+            return Ok(Phase::Refused(format!("refused: {error}")));
         }
         let time = self.time_in("bf.reserve")?;
-        Ok(Done::Yes(format!("command {:.3} ms", time * 1e3)))
+        Ok(Phase::Done(format!("command {:.3} ms", time * 1e3)))
     }
 
-    /// Adds so many new items by BF.MADD; answers how many were new to the filter.
+    /// Adds `items` new items with BF.MADD; returns how many were new to the filter.
     pub fn add(&mut self, label: &str, items: u64) -> Outcome<u64> {
-        self.send(label, items, &Traffic::of_many("BF.MADD", FILTER))
+        self.send(label, items, &Traffic::batches("BF.MADD", FILTER))
     }
 
-    /// The same with few of them under way.
+    /// The same with few commands in flight.
     pub fn add_lightly(&mut self, label: &str, items: u64) -> Outcome<u64> {
-        self.send(label, items, &Traffic::of_many_lightly("BF.MADD", FILTER))
+        self.send(label, items, &Traffic::light_batches("BF.MADD", FILTER))
     }
 
     pub fn send(&mut self, label: &str, items: u64, traffic: &Traffic) -> Outcome<u64> {
@@ -154,43 +156,43 @@ impl<'a> Session<'a> {
         Ok(new)
     }
 
-    pub fn ask(&mut self, name: &str, arguments: &[&str]) -> Outcome<()> {
+    pub fn run(&mut self, name: &str, arguments: &[&str]) -> Outcome<()> {
         Ok(command(name, arguments).query(&mut self.client)?)
     }
 
     pub fn set(&mut self, setting: &str, value: &str) -> Outcome<()> {
-        self.ask("CONFIG", &["SET", setting, value])
+        self.run("CONFIG", &["SET", setting, value])
     }
 
     pub fn info(&mut self, section: &str, name: &str) -> Outcome<u64> {
         info::number(&mut self.client, section, name)
     }
 
-    /// Seconds that the server has spent in a command since CONFIG RESETSTAT.
+    /// Seconds the server has spent in a command since CONFIG RESETSTAT.
     pub fn time_in(&mut self, command: &str) -> Outcome<f64> {
         Ok(info::microseconds_in(&mut self.client, command)? as f64 / 1e6)
     }
 
-    /// Waits until a number of INFO is 0.
+    /// Waits until a field of INFO is 0.
     pub fn wait_for_zero(&mut self, section: &str, field: &str) -> Outcome<()> {
         let started = Instant::now();
         while self.info(section, field)? != 0 {
             if started.elapsed() > PATIENCE {
-                return Err(format!("{field} does not become 0").into());
+                return Err(format!("{field} did not reach 0").into());
             }
             thread::sleep(PAUSE);
         }
         Ok(())
     }
 
-    /// Bytes of a key, every part of it counted.
+    /// Bytes of a key, including every part of it.
     pub fn bytes_of(&mut self, key: &str) -> Outcome<u64> {
         let usage = command("MEMORY", &["USAGE", key, "SAMPLES", "0"]);
         Ok(usage.query(&mut self.client)?)
     }
 }
 
-/// The Unix socket of a server that was set up with [`SOCKET`].
+/// The Unix socket of a server started with [`SOCKET`].
 pub fn socket_of(server: &Server) -> PathBuf {
     server.folder().join(SOCKET)
 }

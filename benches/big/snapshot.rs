@@ -1,20 +1,22 @@
-//! What a snapshot costs while items are added.
+//! Memory copied by a snapshot while items are added.
 //!
-//! The child that saves shares its memory with the server. The first write to a page after the fork copies the page, 4 KiB: an item whose bits all lie in
-//! one sub-bitmap copies at most one.
+//! The saving child shares its memory with the server. The first write to a page after the fork
+//! copies that page, 4 KiB: an item whose bits all lie in one sub-bitmap copies at most one.
 
 use crate::rig::table::Table;
 use crate::rig::Outcome;
-use crate::session::{Done, Session, FILTER};
+use crate::session::{Phase, Session, FILTER};
 use crate::traffic::Traffic;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Adds while the child is alive.
+/// Adds during the save.
 pub const ADDS: u64 = 200_000;
-/// How long the child is kept alive after a key was written, in microseconds: a filter of 12 MB is saved sooner than 200 000 items are added.
+/// Microseconds that the child sleeps after each key: or a filter of 12 MB would be saved before
+/// all items are added.
 const DELAY: &str = "2000000";
-/// The server looks once in a second whether its child reported what was copied, and ten times whether it has ended.
+/// The server checks once a second what its child has copied, and ten times a second whether it has
+/// exited.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub fn table() -> Table {
@@ -22,25 +24,25 @@ pub fn table() -> Table {
         "module",
         "items",
         "adds",
-        "seconds of adding",
+        "adding, s",
         "copied, MB",
-        "of it without adds, MB",
+        "copied without adds, MB",
         "KB copied per add",
-        "less those without adds",
+        "KB per add, net",
         "fork, ms",
-        "seconds of saving",
+        "saving, s",
         "child outlived the adds",
     ])
 }
 
-/// BGSAVE, and 200 000 BF.ADD of new items while the child writes.
+/// Runs BGSAVE, first without and then with 200 000 BF.ADD of new items meanwhile.
 pub fn under_adds(session: &mut Session, copied: &mut Table) -> Outcome<()> {
     session.set("rdb-key-save-delay", DELAY)?;
     let mut idle = 0;
     session.phase("BGSAVE", |session| {
         let (_, time) = save(session, 0)?;
         idle = session.info("persistence", "rdb_last_cow_size")?;
-        Ok(Done::Yes(format!(
+        Ok(Phase::Done(format!(
             "fork {:.1} ms, {:.1} MB copied, {time:.1} s",
             session.info("stats", "latest_fork_usec")? as f64 / 1e3,
             idle as f64 / 1e6
@@ -65,7 +67,7 @@ pub fn under_adds(session: &mut Session, copied: &mut Table) -> Outcome<()> {
             format!("{saving:.1}"),
             if adding.was_covered { "yes" } else { "no" }.to_string(),
         ]);
-        Ok(Done::Yes(format!(
+        Ok(Phase::Done(format!(
             "fork {fork:.1} ms, {gross:.2} KB copied per add"
         )))
     })?;
@@ -77,12 +79,13 @@ struct Adding {
     was_covered: bool,
 }
 
-/// Saves, adds meanwhile, and waits for the end; answers how the adding went and the time of all.
+/// Saves, adds meanwhile, and waits for the save to finish; returns how the adds went and the total
+/// time.
 fn save(session: &mut Session, adds: u64) -> Outcome<(Adding, f64)> {
     let started = Instant::now();
-    session.ask("BGSAVE", &[])?;
+    session.run("BGSAVE", &[])?;
     let forked = Instant::now();
-    session.send("adding", adds, &Traffic::of_one("BF.ADD", FILTER))?;
+    session.send("adding", adds, &Traffic::single_items("BF.ADD", FILTER))?;
     let adding = Adding {
         time: forked.elapsed().as_secs_f64(),
         was_covered: session.info("persistence", "rdb_bgsave_in_progress")? == 1,

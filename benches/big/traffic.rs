@@ -1,14 +1,17 @@
-//! Items by the thousand million: encoded in place, sent over several connections (Unix sockets: what is looked for is the server, not the network),
-//! the answers checked.
+//! A load generator for billions of items: encodes them in place, sends them over several
+//! connections (Unix sockets, as the server is measured and not the network) and checks the
+//! replies.
 //!
-//! An item is a URL of 34 bytes with sixteen hexadecimal digits in it, a bijective scrambling of its number: different numbers are different
-//! URLs. A batch of commands is encoded once; after that only the digits are written anew (16 bytes by table, some 5 ns an item), so that one
-//! thread makes more than a server takes.
+//! An item is a URL of 34 bytes with sixteen hexadecimal digits, a bijective scrambling of its
+//! number: different numbers give different URLs. A batch of commands is encoded once; after that
+//! only the digits are overwritten (16 bytes by table lookup, some 5 ns per item), so one thread
+//! outpaces the server.
 //!
 //! ```text
-//!   connection 1  ──batch──►            ──batch──►           one thread goes round: takes the answers of a connection's
-//!   connection 2           ──batch──►                        last batch, writes the digits of the next one, sends it;
-//!   connection 3                    ──batch──►               meanwhile the server works on those of the others
+//!   connection 1  ──batch──►            ──batch──►           one thread: reads the replies to a
+//!   connection 2           ──batch──►                        connection's last batch, writes the
+//!   connection 3                    ──batch──►               next and sends it, while the server
+//!                                                                works on the others
 //! ```
 
 use crate::progress::Progress;
@@ -24,28 +27,29 @@ use std::time::Duration;
 /// `https://h01234567.example/89abcdef`.
 const URL: [&str; 2] = ["https://h", ".example/"];
 const URL_BYTES: usize = 9 + 8 + 9 + 8;
-/// Where the second eight digits stand, counted from the first.
+/// Offset of the second eight digits from the first.
 const SECOND_DIGITS: usize = 8 + 9;
 
-/// The server takes no longer for a batch, whatever else it does.
+/// The server never takes longer than this for a batch.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What is sent, and how much of it at a time.
+/// What is sent, and how much at a time.
 #[derive(Clone, Copy)]
 pub struct Traffic {
     pub command: &'static str,
     pub key: &'static str,
-    /// Items in a command; 1 stands for the commands that take one item and do not answer an array.
+    /// Items per command; 1 selects commands that take one item and do not return an array.
     pub items: u64,
-    /// Commands in a batch: they go out in one write.
+    /// Commands per batch, sent in one write.
     pub commands: u64,
     pub connections: usize,
 }
 
 impl Traffic {
-    /// `command` with 100 items at a time. Four connections with four commands each are 1600 items, some 0.3 ms of the server's time: enough
-    /// to keep it busy while the next batch is made, and the most that a bystander stands behind.
-    pub fn of_many(command: &'static str, key: &'static str) -> Self {
+    /// `command` with 100 items each. Four connections with four commands each have 1600 items in
+    /// flight, some 0.3 ms of server time: enough to keep the server busy while the next batch is
+    /// encoded, and the most that other clients queue behind.
+    pub fn batches(command: &'static str, key: &'static str) -> Self {
         Self {
             command,
             key,
@@ -55,28 +59,29 @@ impl Traffic {
         }
     }
 
-    /// The same with one command at a time on each connection, where most items are the first to touch their page: 400 items are as many page
-    /// faults, a millisecond of this machine's time.
-    pub fn of_many_lightly(command: &'static str, key: &'static str) -> Self {
+    /// The same with one command at a time on each connection, for when most items are the first to
+    /// touch their page: 400 items are as many page faults, a millisecond on this machine.
+    pub fn light_batches(command: &'static str, key: &'static str) -> Self {
         Self {
             commands: 1,
-            ..Self::of_many(command, key)
+            ..Self::batches(command, key)
         }
     }
 
-    /// `command` with one item at a time. During a snapshot each may copy a page, which takes some 8 µs: 64 of them are half a millisecond.
-    pub fn of_one(command: &'static str, key: &'static str) -> Self {
+    /// `command` with one item each. During a snapshot each may copy a page, which takes some 8 µs:
+    /// 64 of them take half a millisecond.
+    pub fn single_items(command: &'static str, key: &'static str) -> Self {
         Self {
             items: 1,
             commands: 16,
-            ..Self::of_many(command, key)
+            ..Self::batches(command, key)
         }
     }
 
-    /// Sends the items of all `numbers` and answers how many of them were answered with 1.
+    /// Sends the items with the given numbers and returns how many replies were 1.
     ///
     /// # Errors
-    /// Whatever is not an answer of 0 or 1 for each item, in its own words.
+    /// Any reply other than 0 or 1 per item, quoted.
     pub fn send(
         &self,
         socket: &Path,
@@ -87,22 +92,25 @@ impl Traffic {
         let streams = streams.collect::<Outcome<Vec<_>>>()?;
         let whole = self.items * self.commands;
         let batch = || Batch::new(self, whole);
-        let mut lanes: Vec<Lane> = streams.into_iter().map(|s| Lane::new(s, batch())).collect();
+        let mut connections: Vec<Connection> = streams
+            .into_iter()
+            .map(|s| Connection::new(s, batch()))
+            .collect();
         let (mut next, mut ones, mut turn) = (numbers.start, 0, 0);
         while next < numbers.end {
-            let lane = &mut lanes[turn % self.connections];
+            let connection = &mut connections[turn % self.connections];
             turn += 1;
-            ones += lane.take_answers()?;
+            ones += connection.take_replies()?;
             let len = whole.min(numbers.end - next);
             if len < whole {
-                lane.batch = Batch::new(self, len);
+                connection.batch = Batch::new(self, len);
             }
-            lane.send(next)?;
+            connection.send(next)?;
             next += len;
             progress.advance(len);
         }
-        for lane in &mut lanes {
-            ones += lane.take_answers()?;
+        for connection in &mut connections {
+            ones += connection.take_replies()?;
         }
         Ok(ones)
     }
@@ -114,19 +122,19 @@ fn connect(socket: &Path) -> Outcome<UnixStream> {
     Ok(stream)
 }
 
-/// A connection, with the batch that is under way on it.
-struct Lane {
+/// A connection and the batch in flight on it.
+struct Connection {
     stream: UnixStream,
     batch: Batch,
-    answers: Vec<u8>,
+    replies: Vec<u8>,
     is_waiting: bool,
 }
 
-impl Lane {
+impl Connection {
     fn new(stream: UnixStream, batch: Batch) -> Self {
         Self {
             stream,
-            answers: vec![0; batch.answers.len()],
+            replies: vec![0; batch.replies.len()],
             batch,
             is_waiting: false,
         }
@@ -139,16 +147,16 @@ impl Lane {
         Ok(())
     }
 
-    /// Reads the answers to the batch that is under way, if there is one, and counts the ones.
-    fn take_answers(&mut self) -> Outcome<u64> {
+    /// Reads the replies to the batch in flight, if any, and counts the ones.
+    fn take_replies(&mut self) -> Outcome<u64> {
         let (mut read, mut ones) = (0, 0);
-        while self.is_waiting && read < self.batch.answers.len() {
-            let room = &mut self.answers[read..self.batch.answers.len()];
+        while self.is_waiting && read < self.batch.replies.len() {
+            let room = &mut self.replies[read..self.batch.replies.len()];
             let len = self.stream.read(room)?;
-            let new = &self.answers[read..read + len];
-            match self.batch.answers.check(read, new) {
+            let new = &self.replies[read..read + len];
+            match self.batch.replies.check(read, new) {
                 Some(more) if len > 0 => ones += more,
-                _ => return Err(format!("unexpected: {}", String::from_utf8_lossy(new)).into()),
+                _ => return Err(format!("bad reply: {}", String::from_utf8_lossy(new)).into()),
             }
             read += len;
         }
@@ -157,19 +165,19 @@ impl Lane {
     }
 }
 
-/// Commands as bytes, and the bytes that answer them.
+/// Encoded commands, and the replies expected to them.
 struct Batch {
     bytes: Vec<u8>,
-    /// Where the digits of each item begin.
+    /// Offset of the digits of each item.
     digits: Vec<usize>,
-    answers: Answers,
+    replies: Replies,
 }
 
 impl Batch {
     fn new(traffic: &Traffic, items: u64) -> Self {
         let mut text = String::new();
         let mut digits = Vec::new();
-        let mut answers = String::new();
+        let mut replies = String::new();
         let mut left = items;
         while left > 0 {
             let len = traffic.items.min(left);
@@ -179,23 +187,23 @@ impl Batch {
             let _ = write!(text, "*{}\r\n${}\r\n{command}\r\n", len + 2, command.len());
             let _ = write!(text, "${}\r\n{key}\r\n", key.len());
             if traffic.items > 1 {
-                let _ = write!(answers, "*{len}\r\n");
+                let _ = write!(replies, "*{len}\r\n");
             }
             for _ in 0..len {
                 let _ = write!(text, "${URL_BYTES}\r\n{}", URL[0]);
                 digits.push(text.len());
                 let _ = write!(text, "{:8}{}{:8}\r\n", "", URL[1], "");
-                answers.push_str(":0\r\n");
+                replies.push_str(":0\r\n");
             }
         }
         Self {
             bytes: text.into_bytes(),
             digits,
-            answers: Answers::like(&answers),
+            replies: Replies::like(&replies),
         }
     }
 
-    /// Writes the items `first`, `first + 1`, … into the batch.
+    /// Writes items `first`, `first + 1`, … into the batch.
     fn number_from(&mut self, first: u64) {
         for (number, at) in (first..).zip(&self.digits) {
             let pairs = splitmix64(number)
@@ -209,7 +217,7 @@ impl Batch {
     }
 }
 
-/// The two digits of each byte.
+/// The two hexadecimal digits of each byte.
 const HEX: [[u8; 2]; 256] = {
     let (digits, mut pairs, mut byte) = (b"0123456789abcdef", [[0; 2]; 256], 0);
     while byte < 256 {
@@ -219,17 +227,18 @@ const HEX: [[u8; 2]; 256] = {
     pairs
 };
 
-/// What is expected: the answers if all are 0, and which bits of them may differ. `0` and `1` differ in their lowest bit.
-struct Answers {
+/// The expected replies if all are 0, and a mask of the bits that must match: `0` and `1` differ in
+/// their lowest bit.
+struct Replies {
     zeros: Vec<u8>,
     fixed: Vec<u8>,
 }
 
-impl Answers {
+impl Replies {
     fn like(zeros: &str) -> Self {
         let bytes = zeros.as_bytes();
-        let is_answer = |at: usize| at > 0 && bytes[at - 1] == b':';
-        let mask = |at| if is_answer(at) { !1 } else { !0 };
+        let is_digit = |at: usize| at > 0 && bytes[at - 1] == b':';
+        let mask = |at| if is_digit(at) { !1 } else { !0 };
         Self {
             zeros: bytes.to_vec(),
             fixed: (0..bytes.len()).map(mask).collect(),
@@ -240,7 +249,8 @@ impl Answers {
         self.zeros.len()
     }
 
-    /// Holds `bytes` against what is expected from place `at` on: the number of ones, or nothing if it is something else.
+    /// Compares `bytes` with the replies expected at offset `at`: returns the number of ones, or
+    /// `None` if they differ otherwise.
     fn check(&self, at: usize, bytes: &[u8]) -> Option<u64> {
         let end = at + bytes.len();
         let expected = self.zeros[at..end].iter().zip(&self.fixed[at..end]);

@@ -1,13 +1,14 @@
-//! One filter over many nodes: how fast it is beside one node, what it outlives, and how long others wait while a slot moves.
+//! One filter over many nodes: its speed beside one node, the failures it survives, and the latency
+//! of other clients while a slot moves.
 //!
 //! `make cluster ITEMS=10000000` runs it, on clusters of processes on loopback.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ITEMS` | 10000000 | items added in each row of the first table |
-//! | `CLUSTER_PARTS` | trial moves | what is run |
+//! | `CLUSTER_PARTS` | trial moves | benchmarks to run |
 //!
-//! The tables are kept in docs/performance only where the number of items is the default.
+//! Tables are saved to docs/performance only with the default number of items.
 
 #[path = "../../tests/harness/mod.rs"]
 mod harness;
@@ -42,9 +43,9 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn show(name: &str, table: &Table, is_kept: bool) -> Outcome<()> {
+fn show(name: &str, table: &Table, is_saved: bool) -> Outcome<()> {
     println!("\n{}", table.markdown());
-    if is_kept {
+    if is_saved {
         table.save(name)?;
     }
     Ok(())

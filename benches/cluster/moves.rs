@@ -1,32 +1,33 @@
-//! One partition of each size, moved from one primary to the other and back, under someone who asks both of them little things.
+//! Moves one partition of each size between two primaries and back while probing both.
 
 use crate::harness::{eventually, Connection};
-use crate::probe::{key_of, worst_wait};
+use crate::probe::{key_of, max_latency};
 use crate::rig::statistics::median;
 use crate::rig::table::Table;
 use crate::rig::Outcome;
 use crate::trial::{agree, move_slot, Cluster, Node};
-use splitbloom::filter::codec::encode_piece;
-use splitbloom::filter::hash::Seed;
-use splitbloom::filter::scalable::{Filter, Growth, Parameters, SizeLimit};
-use splitbloom::partition::slot_of;
+use splitbloom_filter::codec::chunks;
+use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_filter::hash::Seed;
+use splitbloom_partition::slot_of;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Mebibytes of the partitions. (A move of much more would come near the time after which a silent node is taken for dead.)
+/// Sizes of the partition in MiB. (A move of much more would approach the time after which a silent
+/// node is considered dead.)
 const SIZES: [u64; 4] = [1, 4, 16, 64];
-/// The server's setting that makes it try to compress what it packs; bits cannot be.
+/// Whether the server tries to compress what it serializes; bits do not compress.
 const COMPRESSION: [&str; 2] = ["yes", "no"];
 const ERROR_RATE: f64 = 0.01;
-/// Bits of an item at that error rate (docs/design.md).
+/// Bits per item at that error rate (docs/design.md).
 const BITS_PER_ITEM: f64 = 9.92;
-/// Nobody is to be taken for dead here, however long a move takes on a machine that is busy.
+/// No node may be considered dead, however long a move takes on a busy machine.
 const NODE_TIMEOUT: &str = "CONFIG SET cluster-node-timeout 60000";
-/// There and back: what is slow once in so many moves is the machine.
+/// There and back, three times: a stall in one of them is the machine's.
 const MOVES: usize = 6;
 const KEY: &str = "users:{0}";
-/// Before the first move and behind the last; the nodes agree meanwhile.
+/// The probe runs this long before and after each move.
 const MARGIN: Duration = Duration::from_millis(300);
 
 pub fn all() -> Outcome<Table> {
@@ -35,25 +36,25 @@ pub fn all() -> Outcome<Table> {
         "items",
         "rdbcompression",
         "move, ms",
-        "source waits, ms",
-        "target waits, ms",
-        "source waits at worst, ms",
-        "target waits at worst, ms",
-        "without a move, ms",
+        "source stall, ms",
+        "target stall, ms",
+        "max source stall, ms",
+        "max target stall, ms",
+        "stall without a move, ms",
     ]);
     for mebibytes in SIZES {
         for compression in COMPRESSION {
             let items = ((mebibytes << 23) as f64 / BITS_PER_ITEM) as u64;
-            let waits = moved(items, compression)?;
-            let [time, source, target] = [&waits.moves, &waits.source, &waits.target];
-            let worst = |waits: &[f64]| waits.iter().copied().fold(0.0, f64::max);
+            let stalls = measure(items, compression)?;
+            let [time, source, target] = [&stalls.moves, &stalls.source, &stalls.target];
+            let max = |stalls: &[f64]| stalls.iter().copied().fold(0.0, f64::max);
             let figures = [
                 median(time),
                 median(source),
                 median(target),
-                worst(source),
-                worst(target),
-                waits.quiet,
+                max(source),
+                max(target),
+                stalls.idle,
             ];
             let mut cells = vec![
                 mebibytes.to_string(),
@@ -68,19 +69,20 @@ pub fn all() -> Outcome<Table> {
     Ok(table)
 }
 
-/// Milliseconds: of each move, the longest wait at each end during it, and the longest wait without one.
+/// In milliseconds: the time of each move, the longest stall at each end during it, and the longest
+/// stall without a move.
 #[derive(Default)]
-struct Waits {
+struct Stalls {
     moves: Vec<f64>,
     source: Vec<f64>,
     target: Vec<f64>,
-    quiet: f64,
+    idle: f64,
 }
 
-fn moved(items: u64, compression: &str) -> Outcome<Waits> {
+fn measure(items: u64, compression: &str) -> Outcome<Stalls> {
     let cluster = Cluster::form(2, 1);
     let [one, other, ..] = cluster.nodes() else {
-        return Err("four nodes were to be formed".into());
+        return Err("expected four nodes".into());
     };
     for node in cluster.nodes() {
         node.connect().run(NODE_TIMEOUT);
@@ -92,15 +94,15 @@ fn moved(items: u64, compression: &str) -> Outcome<Waits> {
     let first = [one, other]
         .into_iter()
         .find(is_owner)
-        .ok_or("nobody owns the slot")?;
+        .ok_or("no node owns the slot")?;
     let second = if first == one { other } else { one };
     load(&mut first.connect(), items)?;
     let (mut from, mut to) = ((first, key_of(first)), (second, key_of(second)));
 
-    let ((), quiet) = probed(&from, &to, || thread::sleep(MARGIN))?;
-    let mut waits = Waits {
-        quiet: quiet[0].max(quiet[1]),
-        ..Waits::default()
+    let ((), idle) = probed(&from, &to, || thread::sleep(MARGIN))?;
+    let mut stalls = Stalls {
+        idle: idle[0].max(idle[1]),
+        ..Stalls::default()
     };
     for _ in 0..MOVES {
         eventually("the nodes agree", || agree(cluster.nodes()));
@@ -113,15 +115,15 @@ fn moved(items: u64, compression: &str) -> Outcome<Waits> {
             thread::sleep(MARGIN);
             moved.map(|()| milliseconds(time))
         })?;
-        waits.moves.push(time?);
-        waits.source.push(at_source);
-        waits.target.push(at_target);
+        stalls.moves.push(time?);
+        stalls.source.push(at_source);
+        stalls.target.push(at_target);
         std::mem::swap(&mut from, &mut to);
     }
-    Ok(waits)
+    Ok(stalls)
 }
 
-/// Does the work while both nodes are asked for their keys; answers with the longest wait at each, in milliseconds.
+/// Runs `work` while probing both nodes; returns the longest stall at each, in milliseconds.
 fn probed<T>(
     source: &(&Node, String),
     target: &(&Node, String),
@@ -132,17 +134,19 @@ fn probed<T>(
         let is_over = &is_over;
         let probe = |end: &(&Node, String)| {
             let (node, key) = (end.0.clone(), end.1.clone());
-            scope.spawn(move || worst_wait(&node, &key, is_over))
+            scope.spawn(move || max_latency(&node, &key, is_over))
         };
         let probes = [probe(source), probe(target)];
         let result = work();
         is_over.store(true, Ordering::Release);
-        let [at_source, at_target] = probes.map(|probe| probe.join().expect("a probe that ends"));
+        let [at_source, at_target] =
+            probes.map(|probe| probe.join().expect("the probe does not panic"));
         Ok((result, [milliseconds(at_source?), milliseconds(at_target?)]))
     })
 }
 
-/// A full filter, made here and loaded in pieces: faster than any client could add its items.
+/// Builds a full filter in this process and loads it in chunks: faster than any client could add
+/// its items.
 fn load(db: &mut Connection, items: u64) -> Outcome<()> {
     let parameters = Parameters {
         error_rate: ERROR_RATE,
@@ -150,22 +154,21 @@ fn load(db: &mut Connection, items: u64) -> Outcome<()> {
         growth: Growth::Fixed,
         seed: Seed(1),
     };
-    let refused = |error| format!("no filter of {items} items: {error:?}");
+    let refused = |error| format!("cannot build a filter of {items} items: {error:?}");
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(refused)?;
     for item in 0..items {
         filter
             .add(&item.to_le_bytes(), SizeLimit::Unlimited)
             .map_err(refused)?;
     }
-    let mut iterator = 0;
-    while let Some(piece) = encode_piece(&filter, iterator) {
-        iterator = piece.next;
-        let word = iterator.to_string();
+    for chunk in chunks(&filter) {
+        let chunk = chunk.encode()?;
+        let word = chunk.next.to_string();
         let reply = db.call([
             b"BF.LOADCHUNK",
             KEY.as_bytes(),
             word.as_bytes(),
-            &piece.bytes,
+            &chunk.bytes,
         ]);
         if reply.is_error() {
             return Err(reply.to_string().into());

@@ -1,72 +1,72 @@
-//! The same items into one node, into three, into three whose slots move, and into three of which one dies.
+//! Adds the same items to one node, to three, and to three while slots move and one of them dies.
 
 use crate::progress::Progress;
 use crate::rig::table::Table;
 use crate::rig::Outcome;
-use crate::trial::{add_until_acknowledged, count_found, item, outlive, stranger, Cluster};
-use splitbloom::client::{Growth, PartitionedFilter};
-use splitbloom::partition::Partitions;
+use crate::trial::{absent_item, add_until_acknowledged, count_found, item, outlive, Cluster};
+use splitbloom_client::{Growth, PartitionedFilter};
+use splitbloom_partition::Partitions;
 use std::time::{Duration, Instant};
 
 const PARTITIONS: u64 = 64;
 const PRIMARIES: usize = 3;
 const ERROR_RATE: f64 = 0.01;
-/// Items of a batch: some 300 for each of 64 partitions.
+/// Items per batch: some 300 for each of 64 partitions.
 const BATCH: u64 = 20_000;
-/// Asked for in vain: the standard error of the rate is a hundredth of what was asked for.
-const STRANGERS: u64 = 1_000_000;
+/// Absent items looked up: the standard error of the rate is a hundredth of the requested rate.
+const ABSENT: u64 = 1_000_000;
 
 const COLUMNS: [&str; 10] = [
     "cluster",
     "items",
-    "added, items/s",
-    "asked, items/s",
+    "adds/s",
+    "lookups/s",
     "slots moved",
-    "batches sent again",
+    "batches resent",
     "failover, s",
     "longest batch, s",
-    "acknowledged and missing",
+    "acknowledged items lost",
     "false positives",
 ];
 
-/// What a row has beyond its speed.
+/// What a row shows beyond speed.
 #[derive(Default)]
 struct Events {
     moves: u64,
-    again: u64,
+    resent: u64,
     failover: Option<Duration>,
     longest: Duration,
 }
 
 pub fn all(items: u64) -> Outcome<Table> {
     let mut table = Table::new(&COLUMNS);
-    let quiet = |replicas: u32| {
+    let undisturbed = |replicas: u32| {
         move |_: &mut Cluster, filter: &mut PartitionedFilter, progress: &mut Progress| {
             let sent =
                 add_until_acknowledged(filter, 0..items, BATCH, replicas, |n| progress.advance(n));
             Events {
-                again: sent.again,
+                resent: sent.again,
                 longest: sent.longest,
                 ..Events::default()
             }
         }
     };
-    row(&mut table, "one node", items, (1, 0), quiet(0))?;
+    row(&mut table, "one node", items, (1, 0), undisturbed(0))?;
     row(
         &mut table,
         "one node and its replica",
         items,
         (1, 1),
-        quiet(1),
+        undisturbed(1),
     )?;
     row(
         &mut table,
         "three, a replica each",
         items,
         (PRIMARIES, 1),
-        quiet(1),
+        undisturbed(1),
     )?;
-    let name = "the same; slots move, one is killed";
+    let name = "as above, slots move and a primary is killed";
     row(
         &mut table,
         name,
@@ -78,7 +78,7 @@ pub fn all(items: u64) -> Outcome<Table> {
             });
             Events {
                 moves: outlived.moves,
-                again: outlived.again,
+                resent: outlived.again,
                 failover: Some(outlived.failover),
                 longest: outlived.longest,
             }
@@ -95,38 +95,38 @@ fn row(
     add: impl FnOnce(&mut Cluster, &mut PartitionedFilter, &mut Progress) -> Events,
 ) -> Outcome<()> {
     let mut cluster = Cluster::form(primaries, replicas);
-    let partitions = Partitions::new(PARTITIONS).ok_or("a power of two")?;
+    let partitions = Partitions::new(PARTITIONS).ok_or("PARTITIONS is not a power of two")?;
     let mut filter = PartitionedFilter::connect(&cluster.urls(), "users", partitions)?;
     filter.reserve(ERROR_RATE, items, Growth::Fixed)?;
 
     let mut progress = Progress::start(&format!("{name}: add"), items);
     let start = Instant::now();
     let events = add(&mut cluster, &mut filter, &mut progress);
-    let adding = start.elapsed();
+    let adds = start.elapsed();
     progress.finish();
 
-    let mut progress = Progress::start(&format!("{name}: ask"), items);
+    let mut progress = Progress::start(&format!("{name}: look up"), items);
     let start = Instant::now();
-    let there = count_found(&mut filter, 0..items, BATCH, item, |n| progress.advance(n));
-    let asking = start.elapsed();
+    let found = count_found(&mut filter, 0..items, BATCH, item, |n| progress.advance(n));
+    let lookups = start.elapsed();
     progress.finish();
-    let wrong = count_found(&mut filter, 0..STRANGERS, BATCH, stranger, |_| ());
+    let false_positives = count_found(&mut filter, 0..ABSENT, BATCH, absent_item, |_| ());
 
     let per_second = |time: Duration| format!("{:.0}", items as f64 / time.as_secs_f64());
-    let rate = wrong as f64 / STRANGERS as f64;
-    let deviation = (rate * (1.0 - rate) / STRANGERS as f64).sqrt();
+    let rate = false_positives as f64 / ABSENT as f64;
+    let deviation = (rate * (1.0 - rate) / ABSENT as f64).sqrt();
     let cells = [
         name.to_owned(),
         items.to_string(),
-        per_second(adding),
-        per_second(asking),
+        per_second(adds),
+        per_second(lookups),
         events.moves.to_string(),
-        events.again.to_string(),
+        events.resent.to_string(),
         events
             .failover
             .map_or(String::new(), |time| format!("{:.1}", time.as_secs_f64())),
         format!("{:.3}", events.longest.as_secs_f64()),
-        (items - there).to_string(),
+        (items - found).to_string(),
         format!("{:.3} % ± {:.3} %", rate * 100.0, deviation * 100.0),
     ];
     eprintln!("{}", cells.join("  "));

@@ -1,31 +1,32 @@
-//! What all contenders have in common: bits, items, probes.
+//! What all contenders share: bits, items, number of probes.
 
-use splitbloom::filter::sizing::Shape;
+use splitbloom_filter::bloom::sizing::shape_for;
 use std::fmt;
 
 const BITS_PER_MEGABYTE: u64 = 8 << 20;
-/// A capacity at which rounding up to whole sub-bitmaps no longer shows in the bits per item.
+/// Large enough that rounding up to whole sub-bitmaps does not affect the bits per item.
 const LARGE: u64 = 1 << 30;
 
 #[derive(Clone, Copy)]
 pub struct Case {
     pub megabytes: u64,
-    /// What splitbloom's filter is sized for. The others have its bits and see what rate they reach.
+    /// The rate that splitbloom's filter is sized for. The others get as many bits; their rates
+    /// follow.
     pub error_rate: f64,
-    /// Items at which splitbloom reaches its error rate.
+    /// Items at which splitbloom reaches `error_rate`.
     pub capacity: u64,
     pub num_bits: u64,
-    /// Probes of splitbloom and of the undivided filter.
+    /// Probes of splitbloom and of the standard filter.
     pub num_hashes: u32,
 }
 
 impl Case {
-    /// As many items as splitbloom puts into so many megabytes of bits.
+    /// Sized to the number of items that splitbloom stores in this many megabytes of bits.
     pub fn of_size(megabytes: u64, error_rate: f64) -> Self {
-        let large = Shape::for_items(LARGE, error_rate);
+        let large = shape_for(LARGE, error_rate);
         let bits_per_item = large.num_bits() as f64 / LARGE as f64;
         let capacity = ((megabytes * BITS_PER_MEGABYTE) as f64 / bits_per_item) as u64;
-        let shape = Shape::for_items(capacity, error_rate);
+        let shape = shape_for(capacity, error_rate);
         Self {
             megabytes,
             error_rate,
@@ -35,7 +36,7 @@ impl Case {
         }
     }
 
-    /// A part of the capacity, in items.
+    /// A fraction of the capacity, in items.
     pub fn items_at(&self, fill: f64) -> u64 {
         (self.capacity as f64 * fill) as u64
     }

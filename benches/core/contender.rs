@@ -1,45 +1,46 @@
-//! What every contender must be able to do.
+//! What every contender implements.
 
 use crate::case::Case;
 use crate::rig::Outcome;
 use std::ops::RangeInclusive;
 
 pub trait Contender: Sized {
-    /// The heading of its column.
+    /// Its column heading.
     const NAME: &'static str;
-    /// Its false-positive rate at capacity, in units of the one asked for: outside of it something is wrong with the filter or with
-    /// what is measured.
+    /// Its false-positive rate at capacity, relative to the requested one. A rate outside this
+    /// range means a bug in the filter or in the benchmark.
     const PLAUSIBLE_RATE: RangeInclusive<f64>;
-    /// Whether it differs from another contender in batches alone.
+    /// Whether it differs from another contender only in batches.
     const ONLY_IN_BATCHES: bool = false;
 
     /// An empty filter.
     ///
     /// # Errors
-    /// No memory.
+    /// Out of memory.
     fn empty(case: &Case) -> Outcome<Self>;
 
-    /// A filter whose bits are those of a smaller one again and again, and that counts as holding `items` items.
+    /// A filter that repeats the bits of a smaller one and counts as holding `items` items.
     ///
     /// # Errors
-    /// No memory.
+    /// Out of memory.
     fn of_copies(tile: &Self, case: &Case, items: u64) -> Outcome<Self>;
 
     /// Whether the item is (probably) present.
     fn contains(&self, item: &[u8]) -> bool;
 
-    /// Inserts an item; answers whether it was new. One that is refused counts as not new, which the caller will notice.
+    /// Inserts an item; returns whether it was new. A refused item counts as not new, which the
+    /// caller notices.
     fn insert(&mut self, item: &[u8]) -> bool;
 
-    /// Asks for all items of a batch. One after another, for those that know nothing better.
+    /// Looks up all items of a batch; one by one unless overridden.
     #[inline]
     fn contains_batch<'a>(
         &self,
         batch: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
+        mut on_result: impl FnMut(bool),
     ) {
         for item in batch {
-            answer(self.contains(item));
+            on_result(self.contains(item));
         }
     }
 
@@ -48,10 +49,10 @@ pub trait Contender: Sized {
     fn insert_batch<'a>(
         &mut self,
         batch: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
+        mut on_result: impl FnMut(bool),
     ) {
         for item in batch {
-            answer(self.insert(item));
+            on_result(self.insert(item));
         }
     }
 }

@@ -1,23 +1,24 @@
-//! Items: 12 random bytes each, made of numbers, laid out one after another before anything is timed.
+//! Items: 12 random bytes each, derived from numbers and laid out contiguously before timing.
 
 use crate::rig::numbers::splitmix64;
 use std::hint::black_box;
 use std::slice::ChunksExact;
 
-/// As long as an IPv4 address and a time, or the identifier of a document: most keys are longer, and cost more to hash.
+/// The length of an IPv4 address and a timestamp, or of a document id. Most keys are longer, and
+/// cost more to hash.
 const ITEM_BYTES: usize = 12;
-/// Items handed over together: two of the groups that splitbloom prefetches.
+/// Items per batch: two of the groups that splitbloom prefetches.
 pub const BATCH: usize = 32;
 
-/// The number behind an item, apart for those that must not meet. All are below 2^62.
+/// The disjoint ranges of numbers that items derive from, all below 2^62.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub enum Kind {
     /// In the filter, and looked up.
     Present = 0,
-    /// In the filter, never looked up: what it is filled with.
+    /// In the filter, but never looked up: the fill.
     Filling = 1,
-    /// New when it is inserted.
+    /// New when inserted.
     New = 2,
     /// Never in the filter.
     Absent = 3,
@@ -30,11 +31,11 @@ impl Kind {
     }
 }
 
-/// A row of items.
+/// Items in one contiguous buffer.
 pub struct Items(Vec<u8>);
 
 impl Items {
-    /// Distinct numbers make distinct items: their first eight bytes alone differ.
+    /// Distinct numbers give distinct items: their first eight bytes already differ.
     pub fn of(numbers: impl Iterator<Item = u64>) -> Self {
         let mut bytes = Vec::new();
         for number in numbers {
@@ -48,12 +49,13 @@ impl Items {
         self.0.len() / ITEM_BYTES
     }
 
-    /// One by one. Their length is hidden from the compiler: a server does not know it either, and hashing is the quicker for it.
+    /// Iterates one by one. The length is hidden from the compiler, since a server does not know it
+    /// either and a known length would make hashing faster.
     pub fn iter(&self) -> ChunksExact<'_, u8> {
         self.0.chunks_exact(black_box(ITEM_BYTES))
     }
 
-    /// By batches.
+    /// Iterates by batch.
     pub fn batches(&self) -> impl Iterator<Item = ChunksExact<'_, u8>> {
         let len = black_box(ITEM_BYTES);
         self.0

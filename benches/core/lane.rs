@@ -1,59 +1,62 @@
-//! A contender with its filter, ready to be timed.
+//! A contender and its filter, ready to be timed.
 //!
 //! # Large filters are copies of a small one
-//! Up to 16 MB a filter is filled item by item. A larger one is made of copies of one of 16 MB that has been filled to the same
-//! share of its capacity. For what is measured there is no difference: whether a probe finds a set bit is as likely, the bits of an
-//! item stand in as many words and lines, and those lines and pages are all there and all different. (An item of the small filter is
-//! not present in the copy. Those that are looked up as present have been inserted into the copy itself.) The false-positive rates
-//! measured beside the times would show it if it were otherwise.
+//! Up to 16 MB a filter is filled item by item. A larger one repeats the bits of one of 16 MB
+//! filled to the same fraction of its capacity. The measurements are not affected: a probe is as
+//! likely to find a set bit, and the bits of an item span as many words and lines, all of them
+//! allocated and distinct. (Items of the small filter are not present in the copy; those looked up
+//! as present are inserted into the copy itself.) The false-positive rates measured beside the
+//! times would reveal a mistake.
 
 use crate::case::Case;
 use crate::contender::Contender;
 use crate::items::{Items, Kind};
-use crate::mode::{wait_for_the_answer, Mode};
+use crate::mode::{wait_for_result, Mode};
 use crate::rig::Outcome;
 use crate::task::{Operation, Task};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The largest filter that is filled item by item: small enough for the third-level cache, where that is quick, and large enough
-/// that what is off in it by chance is not worth mentioning.
+/// The largest filter filled item by item: small enough for the last-level cache, where filling is
+/// quick, and large enough that random deviations are negligible.
 const TILE_MEGABYTES: u64 = 16;
-/// Items handed over together for filling: a buffer that stays in the first-level cache.
+/// Items per batch when filling: a buffer that stays in the L1 cache.
 const FILLING_BATCH: u64 = 1_024;
-/// Absent items looked up before the clock is started, because the contender before has left the caches full of its own: enough to
-/// touch each line of 1 MB, which is the size that caches hold.
+/// Absent items looked up before timing, because the previous contender has left its own data in
+/// the caches: enough to touch each line of 1 MB, the size that fits in a cache.
 const WARM_UP: usize = 50_000;
 
-/// What one task took.
+/// The timing of one task.
 #[derive(Clone, Copy)]
 pub struct Timing {
     pub nanoseconds_per_item: f64,
-    /// Answers that were yes: "present" or "was new".
+    /// Positive results: "present" or "was new".
     pub yes: u64,
 }
 
-/// A contender, whichever it is.
+/// Any contender.
 pub trait Lane {
     fn name(&self) -> &'static str;
 
-    /// Makes the filter hold what it held at first.
+    /// Resets the filter to its initial contents.
     fn refill(&mut self) -> Outcome<()>;
 
-    /// Does a task on some items; nothing if the contender is measured in batches alone and this is another mode.
+    /// Times a task on some items; `None` if the contender is only measured in batches and this is
+    /// another mode.
     fn time(&mut self, task: Task, items: &Items, warm_up: &Items) -> Option<Timing>;
 
     /// Inserts items, untimed.
     fn insert_all(&mut self, items: &Items);
 
-    /// How many of these items are taken for present.
+    /// How many of these items the filter reports as present.
     fn found(&self, items: &Items) -> u64;
 
-    /// Whether a false-positive rate, in units of the one asked for, can be this contender's if chance may add or take `slack`.
-    fn is_plausible_rate(&self, of_asked: f64, slack: f64) -> bool;
+    /// Whether this contender can have the given false-positive rate, relative to the requested
+    /// one, allowing for `slack` by chance.
+    fn is_plausible_rate(&self, relative_rate: f64, slack: f64) -> bool;
 }
 
-/// The lane of contender `C`.
+/// Contender `C`.
 pub struct LaneOf<C> {
     case: Case,
     /// Items that the filter holds after [`Lane::refill`].
@@ -63,7 +66,7 @@ pub struct LaneOf<C> {
 }
 
 impl<C: Contender> LaneOf<C> {
-    /// With a filter that holds `items` items, none of them to be looked up.
+    /// Creates a filter that holds `items` items, none of which are looked up.
     pub fn new(case: &Case, items: u64) -> Outcome<Self> {
         let tile_case = Case::of_size(case.megabytes.min(TILE_MEGABYTES), case.error_rate);
         let mut tile = C::empty(&tile_case)?;
@@ -87,7 +90,7 @@ impl<C: Contender> LaneOf<C> {
             Mode::Dependent => {
                 for item in items.iter() {
                     found += u64::from(self.filter.contains(item));
-                    wait_for_the_answer();
+                    wait_for_result();
                 }
             }
             Mode::Independent => {
@@ -111,7 +114,7 @@ impl<C: Contender> LaneOf<C> {
             Mode::Dependent => {
                 for item in items.iter() {
                     new += u64::from(self.filter.insert(item));
-                    wait_for_the_answer();
+                    wait_for_result();
                 }
             }
             Mode::Independent => {
@@ -164,15 +167,15 @@ impl<C: Contender> Lane for LaneOf<C> {
         self.lookups(Mode::Batch, items)
     }
 
-    fn is_plausible_rate(&self, of_asked: f64, slack: f64) -> bool {
-        let (least, most) = (C::PLAUSIBLE_RATE.start(), C::PLAUSIBLE_RATE.end());
-        (least - slack..=most + slack).contains(&of_asked)
+    fn is_plausible_rate(&self, relative_rate: f64, slack: f64) -> bool {
+        let (min, max) = (C::PLAUSIBLE_RATE.start(), C::PLAUSIBLE_RATE.end());
+        (min - slack..=max + slack).contains(&relative_rate)
     }
 }
 
-/// The items for warming up, never in any filter.
+/// Items for warming up, never in any filter.
 pub fn warm_up_items() -> Items {
-    // From far behind those that are looked up as absent.
+    // Far above the numbers of items looked up as absent.
     let numbers = (1 << 50)..(1 << 50) + WARM_UP as u64;
     Items::of(numbers.map(|n| Kind::Absent.number(n)))
 }

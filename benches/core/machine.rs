@@ -1,15 +1,16 @@
-//! What the numbers depend on beside the code.
+//! What the results depend on besides the code.
 
 use std::fs;
 
-/// The processor and its pages. With transparent huge pages always on, filters of one block would get pages of 2 MB unasked and
-/// miss the translation caches less; splitbloom's segments of 64 KiB would get them only where they lie side by side.
+/// The CPU and its huge-page setting. With transparent huge pages always on, filters in one
+/// allocation get 2 MB pages unasked and miss the TLB less often; splitbloom's 64 KiB segments get
+/// them only where they are adjacent.
 pub fn description() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
-        .map_or("unknown processor", |(_, model)| model);
+        .map_or("unknown CPU", |(_, model)| model);
     let huge = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let huge = huge.map_or("unknown".to_string(), |text| text.trim().to_string());
     format!("{model}; transparent huge pages: {huge}\n")

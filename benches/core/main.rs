@@ -1,29 +1,33 @@
-//! What an item costs in the core: nanoseconds per lookup and per insert, no server in between.
+//! The cost per item in the core: nanoseconds per lookup and insert, without a server.
 //!
-//! `cargo bench --bench core` takes about five minutes and 11 GB: with 2 GB of bits, five filters of that size are there at once.
-//! `CORE_SIZES` (megabytes of bits, `1,16,256,2048`) and `CORE_ROUNDS` (9) make it shorter; only a run with both left alone
-//! is saved to docs/performance.
+//! `cargo bench --bench core` takes about five minutes and 11 GB: five filters of 2 GB exist at
+//! once. `CORE_SIZES` (megabytes of bits, `1,16,256,2048`) and `CORE_ROUNDS` (9) shorten it; only a
+//! run with both defaults is saved to docs/performance.
 //!
-//! # Who is measured
-//! All contenders have the same number of bits and hold the same items ([`case`]). Each makes one XXH3 hash of an item, so what
-//! differs is where the bits lie:
-//! - `splitbloom`: [`splitbloom::filter::scalable::Filter`], not growing;
-//! - `undivided`: an ordinary Bloom filter, as fast as we can write it ([`contenders::undivided`]);
-//! - `undivided, prefetched`: the same, all lines of a batch asked for before the first is read ([`contenders::prefetched`]);
+//! # Contenders
+//! All have the same number of bits and hold the same items ([`case`]). Each computes one XXH3 hash
+//! of an item, so they differ in where the bits lie:
+//! - `splitbloom`: [`splitbloom_filter::Filter`], of fixed size;
+//! - `standard`: a standard Bloom filter, as fast as we can make it ([`contenders::standard`]);
+//! - `standard, prefetched`: the same, prefetching all lines of a batch first
+//!   ([`contenders::prefetched`]);
 //! - `fastbloom`, `sbbf-rs`: crates ([`contenders::fast`], [`contenders::block`]).
 //!
-//! # What is measured
-//! - A lookup in a filter filled to its capacity, half of the items present, in random order. For batches also of present items
-//!   alone (all k probes are made) and of absent ones alone (an undivided filter stops after two probes on average).
-//! - An insert of a new item, while the filter fills from 40 % to 60 % of its capacity.
+//! # Measurements
+//! - Lookups in a filter at capacity, with half of the items present, in random order. For batches
+//!   also of present items only (all k probes are needed) and of absent ones only (a standard
+//!   filter stops after two probes on average).
+//! - Inserts of new items while the filter fills from 40 % to 60 % of its capacity.
 //!
-//! Filling 2 GB item by item would take minutes for each contender; large filters are copies of a small one ([`lane`] says why
-//! this changes nothing). No item is looked up twice, so none is in a cache because the benchmark put it there; but for 1 MB, which
-//! has no more than some hundred thousand items and is in the cache anyway.
+//! Filling 2 GB item by item would take minutes per contender, so large filters are copies of a
+//! small one ([`lane`] explains why this does not affect the results). No item is looked up twice,
+//! so none is in a cache because of an earlier lookup; except at 1 MB, which has only some hundred
+//! thousand items and fits in the cache anyway.
 //!
-//! # How
-//! In every round each contender does the same operations on the same items, then the next contender; medians over the rounds.
-//! Ratios are medians of the ratios of one round. [`mode`] says what "dependent", "independent" and "batch" mean.
+//! # Method
+//! Each round runs the same operations on the same items for each contender in turn. Times are
+//! medians over the rounds, ratios are medians of per-round ratios. [`mode`] defines "dependent",
+//! "independent" and "batch".
 
 mod case;
 mod contender;
@@ -45,7 +49,7 @@ use report::Report;
 use rig::Outcome;
 use settings::Settings;
 
-/// One where a sub-bitmap is one cache line, one where it is two, one where it is four.
+/// Sub-bitmaps of one, two and four cache lines.
 const ERROR_RATES: [f64; 3] = [0.01, 0.001, 0.0001];
 
 fn main() -> Outcome<()> {

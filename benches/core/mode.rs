@@ -1,15 +1,16 @@
-//! How operations follow each other, which decides how much of the waiting for memory overlaps.
+//! How operations follow each other, which determines the memory-level parallelism.
 
 use std::fmt;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// One at a time, the next not begun before the answer is there: a command of one item, with thousands of instructions of a
-    /// server between two of them.
+    /// One at a time, the next starting after the previous result: a single-item command, with
+    /// thousands of server instructions between two of them.
     Dependent,
-    /// One at a time in a loop, where the processor begins the next operations while the first waits for memory.
+    /// One at a time in a loop: the CPU starts the next operations while the first waits for
+    /// memory.
     Independent,
-    /// By batches of 32 items, through the function for many items where the contender has one.
+    /// In batches of 32 items, through the contender's batch function if it has one.
     Batch,
 }
 
@@ -23,14 +24,16 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Lets no later instruction begin before the earlier ones are done.
+/// Prevents later instructions from starting before earlier ones complete.
 ///
-/// It would not do to choose the next item by the last answer: the answer comes out of branches, the processor guesses those and
-/// is off to the next item before it knows. The fence adds a few nanoseconds of its own, the same for all contenders.
+/// Choosing the next item by the last result is not enough: the result depends on branches, and the
+/// CPU speculates past them to the next item. The fence itself adds a few nanoseconds, the same for
+/// all contenders.
 #[inline(always)]
-pub fn wait_for_the_answer() {
+#[allow(unsafe_code, reason = "an instruction that has no safe function")]
+pub fn wait_for_result() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a fence touches no memory; SSE2 is part of every x86-64.
+    // SAFETY: a fence accesses no memory; SSE2 is part of every x86-64.
     unsafe {
         std::arch::x86_64::_mm_lfence();
     }

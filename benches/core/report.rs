@@ -1,7 +1,7 @@
-//! The tables: times, false-positive rates.
+//! The tables: times and false-positive rates.
 
 use crate::case::Case;
-use crate::contenders::{NAMES, SPLITBLOOM, UNDIVIDED};
+use crate::contenders::{NAMES, SPLITBLOOM, STANDARD};
 use crate::rig::statistics::{median, median_ratio};
 use crate::rig::table::Table;
 use crate::rig::Outcome;
@@ -15,15 +15,15 @@ pub struct Report {
 
 impl Report {
     pub fn new() -> Self {
-        let titles = |before: &[&'static str], after: &[&'static str]| {
-            Table::new(&[before, &NAMES, after].concat())
+        let table = |left: &[&'static str], right: &[&'static str]| {
+            Table::new(&[left, &NAMES, right].concat())
         };
         Self {
-            times: titles(
+            times: table(
                 &["MB", "error rate", "operation", "mode"],
-                &["undivided / splitbloom"],
+                &["standard / splitbloom"],
             ),
-            rates: titles(&["MB", "error rate", "bits per item"], &[]),
+            rates: table(&["MB", "error rate", "bits per item"], &[]),
         }
     }
 
@@ -33,7 +33,7 @@ impl Report {
             let mut cells = head.to_vec();
             cells.extend([task.operation.to_string(), task.mode.to_string()]);
             cells.extend(times.iter().map(|rounds| nanoseconds(rounds)));
-            let ratio = median_ratio(&times[UNDIVIDED], &times[SPLITBLOOM]);
+            let ratio = median_ratio(&times[STANDARD], &times[SPLITBLOOM]);
             cells.push(format!("{ratio:.2}"));
             self.times.row(&cells);
         }
@@ -43,7 +43,7 @@ impl Report {
         self.rates.row(&cells);
     }
 
-    /// Keeps the times and the rates for the documents.
+    /// Saves the times and the rates for the documents.
     pub fn save(&self) -> Outcome<()> {
         self.times.save("core")?;
         self.rates.save("core-false-positives")

@@ -1,4 +1,4 @@
-//! The rounds of one case: first inserts while the filters fill up, then lookups in full ones.
+//! The rounds of one case: first inserts while the filters fill, then lookups in full ones.
 
 use crate::case::Case;
 use crate::contenders::{lanes, NAMES};
@@ -9,30 +9,32 @@ use crate::task::{Operation, Slice, Slices, Task, INSERTS, LOOKUPS, PRESENT_IN_A
 
 /// Inserts are timed while a filter fills from here …
 const INSERTS_FROM: f64 = 0.4;
-/// … to here: in the middle, where an item finds about a third of its bits set.
+/// … to here: around half full, where an item finds about a third of its bits set.
 const INSERTS_TO: f64 = 0.6;
-/// Inserts of new items that may be taken for present already: at 60 % of the capacity fewer than one in 500 at 1 %.
-const MOST_NOT_NEW: f64 = 0.01;
-/// Absent items that the false-positive rates are measured with: 200 hits at 0.01 %, whose count has a standard deviation of 7 %.
+/// The fraction of new items that may be reported as present: at 60 % of the capacity, below one in
+/// 500 at 1 %.
+const MAX_NOT_NEW: f64 = 0.01;
+/// Absent items per false-positive measurement: 200 hits at 0.01 %, whose count has a standard
+/// deviation of 7 %.
 const PROBES: u64 = 2_000_000;
-/// Standard deviations by which a rate may miss what is plausible.
+/// Standard deviations by which a rate may leave the plausible range.
 const DEVIATIONS: f64 = 5.0;
 
-/// What was measured.
+/// The results of one case.
 pub struct Measurements {
     pub tasks: Vec<(Task, Times)>,
     /// For each contender.
     pub rates: Rates,
 }
 
-/// Nanoseconds an item: for each contender one number a round, or none where it is not measured.
+/// Nanoseconds per item: for each contender one value per round, or none if it is not measured.
 pub type Times = [Vec<f64>; NAMES.len()];
 pub type Rates = [f64; NAMES.len()];
 
 /// Measures a case.
 ///
 /// # Errors
-/// No memory, or an answer that is wrong.
+/// Out of memory, or a wrong result.
 pub fn run(case: &Case, rounds: usize) -> Outcome<Measurements> {
     let mut tasks = inserts(case, rounds)?;
     let (lookups, rates) = lookups(case, rounds)?;
@@ -81,7 +83,8 @@ fn lookups(case: &Case, rounds: usize) -> Outcome<(Vec<(Task, Times)>, Rates)> {
     Ok((measured.into(), rates))
 }
 
-/// Every contender once. Another one begins in each round, so that none comes always after the same.
+/// Times every contender once, starting with another one each round so that none always follows the
+/// same one.
 fn time_all(
     lanes: &mut [Box<dyn Lane>],
     task: Task,
@@ -101,21 +104,21 @@ fn time_all(
     Ok(())
 }
 
-/// Whether the answers can be right: what is present is found, what is new is new.
+/// Checks that the results are possible: present items are found, new ones are new.
 fn check(task: Task, slice: &Slice, timing: Timing) -> Result<(), String> {
     let len = slice.items.len() as f64;
-    let is_right = match task.operation {
+    let is_correct = match task.operation {
         Operation::LookupOfPresent => timing.yes == slice.present,
-        // Of those that are absent some are found; how many is checked apart.
+        // Some absent items are found; how many is checked separately.
         Operation::Lookup | Operation::LookupOfAbsent => timing.yes >= slice.present,
-        Operation::Insert => timing.yes as f64 >= len * (1.0 - MOST_NOT_NEW),
+        Operation::Insert => timing.yes as f64 >= len * (1.0 - MAX_NOT_NEW),
     };
-    if is_right {
+    if is_correct {
         Ok(())
     } else {
         let (operation, yes, present) = (task.operation, timing.yes, slice.present);
         Err(format!(
-            "{operation} of {len} items, {present} of them present: {yes} times yes"
+            "{operation} of {len} items, {present} of them present: {yes} positive results"
         ))
     }
 }
@@ -126,14 +129,14 @@ fn false_positive_rates(
     slices: &mut Slices,
 ) -> Outcome<Rates> {
     let probes = slices.make(Operation::LookupOfAbsent, PROBES).items;
-    // Of the count of hits, in units of the hits expected.
+    // Of the number of hits, relative to the expected number.
     let deviation = 1.0 / (case.error_rate * PROBES as f64).sqrt();
     let mut rates = Rates::default();
     for (lane, measured) in lanes.iter().zip(&mut rates) {
         let rate = lane.found(&probes) as f64 / PROBES as f64;
-        let of_asked = rate / case.error_rate;
-        if !lane.is_plausible_rate(of_asked, DEVIATIONS * deviation) {
-            return Err(format!("{}: {rate} is no plausible error rate", lane.name()).into());
+        let relative_rate = rate / case.error_rate;
+        if !lane.is_plausible_rate(relative_rate, DEVIATIONS * deviation) {
+            return Err(format!("{}: {rate} is not a plausible error rate", lane.name()).into());
         }
         *measured = rate;
     }

@@ -1,18 +1,19 @@
-//! What the environment may say: which sizes, how many rounds.
+//! Settings from the environment: sizes and rounds.
 
 use crate::rig::Outcome;
 use std::env;
 
-/// In the second-level cache; in the third; far outside of both; and large enough that page tables miss the caches too.
+/// In the L2 cache; in the last-level cache; far beyond both; and so large that page tables miss
+/// the caches too.
 const SIZES: &str = "1,16,256,2048";
-/// Odd, so that the median is a value that was measured; enough that four rounds may be disturbed.
+/// Odd, so that the median is a measured value; enough that four rounds may be disturbed.
 const ROUNDS: &str = "9";
 
 pub struct Settings {
-    /// Bits of the filters, in units of 2^20 bytes.
+    /// Size of the filters' bits, in MiB.
     pub megabytes: Vec<u64>,
     pub rounds: usize,
-    /// Whether the numbers are those the documents show.
+    /// Whether the results may be saved for the documents.
     pub are_default: bool,
 }
 
@@ -28,9 +29,10 @@ impl Settings {
             rounds: rounds.unwrap_or_else(|| ROUNDS.to_string()).parse()?,
             are_default,
         };
-        // Below 1 MB a slice of new items would be too short to time; a block filter addresses 2^32 blocks, or 128 GB.
+        // Below 1 MB a slice of new items is too short to time; sbbf-rs addresses 2^32 blocks, or
+        // 128 GB.
         if settings.rounds == 0 || settings.megabytes.iter().any(|n| !(1..=65_536).contains(n)) {
-            return Err("CORE_ROUNDS from 1, CORE_SIZES from 1 to 65536".into());
+            return Err("CORE_ROUNDS must be at least 1, CORE_SIZES from 1 to 65536".into());
         }
         Ok(settings)
     }

@@ -1,17 +1,18 @@
-//! What is timed: an operation, in a mode, on a slice of items that is made beforehand.
+//! What is timed: an operation, in a mode, on a slice of items prepared beforehand.
 
 use crate::items::{Items, Kind};
 use crate::mode::Mode;
 use crate::rig::numbers::splitmix64;
 use std::fmt;
 
-/// Operations timed in one go: some milliseconds, against which a clock of 30 ns is exact. Their items are 1.2 MB, read in order,
-/// which the processor does ahead of time and which costs all contenders the same.
+/// Operations per timing: some milliseconds, long against the clock's 30 ns. Their items are
+/// 1.2 MB, read sequentially, which the hardware prefetches and which costs all contenders the
+/// same.
 pub const SLICE: u64 = 100_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Of items half of which are present.
+    /// Half of the items are present.
     Lookup,
     LookupOfPresent,
     LookupOfAbsent,
@@ -28,7 +29,7 @@ const fn task(operation: Operation, mode: Mode) -> Task {
     Task { operation, mode }
 }
 
-/// The tasks on a filter that fills up.
+/// The tasks on a filter while it fills.
 pub const INSERTS: [Task; 3] = [
     task(Operation::Insert, Mode::Dependent),
     task(Operation::Insert, Mode::Independent),
@@ -44,7 +45,8 @@ pub const LOOKUPS: [Task; 5] = [
     task(Operation::LookupOfAbsent, Mode::Batch),
 ];
 
-/// Present items that a round of lookups asks for at most: half of each mixed slice, one slice, and what chance may add.
+/// Upper bound on present items looked up per round: half of each mixed slice, one whole slice, and
+/// an allowance for chance.
 pub const PRESENT_IN_A_ROUND: u64 = 3 * SLICE / 2 + SLICE + SLICE / 50;
 
 impl fmt::Display for Operation {
@@ -64,9 +66,9 @@ pub struct Slice {
     pub present: u64,
 }
 
-/// Makes slices; no item comes twice, unless those that are in the filter are at an end.
+/// Makes slices. No item repeats, unless the present items run out.
 pub struct Slices {
-    /// Items of kind [`Kind::Present`] that are in the filter.
+    /// Number of items of kind [`Kind::Present`] in the filter.
     num_present: u64,
     next_present: u64,
     next_absent: u64,
@@ -89,7 +91,7 @@ impl Slices {
         let numbers = (0..len).map(|_| match operation {
             Operation::Insert => next(Kind::New, &mut self.next_new),
             Operation::LookupOfAbsent => next(Kind::Absent, &mut self.next_absent),
-            // At random, so that the answers cannot be guessed; exactly half of them does not matter.
+            // Random, so that branches cannot predict the result; it need not be exactly half.
             Operation::Lookup if is_tails(self.next_present + self.next_absent) => {
                 next(Kind::Absent, &mut self.next_absent)
             }
@@ -111,7 +113,8 @@ fn next(kind: Kind, counter: &mut u64) -> u64 {
     kind.number(*counter - 1)
 }
 
-/// A coin for each number. The items are made by the same function; the lowest bit of one says nothing about another.
+/// A coin flip per number. Items come from the same function; the lowest bit of one is independent
+/// of the others.
 fn is_tails(number: u64) -> bool {
     splitmix64(number) & 1 == 0
 }

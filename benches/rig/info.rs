@@ -1,9 +1,9 @@
-//! What a server says of itself in INFO.
+//! Fields of a server's INFO.
 
 use super::Outcome;
 use redis::Connection;
 
-/// A number of one section. (All sections together take the server half a millisecond.)
+/// A number from one section. (All sections together take the server half a millisecond.)
 pub fn number(client: &mut Connection, section: &str, name: &str) -> Outcome<u64> {
     let text: String = redis::cmd("INFO").arg(section).query(client)?;
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));
@@ -12,10 +12,11 @@ pub fn number(client: &mut Connection, section: &str, name: &str) -> Outcome<u64
     Ok(value.trim().parse()?)
 }
 
-/// Microseconds that the server has spent in a command, without those of the network; 0 for one that was never called.
+/// Microseconds the server has spent executing a command, excluding the network; 0 if it was never
+/// called.
 pub fn microseconds_in(client: &mut Connection, command: &str) -> Outcome<u64> {
     let text: String = redis::cmd("INFO").arg("commandstats").query(client)?;
-    // Modules choose the case of their commands' names.
+    // Modules choose the case of their command names.
     let start = format!("cmdstat_{}:", command.to_lowercase());
     let mut lines = text.lines().map(str::to_lowercase);
     let Some(line) = lines.find(|line| line.starts_with(&start)) else {
@@ -23,7 +24,5 @@ pub fn microseconds_in(client: &mut Connection, command: &str) -> Outcome<u64> {
     };
     let mut fields = line[start.len()..].split(',');
     let microseconds = fields.find_map(|field| field.strip_prefix("usec="));
-    Ok(microseconds
-        .ok_or("an unknown form of commandstats")?
-        .parse()?)
+    Ok(microseconds.ok_or("commandstats has no usec")?.parse()?)
 }

@@ -1,6 +1,6 @@
-//! What the benchmarks share: a server of their own, medians of interleaved rounds, tables.
+//! What the benchmarks share: servers of their own, medians over interleaved rounds, tables.
 
-#![allow(dead_code)] // each benchmark uses its part
+#![allow(dead_code)] // each benchmark uses part of it
 
 pub mod info;
 pub mod numbers;

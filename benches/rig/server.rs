@@ -1,4 +1,4 @@
-//! A server of the program's own, its data in a temporary folder; both go when it is dropped.
+//! A server of our own with its data in a temporary directory; dropping it removes both.
 
 use redis::Connection;
 use std::error::Error;
@@ -11,12 +11,12 @@ use std::{env, fs, thread};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// What is started.
+/// What to start.
 #[derive(Clone)]
 pub struct Setup {
     pub executable: PathBuf,
     pub module: PathBuf,
-    /// Further words of the command line.
+    /// More command-line arguments.
     pub settings: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Setup {
         })
     }
 
-    /// The module to compare with, if one is named: `PEER`, on `PEER_SERVER` or the same server.
+    /// The module to compare with, if `PEER` names one, on `PEER_SERVER` or the same server.
     pub fn peer() -> Outcome<Option<Setup>> {
         let named = |name| env::var_os(name).filter(|value| !value.is_empty());
         let Some(module) = named("PEER") else {
@@ -43,12 +43,12 @@ impl Setup {
         let ours = Setup::ours()?;
         Ok(Some(Setup {
             executable: named("PEER_SERVER").map_or(ours.executable, PathBuf::from),
-            module: fs::canonicalize(module)?, // the server changes into its folder first
+            module: fs::canonicalize(module)?, // the server changes its working directory first
             settings: Vec::new(),
         }))
     }
 
-    /// The same with a setting more, such as `with("appendonly", "yes")`.
+    /// Adds a setting, such as `with("appendonly", "yes")`.
     pub fn with(mut self, name: &str, value: &str) -> Setup {
         self.settings.push(format!("--{name}"));
         self.settings.push(value.to_string());
@@ -72,7 +72,7 @@ impl Server {
         let folder =
             env::temp_dir().join(format!("splitbloom-run-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(); // free again at once
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(); // freed at once
         Ok(Server {
             process: Self::spawn(&setup, port, &folder)?,
             setup,
@@ -81,7 +81,7 @@ impl Server {
         })
     }
 
-    /// `--save ""`: it saves only when it is asked to.
+    /// `--save ""`: the server saves only on request.
     fn spawn(setup: &Setup, port: u16, folder: &Path) -> Outcome<Child> {
         let process = Command::new(&setup.executable)
             .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
@@ -107,7 +107,7 @@ impl Server {
         &self.folder
     }
 
-    /// A connection, as soon as the server has loaded its data; an error with its log if it never does.
+    /// Connects once the server has loaded its data; the error contains its log if it never does.
     pub fn connect(&mut self) -> Outcome<Connection> {
         let client = redis::Client::open(("127.0.0.1", self.port))?;
         for _ in 0..6_000 {
@@ -117,15 +117,15 @@ impl Server {
                 }
             }
             if self.process.try_wait()?.is_some() {
-                break; // it has ended: the log says why
+                break; // it has exited: the log says why
             }
             thread::sleep(Duration::from_millis(50));
         }
         let log = fs::read_to_string(self.folder.join("log"))?;
-        Err(format!("the server does not answer:\n{log}").into())
+        Err(format!("the server does not respond:\n{log}").into())
     }
 
-    /// Kills it and starts it anew on the data it last saved.
+    /// Kills the server and restarts it on the data it last saved.
     pub fn restart(&mut self) -> Outcome<()> {
         self.process.kill()?;
         self.process.wait()?;

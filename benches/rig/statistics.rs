@@ -1,6 +1,6 @@
-//! Medians: the machine is noisy, and what is slow once in ten rounds is the machine.
+//! Medians: the machine is noisy, and one slow round in ten is its doing.
 
-/// The middle one of the values, or the mean of the two in the middle; NaN of none.
+/// The middle value, or the mean of the two middle ones; NaN if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -11,7 +11,8 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The median over the rounds of `ours / theirs`, each pair measured in the same round: what slows a whole round cancels out.
+/// The median over the rounds of `ours / theirs`, each pair from the same round: what slows a whole
+/// round cancels out.
 pub fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
     median(&ratios)

@@ -1,4 +1,5 @@
-//! A table of measurements: printed for people, kept as tab-separated values for the plots and the documents.
+//! A table of measurements: printed as Markdown, and saved as tab-separated values for the plots
+//! and the documents.
 
 use super::Outcome;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ impl Table {
         }
     }
 
-    /// A table as [`Table::save`] wrote it.
+    /// Loads a table that [`Table::save`] wrote.
     pub fn load(name: &str) -> Outcome<Self> {
         let text = fs::read_to_string(path_of(name))?;
         let mut lines = text
@@ -40,26 +41,26 @@ impl Table {
         &self.rows
     }
 
-    /// The number of the column of that name.
+    /// The index of the column with this name.
     pub fn column(&self, name: &str) -> Outcome<usize> {
-        let place = self.columns.iter().position(|column| column == name);
-        Ok(place.ok_or_else(|| format!("no column {name}"))?)
+        let index = self.columns.iter().position(|column| column == name);
+        Ok(index.ok_or_else(|| format!("no column {name}"))?)
     }
 
-    /// The rows that have this value in this column.
+    /// Keeps only the rows with this value in this column.
     pub fn only(mut self, column: &str, value: &str) -> Outcome<Self> {
         let column = self.column(column)?;
         self.rows.retain(|row| row[column] == value);
         Ok(self)
     }
 
-    /// These columns, in this order, each under a name of its own.
+    /// Selects columns in this order, and renames each.
     pub fn with_columns(&self, columns: &[(&str, &str)]) -> Outcome<Self> {
-        let places: Vec<usize> = columns
+        let indices: Vec<usize> = columns
             .iter()
             .map(|(column, _)| self.column(column))
             .collect::<Outcome<_>>()?;
-        let select = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+        let select = |row: &Vec<String>| indices.iter().map(|index| row[*index].clone()).collect();
         Ok(Self {
             columns: columns.iter().map(|(_, name)| name.to_string()).collect(),
             rows: self.rows.iter().map(select).collect(),
@@ -75,7 +76,7 @@ impl Table {
         text
     }
 
-    /// Keeps it as `docs/performance/NAME.tsv`.
+    /// Saves it as `docs/performance/NAME.tsv`.
     pub fn save(&self, name: &str) -> Outcome<()> {
         let lines = std::iter::once(&self.columns).chain(&self.rows);
         let lines: Vec<String> = lines.map(|line| line.join("\t") + "\n").collect();

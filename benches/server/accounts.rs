@@ -1,12 +1,13 @@
-//! The processor time of the server, as the system counts it.
+//! The CPU time of the server, as the kernel counts it.
 
 use super::rig::Outcome;
 use std::fs;
 
-/// Seconds of processor time that a process has used, from `/proc/PID/stat`; counted in hundredths.
-pub fn processor_seconds(process: u32) -> Outcome<f64> {
+/// CPU seconds used by a process, from `/proc/PID/stat`, which counts hundredths.
+pub fn cpu_seconds(process: u32) -> Outcome<f64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name, the second field, may have spaces; it ends at the last parenthesis. `utime` and `stime` are fields 14 and 15.
+    // The name, the second field, may contain spaces; it ends at the last parenthesis. `utime` and
+    // `stime` are fields 14 and 15.
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()
@@ -14,7 +15,10 @@ pub fn processor_seconds(process: u32) -> Outcome<f64> {
         .split_whitespace()
         .collect();
     let ticks = |field: usize| -> Outcome<f64> {
-        Ok(fields.get(field - 3).ok_or("a short stat")?.parse()?)
+        Ok(fields
+            .get(field - 3)
+            .ok_or("/proc/PID/stat is too short")?
+            .parse()?)
     };
     Ok((ticks(14)? + ticks(15)?) / 100.0)
 }

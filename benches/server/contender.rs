@@ -1,6 +1,6 @@
 //! A server with a module and a filter of one size, ready to be measured.
 
-use super::accounts::processor_seconds;
+use super::accounts::cpu_seconds;
 use super::load::{Items, Load, Renewal, Sent};
 use super::rig::info::microseconds_in;
 use super::rig::server::{Server, Setup};
@@ -10,22 +10,23 @@ use redis::Connection;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Duration;
 
-/// How long one round of one workload takes: some hundred thousand commands, and 2 % of error in the server's own count of its
-/// processor time.
+/// Duration of one round of a workload: some hundred thousand commands, with an error of 2 % in the
+/// kernel's count of CPU time.
 const ROUND: Duration = Duration::from_millis(500);
-/// The share of a large filter that is filled before anything is measured. The rounds of adding fill it further.
+/// The fraction of a large filter that is filled before measuring. Rounds of adds fill it further.
 const FILLED: f64 = 0.5;
-/// From here on a filter takes all that the rounds add; a smaller one is made anew when it is nearly full.
+/// From this size on a filter has room for all adds of a run; a smaller one is recreated before it
+/// is full.
 const LARGE: u64 = 50_000_000;
 
 pub struct Contender {
-    // The connections first: the server ends after them.
+    // Dropped in this order: connections before the server.
     loads: BTreeMap<Workload, Load>,
     connection: Connection,
     server: Server,
     size: u64,
     added: u64,
-    /// Numbers below this were never items of the filter that is there now.
+    /// Numbers below this were never added to the current filter.
     first: u64,
 }
 
@@ -81,7 +82,7 @@ impl Contender {
         Ok(())
     }
 
-    /// The load of a workload, made when it is first asked for.
+    /// The load of a workload, created on first use.
     fn load(&mut self, workload: Workload) -> Outcome<&mut Load> {
         match self.loads.entry(workload) {
             Entry::Occupied(load) => Ok(load.into_mut()),
@@ -100,7 +101,7 @@ impl Contender {
     fn send(&mut self, workload: Workload, time: Duration, at_most: u64) -> Outcome<Sent> {
         let items = match workload.adds() {
             true => Items::From(self.first + self.added),
-            // Half of them are there.
+            // Half of these are present.
             false => Items::Among {
                 first: self.first,
                 count: self.added * 2,
@@ -119,7 +120,7 @@ impl Contender {
             self.reserve()?;
         }
         let process = self.server.process_id();
-        let busy_before = processor_seconds(process)?;
+        let busy_before = cpu_seconds(process)?;
         let before = microseconds_in(&mut self.connection, workload.name())?;
         let at_most = match (workload.adds(), self.size) {
             (true, LARGE..) => self.size - self.added,
@@ -127,7 +128,7 @@ impl Contender {
         };
         let sent = self.send(workload, ROUND, at_most)?;
         let after = microseconds_in(&mut self.connection, workload.name())?;
-        let busy = processor_seconds(process)? - busy_before;
+        let busy = cpu_seconds(process)? - busy_before;
         check(workload, sent)?;
         if workload.adds() && self.size < LARGE {
             self.reserve()?;
@@ -135,32 +136,38 @@ impl Contender {
         }
         let items = sent.items.max(sent.commands) as f64;
         Ok(Measured {
-            items_a_second: items / sent.seconds,
+            items_per_second: items / sent.seconds,
             nanoseconds_in_command: (after - before) as f64 * 1000.0 / items,
             server_busy: busy / sent.seconds,
         })
     }
 }
 
-/// The answers must be those of a filter.
+/// Checks that the replies are those of a filter.
 fn check(workload: Workload, sent: Sent) -> Outcome<()> {
     let ones = sent.ones as f64 / sent.items.max(1) as f64;
-    // New items all but for 1 %; items half there, and of the other half 1 %; within what chance allows.
+    // Added items are new except for 1 %; half of the items looked up are present, and 1 % of the
+    // others are reported so; within what chance allows.
     let expected = match workload {
         Workload::Add | Workload::MultiAdd => 0.985..=1.0,
         Workload::Exists | Workload::MultiExists => 0.49..=0.52,
-        Workload::GetBit | Workload::SetBit => 0.0..=f64::INFINITY, // all connections set and clear one bit
+        // All connections flip the same bit.
+        Workload::GetBit | Workload::SetBit => 0.0..=f64::INFINITY,
         Workload::SetHasMembers => 0.0..=0.0,
     };
     if expected.contains(&ones) {
         Ok(())
     } else {
-        Err(format!("{}: {ones} of the answers were 1", workload.name()).into())
+        Err(format!(
+            "{}: a fraction of {ones} of the replies was 1",
+            workload.name()
+        )
+        .into())
     }
 }
 
-/// Makes the filter anew long before it is full: what the other connections have under way, some thousand items, may come before the
-/// renewal as well as after the last one.
+/// Recreates the filter long before it is full: the commands in flight on other connections, some
+/// thousand items, may be executed before the renewal or after it.
 fn renewal(size: u64) -> Renewal {
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
     Renewal {

@@ -1,9 +1,10 @@
-//! The load generator: one thread that keeps a few connections busy with pipelined commands.
+//! The load generator: one thread keeps a few connections busy with pipelined commands.
 //!
-//! Commands are encoded once; each turn only writes fresh items over the old ones, so a command of 100 items costs the
-//! generator some 0.3 µs beside the system calls. Every reply has a length known beforehand, so reading is one `read_exact`.
-//! That it is not the bottleneck is seen in the server's processor time ([`crate::accounts`]): where the server is busy
-//! all the time, a faster generator would change nothing.
+//! Commands are encoded once; after that each turn only overwrites their items, so a command of 100
+//! items costs the generator some 0.3 µs besides the system calls. The length of every reply is
+//! known in advance, so reading is one `read_exact`. The server's CPU time ([`crate::accounts`])
+//! shows that the generator is not the bottleneck: if the server is always busy, a faster generator
+//! would change nothing.
 
 use super::rig::numbers::splitmix64;
 use super::rig::Outcome;
@@ -11,40 +12,40 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Bytes of an item.
+/// Bytes per item.
 pub const ITEM_BYTES: usize = 12;
 
-/// How long a reply is waited for.
+/// Timeout for a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Which items are sent.
+/// The items to send.
 #[derive(Clone, Copy, Debug)]
 pub enum Items {
-    /// Numbers from here on, each once.
+    /// Consecutive numbers, each once.
     From(u64),
-    /// Numbers drawn from the `count` from `first` on.
+    /// Numbers drawn at random from the `count` starting at `first`.
     Among { first: u64, count: u64 },
 }
 
-/// A command that is sent again and again.
+/// A command to send repeatedly.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// The words in front of the items.
+    /// The arguments before the items.
     pub head: Vec<String>,
-    /// A last word of `head` that alternates from command to command.
+    /// A last argument of `head` that alternates between commands.
     pub alternating: Option<[&'static str; 2]>,
-    /// Items behind them.
+    /// Number of items after them.
     pub items: usize,
-    /// What the server answers to each command, up to the digits, which must be 0 or 1.
+    /// The expected reply to each command, except for digits that may be 0 or 1.
     pub reply: Reply,
 }
 
-/// The shape of a reply; every one of a shape has the same length.
+/// The type of a reply; all replies of a type have the same length.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply {
     /// `:0` or `:1`.
     Integer,
-    /// An array of such.
+    /// An array of these.
     Array(usize),
 }
 
@@ -61,17 +62,18 @@ impl Reply {
     }
 }
 
-/// The item of a number: eight bytes that look random and four of the number itself.
+/// The item for a number: eight bytes that look random, then four of the number itself.
 pub fn write_item(number: u64, item: &mut [u8]) {
     let mixed = splitmix64(number);
     item[..8].copy_from_slice(&mixed.to_le_bytes());
     item[8..ITEM_BYTES].copy_from_slice(&(number as u32).to_le_bytes());
 }
 
-/// Commands that make the filter anew before it is full, sent in front of the others so that nobody waits for them.
+/// Commands that recreate the filter before it is full, pipelined ahead of the others so that no
+/// client waits for them.
 #[derive(Clone, Debug)]
 pub struct Renewal {
-    /// After so many items.
+    /// Renewal interval, in items.
     pub every: u64,
     pub commands: Vec<Vec<String>>,
     pub replies: Vec<u8>,
@@ -94,30 +96,30 @@ fn write_head(bytes: &mut Vec<u8>, words: &[String], items: usize) {
     }
 }
 
-/// One connection: its commands as bytes, where in them the items stand, and the replies to come.
-struct Lane {
+/// One connection: its encoded commands, the offsets of their items, and the expected replies.
+struct Connection {
     stream: TcpStream,
     bytes: Vec<u8>,
     places: Vec<usize>,
     expected: Vec<u8>,
     replies: Vec<u8>,
-    /// What the server must have answered before the replies, where a renewal went ahead of the commands.
+    /// The replies to a renewal, if one was sent ahead of the commands.
     renewal: Option<Vec<u8>>,
 }
 
-/// What was sent and answered.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     pub commands: u64,
     pub items: u64,
-    /// Answers that were 1.
+    /// Replies that were 1.
     pub ones: u64,
     pub seconds: f64,
 }
 
 /// The load of one pattern on one server.
 pub struct Load {
-    lanes: Vec<Lane>,
+    connections: Vec<Connection>,
     pattern: Pattern,
     pipeline: usize,
     runs: u64,
@@ -125,7 +127,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// `connections` to the server, each with `pipeline` commands under way.
+    /// Opens `connections` to the server, each with `pipeline` commands in flight.
     pub fn new(port: u16, connections: usize, pipeline: usize, pattern: Pattern) -> Outcome<Self> {
         let mut bytes = Vec::new();
         let mut places = Vec::new();
@@ -145,12 +147,12 @@ impl Load {
             }
         }
         let expected = pattern.reply.template().repeat(pipeline);
-        let lane = || -> Outcome<Lane> {
+        let connection = || -> Outcome<Connection> {
             let stream = TcpStream::connect(("127.0.0.1", port))?;
             stream.set_nodelay(true)?;
-            // A reply shorter than expected, an error, would be waited for without end.
+            // An error is shorter than the expected reply and would be waited for forever.
             stream.set_read_timeout(Some(PATIENCE))?;
-            Ok(Lane {
+            Ok(Connection {
                 stream,
                 bytes: bytes.clone(),
                 places: places.clone(),
@@ -160,7 +162,9 @@ impl Load {
             })
         };
         Ok(Self {
-            lanes: (0..connections).map(|_| lane()).collect::<Outcome<_>>()?,
+            connections: (0..connections)
+                .map(|_| connection())
+                .collect::<Outcome<_>>()?,
             pattern,
             pipeline,
             runs: 0,
@@ -168,19 +172,19 @@ impl Load {
         })
     }
 
-    /// The same, with a filter that is made anew now and then.
+    /// Recreates the filter now and then.
     pub fn renewing(mut self, renewal: Renewal) -> Self {
         self.renewal = Some(renewal);
         self
     }
 
-    /// Items that one turn of all connections takes.
-    pub fn items_a_turn(&self) -> u64 {
-        (self.lanes.len() * self.pipeline * self.pattern.items) as u64
+    /// Items sent in one turn of all connections.
+    pub fn items_per_turn(&self) -> u64 {
+        (self.connections.len() * self.pipeline * self.pattern.items) as u64
     }
 
-    /// Sends for so long, or until so many items are sent (a whole number of turns), whichever comes first, and waits for the
-    /// last reply.
+    /// Sends for `time` or until `at_most` items are sent (a whole number of turns), whichever
+    /// comes first, and waits for the last reply.
     pub fn run(&mut self, items: Items, time: Duration, at_most: u64) -> Outcome<Sent> {
         self.runs += 1;
         let mut source = Source {
@@ -189,31 +193,31 @@ impl Load {
             run: self.runs << 40,
             since_renewal: 0,
         };
-        let turns = at_most / self.items_a_turn().max(1);
+        let turns = at_most / self.items_per_turn().max(1);
         let start = Instant::now();
         let mut sent = Sent::default();
-        for lane in &mut self.lanes {
-            lane.send(&mut source, self.renewal.as_ref())?;
+        for connection in &mut self.connections {
+            connection.send(&mut source, self.renewal.as_ref())?;
         }
         let mut turn = 1;
         while turn < turns && start.elapsed() < time {
-            for lane in &mut self.lanes {
-                sent.ones += lane.receive()?;
-                lane.send(&mut source, self.renewal.as_ref())?;
+            for connection in &mut self.connections {
+                sent.ones += connection.receive()?;
+                connection.send(&mut source, self.renewal.as_ref())?;
             }
             turn += 1;
         }
-        for lane in &mut self.lanes {
-            sent.ones += lane.receive()?;
+        for connection in &mut self.connections {
+            sent.ones += connection.receive()?;
         }
         sent.seconds = start.elapsed().as_secs_f64();
-        sent.commands = turn * (self.lanes.len() * self.pipeline) as u64;
+        sent.commands = turn * (self.connections.len() * self.pipeline) as u64;
         sent.items = sent.commands * self.pattern.items as u64;
         Ok(sent)
     }
 }
 
-/// Where the next item comes from. Each run draws other numbers.
+/// The source of items. Each run draws other numbers.
 struct Source {
     items: Items,
     drawn: u64,
@@ -226,7 +230,7 @@ impl Source {
         self.drawn += 1;
         match self.items {
             Items::From(first) => first + self.drawn - 1,
-            // A random number to one below a limit by multiply-shift (Lemire 2019).
+            // A random number below a limit by multiply-shift (Lemire 2019).
             Items::Among { first, count } => {
                 let random = splitmix64(self.drawn | self.run);
                 first + ((u128::from(random) * u128::from(count)) >> 64) as u64
@@ -235,7 +239,7 @@ impl Source {
     }
 }
 
-impl Lane {
+impl Connection {
     fn send(&mut self, source: &mut Source, renewal: Option<&Renewal>) -> Outcome<()> {
         self.renewal = None;
         if let Some(renewal) = renewal.filter(|renewal| source.since_renewal >= renewal.every) {
@@ -250,7 +254,7 @@ impl Lane {
         Ok(self.stream.write_all(&self.bytes)?)
     }
 
-    /// Reads the replies to all commands under way; how many ones there were.
+    /// Reads the replies to all commands in flight; returns the number of ones.
     fn receive(&mut self) -> Outcome<u64> {
         if let Some(expected) = self.renewal.take() {
             let mut got = vec![0; expected.len()];
@@ -263,7 +267,7 @@ impl Lane {
         read.map_err(|error| format!("{error}: {}", start_of(&self.replies)))?;
         let mut ones = 0;
         for (got, expected) in self.replies.iter().zip(&self.expected) {
-            // A digit may be 0 or 1 where 0 is expected; all else must be as expected.
+            // A digit may be 0 or 1 where 0 is expected; every other byte must match.
             let one = got ^ expected;
             if one > 1 || (one == 1 && *expected != b'0') {
                 return Err(unexpected(&self.replies));
@@ -275,7 +279,7 @@ impl Lane {
 }
 
 fn unexpected(reply: &[u8]) -> Box<dyn std::error::Error> {
-    format!("an unexpected reply: {}", start_of(reply)).into()
+    format!("unexpected reply: {}", start_of(reply)).into()
 }
 
 fn start_of(reply: &[u8]) -> String {

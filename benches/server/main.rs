@@ -1,18 +1,23 @@
-//! The server: throughput and time in the command of BF.ADD, BF.EXISTS, BF.MADD and BF.MEXISTS, beside the server's own
-//! commands that do the least work of the same form, and beside another module where one is named.
+//! The server: throughput and execution time of BF.ADD, BF.EXISTS, BF.MADD and BF.MEXISTS, beside a
+//! baseline (the cheapest built-in commands of the same shape) and, optionally, another module.
 //!
 //! ```text
-//!   BF.EXISTS, BF.ADD     one item a command, 32 under way on each of 16 connections     floor: GETBIT, SETBIT on 8 KiB
-//!   BF.MEXISTS, BF.MADD   100 items a command, 8 under way on each of 4 connections      floor: SMISMEMBER on a set of one
+//!   BF.EXISTS, BF.ADD     1 item per command,    32 in flight on each of 16 connections
+//!                         baseline: GETBIT, SETBIT on 8 KiB
+//!   BF.MEXISTS, BF.MADD   100 items per command, 8 in flight on each of 4 connections
+//!                         baseline: SMISMEMBER on a set with one member
 //! ```
 //!
-//! Every round measures each of them once, one after the other, so that what slows the machine for a while slows them all; every second
-//! round in the opposite order, as who comes after the floor pays for it (with the same code on both sides, BF.MADD took 55 ns as the second
-//! and 49 as the third). The table has medians over the rounds, and ratios within a round. Filters are reserved NONSCALING, which two
-//! modules understand alike, at 1 %. Items looked up are half there and half not; items added are new, into the second half of a large
-//! filter, or into one that is made anew long before it is full.
+//! Each round measures all of them in turn, so that a disturbance of the machine affects them all;
+//! every other round in reverse order, as the one after the baseline is at a disadvantage (with the
+//! same code on both sides, BF.MADD took 55 ns as the second and 49 as the third). The table has
+//! medians over the rounds, and medians of per-round ratios. Filters are reserved NONSCALING at
+//! 1 %, which both modules understand alike. Half of the items looked up are present. Added items
+//! are new: they go into the second half of a large filter, or into a small one that is recreated
+//! long before it is full.
 //!
-//! `make bench` runs it; `BENCH_SIZES` and `BENCH_ROUNDS` choose others, `PEER` and `PEER_SERVER` the other module.
+//! `make bench` runs it; `BENCH_SIZES` and `BENCH_ROUNDS` override the defaults, `PEER` and
+//! `PEER_SERVER` name the other module.
 
 mod accounts;
 mod contender;
@@ -32,13 +37,13 @@ use workload::{Measured, Workload};
 
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 9;
-/// Capacities: in a cache of the processor, in the last one, in none.
+/// Capacities: fits in L2, in the last-level cache, in neither.
 const SIZES: [u64; 3] = [10_000, 1_000_000, 100_000_000];
 
 /// Whose turn it is.
 #[derive(Clone, Copy)]
 enum Turn {
-    Floor,
+    Baseline,
     Ours,
     Peer,
 }
@@ -53,12 +58,12 @@ struct Series {
 
 impl Series {
     fn push(&mut self, measured: Measured) {
-        self.throughput.push(measured.items_a_second / 1e6);
+        self.throughput.push(measured.items_per_second / 1e6);
         self.in_command.push(measured.nanoseconds_in_command);
         self.busy.push(measured.server_busy);
     }
 
-    /// Million items a second, nanoseconds in the command for each.
+    /// Million items per second, nanoseconds in the command per item.
     fn cells(&self) -> [String; 2] {
         [
             format!("{:.2}", median(&self.throughput)),
@@ -67,7 +72,7 @@ impl Series {
     }
 }
 
-/// The numbers of a variable, if it is set.
+/// The numbers in an environment variable, if it is set.
 fn numbers(name: &str) -> Outcome<Option<Vec<u64>>> {
     let Ok(text) = env::var(name) else {
         return Ok(None);
@@ -78,37 +83,37 @@ fn numbers(name: &str) -> Outcome<Option<Vec<u64>>> {
 
 fn main() -> Outcome<()> {
     let (sizes, rounds) = (numbers("BENCH_SIZES")?, numbers("BENCH_ROUNDS")?);
-    // Only what the documents show is kept for them.
-    let is_kept = sizes.is_none() && rounds.is_none();
+    // Only runs with the defaults are saved for the documents.
+    let is_saved = sizes.is_none() && rounds.is_none();
     let sizes = sizes.unwrap_or(SIZES.to_vec());
     let rounds = rounds.map_or(ROUNDS, |rounds| rounds[0] as usize);
     let mut table = Table::new(&[
         "items",
         "command",
-        "items a command",
+        "items per command",
         "million items/s",
-        "ns in the command, an item",
-        "floor",
-        "floor, million/s",
-        "floor, ns",
-        "over the floor",
+        "ns in command per item",
+        "baseline command",
+        "baseline, million/s",
+        "baseline, ns",
+        "relative to baseline",
         "peer, million/s",
         "peer, ns",
-        "over the peer",
+        "relative to peer",
         "server busy",
     ]);
     for size in sizes {
         measure(size, rounds, &mut table)?;
     }
     println!("{}", table.markdown());
-    if is_kept {
-        table.save(&name_of_table())?;
+    if is_saved {
+        table.save(&table_name())?;
     }
     Ok(())
 }
 
-/// One table for each module compared with: `server-NAME`.
-fn name_of_table() -> String {
+/// One table per peer: `server-NAME`.
+fn table_name() -> String {
     let peer = env::var("PEER").unwrap_or_default();
     match Path::new(&peer).file_stem() {
         Some(name) => format!("server-{}", name.to_string_lossy()),
@@ -126,26 +131,28 @@ fn measure(size: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
     let mut series: Vec<[Series; 3]> = workloads.iter().map(|_| Default::default()).collect();
     for round in 0..rounds {
         eprintln!("{size} items: round {} of {rounds}", round + 1);
-        for (workload, [of_ours, of_floor, of_peer]) in workloads.iter().zip(&mut series) {
-            let mut turns = [Turn::Floor, Turn::Ours, Turn::Peer];
+        for (workload, [our_series, baseline_series, peer_series]) in
+            workloads.iter().zip(&mut series)
+        {
+            let mut turns = [Turn::Baseline, Turn::Ours, Turn::Peer];
             if round % 2 == 1 {
                 turns.reverse();
             }
             for turn in turns {
                 match (turn, &mut peer) {
-                    (Turn::Floor, _) => of_floor.push(ours.run(workload.floor())?),
-                    (Turn::Ours, _) => of_ours.push(ours.run(*workload)?),
-                    (Turn::Peer, Some(peer)) => of_peer.push(peer.run(*workload)?),
+                    (Turn::Baseline, _) => baseline_series.push(ours.run(workload.baseline())?),
+                    (Turn::Ours, _) => our_series.push(ours.run(*workload)?),
+                    (Turn::Peer, Some(peer)) => peer_series.push(peer.run(*workload)?),
                     (Turn::Peer, None) => {}
                 }
             }
         }
     }
-    for (workload, [ours, floor, peer]) in workloads.iter().zip(&series) {
+    for (workload, [ours, baseline, peer]) in workloads.iter().zip(&series) {
         let ratio = |other: &Series| median_ratio(&ours.throughput, &other.throughput);
         let [throughput, in_command] = ours.cells();
-        let [floor_throughput, floor_in_command] = floor.cells();
-        let [peer_throughput, peer_in_command, over_peer] = if peer.throughput.is_empty() {
+        let [baseline_throughput, baseline_in_command] = baseline.cells();
+        let [peer_throughput, peer_in_command, relative_to_peer] = if peer.throughput.is_empty() {
             Default::default()
         } else {
             let [throughput, in_command] = peer.cells();
@@ -154,16 +161,16 @@ fn measure(size: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
         table.row(&[
             size.to_string(),
             workload.name().to_string(),
-            workload.items_a_command().to_string(),
+            workload.items_per_command().to_string(),
             throughput,
             in_command,
-            workload.floor().name().to_string(),
-            floor_throughput,
-            floor_in_command,
-            format!("{:.2}", ratio(floor)),
+            workload.baseline().name().to_string(),
+            baseline_throughput,
+            baseline_in_command,
+            format!("{:.2}", ratio(baseline)),
             peer_throughput,
             peer_in_command,
-            over_peer,
+            relative_to_peer,
             format!("{:.0} %", median(&ours.busy) * 100.0),
         ]);
     }

@@ -1,4 +1,4 @@
-//! What is measured: each command, and the server's own that is its floor.
+//! The commands to measure, and the built-in command that is the baseline of each.
 
 use super::load::{Pattern, Reply};
 
@@ -14,27 +14,27 @@ pub enum Workload {
     SetHasMembers,
 }
 
-/// What one run of a workload showed.
+/// The result of one run of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
-    pub items_a_second: f64,
+    pub items_per_second: f64,
     pub nanoseconds_in_command: f64,
-    /// The share of the time that the server's thread was busy.
+    /// The fraction of the time that the server's thread was busy.
     pub server_busy: f64,
 }
 
-/// The filter, and the keys of the floor's commands.
+/// The filter, and the keys of the baseline commands.
 pub const FILTER: &str = "filter";
 pub const BITS: &str = "bits";
 pub const SET: &str = "set";
 
-/// Items of a batch, as issue trackers and clients' documentation use them.
+/// Items per batch, typical of issue trackers and client documentation.
 const BATCH: usize = 100;
-/// A bit of the small key of GETBIT and SETBIT: 8 KiB, in every cache.
+/// A bit of the small key of GETBIT and SETBIT: 8 KiB, which fits in every cache.
 const BIT: &str = "54321";
 
 impl Workload {
-    /// The filter's commands; the floor's come beside them.
+    /// The filter's commands; each runs beside its baseline.
     pub const ALL: [Self; 4] = [Self::Exists, Self::Add, Self::MultiExists, Self::MultiAdd];
 
     pub fn name(self) -> &'static str {
@@ -49,8 +49,8 @@ impl Workload {
         }
     }
 
-    /// The server's own command of the same form that does the least.
-    pub fn floor(self) -> Self {
+    /// The cheapest built-in command of the same shape.
+    pub fn baseline(self) -> Self {
         match self {
             Self::Exists => Self::GetBit,
             Self::Add => Self::SetBit,
@@ -62,26 +62,27 @@ impl Workload {
         matches!(self, Self::Add | Self::MultiAdd)
     }
 
-    pub fn items_a_command(self) -> usize {
+    pub fn items_per_command(self) -> usize {
         match self {
             Self::MultiExists | Self::MultiAdd | Self::SetHasMembers => BATCH,
             _ => 1,
         }
     }
 
-    /// Connections that send it: so many that the server is never without work. With 4 of them, single commands left it idle for a
-    /// quarter of the time, as all were answered together and then all waited for; and the faster a command, the more it was.
-    /// Batches keep it busy on 4, and on more of them more items would be under way than the smallest filter has room for.
+    /// Enough connections to keep the server busy. On 4 of them, single-item commands left it idle
+    /// for a quarter of the time, since it replied to all and then waited for all; the faster the
+    /// command, the longer. Batches keep it busy on 4, and with more the items in flight would
+    /// exceed what the smallest filter has room for.
     pub fn connections(self) -> usize {
-        match self.items_a_command() {
+        match self.items_per_command() {
             1 => 16,
             _ => 4,
         }
     }
 
-    /// Commands under way on a connection.
+    /// Commands in flight per connection.
     pub fn pipeline(self) -> usize {
-        match self.items_a_command() {
+        match self.items_per_command() {
             1 => 32,
             _ => 8,
         }
@@ -96,11 +97,11 @@ impl Workload {
         };
         let items = match self {
             Self::GetBit | Self::SetBit => 0,
-            _ => self.items_a_command(),
+            _ => self.items_per_command(),
         };
         Pattern {
             head: words.iter().map(ToString::to_string).collect(),
-            // Every SETBIT changes its bit, as every BF.ADD of a new item changes some.
+            // Every SETBIT flips its bit, as every BF.ADD of a new item sets some.
             alternating: (self == Self::SetBit).then_some(["1", "0"]),
             items,
             reply: match items {

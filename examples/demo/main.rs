@@ -1,11 +1,12 @@
-//! A dictionary in a Bloom filter: the words of a word list go in, all of them and a million other
-//! strings are asked for, a text is spell-checked, and the server saves, restarts and is asked again.
+//! A dictionary in a Bloom filter: adds the words of a word list, looks up all of them and a
+//! million other strings, spell-checks a text, and repeats the lookups after the server has saved
+//! and restarted.
 //!
-//! `make demo` runs it. It starts a server of its own on a free loopback port, with `SPLITBLOOM_SERVER`
-//! (an executable) and `SPLITBLOOM_MODULE` (the built module), and talks to it as any client would.
+//! `make demo` runs it. It starts its own server on a free loopback port from `SPLITBLOOM_SERVER`
+//! (an executable) and `SPLITBLOOM_MODULE` (the built module), and uses it like any client.
 
 mod progress;
-#[allow(dead_code)] // a part of it serves the benchmarks
+#[allow(dead_code)] // the benchmarks use the rest
 #[path = "../../benches/rig/server.rs"]
 mod server;
 
@@ -23,9 +24,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const FILTER: &str = "words";
 const SET: &str = "words:set";
 const ERROR_RATE: f64 = 0.01;
-const STRANGERS: usize = 1_000_000;
-/// Items in one command, and commands in one round trip: enough to make the network disappear, small
-/// enough that no single command holds the server up for long.
+const NON_WORDS: usize = 1_000_000;
+/// Items per command, and commands per round trip: enough to hide the network, small enough that no
+/// command blocks the server for long.
 const ITEMS_PER_COMMAND: usize = 250;
 const COMMANDS_PER_TRIP: usize = 20;
 const UNKNOWN_WORDS_SHOWN: usize = 60;
@@ -39,15 +40,20 @@ fn main() -> Outcome<()> {
     let (list, prose) = (read(list)?, read(text)?);
     let words: Vec<&str> = list.lines().collect();
     let known: HashSet<&str> = words.iter().copied().collect();
-    let strangers = strangers(&known);
+    let non_words = non_words(&known);
 
     let mut server = Server::start(Setup::ours()?)?;
     let mut client = server.connect()?;
     let scaling = BloomFilterScalingOptions::NonScaling;
     client.bf_reserve_options::<_, _, _, ()>(FILTER, ERROR_RATE, words.len(), scaling)?;
-    let new = ask(&mut client, "BF.MADD", "adding the words", &words)?;
-    let found = ask(&mut client, "BF.MEXISTS", "asking for the words", &words)?;
-    let mistaken = ask(&mut client, "BF.MEXISTS", "asking strangers", &strangers)?;
+    let new = count_set(&mut client, "BF.MADD", "adding the words", &words)?;
+    let found = count_set(&mut client, "BF.MEXISTS", "looking up the words", &words)?;
+    let false_positives = count_set(
+        &mut client,
+        "BF.MEXISTS",
+        "looking up non-words",
+        &non_words,
+    )?;
     spell_check(&mut client, &known, text, &prose)?;
     for trip in words.chunks(ITEMS_PER_COMMAND * COMMANDS_PER_TRIP) {
         client.sadd::<_, _, ()>(SET, trip)?;
@@ -57,36 +63,37 @@ fn main() -> Outcome<()> {
     redis::cmd("SAVE").query::<()>(&mut client)?;
     server.restart()?;
     let mut client = server.connect()?;
-    let found_again = ask(&mut client, "BF.MEXISTS", "asking after a restart", &words)?;
+    let found_again = count_set(&mut client, "BF.MEXISTS", "after a restart", &words)?;
 
     let count = words.len();
-    let (seen, denied, denied_again) = (count - new, count - found, count - found_again);
-    let (rate, error) = percentage(mistaken, STRANGERS);
-    let asked_for = ERROR_RATE * 100.0;
-    let a_word = |bytes: f64| bytes / count as f64;
+    let (collisions, missing, missing_after_restart) =
+        (count - new, count - found, count - found_again);
+    let (rate, error) = percentage(false_positives, NON_WORDS);
+    let requested = ERROR_RATE * 100.0;
+    let per_word = |bytes: f64| bytes / count as f64;
     let (in_filter, in_set, times) = (
-        a_word(filter_bytes),
-        a_word(set_bytes),
+        per_word(filter_bytes),
+        per_word(set_bytes),
         set_bytes / filter_bytes,
     );
     println!(
         "
 ──────────────────────────────────────────────────────────────
 words added                    {count:>9}
-  taken for one seen before    {seen:>9}
-words denied (none may be)     {denied:>9}
-words denied after a restart   {denied_again:>9}
-strangers taken for words      {mistaken:>9} of {STRANGERS}
+  reported as already present  {collisions:>9}
+false negatives (must be 0)    {missing:>9}
+  after a restart              {missing_after_restart:>9}
+false positives                {false_positives:>9} of {NON_WORDS} non-words
   false-positive rate          {rate:>9.3} % ± {error:.3} %
-  asked for, at capacity       {asked_for:>9.3} %
-memory of the filter           {filter_bytes:>9} bytes, {in_filter:.2} a word
-memory of a SET of the words   {set_bytes:>9} bytes, {in_set:.2} a word
-  times the filter's           {times:>9.1}
+  requested, at capacity       {requested:>9.3} %
+memory of the filter           {filter_bytes:>9} bytes, {in_filter:.2} per word
+memory of a SET of the words   {set_bytes:>9} bytes, {in_set:.2} per word
+  relative to the filter       {times:>9.1}
 ──────────────────────────────────────────────────────────────"
     );
-    match denied + denied_again {
+    match missing + missing_after_restart {
         0 => Ok(()),
-        _ => Err("the filter denies words that were added".into()),
+        _ => Err("the filter has false negatives".into()),
     }
 }
 
@@ -94,14 +101,15 @@ fn read(path: &str) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| format!("{path}: {error}").into())
 }
 
-/// The bytes a key takes, every element of it counted.
+/// Bytes of a key, counting all of its elements.
 fn memory(client: &mut Connection, key: &str) -> Outcome<f64> {
     let mut command = redis::cmd("MEMORY");
     Ok(command.arg(&["USAGE", key, "SAMPLES", "0"]).query(client)?)
 }
 
-/// Sends all items in pipelined commands that answer a flag an item, and counts the flags that are set.
-fn ask<T>(client: &mut Connection, command: &str, label: &str, items: &[T]) -> Outcome<usize>
+/// Sends all items in pipelined commands that return one flag per item, and counts the flags that
+/// are set.
+fn count_set<T>(client: &mut Connection, command: &str, label: &str, items: &[T]) -> Outcome<usize>
 where
     T: AsRef<str>,
 {
@@ -121,8 +129,8 @@ where
     Ok(set)
 }
 
-/// A million strings of 8 to 15 letters that are no words, the same in every run.
-fn strangers(known: &HashSet<&str>) -> Vec<String> {
+/// A million strings of 8 to 15 letters that are not words, the same in every run.
+fn non_words(known: &HashSet<&str>) -> Vec<String> {
     let mut state = 0_u64;
     // SplitMix64 (Steele, Lea, Flood 2014): the shortest generator whose letters show no pattern.
     let mut random = move || {
@@ -136,17 +144,18 @@ fn strangers(known: &HashSet<&str>) -> Vec<String> {
         let letter = |_| char::from(b'a' + (random() % 26) as u8);
         (0..length).map(letter).collect()
     };
-    let mut strangers = Vec::with_capacity(STRANGERS);
-    while strangers.len() < STRANGERS {
+    let mut non_words = Vec::with_capacity(NON_WORDS);
+    while non_words.len() < NON_WORDS {
         let string = letters();
         if !known.contains(string.as_str()) {
-            strangers.push(string);
+            non_words.push(string);
         }
     }
-    strangers
+    non_words
 }
 
-/// A share in per cent, and its standard error √(p(1−p)/n): each stranger is one independent trial.
+/// A proportion in per cent and its standard error √(p(1−p)/n): each non-word is an independent
+/// trial.
 fn percentage(part: usize, whole: usize) -> (f64, f64) {
     let share = part as f64 / whole as f64;
     (
@@ -155,7 +164,7 @@ fn percentage(part: usize, whole: usize) -> (f64, f64) {
     )
 }
 
-/// Prints the words of a text that the filter does not know, and what it let pass by mistake.
+/// Prints the words of a text that the filter does not know, and counts its false positives.
 fn spell_check(
     client: &mut Connection,
     known: &HashSet<&str>,
@@ -163,18 +172,18 @@ fn spell_check(
     text: &str,
 ) -> Outcome<()> {
     let words = words_of(text);
-    let (mut unknown, mut passed) = (Vec::new(), 0);
+    let (mut unknown, mut false_positives) = (Vec::new(), 0);
     for word in &words {
         let spellings = spellings(word);
         let flags: Vec<bool> = client.bf_mexists(FILTER, &spellings)?;
         let in_list = spellings.iter().any(|word| known.contains(word.as_str()));
         match flags.contains(&true) {
             false => unknown.push(word.as_str()),
-            true => passed += usize::from(!in_list),
+            true => false_positives += usize::from(!in_list),
         }
     }
     let (all, some) = (words.len(), unknown.len());
-    println!("\n{name}: {all} different words, of which the filter does not know {some}:");
+    println!("\n{name}: {all} distinct words, {some} of them not in the filter:");
     for line in unknown[..some.min(UNKNOWN_WORDS_SHOWN)].chunks(WORDS_PER_LINE) {
         let line: String = line.iter().map(|word| format!("{word:<16}")).collect();
         println!("    {}", line.trim_end());
@@ -182,12 +191,12 @@ fn spell_check(
     if some > UNKNOWN_WORDS_SHOWN {
         println!("    … and {} more", some - UNKNOWN_WORDS_SHOWN);
     }
-    println!("({passed} more it let pass that are not in the list: its false positives)\n");
+    println!("({false_positives} more are not in the list: false positives)\n");
     Ok(())
 }
 
-/// The different words of a text. Code (between backticks, as in Markdown) and whatever has a digit or
-/// a symbol inside (numbers, paths, addresses) is no word; hyphens part words.
+/// The distinct words of a text. Code (between backticks, as in Markdown) and tokens with a digit
+/// or symbol inside (numbers, paths, addresses) are skipped; hyphens separate words.
 fn words_of(text: &str) -> BTreeSet<String> {
     let prose: String = text.replace("```", "`").split('`').step_by(2).collect();
     let is_letter = |letter: char| letter.is_alphabetic() || letter == '\'';
@@ -200,7 +209,7 @@ fn words_of(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The ways a list may hold a word: as it stands, in lower case, and both without a possessive.
+/// The spellings a list may have: as written, in lower case, and both without a possessive.
 fn spellings(word: &str) -> Vec<String> {
     let mut spellings = vec![word.to_owned(), word.to_lowercase()];
     if let Some(owner) = word.strip_suffix("'s") {

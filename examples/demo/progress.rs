@@ -1,9 +1,9 @@
-//! What the reader sees while a step works.
+//! Progress of a step.
 
 use std::io::{stdout, IsTerminal, Write};
 use std::time::Instant;
 
-/// A bar that fills up on a terminal; elsewhere only the line at the end.
+/// A bar on a terminal, and a line at the end.
 pub struct Progress<'a> {
     label: &'a str,
     total: usize,
@@ -39,6 +39,6 @@ impl<'a> Progress<'a> {
         let (label, total) = (self.label, self.total);
         let seconds = self.started.elapsed().as_secs_f64();
         let speed = total as f64 / seconds / 1e6;
-        println!("{label:<24}{total:>8} in {seconds:5.2} s, {speed:.1} million a second");
+        println!("{label:<24}{total:>8} in {seconds:5.2} s, {speed:.1} million/s");
     }
 }

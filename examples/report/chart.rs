@@ -1,4 +1,4 @@
-//! How a plot is drawn: lines over a logarithmic x axis, as an SVG file in `docs/performance`.
+//! Draws a plot: lines over a logarithmic x axis, as an SVG file in `docs/performance`.
 
 use crate::Outcome;
 use plotters::prelude::*;
@@ -10,18 +10,18 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A plot: the name of its file, and what is written on it.
+/// A plot: its file name and its labels.
 pub struct Plot<'a> {
     pub file: &'a str,
     pub title: &'a str,
     pub x: &'a str,
     pub y: &'a str,
-    /// Where there are no lines.
+    /// A corner without lines.
     pub legend: SeriesLabelPosition,
 }
 
 const SIZE: (u32, u32) = (760, 420);
-/// Colours that differ in lightness too, for those who do not see all hues (Okabe and Ito 2008).
+/// Colours that also differ in lightness, for colour-blind readers (Okabe and Ito 2008).
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -36,8 +36,8 @@ impl Plot<'_> {
     /// The file cannot be written.
     pub fn draw(&self, series: &[Series]) -> Outcome<()> {
         let all = || series.iter().flat_map(|series| &series.points);
-        let least = all().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
-        let most = all().map(|(x, _)| *x).fold(0.0, f64::max);
+        let min = all().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
+        let max = all().map(|(x, _)| *x).fold(0.0, f64::max);
         let top = all().map(|(_, y)| *y).fold(0.0, f64::max) * 1.1;
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("docs/performance")
@@ -50,7 +50,7 @@ impl Plot<'_> {
             .margin(12)
             .x_label_area_size(44)
             .y_label_area_size(56)
-            .build_cartesian_2d((least..most * 1.2).log_scale(), 0.0..top)?;
+            .build_cartesian_2d((min..max * 1.2).log_scale(), 0.0..top)?;
         chart
             .configure_mesh()
             .x_desc(self.x)

@@ -1,10 +1,11 @@
-//! Draws the plots and fills in the tables of the documents, from the measurements that `make bench` and `make bench-big` keep in
-//! `docs/performance/*.tsv`. `make report` runs it: no number is typed by hand.
+//! Draws the plots and fills in the tables of the documents from the measurements in
+//! `docs/performance/*.tsv`, which the benchmarks save. `make report` runs it, so that no figure is
+//! typed by hand.
 
 mod chart;
 mod documents;
 mod plots;
-#[allow(dead_code)] // the benchmarks write tables as well
+#[allow(dead_code)] // the benchmarks use the rest
 #[path = "../../benches/rig/table.rs"]
 mod table;
 

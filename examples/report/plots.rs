@@ -1,11 +1,11 @@
-//! The plots, and which columns of which tables they show.
+//! The plots, and the table columns they show.
 
 use crate::chart::{Plot, Series};
 use crate::table::Table;
 use crate::Outcome;
 use plotters::prelude::SeriesLabelPosition;
 
-/// The tables of the servers measured, with the name of the other module in each.
+/// The server tables, with the name of the other module in each.
 const SERVERS: [(&str, &str); 2] = [
     ("server-redisbloom", "RedisBloom"),
     ("server-valkey-bloom", "valkey-bloom"),
@@ -14,7 +14,7 @@ const SERVERS: [(&str, &str); 2] = [
 /// Draws every plot of the documents.
 ///
 /// # Errors
-/// A table is missing, or has other columns than it should.
+/// A table or one of its columns is missing.
 pub fn draw_all() -> Outcome<()> {
     throughput("BF.MEXISTS", "lookups")?;
     throughput("BF.MADD", "adds")?;
@@ -22,7 +22,8 @@ pub fn draw_all() -> Outcome<()> {
     copied()
 }
 
-/// The worst that a bystander saw, against the size of the filter, in the phases that should not be felt.
+/// The maximum latency of other clients against filter size, in the phases that should not delay
+/// them.
 fn stalls() -> Outcome<()> {
     let table = |module: &str| Table::load("stalls")?.only("module", module);
     let phase = |module: &str, phase: &str, name: &str| -> Outcome<Series> {
@@ -31,19 +32,19 @@ fn stalls() -> Outcome<()> {
             points: points(
                 &table(module)?.only("phase", phase)?,
                 "items",
-                "worst stall, ms",
+                "max latency, ms",
             )?,
         })
     };
     let plot = Plot {
         file: "stalls",
-        title: "The worst wait of a bystander",
-        x: "items the filter is made for",
+        title: "Maximum latency of other clients",
+        x: "capacity of the filter, items",
         y: "milliseconds",
         legend: SeriesLabelPosition::UpperLeft,
     };
     plot.draw(&[
-        phase("splitbloom", "idle", "nothing but the machine")?,
+        phase("splitbloom", "idle", "idle")?,
         phase("splitbloom", "UNLINK of the copy", "UNLINK")?,
         phase("splitbloom", "expiry", "expiry")?,
         phase("splitbloom", "SCANDUMP and LOADCHUNK", "LOADCHUNK")?,
@@ -52,7 +53,7 @@ fn stalls() -> Outcome<()> {
     ])
 }
 
-/// What a snapshot copies for each item added meanwhile.
+/// Memory that a snapshot copies for each item added meanwhile.
 fn copied() -> Outcome<()> {
     let of = |module: &str, name: &str| -> Outcome<Series> {
         let table = Table::load("cow")?.only("module", module)?;
@@ -63,8 +64,8 @@ fn copied() -> Outcome<()> {
     };
     let plot = Plot {
         file: "copied",
-        title: "Copied during a snapshot, for each of 200 000 adds",
-        x: "items the filter is made for",
+        title: "Memory copied during a snapshot, per add (200 000 adds)",
+        x: "capacity of the filter, items",
         y: "kilobytes",
         legend: SeriesLabelPosition::UpperLeft,
     };
@@ -74,7 +75,8 @@ fn copied() -> Outcome<()> {
     ])
 }
 
-/// Items a second against the size of the filter: ours and the floor from the first table, the others each from its own.
+/// Items per second against filter size: splitbloom and the baseline from the first table, each
+/// peer from its own.
 fn throughput(command: &str, file: &str) -> Outcome<()> {
     let column = |table: &str, name: &str, column: &str| -> Outcome<Series> {
         let table = Table::load(table)?.only("command", command)?;
@@ -85,7 +87,7 @@ fn throughput(command: &str, file: &str) -> Outcome<()> {
     };
     let (first, _) = SERVERS[0];
     let mut series = vec![
-        column(first, "SMISMEMBER, the floor", "floor, million/s")?,
+        column(first, "SMISMEMBER (baseline)", "baseline, million/s")?,
         column(first, "splitbloom", "million items/s")?,
     ];
     for (table, name) in SERVERS {
@@ -93,9 +95,9 @@ fn throughput(command: &str, file: &str) -> Outcome<()> {
     }
     let plot = Plot {
         file: &format!("throughput-{file}"),
-        title: &format!("{command}, 100 items a command"),
-        x: "items the filter is made for",
-        y: "million items a second",
+        title: &format!("{command}, 100 items per command"),
+        x: "capacity of the filter, items",
+        y: "million items per second",
         legend: SeriesLabelPosition::LowerLeft,
     };
     plot.draw(&series)

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| splitbloom::fuzzing::operations::operations(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| splitbloom_fuzz::operations::operations(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| splitbloom::fuzzing::options::options(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| splitbloom_fuzz::options::options(bytes));

@@ -1,7 +1,8 @@
-//! Owners of a shared value on threads of the system, for ThreadSanitizer (`scripts/sanitize`). The standard library's own threads are not
-//! built with it, and what it does between them would look like races; so this is one file, with `pthread_create`.
+//! Owners of a shared value on several threads, for ThreadSanitizer (`scripts/sanitize`). The
+//! standard library's threads are not instrumented, so their synchronization would look like races;
+//! hence a single file that calls `pthread_create`.
 
-#[path = "../../src/filter/shared.rs"]
+#[path = "../../crates/filter/src/storage/shared.rs"]
 mod shared;
 
 use shared::Shared;
@@ -20,8 +21,8 @@ extern "C" {
     fn pthread_join(thread: u64, result: *mut *mut c_void) -> i32;
 }
 
-/// Reads the value, copies the owner, and gives up both: the last one of all frees the value. Who is the only one writes to it first, as
-/// a filter does whose copy is gone.
+/// Reads the value, clones the owner, and drops both; the last owner frees the value. A sole owner
+/// writes to it first, as a filter does once its copy is gone.
 extern "C" fn own(argument: *mut c_void) -> *mut c_void {
     // SAFETY: `main` passes on a box of this type, once.
     let owner: Shared<Vec<u64>> = *unsafe { Box::from_raw(argument.cast()) };
@@ -43,7 +44,7 @@ fn main() {
         let owners = [first.clone(), first.clone(), first];
         let threads = owners.map(|owner| {
             let (mut thread, argument) = (0, Box::into_raw(Box::new(owner)));
-            // SAFETY: the box goes to `own` and to nobody else.
+            // SAFETY: only `own` gets the box.
             let error =
                 unsafe { pthread_create(&mut thread, std::ptr::null(), own, argument.cast()) };
             assert_eq!(error, 0);

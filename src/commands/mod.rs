@@ -1,30 +1,18 @@
-//! The commands. A command is parse, open, act, propagate, reply.
-//!
-//! ```text
-//!   reserve   BF.RESERVE                       options     the words of RESERVE and INSERT
-//!   add       BF.ADD, BF.MADD, BF.INSERT       numbers     numbers as clients write them
-//!   exists    BF.EXISTS, BF.MEXISTS            parameters  what COMMAND DOCS shows of arguments
-//!   info      BF.INFO, BF.CARD                 text        every error a client can see
-//!   dump      BF.SCANDUMP, BF.LOADCHUNK
-//!   keys      BF.KEYS
-//! ```
+//! The commands. Each parses its words, opens the key, acts, propagates, and replies.
 
-mod add;
-mod dump;
-mod exists;
-mod info;
-mod keys;
-pub mod numbers;
-pub mod options;
-mod parameters;
-mod reserve;
-pub mod text;
+pub mod bf;
+pub mod reply_error;
 
-use crate::redis::command::{add_category, register, Refused};
-use crate::redis::context::Context;
+use crate::server::command::add_category;
+use crate::server::context::Context;
+use crate::server::Refused;
+use std::ffi::CStr;
 
-/// The ACL category of all commands, where the server can make one.
+/// The ACL category of the commands, on servers that let a module create one.
 const CATEGORY: &str = "bloom";
+
+/// The version that introduced every command so far. A later command names its own.
+const FIRST_RELEASE: &CStr = c"0.1.0";
 
 /// Registers every command.
 ///
@@ -32,15 +20,5 @@ const CATEGORY: &str = "bloom";
 /// What the server refused.
 pub fn register_all(context: &Context) -> Result<(), Refused> {
     add_category(context, CATEGORY);
-    register::<reserve::Reserve>(context, CATEGORY)?;
-    register::<add::Add>(context, CATEGORY)?;
-    register::<add::MultiAdd>(context, CATEGORY)?;
-    register::<add::Insert>(context, CATEGORY)?;
-    register::<exists::Exists>(context, CATEGORY)?;
-    register::<exists::MultiExists>(context, CATEGORY)?;
-    register::<info::Info>(context, CATEGORY)?;
-    register::<info::Card>(context, CATEGORY)?;
-    register::<dump::ScanDump>(context, CATEGORY)?;
-    register::<dump::LoadChunk>(context, CATEGORY)?;
-    register::<keys::Keys>(context, CATEGORY)
+    bf::register_all(context, CATEGORY)
 }

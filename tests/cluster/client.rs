@@ -1,9 +1,10 @@
-//! The client of this crate: answers in the order of the items, errors where they belong, and what WAIT is worth.
+//! The client crate: results in the order of the items, errors for the right items, and what WAIT
+//! guarantees.
 
 use crate::harness::eventually;
 use crate::trial::{item, move_slot, Cluster, Node};
-use splitbloom::client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
-use splitbloom::partition::{slot_of, Partitions};
+use splitbloom_client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
+use splitbloom_partition::{slot_of, Partitions, SLOTS};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -16,7 +17,7 @@ fn filter(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
 fn all_good(answers: Vec<Result<bool, Error>>) -> Vec<bool> {
     answers
         .into_iter()
-        .map(|answer| answer.expect("an answer"))
+        .map(|answer| answer.expect("a reply"))
         .collect()
 }
 
@@ -39,14 +40,14 @@ fn answers_come_in_the_order_of_the_items() {
     let nothing: &[&str] = &[];
     assert!(all_good(users.mexists(nothing)).is_empty());
 
-    assert!(users.add("alice").expect("an answer"));
-    assert!(!users.add("alice").expect("an answer"));
-    assert!(users.exists("alice").expect("an answer"));
-    assert!(!users.exists("bob").expect("an answer"));
-    assert!(users.add(b"\0{binary}\xff").expect("an answer"));
-    assert!(users.exists(b"\0{binary}\xff").expect("an answer"));
+    assert!(users.add("alice").expect("a reply"));
+    assert!(!users.add("alice").expect("a reply"));
+    assert!(users.exists("alice").expect("a reply"));
+    assert!(!users.exists("bob").expect("a reply"));
+    assert!(users.add(b"\0{binary}\xff").expect("a reply"));
+    assert!(users.exists(b"\0{binary}\xff").expect("a reply"));
 
-    // Each item lies under the key that any other client would compute.
+    // Each item is in the key that any other client would compute.
     let key = format!(
         "users:{{{}}}",
         Partitions::new(64).expect("64").of(b"alice")
@@ -91,7 +92,7 @@ fn a_filter_is_described_and_deleted_as_one() {
 }
 
 #[test]
-fn a_full_partition_refuses_its_own_items_only() {
+fn a_full_partition_refuses_only_its_own_items() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 4);
     users
@@ -125,8 +126,8 @@ fn a_full_partition_refuses_its_own_items_only() {
             _ => assert!(matches!(answer, Ok(true)), "{answer:?}"),
         }
     }
-    assert!(here > 4, "items of the full partition were among them");
-    // A wrong type is the answer of each item there.
+    assert!(here > 4, "some items belong to the full partition");
+    // A wrong type is an error for each item of that partition.
     db.call([b"UNLINK".as_slice(), &full]);
     db.call([b"SET".as_slice(), &full, b"text"]);
     for (item, answer) in items.iter().zip(users.mexists(&items)) {
@@ -140,13 +141,13 @@ fn a_full_partition_refuses_its_own_items_only() {
 }
 
 #[test]
-fn a_slot_on_its_way_is_followed() {
+fn a_migrating_slot_is_followed() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 2);
     users
         .reserve(0.01, 1000, Growth::Fixed)
         .expect("an empty cluster");
-    assert!(users.add("alice").expect("an answer"));
+    assert!(users.add("alice").expect("a reply"));
     let key = users.keys()[usize::from(Partitions::new(2).expect("2").of(b"alice"))].clone();
     let slot = slot_of(&key);
     let source = owner_of(&cluster, &key);
@@ -163,13 +164,13 @@ fn a_slot_on_its_way_is_followed() {
     assert!(users.exists("alice").expect("still at the source"));
     let key = String::from_utf8(key).expect("a name of text");
     from.run(&format!("MIGRATE 127.0.0.1 {} {key} 0 10000", target.port));
-    // The source answers -ASK, the target only who says ASKING.
+    // The source replies -ASK, and the target serves only clients that send ASKING.
     assert!(users.exists("alice").expect("at the target"));
     assert!(!users.add("alice").expect("at the target"));
     assert_eq!(all_good(users.mexists(&["alice", "alice"])), [true, true]);
     to.run(&format!("CLUSTER SETSLOT {slot} NODE {}", target.id));
     from.run(&format!("CLUSTER SETSLOT {slot} NODE {}", target.id));
-    // The source answers -MOVED.
+    // The source replies -MOVED.
     assert!(users.exists("alice").expect("at its new owner"));
     move_slot(slot, (&target, &mut to), (&source, &mut from)).expect("there and back");
     assert!(users.exists("alice").expect("at its old owner"));
@@ -177,7 +178,7 @@ fn a_slot_on_its_way_is_followed() {
 }
 
 #[test]
-fn what_cannot_be_is_told_by_type() {
+fn errors_are_distinguished_by_type() {
     let partitions = Partitions::new(2).expect("2");
     let nobody = PartitionedFilter::connect(&["redis://127.0.0.1:1"], "users", partitions);
     assert!(matches!(nobody, Err(Error::Unreachable(_))));
@@ -189,7 +190,7 @@ fn what_cannot_be_is_told_by_type() {
     let braced = PartitionedFilter::connect(&cluster.urls(), "u{sers}", partitions);
     assert!(matches!(braced, Err(Error::BraceInName)));
 
-    // A slot that nobody serves.
+    // A slot that no node serves.
     let mut users = filter(&cluster, "users", 2);
     users.set_patience(SOON);
     let slot = slot_of(&users.keys()[0]);
@@ -207,11 +208,11 @@ fn what_cannot_be_is_told_by_type() {
         })
         .collect();
     let second: Vec<bool> = items.iter().map(|item| partitions.of(item) == 1).collect();
-    assert_eq!(served, second, "the other partition goes on");
+    assert_eq!(served, second, "the other partition still works");
 }
 
 #[test]
-fn what_is_written_is_acknowledged_once_the_replicas_have_it() {
+fn writes_are_acknowledged_once_the_replicas_have_them() {
     let cluster = Cluster::form(1, 1);
     let mut users = filter(&cluster, "users", 4);
     let items: Vec<[u8; 16]> = (0..100).map(item).collect();
@@ -222,14 +223,18 @@ fn what_is_written_is_acknowledged_once_the_replicas_have_it() {
     assert_eq!(
         users.wait(2, SOON),
         Acknowledged::Yes,
-        "nothing has been asked since"
+        "nothing was sent since"
     );
     all_good(users.madd(&items));
-    assert_eq!(users.wait(2, SOON), Acknowledged::No, "there is only one");
+    assert_eq!(
+        users.wait(2, SOON),
+        Acknowledged::No,
+        "there is only one replica"
+    );
 }
 
 #[test]
-fn what_went_over_a_connection_that_is_gone_is_not_acknowledged() {
+fn writes_over_a_lost_connection_are_not_acknowledged() {
     let cluster = Cluster::form(1, 1);
     let mut users = filter(&cluster, "users", 4);
     let items: Vec<[u8; 16]> = (0..100).map(item).collect();
@@ -237,7 +242,7 @@ fn what_went_over_a_connection_that_is_gone_is_not_acknowledged() {
     let mut primary = cluster.nodes()[0].connect();
     primary.run("CLIENT KILL TYPE normal SKIPME yes");
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
-    // The connection breaks while something else is asked, and is replaced.
+    // The connection breaks during another command, and is replaced.
     all_good(users.madd(&items));
     primary.run("CLIENT KILL TYPE normal SKIPME yes");
     all_good(users.mexists(&items));
@@ -248,30 +253,118 @@ fn what_went_over_a_connection_that_is_gone_is_not_acknowledged() {
     });
 }
 
-/// Newer servers let WAIT count only what its own connection has changed.
 #[test]
-fn what_others_wrote_is_acknowledged_only_once_a_replica_has_it() {
+fn writes_that_no_replica_has_stay_unacknowledged_however_often_wait_is_called() {
+    let cluster = Cluster::form(1, 1);
+    let mut users = filter(&cluster, "users", 4);
+    cluster.server(1).pause();
+    assert!(users.add("alice").expect("a reply"));
+    for _ in 0..3 {
+        assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    }
+    cluster.server(1).resume();
+    eventually("the replica has it", || {
+        users.wait(1, SOON) == Acknowledged::Yes
+    });
+}
+
+#[test]
+fn writes_lost_with_a_connection_stay_unacknowledged_until_something_is_resent() {
+    let cluster = Cluster::form(1, 1);
+    let mut users = filter(&cluster, "users", 4);
+    assert!(users.add("alice").expect("a reply"));
+    let mut primary = cluster.nodes()[0].connect();
+    primary.run("CLIENT KILL TYPE normal SKIPME yes");
+    for _ in 0..3 {
+        assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    }
+    assert!(!users.add("alice").expect("a reply"));
+    eventually("the replica has it", || {
+        users.wait(1, SOON) == Acknowledged::Yes
+    });
+}
+
+/// Such a node can no longer be acknowledged, and need not be.
+#[test]
+fn a_node_without_slots_is_not_waited_for_once_the_items_are_resent() {
+    let cluster = Cluster::form(2, 1);
+    let mut users = filter(&cluster, "users", 1);
+    let source = owner_of(&cluster, &users.keys()[0]);
+    let place = |node: &Node| cluster.nodes().iter().position(|other| other == node);
+    let number = place(&source).expect("one of them");
+    let target = &cluster.nodes()[1 - number];
+    cluster.server(number + 2).pause();
+    assert!(users.add("alice").expect("a reply"));
+    assert_eq!(users.wait(1, SOON), Acknowledged::No);
+
+    let (mut from, mut to) = (source.connect(), target.connect());
+    from.run("FLUSHALL");
+    let half = u32::from(SLOTS) / 2;
+    let slots = format!(
+        "{} {}",
+        number as u32 * half,
+        (number as u32 + 1) * half - 1
+    );
+    from.run(&format!("CLUSTER DELSLOTSRANGE {slots}"));
+    to.run(&format!("CLUSTER DELSLOTSRANGE {slots}"));
+    to.run(&format!("CLUSTER ADDSLOTSRANGE {slots}"));
+    to.run("CLUSTER BUMPEPOCH");
+    eventually("the source knows the new owner", || {
+        from.ask("EXISTS users:{0}").starts_with("-MOVED")
+    });
+    assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    eventually("the target's replica has it", || {
+        users.add("alice").expect("a reply");
+        users.wait(1, SOON) == Acknowledged::Yes
+    });
+    cluster.server(number + 2).resume();
+}
+
+#[test]
+fn nodes_that_announce_no_host_are_found() {
+    for kind in ["hostname", "unknown-endpoint"] {
+        let setting = format!("cluster-preferred-endpoint-type {kind}");
+        let cluster = Cluster::configured(3, 0, &[&setting]);
+        let mut users = filter(&cluster, "users", 16);
+        let items: Vec<[u8; 16]> = (0..100).map(item).collect();
+        assert_eq!(all_good(users.madd(&items)), vec![true; items.len()]);
+        // Redirects name no host either.
+        let partition = Partitions::new(16).expect("16").of(&items[0]);
+        let key = users.keys()[usize::from(partition)].clone();
+        let source = owner_of(&cluster, &key);
+        let mut others = cluster.nodes().iter().filter(|node| **node != source);
+        let target = others.next().expect("another node").clone();
+        let (mut from, mut to) = (source.connect(), target.connect());
+        let slot = slot_of(&key);
+        move_slot(slot, (&source, &mut from), (&target, &mut to)).expect("the slot moves");
+        assert_eq!(all_good(users.mexists(&items)), vec![true; items.len()]);
+    }
+}
+
+/// On newer servers WAIT covers only the changes of its own connection.
+#[test]
+fn writes_of_others_are_acknowledged_only_once_a_replica_has_them() {
     let cluster = Cluster::form(1, 1);
     let mut users = filter(&cluster, "users", 1);
-    assert!(users.add("alice").expect("an answer"));
+    assert!(users.add("alice").expect("a reply"));
     eventually("the replica has it", || {
         users.wait(1, SOON) == Acknowledged::Yes
     });
     cluster.server(1).pause();
     let mut other = cluster.nodes()[0].connect();
     assert_eq!(other.ask("BF.ADD users:{0} bob"), ":1");
-    assert!(!users.add("bob").expect("an answer"), "it is there already");
+    assert!(!users.add("bob").expect("a reply"), "already present");
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
-    assert!(users.exists("bob").expect("an answer"));
+    assert!(users.exists("bob").expect("a reply"));
     assert_eq!(
         users.wait(1, SOON),
         Acknowledged::No,
-        "reading makes no difference"
+        "a read makes no difference"
     );
     cluster.server(1).resume();
-    assert!(!users.add("bob").expect("an answer"));
+    assert!(!users.add("bob").expect("a reply"));
     eventually("the replica has it", || {
-        users.add("bob").expect("an answer");
+        users.add("bob").expect("a reply");
         users.wait(1, SOON) == Acknowledged::Yes
     });
     let mut replica = cluster.nodes()[1].connect();
@@ -289,6 +382,6 @@ fn owner_of(cluster: &Cluster, key: &[u8]) -> Node {
         .nodes()
         .iter()
         .find(serves)
-        .expect("an owner")
+        .expect("a node owns the slot")
         .clone()
 }

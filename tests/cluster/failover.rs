@@ -1,19 +1,19 @@
-//! What was acknowledged stays, while slots are moved all the time and a primary dies.
+//! Acknowledged items survive constant slot moves and the death of a primary.
 
-use crate::trial::{count_found, item, outlive, stranger, Cluster};
-use splitbloom::client::{Growth, PartitionedFilter};
-use splitbloom::partition::Partitions;
+use crate::trial::{absent_item, count_found, item, outlive, Cluster};
+use splitbloom_client::{Growth, PartitionedFilter};
+use splitbloom_partition::Partitions;
 
 const ITEMS: u64 = 100_000;
 const PARTITIONS: u64 = 16;
 const BATCH: u64 = 1000;
 const ERROR_RATE: f64 = 0.01;
-/// Asked for in vain: enough for the measured rate to have a standard error of 1/30 of what was asked for.
-const STRANGERS: u64 = 100_000;
+/// Absent items to look up: enough for a standard error of 1/30 of the requested error rate.
+const ABSENT_ITEMS: u64 = 100_000;
 const PRIMARIES: usize = 3;
 
 #[test]
-fn every_acknowledged_item_outlives_a_killed_primary_while_slots_move() {
+fn every_acknowledged_item_survives_the_death_of_a_primary_while_slots_move() {
     let mut cluster = Cluster::form(PRIMARIES, 1);
     let partitions = Partitions::new(PARTITIONS).expect("a power of two");
     let users = PartitionedFilter::connect(&cluster.urls(), "users", partitions);
@@ -27,11 +27,12 @@ fn every_acknowledged_item_outlives_a_killed_primary_while_slots_move() {
         count_found(&mut users, 0..ITEMS, BATCH, item, |_| ()),
         ITEMS
     );
-    let found = count_found(&mut users, 0..STRANGERS, BATCH, stranger, |_| ());
-    let rate = found as f64 / STRANGERS as f64;
-    let deviation = (ERROR_RATE / STRANGERS as f64).sqrt();
+    let found = count_found(&mut users, 0..ABSENT_ITEMS, BATCH, absent_item, |_| ());
+    let rate = found as f64 / ABSENT_ITEMS as f64;
+    let deviation = (ERROR_RATE / ABSENT_ITEMS as f64).sqrt();
     assert!(rate < ERROR_RATE + 6.0 * deviation, "{rate}");
-    // Each partition has room for a tenth more than its share: the rate is that of a filter that is 9/10 full, some 0.6 %.
+    // Each partition has room for a tenth more than its share, so the rate is that of a filter that
+    // is 9/10 full, about 0.6 %.
     assert!(rate > ERROR_RATE / 3.0, "{rate}");
 
     let info = users.info().expect("all partitions");

@@ -1,8 +1,10 @@
-//! One filter over many nodes: on real clusters of processes on loopback. `harness` says how to choose the server.
+//! One filter over many nodes, on real clusters of local processes. `harness` documents how to
+//! choose the server.
 
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod atomic;
 mod client;
 mod failover;
 mod python;

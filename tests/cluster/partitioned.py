@@ -1,4 +1,4 @@
-"""One filter over many nodes with redis-py, as docs/cluster.md has it, against a cluster on loopback: PORT."""
+"""One filter over many nodes with redis-py, as in docs/cluster.md. Argument: PORT of a local node."""
 
 import binascii
 import sys
@@ -14,18 +14,18 @@ class PartitionedFilter:
         return "%s:{%d}" % (self.name, binascii.crc_hqx(item, 0) & (self.partitions - 1))
 
     def each(self, command, items):
-        """One command for each partition, all in one pipeline; the answers in the order of the items."""
-        places = {}
-        for place, item in enumerate(items):
-            places.setdefault(self.key(item), []).append(place)
+        """Sends one command per partition in one pipeline; returns the replies in item order."""
+        by_key = {}
+        for position, item in enumerate(items):
+            by_key.setdefault(self.key(item), []).append(position)
         pipeline = self.db.pipeline()
-        for key, of_key in places.items():
-            pipeline.execute_command(command, key, *(items[place] for place in of_key))
-        answers = [None] * len(items)
-        for of_key, replies in zip(places.values(), pipeline.execute()):
-            for place, reply in zip(of_key, replies):
-                answers[place] = reply
-        return answers
+        for key, positions in by_key.items():
+            pipeline.execute_command(command, key, *(items[position] for position in positions))
+        results = [None] * len(items)
+        for positions, replies in zip(by_key.values(), pipeline.execute()):
+            for position, reply in zip(positions, replies):
+                results[position] = reply
+        return results
 
 
 def main(port):
@@ -37,7 +37,7 @@ def main(port):
     assert users.each("BF.MADD", items[::2]) == [1] * 5_000
     assert users.each("BF.MEXISTS", items) == [1, 0] * 5_000
 
-    # The node's own answer is the same, whichever node it is.
+    # Every node computes the same keys.
     keys = db.execute_command("BF.KEYS", "users", "PARTITIONS", 64, "ITEMS", *items, target_nodes=db.get_random_node())
     assert [key.decode() for key in keys] == [users.key(item) for item in items]
 

@@ -1,8 +1,9 @@
-//! The same in Python: its standard library's checksum, and redis-py with the code of docs/cluster.md.
+//! The same in Python: the checksum of its standard library, and redis-py with the code in
+//! docs/cluster.md.
 
 use crate::harness::Random;
 use crate::trial::Cluster;
-use splitbloom::partition::crc16;
+use splitbloom_partition::crc16;
 use std::env;
 use std::ffi::OsString;
 use std::io::Write;
@@ -13,7 +14,7 @@ use std::thread;
 const ITEMS: usize = 100_000;
 const LONGEST: u64 = 40;
 
-/// Reads items, each behind its length in one byte, and writes their checksums.
+/// Reads items, each preceded by its length in one byte, and writes their checksums.
 const CHECKSUMS: &str = "
 import binascii, sys
 data, place = sys.stdin.buffer.read(), 0
@@ -28,7 +29,7 @@ fn python() -> Command {
 }
 
 #[test]
-fn pythons_checksum_of_any_bytes_is_ours() {
+fn python_computes_the_same_checksum() {
     let mut random = Random::seeded(7);
     let items: Vec<Vec<u8>> = (0..ITEMS)
         .map(|_| {
@@ -45,11 +46,11 @@ fn pythons_checksum_of_any_bytes_is_ours() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("a Python: SPLITBLOOM_PYTHON names it");
+        .expect("a Python; set SPLITBLOOM_PYTHON");
     let mut stdin = child.stdin.take().expect("a pipe");
-    let writer = thread::spawn(move || stdin.write_all(&input).expect("it reads"));
-    let output = child.wait_with_output().expect("it ends");
-    writer.join().expect("it was written");
+    let writer = thread::spawn(move || stdin.write_all(&input).expect("it reads its input"));
+    let output = child.wait_with_output().expect("it exits");
+    writer.join().expect("the writer does not panic");
     let text = String::from_utf8(output.stdout).expect("digits");
     let theirs: Vec<u16> = text
         .lines()
@@ -65,7 +66,7 @@ fn pythons_checksum_of_any_bytes_is_ours() {
 }
 
 #[test]
-fn redis_py_adds_and_asks_as_the_documents_say() {
+fn redis_py_works_as_documented() {
     let cluster = Cluster::form(3, 0);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/partitioned.py");
     let port = cluster.nodes()[0].port.to_string();

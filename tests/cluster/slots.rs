@@ -1,13 +1,13 @@
-//! The arithmetic of partitions is the server's own.
+//! Our slots and partitions agree with the server's.
 
 use crate::harness::{Random, Server};
 use crate::trial::Cluster;
-use splitbloom::partition::{crc16, slot_of, Name, Partitions, SLOTS};
+use splitbloom_partition::{crc16, slot_of, Name, Partitions, SLOTS};
 
 const ITEMS: usize = 100_000;
 const LONGEST: u64 = 40;
 
-/// Random strings of bytes; some of them have braces.
+/// Random byte strings, some of them with braces.
 fn random_items(seed: u64) -> Vec<Vec<u8>> {
     let mut random = Random::seeded(seed);
     let item = |_| {
@@ -18,11 +18,12 @@ fn random_items(seed: u64) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn the_servers_slot_of_any_bytes_is_ours() {
+fn the_server_computes_the_same_slot() {
     let cluster = Cluster::form(1, 0);
     let mut db = cluster.nodes()[0].connect();
     let mut items = random_items(1);
-    // Random bytes rarely have both braces: a tenth of the items get them, empty tags among them.
+    // Random bytes rarely contain both braces, so a tenth of the items get them, including empty
+    // tags.
     let mut random = Random::seeded(2);
     for item in items.iter_mut().step_by(10) {
         for brace in [b'{', b'}', b'{', b'}'] {
@@ -36,14 +37,15 @@ fn the_servers_slot_of_any_bytes_is_ours() {
     for (item, slot) in items.iter().zip(slots) {
         assert_eq!(i64::from(slot_of(item)), slot.integer(), "{item:?}");
         if !item.contains(&b'{') {
-            // Then the slot is CRC16(item) mod 16384, and so is the partition where there are so many.
+            // Then the slot is CRC16(item) mod 16384, which is also the partition if there are
+            // 16384.
             assert_eq!(i64::from(whole.of(item)), slot.integer(), "{item:?}");
         }
     }
 }
 
 #[test]
-fn the_servers_partition_of_any_bytes_is_ours() {
+fn the_server_computes_the_same_partition() {
     let server = Server::start();
     let mut db = server.connect();
     let name = Name::new(b"users").expect("no brace");
@@ -78,7 +80,7 @@ fn every_node_names_the_keys_whoever_owns_their_slots() {
             name.key(crc16(b"alice") % 64)
         );
     }
-    // In a slot that is being moved, and in one that nobody serves.
+    // In a slot that is being moved, and in one that no node serves.
     let [source, target, ..] = cluster.nodes() else {
         panic!("six nodes")
     };
@@ -87,7 +89,7 @@ fn every_node_names_the_keys_whoever_owns_their_slots() {
         let reply = node.connect().ask("EXISTS users:{0}");
         reply == ":0"
     });
-    let owner = owner.expect("a primary that owns the slot");
+    let owner = owner.expect("a primary owns the slot");
     let other = if owner == source { target } else { source };
     let mut db = owner.connect();
     db.run(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", other.id));

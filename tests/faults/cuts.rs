@@ -1,5 +1,5 @@
-//! The link between primary and replica cut at random places of what flows through it, in the middle of a full copy as well
-//! as behind it, while items come.
+//! The link between primary and replica is cut at random points of the stream, during a full
+//! synchronization and after it, while items arrive.
 
 use crate::harness::{
     count_found, eventually, item, Connection, Link, Pace, Random, Reply, Server, Specimens,
@@ -11,23 +11,24 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
-/// As little as can be set.
+/// The smallest size allowed.
 const NO_BACKLOG: &str = "repl-backlog-size 16kb";
 
-/// The filters that the writers add to.
+/// Filters that the writers add to.
 const WRITTEN: [&str; 2] = ["grown", "big"];
 
-/// One that stays as it is, and some of its items.
+/// A filter that does not change, and some of its items.
 const STABLE: &str = "strict";
 const STABLE_ITEMS: u64 = 100;
 
-/// After so many bytes a replica can no longer go on where it was: four times what the backlog holds, which is kept in blocks.
+/// After this many bytes a replica can no longer resume: four times the backlog size, because the
+/// backlog is kept in blocks.
 const BACKLOG_IS_LOST: i64 = 64 << 10;
 
-/// Bytes behind a copy that a cut may still wait for.
+/// How far after a full synchronization a cut can come, in bytes.
 const BEHIND_THE_COPY: u64 = 64 << 10;
 
-/// Slow enough to leave something of the machine to others.
+/// Slow enough to leave some of the machine to other tests.
 const PACE: Pace = Pace {
     writers: 2,
     items_per_command: 5,
@@ -37,17 +38,17 @@ const PACE: Pace = Pace {
 };
 
 #[test]
-fn a_replica_survives_cuts_of_copies_by_way_of_the_disk() {
+fn a_replica_survives_cuts_of_full_syncs_through_the_disk() {
     survive_cuts("repl-diskless-sync no", "repl-diskless-load disabled", 1);
 }
 
 #[test]
-fn a_replica_survives_cuts_of_copies_sent_without_a_disk() {
+fn a_replica_survives_cuts_of_diskless_full_syncs() {
     survive_cuts("repl-diskless-sync yes", "repl-diskless-load disabled", 2);
 }
 
 #[test]
-fn a_replica_survives_cuts_of_copies_loaded_aside_without_a_disk() {
+fn a_replica_survives_cuts_of_full_syncs_loaded_with_swapdb() {
     survive_cuts("repl-diskless-sync yes", "repl-diskless-load swapdb", 3);
 }
 
@@ -69,20 +70,20 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
         let _ends = SetAtEnd(&is_over);
         let reader = threads.spawn(|| read_stable_items(&mut replica.connect(), &is_over));
         for cut in 1..=cuts {
-            // Mostly inside the copy, else in what follows it.
+            // Mostly during the copy, otherwise after it.
             link.break_after(match random.below(5) {
                 0 => copy + random.below(BEHIND_THE_COPY),
                 _ => random.below(copy),
             });
             eventually("the link is cut", || link.cuts() >= cut);
-            // More than the backlog holds, so that the next link begins with a full copy.
+            // More than the backlog holds, so that the next connection starts with a full sync.
             let offset = |db: &mut Connection| db.info_number("replication", "master_repl_offset");
             let aim = offset(&mut here) + BACKLOG_IS_LOST;
             eventually("the backlog is lost", || offset(&mut here) > aim);
-            link.mend();
+            link.repair();
         }
         is_over.store(true, SeqCst);
-        reader.join().expect("the reader got good answers only")
+        reader.join().expect("the reader got only valid replies")
     });
     writers.stop();
     primary.wait_for(&replica);
@@ -94,7 +95,7 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
     assert_eq!(writers.missing(&mut here, &counts), 0);
     assert_eq!(writers.missing(&mut there, &counts), 0);
     assert!(!replica.log().contains("CRITICAL"), "{}", replica.log());
-    assert!(answers > 0, "nobody could read the replica at any time");
+    assert!(answers > 0, "the replica never answered a read");
     println!(
         "{sync}, {load}: {} cuts, {} full copies, {} continued, {} items acknowledged, 0 lost, {answers} reads, equal digests",
         link.cuts(),
@@ -104,7 +105,7 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
     );
 }
 
-/// Set when it is dropped, even by a panic: what waits for it ends.
+/// Sets the flag when dropped, even by a panic, so that whoever waits for it stops.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -113,7 +114,8 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Asks the replica for items that it had from the start: they are there, or it says that it loads. Answers how often they were.
+/// Looks up items that the replica had from the start: it finds them or says that it is loading.
+/// Returns how many times it found them.
 fn read_stable_items(db: &mut Connection, is_over: &AtomicBool) -> u64 {
     let answers = AtomicU64::new(0);
     let question = || {
@@ -139,7 +141,7 @@ fn read_stable_items(db: &mut Connection, is_over: &AtomicBool) -> u64 {
 }
 
 #[test]
-fn a_replica_goes_on_where_a_cut_left_it() {
+fn a_replica_resumes_from_the_backlog_after_a_cut() {
     let primary = Server::configured(&["repl-backlog-size 64mb"]);
     let mut here = primary.connect();
     Specimens::create(&mut here);

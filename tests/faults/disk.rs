@@ -1,9 +1,9 @@
-//! No room for a file. The server is not allowed files beyond some length (`RLIMIT_FSIZE`), so that its writes fail as they do
-//! on a full disk; that needs no disk of the test's own, and no root.
+//! A full disk. A limit on the server's file size (`RLIMIT_FSIZE`) makes its writes fail in the
+//! same way, without a disk of the test's own and without root.
 
-use crate::harness::{add_items, eventually, limit, missing_items, Connection, Limited, Server};
+use crate::harness::{add_items, eventually, limit, missing_items, Connection, Resource, Server};
 
-/// The files of this test are some times as long.
+/// The files of these tests are several times as long.
 const ROOM: u64 = 64 << 10;
 const ITEMS: u64 = 100_000;
 
@@ -15,14 +15,14 @@ fn fill(server: &Server) -> Connection {
 }
 
 #[test]
-fn a_snapshot_without_room_fails_and_the_next_one_works() {
+fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
     let mut server = Server::start();
     let mut db = fill(&server);
     let digest = db.digest("k");
     db.run("SAVE");
     add_items(&mut db, "k", ITEMS..ITEMS + 1000);
 
-    limit(server.process(), Limited::Files, Some(ROOM));
+    limit(server.process(), Resource::FileSize, Some(ROOM));
     assert_eq!(db.ask("SAVE"), "-ERR");
     db.run("BGSAVE");
     eventually("the save ends", || {
@@ -31,31 +31,31 @@ fn a_snapshot_without_room_fails_and_the_next_one_works() {
     assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "err");
     assert_eq!(missing_items(&mut db, "k", 0..ITEMS + 1000), 0);
 
-    // The old snapshot is as it was.
+    // The old snapshot is unchanged.
     server.restart();
     let mut db = server.connect();
     assert_eq!(db.digest("k"), digest);
 
     add_items(&mut db, "k", ITEMS..ITEMS + 1000);
     let digest = db.digest("k");
-    limit(server.process(), Limited::Files, Some(ROOM));
+    limit(server.process(), Resource::FileSize, Some(ROOM));
     assert_eq!(db.ask("SAVE"), "-ERR");
-    limit(server.process(), Limited::Files, None);
+    limit(server.process(), Resource::FileSize, None);
     assert_eq!(db.ask("SAVE"), "+OK");
     server.restart();
     assert_eq!(server.connect().digest("k"), digest);
 }
 
 #[test]
-fn a_rewrite_without_room_fails_and_the_next_one_works() {
+fn a_rewrite_without_disk_space_fails_and_the_next_one_works() {
     for preamble in ["yes", "no"] {
         let preamble = format!("aof-use-rdb-preamble {preamble}");
         let mut server = Server::configured(&["appendonly yes", "appendfsync everysec", &preamble]);
         let mut db = fill(&server);
         let digest = db.digest("k");
-        limit(server.process(), Limited::Files, Some(ROOM));
+        limit(server.process(), Resource::FileSize, Some(ROOM));
         for (room, status) in [(Some(ROOM), "err"), (None, "ok")] {
-            limit(server.process(), Limited::Files, room);
+            limit(server.process(), Resource::FileSize, room);
             db.run("BGREWRITEAOF");
             eventually("the rewrite ends", || {
                 db.info("persistence", "aof_rewrite_in_progress") == "0"
@@ -69,7 +69,7 @@ fn a_rewrite_without_room_fails_and_the_next_one_works() {
 }
 
 #[test]
-fn writes_are_refused_while_the_append_only_file_has_no_room_and_none_is_lost() {
+fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() {
     let mut server = Server::configured(&[
         "appendonly yes",
         "appendfsync everysec",
@@ -77,7 +77,7 @@ fn writes_are_refused_while_the_append_only_file_has_no_room_and_none_is_lost() 
     ]);
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.001 200000");
-    limit(server.process(), Limited::Files, Some(ROOM));
+    limit(server.process(), Resource::FileSize, Some(ROOM));
     let mut added = 0;
     eventually("the server refuses writes", || {
         let reply = db.ask(&format!("BF.ADD k item:{added}"));
@@ -87,19 +87,15 @@ fn writes_are_refused_while_the_append_only_file_has_no_room_and_none_is_lost() 
         reply.starts_with("-MISCONF ")
     });
     let digest = db.digest("k");
-    assert_eq!(
-        missing_items(&mut db, "k", 0..added),
-        0,
-        "what is there can be read"
-    );
+    assert_eq!(missing_items(&mut db, "k", 0..added), 0, "reads still work");
     assert_eq!(db.digest("k"), digest);
 
-    limit(server.process(), Limited::Files, None);
-    eventually("the server takes writes again", || {
+    limit(server.process(), Resource::FileSize, None);
+    eventually("the server accepts writes again", || {
         !db.line("BF.ADD k late").is_error()
     });
     let digest = db.digest("k");
-    // A kill could come before the last second's writes.
+    // A kill could lose the writes of the last second.
     server.shut_down("SHUTDOWN NOSAVE");
     server.start_again();
     let mut db = server.connect();

@@ -1,17 +1,17 @@
-//! The server killed, again and again, while eight writers add with several commands on their way.
+//! The server is killed again and again while eight writers add with several commands in flight.
 
 use crate::harness::{eventually, missing_items, Connection, Pace, Server, Writers};
 use crate::times;
 use std::time::Duration;
 
-/// A filter that grows step by step, one that grows by leaps, one that has its room.
+/// A filter that grows in small steps, one that grows in large steps, and one that is large enough.
 const FILTERS: [(&str, &str); 3] = [
     ("steps", "0.01 1000 EXPANSION 1"),
     ("leaps", "0.001 100 EXPANSION 4"),
     ("roomy", "0.01 10000000"),
 ];
 
-/// Each writer gets so many items acknowledged between two kills.
+/// How many items each writer gets acknowledged between two kills.
 const BETWEEN_KILLS: u64 = 200;
 
 fn reserve(db: &mut Connection) -> Vec<&'static str> {
@@ -22,7 +22,7 @@ fn reserve(db: &mut Connection) -> Vec<&'static str> {
 }
 
 #[test]
-fn no_acknowledged_item_is_lost_by_kills_with_a_file_that_is_always_written() {
+fn no_acknowledged_item_is_lost_by_kills_with_appendfsync_always() {
     for items_per_command in [1, 7] {
         let kills = times(3, 50);
         let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
@@ -36,7 +36,7 @@ fn no_acknowledged_item_is_lost_by_kills_with_a_file_that_is_always_written() {
         for kill in 1..=kills {
             let aim = writers.slowest() + BETWEEN_KILLS;
             eventually("enough items are in", || writers.slowest() > aim);
-            // The file must not grow without end; and some kills shall meet it while it is rewritten.
+            // Keep the file from growing forever, and make some kills coincide with a rewrite.
             if kill % 3 == 0 {
                 let mut db = server.connect();
                 db.line("BGREWRITEAOF");
@@ -61,10 +61,10 @@ fn no_acknowledged_item_is_lost_by_kills_with_a_file_that_is_always_written() {
 }
 
 #[test]
-fn a_kill_with_a_file_written_every_second_costs_each_writer_its_last_items_at_most() {
+fn a_kill_with_appendfsync_everysec_costs_each_writer_at_most_its_last_items() {
     let kills = times(2, 25);
     let mut server = Server::configured(&["appendonly yes", "appendfsync everysec"]);
-    // An item that is lost is taken for present in one case of 10^9, so that the first one lost is seen.
+    // With an error rate of 10^-9 a lost item does not look present.
     server
         .connect()
         .run("BF.RESERVE k 0.000000001 100 EXPANSION 2");
@@ -97,7 +97,7 @@ fn a_kill_with_a_file_written_every_second_costs_each_writer_its_last_items_at_m
             assert_eq!(
                 missing(&mut db, 0, count - missing_in_all),
                 0,
-                "a gap, and items behind it"
+                "an item is lost although a later one is not"
             );
             lost += missing_in_all;
         }

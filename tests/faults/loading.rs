@@ -1,4 +1,4 @@
-//! Commands while the server loads, and what it must know of the module for that.
+//! Commands while the server is loading, and what the module must declare for that.
 
 use crate::harness::{add_items, eventually, item, missing_items, Connection, Link, Reply, Server};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -7,7 +7,7 @@ use std::thread::scope;
 const KEYS: u64 = 40;
 const ITEMS: u64 = 500;
 
-/// A loading server looks after its clients all the time, and takes its time over each key.
+/// Makes a loading server serve its clients often and pause at each key.
 const SLOW: [&str; 2] = [
     "loading-process-events-interval-bytes 1024",
     "key-load-delay 50000",
@@ -20,7 +20,7 @@ fn fill(db: &mut Connection) {
     }
 }
 
-/// What the reads of a filter answer: what they always do, or that the server loads.
+/// How many items the filter has, or nothing while the server is loading.
 fn read(db: &mut Connection, key: &str) -> Option<u64> {
     let head = [b"BF.MEXISTS".to_vec(), key.as_bytes().to_vec()];
     match db.call(head.into_iter().chain((0..ITEMS).map(item))) {
@@ -39,20 +39,20 @@ fn read(db: &mut Connection, key: &str) -> Option<u64> {
 }
 
 #[test]
-fn the_server_knows_that_truncated_files_and_reads_while_it_loads_are_coped_with() {
+fn the_module_declares_that_it_handles_truncated_files_and_reads_while_loading() {
     let server = Server::start();
     let modules = server.connect().run("INFO modules").text();
     let ours = modules
         .lines()
         .find(|line| line.starts_with("module:name=bf,"))
-        .expect("the module");
+        .expect("the module is listed");
     for option in ["handle-io-errors", "handle-repl-async-load"] {
         assert!(ours.contains(option), "{option}: {ours}");
     }
 }
 
 #[test]
-fn a_loading_server_refuses_commands_and_then_answers_right() {
+fn a_loading_server_refuses_commands_and_then_answers_correctly() {
     let server = Server::configured(&SLOW);
     let mut db = server.connect();
     fill(&mut db);
@@ -74,14 +74,17 @@ fn a_loading_server_refuses_commands_and_then_answers_right() {
         });
         db.run("DEBUG RELOAD");
         is_over.store(true, SeqCst);
-        reader.join().expect("the reader got good answers only")
+        reader.join().expect("the reader got only valid replies")
     });
-    assert!(refusals > 0, "nobody asked while the server loaded");
+    assert!(
+        refusals > 0,
+        "no command arrived while the server was loading"
+    );
     assert_eq!(db.digest_of_everything(), digest);
 }
 
 #[test]
-fn a_replica_that_loads_aside_answers_with_what_it_had() {
+fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     let primary = Server::configured(&["repl-backlog-size 16kb"]);
     let mut here = primary.connect();
     fill(&mut here);
@@ -91,18 +94,19 @@ fn a_replica_that_loads_aside_answers_with_what_it_had() {
     there.run(&format!("CONFIG SET {}", SLOW[1]));
     let before = there.digest("k3");
     link.cut_after(1);
-    // More than the backlog holds, so that a full copy comes; and news for a filter that is asked for.
+    // More than the backlog holds, so that a full sync follows; and changes to a filter that is
+    // read.
     add_items(&mut here, "k3", ITEMS..ITEMS + 20_000);
     eventually("the link is cut", || link.cuts() == 1);
-    let is_aside = |db: &mut Connection| db.info("persistence", "async_loading") == "1";
-    eventually("the replica loads aside", || is_aside(&mut there));
+    let is_loading = |db: &mut Connection| db.info("persistence", "async_loading") == "1";
+    eventually("the replica is loading", || is_loading(&mut there));
     let mut reads = 0;
     loop {
-        let found = read(&mut there, "k3").expect("it is no loading as others see it");
+        let found = read(&mut there, "k3").expect("clients do not notice the loading");
         let (digest, info) = (there.digest("k3"), there.line("BF.INFO k3 FULL"));
         let write = there.ask("BF.ADD k3 new");
         assert_eq!(missing_items(&mut there, "k3", 0..ITEMS), 0);
-        if !is_aside(&mut there) {
+        if !is_loading(&mut there) {
             break;
         }
         assert_eq!((found, digest), (ITEMS, before.clone()), "{info}");
@@ -112,7 +116,10 @@ fn a_replica_that_loads_aside_answers_with_what_it_had() {
         );
         reads += 1;
     }
-    assert!(reads > 0, "nobody asked while the replica loaded");
+    assert!(
+        reads > 0,
+        "no command arrived while the replica was loading"
+    );
     there.run("CONFIG SET key-load-delay 0");
     primary.wait_for(&replica);
     assert_eq!(here.digest_of_everything(), there.digest_of_everything());

@@ -1,6 +1,8 @@
-//! The faults of docs/faults.md, on real servers: kills, cuts, full disks, no memory, and what must hold through each.
+//! The faults in docs/faults.md, on real servers: kills, cuts, full disks, no memory, and what must
+//! hold in each case.
 //!
-//! Each module is a kind of fault. `SPLITBLOOM_FAULTS=long` makes fifty kills of three and a hundred cuts of eight.
+//! Each module is one kind of fault. `SPLITBLOOM_FAULTS=long` runs fifty kills instead of three,
+//! and a hundred cuts instead of eight.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -8,6 +10,7 @@ mod harness;
 mod cuts;
 mod disk;
 mod extremes;
+mod interference;
 mod keyspace;
 mod kills;
 mod loading;
@@ -21,10 +24,11 @@ use harness::{Options, Server};
 use std::env;
 use std::path::PathBuf;
 
-/// A server with the build of the module that can be told to fail, see `src/redis/injection.rs`.
-fn server_with_injection(settings: &[&str]) -> Server {
+/// A server with the build of the module that fails on demand; see `src/server/failpoints.rs`.
+fn server_with_failpoints(settings: &[&str]) -> Server {
     let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
-    let module = module.expect("SPLITBLOOM_FAULTY_MODULE names a build with injected-faults");
+    let module =
+        module.expect("SPLITBLOOM_FAULTY_MODULE is the path of a build with injected-faults");
     Server::with(Options {
         module: Some(PathBuf::from(module)),
         provokes_panics: true,
@@ -32,7 +36,7 @@ fn server_with_injection(settings: &[&str]) -> Server {
     })
 }
 
-/// So many times: `long` when asked for by `SPLITBLOOM_FAULTS=long`, else `short`.
+/// How many times to repeat: `long` with `SPLITBLOOM_FAULTS=long`, otherwise `short`.
 fn times(short: u64, long: u64) -> u64 {
     match env::var("SPLITBLOOM_FAULTS").as_deref() {
         Ok("long") => long,

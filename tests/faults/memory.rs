@@ -1,14 +1,14 @@
-//! The server's own limit, `maxmemory`, with and without eviction; and memory given back.
+//! The server's own limit, `maxmemory`, with and without eviction; and the return of memory.
 
 use crate::harness::{add_items, eventually, load_pieces, missing_items, scan_dump, Server};
 
 #[test]
-fn a_full_server_that_evicts_nothing_refuses_every_write_and_answers_every_read() {
+fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
     let server = Server::configured(&["maxmemory-policy noeviction"]);
     let mut db = server.connect();
     db.run("BF.RESERVE donor 0.01 100");
     db.run("BF.ADD donor a");
-    let pieces = scan_dump(&mut db, "donor");
+    let chunks = scan_dump(&mut db, "donor");
     let used = db.info_number("memory", "used_memory");
     db.run(&format!("CONFIG SET maxmemory {}", used + (4 << 20)));
     db.run("BF.RESERVE k 0.01 100");
@@ -29,7 +29,7 @@ fn a_full_server_that_evicts_nothing_refuses_every_write_and_answers_every_read(
     ] {
         assert!(db.ask(write).starts_with("-OOM "), "{write}");
     }
-    let (iterator, bytes) = &pieces[0];
+    let (iterator, bytes) = &chunks[0];
     let load = [
         b"BF.LOADCHUNK".to_vec(),
         b"new".to_vec(),
@@ -50,14 +50,12 @@ fn a_full_server_that_evicts_nothing_refuses_every_write_and_answers_every_read(
         assert!(!db.line(read).is_error(), "{read}");
     }
     db.run("UNLINK k");
-    eventually("there is room again", || {
-        !db.line("BF.ADD new a").is_error()
-    });
-    load_pieces(&mut db, "loaded", &pieces);
+    eventually("writes work again", || !db.line("BF.ADD new a").is_error());
+    load_pieces(&mut db, "loaded", &chunks);
 }
 
 #[test]
-fn an_evicted_filter_goes_from_the_replica_too() {
+fn an_evicted_filter_is_deleted_on_the_replica_too() {
     let primary = Server::configured(&["maxmemory-policy allkeys-lru"]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
@@ -84,13 +82,13 @@ fn an_evicted_filter_goes_from_the_replica_too() {
         } else {
             1000
         };
-        assert_eq!(missing, expected, "{key} is there as a whole or not at all");
+        assert_eq!(missing, expected, "{key} is present in full or not at all");
     }
 }
 
 #[test]
-fn big_filters_are_freed_on_the_servers_own_thread_where_it_is_asked_to() {
-    // Eight times what the server frees at once: 64 segments of 64 KiB.
+fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
+    // Eight times what the server frees in the foreground: 64 segments of 64 KiB.
     const CREATION: &str = "0.01 30000000";
     let server = Server::configured(&[
         "lazyfree-lazy-expire yes",
@@ -116,7 +114,7 @@ fn big_filters_are_freed_on_the_servers_own_thread_where_it_is_asked_to() {
             pending == 0 && db.info_number("memory", "lazyfreed_objects") > before
         });
         db.run("FLUSHALL");
-        eventually("all memory is back", || {
+        eventually("all memory is returned", || {
             db.info_number("bf", "bf_bytes_held") == baseline
         });
     }

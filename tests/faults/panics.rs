@@ -1,18 +1,18 @@
-//! A panic in every entry that the server has into the module, at the entry and at each call back into the server.
+//! A panic in every entry point of the module, on entry and at each call back into the server.
 //!
-//! The module is a build of its own, with the feature `injected-faults`; `scripts/fault-tests` makes it.
+//! The module is a separate build with the feature `injected-faults`, by `scripts/fault-tests`.
 
 use crate::harness::{add_items, eventually, missing_items, words, Connection, Server};
-use crate::server_with_injection;
+use crate::server_with_failpoints;
 
 const ITEMS: u64 = 3000;
 const INTERNAL: &str = "-ERR internal error, see the server's log";
 
-/// No entry calls into the server more often than this for the small things that are asked here.
+/// More calls into the server than any entry point makes for the small commands of these tests.
 const MANY_CALLS: u64 = 500;
 
 fn server_with(settings: &[&str]) -> Server {
-    let server = server_with_injection(settings);
+    let server = server_with_failpoints(settings);
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..ITEMS);
@@ -33,7 +33,7 @@ fn inject(db: &mut Connection, entry: &str, call: u64) {
     assert_eq!(reply.to_string(), "+OK");
 }
 
-/// Provokes a panic at every call of the entry in turn, and answers how many there were.
+/// Provokes a panic at each call of the entry point in turn; returns how many there were.
 fn at_every_call(
     db: &mut Connection,
     entry: &str,
@@ -43,7 +43,7 @@ fn at_every_call(
         let before = caught(db);
         inject(db, entry, call);
         provoke(db, call);
-        // The next reply is that to the next command: the one before was whole.
+        // The next reply belongs to the next command: the one before was complete.
         assert_eq!(db.ask("ECHO next"), "$next");
         match caught(db) - before {
             0 => {
@@ -55,16 +55,16 @@ fn at_every_call(
         }
         assert_eq!(missing_items(db, "k", 0..ITEMS), 0, "{entry}, call {call}");
     }
-    panic!("{entry} calls into the server without end");
+    panic!("{entry} never stops calling into the server");
 }
 
 #[test]
-fn a_panic_in_a_command_is_an_error_reply_and_the_server_lives() {
+fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
     let server = server_with(&[]);
     let mut db = server.connect();
-    let piece = db.line("BF.SCANDUMP k 0");
-    let [next, bytes] = piece.elements() else {
-        panic!("a pair was expected: {piece}");
+    let chunk = db.line("BF.SCANDUMP k 0");
+    let [next, bytes] = chunk.elements() else {
+        panic!("expected a pair: {chunk}");
     };
     let load = [
         b"BF.LOADCHUNK".to_vec(),
@@ -87,6 +87,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_lives() {
         ("bf.mexists", words("BF.MEXISTS k item:1 item:2 c")),
         ("bf.keys", words("BF.KEYS k PARTITIONS 4")),
         ("bf.card", words("BF.CARD k")),
+        ("bf.debug", words("BF.DEBUG k")),
         ("bf.info", words("BF.INFO k")),
         ("bf.info", words("BF.INFO k FULL")),
         ("bf.scandump", words("BF.SCANDUMP k 0")),
@@ -109,12 +110,15 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_lives() {
             log.contains(&format!("a panic was caught in {entry}:")),
             "{entry}"
         );
-        assert!(log.contains("panicked at src/redis/injection.rs"), "{log}");
+        assert!(
+            log.contains("panicked at src/server/failpoints.rs"),
+            "{log}"
+        );
     }
 }
 
 #[test]
-fn a_panic_in_a_function_of_the_type_fails_the_command_and_the_server_lives() {
+fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
     let server = server_with(&[]);
     let mut db = server.connect();
     let payload = db.line("DUMP k").bytes().to_vec();
@@ -135,7 +139,7 @@ fn a_panic_in_a_function_of_the_type_fails_the_command_and_the_server_lives() {
         let reply = db.call([b"RESTORE".as_slice(), b"half", b"0", &half, b"REPLACE"]);
         assert!(
             reply.is_error() || half == payload,
-            "a half of a filter was taken"
+            "half a filter was accepted"
         );
     });
     at_every_call(&mut db, "digest", |db, _| {
@@ -154,7 +158,7 @@ fn a_panic_in_a_function_of_the_type_fails_the_command_and_the_server_lives() {
 }
 
 #[test]
-fn a_panic_in_a_setting_is_an_error_or_no_answer_and_the_server_lives() {
+fn the_server_survives_a_panic_in_a_setting() {
     let server = server_with(&[]);
     let mut db = server.connect();
     for command in [
@@ -163,13 +167,13 @@ fn a_panic_in_a_setting_is_an_error_or_no_answer_and_the_server_lives() {
         "CONFIG SET bf.initial-size 7",
         "CONFIG SET bf.error-rate 0.1",
     ] {
-        // Setting what to inject is itself an entry: with `a setting` it would be the one that panics.
+        // Arming the failpoint enters `a setting` too, but before the failpoint is armed.
         at_every_call(&mut db, "a setting", |db, _| drop(db.line(command)));
     }
 }
 
 #[test]
-fn a_panic_while_a_child_writes_a_file_leaves_the_file_from_before() {
+fn a_panic_in_a_saving_child_leaves_the_previous_file() {
     let cases = [
         (
             "rdb_save",
@@ -208,7 +212,7 @@ fn a_panic_while_a_child_writes_a_file_leaves_the_file_from_before() {
         for call in 0..2 {
             inject(&mut db, entry, call);
             assert_eq!(written(&mut db), "err", "{command}, {entry}, call {call}");
-            // The child took the order with it; here it still stands.
+            // The child disarmed only its own copy.
             db.run("CONFIG SET bf.inject-panic nowhere");
         }
         server.restart();
@@ -218,9 +222,10 @@ fn a_panic_while_a_child_writes_a_file_leaves_the_file_from_before() {
     }
 }
 
-/// Where a file or a copy has a value that its module cannot load, the server ends itself, whatever the module says.
+/// A server exits when a file or full sync has a value that the module cannot load, whatever the
+/// module reports.
 #[test]
-fn a_replica_that_ends_over_a_panic_in_a_load_starts_again_and_gets_all() {
+fn a_replica_that_exits_on_a_panic_in_a_load_restarts_and_catches_up() {
     let primary = Server::start();
     let mut here = primary.connect();
     here.run("BF.RESERVE k 0.01 100");
@@ -230,7 +235,7 @@ fn a_replica_that_ends_over_a_panic_in_a_load_starts_again_and_gets_all() {
     inject(&mut there, "rdb_load", 2);
     let follow = format!("REPLICAOF 127.0.0.1 {}", primary.port());
     there.run(&follow);
-    replica.wait_for_its_end();
+    replica.wait_for_exit();
     let log = replica.log();
     assert!(log.contains("a panic was caught in rdb_load"), "{log}");
     assert!(!log.contains("BUG REPORT"), "{log}");

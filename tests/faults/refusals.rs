@@ -1,15 +1,16 @@
-//! More than there is, or than there can be. The allocator of the module refuses large blocks when it is told to, and the address
-//! space of a running server is limited. Each single allocation refused in turn is in `src/data_type.rs`.
+//! Too little memory, and impossible sizes. The module's allocator refuses large blocks on demand,
+//! and the address space of a running server is limited. Tests that fail each single allocation in
+//! turn are in `crates/filter/tests/short_memory.rs`.
 
 use crate::harness::{
     add_items, address_space, eventually, item, limit, missing_items, scan_dump, words, Connection,
-    Limited, Server,
+    Resource, Server,
 };
-use crate::server_with_injection;
+use crate::server_with_failpoints;
 
 const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
 
-/// What may be seen of a command from outside: the keys, the memory, the replication stream.
+/// What is visible of a command from outside: keys, memory, the replication stream.
 #[derive(Debug, PartialEq)]
 struct Traces([String; 4]);
 
@@ -25,12 +26,12 @@ impl Traces {
 }
 
 #[test]
-fn a_capacity_that_cannot_be_is_an_error_and_leaves_no_trace() {
+fn an_impossible_capacity_is_an_error_and_leaves_no_trace() {
     let server = Server::configured(&["appendonly yes", "auto-aof-rewrite-percentage 0"]);
     let mut db = server.connect();
     db.run("BF.ADD k a");
     let before = Traces::of(&mut db);
-    // One more than the largest, and what overflows 53, 63 and 64 bits.
+    // One more than the maximum, and values that overflow 53, 63 and 64 bits.
     for capacity in [
         "1099511627777",
         "9007199254740993",
@@ -55,15 +56,16 @@ fn a_capacity_that_cannot_be_is_an_error_and_leaves_no_trace() {
 }
 
 #[test]
-fn filters_of_any_legal_size_are_made_and_grow_where_memory_is_scarce() {
-    /// Far more than the test takes, and nothing beside what is declared: a filter of 2^40 items has a terabyte of bits.
+fn filters_of_any_legal_size_can_be_created_and_grow_with_little_memory() {
+    /// Far more than the test needs, and far less than is reserved: a filter of 2^40 items has a
+    /// terabyte of bits.
     const HEADROOM: u64 = 256 << 20;
     let server = Server::start();
     let mut db = server.connect();
     let process = server.process();
     limit(
         process,
-        Limited::Memory,
+        Resource::Memory,
         Some(address_space(process) + HEADROOM),
     );
     for options in ["NONSCALING", "EXPANSION 1", "EXPANSION 32768"] {
@@ -76,38 +78,38 @@ fn filters_of_any_legal_size_are_made_and_grow_where_memory_is_scarce() {
     db.run("BF.RESERVE steep 0.01 1 EXPANSION 32768");
     add_items(&mut db, "steep", 0..34_000);
     assert_eq!(missing_items(&mut db, "steep", 0..34_000), 0);
-    limit(process, Limited::Memory, None);
+    limit(process, Resource::Memory, None);
 }
 
-/// A server whose module is refused large blocks after so many, and a replica that is not.
-fn short_of_memory() -> (Server, Server) {
-    let primary = server_with_injection(&[]);
+/// A server whose module can be refused large blocks, and a replica that always gets them.
+fn servers_short_of_memory() -> (Server, Server) {
+    let primary = server_with_failpoints(&[]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
-    // Each item falls into a segment of its own: 64 KiB.
+    // Each item lands in a segment of its own: 64 KiB.
     for key in ["huge", "copied"] {
         db.run(&format!("BF.RESERVE {key} 0.01 1099511627776"));
         add_items(&mut db, key, 0..50);
     }
     db.run("COPY copied copy");
     db.run("BF.RESERVE steep 0.01 1 EXPANSION 32768");
-    // Past its second sub-filter; the third is of 2^30 items.
+    // Past its second sub-filter; the third has a capacity of 2^30 items.
     add_items(&mut db, "steep", 0..33_000);
     (primary, replica)
 }
 
-fn give_large_blocks(db: &mut Connection, blocks: i64) {
+fn allow_large_blocks(db: &mut Connection, blocks: i64) {
     db.run(&format!("CONFIG SET bf.inject-refusal {blocks}"));
 }
 
 #[test]
-fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
-    /// Behind all that are there already.
+fn an_item_refused_for_lack_of_memory_is_not_replicated() {
+    /// Larger than the number of any item already added.
     const FIRST: u64 = 100_000;
-    let (primary, replica) = short_of_memory();
+    let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
     for key in ["huge", "copied", "copy", "steep"] {
-        give_large_blocks(&mut db, 20);
+        allow_large_blocks(&mut db, 20);
         let mut added = FIRST;
         let refused = loop {
             match db.ask(&format!("BF.ADD {key} item:{added}")).as_str() {
@@ -119,9 +121,9 @@ fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
         assert_eq!(
             db.ask(&format!("BF.ADD {key} item:0")),
             ":0",
-            "what is there needs none"
+            "a present item needs no memory"
         );
-        give_large_blocks(&mut db, i64::MAX);
+        allow_large_blocks(&mut db, i64::MAX);
         let digest = db.digest(key);
         primary.wait_for(&replica);
         assert_eq!(replica.connect().digest(key), digest, "{key}");
@@ -136,25 +138,25 @@ fn an_item_that_finds_no_memory_is_refused_and_not_replicated() {
     db.run("FLUSHALL");
     primary.wait_for(&replica);
     for mut db in [db, replica.connect()] {
-        eventually("all filters are gone", || {
+        eventually("all filters are deleted", || {
             db.info_number("bf", "bf_filters") == 0
         });
     }
 }
 
 #[test]
-fn a_batch_that_runs_out_of_memory_ends_at_the_item_refused() {
+fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
     const BLOCKS: usize = 30;
-    let (primary, replica) = short_of_memory();
+    let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
     for head in ["BF.MADD huge", "BF.INSERT copy ITEMS", "BF.MADD steep"] {
         let key = head.split(' ').nth(1).expect("a key");
         let before = db.line(&format!("BF.CARD {key}")).integer() as usize;
-        give_large_blocks(&mut db, BLOCKS as i64);
+        allow_large_blocks(&mut db, BLOCKS as i64);
         let items = (0..200_000).map(item);
         let reply = db.call(words(head).into_iter().chain(items));
-        give_large_blocks(&mut db, i64::MAX);
-        let (last, answers) = reply.elements().split_last().expect("answers");
+        allow_large_blocks(&mut db, i64::MAX);
+        let (last, answers) = reply.elements().split_last().expect("at least one reply");
         assert_eq!(last.to_string(), NO_MEMORY, "{key}");
         assert!(answers.len() > BLOCKS, "{key}: {} items", answers.len());
         assert_eq!(missing_items(&mut db, key, 0..answers.len() as u64), 0);
@@ -172,13 +174,13 @@ fn a_batch_that_runs_out_of_memory_ends_at_the_item_refused() {
 }
 
 #[test]
-fn a_load_that_finds_no_memory_is_refused_and_goes_on_later() {
-    let (primary, replica) = short_of_memory();
+fn a_load_refused_for_lack_of_memory_can_continue_later() {
+    let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
-    let pieces = scan_dump(&mut db, "huge");
+    let chunks = scan_dump(&mut db, "huge");
     let payload = db.line("DUMP huge").bytes().to_vec();
     let held = db.info_number("bf", "bf_bytes_held");
-    for (iterator, bytes) in &pieces {
+    for (iterator, bytes) in &chunks {
         let load = [
             b"BF.LOADCHUNK".to_vec(),
             b"new".to_vec(),
@@ -186,26 +188,101 @@ fn a_load_that_finds_no_memory_is_refused_and_goes_on_later() {
             bytes.clone(),
         ];
         let before = (db.ask("EXISTS new"), db.ask("BF.CARD new"));
-        give_large_blocks(&mut db, 2);
+        allow_large_blocks(&mut db, 2);
         assert_eq!(
             db.call(load.clone()).to_string(),
             "-ERR Insufficient memory to create filter"
         );
-        give_large_blocks(&mut db, i64::MAX);
+        allow_large_blocks(&mut db, i64::MAX);
         assert_eq!((db.ask("EXISTS new"), db.ask("BF.CARD new")), before);
         assert_eq!(db.call(load).to_string(), "+OK");
     }
     assert_eq!(db.digest("new"), db.digest("huge"));
     db.run("DEL new");
-    give_large_blocks(&mut db, 20);
+    allow_large_blocks(&mut db, 20);
     assert!(db
         .call([b"RESTORE".as_slice(), b"new", b"0", &payload])
         .is_error());
-    give_large_blocks(&mut db, i64::MAX);
+    allow_large_blocks(&mut db, i64::MAX);
     assert_eq!(db.info_number("bf", "bf_bytes_held"), held);
     primary.wait_for(&replica);
     assert_eq!(
         db.digest_of_everything(),
         replica.connect().digest_of_everything()
     );
+}
+
+#[test]
+fn a_chunk_without_memory_is_an_error_and_saving_needs_none() {
+    let (primary, _replica) = servers_short_of_memory();
+    let mut db = primary.connect();
+    // A replica of Redis 8 is in sync before the child that sent the snapshot has ended.
+    let is_saving = |db: &mut Connection| db.info("persistence", "rdb_bgsave_in_progress") != "0";
+    eventually("the full sync ends", || !is_saving(&mut db));
+    let payload = db.line("DUMP huge").bytes().to_vec();
+    let digest = db.digest_of_everything();
+    db.run("CONFIG SET bf.inject-refusal-from 1");
+    allow_large_blocks(&mut db, 0);
+    assert_eq!(
+        db.ask("BF.SCANDUMP huge 0"),
+        "-ERR Insufficient memory to dump filter"
+    );
+    assert_eq!(db.line("DUMP huge").bytes(), payload);
+    assert_eq!(db.ask("SAVE"), "+OK");
+    db.run("BGSAVE");
+    eventually("the save ends", || !is_saving(&mut db));
+    assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
+    allow_large_blocks(&mut db, i64::MAX);
+    db.run("DEBUG RELOAD NOSAVE");
+    assert_eq!(db.digest_of_everything(), digest);
+    assert!(!scan_dump(&mut db, "huge").is_empty());
+}
+
+#[test]
+fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
+    let settings = ["appendonly yes", "auto-aof-rewrite-percentage 0"];
+    let server = server_with_failpoints(&settings);
+    let mut db = server.connect();
+    let baseline = db.info("bf", "bf_bytes_held");
+    db.run("BF.MADD donor a b c");
+    let (iterator, bytes) = scan_dump(&mut db, "donor").remove(0);
+    let iterator = iterator.to_string().into_bytes();
+    let load = vec![b"BF.LOADCHUNK".to_vec(), b"new".to_vec(), iterator, bytes];
+    let payload = db.line("DUMP donor").bytes().to_vec();
+    let restore = [b"RESTORE".as_slice(), b"new", b"0", &payload].map(<[u8]>::to_vec);
+    let commands = [words("COPY donor new"), load, restore.to_vec()];
+    db.run("CONFIG SET bf.inject-refusal-from 1");
+    let traces = |db: &mut Connection| {
+        let size = db.info("persistence", "aof_current_size");
+        [db.digest_of_everything(), db.ask("DBSIZE"), size]
+    };
+    let mut before = traces(&mut db);
+    for command in commands {
+        let mut refused = 0;
+        loop {
+            allow_large_blocks(&mut db, refused);
+            let reply = db.call(command.clone());
+            allow_large_blocks(&mut db, i64::MAX);
+            if !reply.is_error() {
+                break;
+            }
+            let name = String::from_utf8_lossy(&command[0]);
+            let is_ours = reply.to_string().starts_with("-ERR Insufficient memory");
+            assert!(
+                is_ours || ["COPY", "RESTORE"].contains(&&*name),
+                "{name}: {reply}"
+            );
+            assert_eq!(traces(&mut db), before, "{name}, {refused} blocks");
+            refused += 1;
+        }
+        // The filter as a value, and its bits.
+        assert!(refused >= 2, "{refused}");
+        assert_eq!(db.digest("new"), db.digest("donor"));
+        assert_eq!(db.ask("DEL new"), ":1");
+        before = traces(&mut db);
+    }
+    db.run("FLUSHALL");
+    eventually("all memory is returned", || {
+        db.info("bf", "bf_bytes_held") == baseline
+    });
 }

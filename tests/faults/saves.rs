@@ -1,32 +1,34 @@
-//! The server, or the child that saves for it, killed while a snapshot is taken or the append-only file rewritten.
+//! The server or its saving child is killed during a snapshot or a rewrite of the append-only file.
 
-use crate::harness::{add_items, eventually, missing_items, Connection, Portrait, Random, Server};
+use crate::harness::{
+    add_items, eventually, missing_items, Connection, Fingerprint, Random, Server,
+};
 use crate::times;
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Microseconds that the child waits after each key, so that there is a middle of the work to be killed in.
+/// Microseconds that the child waits after each key, so that a kill can hit it halfway.
 const DELAY: &str = "CONFIG SET rdb-key-save-delay 50000";
 const KEYS: u64 = 20;
 const ITEMS: u64 = 2000;
 
-/// What a child writes: the command that starts one, and the fields of INFO that tell how it goes.
-struct Work {
+/// A job of a saving child: the command that starts it, and the INFO fields that report on it.
+struct Job {
     command: &'static str,
     in_progress: &'static str,
     status: &'static str,
     settings: &'static [&'static str],
 }
 
-const SNAPSHOT: Work = Work {
+const SNAPSHOT: Job = Job {
     command: "BGSAVE",
     in_progress: "rdb_bgsave_in_progress",
     status: "rdb_last_bgsave_status",
     settings: &[],
 };
 
-const REWRITE_AS_SNAPSHOT: Work = Work {
+const REWRITE_AS_SNAPSHOT: Job = Job {
     command: "BGREWRITEAOF",
     in_progress: "aof_rewrite_in_progress",
     status: "aof_last_bgrewrite_status",
@@ -37,7 +39,7 @@ const REWRITE_AS_SNAPSHOT: Work = Work {
     ],
 };
 
-const REWRITE_AS_COMMANDS: Work = Work {
+const REWRITE_AS_COMMANDS: Job = Job {
     settings: &[
         "appendonly yes",
         "appendfsync always",
@@ -46,8 +48,8 @@ const REWRITE_AS_COMMANDS: Work = Work {
     ..REWRITE_AS_SNAPSHOT
 };
 
-impl Work {
-    /// A server with some filters, all of them in its files.
+impl Job {
+    /// A server with a few filters, all saved to its files.
     fn server(&self) -> Server {
         let server = Server::configured(self.settings);
         let mut db = server.connect();
@@ -67,7 +69,7 @@ impl Work {
         });
     }
 
-    fn keeps_all(&self) -> bool {
+    fn loses_nothing(&self) -> bool {
         !self.settings.is_empty()
     }
 }
@@ -88,69 +90,69 @@ fn a_killed_child_of_a_rewrite_without_preamble_leaves_the_old_file() {
 }
 
 #[test]
-fn a_server_killed_in_bgsave_starts_with_the_old_snapshot() {
+fn a_server_killed_during_bgsave_starts_with_the_old_snapshot() {
     kill_servers(&SNAPSHOT);
 }
 
 #[test]
-fn a_server_killed_in_a_rewrite_with_preamble_starts_with_all_it_had() {
+fn a_server_killed_during_a_rewrite_with_preamble_loses_nothing() {
     kill_servers(&REWRITE_AS_SNAPSHOT);
 }
 
 #[test]
-fn a_server_killed_in_a_rewrite_without_preamble_starts_with_all_it_had() {
+fn a_server_killed_during_a_rewrite_without_preamble_loses_nothing() {
     kill_servers(&REWRITE_AS_COMMANDS);
 }
 
-fn kill_children(work: &Work) {
-    let mut server = work.server();
+fn kill_children(job: &Job) {
+    let mut server = job.server();
     let mut random = Random::seeded(10);
     let mut kept = ITEMS;
     let mut db = server.connect();
     for _ in 0..times(2, 20) {
         db.run(DELAY);
-        db.run(work.command);
+        db.run(job.command);
         add_items(&mut db, "k0", kept..kept + 100);
         kept += 100;
         sleep(Duration::from_millis(random.below(300)));
         kill_child_of(server.process());
-        work.ends(&mut db);
-        assert_eq!(db.info("persistence", work.status), "err");
+        job.ends(&mut db);
+        assert_eq!(db.info("persistence", job.status), "err");
     }
-    // The server goes on, and the next attempt works.
+    // The server keeps running, and the next attempt works.
     assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
     let digests = digests(&mut db);
-    let saved = if work.keeps_all() { kept } else { ITEMS };
+    let saved = if job.loses_nothing() { kept } else { ITEMS };
     server.restart();
     let mut db = server.connect();
     assert_eq!(missing_items(&mut db, "k0", 0..saved), 0);
     assert_eq!(digests[1..], self::digests(&mut db)[1..]);
-    if work.keeps_all() {
+    if job.loses_nothing() {
         assert_eq!(digests[0], self::digests(&mut db)[0]);
     }
-    db.run(work.command);
-    work.ends(&mut db);
-    assert_eq!(db.info("persistence", work.status), "ok");
+    db.run(job.command);
+    job.ends(&mut db);
+    assert_eq!(db.info("persistence", job.status), "ok");
 }
 
-fn kill_servers(work: &Work) {
-    let mut server = work.server();
+fn kill_servers(job: &Job) {
+    let mut server = job.server();
     let mut random = Random::seeded(11);
     let mut kept = ITEMS;
     for _ in 0..times(2, 20) {
         let mut db = server.connect();
-        let before = Portrait::of(&mut db, "k1", ITEMS);
+        let before = Fingerprint::of(&mut db, "k1", ITEMS);
         db.run(DELAY);
-        db.run(work.command);
+        db.run(job.command);
         add_items(&mut db, "k0", kept..kept + 100);
         sleep(Duration::from_millis(random.below(300)));
         server.restart();
         let mut db = server.connect();
-        if work.keeps_all() {
+        if job.loses_nothing() {
             kept += 100;
         }
         assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
-        assert_eq!(Portrait::of(&mut db, "k1", ITEMS), before);
+        assert_eq!(Fingerprint::of(&mut db, "k1", ITEMS), before);
         assert_eq!(db.line("DBSIZE").integer() as u64, KEYS);
     }
 }
@@ -160,14 +162,15 @@ fn digests(db: &mut Connection) -> Vec<String> {
 }
 
 /// Kills the one child that the server has forked.
+#[allow(unsafe_code, reason = "a system call")]
 fn kill_child_of(process: u32) {
     let parent = format!(" {process} ");
     let is_child = |stat: &str| {
-        // "pid (name) state parent …", where the name may have blanks.
+        // "pid (name) state parent …", where the name may contain spaces.
         stat.rsplit_once(')')
             .is_some_and(|(_, rest)| rest[2..].starts_with(&parent))
     };
-    let processes = fs::read_dir("/proc").expect("the system shows its processes");
+    let processes = fs::read_dir("/proc").expect("/proc is mounted");
     let children: Vec<i32> = processes
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -175,7 +178,8 @@ fn kill_child_of(process: u32) {
             fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_child(&stat))
         })
         .collect();
-    assert_eq!(children.len(), 1, "one child saves");
-    // SAFETY: a system call without memory of ours; the process is a child of a server that this test started.
+    assert_eq!(children.len(), 1, "exactly one child is saving");
+    // SAFETY: the call accesses no memory; the process is a child of a server that this test
+    // started.
     assert_eq!(unsafe { libc::kill(children[0], libc::SIGKILL) }, 0);
 }

@@ -1,4 +1,5 @@
-//! Three nodes under writes. Who is primary changes by command and by a kill, replicas hang on replicas, links are cut.
+//! Three nodes under writes. The primary changes by command and by kill, replicas are chained,
+//! links are cut.
 
 use crate::harness::{eventually, Link, Pace, Server, Writers};
 use crate::times;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 const FILTERS: [&str; 2] = ["k", "l"];
 
-/// Each item counts once both replicas have it.
+/// An item counts once both replicas have it.
 const PACE: Pace = Pace {
     writers: 4,
     items_per_command: 3,
@@ -15,7 +16,7 @@ const PACE: Pace = Pace {
     replicas: 2,
 };
 
-/// Items that each writer gets through between two changes.
+/// How many items each writer gets acknowledged between two changes.
 const BETWEEN_CHANGES: u64 = 150;
 
 struct Trio {
@@ -43,14 +44,14 @@ impl Trio {
         [(self.primary + 1) % 3, (self.primary + 2) % 3]
     }
 
-    fn let_items_come(&self) {
+    fn wait_for_items(&self) {
         let aim = self.writers.slowest() + BETWEEN_CHANGES;
-        eventually("items come", || self.writers.slowest() > aim);
+        eventually("items arrive", || self.writers.slowest() > aim);
     }
 
-    /// Hangs a node on another.
-    fn hang(&self, node: usize, on: usize) {
-        let port = self.nodes[on].port();
+    /// Makes a node a replica of another.
+    fn replicate(&self, node: usize, of: usize) {
+        let port = self.nodes[of].port();
         self.nodes[node]
             .connect()
             .run(&format!("REPLICAOF 127.0.0.1 {port}"));
@@ -58,11 +59,12 @@ impl Trio {
 
     fn promote(&mut self, node: usize) {
         self.primary = node;
-        self.writers.turn_to(self.nodes[node].port());
+        self.writers.switch_to(self.nodes[node].port());
     }
 
-    /// The writers pause, all three have the same, and nothing that was acknowledged is missing.
-    fn agree(&mut self, pace: Pace) {
+    /// With the writers paused, checks that all three nodes are equal and have every acknowledged
+    /// item.
+    fn check_all(&mut self, pace: Pace) {
         self.writers.stop();
         let counts = self.writers.counts();
         let primary = &self.nodes[self.primary];
@@ -76,7 +78,7 @@ impl Trio {
             assert_eq!(self.writers.missing(&mut db, &counts), 0);
             assert!(!node.log().contains("CRITICAL"), "{}", node.log());
         }
-        self.writers.go_on(self.nodes[self.primary].port(), pace);
+        self.writers.resume(self.nodes[self.primary].port(), pace);
     }
 
     fn sum(&self, name: &str) -> i64 {
@@ -86,7 +88,7 @@ impl Trio {
 }
 
 #[test]
-fn nothing_is_lost_by_failovers_on_command() {
+fn manual_failovers_lose_nothing() {
     let pace = Pace {
         replicas: 0,
         ..PACE
@@ -94,7 +96,7 @@ fn nothing_is_lost_by_failovers_on_command() {
     let mut trio = Trio::start(pace);
     let rounds = times(3, 30);
     for _ in 0..rounds {
-        trio.let_items_come();
+        trio.wait_for_items();
         let (from, [next, third]) = (trio.primary, trio.others());
         let port = trio.nodes[next].port();
         let mut db = trio.nodes[from].connect();
@@ -103,10 +105,10 @@ fn nothing_is_lost_by_failovers_on_command() {
             db.info("replication", "master_failover_state") == "no-failover"
                 && db.info("replication", "role") == "slave"
         });
-        trio.hang(third, next);
+        trio.replicate(third, next);
         trio.promote(next);
-        trio.let_items_come();
-        trio.agree(pace);
+        trio.wait_for_items();
+        trio.check_all(pace);
     }
     println!(
         "{rounds} failovers, {} items acknowledged, 0 lost, {} continued, {} full copies",
@@ -117,21 +119,21 @@ fn nothing_is_lost_by_failovers_on_command() {
 }
 
 #[test]
-fn items_that_wait_acknowledged_survive_the_kill_of_the_primary() {
+fn items_acknowledged_by_wait_survive_the_death_of_the_primary() {
     let mut trio = Trio::start(PACE);
     let rounds = times(3, 30);
     for _ in 0..rounds {
-        trio.let_items_come();
+        trio.wait_for_items();
         let (old, [next, third]) = (trio.primary, trio.others());
         trio.nodes[old].kill();
         trio.nodes[next].connect().run("REPLICAOF NO ONE");
-        trio.hang(third, next);
+        trio.replicate(third, next);
         trio.promote(next);
-        // It comes back empty, as the primary that it was, and is told better.
+        // It restarts empty and as a primary, and is then made a replica.
         trio.nodes[old].start_again();
-        trio.hang(old, next);
-        trio.let_items_come();
-        trio.agree(PACE);
+        trio.replicate(old, next);
+        trio.wait_for_items();
+        trio.check_all(PACE);
     }
     println!(
         "{rounds} kills, {} items acknowledged, 0 lost",
@@ -140,7 +142,7 @@ fn items_that_wait_acknowledged_survive_the_kill_of_the_primary() {
 }
 
 #[test]
-fn replicas_move_below_each_other_and_back_while_items_come() {
+fn replicas_can_be_chained_and_unchained_while_items_arrive() {
     let pace = Pace {
         replicas: 0,
         ..PACE
@@ -150,24 +152,24 @@ fn replicas_move_below_each_other_and_back_while_items_come() {
     let rounds = times(3, 30);
     for round in 0..rounds {
         let [middle, last] = if round % 2 == 0 { [1, 2] } else { [2, 1] };
-        trio.let_items_come();
-        trio.hang(last, middle);
-        trio.let_items_come();
+        trio.wait_for_items();
+        trio.replicate(last, middle);
+        trio.wait_for_items();
         trio.nodes[middle]
             .connect()
             .run(&format!("REPLICAOF 127.0.0.1 {}", link.port()));
-        trio.let_items_come();
+        trio.wait_for_items();
         link.cut();
-        trio.let_items_come();
-        eventually("the last one in the chain is up", || {
+        trio.wait_for_items();
+        eventually("the end of the chain is up", || {
             [middle, last].iter().all(|node| {
                 let mut db = trio.nodes[*node].connect();
                 db.info("replication", "master_link_status") == "up"
             })
         });
-        trio.hang(middle, 0);
-        trio.hang(last, 0);
-        trio.agree(pace);
+        trio.replicate(middle, 0);
+        trio.replicate(last, 0);
+        trio.check_all(pace);
     }
     println!(
         "{rounds} rounds, {} items acknowledged, 0 lost, {} continued, {} full copies",

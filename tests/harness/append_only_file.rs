@@ -1,19 +1,19 @@
-//! What a server passes on to its replicas, read from its append-only file.
+//! What a server replicates, read from its append-only file.
 
 use super::{Reply, Server};
 use std::fs;
 use std::io::BufReader;
 
-/// The commands in the newest piece of the file, words joined by blanks, without SELECT.
+/// The commands in the newest incremental file, arguments joined by spaces, without SELECT.
 pub fn commands_in_append_only_file(server: &Server) -> Vec<String> {
     let folder = server.folder().join("appendonlydir");
-    let pieces = fs::read_dir(&folder).expect("an append-only file is kept");
-    let mut paths: Vec<_> = pieces
-        .map(|piece| piece.expect("a readable folder").path())
+    let entries = fs::read_dir(&folder).expect("an append-only file");
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.expect("a readable folder").path())
         .collect();
     paths.retain(|path| path.to_string_lossy().ends_with(".incr.aof"));
     paths.sort();
-    let newest = fs::read(paths.last().expect("an incremental piece")).expect("a readable file");
+    let newest = fs::read(paths.last().expect("an incremental file")).expect("a readable file");
 
     let mut source = BufReader::new(newest.as_slice());
     let mut commands = Vec::new();

@@ -1,15 +1,15 @@
-//! A client with nothing between the test and the wire.
+//! A client that shows the test exactly what is on the wire.
 
 use super::{patient, Reply};
 use std::io::{BufReader, Result, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A reply that takes longer than this means that the server hangs.
+/// If a reply takes longer than this, the server hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// So many requests are sent before their replies are read: enough to keep the server busy, few enough for the
-/// replies to fit in the socket's buffer.
+/// Requests sent before a reply is read: enough to keep the server busy, few enough for the replies
+/// to fit in the socket's buffer.
 const REQUESTS_IN_FLIGHT: usize = 32;
 
 pub struct Connection {
@@ -28,37 +28,37 @@ impl Connection {
         })
     }
 
-    /// The reply to a command whose words contain no blanks, in the notation of [`Reply`].
+    /// The reply to a command whose arguments contain no spaces, in the notation of [`Reply`].
     pub fn ask(&mut self, line: &str) -> String {
         self.line(line).to_string()
     }
 
-    /// The reply to a command whose words contain no blanks.
+    /// The reply to a command whose arguments contain no spaces.
     pub fn line(&mut self, line: &str) -> Reply {
         self.call(line.split_whitespace())
     }
 
-    /// The reply to a command of any words.
+    /// The reply to a command with any arguments.
     pub fn call<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Reply {
         self.send(command);
         self.receive()
     }
 
-    /// Sets the scene: the command must not fail.
+    /// Runs a command that must not fail, to set up a test.
     pub fn run(&mut self, line: &str) -> Reply {
         let reply = self.line(line);
         assert!(!reply.is_error(), "{line}: {reply}");
         reply
     }
 
-    /// A conversation: commands, and the replies that they must get.
+    /// Sends commands and checks their replies.
     pub fn converse(&mut self, lines: &[(&str, &str)]) {
         for (command, reply) in lines {
             assert_eq!(self.ask(command), *reply, "{command}");
         }
     }
 
-    /// The replies to many commands, several of which are on their way at a time.
+    /// The replies to many commands, several of which are in flight at a time.
     pub fn pipeline(&mut self, commands: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Vec<Reply> {
         let mut replies = Vec::new();
         let mut in_flight = 0;
@@ -76,14 +76,14 @@ impl Connection {
 
     pub fn send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) {
         self.try_send(command)
-            .expect("the server takes the command");
+            .expect("the server accepts the command");
     }
 
     pub fn receive(&mut self) -> Reply {
-        Reply::read(&mut self.source).expect("the server answers")
+        Reply::read(&mut self.source).expect("the server replies")
     }
 
-    /// As [`Connection::call`], for a server that may be gone or not there yet.
+    /// Like [`Connection::call`], for a server that may be down.
     pub fn try_call<W: AsRef<[u8]>>(
         &mut self,
         command: impl IntoIterator<Item = W>,
@@ -92,12 +92,12 @@ impl Connection {
         Reply::read(&mut self.source)
     }
 
-    /// As [`Connection::receive`], for a server that may be gone.
+    /// Like [`Connection::receive`], for a server that may be down.
     pub fn try_receive(&mut self) -> Result<Reply> {
         Reply::read(&mut self.source)
     }
 
-    /// As [`Connection::send`], for a server that may be gone.
+    /// Like [`Connection::send`], for a server that may be down.
     pub fn try_send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) -> Result<()> {
         let words: Vec<W> = command.into_iter().collect();
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
@@ -124,21 +124,21 @@ impl Connection {
     pub fn info_number(&mut self, section: &str, name: &str) -> i64 {
         let text = self.info(section, name);
         text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}"))
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
     }
 
-    /// The digest of a value; two equal values have equal digests, on any server.
+    /// The digest of a value. Equal values have equal digests on every server.
     pub fn digest(&mut self, key: &str) -> String {
         self.call(["DEBUG", "DIGEST-VALUE", key]).elements()[0].text()
     }
 
-    /// The digest of everything that the server holds.
+    /// The digest of all keys of the server.
     pub fn digest_of_everything(&mut self) -> String {
         self.run("DEBUG DIGEST").text()
     }
 }
 
-/// The words of a line as a command for [`Connection::pipeline`].
+/// A line as a command for [`Connection::pipeline`].
 pub fn words(line: &str) -> Vec<Vec<u8>> {
     line.split_whitespace()
         .map(|word| word.as_bytes().to_vec())

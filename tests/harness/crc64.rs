@@ -1,4 +1,5 @@
-//! The footer of a DUMP payload: two bytes of version, then the CRC-64 (Jones) of everything before it, little-endian.
+//! The footer of a DUMP payload: two bytes of version, then the CRC-64 (Jones) of everything before
+//! it, little-endian.
 
 /// 0xad93d23594c935a9 with its bits reversed, because the checksum takes the low bit first.
 const POLYNOMIAL: u64 = 0x95AC_9329_AC4B_C9B5;
@@ -6,7 +7,7 @@ const POLYNOMIAL: u64 = 0x95AC_9329_AC4B_C9B5;
 const CHECKSUM_BYTES: usize = 8;
 const VERSION_BYTES: usize = 2;
 
-/// The payload with its body replaced: the version stays, the checksum fits again.
+/// The payload with its body replaced: same version, correct checksum.
 pub fn with_fresh_footer(payload: &[u8], body: &[u8]) -> Vec<u8> {
     let version_starts = payload.len() - CHECKSUM_BYTES - VERSION_BYTES;
     let version = &payload[version_starts..payload.len() - CHECKSUM_BYTES];

@@ -1,4 +1,4 @@
-//! Which server this is, and what it therefore can do.
+//! Which server this is, and what it supports.
 
 use super::Connection;
 
@@ -23,12 +23,12 @@ impl Dialect {
         }
     }
 
-    /// A module can put its commands into the server's ACL categories.
+    /// Modules can add their commands to the server's ACL categories.
     pub fn has_module_acl_categories(self) -> bool {
         self.is_valkey() || self >= Dialect::Redis { major: 7, minor: 2 }
     }
 
-    /// A module can add an ACL category of its own.
+    /// Modules can create ACL categories.
     pub fn has_own_acl_category(self) -> bool {
         match self {
             Dialect::Redis { .. } => self >= Dialect::Redis { major: 7, minor: 4 },
@@ -36,7 +36,7 @@ impl Dialect {
         }
     }
 
-    /// A module can register settings without its name in front.
+    /// Modules can register settings without their name as a prefix.
     pub fn has_unprefixed_settings(self) -> bool {
         !self.is_valkey() && self >= Dialect::Redis { major: 8, minor: 0 }
     }
@@ -49,7 +49,7 @@ impl Dialect {
 fn major_and_minor(version: &str) -> (u32, u32) {
     let mut numbers = version
         .split('.')
-        .map(|number| number.parse().expect("a version is numbers and dots"));
+        .map(|number| number.parse().expect("a version of numbers and dots"));
     (
         numbers.next().expect("a major version"),
         numbers.next().expect("a minor version"),

@@ -1,9 +1,9 @@
-//! Items by number: those that were added, and strangers that never are.
+//! Items by number: those that tests add, and absent items, which they never add.
 
 use super::{Connection, Reply};
 use std::ops::Range;
 
-/// So many items go into one command.
+/// Items per command.
 const BATCH: usize = 1000;
 
 pub fn item(number: u64) -> Vec<u8> {
@@ -11,17 +11,17 @@ pub fn item(number: u64) -> Vec<u8> {
 }
 
 /// An item that no test ever adds.
-pub fn stranger(number: u64) -> Vec<u8> {
-    format!("stranger:{number}").into_bytes()
+pub fn absent_item(number: u64) -> Vec<u8> {
+    format!("absent:{number}").into_bytes()
 }
 
-/// Adds the items of these numbers and returns how many the filter called new.
+/// Adds the items of these numbers; returns how many were new.
 pub fn add_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
     let replies = db.pipeline(batches("BF.MADD", key, numbers, item));
-    replies.iter().map(ones).sum()
+    replies.iter().map(count_true).sum()
 }
 
-/// How many of the candidates of these numbers the filter knows.
+/// How many of the candidates of these numbers the filter reports as present.
 pub fn count_found(
     db: &mut Connection,
     key: &str,
@@ -29,10 +29,10 @@ pub fn count_found(
     candidate: fn(u64) -> Vec<u8>,
 ) -> u64 {
     let replies = db.pipeline(batches("BF.MEXISTS", key, numbers, candidate));
-    replies.iter().map(ones).sum()
+    replies.iter().map(count_true).sum()
 }
 
-/// How many of these items the filter denies; it must never be any.
+/// How many of these items are false negatives; it must always be 0.
 pub fn missing_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
     let asked = numbers.end - numbers.start;
     asked - count_found(db, key, numbers, item)
@@ -51,7 +51,7 @@ fn batches<'a>(
     })
 }
 
-fn ones(reply: &Reply) -> u64 {
+fn count_true(reply: &Reply) -> u64 {
     reply
         .elements()
         .iter()

@@ -1,4 +1,4 @@
-//! A cable between two servers that can be cut: a relay on a port of its own.
+//! A network link between two servers that can be cut: a relay on a port of its own.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering::S
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Bytes relayed at a time: what a socket commonly holds, so that a cut may fall anywhere in a larger message.
+/// Bytes relayed at a time: the usual size of a socket buffer, so that a cut can fall anywhere in a
+/// larger message.
 const PORTION: usize = 16 << 10;
 
-/// As good as never.
-const ENDLESS: i64 = i64::MAX;
+/// No cut is pending.
+const UNLIMITED: i64 = i64::MAX;
 
 pub struct Link {
     port: u16,
@@ -20,23 +21,23 @@ pub struct Link {
 struct Shared {
     target: AtomicU16,
     open: Mutex<Vec<TcpStream>>,
-    /// Bytes that still pass from the target before the cut.
+    /// Bytes from the target that still pass before the cut.
     allowance: AtomicI64,
     cuts: AtomicU64,
-    /// The next cut leaves it broken.
+    /// The next cut breaks the link.
     breaks: AtomicBool,
     is_broken: AtomicBool,
     is_gone: AtomicBool,
 }
 
 impl Link {
-    /// A link to a server on a port of this machine.
+    /// A link to a server on a local port.
     pub fn to(target: u16) -> Link {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let shared = Arc::new(Shared {
             target: AtomicU16::new(target),
             open: Mutex::default(),
-            allowance: AtomicI64::new(ENDLESS),
+            allowance: AtomicI64::new(UNLIMITED),
             cuts: AtomicU64::new(0),
             breaks: AtomicBool::new(false),
             is_broken: AtomicBool::new(false),
@@ -57,35 +58,36 @@ impl Link {
         link
     }
 
-    /// Where to call to get through to the target.
+    /// The port that leads to the target.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Cuts every connection as soon as so many bytes more have come from the target; the last of them do arrive.
+    /// Cuts every connection once this many more bytes have come from the target; all of them are
+    /// delivered.
     pub fn cut_after(&self, bytes: u64) {
         self.shared.allowance.store(bytes as i64, SeqCst);
     }
 
-    /// As [`Link::cut_after`], and then nobody gets through before it is mended.
+    /// Like [`Link::cut_after`], and then refuses connections until [`Link::repair`].
     pub fn break_after(&self, bytes: u64) {
         self.shared.breaks.store(true, SeqCst);
         self.cut_after(bytes);
     }
 
-    /// Cuts every connection now. New ones may be made.
+    /// Cuts every connection now. New ones are accepted.
     pub fn cut(&self) {
         self.shared.cut();
     }
 
-    /// Lets everything through again, whether it is broken or a cut was still to come.
-    pub fn mend(&self) {
+    /// Lets everything through again, after a break or before a pending cut.
+    pub fn repair(&self) {
         self.shared.breaks.store(false, SeqCst);
         self.shared.is_broken.store(false, SeqCst);
-        self.shared.allowance.store(ENDLESS, SeqCst);
+        self.shared.allowance.store(UNLIMITED, SeqCst);
     }
 
-    /// How often it was cut.
+    /// How often the link was cut.
     pub fn cuts(&self) -> u64 {
         self.shared.cuts.load(SeqCst)
     }
@@ -95,7 +97,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.shared.is_gone.store(true, SeqCst);
         self.shared.cut();
-        // Wakes the listener, which then ends.
+        // Wakes the listener thread, which then exits.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }
@@ -103,16 +105,19 @@ impl Drop for Link {
 impl Shared {
     fn connect(self: &Arc<Shared>, client: TcpStream) {
         if self.is_broken.load(SeqCst) {
-            return; // dropped: the client sees a closed connection
+            return; // the client sees a closed connection
         }
         let Ok(server) = TcpStream::connect(("127.0.0.1", self.target.load(SeqCst))) else {
-            return; // dropped too
+            return; // likewise
         };
         let ends = [(&client, &server), (&server, &client)].map(|(from, to)| {
             let handle = |stream: &TcpStream| stream.try_clone().expect("a second handle");
             (handle(from), handle(to))
         });
-        let mut open = self.open.lock().expect("no panic under the lock");
+        let mut open = self
+            .open
+            .lock()
+            .expect("no thread panics with the lock held");
         open.extend([client, server]);
         drop(open);
         let [upwards, downwards] = ends;
@@ -122,14 +127,14 @@ impl Shared {
         thread::spawn(move || shared.relay(downwards, true));
     }
 
-    /// Passes on what comes, until one of the two ends closes.
+    /// Forwards data until either end closes.
     fn relay(&self, (mut from, mut to): (TcpStream, TcpStream), is_metered: bool) {
         let mut portion = vec![0; PORTION];
         while let Ok(length @ 1..) = from.read(&mut portion) {
             let left = if is_metered {
                 self.take(length)
             } else {
-                ENDLESS
+                UNLIMITED
             };
             let passed = length.min(left.max(0) as usize);
             if to.write_all(&portion[..passed]).is_err() {
@@ -144,20 +149,23 @@ impl Shared {
         let _ = to.shutdown(Shutdown::Both);
     }
 
-    /// Takes bytes from the allowance; answers what it was before.
+    /// Takes bytes from the allowance; returns what it was before.
     fn take(&self, bytes: usize) -> i64 {
         match self.allowance.load(SeqCst) {
-            ENDLESS => ENDLESS,
+            UNLIMITED => UNLIMITED,
             _ => self.allowance.fetch_sub(bytes as i64, SeqCst),
         }
     }
 
     fn cut(&self) {
-        self.allowance.store(ENDLESS, SeqCst);
+        self.allowance.store(UNLIMITED, SeqCst);
         if self.breaks.swap(false, SeqCst) {
             self.is_broken.store(true, SeqCst);
         }
-        let mut open = self.open.lock().expect("no panic under the lock");
+        let mut open = self
+            .open
+            .lock()
+            .expect("no thread panics with the lock held");
         for stream in open.drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }

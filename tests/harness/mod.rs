@@ -1,16 +1,16 @@
-//! What every test stands on: a real server of its own, a client that shows replies exactly as they
-//! came over the wire, and the questions that each test ends with.
+//! What every test is built on: a real server of its own, a client that shows replies exactly as
+//! they came over the wire, and the checks that each test ends with.
 //!
-//! The surroundings can be chosen by environment variables:
+//! Environment variables:
 //!
-//! | variable            | meaning                                  | default                           |
-//! |---------------------|------------------------------------------|-----------------------------------|
-//! | `SPLITBLOOM_SERVER` | the server's executable                  | `redis-server` on the path        |
-//! | `SPLITBLOOM_MODULE` | the module, an absolute path             | `target/release/libsplitbloom.so` |
-//! | `SPLITBLOOM_PATIENCE_FACTOR` | how many times longer a test waits | 1                           |
-//! | `SPLITBLOOM_PYTHON` | a Python that can import redis-py        | `python3` on the path             |
+//! | variable                     | meaning                         | default                           |
+//! |------------------------------|---------------------------------|-----------------------------------|
+//! | `SPLITBLOOM_SERVER`          | the server's executable         | `redis-server` on PATH            |
+//! | `SPLITBLOOM_MODULE`          | the absolute path of the module | `target/release/libsplitbloom.so` |
+//! | `SPLITBLOOM_PATIENCE_FACTOR` | a factor for all timeouts       | 1                                 |
+//! | `SPLITBLOOM_PYTHON`          | a Python with redis-py          | `python3` on PATH                 |
 
-#![allow(dead_code, unused_imports)] // each test program uses its part
+#![allow(dead_code, unused_imports)] // no test program uses all of it
 
 mod append_only_file;
 mod connection;
@@ -19,6 +19,7 @@ mod dialect;
 mod items;
 mod limits;
 mod link;
+mod long_series;
 mod process;
 mod random;
 mod reply;
@@ -31,12 +32,13 @@ pub use append_only_file::commands_in_append_only_file;
 pub use connection::{words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;
-pub use items::{add_items, count_found, item, missing_items, stranger};
-pub use limits::{address_space, limit, resident, Limited};
+pub use items::{absent_item, add_items, count_found, item, missing_items};
+pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;
+pub use long_series::long_series;
 pub use random::Random;
 pub use reply::Reply;
 pub use server::{module_path, Options, Server};
-pub use specimens::{load_pieces, scan_dump, Portrait, Specimens};
+pub use specimens::{load_pieces, scan_dump, Fingerprint, Specimens};
 pub use wait::{eventually, patient};
 pub use writers::{Pace, Writers};

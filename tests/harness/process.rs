@@ -1,4 +1,4 @@
-//! The process of a server and the folder that it lives in; both are gone when the test is.
+//! The process of a server and its folder; both are removed when the test ends.
 
 use super::Connection;
 use std::env;
@@ -18,7 +18,7 @@ impl Folder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("splitbloom-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).expect("the temporary folder can be written");
+        fs::create_dir_all(&path).expect("the temporary folder is writable");
         Folder(path)
     }
 
@@ -44,7 +44,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed lies in the temporary folder, where it does no harm.
+        // Whatever cannot be removed is harmless in the temporary folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -52,13 +52,17 @@ impl Drop for Folder {
 pub struct Process(Child);
 
 impl Process {
-    /// Starts a server. Its output is appended to the log of the folder.
+    /// Starts a server. Its output is appended to the folder's log.
+    #[allow(
+        unsafe_code,
+        reason = "what the child does before it becomes the server"
+    )]
     pub fn launch(folder: &Folder) -> Process {
         let log = File::options()
             .create(true)
             .append(true)
             .open(folder.path().join("log"));
-        let log = log.expect("the log can be written");
+        let log = log.expect("the log is writable");
         let executable =
             env::var_os("SPLITBLOOM_SERVER").unwrap_or_else(|| OsString::from("redis-server"));
         let mut command = Command::new(&executable);
@@ -69,34 +73,37 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle"))
             .stderr(log);
-        // SAFETY: between fork and exec only a system call is made. A file at its limit is then an error of the write, as on a full
-        // disk, and not the end of the process.
-        unsafe {
-            command.pre_exec(|| {
-                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-                Ok(())
-            });
-        }
+        // A write beyond the limit on file sizes then fails, as on a full disk, instead of killing
+        // the process.
+        let ignore_file_limit = || {
+            // SAFETY: a system call that touches no memory.
+            unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+            Ok(())
+        };
+        // SAFETY: the closure makes one system call, which is allowed between fork and exec.
+        unsafe { command.pre_exec(ignore_file_limit) };
         let child = command.spawn();
         Process(child.unwrap_or_else(|error| {
-            panic!("{executable:?} does not run: {error}; SPLITBLOOM_SERVER names the server to test against")
+            panic!("cannot run {executable:?}: {error}; SPLITBLOOM_SERVER is the path of the server to test with")
         }))
     }
 
-    /// How the process ended, if it did.
+    /// The exit status, if the process has exited.
     pub fn end(&mut self) -> Option<ExitStatus> {
-        self.0.try_wait().expect("a child can be asked")
+        self.0.try_wait().expect("the status of a child")
     }
 
-    pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill")
-            .args([&format!("-{name}"), &self.0.id().to_string()])
-            .status();
-        assert!(sent.is_ok_and(|status| status.success()), "SIG{name}");
+    /// Sends a signal, one of libc's `SIG` constants.
+    #[allow(unsafe_code, reason = "a system call")]
+    pub fn signal(&self, number: libc::c_int) {
+        // SAFETY: the call accesses no memory of this process.
+        let status = unsafe { libc::kill(self.0.id() as libc::pid_t, number) };
+        let error = std::io::Error::last_os_error();
+        assert_eq!(status, 0, "signal {number}: {error}");
     }
 
     pub fn kill(&mut self) {
-        // An error means that it has ended already.
+        // An error means that it has already exited.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -105,7 +112,7 @@ impl Process {
         self.0.id()
     }
 
-    /// True when this very process answers on the port, with its data loaded.
+    /// Whether this process answers on the port and has loaded its data.
     pub fn answers_on(&self, port: u16) -> bool {
         let answer = Connection::open(port).and_then(|mut db| db.try_call(["INFO", "server"]));
         let Ok(info) = answer else { return false };

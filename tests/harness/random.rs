@@ -1,4 +1,4 @@
-//! A small seeded source of randomness (SplitMix64): a test that fails fails the same way again.
+//! A small seeded random number generator (SplitMix64), so that failures are reproducible.
 
 pub struct Random(u64);
 
@@ -28,7 +28,7 @@ impl Random {
         &choices[self.index(choices.len())]
     }
 
-    /// True in so many cases of a hundred.
+    /// True with a chance in percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }

@@ -1,4 +1,4 @@
-//! A reply as it came over the wire, RESP2 or RESP3, and a notation for it that fits on a line.
+//! A reply as it came over the wire, in RESP2 or RESP3, and a one-line notation for it.
 //!
 //! | on the wire         | in the notation |
 //! |---------------------|-----------------|
@@ -36,13 +36,13 @@ impl Reply {
             "+" => Ok(Reply::Simple(rest.to_owned())),
             "-" => Ok(Reply::Error(rest.to_owned())),
             ":" => Ok(Reply::Integer(number(rest)?)),
-            "," => Ok(Reply::Double(rest.parse().map_err(|_| nonsense(&line))?)),
+            "," => Ok(Reply::Double(rest.parse().map_err(|_| invalid(&line))?)),
             "#" => Ok(Reply::Boolean(rest == "t")),
             "_" => Ok(Reply::Null),
             "$" | "=" => read_bulk(source, number(rest)?),
             "*" | "~" | ">" => read_array(source, number(rest)?),
             "%" => read_map(source, number(rest)?),
-            _ => Err(nonsense(&line)),
+            _ => Err(invalid(&line)),
         }
     }
 
@@ -54,18 +54,18 @@ impl Reply {
         match self {
             Reply::Integer(value) => *value,
             Reply::Boolean(value) => i64::from(*value),
-            other => panic!("an integer was expected: {other}"),
+            other => panic!("expected an integer: {other}"),
         }
     }
 
-    /// A double, or a bulk string that spells one, as RESP2 has it.
+    /// A double, or a bulk string that contains one, as in RESP2.
     pub fn double(&self) -> f64 {
         match self {
             Reply::Double(value) => *value,
             other => {
                 let text = other.text();
                 text.parse()
-                    .unwrap_or_else(|_| panic!("a double was expected: {other}"))
+                    .unwrap_or_else(|_| panic!("expected a double: {other}"))
             }
         }
     }
@@ -74,7 +74,7 @@ impl Reply {
         match self {
             Reply::Bulk(bytes) => bytes,
             Reply::Simple(text) => text.as_bytes(),
-            other => panic!("a string was expected: {other}"),
+            other => panic!("expected a string: {other}"),
         }
     }
 
@@ -85,11 +85,11 @@ impl Reply {
     pub fn elements(&self) -> &[Reply] {
         match self {
             Reply::Array(elements) => elements,
-            other => panic!("an array was expected: {other}"),
+            other => panic!("expected an array: {other}"),
         }
     }
 
-    /// Names and values, of a map or of the flat array that stands for one in RESP2.
+    /// Names and values of a map, or of the flat array that represents one in RESP2.
     pub fn pairs(&self) -> Vec<(String, Reply)> {
         match self {
             Reply::Map(pairs) => pairs
@@ -104,7 +104,7 @@ impl Reply {
         }
     }
 
-    /// The value that belongs to a name.
+    /// The value of a field.
     pub fn field(&self, name: &str) -> Reply {
         let found = self
             .pairs()
@@ -180,9 +180,9 @@ fn read_map(source: &mut impl BufRead, length: i64) -> io::Result<Reply> {
 }
 
 fn number(text: &str) -> io::Result<i64> {
-    text.parse().map_err(|_| nonsense(text))
+    text.parse().map_err(|_| invalid(text))
 }
 
-fn nonsense(line: &str) -> Error {
+fn invalid(line: &str) -> Error {
     Error::new(ErrorKind::InvalidData, format!("not a reply: {line:?}"))
 }

@@ -1,4 +1,4 @@
-//! A server of the test's own: started with the module, asked the standing questions, and cleared away.
+//! A server for one test: started with the module, checked at the end, and removed.
 
 use super::process::{Folder, Process};
 use super::{eventually, Connection, Dialect};
@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use std::thread::panicking;
 use std::{env, fs};
 
-/// Another process may take the port between its choice and its use.
+/// Another process may take the port before the server does.
 const ATTEMPTS: u32 = 5;
 
-/// What every server is given. The port, the module and the test's own lines come after.
+/// Settings of every server. The port, the module and the test's own lines are added.
 const SETTINGS: &str = "\
 bind 127.0.0.1
 save \"\"
@@ -20,23 +20,23 @@ enable-module-command yes
 repl-diskless-sync-delay 0
 ";
 
-/// A replica that would log an error dies instead, where the server knows the setting.
+/// Makes a replica exit instead of logging an error, on servers that have the setting.
 const PANIC_ON_PROPAGATION_ERROR: &str = "propagation-error-behavior panic\n";
 
-/// How a server differs from the plain one.
+/// How a server differs from the default.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Words after the module's path.
+    /// The module's arguments.
     pub module_arguments: String,
-    /// Lines of the server's configuration.
+    /// Lines in the server's configuration.
     pub settings: Vec<String>,
-    /// The server runs without the module.
+    /// Run the server without the module.
     pub without_module: bool,
-    /// A build of the module other than the one under test.
+    /// Another build of the module than the one under test.
     pub module: Option<PathBuf>,
-    /// Panics are provoked, so that the module may have caught some.
+    /// The test provokes panics, so the module may catch some.
     pub provokes_panics: bool,
-    /// The server is a node of a cluster, with a bus on a free port of its own.
+    /// The server is a cluster node, with its bus on a free port.
     pub is_node: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Server {
     port: u16,
     bus_port: u16,
     options: Options,
-    /// It was killed, and not started again.
+    /// It has been stopped and not restarted.
     is_down: bool,
 }
 
@@ -65,17 +65,17 @@ impl Server {
         Server::with(Options::default())
     }
 
-    /// A server with further lines of configuration.
+    /// A server with additional configuration lines.
     pub fn configured(lines: &[&str]) -> Server {
         Server::with(Options::settings(lines))
     }
 
     pub fn with(options: Options) -> Server {
         Server::try_start(&options, knows_panic_setting())
-            .unwrap_or_else(|log| panic!("no server starts:\n{log}"))
+            .unwrap_or_else(|log| panic!("the server does not start:\n{log}"))
     }
 
-    /// The log, when the server does not start with these options.
+    /// The log of a server that must not start with these options.
     pub fn refusal(options: Options) -> String {
         let refused = Server::try_start(&options, knows_panic_setting());
         refused.err().expect("a server that does not start")
@@ -89,7 +89,7 @@ impl Server {
             if options.is_node {
                 configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
             }
-            fs::write(folder.configuration(), configuration).expect("the folder can be written");
+            fs::write(folder.configuration(), configuration).expect("the folder is writable");
             let mut process = Process::launch(&folder);
             if comes_up(&mut process, port) {
                 return Ok(Server {
@@ -110,7 +110,7 @@ impl Server {
         self.replica_through(self.port, lines)
     }
 
-    /// A replica that reaches this server by another port.
+    /// A replica that reaches this server through another port.
     pub fn replica_through(&self, port: u16, lines: &[&str]) -> Server {
         let mut options = Options::settings(lines);
         options.settings.push(format!("replicaof 127.0.0.1 {port}"));
@@ -119,7 +119,7 @@ impl Server {
         replica
     }
 
-    /// Returns when the replica has everything that this server has.
+    /// Waits until the replica has caught up with this server.
     pub fn wait_for(&self, replica: &Server) {
         let mut here = self.connect();
         let mut there = replica.connect();
@@ -133,7 +133,7 @@ impl Server {
     pub fn connect(&self) -> Connection {
         Connection::open(self.port).unwrap_or_else(|error| {
             panic!(
-                "no connection: {error}; the log ends so:\n{}",
+                "no connection: {error}; end of the log:\n{}",
                 self.folder.tail_of_log()
             )
         })
@@ -154,12 +154,12 @@ impl Server {
         self.port
     }
 
-    /// The number of the process.
+    /// The process id.
     pub fn process(&self) -> u32 {
         self.process.id()
     }
 
-    /// Where the other nodes of a cluster reach this one.
+    /// The port for other nodes of the cluster.
     pub fn bus_port(&self) -> u16 {
         self.bus_port
     }
@@ -172,66 +172,64 @@ impl Server {
         self.folder.log()
     }
 
-    /// Kills the process and starts it again, in the same folder with the same configuration file.
+    /// Kills the process and starts it again, with the same folder and configuration file.
     pub fn restart(&mut self) {
         self.kill();
         self.start_again();
     }
 
-    /// Kills the process, with SIGKILL.
+    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) {
-        self.ask_standing_questions();
+        self.check_health();
         self.process.kill();
         self.is_down = true;
     }
 
-    /// Ends the process as an operator does, having saved if it is told so.
+    /// Stops the process with a SHUTDOWN command.
     pub fn shut_down(&mut self, command: &str) {
-        self.ask_standing_questions();
-        // The answer is the end of the connection.
+        self.check_health();
+        // The server answers by closing the connection.
         let _ = self.connect().try_call(command.split_whitespace());
-        self.wait_for_its_end();
+        self.wait_for_exit();
     }
 
-    /// Returns when the process has ended by itself.
-    pub fn wait_for_its_end(&mut self) {
-        eventually("the server ends", || self.process.end().is_some());
+    /// Waits until the process exits.
+    pub fn wait_for_exit(&mut self) {
+        eventually("the server exits", || self.process.end().is_some());
         self.is_down = true;
     }
 
-    /// Stops the process (`SIGSTOP`), which answers nobody until it is resumed.
+    /// Suspends the process with SIGSTOP.
     pub fn pause(&self) {
-        self.process.signal("STOP");
+        self.process.signal(libc::SIGSTOP);
     }
 
     pub fn resume(&self) {
-        self.process.signal("CONT");
+        self.process.signal(libc::SIGCONT);
     }
 
-    /// Starts it again after a kill, in the same folder with the same configuration file.
+    /// Starts a stopped server again, with the same folder and configuration file.
     pub fn start_again(&mut self) {
         let log_before = self.log().len();
         eventually("the port is free again", || {
             self.process = Process::launch(&self.folder);
             let up = comes_up(&mut self.process, self.port);
             let log = self.log();
-            // A child that was saving may outlive its parent for a moment, and the port with it.
+            // A saving child may briefly outlive its parent and keep the port.
             let waits_for_port = log[log_before..].contains("Address already in use");
-            assert!(
-                up || waits_for_port,
-                "the server does not start again:\n{log}"
-            );
+            assert!(up || waits_for_port, "the server does not restart:\n{log}");
             up
         });
         self.is_down = false;
     }
 
-    /// What must hold after every test: the process that was started is still there, nothing crashed, nothing panicked.
-    pub fn ask_standing_questions(&mut self) {
+    /// What must hold after every test: the process that was started is still running, nothing
+    /// crashed, nothing panicked.
+    pub fn check_health(&mut self) {
         let end = self.process.end();
         assert!(
             end.is_none(),
-            "the server died: {end:?}; its log ends so:\n{}",
+            "the server exited: {end:?}; end of the log:\n{}",
             self.folder.tail_of_log()
         );
         let log = self.log();
@@ -251,12 +249,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         if panicking() {
             eprintln!(
-                "the log of the server on port {} ends so:\n{}",
+                "end of the log of the server on port {}:\n{}",
                 self.port,
                 self.folder.tail_of_log()
             );
         } else if !self.is_down {
-            self.ask_standing_questions();
+            self.check_health();
         }
     }
 }
@@ -268,16 +266,16 @@ pub fn module_path() -> PathBuf {
     let path = env::var_os("SPLITBLOOM_MODULE").map_or_else(built_here, PathBuf::from);
     assert!(
         path.is_file(),
-        "no module at {}: build it, or name it in SPLITBLOOM_MODULE",
+        "no module at {}: build it, or set SPLITBLOOM_MODULE",
         path.display()
     );
     path
 }
 
-/// False when the server refuses its own words; true when it answers.
+/// True when the server answers, false if it exits.
 fn comes_up(process: &mut Process, port: u16) -> bool {
     let mut up = false;
-    eventually("the server answers or ends", || {
+    eventually("the server answers or exits", || {
         up = process.answers_on(port);
         up || process.end().is_some()
     });
@@ -300,7 +298,7 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
     lines + &options.settings.join("\n") + "\n"
 }
 
-/// The setting is a hidden one, so the server itself is asked, once.
+/// Whether a server starts with the setting. It is hidden, so there is no other way to tell.
 fn knows_panic_setting() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     let plain = Options {

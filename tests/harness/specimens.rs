@@ -1,11 +1,12 @@
-//! One filter of every kind, and a portrait of each: what it must still look like after any journey.
+//! One filter of every kind, and a fingerprint of each that must survive saving, copying and
+//! moving.
 
-use super::{add_items, count_found, item, stranger, Connection, Reply};
+use super::{absent_item, add_items, count_found, item, Connection, Reply};
 
-/// So many strangers are asked for: their answers are as much a part of a filter as those of its items.
-const STRANGERS: u64 = 2000;
+/// Absent items looked up for a fingerprint: false positives are part of a filter's behaviour.
+const ABSENT_ITEMS: u64 = 2000;
 
-/// Name, the words that make it, and how many items go in.
+/// Key, parameters of BF.RESERVE, and number of items.
 const KINDS: [(&str, &str, u64); 7] = [
     ("empty", "0.01 100", 0),
     ("small", "0.01 100", 60),
@@ -16,7 +17,7 @@ const KINDS: [(&str, &str, u64); 7] = [
     ("many-sub-filters", "0.01 10 EXPANSION 1", 3200),
 ];
 
-/// The specimens that a server holds.
+/// The specimens on a server.
 pub struct Specimens;
 
 impl Specimens {
@@ -31,38 +32,38 @@ impl Specimens {
         }
     }
 
-    pub fn portraits(db: &mut Connection) -> Vec<Portrait> {
+    pub fn fingerprints(db: &mut Connection) -> Vec<Fingerprint> {
         KINDS
             .iter()
-            .map(|(key, _, items)| Portrait::of(db, key, *items))
+            .map(|(key, _, items)| Fingerprint::of(db, key, *items))
             .collect()
     }
 }
 
-/// Everything that can be seen of a filter from outside.
+/// Everything about a filter that is visible from outside.
 #[derive(Debug, PartialEq)]
-pub struct Portrait {
+pub struct Fingerprint {
     digest: String,
     info: String,
     items_missing: u64,
-    strangers_found: u64,
+    false_positives: u64,
 }
 
-impl Portrait {
-    /// Of a filter that holds the first so many items.
-    pub fn of(db: &mut Connection, key: &str, items: u64) -> Portrait {
-        let portrait = Portrait {
+impl Fingerprint {
+    /// Of a filter that contains the items `0..items`.
+    pub fn of(db: &mut Connection, key: &str, items: u64) -> Fingerprint {
+        let fingerprint = Fingerprint {
             digest: db.digest(key),
             info: everything_but_size(&db.call(["BF.INFO", key, "FULL"])),
             items_missing: items - count_found(db, key, 0..items, item),
-            strangers_found: count_found(db, key, 0..STRANGERS, stranger),
+            false_positives: count_found(db, key, 0..ABSENT_ITEMS, absent_item),
         };
-        assert_eq!(portrait.items_missing, 0, "{key}: an item was denied");
-        portrait
+        assert_eq!(fingerprint.items_missing, 0, "{key}: a false negative");
+        fingerprint
     }
 }
 
-/// Spare room in the filter's own lists is no part of what it looks like.
+/// All of BF.INFO except the size, which depends on spare capacity in the filter's lists.
 fn everything_but_size(info: &Reply) -> String {
     let fields = info.pairs().into_iter().filter(|(name, _)| name != "Size");
     fields
@@ -70,29 +71,29 @@ fn everything_but_size(info: &Reply) -> String {
         .collect()
 }
 
-/// All pieces of a filter, each with the iterator that came with it.
+/// All chunks of a filter, each with its iterator.
 pub fn scan_dump(db: &mut Connection, key: &str) -> Vec<(i64, Vec<u8>)> {
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     let mut iterator = 0;
     loop {
         let reply = db.call(["BF.SCANDUMP", key, &iterator.to_string()]);
         let [Reply::Integer(next), Reply::Bulk(bytes)] = reply.elements() else {
-            panic!("an integer and a bulk string were expected: {reply}");
+            panic!("expected an integer and a bulk string: {reply}");
         };
         if *next == 0 {
-            assert!(bytes.is_empty(), "the end has no bytes");
-            return pieces;
+            assert!(bytes.is_empty(), "the end has no data");
+            return chunks;
         }
-        pieces.push((*next, bytes.clone()));
+        chunks.push((*next, bytes.clone()));
         iterator = *next;
     }
 }
 
-/// Loads pieces in their order.
-pub fn load_pieces(db: &mut Connection, key: &str, pieces: &[(i64, Vec<u8>)]) {
-    for (iterator, bytes) in pieces {
+/// Loads chunks in order.
+pub fn load_pieces(db: &mut Connection, key: &str, chunks: &[(i64, Vec<u8>)]) {
+    for (iterator, bytes) in chunks {
         let iterator = iterator.to_string();
         let reply = db.call([b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), bytes]);
-        assert_eq!(reply.to_string(), "+OK", "piece {iterator} of {key}");
+        assert_eq!(reply.to_string(), "+OK", "chunk {iterator} of {key}");
     }
 }

@@ -1,4 +1,4 @@
-//! Writers that add items without a pause and keep account of what was acknowledged.
+//! Threads that keep adding items and record which ones were acknowledged.
 
 use super::{item, missing_items, Connection};
 use std::collections::VecDeque;
@@ -7,23 +7,24 @@ use std::sync::Arc;
 use std::thread::{self, sleep, JoinHandle};
 use std::time::Duration;
 
-/// Each writer's items have numbers of their own.
+/// Each writer has its own range of item numbers.
 const NUMBERS_OF_A_WRITER: u64 = 1_000_000_000;
 
-/// Between two attempts to reach a server that is not there.
+/// Between two attempts to reach a server that is down.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How the writers go about it.
+/// How the writers work.
 #[derive(Clone, Copy)]
 pub struct Pace {
     pub writers: u64,
-    /// Items in one command: 1 are a BF.ADD, more a BF.MADD.
+    /// Items per command: BF.ADD for 1, BF.MADD for more.
     pub items_per_command: u64,
-    /// Commands that are on their way at a time.
+    /// Commands in flight at a time.
     pub in_flight: usize,
-    /// After each command, so that a test leaves something of the machine to others.
+    /// A pause after each command, to leave some of the machine to other tests.
     pub pause: Duration,
-    /// After each command the writer asks with WAIT for so many replicas, and counts the items only then.
+    /// With more than 0, a WAIT for this many replicas follows each command, and items count only
+    /// once it succeeds.
     pub replicas: u64,
 }
 
@@ -39,7 +40,7 @@ impl Default for Pace {
     }
 }
 
-/// Threads that write to one server after another, whichever has the port that they are told.
+/// Threads that write to the server on the current port.
 pub struct Writers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -54,7 +55,7 @@ struct Shared {
 }
 
 impl Writers {
-    /// Writer `n` adds to key `n`, modulo the number of keys.
+    /// Starts the writers. Writer `n` adds to key `n`, modulo the number of keys.
     pub fn start(port: u16, keys: &[&str], pace: Pace) -> Writers {
         Writers::start_from(port, keys, pace, &vec![0; pace.writers as usize])
     }
@@ -76,37 +77,37 @@ impl Writers {
         Writers { shared, threads }
     }
 
-    /// From now on they write there.
-    pub fn turn_to(&self, port: u16) {
+    /// Switches the writers to another port.
+    pub fn switch_to(&self, port: u16) {
         self.shared.port.store(port, SeqCst);
     }
 
-    /// Items that were acknowledged, of all writers.
+    /// The number of acknowledged items, of all writers.
     pub fn acknowledged(&self) -> u64 {
         self.counts().iter().sum()
     }
 
-    /// Items that were acknowledged, writer by writer: the first so many of each.
+    /// The number of acknowledged items of each writer. They are always its first ones.
     pub fn counts(&self) -> Vec<u64> {
         let counts = self.shared.acknowledged.iter();
         counts.map(|count| count.load(SeqCst)).collect()
     }
 
-    /// The fewest items that one of them got acknowledged.
+    /// The number of acknowledged items of the slowest writer.
     pub fn slowest(&self) -> u64 {
         self.counts().into_iter().min().unwrap_or(0)
     }
 
-    /// Ends them after the command that is on its way.
+    /// Stops the writers once the commands in flight are answered.
     pub fn stop(&mut self) {
         self.shared.is_over.store(true, SeqCst);
         for thread in self.threads.drain(..) {
-            thread.join().expect("no writer failed");
+            thread.join().expect("no writer panicked");
         }
     }
 
-    /// After a stop: they write again, each from where it was.
-    pub fn go_on(&mut self, port: u16, pace: Pace) {
+    /// Restarts stopped writers where they left off.
+    pub fn resume(&mut self, port: u16, pace: Pace) {
         let keys: Vec<&str> = self.shared.keys.iter().map(String::as_str).collect();
         let again = Writers::start_from(port, &keys, pace, &self.counts());
         *self = again;
@@ -122,7 +123,8 @@ impl Writers {
         writer as u64 * NUMBERS_OF_A_WRITER + n
     }
 
-    /// How many of the items acknowledged so far the server denies; with all writers' counts taken before.
+    /// How many of the acknowledged items, by earlier [`Writers::counts`], the server does not
+    /// find.
     pub fn missing(&self, db: &mut Connection, counts: &[u64]) -> u64 {
         let missing = counts.iter().enumerate().map(|(writer, count)| {
             let numbers = Writers::number(writer, 0)..Writers::number(writer, *count);
@@ -142,7 +144,7 @@ impl Shared {
     fn write(&self, writer: u64) {
         while !self.is_over.load(SeqCst) {
             let port = self.port.load(SeqCst);
-            // An error means that the server is gone or was told to serve no writers: try the one that is named next.
+            // An error means that the server is down or refuses writes: try the current port again.
             let ended =
                 Connection::open(port).and_then(|mut db| self.write_to(&mut db, port, writer));
             if ended.is_err() {
@@ -151,25 +153,26 @@ impl Shared {
         }
     }
 
-    /// Goes on from the first item that was not acknowledged, until the server fails, is no longer the one, or all is over.
+    /// Writes from the first unacknowledged item on, until the server fails, the port changes, or
+    /// the writers are stopped.
     fn write_to(&self, db: &mut Connection, port: u16, writer: u64) -> std::io::Result<()> {
-        let mut on_their_way: VecDeque<u64> = VecDeque::new();
+        let mut in_flight: VecDeque<u64> = VecDeque::new();
         let count = &self.acknowledged[writer as usize];
         let mut next = count.load(SeqCst);
         loop {
             let goes_on = !self.is_over.load(SeqCst) && self.port.load(SeqCst) == port;
-            if goes_on && on_their_way.len() < self.pace.in_flight {
+            if goes_on && in_flight.len() < self.pace.in_flight {
                 db.try_send(self.command(writer, next))?;
                 if self.pace.replicas > 0 {
                     let replicas = self.pace.replicas.to_string();
                     db.try_send(["WAIT", &replicas, "1000"])?;
                 }
                 next += self.pace.items_per_command;
-                on_their_way.push_back(next);
+                in_flight.push_back(next);
                 sleep(self.pace.pause);
                 continue;
             }
-            let Some(reached) = on_their_way.pop_front() else {
+            let Some(reached) = in_flight.pop_front() else {
                 return Ok(());
             };
             let reply = db.try_receive()?;

@@ -1,19 +1,20 @@
-//! What the server knows about the commands: flags, categories, keys and their access, documentation.
+//! What the server knows about the commands: flags, categories, keys and access to them,
+//! documentation.
 
 use crate::harness::{Connection, Reply, Server};
 
-/// A command as the contract has it.
+/// A command as documented.
 struct Row {
     name: &'static str,
     arity: i64,
     flags: &'static [&'static str],
-    /// What it does with its key; nothing if it has none.
+    /// How it accesses its key; empty without a key.
     access: &'static [&'static str],
-    /// A call that every user with all permissions can make.
+    /// A call that succeeds with all permissions.
     example: &'static str,
 }
 
-const TABLE: [Row; 11] = [
+const TABLE: [Row; 12] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -71,6 +72,13 @@ const TABLE: [Row; 11] = [
         example: "BF.CARD k",
     },
     Row {
+        name: "bf.debug",
+        arity: 2,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "BF.DEBUG k",
+    },
+    Row {
         name: "bf.scandump",
         arity: 3,
         flags: &["readonly"],
@@ -123,7 +131,7 @@ fn every_command_has_the_flags_of_the_contract() {
 }
 
 #[test]
-fn every_command_with_a_key_has_one_in_first_place_and_tells_its_access() {
+fn every_command_with_a_key_has_it_first_and_declares_its_access() {
     let server = Server::start();
     let mut db = server.connect();
     for row in TABLE.iter().filter(|row| row.has_key()) {
@@ -135,7 +143,7 @@ fn every_command_with_a_key_has_one_in_first_place_and_tells_its_access() {
             row.name
         );
         let [spec] = info[8].elements() else {
-            panic!("one key spec was expected: {}", info[8])
+            panic!("expected one key spec: {}", info[8])
         };
         assert_eq!(
             sorted(&texts(&spec.field("flags"))),
@@ -201,7 +209,7 @@ fn every_command_is_in_its_categories_where_the_server_has_them() {
 }
 
 #[test]
-fn a_user_of_a_category_can_call_what_is_in_it_only() {
+fn a_user_of_a_category_can_call_only_its_commands() {
     let server = Server::start();
     let dialect = server.dialect();
     if !dialect.has_module_acl_categories() {
@@ -209,14 +217,14 @@ fn a_user_of_a_category_can_call_what_is_in_it_only() {
     }
     let mut admin = server.connect();
     let reads = |row: &Row| !row.writes();
-    expect_calls(&mut admin, &server, "+@read", reads);
-    expect_calls(&mut admin, &server, "+@write", Row::writes);
-    expect_calls(&mut admin, &server, "+@fast", |row| {
+    check_calls(&mut admin, &server, "+@read", reads);
+    check_calls(&mut admin, &server, "+@write", Row::writes);
+    check_calls(&mut admin, &server, "+@fast", |row| {
         row.flags.contains(&"fast")
     });
     if dialect.has_own_acl_category() {
-        expect_calls(&mut admin, &server, "+@bloom", |_| true);
-        expect_calls(&mut admin, &server, "+@all -@bloom", |_| false);
+        check_calls(&mut admin, &server, "+@bloom", |_| true);
+        check_calls(&mut admin, &server, "+@all -@bloom", |_| false);
     }
 }
 
@@ -224,7 +232,7 @@ fn a_user_of_a_category_can_call_what_is_in_it_only() {
 fn a_user_who_may_only_read_keys_is_refused_every_write() {
     let server = Server::start();
     let mut admin = server.connect();
-    expect_calls_on_keys(&mut admin, &server, "%R~*", |row| {
+    check_calls_on_keys(&mut admin, &server, "%R~*", |row| {
         !row.has_key() || !row.writes()
     });
 }
@@ -233,17 +241,32 @@ fn a_user_who_may_only_read_keys_is_refused_every_write() {
 fn a_user_who_may_only_write_keys_is_refused_every_read() {
     let server = Server::start();
     let mut admin = server.connect();
-    expect_calls_on_keys(&mut admin, &server, "%W~*", |row| {
+    check_calls_on_keys(&mut admin, &server, "%W~*", |row| {
         !row.has_key() || row.writes()
     });
 }
 
+/// As docs/security.md says.
 #[test]
-fn a_user_of_other_keys_may_call_only_what_touches_none() {
+fn a_user_who_may_only_write_keys_learns_from_an_add_what_was_present() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("BF.ADD k a", ":1"),
+        ("ACL SETUSER adds on nopass +@all %W~*", "+OK"),
+        ("AUTH adds any", "+OK"),
+        ("BF.ADD k a", ":0"),
+        ("BF.ADD k b", ":1"),
+        ("BF.MADD k a b c", "[:0, :0, :1]"),
+        ("BF.INSERT k NOCREATE ITEMS c d", "[:0, :1]"),
+    ]);
+}
+
+#[test]
+fn a_user_without_access_to_the_key_may_call_only_commands_without_keys() {
     let server = Server::start();
     let mut admin = server.connect();
     for keys in ["~other:*", "resetkeys"] {
-        expect_calls_on_keys(&mut admin, &server, keys, |row| !row.has_key());
+        check_calls_on_keys(&mut admin, &server, keys, |row| !row.has_key());
     }
 }
 
@@ -274,7 +297,7 @@ fn every_command_is_documented() {
 }
 
 #[test]
-fn the_words_of_the_options_are_documented() {
+fn the_options_are_documented() {
     let server = Server::start();
     let mut db = server.connect();
     for (name, tokens) in [
@@ -306,29 +329,29 @@ fn the_words_of_the_options_are_documented() {
     }
 }
 
-/// A user who may call some commands, on any key.
-fn expect_calls(
+/// Checks a user who may call some commands on any key.
+fn check_calls(
     admin: &mut Connection,
     server: &Server,
     commands: &str,
     may: impl Fn(&Row) -> bool,
 ) {
     let rules = format!("~* {commands}");
-    expect_calls_of_user(admin, server, &rules, "permissions to run", may);
+    check_calls_of_user(admin, server, &rules, "permissions to run", may);
 }
 
-/// A user who may call every command, on some keys.
-fn expect_calls_on_keys(
+/// Checks a user who may call every command on some keys.
+fn check_calls_on_keys(
     admin: &mut Connection,
     server: &Server,
     keys: &str,
     may: impl Fn(&Row) -> bool,
 ) {
     let rules = format!("+@all {keys}");
-    expect_calls_of_user(admin, server, &rules, "permissions to access", may);
+    check_calls_of_user(admin, server, &rules, "permissions to access", may);
 }
 
-fn expect_calls_of_user(
+fn check_calls_of_user(
     admin: &mut Connection,
     server: &Server,
     rules: &str,
@@ -346,12 +369,12 @@ fn expect_calls_of_user(
         if may(row) {
             assert!(
                 !reply.starts_with("-NOPERM"),
-                "{rules}: {} answers {reply}",
+                "{rules}: {} returns {reply}",
                 row.example
             );
         } else {
             let refused = reply.starts_with("-NOPERM") && reply.contains(refusal);
-            assert!(refused, "{rules}: {} answers {reply}", row.example);
+            assert!(refused, "{rules}: {} returns {reply}", row.example);
         }
     }
 }

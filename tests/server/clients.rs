@@ -1,4 +1,4 @@
-//! The Bloom helpers of real client libraries, in both protocols.
+//! The Bloom filter support of real client libraries, in both protocols.
 
 use crate::harness::Server;
 use redis::bloom::{
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 #[test]
-fn redis_rs_adds_and_asks() {
+fn redis_rs_adds_and_looks_up() {
     in_both_protocols(|db| {
         let reserved: () = db.bf_reserve("k", 0.01, 1000)?;
         assert_eq!(reserved, ());
@@ -66,14 +66,14 @@ fn redis_rs_inserts_with_options() {
 }
 
 #[test]
-fn redis_rs_reads_the_information() {
+fn redis_rs_reads_info() {
     in_both_protocols(|db| {
         let expansion = BloomFilterScalingOptions::ExpansionRate(4);
         let reserved: () = db.bf_reserve_options("k", 0.01, 500, expansion)?;
         assert_eq!(reserved, ());
         let twice: RedisResult<()> = db.bf_reserve("k", 0.01, 500);
         assert!(twice
-            .expect_err("a filter is there")
+            .expect_err("the filter exists")
             .to_string()
             .contains("exists"));
         assert!(db.bf_add::<_, _, bool>("k", "a")?);
@@ -116,12 +116,12 @@ fn redis_rs_dumps_and_loads() {
 }
 
 #[test]
-fn redis_py_does_everything_in_resp2() {
+fn redis_py_works_in_resp2() {
     run_redis_py("2");
 }
 
 #[test]
-fn redis_py_does_everything_in_resp3() {
+fn redis_py_works_in_resp3() {
     run_redis_py("3");
 }
 
@@ -139,7 +139,7 @@ fn run_redis_py(protocol: &str) {
     let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3"));
     let found = Command::new(&python).args(["-c", "import redis"]).output();
     let found = found.is_ok_and(|output| output.status.success());
-    assert!(found, "{python:?} cannot import redis: install redis-py, or name a Python that has it in SPLITBLOOM_PYTHON");
+    assert!(found, "{python:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python that has it");
 
     let server = Server::start();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");

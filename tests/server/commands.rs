@@ -1,4 +1,4 @@
-//! What each command answers, in both protocols.
+//! The replies of each command, in both protocols.
 
 use crate::harness::{add_items, item, missing_items, Reply, Server};
 
@@ -17,7 +17,7 @@ fn a_reserved_filter_is_empty() {
 }
 
 #[test]
-fn a_new_item_answers_one_and_a_known_one_zero() {
+fn an_add_returns_one_for_a_new_item_and_zero_for_a_known_one() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.ADD k a", ":1"),
@@ -32,7 +32,7 @@ fn a_new_item_answers_one_and_a_known_one_zero() {
 }
 
 #[test]
-fn resp3_answers_booleans() {
+fn resp3_replies_are_booleans() {
     let server = Server::start();
     server.connect_resp3().converse(&[
         ("BF.RESERVE k 0.01 1000", "+OK"),
@@ -48,7 +48,7 @@ fn resp3_answers_booleans() {
 }
 
 #[test]
-fn a_missing_key_answers_zero_and_stays_missing() {
+fn reads_of_a_missing_key_return_zero_and_do_not_create_it() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.EXISTS k a", ":0"),
@@ -92,7 +92,7 @@ fn an_add_creates_the_key_with_the_defaults() {
 }
 
 #[test]
-fn items_are_any_bytes() {
+fn items_can_be_any_bytes() {
     let server = Server::start();
     let mut db = server.connect();
     let long = vec![b'x'; 1 << 20];
@@ -118,7 +118,7 @@ fn items_are_any_bytes() {
 }
 
 #[test]
-fn keys_are_any_bytes() {
+fn keys_can_be_any_bytes() {
     let server = Server::start();
     let mut db = server.connect();
     let keys: [&[u8]; 4] = [b"", b"\0", b"NONSCALING", b"a\r\nb"];
@@ -138,7 +138,7 @@ fn keys_are_any_bytes() {
 }
 
 #[test]
-fn reserve_takes_its_options_in_any_case_and_any_order() {
+fn reserve_accepts_its_options_in_any_case_and_any_order() {
     let server = Server::start();
     let mut db = server.connect();
     for (options, expansion) in [
@@ -169,7 +169,7 @@ fn reserve_takes_its_options_in_any_case_and_any_order() {
 }
 
 #[test]
-fn reserve_honours_every_error_rate_inside_the_range() {
+fn reserve_honours_every_error_rate_in_range() {
     let server = Server::start();
     let mut db = server.connect();
     for rate in [
@@ -212,7 +212,7 @@ fn equal_seeds_and_items_make_equal_filters() {
 }
 
 #[test]
-fn filters_without_a_seed_given_have_different_ones() {
+fn filters_created_without_a_seed_have_different_ones() {
     let server = Server::start();
     let mut db = server.connect();
     for key in ["one", "other"] {
@@ -222,7 +222,7 @@ fn filters_without_a_seed_given_have_different_ones() {
 }
 
 #[test]
-fn a_digest_changes_with_each_new_item_only() {
+fn a_digest_changes_only_with_a_new_item() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.ADD k a");
@@ -234,7 +234,39 @@ fn a_digest_changes_with_each_new_item_only() {
 }
 
 #[test]
-fn a_full_non_scaling_filter_refuses_new_items_only() {
+fn debug_shows_a_line_for_the_filter_and_one_for_each_sub_filter() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("DEL k");
+        db.run("BF.RESERVE k 0.01 4 SEED 0123456789abcdef");
+        let empty = db.ask("BF.DEBUG k");
+        assert!(empty.starts_with("[$size:0, $bytes:"), "{empty}");
+        assert!(empty.ends_with(" ratio:0.00666667]"), "{empty}");
+        add_items(&mut db, "k", 0..100);
+        let debug = db.line("BF.DEBUG k");
+        let lines: Vec<String> = debug.elements().iter().map(Reply::text).collect();
+        assert_eq!(
+            lines[0],
+            format!("size:{}", db.ask("BF.CARD k").replace(':', ""))
+        );
+        let info = db.line("BF.INFO k FULL");
+        let sub_filters = info.field("Sub-filters");
+        assert_eq!(lines.len(), 1 + sub_filters.elements().len());
+        for (line, sub_filter) in lines[1..].iter().zip(sub_filters.elements()) {
+            let number = |name: &str| sub_filter.field(name).integer();
+            let (bytes, hashes) = (number("Bytes"), number("Hashes"));
+            let (capacity, items) = (number("Capacity"), number("Items"));
+            let begins = format!(
+                "bytes:{bytes} bits:{} hashes:{hashes} hashwidth:64 capacity:{capacity} size:{items} ratio:",
+                bytes * 8
+            );
+            assert!(line.starts_with(&begins), "{line}, not {begins}");
+        }
+    }
+}
+
+#[test]
+fn a_full_non_scaling_filter_refuses_only_new_items() {
     let server = Server::start();
     let mut db = server.connect();
     db.converse(&[
@@ -278,7 +310,7 @@ fn items_before_the_refused_one_are_kept() {
 }
 
 #[test]
-fn insert_takes_its_options_in_any_case_and_any_order() {
+fn insert_accepts_its_options_in_any_case_and_any_order() {
     let server = Server::start();
     let mut db = server.connect();
     for (options, capacity, expansion) in [
@@ -333,7 +365,7 @@ fn everything_after_items_is_data() {
 }
 
 #[test]
-fn insert_with_nocreate_adds_to_a_filter_that_is_there() {
+fn insert_with_nocreate_adds_to_an_existing_filter() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.INSERT k NOCREATE ITEMS a", "-ERR not found"),
@@ -345,7 +377,7 @@ fn insert_with_nocreate_adds_to_a_filter_that_is_there() {
 }
 
 #[test]
-fn insert_ignores_creation_options_of_a_filter_that_is_there() {
+fn insert_ignores_creation_options_for_an_existing_filter() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE k 0.01 50 EXPANSION 3", "+OK"),
@@ -359,7 +391,7 @@ fn insert_ignores_creation_options_of_a_filter_that_is_there() {
 }
 
 #[test]
-fn info_has_exactly_five_fields_in_their_order() {
+fn info_has_exactly_five_fields_in_order() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 1000 EXPANSION 3");
@@ -413,8 +445,8 @@ fn a_non_scaling_filter_has_no_expansion_rate() {
 }
 
 #[test]
-fn size_is_what_memory_usage_counts() {
-    /// The server's own part: the key, the entry in its table, the value's header.
+fn size_agrees_with_memory_usage() {
+    /// The server's part: the key, its entry in the table, the value's header.
     const OVERHEAD: i64 = 200;
     let server = Server::start();
     let mut db = server.connect();
@@ -458,7 +490,7 @@ const SUB_FILTER_FIELDS: [&str; 8] = [
 ];
 
 #[test]
-fn info_full_tells_everything_in_its_order() {
+fn info_full_has_all_fields_in_order() {
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
         db.run("DEL k");
@@ -512,7 +544,7 @@ fn info_full_numbers_agree_with_each_other() {
 }
 
 #[test]
-fn reserved_memory_is_taken_only_as_items_come() {
+fn memory_is_allocated_only_as_items_arrive() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 100000000");
@@ -527,12 +559,19 @@ fn reserved_memory_is_taken_only_as_items_come() {
 }
 
 #[test]
-fn a_filter_grows_by_its_expansion_rate() {
+fn a_filter_grows_by_its_expansion_rate_by_half_and_to_64_items_at_least() {
     let server = Server::start();
     let mut db = server.connect();
-    for (expansion, capacities) in [(1, [10, 10, 10]), (2, [10, 20, 40]), (5, [10, 50, 250])] {
+    for (first, expansion, capacities) in [
+        (10, 1, [10, 64, 64]),
+        (10, 2, [10, 64, 128]),
+        (10, 7, [10, 70, 490]),
+        (100, 1, [100, 100, 100]),
+        (200, 2, [200, 400, 800]),
+        (100, 5, [100, 500, 2500]),
+    ] {
         db.run("DEL k");
-        db.run(&format!("BF.RESERVE k 0.01 10 EXPANSION {expansion}"));
+        db.run(&format!("BF.RESERVE k 0.01 {first} EXPANSION {expansion}"));
         let mut number = 0;
         while db.ask("BF.INFO k FILTERS") != "[:3]" {
             db.call([b"BF.ADD".to_vec(), b"k".to_vec(), item(number)]);
@@ -546,6 +585,8 @@ fn a_filter_grows_by_its_expansion_rate() {
             .map(|one| one.field("Capacity").integer())
             .collect();
         assert_eq!(found, capacities);
+        let told = db.line("BF.INFO k EXPANSION").elements()[0].integer();
+        assert_eq!(told, expansion);
         assert_eq!(
             info.field("Capacity").integer(),
             capacities.iter().sum::<i64>()
@@ -555,24 +596,37 @@ fn a_filter_grows_by_its_expansion_rate() {
 }
 
 #[test]
-fn the_error_rates_of_all_sub_filters_sum_to_less_than_the_one_asked_for() {
+fn the_error_rates_of_all_sub_filters_add_up_to_less_than_requested() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 10 EXPANSION 1");
-    // Up to a hundredth of them may be taken for present, and not fill anything.
-    add_items(&mut db, "k", 0..1100);
+    add_items(&mut db, "k", 0..100_000);
     let sub_filters = db.line("BF.INFO k FULL").field("Sub-filters");
     let sum: f64 = sub_filters
         .elements()
         .iter()
         .map(|one| one.field("Error rate").double())
         .sum();
-    assert!(sub_filters.elements().len() >= 100);
+    assert_eq!(sub_filters.elements().len(), 20);
     assert!(sum <= 0.01, "{sum}");
 }
 
 #[test]
-fn no_item_is_ever_denied_while_a_filter_grows() {
+fn forty_thousand_items_of_one_command_take_eighteen_sub_filters() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let words = ["BF.INSERT", "k", "CAPACITY", "1", "EXPANSION", "1", "ITEMS"];
+    let words = words.map(|word| word.as_bytes().to_vec());
+    db.call(words.into_iter().chain((0..40_000).map(item)));
+    assert_eq!(db.ask("BF.INFO k FILTERS"), "[:18]");
+    assert_eq!(db.ask("BF.INFO k EXPANSION"), "[:1]");
+    assert_eq!(missing_items(&mut db, "k", 0..40_000), 0);
+    let bytes = db.line("MEMORY USAGE k SAMPLES 0").integer();
+    assert!(bytes < 250_000, "{bytes}");
+}
+
+#[test]
+fn there_are_no_false_negatives_while_a_filter_grows() {
     const STEP: u64 = 250;
     let server = Server::start();
     let mut db = server.connect();

@@ -1,8 +1,9 @@
 //! The defaults and limits: from load arguments, the configuration file, and CONFIG SET.
 
 use crate::harness::{
-    add_items, missing_items, module_path, scan_dump, Connection, Options, Server,
+    add_items, item, missing_items, module_path, scan_dump, Connection, Options, Reply, Server,
 };
+use std::fs;
 
 const SETTINGS: [&str; 4] = [
     "bf.error-rate",
@@ -97,6 +98,15 @@ fn bad_load_arguments_are_refused() {
             module_path().display()
         ));
         assert!(reply.starts_with("-ERR "), "{arguments}: {reply}");
+    }
+    let log = server.log();
+    for words in [
+        "the load argument ERROR_RATE must be a number above 0 and below 1, not \"abc\"",
+        "the load argument INITIAL_SIZE must be a whole number from 1 to 1099511627776, not \"0\"",
+        "the load argument EXPANSION must be a whole number from 0 to 32768, not \"32769\"",
+        "unknown load argument \"NONSENSE\"",
+    ] {
+        assert!(log.contains(words), "{words} in {log}");
     }
     assert!(!db.ask("MODULE LIST").contains("$bf"));
     db.run(&format!(
@@ -204,11 +214,12 @@ fn unprefixed_names_work_where_the_server_allows_them() {
         ("bf-error-rate", "0.2"),
         ("bf-initial-size", "33"),
         ("bf-expansion-factor", "5"),
+        ("bf-max-filter-bytes", "1000000"),
     ] {
         db.run(&format!("CONFIG SET {name} {value}"));
         assert_eq!(setting(&mut db, name), value);
     }
-    assert_eq!(settings(&mut db), ["0.2", "33", "5", "0"]);
+    assert_eq!(settings(&mut db), ["0.2", "33", "5", "1000000"]);
     let shape = shape_of_a_new_filter(&mut db);
     assert_eq!(
         shape,
@@ -240,6 +251,98 @@ fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
     db.run("CONFIG REWRITE");
     server.restart();
     assert_eq!(settings(&mut server.connect()), ["0.001", "33", "3", "0"]);
+}
+
+/// Of each setting: its name, a value that is set, and one that is written into the file.
+const EDITS: [(&str, &str, &str); 4] = [
+    ("error-rate", "0.2", "0.3"),
+    ("initial-size", "33", "44"),
+    ("expansion-factor", "5", "7"),
+    ("max-filter-bytes", "1000000", "2000000"),
+];
+
+/// The spellings of a setting's name that the server knows.
+fn spellings(server: &Server, name: &str) -> Vec<String> {
+    let mut spellings = vec![format!("bf.{name}")];
+    if server.dialect().has_unprefixed_settings() {
+        spellings.push(format!("bf-{name}"));
+    }
+    spellings
+}
+
+/// The lines of the server's file that set this setting, in whatever spelling.
+fn lines_of(server: &Server, name: &str) -> Vec<String> {
+    let file = fs::read_to_string(server.folder().join("server.conf")).expect("the file");
+    let lines = file.lines().filter(|line| {
+        let own_name = line.strip_prefix("bf.").or(line.strip_prefix("bf-"));
+        own_name.is_some_and(|line| line.starts_with(name))
+    });
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_line_of_a_rewritten_file_that_is_edited_in_any_spelling_holds() {
+    let mut server = Server::start();
+    for (name, set, written) in EDITS {
+        for spelling in spellings(&server, name) {
+            let mut db = server.connect();
+            db.run(&format!("CONFIG SET {spelling} {set}"));
+            db.run("CONFIG REWRITE");
+            let lines = lines_of(&server, name);
+            let [line] = &lines[..] else {
+                panic!("one line was expected: {lines:?}")
+            };
+            assert_eq!(line.replace('"', ""), format!("bf.{name} {set}"));
+
+            let path = server.folder().join("server.conf");
+            let file = fs::read_to_string(&path).expect("the file");
+            let edited = file.replace(line, &format!("{spelling} {written}"));
+            fs::write(&path, edited).expect("the file");
+            server.restart();
+            let mut db = server.connect();
+            for spelling in spellings(&server, name) {
+                assert_eq!(setting(&mut db, &spelling), written, "{spelling}");
+            }
+
+            // And it holds when the file is written anew.
+            db.run("CONFIG REWRITE");
+            server.restart();
+            assert_eq!(setting(&mut server.connect(), &spelling), written);
+        }
+    }
+}
+
+#[test]
+fn a_setting_that_a_file_has_in_both_spellings_stops_the_start() {
+    if !Server::start().dialect().has_unprefixed_settings() {
+        return;
+    }
+    for lines in [
+        ["bf.initial-size 33", "bf-initial-size 44"],
+        ["bf-initial-size 44", "bf.initial-size 33"],
+        ["bf-initial-size 33", "bf.initial-size 33"],
+    ] {
+        let log = Server::refusal(Options::settings(&lines));
+        assert!(log.contains(">>> 'bf-initial-size "), "{lines:?}: {log}");
+    }
+}
+
+#[test]
+fn settings_can_come_with_the_command_that_loads_the_module() {
+    let bare = || {
+        Server::with(Options {
+            without_module: true,
+            ..Options::default()
+        })
+    };
+    for spelling in spellings(&bare(), "initial-size") {
+        let server = bare();
+        let mut db = server.connect();
+        let module = module_path();
+        let load = format!("MODULE LOADEX {} CONFIG {spelling} 33", module.display());
+        db.run(&load);
+        assert_eq!(settings(&mut db), ["0.01", "33", "2", "0"], "{spelling}");
+    }
 }
 
 #[test]
@@ -300,6 +403,8 @@ fn a_filter_does_not_grow_past_the_limit() {
         .map(|one| one.field("Bytes").integer())
         .sum();
     assert!(bytes <= LIMIT, "{bytes}");
+    let bytes = db.line("BF.INFO k SIZE").elements()[0].integer();
+    assert!(bytes <= LIMIT, "{bytes}");
     assert_eq!(missing_items(&mut db, "k", 0..added), 0);
 
     let digest = db.digest("k");
@@ -316,6 +421,38 @@ fn a_filter_does_not_grow_past_the_limit() {
 
     db.run("CONFIG SET bf.max-filter-bytes 0");
     assert_eq!(db.ask(&format!("BF.ADD k item:{added}")), ":1");
+}
+
+#[test]
+fn the_limit_counts_all_that_memory_usage_does() {
+    /// What a server adds for the key itself.
+    const KEY: i64 = 128;
+    let server = Server::start();
+    let mut db = server.connect();
+    for (limit, creation) in [
+        (8_000, "CAPACITY 1 EXPANSION 1"),
+        (8_000, "CAPACITY 100 EXPANSION 2"),
+        (200_000, "CAPACITY 10 EXPANSION 1"),
+        (1_000_000, "CAPACITY 1000 EXPANSION 1"),
+        (6_000_000, "CAPACITY 4000000 NONSCALING"),
+    ] {
+        db.run("DEL k");
+        db.run(&format!("CONFIG SET bf.max-filter-bytes {limit}"));
+        let was_refused = (0..10_000_000).step_by(10_000).any(|first| {
+            let words = format!("BF.INSERT k {creation} ITEMS");
+            let words: Vec<Vec<u8>> = words.split(' ').map(|word| word.into()).collect();
+            let items = (first..first + 10_000).map(item);
+            let reply = db.call(words.into_iter().chain(items));
+            reply.elements().last().is_some_and(Reply::is_error)
+        });
+        assert!(was_refused, "{creation} under {limit}");
+        let held = db.line("MEMORY USAGE k SAMPLES 0").integer() - KEY;
+        // At least half of the limit can be used: the next sub-filter is at most twice as large.
+        assert!(
+            (limit / 4..=limit).contains(&held),
+            "{creation}: {held} of {limit}"
+        );
+    }
 }
 
 #[test]

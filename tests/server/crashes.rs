@@ -1,11 +1,11 @@
-//! The server killed at a bad moment: what was acknowledged, and what was saved before, is there.
+//! The server is killed at a bad moment: whatever was acknowledged or saved before survives.
 
-use crate::harness::{add_items, eventually, item, missing_items, Portrait, Server};
+use crate::harness::{add_items, eventually, item, missing_items, Fingerprint, Server};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 #[test]
-fn no_acknowledged_item_is_lost_with_a_file_that_is_always_written() {
+fn no_acknowledged_item_is_lost_with_appendfsync_always() {
     const WRITERS: u64 = 4;
     const ENOUGH: u64 = 500;
     let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
@@ -26,7 +26,7 @@ fn no_acknowledged_item_is_lost_with_a_file_that_is_always_written() {
                 }
             });
         }
-        eventually("enough items are in", || {
+        eventually("enough items are added", || {
             acknowledged
                 .iter()
                 .all(|count| count.load(Ordering::SeqCst) > ENOUGH)
@@ -44,23 +44,23 @@ fn no_acknowledged_item_is_lost_with_a_file_that_is_always_written() {
 }
 
 #[test]
-fn the_old_snapshot_loads_after_a_kill_while_a_new_one_is_written() {
+fn the_old_snapshot_loads_after_a_kill_during_bgsave() {
     let mut server = Server::start();
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..5000);
     db.run("SAVE");
-    let before = Portrait::of(&mut db, "k", 5000);
+    let before = Fingerprint::of(&mut db, "k", 5000);
     db.run("CONFIG SET rdb-key-save-delay 1000000");
     add_items(&mut db, "k", 5000..10_000);
     db.run("BGSAVE");
     assert_eq!(db.info("persistence", "rdb_bgsave_in_progress"), "1");
     server.restart();
-    assert_eq!(Portrait::of(&mut server.connect(), "k", 5000), before);
+    assert_eq!(Fingerprint::of(&mut server.connect(), "k", 5000), before);
 }
 
 #[test]
-fn nothing_is_lost_by_a_kill_while_the_append_only_file_is_rewritten() {
+fn a_kill_during_a_rewrite_of_the_append_only_file_loses_nothing() {
     for preamble in ["yes", "no"] {
         let preamble = format!("aof-use-rdb-preamble {preamble}");
         let mut server = Server::configured(&["appendonly yes", "appendfsync no", &preamble]);
@@ -70,9 +70,9 @@ fn nothing_is_lost_by_a_kill_while_the_append_only_file_is_rewritten() {
         db.run("CONFIG SET rdb-key-save-delay 1000000");
         db.run("BGREWRITEAOF");
         add_items(&mut db, "k", 5000..10_000);
-        let before = Portrait::of(&mut db, "k", 10_000);
+        let before = Fingerprint::of(&mut db, "k", 10_000);
         assert_eq!(db.info("persistence", "aof_rewrite_in_progress"), "1");
         server.restart();
-        assert_eq!(Portrait::of(&mut server.connect(), "k", 10_000), before);
+        assert_eq!(Fingerprint::of(&mut server.connect(), "k", 10_000), before);
     }
 }

@@ -1,9 +1,9 @@
-//! Every error that a client can get, in one table. Each leaves everything as it was.
+//! Every error that a client can get, in one table. No error changes anything.
 
 use crate::harness::{scan_dump, Connection, Server};
 
-/// The scene: a filter, a full one that cannot scale, and a key of another type.
-const SCENE: [&str; 4] = [
+/// The setup: a filter, a full one that cannot scale, and a key of another type.
+const SETUP: [&str; 4] = [
     "BF.RESERVE filter 0.01 100",
     "BF.ADD filter a",
     "BF.INSERT full ERROR 0.000001 CAPACITY 2 NONSCALING ITEMS a b",
@@ -21,7 +21,7 @@ const CANNOT_EXPAND: &str = "ERR Nonscaling filters cannot expand";
 const BAD_FIELD: &str = "ERR Invalid information value";
 const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
 const TOO_LONG: &str = "ERR the keys would take more than 64 MiB";
-/// Of 8 KiB: 16 384 keys of that name are 128 MiB.
+/// 8 KiB long: 16 384 keys of that name are 128 MiB.
 const LONG_NAME: &str = match std::str::from_utf8(&[b'n'; 8192]) {
     Ok(name) => name,
     Err(_) => "",
@@ -37,7 +37,7 @@ const BRACE_IN_NAME: &str = "ERR the name of a partitioned filter must not conta
 const SYNTAX: &str = "ERR syntax error";
 const BAD_SEED: &str = "ERR bad seed";
 
-/// Commands of words that contain no blanks, and their errors.
+/// Commands whose arguments contain no spaces, and their errors.
 const ERRORS: &[(&str, &str)] = &[
     // Numbers of arguments.
     (
@@ -139,6 +139,14 @@ const ERRORS: &[(&str, &str)] = &[
     (
         "BF.CARD k a",
         "ERR wrong number of arguments for 'bf.card' command",
+    ),
+    (
+        "BF.DEBUG",
+        "ERR wrong number of arguments for 'bf.debug' command",
+    ),
+    (
+        "BF.DEBUG filter a",
+        "ERR wrong number of arguments for 'bf.debug' command",
     ),
     (
         "BF.INFO",
@@ -247,7 +255,7 @@ const ERRORS: &[(&str, &str)] = &[
         CANNOT_EXPAND,
     ),
     ("BF.RESERVE k 0.01 100 2 NONSCALING", CANNOT_EXPAND),
-    // Words that are none, and words that only begin like one.
+    // Unknown options, and prefixes of options.
     ("BF.RESERVE k 0.01 100 NONSCALING 2", CANNOT_EXPAND),
     ("BF.RESERVE k 0.01 100 NONSENSE", SYNTAX),
     ("BF.RESERVE k 0.01 100 NONSCALINGX", SYNTAX),
@@ -303,16 +311,18 @@ const ERRORS: &[(&str, &str)] = &[
     ("BF.EXISTS text a", WRONG_TYPE),
     ("BF.MEXISTS text a b", WRONG_TYPE),
     ("BF.CARD text", WRONG_TYPE),
+    ("BF.DEBUG text", WRONG_TYPE),
     ("BF.INFO text", WRONG_TYPE),
     ("BF.INFO text SIZE", WRONG_TYPE),
     ("BF.SCANDUMP text 0", WRONG_TYPE),
     ("BF.LOADCHUNK text 1 a", WRONG_TYPE),
+    ("BF.DEBUG k", NOT_FOUND),
     ("BF.INFO k", NOT_FOUND),
     ("BF.INFO k ITEMS", NOT_FOUND),
     ("BF.INFO k FULL", NOT_FOUND),
     ("BF.SCANDUMP k 0", NOT_FOUND),
     ("BF.ADD full c", FULL),
-    // Fields, iterators, pieces.
+    // Fields, iterators, chunks.
     ("BF.INFO filter NONSENSE", BAD_FIELD),
     ("BF.INFO filter CAP", BAD_FIELD),
     ("BF.INFO filter CAPACITYX", BAD_FIELD),
@@ -355,7 +365,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("BF.LOADCHUNK text abc a", NOT_NUMERIC),
 ];
 
-/// Commands with words that are empty or contain blanks.
+/// Commands with arguments that are empty or contain spaces.
 const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
     (&["BF.RESERVE", "k", "", "100"], BAD_ERROR_RATE),
     (&["BF.RESERVE", "k", " 0.01", "100"], BAD_ERROR_RATE),
@@ -388,11 +398,11 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
 ];
 
 #[test]
-fn every_error_has_its_words_and_changes_nothing() {
-    // A write to the file waits for a sync that is under way, and its size with it: no sync.
+fn every_error_has_its_text_and_changes_nothing() {
+    // Without syncs, because a write to the file, and its size, would wait for a sync in progress.
     let server = Server::configured(&["appendonly yes", "appendfsync no"]);
     let mut db = server.connect();
-    for line in SCENE {
+    for line in SETUP {
         db.run(line);
     }
     let simple = ERRORS
@@ -409,7 +419,7 @@ fn every_error_has_its_words_and_changes_nothing() {
         let reply = db.call(command).to_string();
         if reply != format!("-{error}") {
             wrong.push(format!(
-                "{command:?}\n    answers {reply}\n    not     -{error}"
+                "{command:?}\n    returns  {reply}\n    expected -{error}"
             ));
         }
         if Traces::of(&mut db) != before {
@@ -426,10 +436,10 @@ fn every_error_has_its_words_and_changes_nothing() {
 }
 
 #[test]
-fn a_good_piece_does_not_replace_a_value_of_another_type() {
+fn a_valid_chunk_does_not_replace_a_value_of_another_type() {
     let server = Server::start();
     let mut db = server.connect();
-    for line in SCENE {
+    for line in SETUP {
         db.run(line);
     }
     let before = Traces::of(&mut db);
@@ -447,10 +457,10 @@ fn a_good_piece_does_not_replace_a_value_of_another_type() {
 }
 
 #[test]
-fn a_server_without_memory_refuses_every_write_and_answers_every_read() {
+fn a_server_at_maxmemory_refuses_every_write_and_answers_every_read() {
     let server = Server::start();
     let mut db = server.connect();
-    for line in SCENE {
+    for line in SETUP {
         db.run(line);
     }
     let before = Traces::of(&mut db);
@@ -474,7 +484,7 @@ fn a_server_without_memory_refuses_every_write_and_answers_every_read() {
     assert!(!db.line("BF.SCANDUMP filter 0").is_error());
 }
 
-/// Everything that a command could leave behind.
+/// Everything that a failed command could leave behind.
 #[derive(Debug, PartialEq)]
 struct Traces {
     digest: String,

@@ -1,16 +1,16 @@
-//! The share of strangers that a filter takes for its own, beside the rate asked for.
+//! Measured false-positive rates against the requested error rates.
 //!
-//! Seeds are given, so that every run measures the same.
+//! Seeds are fixed, so that every run measures the same.
 
-use crate::harness::{add_items, count_found, stranger, Connection, Server};
+use crate::harness::{absent_item, add_items, count_found, Connection, Server};
 
 const PROBES: u64 = 1_000_000;
 
-/// How far a sample of so many probes may lie off, in standard deviations.
+/// How far a sample may be off, in standard deviations.
 const SIGMAS: f64 = 5.0;
 
 #[test]
-fn a_non_scaling_filter_at_capacity_has_the_rate_asked_for() {
+fn a_non_scaling_filter_at_capacity_has_the_requested_error_rate() {
     let server = Server::start();
     let mut db = server.connect();
     for rate in [0.1, 0.01, 0.001] {
@@ -24,14 +24,14 @@ fn a_non_scaling_filter_at_capacity_has_the_rate_asked_for() {
             let tolerance = 0.03 * rate + SIGMAS * deviation(rate);
             assert!(
                 (measured - rate).abs() <= tolerance,
-                "asked for {rate} of {capacity} items: {measured}"
+                "requested {rate} for {capacity} items: {measured}"
             );
         }
     }
 }
 
 #[test]
-fn a_grown_filter_never_passes_the_rate_asked_for() {
+fn a_grown_filter_never_exceeds_the_requested_error_rate() {
     let server = Server::start();
     let mut db = server.connect();
     for rate in [0.1, 0.01, 0.001] {
@@ -45,7 +45,7 @@ fn a_grown_filter_never_passes_the_rate_asked_for() {
             let most = rate + SIGMAS * deviation(rate);
             assert!(
                 measured <= most,
-                "asked for {rate}, grown {growth} times: {measured}"
+                "requested {rate}, grown {growth} times: {measured}"
             );
         }
     }
@@ -73,7 +73,7 @@ fn the_expected_rate_in_info_is_the_measured_one() {
 }
 
 fn measured_rate(db: &mut Connection) -> f64 {
-    count_found(db, "k", 0..PROBES, stranger) as f64 / PROBES as f64
+    count_found(db, "k", 0..PROBES, absent_item) as f64 / PROBES as f64
 }
 
 fn deviation(rate: f64) -> f64 {

@@ -1,9 +1,9 @@
-//! BF.KEYS: where a filter that is spread over many nodes has its items.
+//! BF.KEYS: the keys of a filter that is spread over many nodes.
 
 use crate::harness::Server;
 
 #[test]
-fn the_keys_of_a_filter_are_its_name_and_the_numbers() {
+fn the_keys_of_a_filter_are_its_name_and_partition_numbers() {
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
         db.converse(&[
@@ -24,7 +24,7 @@ fn the_keys_of_a_filter_are_its_name_and_the_numbers() {
 fn the_key_of_an_item_has_the_low_bits_of_its_checksum() {
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
-        // CRC16("123456789") is 0x31C3, that of nothing 0.
+        // CRC16("123456789") is 0x31C3, and CRC16("") is 0.
         db.converse(&[
             (
                 "BF.KEYS users PARTITIONS 16384 ITEMS 123456789",
@@ -45,7 +45,7 @@ fn the_key_of_an_item_has_the_low_bits_of_its_checksum() {
 }
 
 #[test]
-fn keys_are_named_without_being_looked_at_and_nothing_is_counted() {
+fn bf_keys_touches_no_key_and_counts_nothing() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("SET users:{0} text");
@@ -57,7 +57,7 @@ fn keys_are_named_without_being_looked_at_and_nothing_is_counted() {
 }
 
 #[test]
-fn a_server_without_memory_a_replica_and_a_script_answer_too() {
+fn bf_keys_works_at_maxmemory_on_a_replica_and_in_a_script() {
     let server = Server::start();
     let replica = server.replica(&[]);
     let script = "return redis.call('BF.KEYS', 'users', 'PARTITIONS', '2')";
@@ -70,7 +70,7 @@ fn a_server_without_memory_a_replica_and_a_script_answer_too() {
 }
 
 #[test]
-fn a_replica_without_its_primary_answers_although_its_data_are_stale() {
+fn bf_keys_works_on_a_replica_with_stale_data() {
     let replica = Server::start();
     let mut db = replica.connect();
     db.run("CONFIG SET replica-serve-stale-data no");

@@ -1,4 +1,4 @@
-//! A filter as one key among others: the server's own commands, events, transactions and scripts.
+//! A filter as an ordinary key: the server's own commands, events, transactions and scripts.
 
 use crate::harness::{add_items, eventually, missing_items, Connection, Server};
 
@@ -55,7 +55,7 @@ fn a_filter_moves_between_names_and_databases_unchanged() {
 }
 
 #[test]
-fn every_way_of_deleting_returns_the_memory() {
+fn every_kind_of_deletion_returns_the_memory() {
     let server = Server::start();
     let mut db = server.connect();
     let baseline = held(&mut db);
@@ -104,7 +104,7 @@ fn every_way_of_deleting_returns_the_memory() {
 }
 
 #[test]
-fn an_expired_filter_answers_as_a_missing_one() {
+fn an_expired_filter_behaves_like_a_missing_one() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.ADD k a");
@@ -119,7 +119,7 @@ fn an_expired_filter_answers_as_a_missing_one() {
 }
 
 #[test]
-fn an_add_leaves_the_time_to_live() {
+fn an_add_keeps_the_time_to_live() {
     let server = Server::start();
     let mut db = server.connect();
     db.converse(&[
@@ -131,10 +131,10 @@ fn an_add_leaves_the_time_to_live() {
 }
 
 #[test]
-fn events_tell_what_changed_and_nothing_else() {
+fn events_are_published_for_changes_only() {
     let server = Server::configured(&["notify-keyspace-events KEA"]);
     let mut db = server.connect();
-    let pieces = {
+    let chunks = {
         db.run("BF.ADD donor a");
         crate::harness::scan_dump(&mut db, "donor")
     };
@@ -157,6 +157,7 @@ fn events_tell_what_changed_and_nothing_else() {
         ("BF.EXISTS k a", &[]),
         ("BF.MEXISTS missing a b", &[]),
         ("BF.CARD k", &[]),
+        ("BF.DEBUG k", &[]),
         ("BF.INFO k", &[]),
         ("BF.SCANDUMP k 0", &[]),
         ("BF.RESERVE k 0.01 100", &[]),
@@ -170,13 +171,13 @@ fn events_tell_what_changed_and_nothing_else() {
         );
     }
     let events = events_of(&server, |db| {
-        crate::harness::load_pieces(db, "loaded", &pieces)
+        crate::harness::load_pieces(db, "loaded", &chunks)
     });
-    assert_eq!(events, vec!["bf.loadchunk loaded"; pieces.len()]);
+    assert_eq!(events, vec!["bf.loadchunk loaded"; chunks.len()]);
 }
 
 #[test]
-fn a_watch_is_broken_by_a_real_change_only() {
+fn only_a_real_change_breaks_a_watch() {
     let server = Server::start();
     let mut db = server.connect();
     let mut other = server.connect();
@@ -208,7 +209,7 @@ fn a_watch_is_broken_by_a_real_change_only() {
 }
 
 #[test]
-fn a_caching_client_is_told_of_a_real_change_only() {
+fn only_a_real_change_invalidates_a_client_side_cache() {
     let server = Server::start();
     let mut caching = server.connect_resp3();
     let mut db = server.connect();
@@ -261,7 +262,7 @@ fn commands_work_in_a_script() {
 }
 
 #[test]
-fn a_read_only_script_can_ask_and_not_add() {
+fn a_read_only_script_can_look_up_but_not_add() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.ADD k a");
@@ -272,7 +273,7 @@ fn a_read_only_script_can_ask_and_not_add() {
 }
 
 #[test]
-fn info_counts_what_was_done() {
+fn info_counts_the_work_done() {
     let server = Server::start();
     let mut db = server.connect();
     let numbers = |db: &mut Connection| {
@@ -296,7 +297,7 @@ fn info_counts_what_was_done() {
 }
 
 #[test]
-fn the_version_is_the_one_in_cargo_toml_for_people_and_as_a_number() {
+fn the_version_is_that_of_cargo_toml_as_text_and_as_a_number() {
     let server = Server::start();
     let mut db = server.connect();
     let version = env!("CARGO_PKG_VERSION");
@@ -307,10 +308,10 @@ fn the_version_is_the_one_in_cargo_toml_for_people_and_as_a_number() {
     let ours = entries.find(|entry| entry.field("name").text() == "bf");
     let numbers: Vec<i64> = version
         .split('.')
-        .map(|number| number.parse().expect("a version is numbers and dots"))
+        .map(|number| number.parse().expect("a version of numbers and dots"))
         .collect();
     assert_eq!(
-        ours.expect("the module is there").field("ver").integer(),
+        ours.expect("the module is loaded").field("ver").integer(),
         10_000 * numbers[0] + 100 * numbers[1] + numbers[2]
     );
 }
@@ -337,7 +338,7 @@ fn the_seed_is_not_shown() {
 }
 
 #[test]
-fn monitor_does_not_see_the_seed_of_a_creating_add() {
+fn monitor_does_not_show_the_seed_of_an_add_that_creates_a_filter() {
     let server = Server::start();
     let mut monitor = server.connect();
     monitor.run("MONITOR");
@@ -352,7 +353,7 @@ fn monitor_does_not_see_the_seed_of_a_creating_add() {
 }
 
 #[test]
-fn eviction_takes_whole_filters_and_returns_their_memory() {
+fn eviction_removes_whole_filters_and_returns_their_memory() {
     let server = Server::start();
     let mut db = server.connect();
     let baseline = held(&mut db);
@@ -371,19 +372,19 @@ fn eviction_takes_whole_filters_and_returns_their_memory() {
     assert!((10..199).contains(&kept), "{kept} filters are left");
     assert_eq!(db.line("DBSIZE").integer(), kept);
     db.run("FLUSHALL");
-    eventually("the memory is back", || held(&mut db) == baseline);
+    eventually("the memory is returned", || held(&mut db) == baseline);
 }
 
 fn held(db: &mut Connection) -> i64 {
     db.info_number("bf", "bf_bytes_held")
 }
 
-/// The module's events, `name key`, while something is done.
-fn events_of(server: &Server, something: impl FnOnce(&mut Connection)) -> Vec<String> {
+/// The module's events, as `name key`, while an action runs.
+fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<String> {
     let mut listener = server.connect();
     listener.run("PSUBSCRIBE __keyevent@0__:*");
     let mut db = server.connect();
-    something(&mut db);
+    action(&mut db);
     db.run("SET end-of-events a");
     let mut events = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! The module inside real servers. `harness` says how to choose which.
+//! The module in real servers. `harness` documents how to choose one.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -14,6 +14,9 @@ mod golden;
 mod hostile;
 mod keys;
 mod keyspace;
+mod library;
+mod loading;
+mod machine;
 mod memory;
 mod persistence;
 mod plain_server;

@@ -1,9 +1,10 @@
-//! Every journey that a value can make: after it, every item answers as before and the digest is the same.
+//! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
 use crate::harness::{
-    add_items, eventually, load_pieces, missing_items, scan_dump, Connection, Portrait, Server,
+    add_items, eventually, load_pieces, missing_items, scan_dump, Connection, Fingerprint, Server,
     Specimens,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 const MIB: usize = 1 << 20;
 
@@ -12,14 +13,14 @@ fn filters_survive_save_and_restart() {
     let mut server = Server::start();
     let mut db = server.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     db.run("SAVE");
     server.restart();
-    assert_eq!(Specimens::portraits(&mut server.connect()), before);
+    assert_eq!(Specimens::fingerprints(&mut server.connect()), before);
 }
 
 #[test]
-fn filters_survive_a_background_save_while_items_come() {
+fn filters_survive_a_background_save_while_items_arrive() {
     let mut server = Server::start();
     let mut db = server.connect();
     Specimens::create(&mut db);
@@ -48,12 +49,12 @@ fn survive_rewrite(preamble: &str) {
     let mut server = Server::configured(&["appendonly yes", "appendfsync no", &preamble]);
     let mut db = server.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     db.run("BGREWRITEAOF");
     rewrite_ends(&mut db);
     assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
     server.restart();
-    assert_eq!(Specimens::portraits(&mut server.connect()), before);
+    assert_eq!(Specimens::fingerprints(&mut server.connect()), before);
 }
 
 #[test]
@@ -84,11 +85,11 @@ fn filters_survive_an_append_only_file_that_was_never_rewritten() {
     db.run("BF.INSERT created-by-insert CAPACITY 3 ERROR 0.0001 NONSCALING ITEMS a b c d");
     db.run("BF.MADD created-by-madd a b c a");
     db.run("BF.ADD created-by-add a");
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     let everything = db.digest_of_everything();
     server.restart();
     let mut db = server.connect();
-    assert_eq!(Specimens::portraits(&mut db), before);
+    assert_eq!(Specimens::fingerprints(&mut db), before);
     assert_eq!(db.digest_of_everything(), everything);
 }
 
@@ -97,9 +98,9 @@ fn filters_survive_debug_reload() {
     let server = Server::start();
     let mut db = server.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     db.run("DEBUG RELOAD");
-    assert_eq!(Specimens::portraits(&mut db), before);
+    assert_eq!(Specimens::fingerprints(&mut db), before);
 }
 
 #[test]
@@ -108,14 +109,14 @@ fn filters_survive_dump_and_restore_into_another_server() {
     let there = Server::start();
     let mut db = here.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     let mut db_there = there.connect();
     for key in Specimens::keys() {
         let payload = db.call(["DUMP", key]).bytes().to_vec();
         let reply = db_there.call([b"RESTORE", key.as_bytes(), b"0", &payload]);
         assert_eq!(reply.to_string(), "+OK");
     }
-    assert_eq!(Specimens::portraits(&mut db_there), before);
+    assert_eq!(Specimens::fingerprints(&mut db_there), before);
 }
 
 #[test]
@@ -124,14 +125,14 @@ fn filters_survive_migrate() {
     let there = Server::start();
     let mut db = here.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     for key in Specimens::keys() {
         assert_eq!(
             db.ask(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", there.port())),
             "+OK"
         );
     }
-    assert_eq!(Specimens::portraits(&mut there.connect()), before);
+    assert_eq!(Specimens::fingerprints(&mut there.connect()), before);
     assert_eq!(db.ask("DBSIZE"), ":0");
 }
 
@@ -140,13 +141,13 @@ fn filters_survive_copy() {
     let server = Server::start();
     let mut db = server.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     for key in Specimens::keys() {
         db.run(&format!("COPY {key} {key} DB 1"));
     }
     db.run("FLUSHDB");
     db.run("SELECT 1");
-    assert_eq!(Specimens::portraits(&mut db), before);
+    assert_eq!(Specimens::fingerprints(&mut db), before);
 }
 
 #[test]
@@ -155,26 +156,26 @@ fn filters_survive_scandump_and_loadchunk_into_another_server() {
     let there = Server::start();
     let mut db = here.connect();
     Specimens::create(&mut db);
-    let before = Specimens::portraits(&mut db);
+    let before = Specimens::fingerprints(&mut db);
     let mut db_there = there.connect();
     for key in Specimens::keys() {
-        let pieces = scan_dump(&mut db, key);
-        assert!(pieces
+        let chunks = scan_dump(&mut db, key);
+        assert!(chunks
             .iter()
             .all(|(iterator, bytes)| *iterator > 0 && !bytes.is_empty() && bytes.len() <= MIB));
-        load_pieces(&mut db_there, key, &pieces);
+        load_pieces(&mut db_there, key, &chunks);
     }
-    assert_eq!(Specimens::portraits(&mut db_there), before);
+    assert_eq!(Specimens::fingerprints(&mut db_there), before);
 }
 
 #[test]
-fn loaded_filters_go_on_as_their_originals() {
+fn loaded_filters_behave_like_their_originals() {
     let server = Server::start();
     let mut db = server.connect();
     Specimens::create(&mut db);
     for key in Specimens::keys() {
-        let pieces = scan_dump(&mut db, key);
-        load_pieces(&mut db, "loaded", &pieces);
+        let chunks = scan_dump(&mut db, key);
+        load_pieces(&mut db, "loaded", &chunks);
         let payload = db.call(["DUMP", key]).bytes().to_vec();
         db.call([b"RESTORE", b"restored".as_slice(), b"0", &payload]);
         let further = format!(
@@ -196,7 +197,7 @@ fn loaded_filters_go_on_as_their_originals() {
 }
 
 #[test]
-fn a_big_filter_is_dumped_in_several_pieces() {
+fn a_large_filter_is_dumped_in_several_chunks() {
     let server = Server::start();
     let mut db = server.connect();
     Specimens::create(&mut db);
@@ -204,7 +205,7 @@ fn a_big_filter_is_dumped_in_several_pieces() {
 }
 
 #[test]
-fn a_part_loaded_filter_is_saved_and_reloaded_and_then_completed() {
+fn a_partly_loaded_filter_can_be_saved_reloaded_and_completed() {
     for journey in [
         save_and_restart,
         debug_reload,
@@ -216,14 +217,14 @@ fn a_part_loaded_filter_is_saved_and_reloaded_and_then_completed() {
         let mut db = server.connect();
         db.run("BF.RESERVE big 0.001 2000000");
         add_items(&mut db, "big", 0..50_000);
-        let before = Portrait::of(&mut db, "big", 50_000);
-        let pieces = scan_dump(&mut db, "big");
-        let (first, rest) = pieces.split_at(2);
+        let before = Fingerprint::of(&mut db, "big", 50_000);
+        let chunks = scan_dump(&mut db, "big");
+        let (first, rest) = chunks.split_at(2);
         load_pieces(&mut db, "part", first);
         journey(&mut server);
         let mut db = server.connect();
         load_pieces(&mut db, "part", rest);
-        assert_eq!(Portrait::of(&mut db, "part", 50_000), before);
+        assert_eq!(Fingerprint::of(&mut db, "part", 50_000), before);
     }
 }
 
@@ -266,4 +267,44 @@ fn rewrite_ends(db: &mut Connection) {
         db.info("persistence", "aof_rewrite_in_progress") == "0"
             && db.info("persistence", "aof_rewrite_scheduled") == "0"
     });
+}
+
+#[test]
+fn a_load_begun_with_chunks_of_version_1_ends_with_them_after_restarts() {
+    let mut server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE k 0.001 2000000");
+    add_items(&mut db, "k", 0..50_000);
+    let chunks = scan_dump(&mut db, "k");
+    assert!(chunks.len() > 2);
+    for (iterator, bytes) in chunks {
+        let bytes = in_version_1(&bytes);
+        let iterator = iterator.to_string();
+        let command = [
+            b"BF.LOADCHUNK",
+            b"loaded".as_slice(),
+            iterator.as_bytes(),
+            &bytes,
+        ];
+        assert_eq!(db.call(command).to_string(), "+OK");
+        // Saves in between use version 2.
+        db.run("SAVE");
+        server.restart();
+        db = server.connect();
+    }
+    assert_eq!(db.digest("loaded"), db.digest("k"));
+    assert_eq!(missing_items(&mut db, "loaded", 0..50_000), 0);
+}
+
+/// The chunk in version 1, which has no filler.
+fn in_version_1(chunk: &[u8]) -> Vec<u8> {
+    const FILLER: std::ops::Range<usize> = 20..128;
+    const CHECKSUM_BYTES: usize = 8;
+    let mut bytes = chunk[..chunk.len() - CHECKSUM_BYTES].to_vec();
+    assert_eq!(bytes[3], 2);
+    bytes[3] = 1;
+    bytes.drain(FILLER);
+    let checksum = xxh3_64(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    bytes
 }

@@ -1,4 +1,4 @@
-//! The harness itself, on a server without the module.
+//! Tests of the harness, on a server without the module.
 
 use crate::harness::{words, Options, Server};
 
@@ -10,7 +10,7 @@ fn plain() -> Server {
 }
 
 #[test]
-fn replies_of_both_protocols_are_read_as_they_came() {
+fn replies_of_both_protocols_are_parsed() {
     let server = plain();
     let mut db = server.connect();
     db.run("SET text a");
@@ -50,7 +50,7 @@ fn a_replica_catches_up() {
 }
 
 #[test]
-fn a_server_with_a_bad_word_in_its_configuration_is_refused() {
+fn a_server_with_an_invalid_configuration_does_not_start() {
     let mut options = Options::settings(&["no-such-setting 1"]);
     options.without_module = true;
     assert!(Server::refusal(options).contains("no-such-setting"));

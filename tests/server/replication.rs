@@ -1,4 +1,4 @@
-//! Primary and replica: equal digests, whatever their configurations and whatever fails.
+//! Primary and replica have equal digests, whatever their settings and whatever fails.
 
 use crate::harness::{
     add_items, commands_in_append_only_file, scan_dump, words, Connection, Random, Reply, Server,
@@ -6,7 +6,7 @@ use crate::harness::{
 };
 use std::collections::BTreeMap;
 
-/// Other defaults and a limit that no filter meets: a replica must use neither.
+/// Other defaults and a limit that every filter exceeds: a replica must apply neither.
 const REPLICA_SETTINGS: [&str; 4] = [
     "bf.error-rate 0.2",
     "bf.initial-size 7",
@@ -16,7 +16,7 @@ const REPLICA_SETTINGS: [&str; 4] = [
 
 const PRIMARY_SETTINGS: [&str; 2] = ["bf.initial-size 20", "bf.max-filter-bytes 50000"];
 
-/// With `appendfsync no` the file holds every command whose reply has come.
+/// With `appendfsync no` the file contains every command that has been answered.
 const APPEND_ONLY: [&str; 3] = [
     "appendonly yes",
     "appendfsync no",
@@ -53,14 +53,14 @@ fn random_commands_leave_equal_digests_whatever_the_configurations() {
 }
 
 #[test]
-fn a_primary_that_is_full_already_is_copied_whole() {
+fn a_primary_that_already_has_filters_is_copied_in_full() {
     for (diskless, load) in [("no", "disabled"), ("yes", "disabled"), ("yes", "swapdb")] {
         let primary = Server::configured(&[&format!("repl-diskless-sync {diskless}")]);
         Specimens::create(&mut primary.connect());
-        let before = Specimens::portraits(&mut primary.connect());
+        let before = Specimens::fingerprints(&mut primary.connect());
         let load = format!("repl-diskless-load {load}");
         let replica = primary.replica(&[&load, "bf.max-filter-bytes 1", "bf.initial-size 7"]);
-        assert_eq!(Specimens::portraits(&mut replica.connect()), before);
+        assert_eq!(Specimens::fingerprints(&mut replica.connect()), before);
         add_items(&mut primary.connect(), "grown", 20_000..21_000);
         primary.wait_for(&replica);
         assert_equal_keys(&primary, &replica);
@@ -98,7 +98,7 @@ fn a_refused_item_of_a_full_filter_does_not_reach_the_replica() {
 }
 
 #[test]
-fn a_replica_that_is_promoted_goes_on_alike() {
+fn a_promoted_replica_continues_like_its_primary() {
     let primary = Server::start();
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
@@ -132,7 +132,7 @@ fn a_replica_answers_reads_and_refuses_writes() {
 }
 
 #[test]
-fn what_is_propagated_is_what_took_effect() {
+fn commands_are_propagated_as_they_took_effect() {
     let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, propagated) in [
@@ -202,7 +202,7 @@ fn what_is_propagated_is_what_took_effect() {
 }
 
 #[test]
-fn an_insert_is_propagated_as_what_took_effect() {
+fn an_insert_is_propagated_as_it_took_effect() {
     let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, reserve, added) in [
@@ -234,7 +234,7 @@ fn an_insert_is_propagated_as_what_took_effect() {
 }
 
 #[test]
-fn effects_of_a_transaction_and_a_script_arrive_once() {
+fn effects_of_a_transaction_or_script_are_replicated_once() {
     let primary = Server::start();
     let replica = primary.replica(&REPLICA_SETTINGS);
     let mut db = primary.connect();
@@ -266,14 +266,14 @@ fn a_loaded_filter_reaches_the_replica() {
     let mut db = primary.connect();
     db.run("BF.RESERVE k 0.001 1000000");
     add_items(&mut db, "k", 0..20_000);
-    let pieces = scan_dump(&mut db, "k");
-    crate::harness::load_pieces(&mut db, "l", &pieces);
+    let chunks = scan_dump(&mut db, "k");
+    crate::harness::load_pieces(&mut db, "l", &chunks);
     primary.wait_for(&replica);
     assert_equal_keys(&primary, &replica);
     assert_eq!(db.digest("l"), replica.connect().digest("k"));
 }
 
-/// One of all commands, with arguments that are often wrong.
+/// A random command, whose arguments are often invalid.
 fn random_command(random: &mut Random, donated: &[(i64, Vec<u8>)]) -> Vec<Vec<u8>> {
     let key = format!("k{}", random.below(KEYS));
     let item = |random: &mut Random| format!("item:{}", random.below(3000));
@@ -366,7 +366,7 @@ fn insert_words(random: &mut Random) -> &'static str {
     CHOICES[random.index(CHOICES.len())]
 }
 
-/// A whole piece to any key, or a damaged one.
+/// Loads a valid or a damaged chunk into any key.
 fn load_command(random: &mut Random, key: String, donated: &[(i64, Vec<u8>)]) -> Vec<Vec<u8>> {
     let (iterator, mut bytes) = random.pick(donated).clone();
     let mut iterator = iterator.to_string();
@@ -452,7 +452,7 @@ fn assert_no_error_line(replica: &Server) {
     assert!(lines.is_empty(), "{lines:#?}");
 }
 
-/// The seed is random; that it is there, with sixteen digits, is not.
+/// Checks that a seed of sixteen digits is present, and removes it, because it is random.
 fn without_seed(command: &str) -> String {
     match command.split_once(" SEED ") {
         Some((head, seed))

@@ -1,6 +1,6 @@
 //! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that shows commands or states shows it.
 
-use crate::harness::{load_pieces, scan_dump, Connection, Server};
+use crate::harness::{add_items, eventually, load_pieces, scan_dump, Connection, Reply, Server};
 
 const SEED: &str = "5eed5eed5eed5eed";
 /// The same, as a piece of SCANDUMP has it, in the escapes of MONITOR and SLOWLOG.
@@ -78,6 +78,169 @@ fn a_redacted_piece_still_reaches_the_replica_and_the_append_only_file() {
         [db.digest("k"), db.digest("copy")],
         [digest.clone(), digest]
     );
+}
+
+/// Without repetitions, so that a compressor leaves it as it is.
+const RANDOM_SEED: u64 = 0xd1c2_b3a4_9586_7768;
+
+/// How a filter is made, and how many items it gets.
+const FILTERS: [(&str, u64); 6] = [
+    ("0.01 100", 0),
+    ("0.01 100", 1),
+    ("0.5 1 NONSCALING", 1),
+    ("0.01 10 EXPANSION 1", 60),
+    ("0.01 1099511627776", 1),
+    ("0.01 1000000", 20_000),
+];
+
+#[test]
+fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_brings() {
+    for compression in ["yes", "no"] {
+        let settings = [
+            "slowlog-log-slower-than 0",
+            "slowlog-max-len 1000",
+            &format!("rdbcompression {compression}"),
+        ];
+        let [here, there] = [Server::configured(&settings), Server::configured(&settings)];
+        let mut db = here.connect();
+        for (number, (creation, items)) in FILTERS.into_iter().enumerate() {
+            let key = format!("k{number}");
+            db.run(&format!(
+                "BF.RESERVE {key} {creation} SEED {RANDOM_SEED:016x}"
+            ));
+            add_items(&mut db, &key, 0..items);
+            let payload = db.call(["DUMP", &key]).bytes().to_vec();
+            let shown = &payload[..payload.len().min(SHOWN_BYTES)];
+            assert!(chunk_bytes_in(shown) <= SHOWN_BYTES, "{creation}");
+
+            let pieces = scan_dump(&mut db, &key);
+            let reply = db.call([
+                b"RESTORE",
+                key.replace('k', "restored").as_bytes(),
+                b"0",
+                &payload,
+            ]);
+            assert_eq!(reply.to_string(), "+OK");
+            for (iterator, piece) in &pieces {
+                let script = b"return redis.call('BF.LOADCHUNK', KEYS[1], ARGV[1], ARGV[2])";
+                let loaded = key.replace('k', "loaded");
+                let iterator = iterator.to_string();
+                db.call([
+                    b"EVAL",
+                    &script[..],
+                    b"1",
+                    loaded.as_bytes(),
+                    iterator.as_bytes(),
+                    piece,
+                ]);
+            }
+            let migration = format!("MIGRATE 127.0.0.1 {} {key} 0 5000 COPY", there.port());
+            assert_eq!(db.ask(&migration), "+OK");
+
+            let hash = &pieces[0].1[SHOWN_BYTES..][..8];
+            for server in [&here, &there] {
+                assert_kept_secret(&mut server.connect(), [&RANDOM_SEED.to_le_bytes(), hash]);
+            }
+        }
+        assert_eq!(there.connect().ask("DBSIZE"), format!(":{}", FILTERS.len()));
+    }
+}
+
+#[test]
+fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
+    for preamble in ["yes", "no"] {
+        let mut server = Server::configured(&[
+            "slowlog-log-slower-than 0",
+            "appendonly yes",
+            "appendfsync no",
+            &format!("aof-use-rdb-preamble {preamble}"),
+        ]);
+        let mut db = server.connect();
+        db.run(&format!("BF.RESERVE k 0.01 100 SEED {RANDOM_SEED:016x}"));
+        db.run("BF.ADD k a");
+        let pieces = scan_dump(&mut db, "k");
+        load_pieces(&mut db, "loaded", &pieces);
+        let hash = pieces[0].1[SHOWN_BYTES..][..8].to_vec();
+        for rewritten in [false, true] {
+            if rewritten {
+                db.run("BGREWRITEAOF");
+                eventually("the file is rewritten", || {
+                    let busy = ["aof_rewrite_in_progress", "aof_rewrite_scheduled"];
+                    busy.iter()
+                        .all(|field| db.info("persistence", field) == "0")
+                });
+            }
+            server.restart();
+            db = server.connect();
+            assert_eq!(db.digest("k"), db.digest("loaded"));
+            assert_kept_secret(&mut db, [&RANDOM_SEED.to_le_bytes(), &hash]);
+        }
+    }
+}
+
+/// How many bytes of an argument a server's logs keep.
+const SHOWN_BYTES: usize = 128;
+
+/// No entry of the server's logs of commands has a part of a secret, as it is or in hex.
+fn assert_kept_secret(db: &mut Connection, secrets: [&[u8]; 2]) {
+    let hex = format!("{RANDOM_SEED:016x}");
+    let mut entries = vec![db.run("SLOWLOG GET -1")];
+    // Valkey 8.1 and later keep logs of large commands and replies, too.
+    entries.extend(
+        ["slow", "large-request", "large-reply"]
+            .map(|log| db.line(&format!("COMMANDLOG GET -1 {log}"))),
+    );
+    for entry in entries
+        .iter()
+        .filter(|reply| !reply.is_error())
+        .flat_map(Reply::elements)
+    {
+        for argument in entry.elements()[3].elements() {
+            let shown = argument.bytes();
+            let contains = |part: &[u8]| shown.windows(part.len()).any(|window| window == part);
+            for secret in secrets {
+                // A part of it would help to guess the rest.
+                assert!(!secret.windows(4).any(contains), "{entry}");
+            }
+            assert!(!contains(hex.as_bytes()), "{entry}");
+        }
+    }
+}
+
+/// How many bytes of the first chunk the beginning of a dump gives away: a dump is a type byte, nine
+/// bytes of module, the mark of a string, and the string, perhaps compressed.
+fn chunk_bytes_in(dump: &[u8]) -> usize {
+    const STRING: usize = 11;
+    const COMPRESSED: u8 = 0xC3;
+    if dump[STRING] != COMPRESSED {
+        return dump.len() - STRING - length_bytes(dump[STRING]);
+    }
+    let mut at = STRING + 1;
+    at += length_bytes(dump[at]);
+    at += length_bytes(dump[at]);
+    // LZF: a byte below 32 is that many literals less one, another the length of a repetition.
+    let mut found = 0;
+    while let Some(&control) = dump.get(at) {
+        let literals = usize::from(control) + 1;
+        let rest = dump.len() - at - 1;
+        let (bytes, taken) = match control >> 5 {
+            0 => (literals.min(rest), literals),
+            7 => (dump.get(at + 1).map_or(0, |more| usize::from(*more) + 9), 2),
+            short => (usize::from(short) + 2, 1),
+        };
+        found += bytes;
+        at += 1 + taken;
+    }
+    found
+}
+
+/// Bytes of a length in a dump.
+fn length_bytes(first: u8) -> usize {
+    match first >> 6 {
+        0 => 1,
+        1 => 2,
+        _ => 5,
+    }
 }
 
 #[test]

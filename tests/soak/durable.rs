@@ -1,10 +1,10 @@
-//! A server whose append-only file is always written, with a replica at the end of a link: disturbed in every way, and counted
-//! through again and again.
+//! A server with `appendfsync always` and a replica behind a link, disturbed in every way and
+//! checked in full again and again.
 
+use crate::counters::Counters;
 use crate::harness::{eventually, missing_items, resident, Connection, Link, Random, Server};
 use crate::player::{Player, SHARED, SHARED_RATE};
 use crate::rates::Rates;
-use crate::tally::Tally;
 use crate::Time;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,13 +12,13 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 const PLAYERS: u64 = 4;
-/// After each command a player rests, so that three soaks together take half a core.
+/// A pause after each command of a player, so that three soaks together take half a core.
 const REST: Duration = Duration::from_millis(12);
 /// Between two disturbances.
 const CALM: Duration = Duration::from_secs(4);
-/// Disturbances between two censuses, and censuses between two times that everything is deleted.
-const DISTURBANCES_TO_A_CENSUS: u64 = 5;
-const CENSUSES_TO_A_CLEARING: u64 = 5;
+/// Disturbances between two censuses, and censuses between two deletions of everything.
+const DISTURBANCES_PER_CENSUS: u64 = 5;
+const CENSUSES_PER_CLEARING: u64 = 5;
 
 const SETTINGS: [&str; 2] = ["appendonly yes", "appendfsync always"];
 const REPLICA_SETTINGS: [&str; 2] = ["bf.max-filter-bytes 1", "bf.initial-size 7"];
@@ -30,16 +30,17 @@ struct Soak {
     players: Vec<Mutex<Player>>,
     random: Random,
     start: Instant,
-    tally: Arc<Tally>,
-    /// What the module holds when there are no keys. A start anew may load other settings: it is asked for after each.
+    counters: Arc<Counters>,
+    /// What the module allocates without any keys. A restart may load other settings, so it is read
+    /// again after each.
     bytes_without_keys: i64,
 }
 
-pub fn run(seed: u64, time: &Time, tally: &Arc<Tally>, rates: &Arc<Rates>) {
+pub fn run(seed: u64, time: &Time, counters: &Arc<Counters>, rates: &Arc<Rates>) {
     let primary = Server::configured(&SETTINGS);
     let link = Link::to(primary.port());
     let replica = primary.replica_through(link.port(), &REPLICA_SETTINGS);
-    let player = |name| Mutex::new(Player::new(name, primary.port(), seed, tally, rates));
+    let player = |name| Mutex::new(Player::new(name, primary.port(), seed, counters, rates));
     let mut soak = Soak {
         bytes_without_keys: primary.connect().info_number("bf", "bf_bytes_held"),
         players: (1..=PLAYERS).map(player).collect(),
@@ -48,13 +49,17 @@ pub fn run(seed: u64, time: &Time, tally: &Arc<Tally>, rates: &Arc<Rates>) {
         link,
         random: Random::seeded(seed),
         start: Instant::now(),
-        tally: tally.clone(),
+        counters: counters.clone(),
     };
     soak.reserve_shared();
     while !time.is_over() {
-        soak.go_on_until_a_census(time);
+        soak.play_until_a_census(time);
         soak.census();
-        if tally.censuses.get().is_multiple_of(CENSUSES_TO_A_CLEARING) {
+        if counters
+            .censuses
+            .get()
+            .is_multiple_of(CENSUSES_PER_CLEARING)
+        {
             soak.clear();
         }
         soak.report();
@@ -68,24 +73,24 @@ impl Soak {
         db.run(&format!("BF.RESERVE {SHARED} {SHARED_RATE} 100"));
     }
 
-    /// The players play, in threads of their own, while the server is disturbed.
-    fn go_on_until_a_census(&mut self, time: &Time) {
+    /// The players run, each in a thread, while the server is disturbed.
+    fn play_until_a_census(&mut self, time: &Time) {
         let is_over = AtomicBool::new(false);
         let players = std::mem::take(&mut self.players);
         scope(|threads| {
             for player in &players {
                 let is_over = &is_over;
                 threads.spawn(move || {
-                    let mut player = player.lock().expect("a player that has not failed");
+                    let mut player = player.lock().expect("no player has failed");
                     while !is_over.load(SeqCst) {
                         player.play();
                         sleep(REST);
                     }
                 });
             }
-            for _ in 0..DISTURBANCES_TO_A_CENSUS {
+            for _ in 0..DISTURBANCES_PER_CENSUS {
                 sleep(CALM);
-                // A player that failed has left its threads' scope; the others shall end with it.
+                // If one player fails, stop the others too.
                 if time.is_over() || players.iter().any(Mutex::is_poisoned) {
                     break;
                 }
@@ -101,13 +106,13 @@ impl Soak {
         match self.random.below(100) {
             0..=19 => {
                 db.line("BGSAVE");
-                self.tally.snapshots.add(1);
+                self.counters.snapshots.add(1);
             }
             20..=39 => {
                 let preamble = *self.random.pick(&["yes", "no"]);
                 db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
                 db.line("BGREWRITEAOF");
-                self.tally.rewrites.add(1);
+                self.counters.rewrites.add(1);
             }
             40..=64 => {
                 let load = *self.random.pick(&["disabled", "swapdb"]);
@@ -116,32 +121,32 @@ impl Soak {
                 let backlog = *self.random.pick(&["16kb", "16mb"]);
                 db.run(&format!("CONFIG SET repl-backlog-size {backlog}"));
                 self.link.cut_after(self.random.below(200_000));
-                self.tally.cuts.add(1);
+                self.counters.cuts.add(1);
             }
             65..=79 => {
                 self.primary.restart();
-                self.tally.kills.add(1);
+                self.counters.kills.add(1);
             }
             80..=89 => {
                 let command = *self.random.pick(&["SHUTDOWN SAVE", "SHUTDOWN NOSAVE"]);
                 self.primary.shut_down(command);
                 self.primary.start_again();
-                self.tally.clean_restarts.add(1);
+                self.counters.clean_restarts.add(1);
             }
             _ => {
                 self.replica.restart();
-                self.tally.replica_kills.add(1);
+                self.counters.replica_kills.add(1);
             }
         }
     }
 
-    /// All is quiet: every key and every item is looked for.
+    /// With the players paused, looks up every key and every item.
     fn census(&mut self) {
-        self.link.mend();
+        self.link.repair();
         let mut players: Vec<MutexGuard<'_, Player>> = self
             .players
             .iter()
-            .map(|player| player.lock().expect("a player that has not failed"))
+            .map(|player| player.lock().expect("no player has failed"))
             .collect();
         let mut db = self.primary.connect();
         for player in &mut players {
@@ -154,9 +159,9 @@ impl Soak {
             {
                 for range in known.ranges() {
                     let missing = missing_items(&mut db, key, range.clone());
-                    assert_eq!(missing, 0, "{key} denies acknowledged items of {range:?}");
+                    assert_eq!(missing, 0, "{key}: false negatives in {range:?}");
                 }
-                self.tally.items_in_censuses.add(known.count());
+                self.counters.items_in_censuses.add(known.count());
             }
         }
         let keys: usize = players.iter().map(|player| player.model.keys.len()).sum();
@@ -164,7 +169,7 @@ impl Soak {
         assert_eq!(
             held,
             keys + 1,
-            "keys that were deleted are gone, all others are there"
+            "deleted keys are gone, all others are present"
         );
         assert_eq!(db.info_number("bf", "bf_filters") as usize, keys + 1);
 
@@ -175,28 +180,25 @@ impl Soak {
         if self.random.percent(50) {
             db.run("DEBUG RELOAD");
             assert_eq!(db.digest_of_everything(), digest);
-            self.tally.reloads.add(1);
+            self.counters.reloads.add(1);
             compared += 1;
         }
         drop(players);
-        self.primary.ask_standing_questions();
-        self.replica.ask_standing_questions();
+        self.primary.check_health();
+        self.replica.check_health();
         assert!(
             !self.replica.log().contains("CRITICAL"),
             "{}",
             self.replica.log()
         );
-        self.tally.digests.add(compared);
-        self.tally.censuses.add(1);
+        self.counters.digests.add(compared);
+        self.counters.censuses.add(1);
     }
 
-    /// Everything is deleted, and all memory is back.
+    /// Deletes everything; all memory must be returned.
     fn clear(&mut self) {
         for player in &self.players {
-            player
-                .lock()
-                .expect("a player that has not failed")
-                .forget();
+            player.lock().expect("no player has failed").forget();
         }
         self.primary.connect().run("FLUSHALL");
         self.primary.wait_for(&self.replica);
@@ -205,14 +207,14 @@ impl Soak {
                 && db.info_number("bf", "bf_bytes_held") == bytes
         };
         let mut db = self.primary.connect();
-        eventually("all memory is back", || {
+        eventually("all memory is returned", || {
             holds_nothing(&mut db, self.bytes_without_keys)
         });
         let mut db = self.replica.connect();
-        eventually("the replica's memory is back", || {
+        eventually("the replica's memory is returned", || {
             db.info_number("bf", "bf_filters") == 0
         });
-        self.tally.memory_returned.add(1);
+        self.counters.memory_returned.add(1);
         self.reserve_shared();
     }
 
@@ -222,13 +224,13 @@ impl Soak {
             "{:>3}:{:02}  {} commands, {} items, {} kills, {} restarts, {} cuts, {} saves, {} censuses, resident {} MiB",
             seconds / 60,
             seconds % 60,
-            self.tally.commands.get(),
-            self.tally.items.get(),
-            self.tally.kills.get() + self.tally.replica_kills.get(),
-            self.tally.clean_restarts.get(),
-            self.tally.cuts.get(),
-            self.tally.snapshots.get() + self.tally.rewrites.get(),
-            self.tally.censuses.get(),
+            self.counters.commands.get(),
+            self.counters.items.get(),
+            self.counters.kills.get() + self.counters.replica_kills.get(),
+            self.counters.clean_restarts.get(),
+            self.counters.cuts.get(),
+            self.counters.snapshots.get() + self.counters.rewrites.get(),
+            self.counters.censuses.get(),
             resident(self.primary.process()) >> 20
         );
     }

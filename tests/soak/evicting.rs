@@ -1,29 +1,31 @@
-//! A server that is too small for what goes in: filters are evicted, each as a whole, and the process is the same to the end.
+//! A server with too little memory for its filters: each is evicted as a whole, and the process
+//! survives to the end.
 
+use crate::counters::Counters;
 use crate::harness::{
-    count_found, eventually, item, missing_items, resident, stranger, Connection, Random, Reply,
+    absent_item, count_found, eventually, item, missing_items, resident, Connection, Random, Reply,
     Server,
 };
 use crate::model::{Known, RATES};
 use crate::rates::Rates;
-use crate::tally::Tally;
 use crate::Time;
 use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Memory for filters: some dozens of them.
+/// Memory for a few dozen filters.
 const ROOM: i64 = 6 << 20;
 const KEYS: u64 = 200;
 const ITEMS: u64 = 2000;
-/// Between two rounds, so that the soak leaves most of the machine to others.
+/// A pause between rounds, to leave most of the machine to others.
 const REST: Duration = Duration::from_millis(150);
-/// Rounds between two times that everything is deleted.
-const ROUNDS_TO_A_CLEARING: u64 = 1000;
-/// What the server may have more of after a clearing than before the first one: its own tables, and caches of the allocator.
+/// Rounds between two deletions of everything.
+const ROUNDS_PER_CLEARING: u64 = 1000;
+/// How much more memory the server may use after a clearing than at the start: its own tables, and
+/// the allocator's caches.
 const SLACK: i64 = 2 << 20;
 
-pub fn run(seed: u64, time: &Time, tally: &Tally, rates: &Rates) {
+pub fn run(seed: u64, time: &Time, counters: &Counters, rates: &Rates) {
     let mut server = Server::configured(&["maxmemory-policy allkeys-lru"]);
     let process = server.process();
     let mut db = server.connect();
@@ -39,41 +41,41 @@ pub fn run(seed: u64, time: &Time, tally: &Tally, rates: &Rates) {
         let key = format!("k{}", random.below(KEYS));
         let numbers = next_item..next_item + ITEMS;
         next_item = numbers.end;
-        make_or_add(&mut db, &mut known, &mut random, &key, numbers, tally);
+        create_or_add(&mut db, &mut known, &mut random, &key, numbers, counters);
         let asked = format!("k{}", random.below(KEYS));
-        ask(&mut db, &mut known, &asked, tally);
+        look_up(&mut db, &mut known, &asked, counters);
         if let Some(known) = known.get(&key) {
-            sample_strangers(&mut db, &mut random, &key, known, rates);
+            sample_absent_items(&mut db, &mut random, &key, known, rates);
         }
         if random.percent(5) {
             copy_to_another(&mut db, &mut known, &mut random, &key);
         }
-        if rounds.is_multiple_of(ROUNDS_TO_A_CLEARING) {
+        if rounds.is_multiple_of(ROUNDS_PER_CLEARING) {
             known.clear();
             clear(&mut db, held, used);
-            tally.memory_returned.add(1);
+            counters.memory_returned.add(1);
         }
-        server.ask_standing_questions();
+        server.check_health();
         sleep(REST);
     }
-    tally
+    counters
         .filters_evicted
         .add(db.info_number("stats", "evicted_keys") as u64);
     clear(&mut db, held, used);
-    assert_eq!(server.process(), process, "the same process to the end");
+    assert_eq!(server.process(), process, "the process survives to the end");
     println!(
-        "the server that evicts: resident {} MiB after all was deleted",
+        "the evicting server: resident {} MiB after everything was deleted",
         resident(process) >> 20
     );
 }
 
-fn make_or_add(
+fn create_or_add(
     db: &mut Connection,
     known: &mut BTreeMap<String, Known>,
     random: &mut Random,
     key: &str,
     numbers: std::ops::Range<u64>,
-    tally: &Tally,
+    counters: &Counters,
 ) {
     if !known.contains_key(key) {
         let rate = *random.pick(&RATES);
@@ -87,11 +89,11 @@ fn make_or_add(
         };
     }
     let head = ["BF.INSERT", key, "NOCREATE", "ITEMS"].map(|word| word.as_bytes().to_vec());
-    tally.commands.add(1);
+    counters.commands.add(1);
     match db.call(head.into_iter().chain(numbers.clone().map(item))) {
         Reply::Array(answers) => {
             assert_eq!(answers.len() as u64, ITEMS);
-            tally.items.add(ITEMS);
+            counters.items.add(ITEMS);
             known
                 .get_mut(key)
                 .expect("a filter of the model")
@@ -103,42 +105,47 @@ fn make_or_add(
     }
 }
 
-/// Whether a filter is there or not: its items are there all together, or not one of them.
-fn ask(db: &mut Connection, known: &mut BTreeMap<String, Known>, key: &str, tally: &Tally) {
+/// Either the filter is present with all of its items, or it is gone with all of them.
+fn look_up(
+    db: &mut Connection,
+    known: &mut BTreeMap<String, Known>,
+    key: &str,
+    counters: &Counters,
+) {
     let Some(filter) = known.get(key) else {
         return;
     };
-    tally.commands.add(1);
+    counters.commands.add(1);
     let missing: u64 = filter
         .ranges()
         .iter()
         .map(|range| missing_items(db, key, range.clone()))
         .sum();
-    // Nobody else makes it anew: if it is there now, it was there all the time.
-    if is_there(db, key) {
-        assert_eq!(missing, 0, "{key} is there and denies items that it has");
-        tally.items_asked.add(filter.count());
+    // Nobody else creates it: if it is present now, it was present all the time.
+    if is_present(db, key) {
+        assert_eq!(missing, 0, "{key} is present and has false negatives");
+        counters.items_asked.add(filter.count());
     } else {
         known.remove(key);
     }
 }
 
-fn is_there(db: &mut Connection, key: &str) -> bool {
+fn is_present(db: &mut Connection, key: &str) -> bool {
     db.ask(&format!("EXISTS {key}")) == ":1"
 }
 
-fn sample_strangers(
+fn sample_absent_items(
     db: &mut Connection,
     random: &mut Random,
     key: &str,
     known: &Known,
     rates: &Rates,
 ) {
-    const STRANGERS: u64 = 500;
+    const ABSENT_ITEMS: u64 = 500;
     let first = random.next() >> 1;
-    let found = count_found(db, key, first..first + STRANGERS, stranger);
-    if is_there(db, key) {
-        rates.record(known.rate, STRANGERS, found);
+    let found = count_found(db, key, first..first + ABSENT_ITEMS, absent_item);
+    if is_present(db, key) {
+        rates.record(known.rate, ABSENT_ITEMS, found);
     }
 }
 
@@ -161,7 +168,7 @@ fn copy_to_another(
 
 fn clear(db: &mut Connection, held: i64, used: i64) {
     db.run("FLUSHALL");
-    eventually("all memory is back", || {
+    eventually("all memory is returned", || {
         db.info_number("bf", "bf_filters") == 0
             && db.info_number("bf", "bf_bytes_held") == held
             && db.info_number("memory", "used_memory") < used + SLACK

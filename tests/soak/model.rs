@@ -1,13 +1,13 @@
-//! What one player knows of its keys: the items that were acknowledged.
+//! What one player knows about its keys: the acknowledged items.
 
 use crate::harness::Random;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Rates that filters are made with.
+/// Error rates of the filters.
 pub const RATES: [&str; 4] = ["0.1", "0.01", "0.001", "0.0001"];
 
-/// A filter as it must be at least.
+/// The items that a filter must contain.
 #[derive(Clone)]
 pub struct Known {
     pub rate: &'static str,
@@ -27,7 +27,7 @@ impl Known {
         }
     }
 
-    /// These were acknowledged.
+    /// Adds acknowledged items.
     pub fn add(&mut self, numbers: Range<u64>) {
         match self.items.last_mut() {
             _ if numbers.is_empty() => {}
@@ -40,12 +40,12 @@ impl Known {
         self.items.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// All of them, in ranges.
+    /// All items, as ranges.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.items
     }
 
-    /// Some of them, drawn with replacement.
+    /// Some of the items, drawn with replacement.
     pub fn sample(&self, random: &mut Random, size: usize) -> Vec<u64> {
         if self.items.is_empty() {
             return Vec::new();
@@ -59,8 +59,8 @@ impl Known {
 }
 
 impl Model {
-    /// One of the keys, if there are any.
-    pub fn any(&self, random: &mut Random) -> Option<String> {
+    /// A random key, if there are any.
+    pub fn random_key(&self, random: &mut Random) -> Option<String> {
         let keys: Vec<&String> = self.keys.keys().collect();
         (!keys.is_empty()).then(|| (*random.pick(&keys)).clone())
     }

@@ -1,29 +1,30 @@
-//! A player: one connection, keys of its own, and a model of them. It plays random commands, and each answer must fit.
+//! A player: one connection, keys of its own, and a model of them. It runs random commands, and
+//! every reply must agree with the model.
 //!
-//! A reply that never comes leaves its key in doubt: the command may have been done or not. Such keys are deleted once the server
-//! is back. Items in doubt are not counted.
+//! A reply that never arrives leaves its key in doubt: the command may or may not have run. Such
+//! keys are deleted once the server is back. Items in doubt are not counted.
 
 mod moves;
 
+use crate::counters::Counters;
 use crate::harness::{Connection, Random, Reply};
 use crate::model::{Known, Model};
 use crate::rates::Rates;
-use crate::tally::Tally;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The filter that all players add to.
+/// The filter that all players share.
 pub const SHARED: &str = "shared";
 pub const SHARED_RATE: &str = "0.001";
 
 const KEYS: u64 = 12;
-/// Each player's items have numbers of their own.
+/// Each player has its own range of item numbers.
 const NUMBERS_OF_A_PLAYER: u64 = 1 << 40;
-/// Between two attempts to reach a server that is not there.
+/// Between two attempts to reach a server that is down.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The server went away before it answered, or answered that it is still loading.
+/// The server went down before it replied, or is still loading.
 pub struct Lost;
 
 type Played = Result<(), Lost>;
@@ -34,16 +35,22 @@ pub struct Player {
     random: Random,
     db: Option<Connection>,
     pub model: Model,
-    /// What it has added to the shared filter.
+    /// The player's items in the shared filter.
     pub shared: Known,
     in_doubt: Vec<String>,
     next_item: u64,
-    tally: Arc<Tally>,
+    counters: Arc<Counters>,
     rates: Arc<Rates>,
 }
 
 impl Player {
-    pub fn new(name: u64, port: u16, seed: u64, tally: &Arc<Tally>, rates: &Arc<Rates>) -> Player {
+    pub fn new(
+        name: u64,
+        port: u16,
+        seed: u64,
+        counters: &Arc<Counters>,
+        rates: &Arc<Rates>,
+    ) -> Player {
         Player {
             name,
             port,
@@ -53,28 +60,28 @@ impl Player {
             shared: Known::new(SHARED_RATE),
             in_doubt: Vec::new(),
             next_item: name * NUMBERS_OF_A_PLAYER,
-            tally: tally.clone(),
+            counters: counters.clone(),
             rates: rates.clone(),
         }
     }
 
-    /// One random action. Where the server is gone, the next one waits for it.
+    /// Runs one random action. If the server is down, the next one waits for it.
     pub fn play(&mut self) {
         if self.act().is_err() {
-            self.tally.replies_lost.add(1);
+            self.counters.replies_lost.add(1);
             self.db = None;
             sleep(PAUSE);
         }
     }
 
-    /// Forgets all keys; the server has forgotten them already.
+    /// Forgets all keys, which the server has deleted.
     pub fn forget(&mut self) {
         self.model = Model::default();
         self.shared = Known::new(SHARED_RATE);
         self.in_doubt.clear();
     }
 
-    /// Deletes what is in doubt, so that the model is right again.
+    /// Deletes keys in doubt, so that the model is correct again.
     pub fn settle(&mut self) -> Played {
         while let Some(key) = self.in_doubt.last().cloned() {
             self.ask(&["DEL", &key])?;
@@ -87,15 +94,15 @@ impl Player {
     fn act(&mut self) -> Played {
         self.settle()?;
         let chance = self.random.below(100);
-        let Some(key) = self.model.any(&mut self.random) else {
+        let Some(key) = self.model.random_key(&mut self.random) else {
             return self.reserve();
         };
         match chance {
             0..=4 => self.reserve(),
             5..=39 => self.add(&key),
             40..=49 => self.add_to_shared(),
-            50..=64 => self.ask_for_items(&key),
-            65..=74 => self.ask_for_strangers(&key),
+            50..=64 => self.look_up_items(&key),
+            65..=74 => self.look_up_absent_items(&key),
             75..=79 => self.add_again(&key),
             80..=82 => self.copy(&key),
             83..=85 => self.rename(&key),
@@ -103,11 +110,11 @@ impl Player {
             89..=90 => self.expire(&key),
             91..=93 => self.dump_and_restore(&key),
             94..=95 => self.dump_and_load(&key),
-            _ => self.look_at(&key),
+            _ => self.inspect(&key),
         }
     }
 
-    fn some_name(&mut self) -> String {
+    fn random_name(&mut self) -> String {
         format!("player{}:{}", self.name, self.random.below(KEYS))
     }
 
@@ -117,7 +124,7 @@ impl Player {
         first..self.next_item
     }
 
-    /// The numbers that were acknowledged: all, or those before the one that a full filter refused.
+    /// The acknowledged numbers: all, or those before the one that a full filter refused.
     fn acknowledged(&self, numbers: std::ops::Range<u64>, reply: &Reply) -> std::ops::Range<u64> {
         let answers = match reply {
             Reply::Array(answers) => answers.as_slice(),
@@ -132,23 +139,23 @@ impl Player {
         } else {
             assert_eq!(good, numbers.end - numbers.start, "{reply}");
         }
-        self.tally.items.add(good);
+        self.counters.items.add(good);
         numbers.start..numbers.start + good
     }
 
     fn known(&mut self, key: &str) -> &mut Known {
-        self.model.keys.get_mut(key).expect("a key of the model")
+        self.model.keys.get_mut(key).expect("a key in the model")
     }
 
-    fn becomes(&mut self, key: &str, known: Known) {
+    fn replace(&mut self, key: &str, known: Known) {
         if self.model.keys.insert(key.to_owned(), known).is_some() {
-            self.tally.keys_deleted.add(1);
+            self.counters.keys_deleted.add(1);
         }
     }
 
-    fn is_gone(&mut self, key: &str) -> Played {
+    fn check_deleted(&mut self, key: &str) -> Played {
         self.model.keys.remove(key);
-        self.tally.keys_deleted.add(1);
+        self.counters.keys_deleted.add(1);
         assert_eq!(
             self.ask(&["EXISTS", key])?.to_string(),
             ":0",
@@ -159,7 +166,7 @@ impl Player {
         Ok(())
     }
 
-    /// A command whose keys are in doubt where the reply does not come.
+    /// Runs a command that leaves its keys in doubt if no reply arrives.
     fn change(&mut self, keys: &[&str], words: &[&str]) -> Result<Reply, Lost> {
         self.change_with(keys, words, std::iter::empty())
     }
@@ -194,7 +201,7 @@ impl Player {
         match db.try_call(words.chain(rest)) {
             Ok(Reply::Error(text)) if text.starts_with("LOADING ") => Err(Lost),
             Ok(reply) => {
-                self.tally.commands.add(1);
+                self.counters.commands.add(1);
                 Ok(reply)
             }
             Err(_) => {

@@ -1,19 +1,20 @@
-//! How often strangers are taken for present, by the error rate that the filter was asked to have.
+//! Measured false-positive rates, by requested error rate.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 
-/// A non-scaling filter at its capacity is within 3 % of the rate asked for (measured by `make fpr`).
+/// A non-scaling filter at its capacity is within 3 % of the requested rate (measured by `make
+/// fpr`).
 const TOLERANCE: f64 = 1.03;
 
-/// Standard errors that a fair run may be off: once in 30 000 rates.
+/// How many standard errors a measurement may be off; chance exceeds them once in 30 000 rates.
 const DEVIATIONS: f64 = 4.0;
 
 #[derive(Default)]
 pub struct Rates(Mutex<BTreeMap<&'static str, Measured>>);
 
-/// Of one rate: strangers asked for, in samples of one filter each.
+/// Lookups of absent items for one rate, in samples of one filter each.
 #[derive(Clone, Copy, Default)]
 struct Measured {
     samples: f64,
@@ -27,7 +28,8 @@ impl Measured {
         self.sum / self.samples
     }
 
-    /// Of the mean: from how the samples scatter, or, where few strangers were found at all, from their expected number.
+    /// The standard error of the mean, from the variance of the samples or, if there were few false
+    /// positives, from their expected number.
     fn standard_error(self, rate: f64) -> f64 {
         let variance = (self.sum_of_squares / self.samples - self.mean().powi(2)).max(0.0);
         (variance / self.samples)
@@ -37,9 +39,10 @@ impl Measured {
 }
 
 impl Rates {
-    /// Of a filter made for `rate`, `found` of `asked` strangers were taken for present.
+    /// Records that a filter with the requested `rate` had `found` false positives in `asked`
+    /// lookups.
     pub fn record(&self, rate: &'static str, asked: u64, found: u64) {
-        let mut all = self.0.lock().expect("no panic under the lock");
+        let mut all = self.0.lock().expect("no thread panics with the lock held");
         let measured = all.entry(rate).or_default();
         let share = found as f64 / asked as f64;
         measured.samples += 1.0;
@@ -48,12 +51,17 @@ impl Rates {
         measured.sum_of_squares += share * share;
     }
 
-    pub fn assert_as_asked_for(&self) {
-        for (rate, measured) in self.0.lock().expect("no panic under the lock").iter() {
-            let asked_for: f64 = rate.parse().expect("a number");
-            let most = asked_for * TOLERANCE + DEVIATIONS * measured.standard_error(asked_for);
+    pub fn assert_within_requested(&self) {
+        for (rate, measured) in self
+            .0
+            .lock()
+            .expect("no thread panics with the lock held")
+            .iter()
+        {
+            let requested: f64 = rate.parse().expect("a number");
+            let most = requested * TOLERANCE + DEVIATIONS * measured.standard_error(requested);
             let mean = measured.mean();
-            assert!(mean <= most, "{rate} was asked for and {mean} measured");
+            assert!(mean <= most, "requested {rate}, measured {mean}");
         }
     }
 }
@@ -62,9 +70,14 @@ impl fmt::Display for Rates {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             out,
-            "  rate asked for   strangers    measured (one standard error)"
+            "  requested rate     lookups    measured (one standard error)"
         )?;
-        for (rate, measured) in self.0.lock().expect("no panic under the lock").iter() {
+        for (rate, measured) in self
+            .0
+            .lock()
+            .expect("no thread panics with the lock held")
+            .iter()
+        {
             let error = measured.standard_error(rate.parse().expect("a number"));
             let (mean, asked) = (measured.mean(), measured.asked);
             writeln!(out, "  {rate:>14} {asked:>11}    {mean:.2e} ± {error:.1e}")?;

@@ -1,6 +1,7 @@
-//! The crate `fastbloom`: an undivided filter that chooses its own number of probes.
+//! The crate `fastbloom`: a standard Bloom filter that chooses its own number of probes.
 //!
-//! Its default hash, SipHash, would cost more than its probes; it is handed XXH3 hashes, as the others have them.
+//! Its default hash, SipHash, would cost more than its probes, so it gets XXH3 hashes like the
+//! others.
 
 use crate::case::Case;
 use crate::contender::Contender;
@@ -13,7 +14,8 @@ pub struct Fast(BloomFilter);
 
 impl Contender for Fast {
     const NAME: &'static str = "fastbloom";
-    /// 0.70 to 0.85 of it by the textbook, as the undivided filter with the probes it chooses.
+    /// 0.70 to 0.85 of the requested rate by the standard formula, with the number of probes it
+    /// chooses.
     const PLAUSIBLE_RATE: RangeInclusive<f64> = 0.5..=1.2;
 
     fn empty(case: &Case) -> Outcome<Self> {

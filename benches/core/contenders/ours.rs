@@ -1,21 +1,21 @@
-//! splitbloom's own filter, through the functions that the commands call.
+//! splitbloom's filter, through the functions that the commands call.
 
 use super::dump;
-use super::undivided::SEED;
+use super::standard::SEED;
 use crate::case::Case;
 use crate::contender::Contender;
 use crate::rig::Outcome;
-use splitbloom::filter::scalable::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
 use std::ops::RangeInclusive;
 
 pub struct Ours(Filter);
 
 impl Contender for Ours {
     const NAME: &'static str = "splitbloom";
-    /// What `make fpr` measures is within 1 %; here there are fewer probes.
+    /// `make fpr` measures within 1 % of the requested rate; there are fewer probes here.
     const PLAUSIBLE_RATE: RangeInclusive<f64> = 0.85..=1.15;
 
-    /// It does not grow, so that all of its items are in one sub-filter, made for the error rate.
+    /// A fixed filter, so that all items are in one sub-filter with the full error rate.
     fn empty(case: &Case) -> Outcome<Self> {
         let parameters = Parameters {
             error_rate: case.error_rate,
@@ -42,17 +42,21 @@ impl Contender for Ours {
     }
 
     #[inline]
-    fn contains_batch<'a>(&self, batch: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        self.0.contains_many(batch, answer);
+    fn contains_batch<'a>(
+        &self,
+        batch: impl Iterator<Item = &'a [u8]>,
+        on_result: impl FnMut(bool),
+    ) {
+        self.0.contains_many(batch, on_result);
     }
 
     #[inline]
     fn insert_batch<'a>(
         &mut self,
         batch: impl Iterator<Item = &'a [u8]>,
-        answer: impl FnMut(bool),
+        on_result: impl FnMut(bool),
     ) {
-        // What is refused is missing in the answers, which are counted.
-        let _ = self.0.add_many(batch, SizeLimit::Unlimited, answer);
+        // Refused items produce no result, and the results are counted.
+        let _ = self.0.add_many(batch, SizeLimit::Unlimited, on_result);
     }
 }

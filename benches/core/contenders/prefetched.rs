@@ -1,20 +1,21 @@
-//! The undivided filter with what splitbloom does for a batch: hash all items, ask for all their lines, then read them.
+//! The standard filter with splitbloom's batching: hash all items, prefetch all their lines, then
+//! probe.
 //!
-//! Most Bloom filters do not do this. It shows how much of splitbloom's advantage in batches is the prefetching and how much the
-//! number of lines: k of them for every item here, one or a few there.
+//! Most Bloom filters do not do this. It separates the two sources of splitbloom's advantage in
+//! batches: prefetching, and touching one or a few lines per item instead of k.
 
-use super::undivided::{Undivided, SEED};
+use super::standard::{Standard, SEED};
 use crate::case::Case;
 use crate::contender::Contender;
 use crate::items::BATCH;
 use crate::rig::Outcome;
-use splitbloom::filter::hash::ItemHash;
+use splitbloom_filter::hash::ItemHash;
 use std::ops::RangeInclusive;
 
-pub struct Prefetched(Undivided);
+pub struct Prefetched(Standard);
 
 impl Prefetched {
-    /// Hashes the next items, as many as fit, and asks for their lines.
+    /// Hashes as many items as fit and prefetches their lines.
     #[inline]
     fn prefetch<'a, 'h>(
         &self,
@@ -32,16 +33,16 @@ impl Prefetched {
 }
 
 impl Contender for Prefetched {
-    const NAME: &'static str = "undivided, prefetched";
-    const PLAUSIBLE_RATE: RangeInclusive<f64> = Undivided::PLAUSIBLE_RATE;
+    const NAME: &'static str = "standard, prefetched";
+    const PLAUSIBLE_RATE: RangeInclusive<f64> = Standard::PLAUSIBLE_RATE;
     const ONLY_IN_BATCHES: bool = true;
 
     fn empty(case: &Case) -> Outcome<Self> {
-        Undivided::empty(case).map(Self)
+        Standard::empty(case).map(Self)
     }
 
     fn of_copies(tile: &Self, case: &Case, items: u64) -> Outcome<Self> {
-        Undivided::of_copies(&tile.0, case, items).map(Self)
+        Standard::of_copies(&tile.0, case, items).map(Self)
     }
 
     #[inline]
@@ -58,7 +59,7 @@ impl Contender for Prefetched {
     fn contains_batch<'a>(
         &self,
         mut batch: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
+        mut on_result: impl FnMut(bool),
     ) {
         let mut hashes = [ItemHash::default(); BATCH];
         loop {
@@ -67,7 +68,7 @@ impl Contender for Prefetched {
                 return;
             }
             for hash in prefetched {
-                answer(self.0.contains_hash(*hash));
+                on_result(self.0.contains_hash(*hash));
             }
         }
     }
@@ -76,7 +77,7 @@ impl Contender for Prefetched {
     fn insert_batch<'a>(
         &mut self,
         mut batch: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
+        mut on_result: impl FnMut(bool),
     ) {
         let mut hashes = [ItemHash::default(); BATCH];
         loop {
@@ -85,7 +86,7 @@ impl Contender for Prefetched {
                 return;
             }
             for hash in prefetched {
-                answer(self.0.insert_hash(*hash));
+                on_result(self.0.insert_hash(*hash));
             }
         }
     }

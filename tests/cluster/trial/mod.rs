@@ -1,6 +1,6 @@
-//! What the trials of a cluster are made of: the nodes, someone who moves slots, and the traffic of items.
+//! The parts of a cluster trial: the nodes, a mover of slots, and the traffic.
 
-#![allow(dead_code)] // each program uses its part
+#![allow(dead_code)] // no program uses all of it
 
 mod mover;
 mod nodes;
@@ -10,4 +10,4 @@ mod traffic;
 pub use mover::{move_slot, Mover};
 pub use nodes::{agree, Cluster, Node};
 pub use outlive::outlive;
-pub use traffic::{add_until_acknowledged, count_found, item, stranger, Sent};
+pub use traffic::{absent_item, add_until_acknowledged, count_found, item, Sent};

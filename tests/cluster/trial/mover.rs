@@ -1,23 +1,25 @@
-//! Moves slots from primary to primary, with the ordinary protocol of Redis Cluster.
+//! Moves slots from primary to primary with the ordinary protocol of Redis Cluster.
 //!
 //! ```text
-//!   target   CLUSTER SETSLOT s IMPORTING source      takes the slot's keys from those who say ASKING
-//!   source   CLUSTER SETSLOT s MIGRATING target      answers -ASK for keys that it no longer has
-//!   source   MIGRATE target … KEYS k…                DUMP, RESTORE at the target, DEL: both stand still meanwhile
+//!   target   CLUSTER SETSLOT s IMPORTING source      serves the slot's keys after ASKING
+//!   source   CLUSTER SETSLOT s MIGRATING target      replies -ASK for keys that it no longer has
+//!   source   MIGRATE target … KEYS k…                DUMP, RESTORE at the target, DEL; both block
 //!   target   (offsets)                               until its replica has the keys too
-//!   both     CLUSTER SETSLOT s NODE target           from now on the source answers -MOVED
+//!   both     CLUSTER SETSLOT s NODE target           from now on the source replies -MOVED
 //! ```
 //!
-//! And then nothing until the nodes agree. Which of two claims to a slot is the newer one, they tell by an epoch that the target of a move raises above all that it
-//! has heard of. A target that has not yet heard of its neighbour's move may claim its slot with too low an epoch, and lose it to a belated message of
-//! the source, which has given it up: then each of the two sends clients to the other, for ever. A mover that did not wait came to that
-//! within two thousand moves.
+//! After that the mover waits until the nodes agree. They decide which of two claims to a slot is
+//! newer by an epoch that the target of a move raises above all that it has seen. A target that
+//! does not yet know of its neighbour's move may claim its slot with too low an epoch, and lose it
+//! to a late message from the source, which has given it up: then each of the two redirects clients
+//! to the other, forever. A mover that did not wait ran into this within two thousand moves.
 //!
-//! Between the MIGRATE and the end of that the keys are on one process only: the source has deleted them, and the target's replica may not have
-//! them yet. No acknowledgement of a client covers that: it came from the source's replica. Who kills the target just then
-//! loses them. So a move holds a gate from beginning to end, and who kills a node takes the gate before.
+//! Between MIGRATE and the last step the keys exist in one process only: the source has deleted
+//! them, and the target's replica may not have them yet. No client acknowledgement covers that,
+//! because it came from the source's replica. Killing the target at that moment loses the keys. So
+//! a move holds a gate from start to end, and whoever kills a node takes the gate first.
 
-use super::nodes::{agree, good, try_owners, Node};
+use super::nodes::{agree, into_result, try_owners, Node};
 use crate::harness::{eventually, Connection, Random, Reply};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,14 +30,14 @@ use std::time::Duration;
 const KEYS_AT_ONCE: usize = 16;
 const MIGRATE_TIMEOUT_MILLISECONDS: &str = "60000";
 const WAIT_MILLISECONDS: &str = "5";
-/// Between two moves, so that others get at the gate.
+/// A pause between two moves, so that others can take the gate.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Moves slots at random until it is told to stop.
 pub struct Mover<'a> {
     pub nodes: &'a [Node],
     pub slots: &'a [u16],
-    /// Held while a slot is on its way.
+    /// Held while a slot moves.
     pub gate: &'a Mutex<()>,
     pub moves: &'a AtomicU64,
     pub is_over: &'a AtomicBool,
@@ -46,7 +48,10 @@ impl Mover<'_> {
         let mut random = Random::seeded(seed);
         while !self.is_over.load(Ordering::Acquire) {
             let slot = *random.pick(self.slots);
-            let gate = self.gate.lock().expect("nobody panics at the gate");
+            let gate = self
+                .gate
+                .lock()
+                .expect("no thread panics with the gate held");
             if self.move_somewhere(slot, &mut random).is_ok() {
                 self.moves.fetch_add(1, Ordering::AcqRel);
             }
@@ -58,7 +63,8 @@ impl Mover<'_> {
         }
     }
 
-    /// To another primary that is there. An error where one of the two is not, and then the slot stays.
+    /// Moves a slot to another live primary. If either node is down it returns an error, and the
+    /// slot stays.
     fn move_somewhere(&self, slot: u16, random: &mut Random) -> io::Result<()> {
         let asked = random.pick(self.nodes);
         let owners = try_owners(&mut asked.try_connect()?)?;
@@ -73,7 +79,7 @@ impl Mover<'_> {
         let (mut from, mut to) = (source.try_connect()?, target.try_connect()?);
         let moved = move_slot(slot, (&source, &mut from), (&target, &mut to));
         if moved.is_err() {
-            // One of the two is gone, or was just promoted.
+            // Either node is down, or was just promoted.
             for end in [&mut from, &mut to] {
                 let _ = end.try_call(["CLUSTER", "SETSLOT", &slot.to_string(), "STABLE"]);
             }
@@ -82,19 +88,19 @@ impl Mover<'_> {
     }
 }
 
-/// Moves a slot with its keys; the target's replica has them at the end.
+/// Moves a slot with its keys; in the end the target's replica has them too.
 pub fn move_slot(
     slot: u16,
     source: (&Node, &mut Connection),
     target: (&Node, &mut Connection),
 ) -> io::Result<()> {
     let ((source, from), (target, to)) = (source, target);
-    good(to.try_call(set_slot(slot, "IMPORTING", source))?)?;
-    good(from.try_call(set_slot(slot, "MIGRATING", target))?)?;
+    into_result(to.try_call(set_slot(slot, "IMPORTING", source))?)?;
+    into_result(from.try_call(set_slot(slot, "MIGRATING", target))?)?;
     let (slot_word, port) = (slot.to_string(), target.port.to_string());
     let count = KEYS_AT_ONCE.to_string();
     loop {
-        let keys = good(from.try_call(["CLUSTER", "GETKEYSINSLOT", &slot_word, &count])?)?;
+        let keys = into_result(from.try_call(["CLUSTER", "GETKEYSINSLOT", &slot_word, &count])?)?;
         if keys.elements().is_empty() {
             break;
         }
@@ -109,22 +115,23 @@ pub fn move_slot(
         ];
         let head = head.iter().map(|word| word.as_bytes());
         let keys = keys.elements().iter().map(Reply::bytes);
-        good(from.try_call(head.chain(keys))?)?;
+        into_result(from.try_call(head.chain(keys))?)?;
         wait_for_a_replica(to)?;
     }
-    good(to.try_call(set_slot(slot, "NODE", target))?)?;
-    good(from.try_call(set_slot(slot, "NODE", target))?)?;
+    into_result(to.try_call(set_slot(slot, "NODE", target))?)?;
+    into_result(from.try_call(set_slot(slot, "NODE", target))?)?;
     Ok(())
 }
 
-/// Returns when a replica has all that this node has. Newer servers let WAIT count only what its own connection has changed, and the keys came over another one;
-/// so the offsets are compared, and WAIT (for more replicas than there are) makes them be told at once. Where the node has no replica, which a cluster
-/// that has just lost a node may come to, there is none to wait for.
+/// Waits until a replica has caught up with this node. On newer servers WAIT covers only the
+/// changes of its own connection, and the keys came over another one; so this compares offsets, and
+/// WAIT (for more replicas than exist) makes the replicas report them at once. A node without a
+/// replica, which is possible in a cluster that has just lost a node, has nothing to wait for.
 fn wait_for_a_replica(db: &mut Connection) -> io::Result<()> {
     let number = |text: &str| text.trim().parse::<u64>().unwrap_or_default();
     let mut wanted = None;
     loop {
-        let info = good(db.try_call(["INFO", "replication"])?)?.text();
+        let info = into_result(db.try_call(["INFO", "replication"])?)?.text();
         let mut offsets = info
             .lines()
             .filter_map(|line| line.strip_prefix("master_repl_offset:"));
@@ -142,7 +149,7 @@ fn wait_for_a_replica(db: &mut Connection) -> io::Result<()> {
         {
             return Ok(());
         }
-        good(db.try_call(["WAIT", "1000", WAIT_MILLISECONDS])?)?;
+        into_result(db.try_call(["WAIT", "1000", WAIT_MILLISECONDS])?)?;
     }
 }
 

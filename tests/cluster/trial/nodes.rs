@@ -1,16 +1,16 @@
-//! A cluster of processes on loopback.
+//! A cluster of local processes.
 
 use crate::harness::{eventually, Connection, Options, Reply, Server};
-use splitbloom::partition::SLOTS;
+use splitbloom_partition::SLOTS;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, io};
 
-/// How long a node may be silent before the others take it for dead. The default of 15 s would only make the trials longer; on a machine that is
-/// very busy a node may well be silent for a second or two.
+/// How long a node may be silent before the others consider it dead. The default of 15 s would only
+/// make the trials longer; on a very busy machine a node may well be silent for a second or two.
 const NODE_TIMEOUT_MILLISECONDS: u32 = 5000;
 
-/// One node, as others name it.
+/// One node: its address and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub port: u16,
@@ -23,7 +23,7 @@ impl Node {
     }
 
     pub fn connect(&self) -> Connection {
-        self.try_connect().expect("a node that is there")
+        self.try_connect().expect("the node is up")
     }
 }
 
@@ -33,15 +33,24 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// So many primaries with an equal share of the slots each, and for each so many replicas. The primaries come first.
+    /// Forms a cluster of primaries with equal shares of the slots, and replicas for each. The
+    /// primaries come first.
     pub fn form(primaries: usize, replicas_of_each: usize) -> Cluster {
+        Cluster::configured(primaries, replicas_of_each, &[])
+    }
+
+    /// Like [`Cluster::form`], with additional configuration lines.
+    pub fn configured(primaries: usize, replicas_of_each: usize, lines: &[&str]) -> Cluster {
         let mut options = Options::settings(&[
             &format!("cluster-node-timeout {NODE_TIMEOUT_MILLISECONDS}"),
-            // Where the slots of one node are out of service, the others go on.
+            // If the slots of one node are down, the others keep working.
             "cluster-require-full-coverage no",
-            // Replicas stay where they are put.
+            // Replicas do not migrate to other primaries.
             "cluster-allow-replica-migration no",
         ]);
+        options
+            .settings
+            .extend(lines.iter().map(|line| line.to_string()));
         options.is_node = true;
         let count = primaries * (1 + replicas_of_each);
         let servers: Vec<Server> = (0..count).map(|_| Server::with(options.clone())).collect();
@@ -59,7 +68,7 @@ impl Cluster {
 
     fn introduce(&self, primaries: usize) {
         for (number, node) in self.nodes.iter().enumerate() {
-            // Different from the beginning: else the nodes would sort it out among themselves, later.
+            // Distinct from the start; otherwise the nodes would resolve the conflict later.
             let epoch = number + 1;
             node.connect()
                 .run(&format!("CLUSTER SET-CONFIG-EPOCH {epoch}"));
@@ -81,21 +90,23 @@ impl Cluster {
                 info.contains(&format!("cluster_known_nodes:{}\r", self.nodes.len()))
             })
         });
-        // Else a node may keep an outdated shard of a primary for its replica, and Valkey 8.1 does not start again from such a file.
+        // Otherwise a node may save an outdated shard for a primary's replica, and Valkey 8.1 does
+        // not restart from such a file.
         self.wait_until_shards_are_known();
         for (number, replica) in self.nodes[primaries..].iter().enumerate() {
             let primary = &self.nodes[number % primaries];
             let replicate = format!("CLUSTER REPLICATE {}", primary.id);
-            // It may not have heard yet what kind of node that is.
-            eventually("a replica takes its place", || {
+            // It may not know yet that the other node is a primary.
+            eventually("a replica accepts its primary", || {
                 !replica.connect().line(&replicate).is_error()
             });
         }
-        self.wait_until_whole();
+        self.wait_until_healthy();
         self.wait_until_shards_are_known();
     }
 
-    /// Returns when the files of all nodes name the same shard for each node, if they name any: servers before 7.2 have none.
+    /// Waits until the files of all nodes agree on the shard of each node; servers before 7.2 have
+    /// no shards.
     fn wait_until_shards_are_known(&self) {
         eventually("the nodes agree on the shards", || {
             let mut files = self.servers.iter().map(|server| shards(server.folder()));
@@ -104,10 +115,11 @@ impl Cluster {
         });
     }
 
-    /// Returns when all nodes agree on the owner of every slot, no slot is out of service, and every replica has what its primary has.
-    pub fn wait_until_whole(&self) {
+    /// Waits until all nodes agree on the owner of every slot, every slot is served, and every
+    /// replica has caught up.
+    pub fn wait_until_healthy(&self) {
         eventually("the nodes agree", || agree(&self.nodes));
-        eventually("no node takes another for dead", || {
+        eventually("no node considers another dead", || {
             self.nodes.iter().all(|node| {
                 let mut db = node.connect();
                 let ok = db.run("CLUSTER INFO").text().contains("cluster_state:ok");
@@ -150,7 +162,7 @@ impl Cluster {
     }
 }
 
-/// Of each node in the file that a node keeps: its id and the shard it is in.
+/// The id and shard of each node, from the file of one node.
 fn shards(folder: &Path) -> BTreeMap<String, Option<String>> {
     let text = fs::read_to_string(folder.join("nodes.conf")).unwrap_or_default();
     let nodes = text.lines().filter_map(|line| line.split_once(' '));
@@ -165,15 +177,15 @@ fn shards(folder: &Path) -> BTreeMap<String, Option<String>> {
         .collect()
 }
 
-/// Whether those of the nodes that are there agree on the primaries, on their epochs, and on who owns what.
+/// Whether the nodes that are up agree on the primaries, their epochs and the owners of slots.
 pub fn agree(nodes: &[Node]) -> bool {
     let views: Vec<Vec<String>> = nodes.iter().filter_map(|node| view(node).ok()).collect();
     views.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// The primaries as one node sees them: id, epoch of its claims, slots; but for those on their way.
+/// The primaries as one node sees them: id, config epoch, and slots that are not being moved.
 fn view(node: &Node) -> io::Result<Vec<String>> {
-    let text = good(node.try_connect()?.try_call(["CLUSTER", "NODES"])?)?.text();
+    let text = into_result(node.try_connect()?.try_call(["CLUSTER", "NODES"])?)?.text();
     let primary = |line: &str| {
         // id, address, flags, primary, ping, pong, epoch, link, slots
         let words: Vec<&str> = line.split(' ').collect();
@@ -192,12 +204,12 @@ fn view(node: &Node) -> io::Result<Vec<String>> {
 /// The owner of each slot, as one node sees it.
 pub fn try_owners(db: &mut Connection) -> io::Result<Vec<Option<Node>>> {
     let mut owners = vec![None; usize::from(SLOTS)];
-    for range in good(db.try_call(["CLUSTER", "SLOTS"])?)?.elements() {
+    for range in into_result(db.try_call(["CLUSTER", "SLOTS"])?)?.elements() {
         let [first, last, primary, ..] = range.elements() else {
-            panic!("a range of slots was expected: {range}")
+            panic!("expected a range of slots: {range}")
         };
         let [_, port, id, ..] = primary.elements() else {
-            panic!("a node was expected: {primary}")
+            panic!("expected a node: {primary}")
         };
         let owner = Node {
             port: Reply::integer(port) as u16,
@@ -209,8 +221,8 @@ pub fn try_owners(db: &mut Connection) -> io::Result<Vec<Option<Node>>> {
     Ok(owners)
 }
 
-/// An error that a node answers (it may still be loading) as one of its own.
-pub fn good(reply: Reply) -> io::Result<Reply> {
+/// Turns an error reply (the node may still be loading) into an error.
+pub fn into_result(reply: Reply) -> io::Result<Reply> {
     match reply {
         Reply::Error(text) => Err(io::Error::other(text)),
         reply => Ok(reply),

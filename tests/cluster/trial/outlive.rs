@@ -1,9 +1,10 @@
-//! The trial: items are added and acknowledged, slots are moved all the time, and in the second third of the items a primary is killed.
+//! The trial: items are added and acknowledged while slots move constantly, and during the second
+//! third of the items a primary is killed.
 
 use super::{add_until_acknowledged, agree, Cluster, Mover, Sent};
 use crate::harness::eventually;
-use splitbloom::client::PartitionedFilter;
-use splitbloom::partition::slot_of;
+use splitbloom_client::PartitionedFilter;
+use splitbloom_partition::slot_of;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -12,22 +13,23 @@ use std::time::{Duration, Instant};
 
 /// The primary that dies.
 const VICTIM: usize = 1;
-/// Moves that must happen in each third of the time, however fast the items are added.
+/// The minimum number of moves in each third, however fast the items are added.
 const MOVES: u64 = 10;
 
-/// What the trial took.
+/// The measurements of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlived {
     pub moves: u64,
-    /// Times that a batch was sent again because it had not been acknowledged.
+    /// How often a batch was resent because it was not acknowledged.
     pub again: u64,
-    /// From the kill to the promotion of the replica.
+    /// Time from the kill to the promotion of the replica.
     pub failover: Duration,
-    /// The longest that a batch waited for its acknowledgement.
+    /// The longest time that a batch waited for its acknowledgement.
     pub longest: Duration,
 }
 
-/// Runs it in a cluster of so many primaries with a replica each. At the end the killed node is its heir's replica.
+/// Runs the trial on a cluster of primaries with one replica each. In the end the killed node is a
+/// replica of its successor.
 pub fn outlive(
     cluster: &mut Cluster,
     primaries: usize,
@@ -49,7 +51,7 @@ pub fn outlive(
     };
     let see_moves = || {
         let before = moves.load(Ordering::Acquire);
-        eventually("slots go on moving", || {
+        eventually("slots keep moving", || {
             moves.load(Ordering::Acquire) >= before + MOVES
         });
     };
@@ -59,18 +61,19 @@ pub fn outlive(
 
     let (sent, failover) = thread::scope(|scope| {
         scope.spawn(|| mover.run(1));
-        // Whatever fails in here, the mover must end for the test to end.
+        // If anything fails here, the mover must stop so that the test can end.
         let _over = Over(&is_over);
         let before = add(numbers.start..first);
         see_moves();
         let killed = {
-            // Between two moves: see the mover.
-            let _gate = gate.lock().expect("nobody panics at the gate");
+            // Not during a move: see the mover.
+            let _gate = gate.lock().expect("no thread panics with the gate held");
             eventually("the nodes agree", || agree(&nodes));
             cluster.kill(VICTIM);
             Instant::now()
         };
-        // Some of these wait for the failover; and then for a replica, which the heir has not got until the killed node is back.
+        // Some of these wait for the failover, and then for a replica, which the successor lacks
+        // until the killed node is back.
         let (during, failover) = thread::scope(|scope| {
             let revival = scope.spawn(|| {
                 eventually("the replica is promoted", || {
@@ -87,7 +90,7 @@ pub fn outlive(
         see_moves();
         ([before, during, behind], failover)
     });
-    cluster.wait_until_whole();
+    cluster.wait_until_healthy();
     Outlived {
         moves: moves.into_inner(),
         again: sent.iter().map(|sent: &Sent| sent.again).sum(),
@@ -100,7 +103,7 @@ pub fn outlive(
     }
 }
 
-/// Tells the mover to stop, also when something fails.
+/// Stops the mover when dropped, even by a panic.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {

@@ -1,17 +1,18 @@
-//! Items by number, added until they are acknowledged, and asked for.
+//! Items by number: added until they are acknowledged, and looked up.
 
-use splitbloom::client::{Acknowledged, Answer, PartitionedFilter};
+use splitbloom_client::{Acknowledged, Answer, PartitionedFilter};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// How long one WAIT waits.
+/// The timeout of one WAIT.
 const WAIT: Duration = Duration::from_secs(1);
-/// From a batch that was not acknowledged to the next try.
+/// The pause before an unacknowledged batch is resent.
 const PAUSE: Duration = Duration::from_millis(20);
-/// A failover, and a copy of everything to a new replica, take some seconds.
+/// A failover and a full sync of a new replica take several seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An item that looks random, as identifiers do. (Numbers that count up spread less evenly: docs/cluster.md.)
+/// An item that looks random, like an identifier. (Consecutive numbers spread less evenly:
+/// docs/cluster.md.)
 pub fn item(number: u64) -> [u8; 16] {
     let mut mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -24,23 +25,24 @@ pub fn item(number: u64) -> [u8; 16] {
     digits
 }
 
-/// An item that is never added: all of these are different, and there are fewer than 2^40 of the others.
-pub fn stranger(number: u64) -> [u8; 16] {
+/// An item that is never added: these differ from each other and from all others, of which there
+/// are fewer than 2^40.
+pub fn absent_item(number: u64) -> [u8; 16] {
     item(number + (1 << 40))
 }
 
-/// What adding took.
+/// The measurements of adding items.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     pub batches: u64,
-    /// Times that a batch was sent again because it had not been acknowledged.
+    /// How often a batch was resent because it was not acknowledged.
     pub again: u64,
-    /// The longest time from the first sending of a batch to its acknowledgement.
+    /// The longest time from first sending a batch to its acknowledgement.
     pub longest: Duration,
 }
 
-/// Adds items in batches, each until every item was answered for and so many replicas of each node have it. `after` is called with the number of each
-/// batch's items.
+/// Adds items in batches and resends each batch until every item is answered and `replicas`
+/// replicas of each node have it. Calls `after` with the size of each batch.
 pub fn add_until_acknowledged(
     filter: &mut PartitionedFilter,
     numbers: Range<u64>,
@@ -73,7 +75,7 @@ pub fn add_until_acknowledged(
     sent
 }
 
-/// How many of the candidates of these numbers the filter knows.
+/// How many of the candidates of these numbers the filter reports as present.
 pub fn count_found(
     filter: &mut PartitionedFilter,
     numbers: Range<u64>,
@@ -86,8 +88,8 @@ pub fn count_found(
         let numbers = first..numbers.end.min(first + batch);
         let items: Vec<[u8; 16]> = numbers.clone().map(candidate).collect();
         let answers = filter.mexists(&items);
-        let is_there = |answer: &Answer| *answer.as_ref().expect("an answer");
-        found += answers.iter().filter(|answer| is_there(answer)).count() as u64;
+        let is_present = |answer: &Answer| *answer.as_ref().expect("a reply");
+        found += answers.iter().filter(|answer| is_present(answer)).count() as u64;
         after(numbers.end - numbers.start);
     }
     found

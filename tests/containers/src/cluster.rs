@@ -1,4 +1,4 @@
-//! The cluster that docker/compose.yml makes.
+//! The cluster in docker/compose.yml.
 
 use crate::compose::{Cluster, NODES};
 use crate::items::{add_items, missing_items};
@@ -9,27 +9,27 @@ const KEY: &str = "seen";
 const BATCHES: u32 = 50;
 const BATCH: u32 = 100;
 
-/// A node's line about itself in CLUSTER NODES, word by word.
-fn portrait(db: &mut Connection) -> Vec<String> {
+/// The fields of a node's line about itself in CLUSTER NODES.
+fn own_line(db: &mut Connection) -> Vec<String> {
     let nodes: String = cmd("CLUSTER")
         .arg("NODES")
         .query(db)
         .expect("CLUSTER NODES");
     let own = nodes.lines().find(|line| line.contains("myself"));
-    own.expect("a node knows itself")
+    own.expect("a node lists itself")
         .split(' ')
         .map(str::to_owned)
         .collect()
 }
 
-fn is_primary(portrait: &[String]) -> bool {
-    portrait[2].contains("master")
+fn is_primary(own_line: &[String]) -> bool {
+    own_line[2].contains("master")
 }
 
-/// True when the node is a primary that serves this slot. Words 0 to 7 are the node's; its slots follow.
-fn serves(portrait: &[String], slot: u32) -> bool {
-    is_primary(portrait)
-        && portrait[8..].iter().any(|range| {
+/// Whether the node is a primary that serves this slot. Its slots are the fields from 8 on.
+fn serves(own_line: &[String], slot: u32) -> bool {
+    is_primary(own_line)
+        && own_line[8..].iter().any(|range| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let slots = first.parse().expect("a slot")..=last.parse().expect("a slot");
             slots.contains(&slot)
@@ -41,11 +41,12 @@ fn a_cluster_of_three_primaries_forms_itself_and_answers_redis_cli() {
     let cluster = Cluster::start();
     let primaries = NODES
         .iter()
-        .filter(|node| is_primary(&portrait(&mut cluster.connect(node))))
+        .filter(|node| is_primary(&own_line(&mut cluster.connect(node))))
         .count();
     assert_eq!(primaries, 3);
 
-    // Twenty keys lie on all three primaries; one client, led from node to node, reaches them all.
+    // Twenty keys are spread over all three primaries; one client that follows redirects reaches
+    // them all.
     for number in 0..20 {
         let key = format!("seen:{number}");
         let ask = |command: &str, item: &str| cluster.redis_cli("node-1", &[command, &key, item]);
@@ -55,12 +56,12 @@ fn a_cluster_of_three_primaries_forms_itself_and_answers_redis_cli() {
     }
     for node in NODES {
         let keys: u32 = cmd("DBSIZE").query(&mut cluster.connect(node)).unwrap();
-        assert!(keys > 0, "{node} holds nothing");
+        assert!(keys > 0, "{node} has no keys");
     }
 }
 
 #[test]
-fn when_a_primary_is_killed_its_replica_has_all_that_was_acknowledged() {
+fn after_a_primary_is_killed_its_replica_has_every_acknowledged_item() {
     let cluster = Cluster::start();
     let slot: u32 = cmd("CLUSTER")
         .arg("KEYSLOT")
@@ -71,7 +72,7 @@ fn when_a_primary_is_killed_its_replica_has_all_that_was_acknowledged() {
         NODES
             .into_iter()
             .filter(|node| *node != without)
-            .find(|node| serves(&portrait(&mut cluster.connect(node)), slot))
+            .find(|node| serves(&own_line(&mut cluster.connect(node)), slot))
     };
     let primary = serving("").expect("every slot is served");
 
@@ -95,21 +96,21 @@ fn when_a_primary_is_killed_its_replica_has_all_that_was_acknowledged() {
     cluster.compose(&["kill", primary]);
     let successor = eventually("a failover", || serving(primary));
     let mut db = cluster.connect(successor);
-    eventually("a cluster in order", || {
+    eventually("a healthy cluster", || {
         let info: String = cmd("CLUSTER").arg("INFO").query(&mut db).unwrap();
         info.contains("cluster_state:ok").then_some(())
     });
     assert_eq!(missing_items(&mut db, KEY, 0..BATCHES * BATCH), 0);
 
-    // Life goes on, and who was killed comes back as the replica.
+    // The cluster keeps working, and the killed node comes back as a replica.
     add_items(&mut db, KEY, BATCHES * BATCH..(BATCHES + 1) * BATCH);
     cluster.compose(&["start", primary]);
     let mut back = cluster.connect(primary);
-    eventually("the old primary as a replica", || {
-        (!is_primary(&portrait(&mut back))).then_some(())
+    eventually("the old primary to be a replica", || {
+        (!is_primary(&own_line(&mut back))).then_some(())
     });
     let _: () = cmd("READONLY").query(&mut back).unwrap();
-    eventually("the replica's copy", || {
+    eventually("the replica to catch up", || {
         let info: String = cmd("INFO").arg("replication").query(&mut back).unwrap();
         info.contains("master_link_status:up").then_some(())
     });
@@ -117,12 +118,12 @@ fn when_a_primary_is_killed_its_replica_has_all_that_was_acknowledged() {
 }
 
 #[test]
-fn a_cluster_that_was_stopped_is_one_again_though_its_addresses_changed() {
+fn a_stopped_cluster_forms_again_with_new_addresses() {
     let cluster = Cluster::start();
     let cli = |line: &[&str]| cluster.redis_cli("node-1", line);
     assert_eq!(cli(&["BF.ADD", KEY, "alice"]), "1");
     cluster.compose(&["stop"]);
-    // The engine hands out addresses in the order in which containers come.
+    // The engine assigns addresses in the order in which containers start.
     for node in NODES.iter().rev() {
         cluster.compose(&["start", node]);
     }

@@ -1,4 +1,4 @@
-//! The cluster of docker/compose.yml, under a name and on ports of its own; gone when the test is.
+//! The cluster in docker/compose.yml, with a name and ports of its own; removed when the test ends.
 
 use crate::docker::{docker, output, own_name};
 use crate::patience::eventually;
@@ -13,7 +13,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The cluster, as soon as it says that it is ready.
+    /// Starts the cluster and waits until it is ready.
     pub fn start() -> Cluster {
         let cluster = Cluster {
             project: own_name("cluster"),
@@ -22,11 +22,11 @@ impl Cluster {
         cluster
     }
 
-    /// Starts what does not run, and waits until the cluster says that it is ready.
+    /// Starts the containers that are not running, and waits until the cluster is ready.
     pub fn form(&self) {
         self.compose(&["up", "--detach"]);
         let forming = self.container("cluster");
-        let ended = eventually("the end of the forming", || {
+        let ended = eventually("the cluster to form", || {
             let state = [
                 "inspect",
                 "--format",
@@ -38,7 +38,7 @@ impl Cluster {
         assert_eq!(ended, "exited 0", "{}", docker(&["logs", &forming]));
     }
 
-    /// A command of Compose for this cluster.
+    /// Runs a Compose command for this cluster.
     pub fn compose(&self, arguments: &[&str]) -> String {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docker/compose.yml");
         let compose = env::var("SPLITBLOOM_COMPOSE").unwrap_or_else(|_| "docker compose".into());
@@ -46,14 +46,15 @@ impl Cluster {
         let mut command = Command::new(words.next().expect("a program"));
         command.args(words);
         command.args(["--file", file, "--project-name", &self.project]);
-        // No number: a port that the engine chooses.
+        // An empty number lets the engine choose a port.
         (1..=NODES.len()).for_each(|number| {
             command.env(format!("PORT_{number}"), "");
         });
         output(command.args(arguments))
     }
 
-    /// The container of a service, running or not. The engine answers this much faster than Compose does.
+    /// The container of a service, running or not. Asking the engine is much faster than asking
+    /// Compose.
     fn container(&self, service: &str) -> String {
         let project = format!("label=com.docker.compose.project={}", self.project);
         let service = format!("label=com.docker.compose.service={service}");
@@ -62,7 +63,7 @@ impl Cluster {
         ])
     }
 
-    /// What the image's own client, on a node and led from there, prints.
+    /// The output of the image's redis-cli, run on a node and following redirects.
     pub fn redis_cli(&self, node: &str, line: &[&str]) -> String {
         let container = self.container(node);
         docker(&[&["exec", &container, "redis-cli", "-c"], line].concat())

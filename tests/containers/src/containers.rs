@@ -1,7 +1,8 @@
-//! Tests of the image `splitbloom`, and of the cluster that docker/compose.yml makes of it.
+//! Tests of the image `splitbloom` and of the cluster in docker/compose.yml.
 //!
-//! They need a container engine and the image; `scripts/container-tests` builds it first, and names the tests that are
-//! skipped where no engine answers. `SPLITBLOOM_COMPOSE` is the command that is Compose here, `docker compose` unless said.
+//! They need a container engine and the image. `scripts/container-tests` builds the image first, or
+//! lists the tests as skipped if no engine answers. `SPLITBLOOM_COMPOSE` is the Compose command, by
+//! default `docker compose`.
 
 mod cluster;
 mod compose;

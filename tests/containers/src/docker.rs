@@ -1,13 +1,13 @@
-//! The engine's own command line, for what testcontainers has no words for.
+//! The engine's command line, for what testcontainers does not support.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What a command prints. It must succeed.
+/// The output of a command, which must succeed.
 pub fn output(command: &mut Command) -> String {
     let output = command
         .output()
-        .unwrap_or_else(|error| panic!("{command:?} does not run: {error}"));
+        .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}:\n{said}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -17,7 +17,7 @@ pub fn docker(arguments: &[&str]) -> String {
     output(Command::new("docker").args(arguments))
 }
 
-/// A name that no other test uses, in this run or another.
+/// A name that no other test uses, in this run or any other.
 pub fn own_name(of: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

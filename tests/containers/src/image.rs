@@ -1,4 +1,4 @@
-//! The image alone: what it answers, as whom it runs, what it takes.
+//! The image alone: its commands, its user, its arguments.
 
 use crate::docker::docker;
 use crate::server::{image, image_that_waits_for, Server};
@@ -19,7 +19,7 @@ fn setting(server: &Server, name: &str) -> String {
 }
 
 #[test]
-fn the_commands_answer_an_ordinary_client_outside() {
+fn the_commands_work_for_an_ordinary_client_outside() {
     let server = Server::start(image(&[]));
     let mut db = server.connect();
     let mut ask = |line: &str| -> Value {
@@ -46,7 +46,7 @@ fn the_commands_answer_an_ordinary_client_outside() {
 }
 
 #[test]
-fn the_server_is_not_root_and_its_folder_is_its_own() {
+fn the_server_is_not_root_and_owns_its_folder() {
     let server = Server::start(image(&[]));
     let (status, _) = server.run(&["cat", "/proc/1/status"]);
     let users = status.lines().find(|line| line.starts_with("Uid:"));
@@ -72,7 +72,7 @@ fn arguments_reach_the_server_and_the_module() {
 }
 
 #[test]
-fn the_servers_name_in_front_changes_nothing() {
+fn the_servers_name_as_first_argument_changes_nothing() {
     let server = Server::start(image(&["redis-server", "--maxmemory", "100mb"]));
     assert_eq!(setting(&server, "maxmemory"), "104857600");
     let mut db = server.connect();
@@ -94,7 +94,7 @@ fn a_configuration_file_is_read_and_can_be_rewritten() {
     assert_eq!(setting(&server, "maxclients"), "77");
     assert_eq!(setting(&server, "bf.initial-size"), "5000");
 
-    // The server now writes the module into the file too; it must not be loaded twice.
+    // The file now loads the module too; it must not be loaded twice.
     let _: () = cmd("CONFIG")
         .arg("REWRITE")
         .query(&mut server.connect())
@@ -107,7 +107,7 @@ fn a_configuration_file_is_read_and_can_be_rewritten() {
 }
 
 #[test]
-fn another_program_is_run_as_it_is() {
+fn any_other_program_is_run_unchanged() {
     let printed = docker(&["run", "--rm", "splitbloom", "stat", "-c", "%U", "/data"]);
     assert!(["redis", "valkey"].contains(&printed.as_str()), "{printed}");
     let version = docker(&["run", "--rm", "splitbloom", "--version"]);
@@ -115,7 +115,7 @@ fn another_program_is_run_as_it_is() {
 }
 
 #[test]
-fn the_engine_learns_that_the_server_is_well() {
+fn the_health_check_passes_for_a_running_server() {
     let server = Server::start(image_that_waits_for(WaitFor::healthcheck(), &[]));
     let mut db = server.connect();
     let _: bool = cmd("BF.ADD")
@@ -126,7 +126,7 @@ fn the_engine_learns_that_the_server_is_well() {
 }
 
 #[test]
-fn a_server_with_a_password_is_well_and_one_on_another_port_is_found() {
+fn the_health_check_passes_with_a_password_and_on_another_port() {
     let check = ["/usr/local/bin/splitbloom/healthcheck"];
     let guarded = Server::start(image(&["--requirepass", "secret"]));
     assert_eq!(guarded.run(&check).1, 0);
@@ -135,7 +135,7 @@ fn a_server_with_a_password_is_well_and_one_on_another_port_is_found() {
 }
 
 #[test]
-fn a_container_without_a_server_is_not_well() {
+fn the_health_check_fails_without_a_server() {
     let idle = Server::start(image_that_waits_for(WaitFor::Nothing, &["sleep", "600"]));
     assert_ne!(idle.run(&["/usr/local/bin/splitbloom/healthcheck"]).1, 0);
 }

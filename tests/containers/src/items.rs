@@ -17,13 +17,13 @@ pub fn add_items(db: &mut Connection, key: &str, numbers: Range<u32>) {
     let _: Vec<bool> = command.query(db).expect("items can be added");
 }
 
-/// How many of the items of these numbers the filter denies; it must never be any.
+/// How many of the items of these numbers are false negatives; it must always be 0.
 pub fn missing_items(db: &mut Connection, key: &str, numbers: Range<u32>) -> usize {
     let mut command = cmd("BF.MEXISTS");
     command.arg(key);
     numbers.map(item).for_each(|item| {
         command.arg(item);
     });
-    let found: Vec<bool> = command.query(db).expect("items can be asked for");
+    let found: Vec<bool> = command.query(db).expect("items can be looked up");
     found.iter().filter(|found| !**found).count()
 }

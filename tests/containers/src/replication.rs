@@ -15,7 +15,7 @@ fn a_replica_in_another_container_has_everything_and_can_take_over() {
     let name = own_name("primary");
     let primary = Server::start(image(&[]).with_network(&network).with_container_name(&name));
     let mut db = primary.connect();
-    add_items(&mut db, "seen", 0..ITEMS / 2); // comes with the first copy of everything
+    add_items(&mut db, "seen", 0..ITEMS / 2); // sent by the full sync
 
     let replica = Server::start(image(&["--replicaof", &name, "6379"]).with_network(&network));
     let mut copy = replica.connect();
@@ -24,7 +24,7 @@ fn a_replica_in_another_container_has_everything_and_can_take_over() {
         text.contains("master_link_status:up").then_some(())
     });
 
-    add_items(&mut db, "seen", ITEMS / 2..ITEMS); // comes command by command
+    add_items(&mut db, "seen", ITEMS / 2..ITEMS); // replicated command by command
     let acknowledged: u32 = cmd("WAIT")
         .arg(1)
         .arg(PATIENCE.as_millis() as u64)

@@ -10,7 +10,8 @@ pub const PORT: u16 = 6379;
 
 pub type Request = ContainerRequest<GenericImage>;
 
-/// The image with arguments, to be started as soon as everything else is said. It is ready when the server says so.
+/// A request for the image with these arguments, not started yet. The container is ready when the
+/// server logs that it is.
 pub fn image(arguments: &[&str]) -> Request {
     let ready = WaitFor::message_on_stdout("Ready to accept connections");
     image_that_waits_for(ready, arguments)
@@ -31,7 +32,7 @@ impl Server {
         Server(request.start().expect("the image starts"))
     }
 
-    /// A connection from outside, through the port that the engine publishes.
+    /// A connection from outside, through the published port.
     pub fn connect(&self) -> Connection {
         let host = self.0.get_host().expect("the engine has an address");
         eventually("a connection to the server", || {
@@ -43,20 +44,20 @@ impl Server {
         })
     }
 
-    /// What a program in the container prints, and how it ends.
+    /// The output and exit status of a program in the container.
     pub fn run(&self, command: &[&str]) -> (String, i64) {
         let mut done = self
             .0
             .exec(ExecCommand::new(command.iter().copied()))
             .expect("the program starts");
-        let printed = done.stdout_to_vec().expect("the output can be read");
-        let status = eventually("the end of a program", || {
+        let printed = done.stdout_to_vec().expect("the output is readable");
+        let status = eventually("the exit of a program", || {
             done.exit_code().expect("the engine knows the program")
         });
         (String::from_utf8_lossy(&printed).trim().to_owned(), status)
     }
 
-    /// As `docker stop` does it: the server is asked to end and saves.
+    /// Stops the container like `docker stop`: the server is asked to exit and saves.
     pub fn stop(&self) {
         let seconds = PATIENCE.as_secs() as i32;
         self.0
@@ -64,7 +65,7 @@ impl Server {
             .expect("the container stops");
     }
 
-    /// As a loss of power does it.
+    /// Kills the container, like a power failure.
     pub fn kill(&self) {
         crate::docker::docker(&["kill", self.0.id()]);
     }

@@ -1,4 +1,4 @@
-//! What lies in the volume outlives the container.
+//! The contents of the volume outlive the container.
 
 use crate::docker::{docker, own_name};
 use crate::items::{add_items, missing_items};
@@ -9,7 +9,7 @@ use testcontainers::ImageExt;
 
 const ITEMS: u32 = 20_000;
 
-/// A volume that is gone when the test is.
+/// A volume that is removed when the test ends.
 struct Volume(String);
 
 impl Volume {
@@ -30,12 +30,12 @@ impl Drop for Volume {
     }
 }
 
-fn everything_is_there(server: &Server) {
+fn assert_everything_is_present(server: &Server) {
     let mut db = server.connect();
     assert_eq!(missing_items(&mut db, "seen", 0..ITEMS), 0);
-    // Not everything is taken for present: what came back is the filter, not full bits.
-    let strangers = missing_items(&mut db, "seen", ITEMS..2 * ITEMS);
-    assert!(strangers as u32 > ITEMS / 100 * 95, "{strangers}");
+    // Absent items are absent: the filter is the same, not just full of set bits.
+    let absent = missing_items(&mut db, "seen", ITEMS..2 * ITEMS);
+    assert!(absent as u32 > ITEMS / 100 * 95, "{absent}");
     let capacity: Vec<u32> = cmd("BF.INFO")
         .arg("seen")
         .arg("CAPACITY")
@@ -56,30 +56,30 @@ fn fill(server: &Server) {
 }
 
 #[test]
-fn a_new_container_on_the_same_volume_finds_everything() {
+fn a_new_container_on_the_same_volume_has_everything() {
     let volume = Volume::new("stopped");
     let first = Server::start(volume.in_use(image(&[])));
     fill(&first);
     first.stop(); // saves
-    drop(first); // and is removed
+    drop(first); // also removes it
     let second = Server::start(volume.in_use(image(&[])));
-    everything_is_there(&second);
+    assert_everything_is_present(&second);
     drop(second); // a volume in use cannot be removed
 }
 
 #[test]
-fn a_container_that_was_stopped_and_started_finds_everything() {
+fn a_restarted_container_has_everything() {
     let volume = Volume::new("restarted");
     let server = Server::start(volume.in_use(image(&[])));
     fill(&server);
     server.stop();
     server.start_again();
-    everything_is_there(&server);
+    assert_everything_is_present(&server);
     drop(server);
 }
 
 #[test]
-fn a_killed_container_has_what_was_in_its_append_only_file() {
+fn a_killed_container_has_everything_in_its_append_only_file() {
     let volume = Volume::new("killed");
     let arguments = ["--appendonly", "yes", "--appendfsync", "always"];
     let first = Server::start(volume.in_use(image(&arguments)));
@@ -87,6 +87,6 @@ fn a_killed_container_has_what_was_in_its_append_only_file() {
     first.kill();
     drop(first);
     let second = Server::start(volume.in_use(image(&arguments)));
-    everything_is_there(&second);
+    assert_everything_is_present(&second);
     drop(second);
 }

@@ -1,15 +1,16 @@
-//! Bytes and numbers from someone who means harm: refused, or a filter that fully works; the server lives.
+//! Malicious bytes and numbers: they are refused or give a fully working filter, and the server
+//! survives.
 
+mod chunks;
 mod extremes;
 mod orders;
 mod payloads;
-mod pieces;
 mod storm;
 
 use crate::harness::{add_items, eventually, scan_dump, words, Connection, Random, Server};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Small filters of every kind of structure.
+/// Small filters of every structure.
 const VICTIMS: [(&str, u64); 5] = [
     ("BF.RESERVE k 0.01 100", 0),
     ("BF.RESERVE k 0.01 100", 50),
@@ -18,7 +19,7 @@ const VICTIMS: [(&str, u64); 5] = [
     ("BF.RESERVE k 0.01 500 NONSCALING", 400),
 ];
 
-/// What a stranger might set a field to.
+/// Values that an attacker may put into a field.
 const BOUNDARIES: [u64; 10] = [
     0,
     1,
@@ -32,21 +33,26 @@ const BOUNDARIES: [u64; 10] = [
     u64::MAX,
 ];
 
-/// What ends a piece of SCANDUMP: the checksum of everything before.
+/// The end of a chunk: the checksum of everything before it.
 const CHECKSUM_BYTES: usize = 8;
 
-/// What begins it: four bytes of magic, two iterators, and the hash of the record that follows.
-const HEAD_BYTES: usize = 28;
+/// The start of a chunk: magic, version, two iterators, the filler, and the hash of the record that
+/// follows.
+const HEAD_BYTES: usize = IDENTITY + 8;
 
-/// Where that hash lies.
-const IDENTITY: usize = 20;
+/// The position of that hash.
+const IDENTITY: usize = 128;
 
-/// The first record of a first piece: its kind, seed, error rate, capacity and expansion.
+/// Bytes before the hash that a reader skips.
+const FILLER: std::ops::Range<usize> = 20..IDENTITY;
+
+/// The first record of a first chunk: its kind, seed, error rate, capacity and expansion.
 const FILTER_RECORD_BYTES: usize = 29;
 
-/// What is asked of a filter of unknown origin.
-const QUESTIONS: [&str; 10] = [
+/// Reads of a filter of unknown origin.
+const QUESTIONS: [&str; 11] = [
     "BF.CARD k",
+    "BF.DEBUG k",
     "BF.INFO k",
     "BF.INFO k FULL",
     "BF.EXISTS k a",
@@ -58,7 +64,7 @@ const QUESTIONS: [&str; 10] = [
     "COPY k copy",
 ];
 
-/// What is done to its copy, which may be full or part loaded.
+/// Changes to its copy, which may be full or partly loaded.
 const CHANGES: [&str; 6] = [
     "BF.ADD copy a",
     "BF.MADD copy b c d e f g h i j",
@@ -68,7 +74,7 @@ const CHANGES: [&str; 6] = [
     "DEL copy",
 ];
 
-/// Every command on the filter `k`, when it is one: orderly answers, no crash.
+/// Runs every command on `k`, if it is a filter: valid replies, no crash.
 fn exercise(db: &mut Connection) {
     if db.ask("TYPE k") != "+MBbloom--" {
         return;
@@ -87,20 +93,20 @@ fn exercise(db: &mut Connection) {
     }
 }
 
-/// The first pieces of all victims. They are small enough to have no second.
-fn pieces_of_victims(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
-    let mut pieces = Vec::new();
+/// The first chunks of all victims, which are too small to have a second one.
+fn chunks_of_victims(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
+    let mut chunks = Vec::new();
     for (creation, items) in VICTIMS {
         db.run(creation);
         add_items(db, "k", 0..items);
-        pieces.extend(scan_dump(db, "k"));
+        chunks.extend(scan_dump(db, "k"));
         db.run("DEL k");
     }
-    assert_eq!(pieces.len(), VICTIMS.len());
-    pieces
+    assert_eq!(chunks.len(), VICTIMS.len());
+    chunks
 }
 
-/// The piece that a forger makes, who knows the format: both hashes fit.
+/// A chunk forged by someone who knows the format: both hashes are correct.
 fn forged(body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
     if let Some(record) = body.get(HEAD_BYTES..HEAD_BYTES + FILTER_RECORD_BYTES) {
@@ -111,11 +117,12 @@ fn forged(body: &[u8]) -> Vec<u8> {
     [body.as_slice(), &checksum].concat()
 }
 
-/// Bodies with a field at its boundaries, at every place where one may lie.
+/// Bodies with boundary values at every position where a field may be.
 fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
-    /// Behind these bytes are the bits of items.
-    const FIELDS_LIE_WITHIN: usize = 180;
-    (0..body.len().min(FIELDS_LIE_WITHIN)).flat_map(move |at| {
+    /// After this many bytes come the bits.
+    const FIELDS_LIE_WITHIN: usize = 288;
+    let places = (0..body.len().min(FIELDS_LIE_WITHIN)).filter(|at| !FILLER.contains(at));
+    places.flat_map(move |at| {
         BOUNDARIES.into_iter().flat_map(move |value| {
             [1, 2, 4, 8].into_iter().map(move |width: usize| {
                 let end = body.len().min(at + width);
@@ -127,7 +134,7 @@ fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     })
 }
 
-/// One byte changed, in a tenth of the cases two, from `first` on.
+/// The bytes with one of them changed, or in a tenth of the cases two, from `first` on.
 fn mutated(random: &mut Random, bytes: &[u8], first: usize) -> Vec<u8> {
     let mut mutant = bytes.to_vec();
     let changes = if random.percent(90) { 1 } else { 2 };
@@ -138,7 +145,7 @@ fn mutated(random: &mut Random, bytes: &[u8], first: usize) -> Vec<u8> {
     mutant
 }
 
-/// An attack on a server of its own: in the end all keys go, and with them what they took.
+/// Runs an attack on a server of its own. Deleting all keys must return all memory.
 fn siege(attack: impl FnOnce(&mut Connection)) {
     let server = Server::start();
     let mut db = server.connect();
@@ -147,15 +154,15 @@ fn siege(attack: impl FnOnce(&mut Connection)) {
     returns_all_memory(&mut db, baseline);
 }
 
-/// What the module holds on the heap.
+/// The heap memory of the module.
 fn held(db: &mut Connection) -> i64 {
     db.info_number("bf", "bf_bytes_held")
 }
 
-/// Once all keys are gone, so is what they took.
+/// Deletes all keys and checks that their memory is returned.
 fn returns_all_memory(db: &mut Connection, baseline: i64) {
     db.run("FLUSHALL");
-    eventually("all memory is back", || {
+    eventually("all memory is returned", || {
         db.info_number("bf", "bf_filters") == 0 && held(db) == baseline
     });
 }

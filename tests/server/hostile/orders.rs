@@ -1,31 +1,31 @@
-//! BF.LOADCHUNK in every order, from clients that are gone after each piece, or in the middle of it.
+//! BF.LOADCHUNK in every order, from clients that disconnect after a chunk or in the middle of one.
 
 use crate::harness::{add_items, eventually, scan_dump, Connection, Server};
 use std::io::Write;
 use std::net::TcpStream;
 
-/// A filter of four pieces, and those.
-fn filter_of_four_pieces(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
+/// Creates a filter of four chunks and returns them.
+fn filter_of_four_chunks(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
     db.run("BF.RESERVE k 0.001 2000000");
     add_items(db, "k", 0..20_000);
-    let pieces = scan_dump(db, "k");
-    assert_eq!(pieces.len(), 4);
-    pieces
+    let chunks = scan_dump(db, "k");
+    assert_eq!(chunks.len(), 4);
+    chunks
 }
 
 #[test]
-fn in_every_order_the_pieces_that_are_due_are_taken_and_what_came_can_be_saved_and_loaded() {
+fn in_any_order_chunks_load_when_due_and_the_filter_can_be_saved_and_loaded() {
     let server = Server::start();
     let mut db = server.connect();
-    let pieces = filter_of_four_pieces(&mut db);
+    let chunks = filter_of_four_chunks(&mut db);
     let whole = db.digest("k");
     db.run("DEL k");
     for order in orders_of_four() {
         let mut due = 0;
         for place in order {
-            let (iterator, bytes) = &pieces[place];
+            let (iterator, bytes) = &chunks[place];
             let taken = server.connect().try_call(command(*iterator, bytes));
-            let taken = taken.expect("an answer").to_string() == "+OK";
+            let taken = taken.expect("a reply").to_string() == "+OK";
             assert_eq!(taken, place == due, "{order:?}");
             due += usize::from(taken);
             if taken {
@@ -35,7 +35,7 @@ fn in_every_order_the_pieces_that_are_due_are_taken_and_what_came_can_be_saved_a
             }
         }
         assert_eq!(db.ask("EXISTS l") == ":1", due > 0);
-        if due == pieces.len() {
+        if due == chunks.len() {
             assert_eq!(db.digest("l"), whole);
         }
         db.run("DEL l");
@@ -43,29 +43,29 @@ fn in_every_order_the_pieces_that_are_due_are_taken_and_what_came_can_be_saved_a
 }
 
 #[test]
-fn a_client_that_is_gone_in_the_middle_of_a_piece_leaves_what_was_there() {
+fn a_client_that_disconnects_within_a_chunk_changes_nothing() {
     let server = Server::start();
     let mut db = server.connect();
-    let pieces = filter_of_four_pieces(&mut db);
+    let chunks = filter_of_four_chunks(&mut db);
     let whole = db.digest("k");
-    for (place, (iterator, bytes)) in pieces.iter().enumerate() {
+    for (place, (iterator, bytes)) in chunks.iter().enumerate() {
         let before = digest_of_l(&mut db);
         let command = on_the_wire(&command(*iterator, bytes));
         let clients = connected_clients(&mut db);
         for length in [1, 20, 100, command.len() / 2, command.len() - 1] {
-            drop(client_that_sends(&server, &command[..length]));
+            drop(send_from_new_client(&server, &command[..length]));
         }
-        eventually("the server knows that they are gone", || {
+        eventually("the server notices that they disconnected", || {
             connected_clients(&mut db) == clients
         });
-        assert_eq!(digest_of_l(&mut db), before, "piece {place}");
-        // All of it came: gone before it reads the answer.
-        drop(client_that_sends(&server, &command));
-        eventually("the piece is taken", || digest_of_l(&mut db) != before);
+        assert_eq!(digest_of_l(&mut db), before, "chunk {place}");
+        // The chunk arrived in full; the client disconnects before it reads the reply.
+        drop(send_from_new_client(&server, &command));
+        eventually("the chunk is loaded", || digest_of_l(&mut db) != before);
         let after = digest_of_l(&mut db);
         db.run("SAVE");
         db.run("DEBUG RELOAD");
-        assert_eq!(digest_of_l(&mut db), after, "piece {place}");
+        assert_eq!(digest_of_l(&mut db), after, "chunk {place}");
     }
     assert_eq!(db.digest("l"), whole);
 }
@@ -86,9 +86,9 @@ fn on_the_wire(words: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn client_that_sends(server: &Server, bytes: &[u8]) -> TcpStream {
+fn send_from_new_client(server: &Server, bytes: &[u8]) -> TcpStream {
     let mut client = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
-    client.write_all(bytes).expect("the server reads");
+    client.write_all(bytes).expect("the server reads it");
     client
 }
 
@@ -96,12 +96,12 @@ fn connected_clients(db: &mut Connection) -> i64 {
     db.info_number("clients", "connected_clients")
 }
 
-/// The digest, or nothing where there is no key.
+/// The digest, if the key exists.
 fn digest_of_l(db: &mut Connection) -> Option<String> {
     (db.ask("EXISTS l") == ":1").then(|| db.digest("l"))
 }
 
-/// All twenty-four.
+/// All 24 of them.
 fn orders_of_four() -> Vec<[usize; 4]> {
     let mut orders = Vec::new();
     for number in 0..256 {

@@ -1,4 +1,5 @@
-//! RESTORE of payloads that nobody dumped. The footer always fits; often the checksum of the piece inside does too.
+//! RESTORE of payloads that no DUMP wrote. The footer is always correct, and often the checksum of
+//! the chunk inside too.
 
 use super::{
     bodies_with_boundaries, exercise, forged, mutated, siege, CHECKSUM_BYTES, FILTER_RECORD_BYTES,
@@ -9,13 +10,13 @@ use crate::harness::{add_items, with_fresh_footer, Connection, Random, Server};
 /// Version and checksum at the end of a DUMP payload.
 pub const FOOTER_BYTES: usize = 10;
 
-/// The first byte says that the value is a module's. Other types are the server's own affair.
+/// The first byte says that the value belongs to a module. Other types are none of our business.
 pub const TYPE_BYTES: usize = 1;
 
-/// What ends the module's value: the mark that nothing comes after it.
+/// The mark at the end of a module's value.
 const END_MARK_BYTES: usize = 1;
 
-/// What begins a piece.
+/// The start of a chunk.
 const MAGIC: &[u8] = b"SBF";
 
 #[test]
@@ -49,12 +50,12 @@ fn a_mutated_payload_is_refused_or_works() {
 }
 
 #[test]
-fn a_payload_around_a_forged_piece_is_refused_or_works() {
+fn a_payload_around_a_forged_chunk_is_refused_or_works() {
     const MUTATIONS: usize = 1500;
     siege(|db| {
         let mut random = Random::seeded(6);
         for payload in payloads(db) {
-            let (head, body) = around_the_piece(&payload);
+            let (head, body) = around_the_chunk(&payload);
             for _ in 0..MUTATIONS {
                 let body = mutated(&mut random, body, 0);
                 restore_and_exercise(db, &payload_around(&payload, head, &body));
@@ -67,10 +68,10 @@ fn a_payload_around_a_forged_piece_is_refused_or_works() {
 }
 
 #[test]
-fn every_field_of_a_forged_piece_at_its_boundaries_is_refused_or_works() {
+fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
     siege(|db| {
         for payload in payloads(db) {
-            let (head, body) = around_the_piece(&payload);
+            let (head, body) = around_the_chunk(&payload);
             for mutant in bodies_with_boundaries(body) {
                 restore_and_exercise(db, &payload_around(&payload, head, &mutant));
             }
@@ -79,10 +80,10 @@ fn every_field_of_a_forged_piece_at_its_boundaries_is_refused_or_works() {
 }
 
 #[test]
-fn every_byte_before_the_piece_may_have_any_value() {
+fn every_byte_before_the_chunk_may_have_any_value() {
     siege(|db| {
         let payload = &payloads(db)[1];
-        let (head, body) = around_the_piece(payload);
+        let (head, body) = around_the_chunk(payload);
         for at in TYPE_BYTES..head.len() {
             for value in 0..=u8::MAX {
                 let mut head = head.to_vec();
@@ -94,7 +95,7 @@ fn every_byte_before_the_piece_may_have_any_value() {
 }
 
 #[test]
-fn a_payload_with_more_at_its_end_is_refused_or_works() {
+fn a_payload_with_trailing_bytes_is_refused_or_works() {
     siege(|db| {
         let mut random = Random::seeded(2);
         for payload in payloads(db) {
@@ -111,15 +112,17 @@ fn a_payload_with_more_at_its_end_is_refused_or_works() {
 }
 
 #[test]
-fn a_version_or_layout_that_is_unknown_is_refused_with_a_line_in_the_log() {
-    /// Of the module's identity in the payload: the last byte ends with the low bits of the encoding version.
+fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
+    /// Position in the module's id in the payload: its last byte ends with the low bits of the
+    /// encoding version.
     const LAST_BYTE_OF_IDENTITY: usize = TYPE_BYTES + 8;
-    /// In the first piece, behind its head, the record of the filter, and the index of the sub-filter.
+    /// Position in the first chunk, after its head, the record of the filter, and the index of the
+    /// sub-filter.
     const LAYOUT: usize = HEAD_BYTES + FILTER_RECORD_BYTES + 5;
     let server = Server::start();
     let mut db = server.connect();
     let payload = &payloads(&mut db)[1];
-    let (head, body) = around_the_piece(payload);
+    let (head, body) = around_the_chunk(payload);
 
     let mut newer = head.to_vec();
     newer[LAST_BYTE_OF_IDENTITY] += 1;
@@ -149,17 +152,17 @@ pub fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
     payloads
 }
 
-/// What lies before the piece in a payload, and the piece without its checksum.
-pub fn around_the_piece(payload: &[u8]) -> (&[u8], &[u8]) {
+/// What precedes the chunk in a payload, and the chunk without its checksum.
+pub fn around_the_chunk(payload: &[u8]) -> (&[u8], &[u8]) {
     let start = payload
         .windows(MAGIC.len())
         .position(|window| window == MAGIC)
-        .expect("a piece");
+        .expect("a chunk");
     let end = payload.len() - FOOTER_BYTES - END_MARK_BYTES - CHECKSUM_BYTES;
     (&payload[..start], &payload[start..end])
 }
 
-/// The payload with another piece in it, whose checksum fits.
+/// The payload with another chunk, whose checksum is correct.
 pub fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
     let end_mark = payload.len() - FOOTER_BYTES - END_MARK_BYTES;
     let inside = [
@@ -171,7 +174,7 @@ pub fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
     with_fresh_footer(payload, &inside)
 }
 
-/// What the server takes must work.
+/// If the server accepts the payload, the filter must work.
 fn restore_and_exercise(db: &mut Connection, payload: &[u8]) {
     if restore(db, payload) {
         exercise(db);
@@ -179,7 +182,7 @@ fn restore_and_exercise(db: &mut Connection, payload: &[u8]) {
     }
 }
 
-/// Whether the server takes the payload.
+/// Whether the server accepts the payload.
 pub fn restore(db: &mut Connection, payload: &[u8]) -> bool {
     !db.call([b"RESTORE".as_slice(), b"k", b"0", payload, b"REPLACE"])
         .is_error()

@@ -1,7 +1,8 @@
-//! Very many mutated payloads on one server. `SPLITBLOOM_PAYLOADS` says how many (`make hostile`); without it a few hundred.
+//! Very many mutated payloads on one server: `SPLITBLOOM_PAYLOADS` of them (`make hostile`), or a
+//! few hundred by default.
 
 use super::payloads::{
-    around_the_piece, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
+    around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
 };
 use super::{exercise, held, mutated, returns_all_memory};
 use crate::harness::{
@@ -12,12 +13,13 @@ use std::time::Instant;
 
 const FEW: usize = 600;
 
-/// What the memory of an idle server may differ by: the buffers of a connection come and go (Redis 8 lends them 16 KiB blocks). In
-/// 10^5 payloads one lost block of the smallest size, 8 bytes, in every twelfth would show.
+/// How much the memory of an idle server may vary: the buffers of a connection come and go (Redis 8
+/// lends them 16 KiB blocks). With 10^5 payloads, a leak of the smallest block, 8 bytes, in every
+/// twelfth payload would show.
 const TOLERANCE: i64 = 64 << 10;
 
 #[test]
-fn of_very_many_mutated_payloads_each_is_refused_or_works() {
+fn each_of_very_many_mutated_payloads_is_refused_or_works() {
     let count = env::var("SPLITBLOOM_PAYLOADS").map_or(FEW, |count| {
         count.parse().expect("SPLITBLOOM_PAYLOADS is a number")
     });
@@ -27,9 +29,9 @@ fn of_very_many_mutated_payloads_each_is_refused_or_works() {
     let payloads = payloads(&mut db);
     let process = db.info("server", "process_id");
     let (mut random, mut loaded) = (Random::seeded(8), 0);
-    // What the server itself sets up once, at its first RESTORE, SAVE and reload, is no part of the measure.
+    // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload.
     for payload in &payloads {
-        withstand(&mut db, payload, &mut random);
+        mutate_and_restore(&mut db, payload, &mut random);
     }
     returns_all_memory(&mut db, baseline); // in the background, on some servers
     drop(db);
@@ -39,7 +41,7 @@ fn of_very_many_mutated_payloads_each_is_refused_or_works() {
     let start = Instant::now();
     for number in 0..count {
         let payload = &payloads[number % payloads.len()];
-        loaded += usize::from(withstand(&mut db, payload, &mut random));
+        loaded += usize::from(mutate_and_restore(&mut db, payload, &mut random));
     }
     let seconds = start.elapsed().as_secs_f64();
     returns_all_memory(&mut db, baseline);
@@ -57,14 +59,15 @@ fn of_very_many_mutated_payloads_each_is_refused_or_works() {
     assert!(loaded > count / 10, "most mutants are refused too early");
 }
 
-/// Mutates the payload, gives it to the server, and if that takes it, does everything that can be done. Answers whether it took it.
-fn withstand(db: &mut Connection, payload: &[u8], random: &mut Random) -> bool {
+/// Mutates the payload and restores it. If the server accepts it, runs every command on it. Returns
+/// whether it was accepted.
+fn mutate_and_restore(db: &mut Connection, payload: &[u8], random: &mut Random) -> bool {
     let mutant = if random.percent(30) {
-        // The server's checksum fits, the piece's does not, unless something else was hit.
+        // The server's checksum is correct; the chunk's is not, unless the mutation is elsewhere.
         let body = mutated(random, &payload[..payload.len() - FOOTER_BYTES], TYPE_BYTES);
         with_fresh_footer(payload, &body)
     } else {
-        let (head, body) = around_the_piece(payload);
+        let (head, body) = around_the_chunk(payload);
         payload_around(payload, head, &mutated(random, body, 0))
     };
     if !restore(db, &mutant) {
@@ -73,27 +76,28 @@ fn withstand(db: &mut Connection, payload: &[u8], random: &mut Random) -> bool {
     if db.ask("TYPE k") == "+MBbloom--" {
         let digest = db.digest("k");
         let dump = db.run("DUMP k");
-        let pieces = scan_dump(db, "k");
-        load_pieces(db, "pieces", &pieces);
+        let chunks = scan_dump(db, "k");
+        load_pieces(db, "chunks", &chunks);
         db.run("COPY k copy");
         db.call([b"RESTORE".as_slice(), b"restored", b"0", dump.bytes()]);
         db.run("SAVE");
         db.run("DEBUG RELOAD");
-        for key in ["k", "pieces", "copy", "restored"] {
+        for key in ["k", "chunks", "copy", "restored"] {
             assert_eq!(db.digest(key), digest, "{key}");
         }
-        db.run("UNLINK copy pieces restored");
+        db.run("UNLINK copy chunks restored");
         exercise(db);
     }
     db.run("UNLINK k");
     true
 }
 
-/// As the only connection sees it, a new one whose buffers are small, when what was unlinked is freed.
+/// Measured from a new connection, whose buffers are small, once no other is open and lazy freeing
+/// is done.
 fn used_memory(server: &Server) -> i64 {
     let mut db = server.connect();
     eventually(
-        "the others are gone, and nothing is left to be freed",
+        "other connections are closed and lazy freeing is done",
         || {
             db.info("clients", "connected_clients") == "1"
                 && db.info("memory", "lazyfree_pending_objects") == "0"

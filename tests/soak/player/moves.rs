@@ -1,18 +1,18 @@
-//! The moves of a player, each with what its answer must be.
+//! The actions of a player, each with the reply that it must get.
 
 use super::{Played, Player, SHARED};
-use crate::harness::{item, stranger};
+use crate::harness::{absent_item, item};
 use crate::model::{Known, RATES};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A filter with more items is deleted rather than added to, so that a census stays short.
+/// A filter with more items is deleted, so that a census stays short.
 const MANY_ITEMS: u64 = 20_000;
-const STRANGERS: u64 = 500;
+const ABSENT_ITEMS: u64 = 500;
 
 impl Player {
     pub(super) fn reserve(&mut self) -> Played {
-        let key = self.some_name();
+        let key = self.random_name();
         if self.model.keys.contains_key(&key) {
             return Ok(());
         }
@@ -71,35 +71,35 @@ impl Player {
         Ok(())
     }
 
-    pub(super) fn ask_for_items(&mut self, key: &str) -> Played {
+    pub(super) fn look_up_items(&mut self, key: &str) -> Played {
         let sample = self.model.keys[key].sample(&mut self.random, 50);
         if sample.is_empty() {
             return Ok(());
         }
         let reply = self.ask_with(&["BF.MEXISTS", key], sample.iter().copied().map(item))?;
-        let all_there = reply.elements().iter().all(|answer| answer.integer() == 1);
-        assert!(
-            all_there,
-            "{key} denies an acknowledged item: {sample:?} {reply}"
-        );
-        self.tally.items_asked.add(sample.len() as u64);
+        let all_present = reply.elements().iter().all(|answer| answer.integer() == 1);
+        assert!(all_present, "{key}: a false negative: {sample:?} {reply}");
+        self.counters.items_asked.add(sample.len() as u64);
         Ok(())
     }
 
-    pub(super) fn ask_for_strangers(&mut self, key: &str) -> Played {
+    pub(super) fn look_up_absent_items(&mut self, key: &str) -> Played {
         let first = self.random.next() >> 1;
-        let strangers = (first..first + STRANGERS).map(stranger);
-        let reply = self.ask_with(&["BF.MEXISTS", key], strangers)?;
+        let absent_items = (first..first + ABSENT_ITEMS).map(absent_item);
+        let reply = self.ask_with(&["BF.MEXISTS", key], absent_items)?;
         let found = reply
             .elements()
             .iter()
             .filter(|answer| answer.integer() == 1);
-        self.rates
-            .record(self.model.keys[key].rate, STRANGERS, found.count() as u64);
+        self.rates.record(
+            self.model.keys[key].rate,
+            ABSENT_ITEMS,
+            found.count() as u64,
+        );
         Ok(())
     }
 
-    /// What is there is no news.
+    /// Present items are never new.
     pub(super) fn add_again(&mut self, key: &str) -> Played {
         let sample = self.model.keys[key].sample(&mut self.random, 20);
         if sample.is_empty() {
@@ -109,28 +109,28 @@ impl Player {
         let none_new = reply.elements().iter().all(|answer| answer.integer() == 0);
         assert!(
             none_new,
-            "{key} calls an acknowledged item new: {sample:?} {reply}"
+            "{key}: an acknowledged item is new: {sample:?} {reply}"
         );
         Ok(())
     }
 
     pub(super) fn copy(&mut self, key: &str) -> Played {
-        let to = self.some_name();
+        let to = self.random_name();
         if to != key {
             let reply = self.change(&[&to], &["COPY", key, &to, "REPLACE"])?;
             assert_eq!(reply.to_string(), ":1", "COPY {key} {to}");
-            self.becomes(&to, self.model.keys[key].clone());
+            self.replace(&to, self.model.keys[key].clone());
         }
         Ok(())
     }
 
     pub(super) fn rename(&mut self, key: &str) -> Played {
-        let to = self.some_name();
+        let to = self.random_name();
         if to != key {
             let reply = self.change(&[key, &to], &["RENAME", key, &to])?;
             assert_eq!(reply.to_string(), "+OK", "RENAME {key} {to}");
             if let Some(known) = self.model.keys.remove(key) {
-                self.becomes(&to, known);
+                self.replace(&to, known);
             }
         }
         Ok(())
@@ -140,12 +140,12 @@ impl Player {
         let command = *self.random.pick(&["DEL", "UNLINK"]);
         let reply = self.change(&[key], &[command, key])?;
         assert_eq!(reply.to_string(), ":1", "{command} {key}");
-        self.is_gone(key)
+        self.check_deleted(key)
     }
 
     pub(super) fn expire(&mut self, key: &str) -> Played {
         if self.random.percent(50) {
-            // Never in the life of a soak; the value is what it was.
+            // Longer than any soak; the value does not change.
             let reply = self.ask(&["EXPIRE", key, "1000000"])?;
             assert_eq!(reply.to_string(), ":1", "EXPIRE {key}");
             return Ok(());
@@ -156,11 +156,11 @@ impl Player {
             sleep(Duration::from_millis(1));
         }
         self.in_doubt.pop();
-        self.is_gone(key)
+        self.check_deleted(key)
     }
 
     pub(super) fn dump_and_restore(&mut self, key: &str) -> Played {
-        let to = self.some_name();
+        let to = self.random_name();
         let payload = self.ask(&["DUMP", key])?.bytes().to_vec();
         let replaced = to != key;
         let words = ["RESTORE", &to, "0"].map(|word| word.as_bytes().to_vec());
@@ -170,17 +170,17 @@ impl Player {
         self.in_doubt.pop();
         assert_eq!(reply.to_string(), "+OK", "RESTORE {to}");
         if replaced {
-            self.becomes(&to, self.model.keys[key].clone());
+            self.replace(&to, self.model.keys[key].clone());
         }
         Ok(())
     }
 
     pub(super) fn dump_and_load(&mut self, key: &str) -> Played {
-        let to = self.some_name();
+        let to = self.random_name();
         if to == key {
             return Ok(());
         }
-        let mut pieces = Vec::new();
+        let mut chunks = Vec::new();
         let mut iterator = 0;
         loop {
             let reply = self.ask(&["BF.SCANDUMP", key, &iterator.to_string()])?;
@@ -188,28 +188,29 @@ impl Player {
             if iterator == 0 {
                 break;
             }
-            pieces.push((iterator, reply.elements()[1].bytes().to_vec()));
+            chunks.push((iterator, reply.elements()[1].bytes().to_vec()));
         }
         self.change(&[&to], &["DEL", &to])?;
         self.model.keys.remove(&to);
         self.in_doubt.push(to.clone());
-        for (iterator, bytes) in pieces {
+        for (iterator, bytes) in chunks {
             let words = ["BF.LOADCHUNK", &to, &iterator.to_string()].map(String::from);
             let reply = self.ask_with(&words, [bytes].into_iter())?;
             assert_eq!(reply.to_string(), "+OK", "BF.LOADCHUNK {to}");
         }
-        // A time to live is part of the server's digest of a key, and no part of the pieces.
+        // The server's digest of a key covers the time to live; the chunks do not.
         self.ask(&["PERSIST", key])?;
         let here = self.ask(&["DEBUG", "DIGEST-VALUE", key])?;
         let there = self.ask(&["DEBUG", "DIGEST-VALUE", &to])?;
         self.in_doubt.pop();
         assert_eq!(here, there, "{key} was loaded as {to}");
-        self.becomes(&to, self.model.keys[key].clone());
+        self.replace(&to, self.model.keys[key].clone());
         Ok(())
     }
 
-    /// Counts may be lower than the model's by items taken for present, and higher by items in doubt.
-    pub(super) fn look_at(&mut self, key: &str) -> Played {
+    /// Counts can be lower than the model's because of false positives, and higher because of items
+    /// in doubt.
+    pub(super) fn inspect(&mut self, key: &str) -> Played {
         let info = self.ask(&["BF.INFO", key, "FULL"])?;
         let inserted = info.field("Number of items inserted").integer();
         assert!(

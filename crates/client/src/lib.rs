@@ -1,0 +1,213 @@
+//! A client for one filter partitioned over many nodes of a Redis Cluster, on top of redis-rs.
+//!
+//! ```no_run
+//! use splitbloom_client::{Growth, PartitionedFilter};
+//! use splitbloom_partition::Partitions;
+//!
+//! # fn main() -> Result<(), splitbloom_client::Error> {
+//! let partitions = Partitions::new(64).expect("a power of two");
+//! let mut users = PartitionedFilter::connect(&["redis://127.0.0.1:7000"], "users", partitions)?;
+//! users.reserve(0.01, 10_000_000, Growth::Times(2))?;
+//! users.add("alice")?;
+//! assert!(users.exists("alice")?);
+//! let answers = users.mexists(&["alice", "bob"]); // in the order of the items
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A batch becomes one command for each partition that it touches, in one pipeline for each node.
+//! The client follows redirects, and for a minute retries what fails because a node is gone or the
+//! cluster is in a failover. Retries are harmless, with one exception: an add that was executed but
+//! whose reply was lost returns `false` (not new) the second time.
+//!
+//! ```text
+//!   batch   items by partition, answers by item     link         redirects, retries, WAIT
+//!   info    BF.INFO summed over the partitions      owners       which node owns which slot
+//!   error   what the caller sees                    node         one connection
+//!                                                   replication  how far the replicas are
+//! ```
+//!
+//! This crate is not part of the module: it is a client like any other.
+
+mod batch;
+mod error;
+mod info;
+mod link;
+mod node;
+mod owners;
+mod replication;
+
+pub use error::Error;
+pub use info::Info;
+pub use link::Acknowledged;
+pub use splitbloom_filter::filter::Growth;
+
+use batch::{answer, by_partition, in_order};
+use link::{request, Link, Request, Retry};
+use redis::{Cmd, Value};
+use splitbloom_partition::{capacity_of_each, slot_of, Name, Partitions};
+use std::time::Duration;
+
+/// The result for an item: of an add, whether the item was new; of a lookup, whether it is
+/// (probably) in the filter.
+pub type Answer = Result<bool, Error>;
+
+/// One filter in many keys.
+pub struct PartitionedFilter {
+    link: Link,
+    /// The key of each partition.
+    keys: Vec<Vec<u8>>,
+    partitions: Partitions,
+}
+
+impl PartitionedFilter {
+    /// The filter of that name, in the cluster of these nodes, one of which must be reachable.
+    ///
+    /// # Errors
+    /// The name contains `{`, or no node replies.
+    pub fn connect(
+        nodes: &[impl AsRef<str>],
+        name: impl AsRef<[u8]>,
+        partitions: Partitions,
+    ) -> Result<Self, Error> {
+        let name = Name::new(name.as_ref()).ok_or(Error::BraceInName)?;
+        let nodes: Vec<String> = nodes.iter().map(|node| node.as_ref().to_owned()).collect();
+        Ok(Self {
+            link: Link::new(&nodes).map_err(Error::Unreachable)?,
+            keys: partitions
+                .each()
+                .map(|partition| name.key(partition))
+                .collect(),
+            partitions,
+        })
+    }
+
+    /// How long a command may take, with all its retries. The default is a minute.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.link.set_patience(patience);
+    }
+
+    /// The key of each partition.
+    pub fn keys(&self) -> &[Vec<u8>] {
+        &self.keys
+    }
+
+    /// Creates the filter. Each partition gets a capacity for its share of `items`, with room for
+    /// an uneven distribution ([`capacity_of_each`]).
+    ///
+    /// # Errors
+    /// The first refusal; `ERR item exists` if a partition exists already. Partitions created
+    /// before it stay until [`Self::delete`]. This is not retried after a failure, because a
+    /// partition that then exists could be from this call or another.
+    pub fn reserve(&mut self, error_rate: f64, items: u64, growth: Growth) -> Result<(), Error> {
+        let capacity = capacity_of_each(items, self.partitions);
+        let replies = self.of_each_key(Retry::No, |key| {
+            let mut reserve = command("BF.RESERVE", key);
+            reserve.arg(error_rate).arg(capacity);
+            match growth {
+                Growth::Fixed => reserve.arg("NONSCALING"),
+                Growth::Times(factor) => reserve.arg("EXPANSION").arg(factor),
+            };
+            reserve
+        });
+        replies.into_iter().try_for_each(|reply| reply.map(drop))
+    }
+
+    /// Adds an item; returns whether it was new.
+    pub fn add(&mut self, item: impl AsRef<[u8]>) -> Answer {
+        self.of_item("BF.ADD", item.as_ref())
+    }
+
+    /// Whether an item is (probably) in the filter.
+    pub fn exists(&mut self, item: impl AsRef<[u8]>) -> Answer {
+        self.of_item("BF.EXISTS", item.as_ref())
+    }
+
+    /// Adds items; returns for each, in order, whether it was new.
+    ///
+    /// A full partition that does not grow refuses its first new item with [`Error::Refused`];
+    /// later items of the same partition get [`Error::NotTried`]. Other partitions are unaffected.
+    pub fn madd(&mut self, items: &[impl AsRef<[u8]>]) -> Vec<Answer> {
+        self.of_items("BF.MADD", items)
+    }
+
+    /// Whether items are (probably) in the filter, in order.
+    pub fn mexists(&mut self, items: &[impl AsRef<[u8]>]) -> Vec<Answer> {
+        self.of_items("BF.MEXISTS", items)
+    }
+
+    /// Describes all partitions together.
+    ///
+    /// # Errors
+    /// The first refusal; `ERR not found` if a partition is missing.
+    pub fn info(&mut self) -> Result<Info, Error> {
+        let mut info = Info::default();
+        for reply in self.of_each_key(Retry::Yes, |key| command("BF.INFO", key)) {
+            info.add(&reply?)?;
+        }
+        Ok(info)
+    }
+
+    /// Deletes the filter, freeing its memory in the background; returns the number of partitions
+    /// that existed.
+    ///
+    /// # Errors
+    /// The first refusal. Partitions deleted before it stay deleted.
+    pub fn delete(&mut self) -> Result<u64, Error> {
+        let mut deleted = 0;
+        for reply in self.of_each_key(Retry::Yes, |key| command("UNLINK", key)) {
+            deleted += u64::from(answer(&reply?)?);
+        }
+        Ok(deleted)
+    }
+
+    /// Waits until `replicas` replicas of each node have everything that the node has, whoever
+    /// wrote it. Concerns every node to which this client has sent something since that node was
+    /// last confirmed.
+    ///
+    /// Returns [`Acknowledged::No`] if that is not known. If replicas lag, wait again: this returns
+    /// Yes once they have caught up. If a connection was lost, or the node gave its slots away,
+    /// nobody can know any more, and this returns No until something is sent again. After a No it
+    /// is always right to add the same items again, and wait again.
+    pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
+        self.link.wait(replicas, timeout)
+    }
+
+    fn of_item(&mut self, name: &str, item: &[u8]) -> Answer {
+        let key = &self.keys[usize::from(self.partitions.of(item))];
+        let mut replies = self
+            .link
+            .ask(Retry::Yes, &[on(key, command(name, key).arg(item))]);
+        answer(&replies.remove(0)?)
+    }
+
+    fn of_items(&mut self, name: &str, items: &[impl AsRef<[u8]>]) -> Vec<Answer> {
+        let groups = by_partition(items, self.partitions);
+        let requests = groups.iter().map(|group| {
+            let key = &self.keys[usize::from(group.partition)];
+            on(key, command(name, key).arg(&group.items))
+        });
+        let replies = self.link.ask(Retry::Yes, &requests.collect::<Vec<_>>());
+        in_order(&groups, replies)
+    }
+
+    fn of_each_key(
+        &mut self,
+        retry: Retry,
+        make: impl Fn(&[u8]) -> Cmd,
+    ) -> Vec<Result<Value, Error>> {
+        let requests = self.keys.iter().map(|key| on(key, &make(key)));
+        self.link.ask(retry, &requests.collect::<Vec<_>>())
+    }
+}
+
+/// A command on a key.
+fn on(key: &[u8], command: &Cmd) -> Request {
+    request(slot_of(key), command)
+}
+
+fn command(name: &str, key: &[u8]) -> Cmd {
+    let mut command = redis::cmd(name);
+    command.arg(key);
+    command
+}

@@ -1,0 +1,127 @@
+//! One node: its address, and a connection with several requests under way.
+
+use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisResult, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Loopback and data centres reply within a millisecond; a node that is gone may never reply.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longer than any single command keeps a node busy: migrating a partition of 64 MB may take a
+/// second (docs/cluster.md).
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a node without a hostname sends as its host if `cluster-preferred-endpoint-type` is
+/// `hostname`.
+pub(super) const NO_HOST: &str = "?";
+
+/// Host and port.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Address(Arc<(String, u16)>);
+
+impl Address {
+    pub fn new(host: &str, port: u16) -> Self {
+        Self(Arc::new((host.to_owned(), port)))
+    }
+
+    /// Parses a redirect's `host:port`. An empty host, or [`NO_HOST`], means the host that sent the
+    /// redirect. Where that is wrong, redirects go in circles, and then CLUSTER SLOTS, which says
+    /// more (`owners`), is asked.
+    pub fn of_redirect(words: &str, from: &Self) -> Option<Self> {
+        let (host, port) = words.rsplit_once(':')?;
+        let host = match host {
+            "" | NO_HOST => from.host(),
+            host => host,
+        };
+        Some(Self::new(host, port.parse().ok()?))
+    }
+
+    /// The address in a caller's connection settings.
+    pub fn of(info: &ConnectionInfo) -> Self {
+        match info.addr() {
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                Self::new(host, *port)
+            }
+            other => Self::new(&other.to_string(), 0),
+        }
+    }
+
+    pub fn host(&self) -> &str {
+        &self.0 .0
+    }
+
+    /// The settings to connect to this node, given those of another node of the cluster.
+    fn like(&self, other: &ConnectionInfo) -> ConnectionInfo {
+        let (host, port) = (self.0 .0.clone(), self.0 .1);
+        let address = match other.addr().clone() {
+            ConnectionAddr::TcpTls {
+                insecure,
+                tls_params,
+                ..
+            } => ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure,
+                tls_params,
+            },
+            _ => ConnectionAddr::Tcp(host, port),
+        };
+        other.clone().set_addr(address)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.0 .0, self.0 .1)
+    }
+}
+
+pub(super) struct Node {
+    connection: Connection,
+    /// Whether something has been sent that the replicas may not have yet.
+    pub is_unconfirmed: bool,
+}
+
+impl Node {
+    pub fn connect(address: &Address, like: &ConnectionInfo) -> RedisResult<Self> {
+        let client = Client::open(address.like(like))?;
+        let connection = client.get_connection_with_timeout(CONNECTION_TIMEOUT)?;
+        connection.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
+        connection.set_write_timeout(Some(RESPONSE_TIMEOUT))?;
+        Ok(Self {
+            connection,
+            is_unconfirmed: false,
+        })
+    }
+
+    pub fn send(&mut self, packed: &[u8]) -> RedisResult<()> {
+        self.connection.send_packed_command(packed)
+    }
+
+    /// The next reply, whatever it is; after an error the connection cannot be used any more.
+    pub fn receive(&mut self) -> RedisResult<Value> {
+        self.connection.recv_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_without_a_host_leads_to_the_host_that_sent_it() {
+        let from = Address::new("asked", 1);
+        for (words, host, port) in [
+            ("10.0.0.2:7001", "10.0.0.2", 7001),
+            ("::1:7001", "::1", 7001),
+            (":7001", "asked", 7001),
+            ("?:7001", "asked", 7001),
+        ] {
+            let to = Address::of_redirect(words, &from);
+            assert_eq!(to, Some(Address::new(host, port)), "{words}");
+        }
+        for words in ["", "nowhere", "host:", "host:port", "host:70000"] {
+            assert_eq!(Address::of_redirect(words, &from), None, "{words}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Measures the false-positive rate of filters and prints a table beside the requested rate.
+//!
+//! The rate of one filter varies with its seed, the more the smaller it is, so small filters are
+//! measured many times. The error bar is one standard error: of the mean over the filters if there
+//! are enough of them, otherwise of the number of hits.
+//!
+//! `cargo run --release --example false_positive_rate [PROBES]`: PROBES limits the probes per row
+//! (default 1e10, about three quarters of an hour on two cores). Growing filters, whose rate is
+//! only bounded from above, get a fifth of that.
+
+use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_filter::hash::Seed;
+use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+
+/// Target number of hits per row: their count has a standard deviation of 0.2 %.
+const HITS: f64 = 250_000.0;
+/// From this many filters on, their own spread is a fair error bar.
+const ENOUGH_FILTERS: usize = 16;
+
+/// One row of the table.
+struct Case {
+    error_rate: f64,
+    capacity: u64,
+    items: u64,
+    growth: Growth,
+}
+
+/// The measurements of one filter.
+#[derive(Clone, Copy)]
+struct Sample {
+    hits: u64,
+    probes: u64,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for error_rate in [0.1, 0.01, 0.001, 0.0001, 0.000_001] {
+        for capacity in [1_000, 100_000, 10_000_000] {
+            let case = |items, growth| Case {
+                error_rate,
+                capacity,
+                items,
+                growth,
+            };
+            cases.push(case(capacity, Growth::Fixed));
+            if capacity <= 100_000 {
+                cases.push(case(capacity, Growth::Times(2)));
+                cases.push(case(10 * capacity, Growth::Times(2)));
+                cases.push(case(100 * capacity, Growth::Times(2)));
+            }
+        }
+    }
+    cases
+}
+
+/// Adds the numbers below `items` to a filter and looks up numbers above.
+fn measure(case: &Case, seed: u64, probes: u64) -> Result<Sample, Box<dyn Error + Send + Sync>> {
+    let parameters = Parameters {
+        error_rate: case.error_rate,
+        capacity: case.capacity,
+        growth: case.growth,
+        seed: Seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+    };
+    let failed = |error| format!("cannot fill the filter: {error:?}");
+    let mut filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(failed)?;
+    for item in 0..case.items {
+        filter
+            .add(&item.to_le_bytes(), SizeLimit::Unlimited)
+            .map_err(failed)?;
+    }
+    let mut hits = 0;
+    for group in 0..probes / 1_000 {
+        let first = case.items + group * 1_000;
+        let items: [[u8; 8]; 1_000] = std::array::from_fn(|i| (first + i as u64).to_le_bytes());
+        filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), |found| {
+            hits += u64::from(found);
+        });
+    }
+    Ok(Sample { hits, probes })
+}
+
+/// The mean rate of all samples and its standard error.
+fn summary(samples: &[Sample]) -> (f64, f64) {
+    let hits: u64 = samples.iter().map(|s| s.hits).sum();
+    let probes: u64 = samples.iter().map(|s| s.probes).sum();
+    let rate = hits as f64 / probes as f64;
+    if samples.len() < ENOUGH_FILTERS {
+        return (rate, (hits.max(1) as f64).sqrt() / probes as f64);
+    }
+    let squares = samples
+        .iter()
+        .map(|s| (s.hits as f64 / s.probes as f64 - rate).powi(2));
+    let n = samples.len() as f64;
+    (rate, (squares.sum::<f64>() / (n - 1.0) / n).sqrt())
+}
+
+/// Measures as many filters as the case needs, on all cores.
+fn run(case: &Case, max_probes: u64) -> Result<Vec<Sample>, Box<dyn Error + Send + Sync>> {
+    let filters = (20_000_000 / case.items).clamp(2, 1_000);
+    let probes = ((HITS / case.error_rate) as u64).min(max_probes);
+    let probes = (probes / filters).next_multiple_of(1_000).max(20_000);
+    let (next, samples) = (AtomicU64::new(1), Mutex::new(Ok(Vec::new())));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed > filters {
+                    break;
+                }
+                let sample = measure(case, seed, probes);
+                if let Ok(mut samples) = samples.lock() {
+                    match (sample, samples.as_mut()) {
+                        (Ok(sample), Ok(samples)) => samples.push(sample),
+                        (Err(error), _) => *samples = Err(error),
+                        _ => {}
+                    }
+                }
+            });
+        }
+    });
+    samples.into_inner().map_err(|_| "a thread panicked")?
+}
+
+fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let max_probes = match std::env::args().nth(1) {
+        Some(argument) => argument.parse::<f64>()? as u64,
+        None => 10_000_000_000,
+    };
+    println!(
+        "| requested | capacity | items | growth | filters | measured | ± | measured / requested |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for case in cases() {
+        let (growth, share) = match case.growth {
+            Growth::Fixed => ("NONSCALING".to_string(), 1),
+            Growth::Times(factor) => (format!("EXPANSION {factor}"), 5),
+        };
+        let samples = run(&case, max_probes / share)?;
+        let (rate, error) = summary(&samples);
+        println!(
+            "| {} | {} | {} | {growth} | {} | {rate:.3e} | {error:.1e} | {:.3} ± {:.3} |",
+            case.error_rate,
+            case.capacity,
+            case.items,
+            samples.len(),
+            rate / case.error_rate,
+            error / case.error_rate,
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,518 @@
+//! One sub-filter: a Bloom filter of fixed capacity whose bits are split into sub-bitmaps.
+//!
+//! ```text
+//!   item ─XXH3─► place ──► sub-bitmap number ──► segment, first word
+//!                probes ─► k bits, all inside those words
+//! ```
+//!
+//! So an item costs one cache line (or a few), one page, and one page copied during a snapshot.
+
+use crate::bloom::fill::Fill;
+use crate::bloom::guard::{self, Scale};
+use crate::bloom::shape::Shape;
+use crate::bloom::sizing::shape_for;
+use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
+use crate::error::AddError;
+use crate::hash::{multiply_high, ItemHash};
+use crate::prefetch;
+use crate::storage::segments::Segments;
+use crate::storage::{Mover, SEGMENT_WORDS};
+use std::alloc::Layout;
+
+/// One sub-filter. It is small, because a server may hold millions of filters of a few items.
+pub struct BlockedBloom {
+    num_sub_bitmaps: u64,
+    sub_bitmap_bits: u32,
+    num_hashes: u8,
+    kernel: Kernel,
+    error_rate: f64,
+    fill: Fill,
+    segments: Segments,
+}
+
+/// What is stored of a sub-filter besides its bits: all that decides where bits lie and when it is
+/// full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Header {
+    /// Its geometry.
+    pub shape: Shape,
+    /// The capacity, in items.
+    pub capacity: u64,
+    /// The error rate, that is the false-positive rate at capacity.
+    pub error_rate: f64,
+    /// The weight at which it is full, see [`guard::limit`].
+    pub guard_limit: u64,
+    /// Number of items that were new.
+    pub items: u64,
+}
+
+/// The location of a sub-bitmap: its segment, its first word there, and its number of words.
+#[derive(Clone, Copy)]
+struct Address {
+    segment: u64,
+    word: usize,
+    len: usize,
+}
+
+impl BlockedBloom {
+    /// An empty sub-filter for `capacity` items at `error_rate`. It allocates nothing; its cost is
+    /// the sizing.
+    pub fn new(capacity: u64, error_rate: f64) -> Self {
+        let shape = shape_for(capacity, error_rate);
+        Self::from_header(Header {
+            shape,
+            capacity,
+            error_rate,
+            guard_limit: guard::limit(&shape, capacity, error_rate),
+            items: 0,
+        })
+    }
+
+    /// A sub-filter without set bits. It allocates nothing.
+    ///
+    /// An item sets at most 255 bits, more than sizing chooses or the codec accepts.
+    pub fn from_header(header: Header) -> Self {
+        let shape = header.shape;
+        Self {
+            num_sub_bitmaps: shape.num_sub_bitmaps,
+            sub_bitmap_bits: shape.sub_bitmap_bits,
+            num_hashes: shape.num_hashes.min(u32::from(u8::MAX)) as u8,
+            kernel: Kernel::for_sub_bitmaps(shape.sub_bitmap_bits, shape.num_hashes),
+            error_rate: header.error_rate,
+            fill: Fill::new(header.capacity, header.guard_limit, header.items),
+            segments: Segments::new(shape.num_bits() / 64),
+        }
+    }
+
+    /// What is stored besides the bits.
+    pub fn header(&self) -> Header {
+        Header {
+            shape: self.shape(),
+            capacity: self.fill.capacity(),
+            error_rate: self.error_rate,
+            guard_limit: self.fill.limit(),
+            items: self.fill.items(),
+        }
+    }
+
+    #[inline(always)]
+    fn shape(&self) -> Shape {
+        Shape {
+            sub_bitmap_bits: self.sub_bitmap_bits,
+            num_hashes: u32::from(self.num_hashes),
+            num_sub_bitmaps: self.num_sub_bitmaps,
+        }
+    }
+
+    /// Number of bits, set or not, allocated or not.
+    pub fn num_bits(&self) -> u64 {
+        self.shape().num_bits()
+    }
+
+    /// How full it is.
+    #[inline]
+    pub fn fill(&self) -> &Fill {
+        &self.fill
+    }
+
+    /// Number of set bits.
+    pub fn set_bits(&self) -> u64 {
+        self.fill.set_bits()
+    }
+
+    /// The storage, for reading.
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// Whether the fill guard closed it early: through chosen items or, as rarely as
+    /// [`guard::limit`] says, by chance.
+    ///
+    /// False positives among the added items are not counted, so a fair filter may close up to
+    /// `error_rate * capacity` items below its capacity.
+    pub fn is_closed_by_guard(&self) -> bool {
+        let fair = self.fill.capacity() as f64 * (1.0 - self.error_rate);
+        self.fill.is_closed() && (self.fill.items() as f64) < fair
+    }
+
+    /// Prefetches the item's sub-bitmap, so that the cache misses of a group of items overlap.
+    #[inline]
+    pub fn prefetch(&self, hash: ItemHash) {
+        if self.kernel.is_for_lines() {
+            if let Some(line) = self.segments.line(self.sub_bitmap_of(hash)) {
+                prefetch::prefetch(&line[0]);
+            }
+        } else if let Some(words) = self.words(hash) {
+            sub_bitmap::prefetch(words, hash.probes, u32::from(self.num_hashes));
+        }
+    }
+
+    /// The most lines that [`BlockedBloom::prefetch`] prefetches.
+    pub fn prefetched_lines(&self) -> usize {
+        sub_bitmap::prefetched_lines(self.sub_bitmap_words())
+    }
+
+    /// Whether the item is (probably) present.
+    #[inline]
+    pub fn contains(&self, hash: ItemHash) -> bool {
+        let num_hashes = u32::from(self.num_hashes);
+        if self.kernel.is_for_lines() {
+            self.segments
+                .line(self.sub_bitmap_of(hash))
+                .is_some_and(|line| self.kernel.contains(line, hash.probes, num_hashes))
+        } else {
+            self.words(hash)
+                .is_some_and(|words| sub_bitmap::contains(words, hash.probes, num_hashes))
+        }
+    }
+
+    /// Sets the item's bits and counts it if it was new. Returns whether it was. The caller checks
+    /// whether the sub-filter is full.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing has changed.
+    #[inline(always)]
+    pub fn insert(&mut self, hash: ItemHash) -> Result<bool, AddError> {
+        let num_hashes = u32::from(self.num_hashes);
+        let number = self.sub_bitmap_of(hash);
+        let at_hand = if self.kernel.is_for_lines() {
+            let line = self.segments.line_mut(number);
+            line.map(|line| self.kernel.insert(line, hash.probes, num_hashes))
+        } else {
+            let at = self.address(number);
+            let words = self.segments.get_mut(at.segment);
+            let sub_bitmap = words.and_then(|words| words.get_mut(at.word..at.word + at.len));
+            sub_bitmap.map(|words| sub_bitmap::insert(words, hash.probes, num_hashes))
+        };
+        let inserted = match at_hand {
+            Some(inserted) => inserted,
+            None => self.allocate_and_insert(hash)?,
+        };
+        self.fill.count(inserted, self.scale());
+        Ok(inserted.is_new())
+    }
+
+    /// Inserts where the segment is not allocated, or is shared with a copy.
+    #[cold]
+    fn allocate_and_insert(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
+        if self.contains(hash) {
+            return Ok(Inserted::NOTHING); // a shared segment can stay shared
+        }
+        let at = self.address(self.sub_bitmap_of(hash));
+        let words = self.segments.allocate(at.segment)?;
+        let sub_bitmap = &mut words[at.word..at.word + at.len];
+        Ok(sub_bitmap::insert(
+            sub_bitmap,
+            hash.probes,
+            u32::from(self.num_hashes),
+        ))
+    }
+
+    /// Allocates a segment, see [`Segments::allocate`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn allocate(&mut self, segment: u64) -> Result<(), AddError> {
+        self.segments.allocate(segment).map(drop)
+    }
+
+    /// Sets the bits that are set in `words` (little-endian bytes) in an allocated segment, and
+    /// weighs the changes.
+    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
+        let (len, scale) = (self.sub_bitmap_words(), self.scale());
+        let Some(segment) = self.segments.get_mut(segment) else {
+            return;
+        };
+        for (to, from) in segment.chunks_mut(len).zip(words.chunks(len * 8)) {
+            let before = sub_bitmap::count_ones(to);
+            for (to, from) in to.iter_mut().zip(from.as_chunks::<8>().0) {
+                *to |= u64::from_le_bytes(*from);
+            }
+            let after = sub_bitmap::count_ones(to);
+            self.fill.count_bits(before, after, scale);
+        }
+    }
+
+    /// A copy: see [`Segments::try_clone`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
+        Ok(Self {
+            segments: self.segments.try_clone()?,
+            ..*self
+        })
+    }
+
+    /// Bytes that the allocator holds for the bits once each is in use.
+    pub(crate) fn reserved_bytes(&self) -> u64 {
+        self.segments.reserved_bytes()
+    }
+
+    /// Visits every kind of allocation but the `BlockedBloom` itself, see
+    /// [`Segments::visit_allocations`].
+    pub(crate) fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        self.segments.visit_allocations(visit);
+    }
+
+    /// Passes all allocations through `mover`, from segment `from` on, until it says stop, but at
+    /// least one segment. Returns the segment to continue from, or `None` at the end.
+    pub(crate) fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        if from == 0 {
+            self.segments.relocate_leaves(mover);
+        }
+        let mut segment = from;
+        while let Some(number) = self.segments.next_allocated(segment) {
+            self.segments.relocate(number, mover);
+            segment = number + 1;
+            if mover.should_stop() {
+                return Some(segment);
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn scale(&self) -> Scale {
+        Scale::new(self.shape(), self.error_rate)
+    }
+
+    #[inline]
+    fn sub_bitmap_words(&self) -> usize {
+        self.sub_bitmap_bits as usize / 64
+    }
+
+    /// The number of the item's sub-bitmap.
+    #[inline]
+    fn sub_bitmap_of(&self, hash: ItemHash) -> u64 {
+        multiply_high(hash.place, self.num_sub_bitmaps)
+    }
+
+    #[inline]
+    fn address(&self, number: u64) -> Address {
+        let len = self.sub_bitmap_words();
+        let word = number * len as u64;
+        Address {
+            segment: word / SEGMENT_WORDS as u64,
+            word: (word % SEGMENT_WORDS as u64) as usize,
+            len,
+        }
+    }
+
+    /// The words of the item's sub-bitmap, if they are allocated.
+    #[inline]
+    fn words(&self, hash: ItemHash) -> Option<&[u64]> {
+        let at = self.address(self.sub_bitmap_of(hash));
+        let words = self.segments.get(at.segment)?;
+        words.get(at.word..at.word + at.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bloom::sub_bitmap::chosen::each_in_turn;
+    use crate::hash::Seed;
+
+    fn item(i: u64) -> ItemHash {
+        ItemHash::of(&i.to_le_bytes(), Seed(1))
+    }
+
+    fn filled(capacity: u64, error_rate: f64) -> BlockedBloom {
+        let mut bloom = BlockedBloom::new(capacity, error_rate);
+        for i in 0..capacity {
+            assert!(!bloom.fill.is_full() || bloom.fill.items() == capacity);
+            bloom.insert(item(i)).unwrap();
+        }
+        bloom
+    }
+
+    #[test]
+    fn every_item_put_in_is_found() {
+        for (capacity, error_rate) in [(1, 0.5), (100, 0.01), (5_000, 0.001), (50_000, 1e-9)] {
+            let bloom = filled(capacity, error_rate);
+            assert!((0..capacity).all(|i| bloom.contains(item(i))));
+        }
+    }
+
+    #[test]
+    fn the_count_of_set_bits_is_the_number_of_bits_set() {
+        let bloom = filled(20_000, 0.01);
+        let segments = bloom.segments();
+        let counted: usize = (0..segments.reserved())
+            .filter_map(|i| segments.get(i))
+            .map(|words| crate::storage::bits(words).count_ones())
+            .sum();
+        assert_eq!(bloom.set_bits(), counted as u64);
+    }
+
+    #[test]
+    fn an_item_that_is_there_changes_nothing() {
+        let mut bloom = filled(1_000, 0.01);
+        let (items, set_bits) = (bloom.fill.items(), bloom.set_bits());
+        assert_eq!(bloom.insert(item(7)), Ok(false));
+        assert_eq!((bloom.fill.items(), bloom.set_bits()), (items, set_bits));
+    }
+
+    #[test]
+    fn items_in_a_large_filter_are_put_in_once_while_its_leaves_come() {
+        // 300 leaves of 64 segments, so leaves of later items displace those of the first.
+        let mut bloom = BlockedBloom::new(1_000_000_000, 0.01);
+        for i in 0..2_000 {
+            assert_eq!(bloom.insert(item(i)), Ok(true));
+            assert_eq!(bloom.insert(item(i / 2)), Ok(false), "{i}");
+        }
+        let segments = bloom.segments();
+        let there = (0..segments.reserved()).filter_map(|i| segments.get(i));
+        let counted: u32 = there.map(sub_bitmap::count_ones).sum();
+        assert_eq!(bloom.set_bits(), u64::from(counted));
+        assert_eq!(bloom.fill.items(), 2_000);
+    }
+
+    #[test]
+    fn every_kernel_leaves_the_same() {
+        for (capacity, error_rate) in [(40, 0.01), (20_000, 0.1), (20_000, 0.01), (30_000, 0.001)] {
+            let expected = filled(capacity, error_rate);
+            each_in_turn(|kernel| {
+                let bloom = filled(capacity, error_rate);
+                assert_eq!(bloom.header(), expected.header(), "{kernel:?}");
+                assert_eq!(bloom.fill, expected.fill, "{kernel:?}");
+                let (segments, others) = (bloom.segments(), expected.segments());
+                assert!((0..segments.reserved()).all(|i| segments.get(i) == others.get(i)));
+            });
+        }
+    }
+
+    #[test]
+    fn the_measured_false_positive_rate_is_the_one_asked_for() {
+        // 4 million lookups at 1 %: 40 000 hits expected, standard deviation 200, which is 0.5 %.
+        for (capacity, error_rate) in [(1_000, 0.1), (200_000, 0.01), (300_000, 0.001)] {
+            let bloom = filled(capacity, error_rate);
+            let probes = 4_000_000;
+            let found = (capacity..capacity + probes)
+                .filter(|i| bloom.contains(item(*i)))
+                .count();
+            let measured = found as f64 / probes as f64;
+            assert!(
+                (measured / error_rate - 1.0).abs() < 0.1,
+                "{error_rate}: {measured}"
+            );
+        }
+    }
+
+    /// The exact false-positive rate of its bits.
+    fn exact_rate(bloom: &BlockedBloom) -> f64 {
+        let len = bloom.sub_bitmap_words();
+        let bits = f64::from(bloom.shape().sub_bitmap_bits);
+        let segments = (0..bloom.segments.reserved()).filter_map(|i| bloom.segments.get(i));
+        let rates = segments.flat_map(|words| words.chunks(len)).map(|words| {
+            let set = crate::storage::bits(words).count_ones() as f64;
+            (set / bits).powi(bloom.shape().num_hashes as i32)
+        });
+        rates.sum::<f64>() / bloom.shape().num_sub_bitmaps as f64
+    }
+
+    /// An item of someone who knows the seed: in a sub-bitmap of their choice, with random probes.
+    fn chosen(bloom: &BlockedBloom, sub_bitmap: u64, i: u64) -> ItemHash {
+        let step = u64::MAX / bloom.shape().num_sub_bitmaps;
+        ItemHash {
+            place: sub_bitmap * step + step / 2,
+            probes: item(i).probes,
+        }
+    }
+
+    const ATTACKED: [(u64, f64); 9] = [
+        (1, 0.01),
+        (10, 0.01),
+        (100, 0.001),
+        (1_000, 0.01),
+        (3_400, 0.01),
+        (10_000, 0.01),
+        (10_000, 0.3),
+        (20_000, 0.0001),
+        (9_000, 0.000_001),
+    ];
+
+    #[test]
+    fn items_that_share_no_bits_do_not_double_the_error_rate() {
+        for (capacity, error_rate) in ATTACKED {
+            let mut bloom = BlockedBloom::new(capacity, error_rate);
+            let mut tried = 0;
+            while !bloom.fill.is_full() && tried < 100 * capacity {
+                let hash = item(tried);
+                tried += 1;
+                let set =
+                    |bloom: &BlockedBloom| bloom.words(hash).map_or(0, sub_bitmap::count_ones);
+                let mut copy = bloom.words(hash).map_or(Vec::new(), <[u64]>::to_vec);
+                copy.resize(bloom.sub_bitmap_words(), 0);
+                let inserted = sub_bitmap::insert(&mut copy, hash.probes, bloom.shape().num_hashes);
+                // All bits are new, or as many as are still likely.
+                let free = bloom.shape().sub_bitmap_bits - set(&bloom);
+                if inserted.new_bits() >= bloom.shape().num_hashes.min(free / 4) {
+                    bloom.insert(hash).unwrap();
+                }
+            }
+            let rate = exact_rate(&bloom);
+            assert!(rate <= 2.0 * error_rate, "{capacity} {error_rate}: {rate}");
+        }
+    }
+
+    #[test]
+    fn items_that_crowd_into_few_sub_bitmaps_do_not_double_the_error_rate() {
+        for (capacity, error_rate) in ATTACKED {
+            for crowded in [1, 2, 10, 100] {
+                let mut bloom = BlockedBloom::new(capacity, error_rate);
+                let mut tried = 0;
+                while !bloom.fill.is_full() && tried < 1_000 * crowded {
+                    let sub_bitmap = (tried / 1_000) % bloom.shape().num_sub_bitmaps;
+                    bloom.insert(chosen(&bloom, sub_bitmap, tried)).unwrap();
+                    tried += 1;
+                }
+                let rate = exact_rate(&bloom);
+                assert!(
+                    rate <= 2.0 * error_rate,
+                    "{capacity} {error_rate} {crowded}: {rate}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn crowding_items_close_a_sub_filter_long_before_its_capacity() {
+        let mut bloom = BlockedBloom::new(100_000, 0.01);
+        let mut items = 0;
+        while !bloom.fill.is_full() {
+            bloom.insert(chosen(&bloom, items / 200, items)).unwrap();
+            items += 1;
+        }
+        assert!(bloom.is_closed_by_guard());
+        assert!(bloom.fill.items() < 10_000, "{}", bloom.fill.items());
+    }
+
+    #[test]
+    fn the_weight_is_the_exact_false_positive_rate() {
+        for (capacity, error_rate) in [(50_000, 0.1), (50_000, 0.01), (20_000, 1e-9)] {
+            let bloom = filled(capacity, error_rate);
+            let weighed = bloom.expected_false_positive_rate();
+            let off = weighed / exact_rate(&bloom) - 1.0;
+            assert!(off.abs() < 0.001, "{capacity} {error_rate}: {off}");
+        }
+    }
+
+    #[test]
+    fn fair_items_meet_the_guard_at_their_capacity_only() {
+        // 1000 filters of each kind; fair items reach six deviations once in 10^9.
+        for (capacity, error_rate) in [(10, 0.01), (100, 0.0067), (3_400, 0.01), (2_000, 0.001)] {
+            for filter in 0..1_000u64 {
+                let mut bloom = BlockedBloom::new(capacity, error_rate);
+                for i in 0..capacity {
+                    assert!(
+                        !bloom.fill.is_closed(),
+                        "{capacity} {error_rate} {filter} {i}"
+                    );
+                    bloom.insert(item(filter << 32 | i)).unwrap();
+                }
+            }
+        }
+    }
+}

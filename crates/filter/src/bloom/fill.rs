@@ -1,0 +1,142 @@
+//! The fill of a sub-filter: its items, its set bits, and their weight (see
+//! [`crate::bloom::guard`]).
+
+use crate::bloom::guard::Scale;
+use crate::bloom::sub_bitmap::Inserted;
+
+/// Counts the items of a sub-filter and what they set, and knows when it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    capacity: u64,
+    limit: u64,
+    items: u64,
+    set_bits: u64,
+    weight: u64,
+}
+
+impl Fill {
+    /// The fill of a sub-filter without set bits that has counted `items`. It is full at `capacity`
+    /// items or a weight of `limit`.
+    pub fn new(capacity: u64, limit: u64, items: u64) -> Self {
+        Self {
+            capacity,
+            limit,
+            items,
+            set_bits: 0,
+            weight: 0,
+        }
+    }
+
+    /// The capacity, in items.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The weight at which the guard closes it.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Number of items that were new.
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// Number of set bits.
+    pub fn set_bits(&self) -> u64 {
+        self.set_bits
+    }
+
+    /// The sum of the weights of all sub-bitmaps.
+    pub fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    /// The weight as a share of the limit: 0 when empty, 1 or more when closed.
+    pub fn share_of_limit(&self) -> f64 {
+        self.weight as f64 / self.limit as f64
+    }
+
+    /// Whether the sub-filter takes no more items: it has reached its capacity, or the guard has
+    /// closed it.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.items >= self.capacity || self.is_closed()
+    }
+
+    /// Whether the guard has closed it.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.weight >= self.limit
+    }
+
+    /// Counts what an item changed.
+    #[inline(always)]
+    pub fn count(&mut self, inserted: Inserted, scale: Scale) {
+        self.items += u64::from(inserted.is_new());
+        self.set_bits += u64::from(inserted.new_bits());
+        self.weight = self.weight.saturating_add(scale.gained(inserted));
+    }
+
+    /// Counts the set bits that a sub-bitmap gains from items that are already counted.
+    pub fn count_bits(&mut self, before: u32, after: u32, scale: Scale) {
+        self.set_bits += u64::from(after - before);
+        let gained = scale.gained_between(before, after);
+        self.weight = self.weight.saturating_add(gained);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bloom::guard::UNIT;
+    use crate::bloom::shape::Shape;
+
+    const LINES: Shape = Shape {
+        sub_bitmap_bits: 512,
+        num_hashes: 6,
+        num_sub_bitmaps: 100,
+    };
+
+    fn scale() -> Scale {
+        Scale::new(LINES, 0.01)
+    }
+
+    #[test]
+    fn it_is_full_at_its_capacity_and_closed_at_its_limit() {
+        let mut fill = Fill::new(3, 100 * UNIT, 1);
+        fill.count(Inserted::new(6, 6), scale());
+        fill.count(Inserted::NOTHING, scale());
+        assert!(!fill.is_full());
+        fill.count(Inserted::new(1, 511), scale());
+        assert!(fill.is_full() && !fill.is_closed());
+        assert_eq!((fill.items(), fill.set_bits()), (3, 7));
+
+        let mut fill = Fill::new(1_000, 100 * UNIT, 0);
+        fill.count_bits(0, 511, scale());
+        assert!(!fill.is_full());
+        fill.count(Inserted::new(1, 512), scale());
+        assert!(fill.is_closed() && fill.is_full());
+        assert_eq!(fill.share_of_limit(), 1.0);
+    }
+
+    #[test]
+    fn bits_of_items_counted_already_weigh_and_count_no_items() {
+        let (mut at_once, mut merged) = (Fill::new(9, 9, 1), Fill::new(9, 9, 1));
+        at_once.count_bits(0, 256, scale());
+        merged.count_bits(0, 12, scale());
+        merged.count_bits(12, 256, scale());
+        assert_eq!(at_once, merged);
+        assert_eq!((merged.items(), merged.set_bits()), (1, 256));
+    }
+
+    #[test]
+    fn the_heaviest_sub_bitmaps_do_not_overflow_the_weight() {
+        let mut fill = Fill::new(100, u64::MAX, 0);
+        for _ in 0..100 {
+            fill.count_bits(0, 512, Scale::new(LINES, 0.0));
+        }
+        assert_eq!(fill.weight(), u64::MAX);
+        assert!(fill.is_closed());
+    }
+}

@@ -1,0 +1,252 @@
+//! A filter into chunks. A chunk is outlined first, so that its length and its successor are known,
+//! and then written: whoever writes needs one buffer of a known size, or none.
+
+use super::format::{
+    filter_record, identity, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES,
+    END_OF_FILTER, FILTER_BYTES, MAGIC, MAX_CHUNK_BYTES, SEGMENT, SEGMENT_HEAD_BYTES, SUB_FILTER,
+    SUB_FILTER_BYTES,
+};
+use super::sink::{Buffer, Sink};
+use crate::bloom::blocked_bloom::{BlockedBloom, Header};
+use crate::filter::{Filter, Loading, Parameters};
+use crate::storage::segments::Segments;
+use std::collections::TryReserveError;
+use std::iter::successors;
+
+/// A chunk of an encoded filter, ready to be sent.
+pub struct Encoded {
+    /// The iterator to ask for the next chunk with; [`END`] if there is none.
+    pub next: u64,
+    /// The chunk.
+    pub bytes: Vec<u8>,
+}
+
+/// A chunk that has yet to be written.
+#[derive(Clone, Copy)]
+pub struct Outline<'a> {
+    filter: &'a Filter,
+    version: Version,
+    start: u64,
+    next: u64,
+    num_bytes: usize,
+}
+
+/// The chunks of a filter, first to last.
+///
+/// Cost: for each chunk a step over each sub-filter before it and each segment in it; writing it
+/// costs its bytes.
+pub fn chunks(filter: &Filter) -> impl Iterator<Item = Outline<'_>> {
+    chunks_of_version(Version::CURRENT, filter)
+}
+
+pub(crate) fn chunks_of_version(
+    version: Version,
+    filter: &Filter,
+) -> impl Iterator<Item = Outline<'_>> {
+    let at = move |iterator| Outline::new(filter, version, iterator);
+    successors(at(0), move |before| at(before.next))
+}
+
+/// The chunk at `iterator`: 0 for the first, then what the chunk before returned as `next`. Nothing
+/// at or after the end.
+///
+/// # Errors
+/// The allocator refuses the buffer.
+pub fn encode_chunk(filter: &Filter, iterator: u64) -> Result<Option<Encoded>, TryReserveError> {
+    let outline = Outline::new(filter, Version::CURRENT, iterator);
+    outline.map(|outline| outline.encode()).transpose()
+}
+
+impl<'a> Outline<'a> {
+    /// Fills a chunk with records up to its largest size.
+    fn new(filter: &'a Filter, version: Version, start: u64) -> Option<Self> {
+        if start > filter.reserved_segments() {
+            return None;
+        }
+        let mut records_end = version.head_bytes();
+        let mut outline = Self {
+            filter,
+            version,
+            start,
+            next: END,
+            num_bytes: 0,
+        };
+        // A sub-filter record and segment 0 share a place: the chunk ends before both or neither.
+        let mut last_place = (start, records_end);
+        for (place, record) in records(filter, start) {
+            if place != last_place.0 {
+                last_place = (place, records_end);
+            }
+            records_end += record.num_bytes();
+            if records_end + END_BYTES + CHECKSUM_BYTES > MAX_CHUNK_BYTES {
+                (outline.next, records_end) = last_place;
+                break;
+            }
+        }
+        outline.num_bytes = records_end + CHECKSUM_BYTES;
+        if outline.next == END {
+            outline.num_bytes += END_BYTES;
+        }
+        Some(outline)
+    }
+
+    /// The iterator of the chunk after it; [`END`] if it is the last.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Its length, at most [`MAX_CHUNK_BYTES`].
+    pub fn num_bytes(&self) -> usize {
+        self.num_bytes
+    }
+
+    /// Writes it without allocating, and returns the part of the buffer that it takes.
+    pub fn write_into<'b>(&self, buffer: &'b mut [u8; MAX_CHUNK_BYTES]) -> &'b [u8] {
+        let chunk = &mut buffer[..self.num_bytes];
+        self.write(&mut Buffer::new(chunk));
+        chunk
+    }
+
+    /// Writes it into a buffer of its own.
+    ///
+    /// # Errors
+    /// The allocator refuses the buffer.
+    pub fn encode(&self) -> Result<Encoded, TryReserveError> {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(self.num_bytes)?;
+        self.write(&mut bytes);
+        let next = self.next;
+        Ok(Encoded { next, bytes })
+    }
+
+    pub(crate) fn write(&self, to: &mut impl Sink) {
+        to.bytes(&MAGIC);
+        to.u8(self.version as u8);
+        to.u64(self.start);
+        to.u64(self.next);
+        to.bytes(self.version.filler());
+        to.u64(identity(self.filter.parameters()));
+        records(self.filter, self.start)
+            .take_while(|(place, _)| *place < self.next)
+            .for_each(|(_, record)| record.write(to));
+        if self.next == END {
+            Record::End(self.filter.loading()).write(to);
+        }
+        to.u64(to.checksum());
+    }
+}
+
+enum Record<'a> {
+    Filter(&'a Parameters),
+    SubFilter {
+        index: u32,
+        header: Header,
+    },
+    Segment {
+        sub_filter: u32,
+        number: u64,
+        words: &'a [u64],
+    },
+    End(Option<Loading>),
+}
+
+/// The records of the chunk at `start` and of all later ones, but for the end record, each with its
+/// place: the iterator of a chunk that begins with it.
+fn records(filter: &Filter, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
+    let filter_record = (start == 0).then(|| (0, Record::Filter(filter.parameters())));
+    let from = start.saturating_sub(1);
+    let mut end = 0;
+    let sub_filters = filter.sub_filters().iter().zip(0..);
+    let sub_filters = sub_filters.filter_map(move |(sub_filter, index)| {
+        let first = end;
+        end += sub_filter.segments().reserved();
+        (from < end).then(|| records_of(index, sub_filter, first, from.saturating_sub(first)))
+    });
+    filter_record.into_iter().chain(sub_filters.flatten())
+}
+
+/// The records of a sub-filter whose segment 0 is segment `first` of the filter: from the header on
+/// if `from` is 0, else from segment `from` on.
+fn records_of(
+    index: u32,
+    sub_filter: &BlockedBloom,
+    first: u64,
+    from: u64,
+) -> impl Iterator<Item = (u64, Record<'_>)> {
+    let header = (from == 0).then(|| {
+        let header = sub_filter.header();
+        (first + 1, Record::SubFilter { index, header })
+    });
+    let segments = sub_filter.segments();
+    let next = move |from| next_with_bits(segments, from);
+    let segments = successors(next(from), move |(number, _)| next(number + 1));
+    let segments = segments.map(move |(number, words)| {
+        let sub_filter = index;
+        let record = Record::Segment {
+            sub_filter,
+            number,
+            words,
+        };
+        (first + number + 1, record)
+    });
+    header.into_iter().chain(segments)
+}
+
+/// The first segment at or after `from` in which a bit is set: a clear one makes no difference,
+/// whether it is allocated or not.
+fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
+    let mut next = segments.next_allocated(from);
+    while let Some(number) = next {
+        let words = segments.get(number)?;
+        if words.iter().any(|word| *word != 0) {
+            return Some((number, &words[..segments.len_of(number)]));
+        }
+        next = segments.next_allocated(number + 1);
+    }
+    None
+}
+
+impl Record<'_> {
+    fn num_bytes(&self) -> usize {
+        match self {
+            Self::Filter(_) => FILTER_BYTES,
+            Self::SubFilter { .. } => SUB_FILTER_BYTES,
+            Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.len() * 8,
+            Self::End(_) => END_BYTES,
+        }
+    }
+
+    fn write(&self, to: &mut impl Sink) {
+        match *self {
+            Self::Filter(parameters) => to.bytes(&filter_record(parameters)),
+            Self::SubFilter { index, header } => {
+                to.u8(SUB_FILTER);
+                to.u32(index);
+                to.u8(BLOCKED_LAYOUT);
+                to.u32(header.shape.sub_bitmap_bits);
+                to.u32(header.shape.num_hashes);
+                to.u64(header.shape.num_sub_bitmaps);
+                to.u64(header.capacity);
+                to.f64(header.error_rate);
+                to.u64(header.guard_limit);
+                to.u64(header.items);
+            }
+            Self::Segment {
+                sub_filter,
+                number,
+                words,
+            } => {
+                to.u8(SEGMENT);
+                to.u32(sub_filter);
+                to.u64(number);
+                to.u32(words.len() as u32 * 8);
+                to.words(words);
+            }
+            Self::End(loading) => {
+                to.u8(END_OF_FILTER);
+                to.u64(loading.map_or(0, |loading| loading.next));
+                to.u32(loading.map_or(0, |loading| loading.sub_filters as u32));
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The numbers of the format; docs/format.md explains them.
+
+use crate::filter::Parameters;
+use crate::hash::G;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The most bytes of a chunk: a server copies, sends or checks that in some hundred microseconds.
+pub const MAX_CHUNK_BYTES: usize = 1 << 20;
+
+/// The iterator after the last chunk. Below 2^53: clients whose numbers are doubles keep it.
+pub const END: u64 = 1 << 52;
+
+/// The most bytes that the decoder holds for a byte of a chunk, beside 4 KiB for the first one.
+///
+/// The heaviest chunk describes many sub-filters of 64 segments, of which only the last, one line
+/// long, has a bit. Each is 135 bytes of input: a sub-filter record, a segment record, a line. It
+/// takes the line, a leaf of 64 slots, and its places in two vectors that have just doubled.
+/// `fuzz/src/loaded.rs` loads that chunk, and measures every chunk that a fuzzer makes.
+pub const MEMORY_PER_BYTE: usize = 18;
+
+pub(super) const MAGIC: [u8; 3] = *b"SBF";
+
+pub(super) const BLOCKED_LAYOUT: u8 = 1;
+/// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
+pub(super) const MAX_BITS: u64 = 1 << 47;
+/// The smallest error rate asks for 50 hashes; 64 is the next round number.
+pub(super) const MAX_HASHES: u32 = 64;
+
+/// The kinds of records.
+pub(super) const FILTER: u8 = 1;
+pub(super) const SUB_FILTER: u8 = 2;
+pub(super) const SEGMENT: u8 = 3;
+pub(super) const END_OF_FILTER: u8 = 4;
+
+pub(super) const CHECKSUM_BYTES: usize = 8;
+pub(super) const FILTER_BYTES: usize = 1 + 8 + 8 + 8 + 4;
+pub(super) const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
+pub(super) const END_BYTES: usize = 1 + 8 + 4;
+
+/// How many bytes of an argument a server's slow log keeps.
+pub(super) const LOGGED_BYTES: usize = 128;
+/// Magic, version, start and next.
+const PUBLIC_BYTES: usize = MAGIC.len() + 1 + 8 + 8;
+/// What fills the logged bytes up. Powers of an odd number: to a compressor they are noise.
+const FILLER: [u8; LOGGED_BYTES - PUBLIC_BYTES] = filler();
+
+/// The version of a chunk. Versions differ only in the filler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// Without a filler.
+    One = 1,
+    /// With one.
+    Two = 2,
+}
+
+impl Version {
+    /// The version that is written.
+    pub const CURRENT: Self = Self::Two;
+
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::One),
+            2 => Some(Self::Two),
+            _ => None,
+        }
+    }
+
+    pub(super) fn filler(self) -> &'static [u8] {
+        match self {
+            Self::One => &[],
+            Self::Two => &FILLER,
+        }
+    }
+
+    /// Bytes before the first record.
+    pub(super) fn head_bytes(self) -> usize {
+        PUBLIC_BYTES + self.filler().len() + 8
+    }
+}
+
+/// The bytes of G, G^2, G^3 and so on mod 2^64, little-endian.
+const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
+    let mut filler = [0; LOGGED_BYTES - PUBLIC_BYTES];
+    let (mut power, mut at) = (G, 0);
+    while at < filler.len() {
+        filler[at] = power.to_le_bytes()[at % 8];
+        at += 1;
+        if at % 8 == 0 {
+            power = power.wrapping_mul(G);
+        }
+    }
+    filler
+}
+
+/// What all chunks of one filter have in common, and those of other filters do not.
+pub(super) fn identity(parameters: &Parameters) -> u64 {
+    xxh3_64(&filter_record(parameters))
+}
+
+/// The filter record. Not on the heap: chunks are checked where memory may be short.
+pub(super) fn filter_record(parameters: &Parameters) -> [u8; FILTER_BYTES] {
+    let mut record = [0; FILTER_BYTES];
+    record[0] = FILTER;
+    record[1..9].copy_from_slice(&parameters.seed.0.to_le_bytes());
+    record[9..17].copy_from_slice(&parameters.error_rate.to_bits().to_le_bytes());
+    record[17..25].copy_from_slice(&parameters.capacity.to_le_bytes());
+    record[25..].copy_from_slice(&parameters.growth.factor().to_le_bytes());
+    record
+}

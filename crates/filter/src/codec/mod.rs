@@ -1,0 +1,57 @@
+//! Filters as bytes: one format for RDB files, DUMP, AOF, SCANDUMP and LOADCHUNK.
+//!
+//! A filter is written as a chain of chunks of at most 1 MiB. Each chunk is complete in itself:
+//!
+//! ```text
+//!   chunk    "SBF" version:1 | start:8 next:8 filler:108 | filter:8 | record… | checksum:8
+//!   record   1  filter       seed:8 error_rate:f64 capacity:8 expansion:4
+//!            2  sub-filter   index:4 layout:1 sub_bitmap_bits:4 num_hashes:4 num_sub_bitmaps:8
+//!                            capacity:8 error_rate:f64 guard_limit:8 items:8
+//!            3  segment      index of the sub-filter:4 segment:8 length:4 bytes
+//!            4  end          loading:8 loaded:4
+//! ```
+//!
+//! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`
+//! the one after it: 0 at the start, then 1 + the number of segments, over all sub-filters, that
+//! come before; [`END`] after the last chunk. `filter` is a hash of the filter record, equal in all
+//! chunks of a chain, so that a chunk of another filter does not fit. `checksum` is XXH3-64 of
+//! everything before it. The end record of a filter that is itself part loaded names the chunk it
+//! waits for and the number of sub-filters that have come so far; otherwise both are 0.
+//!
+//! Segments without a set bit are skipped. A chunk can be made from the filter alone, at any time,
+//! in bounded time; a chain can be interrupted, stored and continued.
+//!
+//! # The filler hides the seed
+//! Whoever knows a filter's seed can choose items that collide, and a server's slow log keeps the
+//! first 128 bytes of an argument. With the filler, those bytes are the head: the filter's hash,
+//! which gives the seed away, and everything else about the filter come after it. In a dump the
+//! server may compress the chunk, so the filler is made of bytes that do not compress.
+//!
+//! # The decoder is total
+//! Its input may come from anyone. It trusts no length, holds at most [`MEMORY_PER_BYTE`] bytes for
+//! a byte it is given, checks every field before it changes a bit, and counts the set bits itself.
+//! What it accepts is a filter that works in every respect; whether the bits are those of the
+//! items that somebody meant is beyond it.
+//!
+//! # Versions
+//! The version byte changes when an old reader would misread a chunk. Version 1 has no filler, and
+//! is otherwise the same. Each chunk tells its own version, so a chain may have both. The layout
+//! kind says how items map to bits in a sub-filter: 1 is this module's; 0 and 2 to 255 are
+//! reserved, also for filters that come from elsewhere.
+
+mod decode;
+mod encode;
+mod format;
+mod reader;
+mod sink;
+
+pub use decode::{load_chunk, Chunk};
+pub use encode::{chunks, encode_chunk, Encoded, Outline};
+pub use format::{END, MAX_CHUNK_BYTES, MEMORY_PER_BYTE};
+
+pub(crate) use encode::chunks_of_version;
+pub(crate) use format::Version;
+pub(crate) use sink::{write_words, Sink};
+
+#[cfg(test)]
+mod tests;

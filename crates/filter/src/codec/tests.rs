@@ -1,0 +1,641 @@
+//! Round trips, golden bytes, and every way in which a chunk can be bad.
+
+use super::format::*;
+use super::*;
+use crate::bloom::guard::UNIT;
+use crate::bloom::sub_bitmap::chosen::each_in_turn;
+use crate::error::DecodeError;
+use crate::filter::{Filter, Growth, Loading, Parameters, SizeLimit};
+use crate::hash::Seed;
+use crate::storage::bits;
+use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+fn filter(error_rate: f64, capacity: u64, growth: Growth, items: u64) -> Filter {
+    let parameters = Parameters {
+        error_rate,
+        capacity,
+        growth,
+        seed: Seed(0x0123_4567_89AB_CDEF),
+    };
+    let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+    for i in 0..items {
+        let _ = filter.add(&i.to_le_bytes(), SizeLimit::Unlimited);
+    }
+    filter
+}
+
+fn samples() -> Vec<Filter> {
+    vec![
+        filter(0.01, 100, Growth::Times(2), 0),
+        filter(0.01, 100, Growth::Times(2), 1),
+        filter(0.01, 100, Growth::Times(2), 3_000),
+        filter(0.001, 5_000, Growth::Fixed, 5_000),
+        filter(0.000_001, 3, Growth::Times(1), 2_000),
+        filter(0.01, 2_000_000, Growth::Times(4), 40_000),
+        filter(0.5, 1 << 40, Growth::Times(32_768), 3),
+    ]
+}
+
+fn encode_as(version: Version, filter: &Filter) -> Vec<Encoded> {
+    chunks_of_version(version, filter)
+        .map(|chunk| chunk.encode().unwrap())
+        .collect()
+}
+
+fn encode(filter: &Filter) -> Vec<Encoded> {
+    encode_as(Version::CURRENT, filter)
+}
+
+fn first(bytes: &[u8]) -> Result<Filter, DecodeError> {
+    let begun = load_chunk(None, &Chunk::parse(bytes)?, SizeLimit::Unlimited)?;
+    Ok(begun.expect("a first chunk begins a filter"))
+}
+
+fn load(filter: &mut Filter, bytes: &[u8]) -> Result<(), DecodeError> {
+    let begun = load_chunk(Some(filter), &Chunk::parse(bytes)?, SizeLimit::Unlimited)?;
+    assert!(begun.is_none());
+    Ok(())
+}
+
+fn decode(chunks: &[Encoded]) -> Result<Filter, DecodeError> {
+    let mut filter = first(&chunks[0].bytes)?;
+    for chunk in &chunks[1..] {
+        load(&mut filter, &chunk.bytes)?;
+    }
+    Ok(filter)
+}
+
+/// The checksum made right again, so that what is behind it is tried.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let body = bytes.len() - CHECKSUM_BYTES;
+    let checksum = xxh3_64(&bytes[..body]);
+    bytes[body..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// What every filter holds to, wherever it came from.
+fn assert_sound(filter: &Filter) {
+    assert!(!filter.sub_filters().is_empty());
+    for sub_filter in filter.sub_filters() {
+        let segments = sub_filter.segments();
+        let counted: u64 = (0..segments.reserved().min(1 << 20))
+            .filter_map(|i| segments.get(i))
+            .map(|words| bits(words).count_ones() as u64)
+            .sum();
+        assert!(sub_filter.set_bits() >= counted);
+        assert!(sub_filter.set_bits() <= sub_filter.num_bits());
+        assert!(sub_filter.header().items <= sub_filter.header().capacity);
+    }
+    assert!((0.0..=1.0).contains(&filter.expected_false_positive_rate()));
+    assert!(filter.estimated_items() >= 0.0);
+}
+
+#[test]
+fn what_is_decoded_encodes_to_the_same_bytes() {
+    for filter in samples() {
+        let encoded = encode(&filter);
+        let decoded = decode(&encoded).unwrap();
+        assert_sound(&decoded);
+        assert_eq!(decoded.loading(), None);
+        assert_eq!(decoded.digest(), filter.digest());
+        assert_eq!(decoded.parameters(), filter.parameters());
+        assert_eq!(decoded.items(), filter.items());
+        assert_eq!(decoded.set_bits(), filter.set_bits());
+        let again = encode(&decoded);
+        assert!(encoded
+            .iter()
+            .map(|p| &p.bytes)
+            .eq(again.iter().map(|p| &p.bytes)));
+    }
+}
+
+#[test]
+fn a_decoded_filter_goes_on_as_the_original_does() {
+    for mut original in samples() {
+        let mut decoded = decode(&encode(&original)).unwrap();
+        for i in 5_000_000..5_001_000u64 {
+            let item = i.to_le_bytes();
+            let one = original.add(&item, SizeLimit::Unlimited);
+            assert_eq!(decoded.add(&item, SizeLimit::Unlimited), one);
+        }
+        assert_eq!(decoded.digest(), original.digest());
+    }
+}
+
+#[test]
+fn no_chunk_is_larger_than_a_mebibyte_and_the_last_iterator_is_the_end() {
+    for filter in samples() {
+        let encoded = encode(&filter);
+        assert!(encoded
+            .iter()
+            .all(|chunk| chunk.bytes.len() <= MAX_CHUNK_BYTES));
+        assert_eq!(encoded.last().map(|chunk| chunk.next), Some(END));
+        assert!(encode_chunk(&filter, END).unwrap().is_none());
+        assert!(encode_chunk(&filter, u64::MAX).unwrap().is_none());
+    }
+    let large = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    assert!(encode(&large).len() > 2);
+}
+
+#[test]
+fn the_bytes_of_a_known_filter_never_change() {
+    // Filters that servers have saved consist of these bytes: where they change, the version must.
+    let tiny = filter(0.01, 3, Growth::Times(2), 2);
+    for (version, golden) in [(Version::One, TINY_1), (Version::Two, TINY_2)] {
+        let [chunk] = &encode_as(version, &tiny)[..] else {
+            panic!("more than one chunk");
+        };
+        assert_eq!(
+            hex(&chunk.bytes),
+            golden.split_whitespace().collect::<String>()
+        );
+    }
+    each_in_turn(|kernel| {
+        for (filter, expected) in samples().iter().zip(GOLDEN_DIGESTS) {
+            let parameters = filter.parameters();
+            assert_eq!(filter.digest(), expected, "{kernel:?} {parameters:?}");
+        }
+    });
+}
+
+#[test]
+fn the_example_of_the_documentation_has_the_golden_bytes() {
+    let document = include_str!("../../../../docs/format.md");
+    let example = document.split("\n## ").find(|s| s.starts_with("Example"));
+    let rows = example
+        .expect("an example")
+        .lines()
+        .filter(|line| line.starts_with("| "));
+    let mut bytes = String::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let Ok(offset) = cells[1].parse::<usize>() else {
+            continue; // a heading, or the table of the items
+        };
+        assert_eq!(offset, bytes.len() / 2, "{row}");
+        bytes.extend(
+            cells[2]
+                .split('`')
+                .nth(1)
+                .expect("bytes")
+                .split_whitespace(),
+        );
+    }
+    assert_eq!(bytes, TINY_2.split_whitespace().collect::<String>());
+}
+
+/// A filter in which two items are, as each version writes it.
+const TINY_1: &str = include_str!("golden-tiny-1.hex");
+const TINY_2: &str = include_str!("golden-tiny-2.hex");
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn chunks_of_both_versions_make_the_same_filter() {
+    for filter in samples() {
+        let [one, two] = [Version::One, Version::Two].map(|v| encode_as(v, &filter));
+        assert_eq!(decode(&one).unwrap().digest(), filter.digest());
+        assert_eq!(decode(&two).unwrap().digest(), filter.digest());
+    }
+}
+
+#[test]
+fn a_load_begun_in_one_version_is_saved_in_the_other_and_goes_on_in_either() {
+    let original = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    let [one, two] = [Version::One, Version::Two].map(|v| encode_as(v, &original));
+    for (begin, go_on) in [(&one, &one), (&one, &two), (&two, &one)] {
+        let mut loaded = first(&begin[0].bytes).unwrap();
+        for at in 1..begin.len() {
+            loaded = decode(&encode(&loaded)).unwrap();
+            // Versions differ in length by so little that chunks end at the same segments here.
+            assert_eq!(begin[at - 1].next, go_on[at - 1].next);
+            load(&mut loaded, &go_on[at].bytes).unwrap();
+        }
+        assert_eq!(loaded.loading(), None);
+        assert_eq!(loaded.digest(), original.digest());
+    }
+}
+
+#[test]
+fn the_first_bytes_of_a_chunk_are_the_same_for_all_seeds_and_items() {
+    let with = |seed: u64, items: u64| {
+        let parameters = *filter(0.01, 100, Growth::Fixed, 0).parameters();
+        let seed = Seed(seed);
+        let parameters = Parameters { seed, ..parameters };
+        let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+        for item in 0..items {
+            filter
+                .add(&item.to_le_bytes(), SizeLimit::Unlimited)
+                .unwrap();
+        }
+        encode(&filter).remove(0).bytes
+    };
+    let [empty, full] = [with(1, 0), with(0xFEDC_BA98_7654_3210, 90)];
+    assert_eq!(empty[..LOGGED_BYTES], full[..LOGGED_BYTES]);
+    assert_ne!(
+        empty[LOGGED_BYTES..][..8],
+        full[LOGGED_BYTES..][..8],
+        "the hash of the filter"
+    );
+}
+
+#[test]
+fn a_compressor_finds_nothing_in_the_filler() {
+    // LZF, which servers use, copies runs of three bytes and more.
+    let filler = Version::Two.filler();
+    let runs: std::collections::HashSet<&[u8]> = filler.windows(3).collect();
+    assert_eq!(runs.len(), filler.len() - 2);
+}
+
+#[test]
+fn a_chunk_takes_the_bytes_it_says_wherever_it_is_written() {
+    let mut buffer = Box::new([0xFF; MAX_CHUNK_BYTES]);
+    for filter in samples() {
+        for outline in chunks(&filter) {
+            let encoded = outline.encode().unwrap();
+            assert_eq!(encoded.bytes.len(), outline.num_bytes());
+            assert_eq!(encoded.bytes.capacity(), outline.num_bytes());
+            assert_eq!(outline.write_into(&mut buffer), encoded.bytes);
+        }
+    }
+}
+
+/// XXH3-128 over the samples in version 1.
+const GOLDEN_DIGESTS: [u128; 7] = [
+    0x1276_946d_4329_3991_bab9_56e6_192f_3054,
+    0x3072_7fc6_129f_5616_a380_f0fc_f2fe_1880,
+    0x0799_e9a0_a6d7_0ddf_e211_0b6e_3b56_4baf,
+    0x10e4_8dfd_7c33_c197_2121_41c2_7553_a48c,
+    0xc5d5_0f47_42f5_7ec3_571a_6afe_7f07_1f1b,
+    0x2da8_54e6_25f2_ec7d_59e8_9891_f44e_43cc,
+    0x5c85_8c8c_d47c_d827_88cb_1ab7_6453_c8dc,
+];
+
+#[test]
+fn an_interrupted_load_is_a_filter_that_can_be_encoded_and_continued() {
+    let original = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    let encoded = encode(&original);
+    let mut half = first(&encoded[0].bytes).unwrap();
+    load(&mut half, &encoded[1].bytes).unwrap();
+    let waits = Loading {
+        next: encoded[1].next,
+        sub_filters: 1,
+    };
+    assert_eq!(half.loading(), Some(waits));
+
+    let mut restored = decode(&encode(&half)).unwrap();
+    assert_eq!(restored.loading(), Some(waits));
+    assert_eq!(restored.digest(), half.digest());
+    for chunk in &encoded[2..] {
+        load(&mut restored, &chunk.bytes).unwrap();
+    }
+    assert_eq!(restored.loading(), None);
+    assert_eq!(restored.digest(), original.digest());
+}
+
+#[test]
+fn items_added_during_a_load_stay() {
+    let original = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
+    let encoded = encode(&original);
+    let mut loaded = first(&encoded[0].bytes).unwrap();
+    loaded.add(b"meanwhile", SizeLimit::Unlimited).unwrap();
+    for chunk in &encoded[1..] {
+        load(&mut loaded, &chunk.bytes).unwrap();
+    }
+    assert!(loaded.contains(b"meanwhile"));
+    assert!((0..40_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+    assert_sound(&loaded);
+}
+
+#[test]
+fn growth_during_a_load_does_not_break_it() {
+    let original = filter(0.01, 900_000, Growth::Times(1), 1_500_000);
+    let encoded = encode(&original);
+    let mut loaded = first(&encoded[0].bytes).unwrap();
+    for chunk in &encoded[1..] {
+        for i in 0..1_000u64 {
+            let item = (chunk.next << 32 | i).to_le_bytes();
+            loaded.add(&item, SizeLimit::Unlimited).unwrap();
+        }
+        loaded = decode(&encode(&loaded)).unwrap();
+        load(&mut loaded, &chunk.bytes).unwrap();
+    }
+    assert_eq!(loaded.loading(), None);
+    assert_eq!(
+        (original.sub_filters().len(), loaded.sub_filters().len()),
+        (2, 3)
+    );
+    assert!((0..1_500_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+    for chunk in &encoded[1..] {
+        assert!((0..1_000u64).all(|i| loaded.contains(&(chunk.next << 32 | i).to_le_bytes())));
+    }
+    assert_sound(&loaded);
+}
+
+#[test]
+fn a_refused_chunk_takes_no_memory() {
+    let encoded = encode(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let before = half.allocated_segments();
+    let mut bad = encoded[1].bytes.clone();
+    bad.insert(bad.len() - CHECKSUM_BYTES, 9);
+    assert_eq!(load(&mut half, &sealed(bad)), Err(DecodeError::Format));
+    assert_eq!(half.allocated_segments(), before);
+}
+
+#[test]
+fn a_chain_that_does_not_move_on_is_refused() {
+    let encoded = encode(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let mut still = encoded[1].bytes.clone();
+    still.copy_within(4..12, 12);
+    assert_eq!(load(&mut half, &sealed(still)), Err(DecodeError::Order));
+}
+
+#[test]
+fn growth_during_a_dump_does_not_break_it() {
+    let mut original = filter(0.01, 900_000, Growth::Times(1), 900_000);
+    let mut loaded: Option<Filter> = None;
+    let (mut iterator, mut next_item) = (0, 900_000u64);
+    while original.items() < 900_000 {
+        original
+            .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
+            .unwrap();
+        next_item += 1;
+    }
+    while let Some(chunk) = encode_chunk(&original, iterator).unwrap() {
+        match &mut loaded {
+            None => loaded = Some(first(&chunk.bytes).unwrap()),
+            Some(filter) => load(filter, &chunk.bytes).unwrap(),
+        }
+        iterator = chunk.next;
+        for _ in 0..1_000 {
+            original
+                .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
+                .unwrap();
+            next_item += 1;
+        }
+    }
+    let loaded = loaded.unwrap();
+    assert_eq!(
+        (loaded.sub_filters().len(), original.sub_filters().len()),
+        (2, 2)
+    );
+    assert!((0..900_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+}
+
+#[test]
+fn chunks_out_of_order_are_refused_and_change_nothing() {
+    let encoded = encode(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    assert_eq!(first(&encoded[1].bytes).err(), Some(DecodeError::Order));
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let before = half.digest();
+    for wrong in [0, 2] {
+        assert_eq!(
+            load(&mut half, &encoded[wrong].bytes),
+            Err(DecodeError::Order)
+        );
+    }
+    assert_eq!(half.digest(), before);
+    let mut whole = decode(&encoded).unwrap();
+    let last = &encoded[encoded.len() - 1].bytes;
+    assert_eq!(load(&mut whole, last), Err(DecodeError::Order));
+}
+
+#[test]
+fn a_chunk_of_another_filter_is_refused() {
+    let encoded = encode(&filter(0.01, 2_000_000, Growth::Times(4), 40_000));
+    let other = encode(&filter(0.01, 2_000_001, Growth::Times(4), 40_000));
+    assert_eq!(encoded[0].next, other[0].next, "only the identity differs");
+    let mut half = first(&encoded[0].bytes).unwrap();
+    assert_eq!(load(&mut half, &other[1].bytes), Err(DecodeError::Order));
+}
+
+#[test]
+fn a_chunk_cut_short_anywhere_is_refused() {
+    let bytes = &encode(&filter(0.01, 100, Growth::Times(2), 150))[0].bytes;
+    for len in 0..bytes.len() {
+        assert!(first(&bytes[..len]).is_err(), "{len}");
+        if len > CHECKSUM_BYTES {
+            assert!(
+                first(&sealed(bytes[..len].to_vec())).is_err(),
+                "sealed, {len}"
+            );
+        }
+    }
+    let mut longer = bytes.clone();
+    longer.insert(bytes.len() - CHECKSUM_BYTES, END_OF_FILTER);
+    assert_eq!(first(&sealed(longer)).err(), Some(DecodeError::Length));
+    assert_eq!(
+        first(&vec![0; MAX_CHUNK_BYTES + 1]).err(),
+        Some(DecodeError::Length)
+    );
+}
+
+#[test]
+fn every_changed_byte_is_noticed() {
+    let bytes = &encode(&filter(0.01, 100, Growth::Times(2), 150))[0].bytes;
+    for place in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x10;
+        let error = first(&changed).err();
+        assert!(
+            matches!(error, Some(DecodeError::Checksum | DecodeError::Format)),
+            "{place}: {error:?}"
+        );
+    }
+}
+
+/// A first chunk by hand: the filter record as given, one sub-filter record, and what follows it.
+fn chunk(filter: [u64; 4], sub_filter: [u64; 9], layout: u8, after: &[u8]) -> Vec<u8> {
+    let [seed, error_rate, capacity, expansion] = filter;
+    let parameters = Parameters {
+        error_rate: f64::from_bits(error_rate),
+        capacity,
+        growth: Growth::from_factor(expansion as u32),
+        seed: Seed(seed),
+    };
+    let mut bytes = MAGIC.to_vec();
+    bytes.push(Version::Two as u8);
+    bytes.extend([0, END].map(u64::to_le_bytes).as_flattened());
+    bytes.extend(Version::Two.filler());
+    bytes.extend(identity(&parameters).to_le_bytes());
+    bytes.extend(filter_record(&parameters));
+    let [index, bits, hashes, number, capacity, rate, limit, items, _] = sub_filter;
+    bytes.push(SUB_FILTER);
+    bytes.extend((index as u32).to_le_bytes());
+    bytes.push(layout);
+    bytes.extend(
+        [bits, hashes]
+            .map(|field| (field as u32).to_le_bytes())
+            .as_flattened(),
+    );
+    let fields = [number, capacity, rate, limit, items];
+    bytes.extend(fields.map(u64::to_le_bytes).as_flattened());
+    bytes.extend(after);
+    bytes.extend([0; CHECKSUM_BYTES]);
+    sealed(bytes)
+}
+
+#[test]
+fn every_field_is_bounded() {
+    let rate = 0.01f64.to_bits();
+    let good = [7, rate, 100, 2];
+    let sub = [0, 512, 6, 4, 100, rate, 900, 50, 0];
+    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(first(&chunk(good, sub, 1, &end)).map(|f| f.items()), Ok(50));
+
+    let with = |mut fields: [u64; 9], place: usize, value: u64| {
+        fields[place] = value;
+        fields
+    };
+    for (bad_filter, field) in [
+        ([7, 0f64.to_bits(), 100, 2], "error rate"),
+        ([7, 1f64.to_bits(), 100, 2], "error rate"),
+        ([7, f64::NAN.to_bits(), 100, 2], "error rate"),
+        ([7, (-0.1f64).to_bits(), 100, 2], "error rate"),
+        ([7, rate, 0, 2], "capacity"),
+        ([7, rate, (1 << 40) + 1, 2], "capacity"),
+        ([7, rate, 100, 32_769], "expansion"),
+    ] {
+        assert_eq!(
+            first(&chunk(bad_filter, sub, 1, &end)).err(),
+            Some(DecodeError::Field(field))
+        );
+    }
+    for (bad_sub, error) in [
+        (with(sub, 0, 1), DecodeError::Order),
+        (with(sub, 1, 0), DecodeError::Field("sub-bitmap")),
+        (with(sub, 1, 256), DecodeError::Field("sub-bitmap")),
+        (with(sub, 1, 576), DecodeError::Field("sub-bitmap")),
+        (with(sub, 1, 65_536), DecodeError::Field("sub-bitmap")),
+        (with(sub, 3, 0), DecodeError::Field("sub-bitmap")),
+        (
+            with(sub, 3, (1 << 38) + 1),
+            DecodeError::Field("sub-bitmap"),
+        ),
+        (
+            with(with(sub, 3, 1), 1, 524_352),
+            DecodeError::Field("sub-bitmap"),
+        ),
+        (
+            with(with(sub, 3, 1), 1, 100),
+            DecodeError::Field("sub-bitmap"),
+        ),
+        (with(sub, 2, 0), DecodeError::Field("number of hashes")),
+        (with(sub, 2, 65), DecodeError::Field("number of hashes")),
+        (with(sub, 4, 0), DecodeError::Field("capacity")),
+        (
+            with(sub, 5, 1f64.to_bits()),
+            DecodeError::Field("error rate of a sub-filter"),
+        ),
+        (with(sub, 6, 0), DecodeError::Field("guard limit")),
+        (
+            with(sub, 6, 8 * UNIT + 1),
+            DecodeError::Field("guard limit"),
+        ),
+        (with(sub, 7, 101), DecodeError::Field("items")),
+    ] {
+        assert_eq!(
+            first(&chunk(good, bad_sub, 1, &end)).err(),
+            Some(error),
+            "{bad_sub:?}"
+        );
+    }
+    for layout in [0, 2, 255] {
+        let refused = first(&chunk(good, sub, layout, &end)).err();
+        assert_eq!(refused, Some(DecodeError::Layout(layout)));
+    }
+    assert_eq!(
+        first(&chunk(good, sub, 1, &[9])).err(),
+        Some(DecodeError::Format)
+    );
+    assert_eq!(
+        first(&chunk(good, sub, 1, &[])).err(),
+        Some(DecodeError::Order),
+        "no end"
+    );
+}
+
+#[test]
+fn segments_must_be_of_the_right_length_place_and_order() {
+    let rate = 0.01f64.to_bits();
+    let (good, sub) = ([7, rate, 100, 2], [0, 512, 6, 4, 100, rate, 900, 50, 0]);
+    let segment = |index: u32, number: u64, len: u32, bytes: usize| {
+        let mut record = vec![SEGMENT];
+        record.extend(index.to_le_bytes());
+        record.extend(number.to_le_bytes());
+        record.extend(len.to_le_bytes());
+        record.extend(vec![1; bytes]);
+        record
+    };
+    let end = [END_OF_FILTER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let refusal =
+        |records: Vec<u8>| first(&chunk(good, sub, 1, &[records, end.to_vec()].concat())).err();
+    assert_eq!(refusal(segment(0, 0, 256, 256)), None);
+    assert_eq!(refusal(segment(1, 0, 256, 256)), Some(DecodeError::Order));
+    assert_eq!(
+        refusal(segment(0, 1, 256, 256)),
+        Some(DecodeError::Field("segment"))
+    );
+    assert_eq!(
+        refusal(segment(0, u64::MAX, 256, 256)),
+        Some(DecodeError::Field("segment"))
+    );
+    assert_eq!(
+        refusal(segment(0, 0, 248, 248)),
+        Some(DecodeError::Field("segment"))
+    );
+    assert_eq!(
+        refusal(segment(0, 0, u32::MAX, 256)),
+        Some(DecodeError::Length)
+    );
+    let twice = [segment(0, 0, 256, 256), segment(0, 0, 256, 256)].concat();
+    assert_eq!(refusal(twice), Some(DecodeError::Order));
+}
+
+#[test]
+fn a_limit_refuses_a_filter_that_is_too_large() {
+    let encoded = encode(&filter(0.01, 1_000, Growth::Times(2), 10));
+    let chunk = Chunk::parse(&encoded[0].bytes).unwrap();
+    let refused = load_chunk(None, &chunk, SizeLimit::Bytes(1_000)).err();
+    assert_eq!(refused, Some(DecodeError::OverLimit));
+    assert!(load_chunk(None, &chunk, SizeLimit::Bytes(2_000)).is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #[test]
+    fn whatever_the_bytes_are_the_decoder_answers(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        sample in 0usize..5,
+    ) {
+        static FIRST_CHUNKS: std::sync::OnceLock<Vec<Vec<u8>>> = std::sync::OnceLock::new();
+        let first_chunks = FIRST_CHUNKS.get_or_init(|| {
+            samples().iter().take(5).map(|filter| encode(filter)[0].bytes.clone()).collect()
+        });
+        let mut bytes = first_chunks[sample].clone();
+        for (place, value) in changes {
+            let place = place.index(bytes.len().min(300));
+            bytes[place] = value;
+        }
+        if let Ok(mut filter) = first(&sealed(bytes)) {
+            assert_sound(&filter);
+            for i in 0..50u64 {
+                let _ = filter.add(&i.to_be_bytes(), SizeLimit::Bytes(1 << 24));
+            }
+            assert_sound(&filter);
+            let digest = filter.digest();
+            prop_assert_eq!(decode(&encode(&filter)).map(|f| f.digest()), Ok(digest));
+            prop_assert_eq!(filter.try_clone().map(|f| f.digest()), Ok(digest));
+        }
+    }
+
+    #[test]
+    fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(first(&noise).is_err());
+    }
+}

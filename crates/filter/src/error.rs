@@ -1,0 +1,62 @@
+//! The errors of the core, as data. The module turns them into the texts that clients see.
+
+/// Why a filter could not be created, or could not take another item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddError {
+    /// The filter does not grow and its one sub-filter is full.
+    Full,
+    /// The next sub-filter would make the filter larger than the caller's limit.
+    OverLimit,
+    /// The allocator refused; nothing has changed.
+    OutOfMemory,
+}
+
+/// Why a chunk of an encoded filter was refused. No bit, count or header has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The bytes end before a record does, or continue after the last one.
+    Length,
+    /// Not a chunk of this format, or a chunk of an unknown version.
+    Format,
+    /// The checksum does not match the bytes.
+    Checksum,
+    /// An unknown layout kind.
+    Layout(u8),
+    /// A field is out of range; its name.
+    Field(&'static str),
+    /// A valid chunk, but not the one that comes next.
+    Order,
+    /// The filter would be larger than the caller's limit.
+    OverLimit,
+    /// The allocator refused.
+    OutOfMemory,
+}
+
+impl std::fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Length => f.write_str("the length is wrong"),
+            Self::Format => f.write_str("an unknown format or format version"),
+            Self::Checksum => f.write_str("the checksum does not match"),
+            Self::Layout(kind) => write!(f, "unknown layout kind {kind}"),
+            Self::Field(name) => write!(f, "{name} is out of range"),
+            Self::Order => f.write_str("a chunk out of order"),
+            Self::OverLimit => f.write_str("too large"),
+            Self::OutOfMemory => f.write_str("not enough memory"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl std::fmt::Display for AddError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the filter is full and does not grow",
+            Self::OverLimit => "the filter would exceed its limit",
+            Self::OutOfMemory => "not enough memory",
+        })
+    }
+}
+
+impl std::error::Error for AddError {}

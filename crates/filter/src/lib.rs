@@ -1,0 +1,60 @@
+//! Blocked Bloom filters that grow: the filters of splitbloom as a library, without a server.
+//!
+//! The idea: **a filter is many small sub-bitmaps; a hash of the item picks one of them, and all k
+//! bits of the item lie inside it.** So no value, of any size, is one big block of memory, and an
+//! item costs one cache line (or a few) and one page.
+//!
+//! ```text
+//!   filter    one Redis key: a series of sub-filters, newest last, and how it grows
+//!   bloom     a sub-filter: a blocked Bloom filter of fixed capacity, its size, fill and guard
+//!   storage   its bits: inline, in one block, or in segments of 64 KiB allocated on first touch
+//!   codec     a filter as bytes, and back
+//!   math      false-positive rate of a sub-bitmap    hash   where an item's bits lie
+//! ```
+//!
+//! A filter built here can be loaded into a server, chunk by chunk, by its BF.LOADCHUNK:
+//!
+//! ```
+//! use splitbloom_filter::codec::encode_chunk;
+//! use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit};
+//!
+//! let parameters = Parameters {
+//!     error_rate: 0.01,
+//!     capacity: 1_000,
+//!     growth: Growth::Times(2),
+//!     seed: Seed(0x5eed), // a server draws it at random
+//! };
+//! let mut filter = Filter::new(parameters, SizeLimit::Unlimited)?;
+//! assert!(filter.add(b"apple", SizeLimit::Unlimited)?);
+//! assert!(!filter.add(b"apple", SizeLimit::Unlimited)?, "it is there already");
+//! let fruits = [b"pear".as_slice(), b"plum"];
+//! filter.add_many(fruits.into_iter(), SizeLimit::Unlimited, |is_new| assert!(is_new))?;
+//! assert!(filter.contains(b"plum"));
+//!
+//! let mut iterator = 0;
+//! while let Some(chunk) = encode_chunk(&filter, iterator)? {
+//!     iterator = chunk.next;
+//!     // BF.LOADCHUNK key iterator chunk.bytes
+//!     assert!(!chunk.bytes.is_empty());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod bloom;
+pub mod codec;
+pub mod error;
+pub mod filter;
+pub mod hash;
+pub mod math;
+#[allow(unsafe_code, reason = "prefetch instructions")]
+mod prefetch;
+pub mod storage;
+
+pub use error::{AddError, DecodeError};
+pub use filter::{Filter, Growth, Parameters, SizeLimit};
+pub use hash::Seed;
+
+/// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.
+pub fn kernel_name() -> &'static str {
+    bloom::sub_bitmap::Kernel::in_use().name()
+}

@@ -1,0 +1,14 @@
+//! Integer powers from IEEE multiplications alone.
+
+/// `base` to an integer power, by squaring.
+pub fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut result = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    result
+}

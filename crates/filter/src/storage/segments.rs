@@ -1,0 +1,334 @@
+//! The bits of one sub-filter, in segments small enough to be allocated, copied, moved and freed
+//! one at a time.
+//!
+//! A server may hold millions of small filters. So up to three words, enough for ten items, are
+//! stored inside the sub-filter. Up to a page, the bits are one block of exactly the words needed,
+//! which takes less than a microsecond to copy, so each copy has its own. Larger sub-filters have
+//! `Leaves`, which copies share.
+
+use super::leaves::Leaves;
+use super::{relocate_box, size_class, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
+use crate::error::AddError;
+use std::alloc::Layout;
+
+/// The most words stored inside the sub-filter.
+const INLINE_WORDS: usize = 3;
+/// Words of the largest single block: a page.
+const BLOCK_WORDS: u64 = 4096 / 8;
+
+/// The lazily allocated words of one sub-filter.
+pub struct Segments(Storage);
+
+enum Storage {
+    /// All words, present from the start.
+    Inline { len: u8, words: [u64; INLINE_WORDS] },
+    /// All words, or none until an item touches them.
+    Block { num_words: u16, words: Box<[u64]> },
+    /// An array of one, as [`Mover`] moves slices.
+    Leaves {
+        num_words: u64,
+        leaves: Option<Box<[Leaves; 1]>>,
+    },
+}
+
+impl Segments {
+    /// `num_words` words, all clear. It allocates nothing.
+    pub fn new(num_words: u64) -> Self {
+        Self(if num_words <= INLINE_WORDS as u64 {
+            Storage::Inline {
+                len: num_words as u8,
+                words: [0; INLINE_WORDS],
+            }
+        } else if num_words <= BLOCK_WORDS {
+            Storage::Block {
+                num_words: num_words as u16,
+                words: Box::default(),
+            }
+        } else {
+            Storage::Leaves {
+                num_words,
+                leaves: None,
+            }
+        })
+    }
+
+    fn num_words(&self) -> u64 {
+        match self.0 {
+            Storage::Inline { len, .. } => len.into(),
+            Storage::Block { num_words, .. } => num_words.into(),
+            Storage::Leaves { num_words, .. } => num_words,
+        }
+    }
+
+    /// Number of segments once every bit is in use.
+    pub fn reserved(&self) -> u64 {
+        self.num_words().div_ceil(SEGMENT_WORDS as u64)
+    }
+
+    /// Number of segments that are allocated.
+    pub fn allocated(&self) -> u64 {
+        match &self.0 {
+            Storage::Inline { .. } => 1,
+            Storage::Block { words, .. } => u64::from(!words.is_empty()),
+            Storage::Leaves { leaves, .. } => leaves.as_ref().map_or(0, |all| all[0].allocated()),
+        }
+    }
+
+    /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
+    pub fn len_of(&self, index: u64) -> usize {
+        let before = index * SEGMENT_WORDS as u64;
+        let rest = self.num_words().saturating_sub(before);
+        rest.min(SEGMENT_WORDS as u64) as usize
+    }
+
+    /// The words of segment `index`, if it is allocated.
+    #[inline]
+    pub fn get(&self, index: u64) -> Option<&[u64]> {
+        let words = match &self.0 {
+            Storage::Inline { len, words } => &words[..usize::from(*len)],
+            Storage::Block { words, .. } => words,
+            Storage::Leaves { leaves, .. } => return leaves.as_ref()?[0].get(index),
+        };
+        (index == 0 && !words.is_empty()).then_some(words)
+    }
+
+    /// The words of segment `index` for writing, if it is allocated and not shared with a copy: see
+    /// [`Segments::allocate`].
+    #[inline]
+    pub fn get_mut(&mut self, index: u64) -> Option<&mut [u64]> {
+        let words = match &mut self.0 {
+            Storage::Inline { len, words } => &mut words[..usize::from(*len)],
+            Storage::Block { words, .. } => words,
+            Storage::Leaves { leaves, .. } => return leaves.as_mut()?[0].get_mut(index),
+        };
+        (index == 0 && !words.is_empty()).then_some(words)
+    }
+
+    /// Line `number`, counted over all segments, if its segment is allocated.
+    #[inline]
+    pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
+        match &self.0 {
+            Storage::Inline { .. } => None,
+            Storage::Block { words, .. } => words.as_chunks().0.get(number as usize),
+            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].line(number),
+        }
+    }
+
+    /// Line `number`, counted over all segments, for writing, if its segment is allocated and not
+    /// shared, and its leaf is at the index of its number.
+    #[inline(always)]
+    pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
+        match &mut self.0 {
+            Storage::Inline { .. } => None,
+            Storage::Block { words, .. } => words.as_chunks_mut().0.get_mut(number as usize),
+            Storage::Leaves { leaves, .. } => leaves.as_mut()?[0].line_mut(number),
+        }
+    }
+
+    /// Makes segment `index`, which is below [`Segments::reserved`], allocated and writable: clear
+    /// if it was not allocated, an own copy if it was shared. Returns its words.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn allocate(&mut self, index: u64) -> Result<&mut [u64], AddError> {
+        match &mut self.0 {
+            Storage::Inline { len, words } => Ok(&mut words[..usize::from(*len)]),
+            Storage::Block { num_words, words } => {
+                if words.is_empty() {
+                    let len = usize::from(*num_words);
+                    *words = try_boxed(len, |words| words.resize(len, 0))?;
+                }
+                Ok(words)
+            }
+            Storage::Leaves { num_words, leaves } => {
+                let leaves = match leaves {
+                    Some(leaves) => leaves,
+                    None => leaves.insert(try_boxed_one(Leaves::new(*num_words))?),
+                };
+                leaves[0].allocate(index)
+            }
+        }
+    }
+
+    /// The first allocated segment at or after `index`.
+    pub fn next_allocated(&self, index: u64) -> Option<u64> {
+        match &self.0 {
+            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].next_allocated(index),
+            _ => (index == 0 && self.allocated() == 1).then_some(0),
+        }
+    }
+
+    /// A copy. A large one shares the segments; whichever of the two writes to one first gets a
+    /// copy of it. So a copy of any size is quick, and takes memory only as it is needed.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
+        Ok(Self(match &mut self.0 {
+            Storage::Inline { len, words } => Storage::Inline {
+                len: *len,
+                words: *words,
+            },
+            Storage::Block { num_words, words } => Storage::Block {
+                num_words: *num_words,
+                words: try_boxed(words.len(), |to| to.extend_from_slice(words))?,
+            },
+            Storage::Leaves { num_words, leaves } => Storage::Leaves {
+                num_words: *num_words,
+                leaves: match leaves {
+                    None => None,
+                    Some(leaves) => Some(try_boxed_one(leaves[0].try_clone()?)?),
+                },
+            },
+        }))
+    }
+
+    /// Bytes that the allocator holds once every bit is in use.
+    pub fn reserved_bytes(&self) -> u64 {
+        match self.0 {
+            Storage::Inline { .. } => 0,
+            Storage::Block { num_words, .. } => size_class(8 * u64::from(num_words)),
+            Storage::Leaves { num_words, .. } => {
+                size_class(size_of::<Leaves>() as u64) + Leaves::reserved_bytes(num_words)
+            }
+        }
+    }
+
+    /// Visits every kind of allocation: its layout and its number. Shared segments are visited in
+    /// both filters.
+    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        match &self.0 {
+            Storage::Block { words, .. } if !words.is_empty() => {
+                visit(Layout::for_value(&**words), 1);
+            }
+            Storage::Leaves {
+                leaves: Some(leaves),
+                ..
+            } => {
+                visit(Layout::for_value(&**leaves), 1);
+                leaves[0].visit_allocations(visit);
+            }
+            _ => {}
+        }
+    }
+
+    /// Passes segment `index` through `mover` if it is allocated and not shared.
+    pub fn relocate(&mut self, index: u64, mover: &mut impl Mover) {
+        match &mut self.0 {
+            Storage::Block { words, .. } => *words = relocate_box(std::mem::take(words), mover),
+            Storage::Leaves {
+                leaves: Some(leaves),
+                ..
+            } => leaves[0].relocate(index, mover),
+            _ => {}
+        }
+    }
+
+    /// Passes all allocations but the segments through `mover`.
+    pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
+        if let Storage::Leaves { leaves, .. } = &mut self.0 {
+            if let Some(only) = leaves.take() {
+                let moved: Box<[Leaves]> = relocate_box(only, mover);
+                *leaves = moved.try_into().ok();
+            }
+            if let Some(leaves) = leaves {
+                leaves[0].relocate_leaves(mover);
+            }
+        }
+    }
+}
+
+fn try_boxed_one<T>(value: T) -> Result<Box<[T; 1]>, AddError> {
+    let boxed = try_boxed(1, |to| to.push(value))?;
+    boxed.try_into().map_err(|_| AddError::OutOfMemory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allocations(segments: &Segments) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        segments.visit_allocations(&mut |layout, times| {
+            sizes.extend((0..times).map(|_| layout.size()));
+        });
+        sizes
+    }
+
+    #[test]
+    fn three_words_or_fewer_take_no_allocation() {
+        for num_words in 1..=INLINE_WORDS {
+            let mut segments = Segments::new(num_words as u64);
+            segments.allocate(0).unwrap()[num_words - 1] = 5;
+            let mut copy = segments.try_clone().unwrap();
+            copy.get_mut(0).unwrap()[0] = 6;
+            assert_eq!(segments.get(0).unwrap()[num_words - 1], 5);
+            assert_eq!(segments.get(0).unwrap().len(), segments.len_of(0));
+            assert_eq!(
+                (segments.reserved(), segments.next_allocated(0)),
+                (1, Some(0))
+            );
+            assert!(allocations(&segments).is_empty() && segments.reserved_bytes() == 0);
+            assert_eq!((segments.get(1), segments.next_allocated(1)), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_page_or_less_is_one_block_of_the_words_needed() {
+        for num_words in [4, 17, BLOCK_WORDS] {
+            let mut segments = Segments::new(num_words);
+            assert_eq!((segments.reserved(), segments.allocated()), (1, 0));
+            assert!(allocations(&segments).is_empty() && segments.get(0).is_none());
+            assert_eq!(segments.next_allocated(0), None);
+            segments.allocate(0).unwrap()[0] = 5;
+            assert_eq!(segments.allocated(), 1);
+            assert_eq!(allocations(&segments), [8 * num_words as usize]);
+            assert_eq!(segments.get(0).unwrap().len(), segments.len_of(0));
+            assert_eq!(
+                (segments.next_allocated(0), segments.next_allocated(1)),
+                (Some(0), None)
+            );
+            assert_eq!(segments.get_mut(0).unwrap()[0], 5);
+            assert_eq!(segments.get(1), None);
+        }
+    }
+
+    #[test]
+    fn a_copy_of_a_block_lives_its_own_life() {
+        let mut segments = Segments::new(20);
+        assert!(allocations(&segments.try_clone().unwrap()).is_empty());
+        segments.allocate(0).unwrap()[3] = 1;
+        let mut copy = segments.try_clone().unwrap();
+        copy.get_mut(0).unwrap()[3] = 2;
+        assert_eq!(
+            (segments.get(0).unwrap()[3], copy.get(0).unwrap()[3]),
+            (1, 2)
+        );
+    }
+
+    #[test]
+    fn what_is_reserved_is_what_is_allocated_in_the_end() {
+        const SEGMENT: u64 = SEGMENT_WORDS as u64;
+        for num_words in [
+            1,
+            13,
+            512,
+            513,
+            8191,
+            SEGMENT,
+            3 * SEGMENT + 9,
+            200 * SEGMENT + 1,
+        ] {
+            let mut segments = Segments::new(num_words);
+            for index in 0..segments.reserved() {
+                segments.allocate(index).unwrap();
+            }
+            let held = allocations(&segments).into_iter();
+            let held: u64 = held.map(|size| size_class(size as u64)).sum();
+            let reserved = segments.reserved_bytes();
+            assert!(held <= reserved, "{num_words}: {held} of {reserved}");
+            // What is rounded up: the last leaf and the list of leaves.
+            assert!(reserved - held <= 4096, "{num_words}: {held} of {reserved}");
+        }
+    }
+}

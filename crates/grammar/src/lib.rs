@@ -1,0 +1,33 @@
+//! The words of splitbloom's commands, parsed once and without a server.
+//!
+//! ```text
+//!   number          integers, error rates and seeds, parsed as strictly as the server does
+//!   options         BF.RESERVE and BF.INSERT
+//!   load_arguments  loadmodule
+//! ```
+//!
+//! An error is data ([`WordsError`]); the module has the text that a client sees.
+
+pub mod load_arguments;
+pub mod number;
+pub mod options;
+
+/// What is wrong with the words of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordsError {
+    /// Too few words.
+    WrongArity,
+    BadErrorRate,
+    ErrorRateRange,
+    BadCapacity,
+    CapacityRange,
+    /// Nothing follows EXPANSION.
+    NoExpansion,
+    BadExpansion,
+    ExpansionRange,
+    /// NONSCALING together with an expansion above 0.
+    NonScalingExpansion,
+    BadSeed,
+    /// An unknown word.
+    Syntax,
+}

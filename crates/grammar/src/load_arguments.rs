@@ -1,0 +1,128 @@
+//! The words after the file's name in `loadmodule libsplitbloom.so …`.
+
+use crate::number::{parse_error_rate, parse_within};
+use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use splitbloom_filter::filter::MAX_EXPANSION;
+
+/// The default error rate, unless a load argument or setting changes it. All three are
+/// RedisBloom's.
+pub const ERROR_RATE: f64 = 0.01;
+/// The default capacity, in items.
+pub const INITIAL_SIZE: i64 = 100;
+/// The default growth factor.
+pub const EXPANSION: i64 = 2;
+
+/// The load arguments, each with its value or its default.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadArguments {
+    pub error_rate: f64,
+    pub initial_size: i64,
+    pub expansion: i64,
+}
+
+impl LoadArguments {
+    /// Parses `ERROR_RATE e INITIAL_SIZE n EXPANSION n`, in any order and case.
+    ///
+    /// # Errors
+    /// What is wrong, for the server's log.
+    pub fn parse(words: &[&[u8]]) -> Result<Self, String> {
+        let mut parsed = Self {
+            error_rate: ERROR_RATE,
+            initial_size: INITIAL_SIZE,
+            expansion: EXPANSION,
+        };
+        for pair in words.chunks(2) {
+            let name = String::from_utf8_lossy(pair[0]).to_uppercase();
+            let argument = Argument {
+                name: &name,
+                value: pair.get(1).copied(),
+            };
+            match name.as_str() {
+                "ERROR_RATE" => parsed.error_rate = argument.error_rate()?,
+                "INITIAL_SIZE" => {
+                    parsed.initial_size = argument.integer(MIN_CAPACITY, MAX_CAPACITY)?;
+                }
+                "EXPANSION" => parsed.expansion = argument.integer(0, u64::from(MAX_EXPANSION))?,
+                _ => {
+                    return Err(format!(
+                        "unknown load argument {name:?}; there are ERROR_RATE, INITIAL_SIZE and EXPANSION"
+                    ))
+                }
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+/// A load argument.
+struct Argument<'a> {
+    name: &'a str,
+    /// May be missing after the last name.
+    value: Option<&'a [u8]>,
+}
+
+impl Argument<'_> {
+    fn error_rate(&self) -> Result<f64, String> {
+        let value = self.value.and_then(|value| parse_error_rate(value).ok());
+        value.ok_or_else(|| self.must_be("a number above 0 and below 1"))
+    }
+
+    fn integer(&self, min: u64, max: u64) -> Result<i64, String> {
+        let value = self
+            .value
+            .and_then(|value| parse_within(value, min..=max).ok());
+        let value = value.and_then(|value| i64::try_from(value).ok());
+        value.ok_or_else(|| self.must_be(&format!("a whole number from {min} to {max}")))
+    }
+
+    fn must_be(&self, what: &str) -> String {
+        let name = self.name;
+        match self.value {
+            Some(value) => {
+                let value = String::from_utf8_lossy(value);
+                format!("the load argument {name} must be {what}, not {value:?}")
+            }
+            None => format!("the load argument {name} must be {what}, and has no value"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn load_arguments_come_in_any_order_and_case() {
+        let read = LoadArguments::parse(&[b"expansion", b"4", b"Error_Rate", b"0.001"]).unwrap();
+        assert_eq!(
+            (read.error_rate, read.initial_size, read.expansion),
+            (0.001, 100, 4)
+        );
+    }
+
+    #[test]
+    fn an_error_names_the_value_and_the_range() {
+        let rate = "the load argument ERROR_RATE must be a number above 0 and below 1";
+        let size = "the load argument INITIAL_SIZE must be a whole number from 1 to 1099511627776";
+        let expansion = "the load argument EXPANSION must be a whole number from 0 to 32768";
+        let unknown =
+            "unknown load argument \"CF_SIZE\"; there are ERROR_RATE, INITIAL_SIZE and EXPANSION";
+        for (words, told) in [
+            ("ERROR_RATE 1", format!("{rate}, not \"1\"")),
+            ("error_rate 0x1", format!("{rate}, not \"0x1\"")),
+            ("ERROR_RATE", format!("{rate}, and has no value")),
+            ("INITIAL_SIZE 0", format!("{size}, not \"0\"")),
+            ("INITIAL_SIZE 1.5", format!("{size}, not \"1.5\"")),
+            ("EXPANSION 32769", format!("{expansion}, not \"32769\"")),
+            ("EXPANSION -1", format!("{expansion}, not \"-1\"")),
+            (
+                "EXPANSION 4 INITIAL_SIZE",
+                format!("{size}, and has no value"),
+            ),
+            ("CF_SIZE 1", unknown.to_owned()),
+        ] {
+            let words: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
+            assert_eq!(LoadArguments::parse(&words), Err(told));
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The options of BF.RESERVE and BF.INSERT.
+
+use crate::number::{parse_error_rate, parse_integer, parse_seed, parse_within};
+use crate::WordsError;
+use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use splitbloom_filter::filter::{Growth, Parameters, MAX_EXPANSION};
+use splitbloom_filter::hash::Seed;
+
+/// How a client describes a filter to be created. `None` means the default of the settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Creation {
+    pub error_rate: Option<f64>,
+    pub capacity: Option<u64>,
+    pub growth: Option<Growth>,
+    pub seed: Option<Seed>,
+}
+
+impl Creation {
+    /// The parameters of the filter, with `defaults` for what the client left out.
+    pub fn parameters(&self, defaults: Parameters) -> Parameters {
+        Parameters {
+            error_rate: self.error_rate.unwrap_or(defaults.error_rate),
+            capacity: self.capacity.unwrap_or(defaults.capacity),
+            growth: self.growth.unwrap_or(defaults.growth),
+            seed: self.seed.unwrap_or(defaults.seed),
+        }
+    }
+}
+
+fn capacity(word: &[u8]) -> Result<u64, WordsError> {
+    parse_within(word, MIN_CAPACITY..=MAX_CAPACITY)
+        .map_err(|error| error.either(WordsError::BadCapacity, WordsError::CapacityRange))
+}
+
+fn error_rate(word: &[u8]) -> Result<f64, WordsError> {
+    parse_error_rate(word)
+        .map_err(|error| error.either(WordsError::BadErrorRate, WordsError::ErrorRateRange))
+}
+
+fn expansion(word: &[u8]) -> Result<u32, WordsError> {
+    parse_within(word, 0..=u64::from(MAX_EXPANSION))
+        .map(|factor| factor as u32)
+        .map_err(|error| error.either(WordsError::BadExpansion, WordsError::ExpansionRange))
+}
+
+/// Parses the words of BF.RESERVE after the key:
+/// `error_rate capacity [EXPANSION n] [NONSCALING] [SEED hex16]`.
+/// Options may come in any order; the last of a kind wins.
+///
+/// # Errors
+/// What is wrong with the first bad word.
+pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
+    let [error_rate, capacity, options @ ..] = words else {
+        return Err(WordsError::WrongArity);
+    };
+    let mut creation = Creation {
+        error_rate: Some(self::error_rate(error_rate)?),
+        capacity: Some(self::capacity(capacity)?),
+        ..Creation::default()
+    };
+    let (mut factor, mut non_scaling) = (None, false);
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        if option.eq_ignore_ascii_case(b"EXPANSION") {
+            factor = Some(expansion(options.next().ok_or(WordsError::NoExpansion)?)?);
+        } else if option.eq_ignore_ascii_case(b"NONSCALING") {
+            non_scaling = true;
+        } else if option.eq_ignore_ascii_case(b"SEED") {
+            let seed = options.next().ok_or(WordsError::BadSeed)?;
+            creation.seed = Some(Seed(parse_seed(seed).ok_or(WordsError::BadSeed)?));
+        } else if parse_integer(option).is_some() {
+            // NRedisStack sends the expansion as a bare number.
+            factor = Some(expansion(option)?);
+        } else {
+            return Err(WordsError::Syntax);
+        }
+    }
+    if non_scaling && factor.is_some_and(|factor| factor > 0) {
+        return Err(WordsError::NonScalingExpansion);
+    }
+    creation.growth = match non_scaling {
+        true => Some(Growth::Fixed),
+        false => factor.map(Growth::from_factor),
+    };
+    Ok(creation)
+}
+
+/// The words of BF.INSERT.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Insertion {
+    /// What to create if the key is missing; `None` with NOCREATE.
+    pub creation: Option<Creation>,
+    /// The index of the first item among the words.
+    pub first_item: usize,
+}
+
+/// Parses the words of BF.INSERT after the key:
+/// `[CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item…`.
+/// Options may come in any order; the last of a kind wins, and NONSCALING overrides EXPANSION.
+///
+/// # Errors
+/// What is wrong with the first bad word.
+pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
+    let mut creation = Creation::default();
+    let (mut no_create, mut non_scaling) = (false, false);
+    let mut place = 0;
+    loop {
+        let option = words.get(place).ok_or(WordsError::WrongArity)?;
+        let value = || words.get(place + 1).ok_or(WordsError::WrongArity);
+        if option.eq_ignore_ascii_case(b"ITEMS") {
+            break;
+        } else if option.eq_ignore_ascii_case(b"CAPACITY") {
+            creation.capacity = Some(capacity(value()?)?);
+            place += 2;
+        } else if option.eq_ignore_ascii_case(b"ERROR") {
+            creation.error_rate = Some(error_rate(value()?)?);
+            place += 2;
+        } else if option.eq_ignore_ascii_case(b"EXPANSION") {
+            creation.growth = Some(Growth::from_factor(expansion(value()?)?));
+            place += 2;
+        } else if option.eq_ignore_ascii_case(b"NOCREATE") {
+            no_create = true;
+            place += 1;
+        } else if option.eq_ignore_ascii_case(b"NONSCALING") {
+            non_scaling = true;
+            place += 1;
+        } else {
+            return Err(WordsError::Syntax);
+        }
+    }
+    let first_item = place + 1;
+    if first_item >= words.len() {
+        return Err(WordsError::WrongArity);
+    }
+    if non_scaling {
+        creation.growth = Some(Growth::Fixed);
+    }
+    Ok(Insertion {
+        creation: (!no_create).then_some(creation),
+        first_item,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(line: &str) -> Vec<&[u8]> {
+        line.split(' ')
+            .filter(|w| !w.is_empty())
+            .map(str::as_bytes)
+            .collect()
+    }
+
+    fn reserve(line: &str) -> Result<Creation, WordsError> {
+        parse_reserve(&words(line))
+    }
+
+    fn insert(line: &str) -> Result<Insertion, WordsError> {
+        parse_insert(&words(line))
+    }
+
+    #[test]
+    fn reserve_takes_its_options_in_any_order_and_case() {
+        let growth = |line| reserve(line).unwrap().growth;
+        assert_eq!(growth("0.1 9"), None);
+        assert_eq!(growth("0.1 9 expansion 4"), Some(Growth::Times(4)));
+        assert_eq!(growth("0.1 9 EXPANSION 0"), Some(Growth::Fixed));
+        assert_eq!(growth("0.1 9 NonScaling"), Some(Growth::Fixed));
+        assert_eq!(growth("0.1 9 NONSCALING EXPANSION 0"), Some(Growth::Fixed));
+        assert_eq!(growth("0.1 9 3"), Some(Growth::Times(3)));
+        assert_eq!(
+            growth("0.1 9 EXPANSION 3 EXPANSION 5"),
+            Some(Growth::Times(5))
+        );
+        let seeded = reserve("0.1 9 SEED 00000000000000ff EXPANSION 1").unwrap();
+        assert_eq!(seeded.seed, Some(Seed(255)));
+        assert_eq!((seeded.error_rate, seeded.capacity), (Some(0.1), Some(9)));
+    }
+
+    #[test]
+    fn reserve_names_what_is_wrong() {
+        for (line, error) in [
+            ("0.1", WordsError::WrongArity),
+            ("x 9", WordsError::BadErrorRate),
+            ("1 9", WordsError::ErrorRateRange),
+            ("0.1 x", WordsError::BadCapacity),
+            ("0.1 0", WordsError::CapacityRange),
+            ("0.1 -1", WordsError::CapacityRange),
+            ("0.1 1099511627777", WordsError::CapacityRange),
+            ("0.1 9 EXPANSION", WordsError::NoExpansion),
+            ("0.1 9 EXPANSION x", WordsError::BadExpansion),
+            ("0.1 9 EXPANSION -1", WordsError::ExpansionRange),
+            ("0.1 9 EXPANSION 32769", WordsError::ExpansionRange),
+            ("0.1 9 -2", WordsError::ExpansionRange),
+            (
+                "0.1 9 NONSCALING EXPANSION 1",
+                WordsError::NonScalingExpansion,
+            ),
+            ("0.1 9 2 NONSCALING", WordsError::NonScalingExpansion),
+            ("0.1 9 NONSCALING 2", WordsError::NonScalingExpansion),
+            ("0.1 9 NONSCALINGX", WordsError::Syntax),
+            ("0.1 9 EXP 2", WordsError::Syntax),
+            ("0.1 9 SEED 1", WordsError::BadSeed),
+            ("0.1 9 SEED", WordsError::BadSeed),
+        ] {
+            assert_eq!(reserve(line), Err(error), "{line}");
+        }
+    }
+
+    #[test]
+    fn insert_takes_everything_after_items_as_data() {
+        let plain = insert("ITEMS a b").unwrap();
+        assert_eq!(
+            (plain.creation, plain.first_item),
+            (Some(Creation::default()), 1)
+        );
+        let full = insert("capacity 5 error 0.5 expansion 3 items NOCREATE ITEMS").unwrap();
+        let creation = full.creation.unwrap();
+        assert_eq!(full.first_item, 7);
+        assert_eq!(creation.growth, Some(Growth::Times(3)));
+        assert_eq!(
+            (creation.error_rate, creation.capacity),
+            (Some(0.5), Some(5))
+        );
+        assert_eq!(insert("NOCREATE ITEMS a").unwrap().creation, None);
+        let beaten = insert("NONSCALING EXPANSION 3 ITEMS a")
+            .unwrap()
+            .creation
+            .unwrap();
+        assert_eq!(beaten.growth, Some(Growth::Fixed));
+    }
+
+    #[test]
+    fn insert_names_what_is_wrong() {
+        for (line, error) in [
+            ("", WordsError::WrongArity),
+            ("ITEMS", WordsError::WrongArity),
+            ("CAPACITY", WordsError::WrongArity),
+            ("NOCREATE", WordsError::WrongArity),
+            ("CAPACITY x ITEMS a", WordsError::BadCapacity),
+            ("CAPACITY ITEMS a", WordsError::BadCapacity),
+            ("ERROR x ITEMS a", WordsError::BadErrorRate),
+            ("ERROR 1 ITEMS a", WordsError::ErrorRateRange),
+            ("EXPANSION x ITEMS a", WordsError::BadExpansion),
+            ("ITEMSX a", WordsError::Syntax),
+            ("a b", WordsError::Syntax),
+        ] {
+            assert_eq!(insert(line), Err(error), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_words_make_the_parsers_panic(
+            words in prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(vec!["ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "SEED", "0.1", "7"])
+                        .prop_map(|w| w.as_bytes().to_vec()),
+                    prop::collection::vec(any::<u8>(), 0..20),
+                ],
+                0..12,
+            )
+        ) {
+            let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+            let _ = parse_reserve(&words);
+            if let Ok(insertion) = parse_insert(&words) {
+                prop_assert!(insertion.first_item < words.len());
+                prop_assert!(words[insertion.first_item - 1].eq_ignore_ascii_case(b"ITEMS"));
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The inputs in `fuzz/kept`: filters that must always load, and inputs that once broke an
+//! invariant.
+
+use super::{chunks::chunks, decode::decode, operations::operations};
+use std::fs;
+use std::path::Path;
+
+fn replay(target: &str, run: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("kept")
+        .join(target);
+    let mut replayed = 0;
+    for entry in fs::read_dir(&folder).expect("the kept inputs") {
+        let path = entry.expect("a readable folder").path();
+        println!("{}", path.display());
+        run(&fs::read(path).expect("a readable file"));
+        replayed += 1;
+    }
+    assert!(replayed > 0, "nothing lies in {}", folder.display());
+}
+
+#[test]
+fn kept_chains_of_chunks_break_no_law() {
+    replay("decode", decode);
+}
+
+#[test]
+fn kept_orders_of_chunks_break_no_law() {
+    replay("chunks", chunks);
+}
+
+#[test]
+fn kept_operations_break_no_law() {
+    replay("operations", operations);
+}
+
+#[test]
+fn kept_options_break_no_law() {
+    replay("options", super::options::options);
+}

@@ -1,0 +1,26 @@
+//! The fuzz targets, run by the fuzzers in `fuzz/` and replayed by `cargo test`: one function a
+//! target, which takes any bytes and panics if they break an invariant.
+//!
+//! ```text
+//!   decode      a chain of chunks, checksums corrected      \  the decoder against plain_reader,
+//!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
+//!   operations  adds, lookups, copies, transfers, moves        against sets of items
+//!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
+//! ```
+//!
+//! `laws` has the invariants of every filter, wherever it came from.
+
+pub mod chunks;
+pub mod decode;
+mod laws;
+mod loaded;
+pub mod operations;
+pub mod options;
+mod plain_reader;
+
+#[global_allocator]
+static ALLOCATOR: splitbloom_test_allocator::TestAllocator =
+    splitbloom_test_allocator::TestAllocator;
+
+#[cfg(test)]
+mod kept;

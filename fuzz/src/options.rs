@@ -1,0 +1,108 @@
+//! The words of BF.RESERVE, BF.INSERT and loadmodule, separated by blanks.
+
+use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use splitbloom_filter::filter::{Growth, MAX_EXPANSION};
+use splitbloom_grammar::load_arguments::LoadArguments;
+use splitbloom_grammar::number::{parse_error_rate, parse_integer, parse_seed};
+use splitbloom_grammar::options::{parse_insert, parse_reserve, Creation};
+
+/// The parsers return. What they accept is in range, and means the same when it is written out.
+pub fn options(bytes: &[u8]) {
+    let words: Vec<&[u8]> = bytes.split(|byte| *byte == b' ').collect();
+    words.iter().for_each(|word| numbers(word));
+
+    if let Ok(creation) = parse_reserve(&words) {
+        assert_in_range(&creation);
+        assert!(creation.error_rate.is_some() && creation.capacity.is_some());
+        assert_eq!(
+            parse_reserve(&as_words(&as_reserve(&creation))),
+            Ok(creation)
+        );
+    }
+    if let Ok(insertion) = parse_insert(&words) {
+        assert!(insertion.first_item < words.len(), "there is an item");
+        assert!(words[insertion.first_item - 1].eq_ignore_ascii_case(b"ITEMS"));
+        let written = match &insertion.creation {
+            Some(creation) => {
+                assert_in_range(creation);
+                assert_eq!(creation.seed, None, "BF.INSERT has no word for it");
+                as_insert(creation)
+            }
+            None => "NOCREATE ITEMS i".to_owned(),
+        };
+        let again = parse_insert(&as_words(&written)).unwrap();
+        assert_eq!(again.creation, insertion.creation);
+    }
+    if let Ok(read) = LoadArguments::parse(&words) {
+        let written = format!(
+            "ERROR_RATE {} INITIAL_SIZE {} EXPANSION {}",
+            read.error_rate, read.initial_size, read.expansion
+        );
+        assert!(is_error_rate(read.error_rate));
+        assert!((MIN_CAPACITY..=MAX_CAPACITY).contains(&(read.initial_size as u64)));
+        assert!((0..=i64::from(MAX_EXPANSION)).contains(&read.expansion));
+        assert_eq!(LoadArguments::parse(&as_words(&written)), Ok(read));
+    }
+}
+
+/// A number has one spelling, except error rates and the case of hexadecimal digits.
+fn numbers(word: &[u8]) {
+    if let Some(value) = parse_integer(word) {
+        assert_eq!(value.to_string().as_bytes(), word);
+    }
+    if let Some(seed) = parse_seed(word) {
+        assert!(format!("{seed:016x}").as_bytes().eq_ignore_ascii_case(word));
+    }
+    if let Ok(rate) = parse_error_rate(word) {
+        assert!(is_error_rate(rate));
+        assert_eq!(parse_error_rate(rate.to_string().as_bytes()), Ok(rate));
+        assert_eq!(parse_error_rate(format!("{rate:e}").as_bytes()), Ok(rate));
+    }
+}
+
+fn is_error_rate(rate: f64) -> bool {
+    rate > 0.0 && rate < 1.0
+}
+
+fn assert_in_range(creation: &Creation) {
+    assert!(creation.error_rate.is_none_or(is_error_rate));
+    let capacities = MIN_CAPACITY..=MAX_CAPACITY;
+    assert!(creation.capacity.is_none_or(|c| capacities.contains(&c)));
+    match creation.growth {
+        None | Some(Growth::Fixed) => {}
+        Some(Growth::Times(factor)) => assert!((1..=MAX_EXPANSION).contains(&factor)),
+    }
+}
+
+fn as_words(line: &str) -> Vec<&[u8]> {
+    line.split(' ').map(str::as_bytes).collect()
+}
+
+fn growth_in_words(growth: Option<Growth>) -> String {
+    match growth {
+        None => String::new(),
+        Some(Growth::Fixed) => " NONSCALING".to_owned(),
+        Some(Growth::Times(factor)) => format!(" EXPANSION {factor}"),
+    }
+}
+
+fn as_reserve(creation: &Creation) -> String {
+    let (rate, capacity) = (creation.error_rate.unwrap(), creation.capacity.unwrap());
+    let seed = creation.seed;
+    let seed = seed.map_or(String::new(), |seed| format!(" SEED {:016x}", seed.0));
+    format!(
+        "{rate} {capacity}{}{seed}",
+        growth_in_words(creation.growth)
+    )
+}
+
+fn as_insert(creation: &Creation) -> String {
+    let mut line = growth_in_words(creation.growth);
+    if let Some(rate) = creation.error_rate {
+        line += &format!(" ERROR {rate}");
+    }
+    if let Some(capacity) = creation.capacity {
+        line += &format!(" CAPACITY {capacity}");
+    }
+    format!("{line} ITEMS i").trim_start().to_owned()
+}

@@ -1,0 +1,318 @@
+//! A second reader of the format, written from docs/format.md alone, and a writer: slow,
+//! independent of all other code, and plain enough to be checked by reading. The decoder must
+//! accept what this reader accepts, refuse what it refuses, and find the same bits.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
+
+const CHECKSUM_BYTES: usize = 8;
+const FILTER_RECORD_BYTES: usize = 29;
+const FILLER_BYTES: usize = 108;
+const MAGIC: &[u8] = b"SBF";
+const END: u64 = 1 << 52;
+
+const MAX_CHUNK_BYTES: usize = 1_048_576;
+const SEGMENT_BYTES: u64 = 65_536;
+
+/// Whether a chunk of either version may begin with these bytes.
+pub fn is_start(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'S', b'B', b'F', 1 | 2, ..])
+}
+
+/// The ranges of the filter hash in a chunk and of the filter record in a first chunk.
+pub fn filter_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
+    let hash = match chunk.get(3) {
+        Some(2) => 128,
+        _ => 20,
+    };
+    let record = hash + 8;
+    (hash..record, record..record + FILTER_RECORD_BYTES)
+}
+
+/// The contents of the chunks of a chain so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chain {
+    /// The filter record; empty before the first chunk.
+    pub filter: Vec<u8>,
+    pub sub_filters: Vec<SubFilter>,
+    /// The iterator of the chunk that is due and the number of sub-filters so far; `None` if the
+    /// filter is complete.
+    pub loading: Option<(u64, usize)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubFilter {
+    /// The record after the index, from the layout kind on.
+    pub header: Vec<u8>,
+    /// The segments with a set bit.
+    pub segments: BTreeMap<u64, Vec<u8>>,
+}
+
+impl SubFilter {
+    fn num_bits(&self) -> u64 {
+        let mut fields = self.header.as_slice();
+        let [_, sub_bitmap_bits, _, num_sub_bitmaps] =
+            [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap());
+        sub_bitmap_bits * num_sub_bitmaps
+    }
+
+    pub fn num_segments(&self) -> u64 {
+        (self.num_bits() / 8).div_ceil(SEGMENT_BYTES)
+    }
+
+    /// Length of a segment in bytes, if it exists.
+    fn segment_bytes(&self, segment: u64) -> Option<u64> {
+        (segment < self.num_segments())
+            .then(|| (self.num_bits() / 8 - segment * SEGMENT_BYTES).min(SEGMENT_BYTES))
+    }
+}
+
+impl Chain {
+    /// Takes the next chunk, if it is valid and due. Returns whether it was.
+    pub fn take(&mut self, chunk: &[u8]) -> bool {
+        match self.clone().with(chunk) {
+            Some(chain) => {
+                *self = chain;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn with(mut self, chunk: &[u8]) -> Option<Self> {
+        if chunk.len() > MAX_CHUNK_BYTES {
+            return None;
+        }
+        let (body, checksum) = chunk.split_at_checked(chunk.len().checked_sub(CHECKSUM_BYTES)?)?;
+        let mut rest = body;
+        let (magic, version) = (bytes(&mut rest, 3)?, number(&mut rest, 1)?);
+        let (start, next) = (number(&mut rest, 8)?, number(&mut rest, 8)?);
+        match version {
+            1 => {}
+            2 => {
+                bytes(&mut rest, FILLER_BYTES)?;
+            }
+            _ => return None,
+        }
+        let identity = number(&mut rest, 8)?;
+        if magic != MAGIC || checksum != xxh3_64(body).to_le_bytes() {
+            return None;
+        }
+        if self.filter.is_empty() {
+            self.filter = bytes(&mut rest, FILTER_RECORD_BYTES)?.to_vec();
+            if start != 0 || !is_good_filter(&self.filter) {
+                return None;
+            }
+        } else if start == 0 || self.loading.map(|(due, _)| due) != Some(start) {
+            return None;
+        }
+        if identity != xxh3_64(&self.filter) {
+            return None;
+        }
+
+        let came_before = self.loading.map_or(0, |(_, sub_filters)| sub_filters);
+        let mut came = came_before;
+        // Sub-filters that the filter has added meanwhile: a chunk cannot refer to them.
+        let grown = self.sub_filters.split_off(came_before);
+        let (mut last_segment, mut end) = (None, None);
+        while !rest.is_empty() {
+            if end.is_some() {
+                return None;
+            }
+            match number(&mut rest, 1)? {
+                2 => {
+                    if number(&mut rest, 4)? != came as u64 {
+                        return None;
+                    }
+                    let header = bytes(&mut rest, 49)?.to_vec();
+                    if !is_good_sub_filter(&header) {
+                        return None;
+                    }
+                    came += 1;
+                    self.sub_filters.push(SubFilter {
+                        header,
+                        segments: BTreeMap::new(),
+                    });
+                }
+                3 => {
+                    let (index, segment) = (number(&mut rest, 4)?, number(&mut rest, 8)?);
+                    let len = number(&mut rest, 4)?;
+                    let data = bytes(&mut rest, len as usize)?;
+                    let sub_filter = self.sub_filters.get_mut(index as usize)?;
+                    if sub_filter.segment_bytes(segment) != Some(len)
+                        || last_segment >= Some((index, segment))
+                    {
+                        return None;
+                    }
+                    last_segment = Some((index, segment));
+                    if data.iter().any(|byte| *byte != 0) {
+                        let to = sub_filter
+                            .segments
+                            .entry(segment)
+                            .or_insert_with(|| vec![0; data.len()]);
+                        to.iter_mut().zip(data).for_each(|(to, from)| *to |= from);
+                    }
+                }
+                4 => end = Some((number(&mut rest, 8)?, number(&mut rest, 4)? as usize)),
+                _ => return None,
+            }
+        }
+        self.loading = match end {
+            Some((0, 0)) if next == END => None,
+            Some((due, loaded))
+                if next == END && (1..END).contains(&due) && (1..=came).contains(&loaded) =>
+            {
+                Some((due, loaded))
+            }
+            None if next > start && next < END => Some((next, came)),
+            _ => return None,
+        };
+        self.sub_filters.extend(grown);
+        let segments: u64 = self.sub_filters.iter().map(SubFilter::num_segments).sum();
+        (!self.sub_filters.is_empty() && segments <= 1 << 44).then_some(self)
+    }
+
+    /// The chain as one chunk of version 2, of any length.
+    pub fn as_one_chunk(&self) -> Vec<u8> {
+        let mut records = self.filter.clone();
+        for (index, sub_filter) in self.sub_filters.iter().enumerate() {
+            records.push(2);
+            records.extend((index as u32).to_le_bytes());
+            records.extend(&sub_filter.header);
+            for (segment, data) in &sub_filter.segments {
+                records.extend(segment_record(index, *segment, data));
+            }
+        }
+        records.extend(self.end_record());
+        chunk(2, 0, END, xxh3_64(&self.filter), &records)
+    }
+
+    /// The chain in short chunks: each ends after the first segment at which it has `least` bytes
+    /// of records, and has the version that `version` returns for its number.
+    pub fn in_chunks_of(&self, least: usize, version: fn(usize) -> u8) -> Vec<Vec<u8>> {
+        let identity = xxh3_64(&self.filter);
+        let (mut chunks, mut records, mut start) = (Vec::new(), self.filter.clone(), 0);
+        let mut segments_before = 0;
+        for (index, sub_filter) in self.sub_filters.iter().enumerate() {
+            records.push(2);
+            records.extend((index as u32).to_le_bytes());
+            records.extend(&sub_filter.header);
+            for (segment, data) in &sub_filter.segments {
+                records.extend(segment_record(index, *segment, data));
+                let next = 1 + segments_before + segment + 1;
+                if records.len() >= least {
+                    let version = version(chunks.len());
+                    chunks.push(chunk(version, start, next, identity, &records));
+                    records.clear();
+                    start = next;
+                }
+            }
+            segments_before += sub_filter.num_segments();
+        }
+        records.extend(self.end_record());
+        let version = version(chunks.len());
+        chunks.push(chunk(version, start, END, identity, &records));
+        chunks
+    }
+
+    fn end_record(&self) -> Vec<u8> {
+        let (due, loaded) = self.loading.unwrap_or_default();
+        let mut record = vec![4];
+        record.extend(due.to_le_bytes());
+        record.extend((loaded as u32).to_le_bytes());
+        record
+    }
+}
+
+fn segment_record(index: usize, segment: u64, data: &[u8]) -> Vec<u8> {
+    let mut record = vec![3];
+    record.extend((index as u32).to_le_bytes());
+    record.extend(segment.to_le_bytes());
+    record.extend((data.len() as u32).to_le_bytes());
+    record.extend(data);
+    record
+}
+
+fn chunk(version: u8, start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
+    let mut chunk = MAGIC.to_vec();
+    chunk.push(version);
+    chunk.extend(start.to_le_bytes());
+    chunk.extend(next.to_le_bytes());
+    if version == 2 {
+        chunk.extend(filler());
+    }
+    chunk.extend(identity.to_le_bytes());
+    chunk.extend(records);
+    chunk.extend([0; CHECKSUM_BYTES]);
+    sealed(&chunk)
+}
+
+/// The first powers of G that fill the filler.
+fn filler() -> Vec<u8> {
+    const G: u64 = 0x9E37_79B9_7F4A_7C15;
+    let powers = std::iter::successors(Some(G), |power| Some(power.wrapping_mul(G)));
+    powers
+        .flat_map(u64::to_le_bytes)
+        .take(FILLER_BYTES)
+        .collect()
+}
+
+/// The chunk with its last bytes replaced by a correct checksum.
+pub fn sealed(chunk: &[u8]) -> Vec<u8> {
+    let mut sealed = chunk.to_vec();
+    if let Some((body, checksum)) = sealed.split_last_chunk_mut::<CHECKSUM_BYTES>() {
+        *checksum = xxh3_64(body).to_le_bytes();
+    }
+    sealed
+}
+
+fn is_good_filter(record: &[u8]) -> bool {
+    let mut rest = record;
+    let [kind, _seed, error_rate, capacity, expansion] =
+        [1, 8, 8, 8, 4].map(|width| number(&mut rest, width).unwrap());
+    let error_rate = f64::from_bits(error_rate);
+    kind == 1
+        && error_rate > 0.0
+        && error_rate < 1.0
+        && (1..=1 << 40).contains(&capacity)
+        && expansion <= 32_768
+}
+
+fn is_good_sub_filter(header: &[u8]) -> bool {
+    let mut rest = header;
+    let [layout, bits, hashes, number_of_sub_bitmaps, capacity, error_rate, guard_limit, items] =
+        [1, 4, 4, 8, 8, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
+    let error_rate = f64::from_bits(error_rate);
+    let one = number_of_sub_bitmaps == 1 && bits % 64 == 0 && (64..=524_288).contains(&bits);
+    let many = bits.is_power_of_two()
+        && (512..=32_768).contains(&bits)
+        && number_of_sub_bitmaps >= 1
+        && bits
+            .checked_mul(number_of_sub_bitmaps)
+            .is_some_and(|all| all <= 1 << 47);
+    layout == 1
+        && (one || many)
+        && (1..=64).contains(&hashes)
+        && (1..=1 << 40).contains(&capacity)
+        && (0.0..1.0).contains(&error_rate)
+        && (1..=number_of_sub_bitmaps << 21).contains(&guard_limit)
+        && items <= capacity
+}
+
+fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
+    let (bytes, after) = rest.split_at_checked(len)?;
+    *rest = after;
+    Some(bytes)
+}
+
+/// A little-endian number of `width` bytes.
+fn number(rest: &mut &[u8], width: usize) -> Option<u64> {
+    let bytes = bytes(rest, width)?;
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    )
+}

@@ -1,0 +1,247 @@
+//! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
+
+use super::parameters::{EXPANSION, ITEM, ITEMS, KEY, NONSCALING};
+use super::reserve::{create, replicate_creation};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::config;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::context::Context;
+use crate::server::key::Held;
+use crate::stats;
+use crate::types::bloom::StoredFilter;
+use splitbloom_filter::filter::Parameters;
+use splitbloom_grammar::options::{parse_insert, Creation};
+use std::ffi::CStr;
+
+/// BF.ADD.
+pub struct Add;
+
+/// BF.MADD.
+pub struct MultiAdd;
+
+/// BF.INSERT.
+pub struct Insert;
+
+impl Command for Add {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.add",
+        arity: 3,
+        flags: c"write deny-oom fast",
+        categories: "write fast",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary: c"Adds an item to a Bloom filter, which is created if it is missing",
+        complexity: c"O(S) with S sub-filters, one for a filter reserved at the right size",
+        parameters: &[KEY, ITEM],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let add = Adding {
+            event: c"bf.add",
+            creation: Some(Creation::default()),
+            first_item: 2,
+        };
+        let mut is_new = false;
+        match add.run(context, arguments, |new| is_new = new) {
+            Ok(Added {
+                refusal: Some(error),
+                ..
+            })
+            | Err(error) => error.reply(context),
+            Ok(_) => context.reply_bool(is_new),
+        }
+    }
+}
+
+impl Command for MultiAdd {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.madd",
+        arity: -3,
+        flags: c"write deny-oom",
+        categories: "write",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary: c"Adds items to a Bloom filter, which is created if it is missing",
+        complexity: c"O(N*S) with N items and S sub-filters",
+        parameters: &[KEY, ITEMS],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let add = Adding {
+            event: c"bf.madd",
+            creation: Some(Creation::default()),
+            first_item: 2,
+        };
+        match room_for_answers(arguments) {
+            Err(error) => error.reply(context),
+            Ok(mut answers) => {
+                let added = add.run(context, arguments, |new| answers.push(new));
+                reply(context, &answers, added);
+            }
+        }
+    }
+}
+
+impl Command for Insert {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.insert",
+        arity: -4,
+        flags: c"write deny-oom",
+        categories: "write",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
+        complexity: c"O(N*S) with N items and S sub-filters",
+        parameters: &[
+            KEY,
+            Parameter::new(c"capacity", Kind::Integer, Times::AtMostOnce).after(c"CAPACITY"),
+            Parameter::new(c"error", Kind::Double, Times::AtMostOnce).after(c"ERROR"),
+            EXPANSION.optional(),
+            Parameter::new(c"nocreate", Kind::Token, Times::AtMostOnce).after(c"NOCREATE"),
+            NONSCALING.optional(),
+            ITEMS.after(c"ITEMS"),
+        ],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let Some(words) = arguments.try_list_from(2) else {
+            return ReplyError::NoMemoryToAdd.reply(context);
+        };
+        let insertion = parse_insert(&words).map_err(ReplyError::from);
+        match insertion.and_then(|insertion| Ok((insertion, room_for_answers(arguments)?))) {
+            Err(error) => error.reply(context),
+            Ok((insertion, mut answers)) => {
+                let add = Adding {
+                    event: c"bf.insert",
+                    creation: insertion.creation,
+                    first_item: 2 + insertion.first_item,
+                };
+                let added = add.run(context, arguments, |new| answers.push(new));
+                reply(context, &answers, added);
+            }
+        }
+    }
+}
+
+/// Room for the outcome of each item: no command has more items than words.
+fn room_for_answers(arguments: Arguments<'_>) -> Result<Vec<bool>, ReplyError> {
+    let mut answers = Vec::new();
+    match answers.try_reserve_exact(arguments.len()) {
+        Ok(()) => Ok(answers),
+        Err(_) => Err(ReplyError::NoMemoryToAdd),
+    }
+}
+
+/// Replies with an array of whether each item was new. It ends at the first item refused, with the
+/// error.
+fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) {
+    match added {
+        Err(error) => error.reply(context),
+        Ok(Added { refusal, .. }) => {
+            context.reply_array(answers.len() + usize::from(refusal.is_some()));
+            for new in answers {
+                context.reply_bool(*new);
+            }
+            if let Some(error) = refusal {
+                error.reply(context);
+            }
+        }
+    }
+}
+
+/// What the three commands tell an add: where the items begin, what to create if the key is missing
+/// (`None`: an error), and the name of the event.
+struct Adding {
+    event: &'static CStr,
+    creation: Option<Creation>,
+    first_item: usize,
+}
+
+/// The outcome of an add, up to the first item refused.
+#[derive(Default)]
+struct Added {
+    /// Items before that one.
+    answered: usize,
+    /// Those of them that were new.
+    new: usize,
+    refusal: Option<ReplyError>,
+}
+
+impl Adding {
+    /// Adds the items, and calls `answer` with whether each was new.
+    fn run(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        mut answer: impl FnMut(bool),
+    ) -> Result<Added, ReplyError> {
+        let limit = config::size_limit(context);
+        let mut key = context.open_to_write(arguments.at(1));
+        let mut made = None;
+        let filter = match key.held::<StoredFilter>() {
+            Held::Other => return Err(ReplyError::WrongType),
+            Held::Value(stored) => stored.filter_mut(),
+            Held::Nothing => {
+                let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
+                made.insert(create(context, creation)?)
+            }
+        };
+
+        let before = filter.progress();
+        let mut added = Added::default();
+        let mut count = |new| {
+            added.answered += 1;
+            added.new += usize::from(new);
+            answer(new);
+        };
+        let items = arguments.bytes_from(self.first_item);
+        let end = match items.len() {
+            // One item is not worth setting up a group.
+            1 => filter
+                .add(arguments.bytes(self.first_item), limit)
+                .map(count),
+            _ => filter.add_many(items, limit, &mut count),
+        };
+        added.refusal = end.err().map(ReplyError::of_add);
+        stats::added(added.new, filter.counters_since(before));
+
+        let parameters = made.as_ref().map(|filter| *filter.parameters());
+        // If the first item is refused, the key stays missing.
+        if let Some(filter) = made.filter(|_| added.new > 0) {
+            key.put(StoredFilter::new(filter))
+                .ok_or(ReplyError::NoMemoryToCreate)?;
+        }
+        drop(key); // before a module is notified that might delete it
+        if added.new > 0 {
+            self.replicate(context, arguments, parameters.as_ref(), &added);
+            // Last: a module that is notified may change the key, which must replicate after this.
+            if parameters.is_some() {
+                context.signal_change(c"bf.reserve", arguments.at(1));
+            }
+            context.signal_change(self.event, arguments.at(1));
+        }
+        Ok(added)
+    }
+
+    /// Replicates what took effect: the creation, if there was one, and the command as it came, or
+    /// the items before the one refused.
+    fn replicate(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        made: Option<&Parameters>,
+        added: &Added,
+    ) {
+        if let Some(parameters) = made {
+            replicate_creation(context, arguments.at(1), parameters);
+        }
+        if added.refusal.is_none() {
+            context.replicate_verbatim();
+        } else {
+            let end = self.first_item + added.answered;
+            context.replicate_some(c"BF.MADD", arguments.at(1), arguments, self.first_item, end);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! BF.INFO and BF.CARD: describe a filter.
+
+use super::parameters::KEY;
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::context::Context;
+use crate::server::data_type::Value as _;
+use crate::server::key::Held;
+use crate::types::bloom::StoredFilter;
+use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
+use splitbloom_filter::filter::Filter;
+
+/// BF.INFO.
+pub struct Info;
+
+/// BF.CARD.
+pub struct Card;
+
+impl Command for Card {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.card",
+        arity: 2,
+        flags: c"readonly fast",
+        categories: "read fast",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Counts the items that were new when they were added to a Bloom filter",
+        complexity: c"O(S) with S sub-filters",
+        parameters: &[KEY],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        match context.open_to_read(arguments.at(1)).held::<StoredFilter>() {
+            Held::Other => ReplyError::WrongType.reply(context),
+            Held::Nothing => context.reply_integer(0),
+            Held::Value(stored) => context.reply_integer(stored.filter().items()),
+        }
+    }
+}
+
+impl Command for Info {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.info",
+        arity: -2,
+        flags: c"readonly fast",
+        categories: "read fast",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Describes a Bloom filter",
+        complexity: c"O(S) with S sub-filters, and a step for each 4 MiB of bits",
+        parameters: &[
+            KEY,
+            Parameter::one_of(
+                c"field",
+                Times::AtMostOnce,
+                &[
+                    word(c"capacity", c"CAPACITY"),
+                    word(c"size", c"SIZE"),
+                    word(c"filters", c"FILTERS"),
+                    word(c"items", c"ITEMS"),
+                    word(c"expansion", c"EXPANSION"),
+                    word(c"full", c"FULL"),
+                ],
+            ),
+        ],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = info(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+const fn word(name: &'static std::ffi::CStr, token: &'static std::ffi::CStr) -> Parameter {
+    Parameter::new(name, Kind::Token, Times::Once).after(token)
+}
+
+/// A field of the short form. Clients expect exactly these five, with these names, in this order.
+#[derive(Clone, Copy)]
+enum Field {
+    Capacity,
+    Size,
+    Filters,
+    Items,
+    Expansion,
+}
+
+/// What the client asks for.
+enum Question {
+    Five,
+    One(Field),
+    Full,
+}
+
+const FIELDS: [(Field, &[u8], &str); 5] = [
+    (Field::Capacity, b"CAPACITY", "Capacity"),
+    (Field::Size, b"SIZE", "Size"),
+    (Field::Filters, b"FILTERS", "Number of filters"),
+    (Field::Items, b"ITEMS", "Number of items inserted"),
+    (Field::Expansion, b"EXPANSION", "Expansion rate"),
+];
+
+impl Question {
+    fn parse(arguments: Arguments<'_>) -> Result<Self, ReplyError> {
+        match arguments.len() {
+            2 => return Ok(Self::Five),
+            3 => {}
+            _ => return Err(ReplyError::WrongArity),
+        }
+        let asked = arguments.bytes(2);
+        if asked.eq_ignore_ascii_case(b"FULL") {
+            return Ok(Self::Full);
+        }
+        let field = FIELDS
+            .iter()
+            .find(|(_, word, _)| asked.eq_ignore_ascii_case(word));
+        field
+            .map(|(field, ..)| Self::One(*field))
+            .ok_or(ReplyError::BadInfoField)
+    }
+}
+
+fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let question = Question::parse(arguments)?;
+    let key = context.open_to_read(arguments.at(1));
+    let stored: &StoredFilter = match key.held() {
+        Held::Other => return Err(ReplyError::WrongType),
+        Held::Nothing => return Err(ReplyError::NotFound),
+        Held::Value(stored) => stored,
+    };
+    match question {
+        Question::One(field) => reply_one(context, stored, field),
+        Question::Five => {
+            context.reply_map(FIELDS.len());
+            reply_five(context, stored);
+        }
+        Question::Full => {
+            context.reply_map(FIELDS.len() + 8);
+            reply_five(context, stored);
+            reply_more(context, stored.filter());
+        }
+    }
+    Ok(())
+}
+
+fn reply_one(context: &Context, stored: &StoredFilter, asked: Field) {
+    if context.speaks_resp3() {
+        context.reply_map(1);
+        context.reply_simple(FIELDS[asked as usize].2);
+    } else {
+        context.reply_array(1);
+    }
+    reply_value(context, stored, asked);
+}
+
+fn reply_five(context: &Context, stored: &StoredFilter) {
+    for (field, _, name) in FIELDS {
+        context.reply_simple(name);
+        reply_value(context, stored, field);
+    }
+}
+
+fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
+    let filter = stored.filter();
+    match field {
+        Field::Capacity => context.reply_integer(filter.capacity()),
+        Field::Size => context.reply_integer(stored.memory_usage() as u64),
+        Field::Filters => context.reply_integer(filter.sub_filters().len() as u64),
+        Field::Items => context.reply_integer(filter.items()),
+        Field::Expansion => match filter.parameters().growth.factor() {
+            0 => context.reply_null(),
+            factor => context.reply_integer(u64::from(factor)),
+        },
+    }
+}
+
+/// The eight further fields of the long form.
+fn reply_more(context: &Context, filter: &Filter) {
+    let doubles = [
+        ("Error rate", filter.parameters().error_rate),
+        (
+            "Expected false positive rate",
+            filter.expected_false_positive_rate(),
+        ),
+    ];
+    for (name, value) in doubles {
+        context.reply_simple(name);
+        context.reply_double(value);
+    }
+    context.reply_simple("Estimated items");
+    context.reply_integer(filter.estimated_items().round() as u64);
+    let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
+    for (name, value) in [
+        ("Fill", filter.fill_ratio()),
+        ("Bits per item", bits_per_item),
+    ] {
+        context.reply_simple(name);
+        context.reply_double(value);
+    }
+    context.reply_simple("Segments allocated");
+    context.reply_integer(filter.allocated_segments());
+    context.reply_simple("Segments reserved");
+    context.reply_integer(filter.reserved_segments());
+    context.reply_simple("Sub-filters");
+    context.reply_array(filter.sub_filters().len());
+    for sub_filter in filter.sub_filters() {
+        reply_sub_filter(context, sub_filter);
+    }
+}
+
+fn reply_sub_filter(context: &Context, sub_filter: &BlockedBloom) {
+    let header = sub_filter.header();
+    context.reply_map(8);
+    context.reply_simple("Capacity");
+    context.reply_integer(header.capacity);
+    context.reply_simple("Items");
+    context.reply_integer(header.items);
+    context.reply_simple("Error rate");
+    context.reply_double(header.error_rate);
+    let numbers = [
+        (
+            "Sub-bitmap bytes",
+            u64::from(header.shape.sub_bitmap_bits) / 8,
+        ),
+        ("Hashes", u64::from(header.shape.num_hashes)),
+        ("Bytes", sub_filter.num_bits() / 8),
+        ("Set bits", sub_filter.set_bits()),
+    ];
+    for (name, value) in numbers {
+        context.reply_simple(name);
+        context.reply_integer(value);
+    }
+    context.reply_simple("Guard");
+    context.reply_double(sub_filter.fill().share_of_limit());
+}

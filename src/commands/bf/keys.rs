@@ -1,0 +1,172 @@
+//! BF.KEYS: lists the keys of a filter that is partitioned over many nodes. It opens no key, so any
+//! node can serve it.
+
+use super::parameters::ITEMS;
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::context::Context;
+use splitbloom_grammar::number::parse_integer;
+use splitbloom_grammar::WordsError;
+use splitbloom_partition::{Name, Partitions};
+
+/// The limit on the bytes of keys in a reply. A short command can ask for many long keys, and the
+/// server keeps a reply in memory until it is sent. A million keys of 60 bytes fit.
+const MAX_REPLY_BYTES: usize = 64 << 20;
+/// What a key adds to its name: `:{16383}`, and some bytes of framing.
+const BYTES_BESIDE_NAME: usize = 24;
+
+/// BF.KEYS.
+pub struct Keys;
+
+impl Command for Keys {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.keys",
+        arity: -4,
+        flags: c"readonly allow-loading allow-stale",
+        categories: "read",
+        access: KeyAccess::None,
+        since: FIRST_RELEASE,
+        summary:
+            c"Returns the keys of a Bloom filter partitioned over many nodes, or the key of each item",
+        complexity: c"O(N) with N keys or items",
+        parameters: &[
+            Parameter::new(c"name", Kind::Text, Times::Once),
+            Parameter::new(c"partitions", Kind::Integer, Times::Once).after(c"PARTITIONS"),
+            ITEMS.after(c"ITEMS").optional(),
+        ],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let Some(words) = arguments.try_list_from(1) else {
+            return ReplyError::ReplyTooLong.reply(context);
+        };
+        match parse(&words) {
+            Err(error) => error.reply(context),
+            Ok(Question {
+                name,
+                partitions,
+                items: None,
+            }) => {
+                let keys = partitions.each().map(|partition| name.key(partition));
+                reply_all(context, keys);
+            }
+            Ok(Question {
+                name,
+                partitions,
+                items: Some(items),
+            }) => {
+                let keys = items.iter().map(|item| name.key(partitions.of(item)));
+                reply_all(context, keys);
+            }
+        }
+    }
+}
+
+fn reply_all(context: &Context, keys: impl ExactSizeIterator<Item = Vec<u8>>) {
+    context.reply_array(keys.len());
+    keys.for_each(|key| context.reply_bytes(&key));
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Question<'a> {
+    name: Name<'a>,
+    partitions: Partitions,
+    /// The items whose keys are wanted; `None` for all keys of the filter.
+    items: Option<&'a [&'a [u8]]>,
+}
+
+/// Parses the words of BF.KEYS: `name PARTITIONS n [ITEMS item…]`.
+fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
+    let [name, token, count, rest @ ..] = words else {
+        return Err(ReplyError::WrongArity);
+    };
+    let items = match rest {
+        [] => None,
+        [word, ..] if !word.eq_ignore_ascii_case(b"ITEMS") => {
+            return Err(ReplyError::Words(WordsError::Syntax))
+        }
+        [_] => return Err(ReplyError::WrongArity),
+        [_, items @ ..] => Some(items),
+    };
+    if !token.eq_ignore_ascii_case(b"PARTITIONS") {
+        return Err(ReplyError::Words(WordsError::Syntax));
+    }
+    let count = parse_integer(count).ok_or(ReplyError::BadPartitions)?;
+    let partitions = u64::try_from(count).ok().and_then(Partitions::new);
+    let partitions = partitions.ok_or(ReplyError::PartitionsRange)?;
+    let keys = items.map_or(usize::from(partitions.count()), <[_]>::len);
+    let reply_bytes = keys.saturating_mul(name.len() + BYTES_BESIDE_NAME);
+    let name = Name::new(name).ok_or(ReplyError::BraceInName)?;
+    if reply_bytes > MAX_REPLY_BYTES {
+        return Err(ReplyError::ReplyTooLong);
+    }
+    Ok(Question {
+        partitions,
+        name,
+        items,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of partitions and of items.
+    fn parsed(line: &str) -> Result<(u16, Option<usize>), ReplyError> {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        let question = parse(&words)?;
+        Ok((question.partitions.count(), question.items.map(<[_]>::len)))
+    }
+
+    #[test]
+    fn the_words_are_a_name_a_power_of_two_and_optional_items() {
+        assert_eq!(parsed("users PARTITIONS 64"), Ok((64, None)));
+        assert_eq!(parsed("users partitions 1"), Ok((1, None)));
+        assert_eq!(
+            parsed("users PARTITIONS 16384 items a"),
+            Ok((16_384, Some(1)))
+        );
+        assert_eq!(parsed("users PARTITIONS 2 ITEMS ITEMS b"), Ok((2, Some(2))));
+    }
+
+    #[test]
+    fn a_reply_is_at_most_64_mebibytes_of_keys() {
+        let name = |len| vec![b'n'; len];
+        let longest = (64 << 20) / 16_384 - 24;
+        let all = |name: &[u8]| parse(&[name, b"PARTITIONS", b"16384"]).map(|_| ());
+        assert_eq!(all(&name(longest)), Ok(()));
+        assert_eq!(all(&name(longest + 1)), Err(ReplyError::ReplyTooLong));
+        let long = name(1 << 20);
+        let mut words = vec![&long[..], b"PARTITIONS", b"1", b"ITEMS"];
+        words.extend([&b"a"[..]; 63]);
+        assert!(parse(&words).is_ok());
+        words.push(b"a");
+        assert_eq!(parse(&words), Err(ReplyError::ReplyTooLong));
+    }
+
+    #[test]
+    fn errors_name_what_is_wrong() {
+        for (line, error) in [
+            ("users PARTITIONS", ReplyError::WrongArity),
+            ("users PARTITIONS 4 ITEMS", ReplyError::WrongArity),
+            ("users PARTITION 4", ReplyError::Words(WordsError::Syntax)),
+            (
+                "users PARTITIONS 4 ITEM a",
+                ReplyError::Words(WordsError::Syntax),
+            ),
+            ("users PARTITIONS x", ReplyError::BadPartitions),
+            ("users PARTITIONS 1.5", ReplyError::BadPartitions),
+            ("users PARTITIONS 0", ReplyError::PartitionsRange),
+            ("users PARTITIONS -4", ReplyError::PartitionsRange),
+            ("users PARTITIONS 3", ReplyError::PartitionsRange),
+            ("users PARTITIONS 32768", ReplyError::PartitionsRange),
+            ("users PARTITIONS 65536", ReplyError::PartitionsRange),
+            ("u{sers PARTITIONS 4", ReplyError::BraceInName),
+            ("{} PARTITIONS 4", ReplyError::BraceInName),
+        ] {
+            assert_eq!(parsed(line), Err(error), "{line}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The `BF.*` commands.
+//!
+//! ```text
+//!   reserve   BF.RESERVE                    exists   BF.EXISTS, BF.MEXISTS
+//!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
+//!   info      BF.INFO, BF.CARD              keys     BF.KEYS
+//!   debug     BF.DEBUG                      parameters   arguments that COMMAND DOCS shows
+//! ```
+
+mod add;
+mod debug;
+mod dump;
+mod exists;
+mod info;
+mod keys;
+mod parameters;
+mod reserve;
+
+use crate::server::command::register;
+use crate::server::context::Context;
+use crate::server::Refused;
+
+/// Registers every command, in the ACL category `category` if the server has it.
+///
+/// # Errors
+/// What the server refused.
+pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
+    register::<reserve::Reserve>(context, category)?;
+    register::<add::Add>(context, category)?;
+    register::<add::MultiAdd>(context, category)?;
+    register::<add::Insert>(context, category)?;
+    register::<exists::Exists>(context, category)?;
+    register::<exists::MultiExists>(context, category)?;
+    register::<info::Info>(context, category)?;
+    register::<info::Card>(context, category)?;
+    register::<debug::Debug>(context, category)?;
+    register::<dump::ScanDump>(context, category)?;
+    register::<dump::LoadChunk>(context, category)?;
+    register::<keys::Keys>(context, category)
+}

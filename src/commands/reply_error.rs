@@ -1,0 +1,120 @@
+//! Every error that a client can see, in one place. The texts are part of the interface: clients
+//! compare them.
+
+use crate::server::context::Context;
+use splitbloom_filter::error::{AddError, DecodeError};
+use splitbloom_grammar::WordsError;
+
+/// An error reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyError {
+    /// Replied in the server's own words.
+    WrongArity,
+    /// The key holds another type. Replied in the server's own words.
+    WrongType,
+    /// What is wrong with the command's words.
+    Words(WordsError),
+    ItemExists,
+    NotFound,
+    Full,
+    OverLimit,
+    NoMemoryToCreate,
+    NoMemoryToAdd,
+    NoMemoryToDump,
+    BadInfoField,
+    NotNumeric,
+    BadData,
+    BadPartitions,
+    PartitionsRange,
+    BraceInName,
+    ReplyTooLong,
+}
+
+impl From<WordsError> for ReplyError {
+    fn from(error: WordsError) -> Self {
+        match error {
+            WordsError::WrongArity => Self::WrongArity,
+            other => Self::Words(other),
+        }
+    }
+}
+
+/// The text for an error in the words. The server has its own for [`ReplyError::WrongArity`].
+fn text_of(error: WordsError) -> &'static str {
+    match error {
+        WordsError::WrongArity => "ERR wrong number of arguments",
+        WordsError::BadErrorRate => "ERR bad error rate",
+        WordsError::ErrorRateRange => "ERR error rate must be in the range (0.000000, 1.000000)",
+        WordsError::BadCapacity => "ERR bad capacity",
+        WordsError::CapacityRange => "ERR capacity must be in the range [1, 1099511627776]",
+        WordsError::NoExpansion => "ERR no expansion",
+        WordsError::BadExpansion => "ERR bad expansion",
+        WordsError::ExpansionRange => "ERR expansion must be in the range [0, 32768]",
+        WordsError::NonScalingExpansion => "ERR Nonscaling filters cannot expand",
+        WordsError::BadSeed => "ERR bad seed",
+        WordsError::Syntax => "ERR syntax error",
+    }
+}
+
+impl ReplyError {
+    /// The text. The server has its own for the first two, which serve as elements of an array.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::WrongArity => "ERR wrong number of arguments",
+            Self::WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value",
+            Self::Words(error) => text_of(error),
+            Self::ItemExists => "ERR item exists",
+            Self::NotFound => "ERR not found",
+            Self::Full => "ERR non scaling filter is full",
+            Self::OverLimit => "ERR filter would exceed bf.max-filter-bytes",
+            Self::NoMemoryToCreate => "ERR Insufficient memory to create filter",
+            Self::NoMemoryToAdd => "ERR Insufficient memory to add item",
+            Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
+            Self::BadInfoField => "ERR Invalid information value",
+            Self::NotNumeric => "ERR Second argument must be numeric",
+            Self::BadData => "ERR received bad data",
+            Self::BadPartitions => "ERR bad number of partitions",
+            Self::PartitionsRange => {
+                "ERR partitions must be a power of two in the range [1, 16384]"
+            }
+            Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
+            Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
+        }
+    }
+
+    /// Replies with it.
+    pub fn reply(self, context: &Context) {
+        match self {
+            Self::WrongArity => context.reply_wrong_arity(),
+            Self::WrongType => context.reply_wrong_type(),
+            other => context.reply_error(other.text()),
+        }
+    }
+
+    /// The error for a filter that was not created.
+    pub fn of_creation(error: AddError) -> Self {
+        match error {
+            AddError::OutOfMemory => Self::NoMemoryToCreate,
+            other => Self::of_add(other),
+        }
+    }
+
+    /// The error for an item that was not added.
+    pub fn of_add(error: AddError) -> Self {
+        match error {
+            AddError::Full => Self::Full,
+            AddError::OverLimit => Self::OverLimit,
+            AddError::OutOfMemory => Self::NoMemoryToAdd,
+        }
+    }
+
+    /// The error for a chunk that was not loaded. It does not tell what is wrong with hostile
+    /// bytes.
+    pub fn of_load(error: DecodeError) -> Self {
+        match error {
+            DecodeError::OverLimit => Self::OverLimit,
+            DecodeError::OutOfMemory => Self::NoMemoryToCreate,
+            _ => Self::BadData,
+        }
+    }
+}

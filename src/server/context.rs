@@ -1,0 +1,208 @@
+//! A running command: what it may ask of the server, except replies and keys.
+
+use super::arguments::{Argument, Arguments};
+use super::call::call;
+use super::progress::Progress;
+use redis_module::raw;
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, CStr};
+
+/// The server is reading a file, in the foreground or beside its old data.
+const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
+
+/// Valkey's option for a module whose values may arrive, key by key and under writes, in a slot
+/// that the node does not own yet. Without it Valkey 9 refuses CLUSTER MIGRATESLOTS for all keys of
+/// the cluster (`valkeymodule.h`). Redis has no such option.
+const VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
+
+/// The server's side of a running command.
+pub struct Context {
+    /// Live as long as this is: see [`Context::new`].
+    pub(super) raw: *mut raw::RedisModuleCtx,
+    pub(super) progress: Cell<Progress>,
+}
+
+/// Strings created to be replicated, freed on drop.
+struct Strings<'a> {
+    context: &'a Context,
+    created: Vec<*mut raw::RedisModuleString>,
+}
+
+impl Drop for Strings<'_> {
+    fn drop(&mut self) {
+        for string in &self.created {
+            // SAFETY: created with this context, freed once.
+            unsafe { call!(RedisModule_FreeString(self.context.raw, *string)) };
+        }
+    }
+}
+
+impl Context {
+    /// # Safety
+    /// `raw` is the context of a running command, or of `OnLoad`, and outlives what is returned.
+    pub(super) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
+        Self {
+            raw,
+            progress: Cell::new(Progress::Silent),
+        }
+    }
+
+    /// Tells the server, while it loads the module, that the module
+    /// - handles truncated files, where the server would otherwise exit,
+    /// - signals changed keys itself, so that a write that changes nothing breaks no WATCH,
+    /// - serves commands while a replica loads a new copy beside the old one,
+    /// - allows atomic slot migration.
+    pub fn set_module_options(&self) {
+        let options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
+            | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
+            | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD;
+        let of_valkey = options_of_valkey() & VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION;
+        // SAFETY: the context is that of `OnLoad`.
+        unsafe {
+            call!(RedisModule_SetModuleOptions(
+                self.raw,
+                options as c_int | of_valkey
+            ))
+        };
+    }
+
+    /// The server's name and version, as in "Valkey 8.1.1".
+    pub fn server(&self) -> String {
+        let section = c"server".as_ptr();
+        // SAFETY: the context is live.
+        let info = unsafe { call!(RedisModule_GetServerInfo(self.raw, section)) };
+        let field = |name: &CStr| {
+            // SAFETY: `info` is freed below.
+            let text = unsafe { call!(RedisModule_ServerInfoGetFieldC(info, name.as_ptr())) };
+            // SAFETY: not null, so a text that ends in a zero byte and lives as long as `info`.
+            let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+            text.map(|text| text.to_string_lossy().into_owned())
+        };
+        // Valkey also gives the version of Redis that it is compatible with.
+        let server = match (field(c"valkey_version"), field(c"redis_version")) {
+            (Some(version), _) => format!("Valkey {version}"),
+            (None, Some(version)) => format!("Redis {version}"),
+            (None, None) => "an unknown server".to_owned(),
+        };
+        // SAFETY: freed once, after its last use.
+        unsafe { call!(RedisModule_FreeServerInfo(self.raw, info)) };
+        server
+    }
+
+    /// Whether the command comes from the primary or the append-only file, so has run before.
+    pub fn is_replay(&self) -> bool {
+        self.has_flag(LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
+    }
+
+    /// Whether any of these context flags is set.
+    pub(super) fn has_flag(&self, any: u32) -> bool {
+        // SAFETY: the context is live.
+        let flags = unsafe { call!(RedisModule_GetContextFlags(self.raw)) };
+        flags as u32 & any != 0
+    }
+
+    /// Hides word `index` of the running command from MONITOR and SLOWLOG; replication still sees
+    /// it. Read the word first: Valkey replaces it in the arguments themselves.
+    ///
+    /// Does nothing while a file is loaded. Nothing is logged then, and the loader of append-only
+    /// files in 7.0 would apply the redacted words to the next command, which may have fewer.
+    pub fn redact(&self, index: usize) {
+        if !self.has_flag(LOADING) {
+            // SAFETY: the context is live; the server checks the index.
+            unsafe {
+                call!(RedisModule_RedactClientCommandArgument(
+                    self.raw,
+                    index as i32
+                ))
+            };
+        }
+    }
+
+    /// Replicates the running command as the client sent it.
+    pub fn replicate_verbatim(&self) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplicateVerbatim(self.raw)) };
+    }
+
+    /// Replicates a command on `key`: `name key words…`.
+    pub fn replicate(&self, name: &CStr, key: Argument<'_>, words: &[&[u8]]) {
+        let mut strings = Strings {
+            context: self,
+            created: Vec::new(),
+        };
+        for word in words {
+            // SAFETY: the context is live; the server copies the bytes.
+            let string = unsafe {
+                call!(RedisModule_CreateString(
+                    self.raw,
+                    word.as_ptr().cast::<c_char>(),
+                    word.len()
+                ))
+            };
+            strings.created.push(string);
+        }
+        self.replicate_strings(name, key, &strings.created);
+    }
+
+    /// Replicates `name key words…`, with the running command's words from `first` up to `end`.
+    /// Allocates nothing: there may be no memory left.
+    pub fn replicate_some(
+        &self,
+        name: &CStr,
+        key: Argument<'_>,
+        words: Arguments<'_>,
+        first: usize,
+        end: usize,
+    ) {
+        self.replicate_strings(name, key, &words.0[first..end]);
+    }
+
+    fn replicate_strings(
+        &self,
+        name: &CStr,
+        key: Argument<'_>,
+        words: &[*mut raw::RedisModuleString],
+    ) {
+        let name = name.as_ptr();
+        // SAFETY: the context is live, and so are the strings.
+        unsafe { call!(RedisModule_Replicate(self.raw, name, key.raw, words)) };
+    }
+
+    /// Tells the server that `key` has changed: transactions that watch it, clients that cache it,
+    /// and subscribers of the event.
+    pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
+        // SAFETY: context and key are live.
+        unsafe { call!(RedisModule_SignalModifiedKey(self.raw, key.raw)) };
+        let class = raw::REDISMODULE_NOTIFY_MODULE;
+        // SAFETY: context, event and key are live.
+        unsafe {
+            call!(RedisModule_NotifyKeyspaceEvent(
+                self.raw,
+                class,
+                event.as_ptr(),
+                key.raw
+            ))
+        };
+    }
+
+    /// An unpredictable 64-bit number, from the server's generator, which the system's seeds.
+    pub fn random(&self) -> u64 {
+        let mut bytes = [0u8; 8];
+        // SAFETY: the eight bytes are ours.
+        unsafe { call!(RedisModule_GetRandomBytes(bytes.as_mut_ptr(), bytes.len())) };
+        u64::from_le_bytes(bytes)
+    }
+}
+
+/// The option bits that the server knows if it is a Valkey; none otherwise. Valkey's name for the
+/// function tells the two apart: Redis has it under its own name only, and may one day give bit 5
+/// another meaning.
+fn options_of_valkey() -> c_int {
+    let mut known: Option<unsafe extern "C" fn() -> c_int> = None;
+    let name = c"ValkeyModule_GetModuleOptionsAll".as_ptr();
+    // SAFETY: while a module is loaded the server looks the name up in its table. It writes the
+    // address of that function into `known`, or leaves `known` as it is.
+    unsafe { call!(RedisModule_GetApi(name, (&raw mut known).cast())) };
+    // SAFETY: the function takes nothing and returns an int.
+    known.map_or(0, |known| unsafe { known() })
+}

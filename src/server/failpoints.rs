@@ -1,0 +1,96 @@
+//! Faults on demand, for tests. Only builds with the feature `injected-faults`, which are never
+//! shipped, have them; in all others these functions are empty.
+//!
+//! - The setting `inject-panic` is an entry and the number of a call. With `x.get 3` the next run
+//!   of X.GET panics at its third call into the server, with `x.get 0` before anything else. It
+//!   fires once.
+//! - The setting `inject-refusal` is the number of blocks that the allocator still grants, of those
+//!   with at least `inject-refusal-from` bytes (64 KiB by default).
+
+#[cfg(not(feature = "injected-faults"))]
+pub(super) use never::{enter, refuses, step};
+
+#[cfg(feature = "injected-faults")]
+pub(super) use on_demand::{enter, refuses, step, want, BLOCKS_LEFT, LARGE, MIN_BYTES};
+
+#[cfg(not(feature = "injected-faults"))]
+mod never {
+    #[inline]
+    pub fn enter(_entry: &str) {}
+
+    #[inline]
+    pub fn step() {}
+
+    #[inline]
+    pub fn refuses(_: std::alloc::Layout) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "injected-faults")]
+mod on_demand {
+    use std::alloc::Layout;
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+    use std::sync::{Mutex, PoisonError};
+
+    /// The entry that panics, and at which call.
+    static WANTED: Mutex<Option<(String, u64)>> = Mutex::new(None);
+
+    thread_local! {
+        /// Calls until the running entry panics, if it is the wanted one.
+        static CALLS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    /// The unit in which values of the module take memory for their bulk.
+    pub const LARGE: usize = 64 << 10;
+
+    /// Smaller blocks are always granted.
+    pub static MIN_BYTES: AtomicUsize = AtomicUsize::new(LARGE);
+    /// Other blocks that the allocator still grants.
+    pub static BLOCKS_LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
+
+    /// Whether the allocator is to refuse a block.
+    pub fn refuses(layout: Layout) -> bool {
+        layout.size() >= MIN_BYTES.load(Ordering::Relaxed)
+            && BLOCKS_LEFT.fetch_sub(1, Ordering::Relaxed) <= 0
+    }
+
+    /// Sets which entry panics at which call, as in `x.get 3`; none if the text is empty.
+    ///
+    /// # Errors
+    /// What the text must be.
+    pub fn want(text: &str) -> Result<(), &'static str> {
+        let wanted = match text.rsplit_once(' ') {
+            Some((entry, call)) => {
+                let call = call.parse().map_err(|_| "an entry and a number")?;
+                Some((entry.to_owned(), call))
+            }
+            None => None,
+        };
+        *WANTED.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
+        Ok(())
+    }
+
+    /// Called when the server calls `entry`.
+    pub fn enter(entry: &str) {
+        let mut wanted = WANTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_wanted = wanted.as_ref().is_some_and(|(name, _)| name == entry);
+        let call = if is_wanted { wanted.take() } else { None };
+        drop(wanted);
+        CALLS_LEFT.set(call.map(|(_, call)| call));
+        if CALLS_LEFT.get() == Some(0) {
+            CALLS_LEFT.set(None);
+            panic!("on purpose, at the entry");
+        }
+    }
+
+    /// Called before each call into the server.
+    pub fn step() {
+        let Some(left) = CALLS_LEFT.get() else {
+            return;
+        };
+        CALLS_LEFT.set(left.checked_sub(1).filter(|left| *left > 0));
+        assert!(left > 1, "on purpose, at a call");
+    }
+}

@@ -1,0 +1,58 @@
+//! A line of text for the server, on the stack: errors are said where memory may be short.
+
+use std::ffi::c_char;
+use std::fmt::{self, Display, Write};
+
+/// What servers keep of a line in their log (`LOG_MAX_LEN`); replies are shorter.
+const LINE_BYTES: usize = 1024;
+
+/// A text that ends in a zero byte, and has no other. What is too long is cut off.
+pub(super) struct Line {
+    bytes: [u8; LINE_BYTES],
+    len: usize,
+}
+
+impl Line {
+    pub fn of(text: impl Display) -> Self {
+        let mut line = Self {
+            bytes: [0; LINE_BYTES],
+            len: 0,
+        };
+        // An error means that there is no more room.
+        let _ = write!(line, "{text}");
+        line
+    }
+
+    pub fn as_ptr(&self) -> *const c_char {
+        self.bytes.as_ptr().cast()
+    }
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = &mut self.bytes[self.len..LINE_BYTES - 1];
+        for (to, from) in room.iter_mut().zip(text.bytes()) {
+            *to = if from == 0 { b' ' } else { from };
+        }
+        let fits = text.len() <= room.len();
+        self.len += text.len().min(room.len());
+        fits.then_some(()).ok_or(fmt::Error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_where_it_is_too_long_and_ends_in_its_only_zero_byte() {
+        for len in [0, 1, LINE_BYTES - 1, LINE_BYTES, 3 * LINE_BYTES] {
+            let text: String = "a\0%n ".chars().cycle().take(len).collect();
+            let line = Line::of(format_args!("{}{}", &text[..len / 2], &text[len / 2..]));
+            let kept = len.min(LINE_BYTES - 1);
+            let expected = text.replace('\0', " ");
+            assert_eq!(line.bytes[..kept], expected.as_bytes()[..kept]);
+            assert_eq!(line.bytes.iter().position(|byte| *byte == 0), Some(kept));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The server made safe. This layer is general: it would serve any module.
+//!
+//! ```text
+//!   entry       the function that loads the module       allocator    the heap
+//!   command     registers commands                       catch_panic  where panics end
+//!   arguments   the words of a running command           log          the server's log
+//!   context     what a command may ask of the server     settings     CONFIG
+//!   reply       replies                                  info         INFO
+//!   key         keys, opened and closed                  call         the server's functions
+//!   data_type   a type of value: save, load, copy, …     failpoints   faults on demand, for tests
+//!   line        text that needs no heap
+//! ```
+//!
+//! Every call into the server is `unsafe`, and each such block says why it is sound.
+
+pub mod allocator;
+pub mod arguments;
+mod call;
+pub mod catch_panic;
+pub mod command;
+pub mod context;
+pub mod data_type;
+pub mod entry;
+#[cfg(feature = "injected-faults")]
+pub mod failpoint_settings;
+mod failpoints;
+pub mod info;
+pub mod key;
+mod line;
+pub mod log;
+mod progress;
+mod refused;
+pub mod reply;
+pub mod settings;
+mod text;
+
+pub use refused::Refused;

@@ -1,0 +1,3 @@
+//! The module's data types.
+
+pub mod bloom;

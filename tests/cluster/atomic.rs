@@ -1,0 +1,198 @@
+//! Atomic slot migration by the server, while the filters in the slot change.
+
+mod migration;
+
+use crate::harness::{
+    add_items, eventually, item, missing_items, Connection, Pace, Reply, Server, Writers,
+};
+use crate::trial::Cluster;
+use migration::AtomicMove;
+use splitbloom_partition::slot_of;
+use std::time::Duration;
+
+/// Filters that do not change during the migration.
+const QUIET: u64 = 64;
+/// The child that copies a slot waits 30 ms after each key, so the quiet filters make a migration
+/// take two seconds.
+const SAVE_DELAY: &str = "CONFIG SET rdb-key-save-delay 30000";
+/// Filters that grow during the migration, each with a writer.
+const BUSY: [&str; 2] = ["{m}:busy:0", "{m}:busy:1"];
+/// Items that each writer adds before the migration, and again after it.
+const SOME_ITEMS: u64 = 500;
+/// Items of a filter that is created during the migration. Its capacity is 20, so it grows.
+const ITEMS_OF_CREATED: u64 = 60;
+
+/// The target's defaults, and a limit that every filter exceeds. Neither must affect migrated
+/// filters.
+const OTHER_SETTINGS: [&str; 4] = [
+    "CONFIG SET bf.error-rate 0.2",
+    "CONFIG SET bf.initial-size 7",
+    "CONFIG SET bf.expansion-factor 4",
+    "CONFIG SET bf.max-filter-bytes 1",
+];
+
+/// One command at a time: a refused command changes nothing, so the acknowledged items are exactly
+/// the added ones, in order.
+const PACE: Pace = Pace {
+    writers: BUSY.len() as u64,
+    items_per_command: 1,
+    in_flight: 1,
+    pause: Duration::from_millis(1),
+    replicas: 0,
+};
+
+#[test]
+fn slots_migrate_atomically_while_filters_change() {
+    let cluster = Cluster::form(2, 1);
+    let nodes = cluster.nodes();
+    if !AtomicMove::is_known(&mut nodes[0].connect()) {
+        println!("skipped: this server has no atomic slot migration");
+        return;
+    }
+    let owns_slot = nodes[0].connect().ask("EXISTS {m}") == ":0";
+    let (source, target, replica) = match owns_slot {
+        true => (&nodes[0], &nodes[1], &nodes[3]),
+        false => (&nodes[1], &nodes[0], &nodes[2]),
+    };
+    let (mut from, mut to) = (source.connect(), target.connect());
+    for setting in OTHER_SETTINGS {
+        to.run(setting);
+    }
+    // It gets the same commands in the same order, and none of its slots move.
+    let twin = Server::start();
+    let mut twin = twin.connect();
+    create_filters(&mut from);
+    create_filters(&mut twin);
+    let mut writers = Writers::start(source.port, &BUSY, PACE);
+    add_some(&writers);
+
+    from.run(SAVE_DELAY);
+    let before = writers.counts();
+    let mut moving = AtomicMove::begin(slot_of(b"{m}"), source, target);
+    let mut created = Created::default();
+    eventually("the slot has moved", || {
+        created.create(&mut from, &mut twin);
+        moving.is_over()
+    });
+    eventually("the source sends clients to the target", || {
+        is_moved(&from.line("EXISTS {m}"))
+    });
+    writers.stop();
+    let moved = writers.counts();
+    println!(
+        "{} items during the migration, {} and {} filters created",
+        moved.iter().sum::<u64>() - before.iter().sum::<u64>(),
+        created.seeded.len(),
+        created.by_adds.len()
+    );
+    assert!(before
+        .iter()
+        .zip(&moved)
+        .all(|(before, moved)| before < moved));
+    assert!(!created.seeded.is_empty() && !created.by_adds.is_empty());
+    repeat(&mut twin, &[0; BUSY.len()], &moved);
+    assert_eq!(writers.missing(&mut to, &moved), 0);
+    for key in quiet_and_busy().chain(created.seeded) {
+        assert_eq!(to.digest(&key), twin.digest(&key), "{key}");
+    }
+    for key in &created.by_adds {
+        assert_eq!(missing_items(&mut to, key, 0..ITEMS_OF_CREATED), 0, "{key}");
+        let capacity = to.ask(&format!("BF.INFO {key} CAPACITY"));
+        assert_eq!(capacity, "[:100]", "{key}: the source's default");
+    }
+    assert_eq!(to.ask("GET {m}:text"), "$text", "a key of another type");
+
+    // The filters keep growing, and the target's replica has everything.
+    to.run("CONFIG SET bf.max-filter-bytes 0");
+    writers.resume(target.port, PACE);
+    add_some(&writers);
+    writers.stop();
+    repeat(&mut twin, &moved, &writers.counts());
+    for key in BUSY {
+        assert_eq!(to.digest(key), twin.digest(key), "{key}");
+    }
+    let mut copy = replica.connect();
+    eventually("the replica has everything", || {
+        copy.digest_of_everything() == to.digest_of_everything()
+    });
+    eventually("the source has deleted the migrated keys", || {
+        from.run("DBSIZE").integer() == 0
+    });
+}
+
+fn add_some(writers: &Writers) {
+    let aim = writers.slowest() + SOME_ITEMS;
+    eventually("items arrive", || writers.slowest() > aim);
+}
+
+/// Adds the items that the writers added between these counts.
+fn repeat(db: &mut Connection, from: &[u64], to: &[u64]) {
+    for (writer, (from, to)) in from.iter().zip(to).enumerate() {
+        let numbers = Writers::number(writer, *from)..Writers::number(writer, *to);
+        add_items(db, BUSY[writer], numbers);
+    }
+}
+
+fn quiet_and_busy() -> impl Iterator<Item = String> {
+    let quiet = (0..QUIET).map(|number| format!("{{m}}:quiet:{number}"));
+    quiet.chain(BUSY.map(str::to_owned))
+}
+
+/// Creates the quiet filters, of several kinds, the busy ones, and a key of another type.
+fn create_filters(db: &mut Connection) {
+    for (number, key) in quiet_and_busy().enumerate() {
+        let (parameters, items) = match number {
+            0 => ("0.01 100", 0),
+            1 => ("0.01 10000 NONSCALING", 9000),
+            2 => ("0.01 10 EXPANSION 1", 1000),
+            // Several chunks of 1 MiB.
+            3 => ("0.0001 2000000", 100_000),
+            _ if key.contains("busy") => ("0.001 50", 0),
+            _ => ("0.01 100", 1000),
+        };
+        db.run(&format!("BF.RESERVE {key} {parameters} SEED {number:016x}"));
+        add_items(db, &key, 0..items);
+    }
+    db.run("SET {m}:text text");
+}
+
+/// Filters that are created during the migration.
+#[derive(Default)]
+struct Created {
+    /// Created by BF.RESERVE with a seed; the twin has them too.
+    seeded: Vec<String>,
+    /// Created by BF.MADD.
+    by_adds: Vec<String>,
+}
+
+impl Created {
+    /// Creates one of each kind, unless the slot has moved.
+    fn create(&mut self, db: &mut Connection, twin: &mut Connection) {
+        let number = self.seeded.len();
+        let key = format!("{{m}}:seeded:{number}");
+        let reserve = format!("BF.RESERVE {key} 0.01 20 SEED {number:016x}");
+        let adds = (0..ITEMS_OF_CREATED).map(|item| format!("BF.ADD {key} {item}"));
+        for (done, command) in [reserve].into_iter().chain(adds).enumerate() {
+            if is_moved(&db.line(&command)) {
+                return;
+            }
+            twin.run(&command);
+            if done == 0 {
+                self.seeded.push(key.clone());
+            }
+        }
+        let key = format!("{{m}}:by-adds:{number}");
+        let head = [b"BF.MADD".to_vec(), key.clone().into_bytes()];
+        if !is_moved(&db.call(head.into_iter().chain((0..ITEMS_OF_CREATED).map(item)))) {
+            self.by_adds.push(key);
+        }
+    }
+}
+
+/// Whether the slot has moved. Clients must get no other error.
+fn is_moved(reply: &Reply) -> bool {
+    if let Reply::Error(text) = reply {
+        assert!(text.starts_with("MOVED "), "{text}");
+    }
+    reply.is_error()
+}

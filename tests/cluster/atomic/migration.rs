@@ -1,0 +1,83 @@
+//! Moves a slot by the server's atomic migration: the target gets a copy of the slot's keys, then
+//! every change to them, and finally the slot.
+//!
+//! ```text
+//!   Valkey 9     source   CLUSTER MIGRATESLOTS SLOTSRANGE s s NODE target     CLUSTER GETSLOTMIGRATIONS
+//!   Redis 8.4    target   CLUSTER MIGRATION IMPORT s s                        CLUSTER MIGRATION STATUS ALL
+//! ```
+
+use crate::harness::{Connection, Reply};
+use crate::trial::Node;
+
+/// The node that gets the command to move a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Director {
+    /// Valkey.
+    Source,
+    /// Redis.
+    Target,
+}
+
+/// A slot migration in progress.
+pub struct AtomicMove {
+    director: Director,
+    db: Connection,
+}
+
+impl AtomicMove {
+    /// Whether the server has the commands.
+    pub fn is_known(db: &mut Connection) -> bool {
+        director(db).is_some()
+    }
+
+    /// Starts to move a slot.
+    pub fn begin(slot: u16, source: &Node, target: &Node) -> AtomicMove {
+        let director = director(&mut source.connect()).expect("the server supports it");
+        let (mut db, command) = match director {
+            Director::Source => (
+                source.connect(),
+                format!(
+                    "CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}",
+                    target.id
+                ),
+            ),
+            Director::Target => (
+                target.connect(),
+                format!("CLUSTER MIGRATION IMPORT {slot} {slot}"),
+            ),
+        };
+        db.run(&command);
+        AtomicMove { director, db }
+    }
+
+    /// Whether the slot has moved.
+    ///
+    /// # Panics
+    /// Panics if the migration has failed.
+    pub fn is_over(&mut self) -> bool {
+        let (question, good) = match self.director {
+            Director::Source => ("CLUSTER GETSLOTMIGRATIONS", "success"),
+            Director::Target => ("CLUSTER MIGRATION STATUS ALL", "completed"),
+        };
+        let moves = self.db.run(question);
+        let states = moves.elements().iter().map(|one| one.field("state").text());
+        let states: Vec<String> = states.collect();
+        let bad = |state: &String| ["failed", "cancelled", "canceled"].contains(&&**state);
+        assert!(!states.iter().any(bad), "{moves}");
+        !states.is_empty() && states.iter().all(|state| state == good)
+    }
+}
+
+fn director(db: &mut Connection) -> Option<Director> {
+    let mut knows = |command| {
+        let reply = db.call(["COMMAND", "INFO", command]);
+        reply.elements().iter().any(|one| *one != Reply::Null)
+    };
+    if knows("cluster|migrateslots") {
+        Some(Director::Source)
+    } else if knows("cluster|migration") {
+        Some(Director::Target)
+    } else {
+        None
+    }
+}

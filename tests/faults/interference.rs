@@ -1,0 +1,97 @@
+//! Another module, `interferer/main.rs`, changes a key in the event that announces it.
+
+use crate::harness::{commands_in_append_only_file, scan_dump, Connection, Options, Reply, Server};
+use std::env;
+
+/// Every write command in a form that creates its key (`KEY`), and the events it publishes.
+const CREATIONS: [(&str, &[&str]); 6] = [
+    ("BF.RESERVE KEY 0.001 1000", &["bf.reserve"]),
+    ("BF.ADD KEY a", &["bf.reserve", "bf.add"]),
+    ("BF.MADD KEY a b c", &["bf.reserve", "bf.madd"]),
+    (
+        "BF.INSERT KEY CAPACITY 5 ERROR 0.001 ITEMS a b",
+        &["bf.reserve", "bf.insert"],
+    ),
+    // Replicated as the items before the rejected one.
+    (
+        "BF.INSERT KEY CAPACITY 2 NONSCALING ITEMS a b c d",
+        &["bf.reserve", "bf.insert"],
+    ),
+    ("BF.LOADCHUNK KEY", &["bf.loadchunk"]),
+];
+
+/// What the other module does in the event.
+const INTERFERENCES: [&str; 4] = ["DEL", "RENAME", "SET", "FLUSHALL"];
+
+#[test]
+fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_event() {
+    let interferer = env::var("SPLITBLOOM_INTERFERER");
+    let interferer =
+        interferer.expect("SPLITBLOOM_INTERFERER is the path of the interfering module");
+    let primary = Server::with(Options::settings(&[
+        &format!("loadmodule {interferer}"),
+        "appendonly yes",
+        "appendfsync no",
+        "auto-aof-rewrite-percentage 0",
+    ]));
+    // Other defaults: if the replica created the filter on its own, it would be a different one.
+    let replica = primary.replica(&["bf.initial-size 7", "bf.error-rate 0.2"]);
+    let mut db = primary.connect();
+    db.run("BF.RESERVE donor 0.01 1000");
+    let (iterator, chunk) = scan_dump(&mut db, "donor").remove(0);
+    let mut done = 0;
+    for (number, (creation, events)) in CREATIONS.into_iter().enumerate() {
+        for event in events {
+            for interference in INTERFERENCES {
+                db.run("BF.ADD other a");
+                let key = format!("{event}/{interference}/{number}");
+                let words = creation.replace("KEY", &key);
+                let mut words: Vec<Vec<u8>> = words.split(' ').map(Into::into).collect();
+                if creation.starts_with("BF.LOADCHUNK") {
+                    words.extend([iterator.to_string().into_bytes(), chunk.clone()]);
+                }
+                let reply = db.call(&words);
+                let what = format!("{creation}: {interference} in {event}");
+                assert!(!reply.is_error(), "{what}: {reply}");
+                assert_eq!(
+                    db.ask(&format!("TYPE {key}")),
+                    type_after(interference),
+                    "{what}"
+                );
+                primary.wait_for(&replica);
+                let here = everything(&mut db);
+                let passed_on = || commands_in_append_only_file(&primary).join("\n");
+                assert_eq!(
+                    everything(&mut replica.connect()),
+                    here,
+                    "{what}:\n{}",
+                    passed_on()
+                );
+                db.run("DEBUG LOADAOF");
+                assert_eq!(everything(&mut db), here, "{what}:\n{}", passed_on());
+                done += 1;
+            }
+        }
+    }
+    assert_eq!(done, 4 * 10);
+}
+
+/// The type of the key after the interference: the filter is gone.
+fn type_after(interference: &str) -> &'static str {
+    match interference {
+        "SET" => "+string",
+        _ => "+none",
+    }
+}
+
+/// The digest of all keys, and their names, which help to find a difference.
+fn everything(db: &mut Connection) -> (String, Vec<String>) {
+    let mut keys: Vec<String> = db
+        .run("KEYS *")
+        .elements()
+        .iter()
+        .map(Reply::text)
+        .collect();
+    keys.sort();
+    (db.digest_of_everything(), keys)
+}
