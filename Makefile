@@ -32,7 +32,7 @@ test-core: ## tests the core alone, in seconds: no server, no libclang
 
 test: toolchain ## runs all tests: unit, property, golden, on a server (SERVER=), and the image if an engine answers
 	cargo test --workspace --lib
-	cargo test --package splitbloom-filter --test short_memory
+	cargo test --package splitbloom-filter --test short_memory --test growing_memory
 	cargo test --test setup
 	cargo test --workspace --doc
 	@$(MAKE) --no-print-directory build

@@ -9,6 +9,7 @@
 //!   bloom     a sub-filter: a blocked Bloom filter of fixed capacity, its size, fill and guard
 //!   storage   its bits: inline, in one block, or in segments of 64 KiB allocated on first touch
 //!   codec     a filter as bytes, and back
+//!   growing   a table of fingerprints that grows page by page and deletes; no command uses it yet
 //!   math      false-positive rate of a sub-bitmap    hash   where an item's bits lie
 //! ```
 //!
@@ -44,6 +45,7 @@ pub mod bloom;
 pub mod codec;
 pub mod error;
 pub mod filter;
+pub mod growing;
 pub mod hash;
 pub mod math;
 #[allow(unsafe_code, reason = "prefetch instructions")]

@@ -1,0 +1,268 @@
+//! What a page holds, as a sorted list: the form in which pages are split, merged, grown and saved.
+//!
+//! Of equal marks a page stores three in slots, as if they were different items; the rest are
+//! counted beside them. So a multiset of a few copies an item costs nothing special, and one item
+//! added a million times costs a counter of 16 bytes. The same holds for marks that have lost all
+//! their bits: in one bucket they are all equal, so however many there are, they cannot swell a
+//! page.
+
+use crate::error::AddError;
+use crate::growing::mark::Mark;
+
+/// Equal marks that are stored in slots.
+pub const COPIES: usize = 3;
+
+/// Copies of a mark beyond those in slots. A count that has reached the end of its range stays
+/// there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Surplus {
+    pub mark: Mark,
+    pub copies: u32,
+}
+
+/// Sorted marks, at most [`COPIES`] of each, and what there is beyond.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    pub marks: Vec<Mark>,
+    pub surplus: Vec<Surplus>,
+}
+
+/// A vector with room for `len` elements.
+pub fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
+    let mut vec = Vec::new();
+    match vec.try_reserve_exact(len) {
+        Ok(()) => Ok(vec),
+        Err(_) => Err(AddError::OutOfMemory),
+    }
+}
+
+fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
+    vec.try_reserve(1).map_err(|_| AddError::OutOfMemory)?;
+    vec.push(value);
+    Ok(())
+}
+
+impl Entries {
+    /// None, with room for so many.
+    pub fn with_room(marks: usize, surplus: usize) -> Result<Self, AddError> {
+        Ok(Self {
+            marks: try_vec(marks)?,
+            surplus: try_vec(surplus)?,
+        })
+    }
+
+    /// Adds one copy of a mark.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn insert(&mut self, mark: Mark) -> Result<(), AddError> {
+        let place = self.marks.partition_point(|m| *m < mark);
+        if self.marks[place..]
+            .iter()
+            .take_while(|m| **m == mark)
+            .count()
+            >= COPIES
+        {
+            return self.add_surplus(mark, 1);
+        }
+        self.marks
+            .try_reserve(1)
+            .map_err(|_| AddError::OutOfMemory)?;
+        self.marks.insert(place, mark);
+        Ok(())
+    }
+
+    fn add_surplus(&mut self, mark: Mark, copies: u32) -> Result<(), AddError> {
+        let place = self.surplus.partition_point(|s| s.mark < mark);
+        match self.surplus.get_mut(place) {
+            Some(there) if there.mark == mark => {
+                there.copies = there.copies.saturating_add(copies);
+            }
+            _ => {
+                self.surplus
+                    .try_reserve(1)
+                    .map_err(|_| AddError::OutOfMemory)?;
+                self.surplus.insert(place, Surplus { mark, copies });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what has another payload than these.
+    pub fn retain_payloads(&mut self, alive: u16) {
+        let is_alive = |mark: Mark| alive >> mark.payload() & 1 == 1;
+        self.marks.retain(|mark| is_alive(*mark));
+        self.surplus.retain(|surplus| is_alive(surplus.mark));
+    }
+
+    /// Gives all copies of a mark another payload.
+    pub fn set_payload(&mut self, mark: Mark, payload: u8) -> Result<(), AddError> {
+        let changed = Mark::of_parts(mark.fingerprint(), payload);
+        for there in self.marks.iter_mut().filter(|m| **m == mark) {
+            *there = changed;
+        }
+        for there in self.surplus.iter_mut().filter(|s| s.mark == mark) {
+            there.mark = changed;
+        }
+        self.normalise()
+    }
+
+    /// Those of the two pages that one is split into, each mark without its first bit.
+    pub fn split(&self) -> Result<[Self; 2], AddError> {
+        let mut halves = [(); 2].map(|()| Self::default());
+        let second = self.marks.partition_point(|m| m.bits() >> 63 == 0);
+        // A mark of no length goes to both.
+        let both = self.marks.iter().filter(|m| m.length() == 0).count();
+        halves[0].marks = try_vec(second + both)?;
+        halves[1].marks = try_vec(self.marks.len() - second + both)?;
+        for mark in &self.marks {
+            for (half, mark) in parts(*mark).into_iter().flatten() {
+                halves[half].marks.push(mark);
+            }
+        }
+        for surplus in &self.surplus {
+            for (half, mark) in parts(surplus.mark).into_iter().flatten() {
+                try_push(&mut halves[half].surplus, Surplus { mark, ..*surplus })?;
+            }
+        }
+        for half in &mut halves {
+            half.normalise()?;
+        }
+        Ok(halves)
+    }
+
+    /// Those of the page that two become.
+    pub fn merged(halves: [&Self; 2]) -> Result<Self, AddError> {
+        let [low, high] = halves;
+        let mut both = Self::with_room(
+            low.marks.len() + high.marks.len(),
+            low.surplus.len() + high.surplus.len(),
+        )?;
+        for (half, bit) in halves.into_iter().zip([false, true]) {
+            both.marks
+                .extend(half.marks.iter().map(|m| m.with_first_bit(bit)));
+            let surplus = half.surplus.iter();
+            both.surplus.extend(surplus.map(|s| Surplus {
+                mark: s.mark.with_first_bit(bit),
+                ..*s
+            }));
+        }
+        // Marks of full length have lost a bit and may be equal or out of order now.
+        both.normalise()?;
+        Ok(both)
+    }
+
+    /// Replaces each mark of less than `length` bits by all longer ones that match the same, so
+    /// that each belongs to one bucket. Returns whether that is done: it is not where there would
+    /// be more than `most` of them.
+    pub fn lengthen(&mut self, length: u8, most: usize) -> Result<bool, AddError> {
+        let copies_of = |mark: &Mark| 1usize << length.saturating_sub(mark.length());
+        let longer: usize = self.marks.iter().map(copies_of).filter(|n| *n > 1).sum();
+        if longer == 0 {
+            return Ok(true);
+        }
+        if longer > most {
+            return Ok(false);
+        }
+        let mut marks = try_vec(self.marks.len() + longer)?;
+        let mut surplus = try_vec(self.surplus.len() + longer)?;
+        for mark in &self.marks {
+            for_each_longer(*mark, length, &mut |mark| marks.push(mark));
+        }
+        for there in &self.surplus {
+            // Each of these stands for a mark above, so there is room.
+            for_each_longer(there.mark, length, &mut |mark| {
+                surplus.push(Surplus { mark, ..*there })
+            });
+        }
+        (self.marks, self.surplus) = (marks, surplus);
+        self.normalise()?;
+        Ok(true)
+    }
+
+    /// Marks of no more than `length` bits.
+    pub fn count_up_to(&self, length: u8) -> usize {
+        self.marks.iter().filter(|m| m.length() <= length).count()
+    }
+
+    /// The lengths of the shortest and the longest mark, of which there is one at least.
+    pub fn lengths(&self) -> (u8, u8) {
+        // Those of the highest and of the lowest delimiter.
+        let (mut highest, mut lowest) = (0, u64::MAX);
+        for mark in &self.marks {
+            let fingerprint = mark.fingerprint();
+            let delimiter = fingerprint & fingerprint.wrapping_neg();
+            highest = delimiter.max(highest);
+            lowest = delimiter.min(lowest);
+        }
+        (highest.leading_zeros() as u8, lowest.leading_zeros() as u8)
+    }
+
+    /// Sorts, adds up equal counters, and counts what is there more often than it is stored.
+    pub fn normalise(&mut self) -> Result<(), AddError> {
+        sort_nearly_sorted(&mut self.marks);
+        sort_nearly_sorted(&mut self.surplus);
+        self.surplus.dedup_by(|next, first| {
+            let is_same = next.mark == first.mark;
+            if is_same {
+                first.copies = first.copies.saturating_add(next.copies);
+            }
+            is_same
+        });
+        let (mut kept, mut run) = (0, 0);
+        for n in 0..self.marks.len() {
+            let mark = self.marks[n];
+            run = if kept > 0 && self.marks[kept - 1] == mark {
+                run + 1
+            } else {
+                1
+            };
+            if run > COPIES {
+                self.add_surplus(mark, 1)?;
+            } else {
+                self.marks[kept] = mark;
+                kept += 1;
+            }
+        }
+        self.marks.truncate(kept);
+        Ok(())
+    }
+
+    /// How many items these are.
+    pub fn items(&self) -> u64 {
+        let surplus = self.surplus.iter().map(|s| u64::from(s.copies));
+        self.marks.len() as u64 + surplus.sum::<u64>()
+    }
+}
+
+/// Where a mark goes in a split: to one half, or to both.
+fn parts(mark: Mark) -> [Option<(usize, Mark)>; 2] {
+    match mark.split_first_bit() {
+        Some((bit, rest)) => [Some((usize::from(bit), rest)), None],
+        None => [Some((0, mark)), Some((1, mark))],
+    }
+}
+
+fn for_each_longer(mark: Mark, length: u8, each: &mut impl FnMut(Mark)) {
+    if mark.length() >= length {
+        each(mark);
+    } else {
+        for half in mark.halves() {
+            for_each_longer(half, length, each);
+        }
+    }
+}
+
+/// Insertion sort: lists that need it are sorted but for a few elements, which are near their
+/// places. (The standard library's stable sort allocates, and its other one is quick only if all is
+/// in order.)
+fn sort_nearly_sorted<T: Copy + Ord>(list: &mut [T]) {
+    for end in 1..list.len() {
+        let (value, mut place) = (list[end], end);
+        while place > 0 && list[place - 1] > value {
+            list[place] = list[place - 1];
+            place -= 1;
+        }
+        list[place] = value;
+    }
+}

@@ -1,0 +1,77 @@
+//! What becomes of the entries of a page that must be written anew: one page, or as many as it
+//! takes.
+
+use crate::error::AddError;
+use crate::growing::directory::Slot;
+use crate::growing::entries::{try_vec, Entries};
+use crate::growing::page::Page;
+use crate::growing::path::Path;
+use crate::growing::plan::Plan;
+use crate::growing::totals::Totals;
+
+/// What takes the place of a page.
+pub enum Grown {
+    Page(Page),
+    /// What belongs to either value of the next bit.
+    Halves([Slot; 2]),
+}
+
+/// Where a page is to be written anew.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Its first path.
+    pub start: Path,
+    pub depth: u8,
+    /// How deep any page may be.
+    pub max_depth: u8,
+}
+
+/// Writes one page of at least `least` lines, or splits the entries until they fit. All allocations
+/// happen here, before the table changes. However aimed the items are, the work is that of one
+/// page: whatever the depth, it is the same entries that are cut apart.
+pub fn grown(
+    plan: &Plan,
+    entries: &mut Entries,
+    place: Place,
+    least: usize,
+    totals: &mut Totals,
+) -> Result<Grown, AddError> {
+    let Place {
+        start,
+        depth,
+        max_depth,
+    } = place;
+    if entries.marks.len() <= plan.most() {
+        if let Some(page) = Page::of(plan, depth, entries, least)? {
+            *totals = totals.plus(Totals::of(&page, entries, start));
+            return Ok(Grown::Page(page));
+        }
+    }
+    if depth >= max_depth {
+        let page = Page::saturated(depth);
+        *totals = totals.plus(Totals::of(&page, entries, start));
+        return Ok(Grown::Page(page));
+    }
+    let mut halves = [Slot::See(0), Slot::See(0)];
+    for (bit, entries) in entries.split()?.iter_mut().enumerate() {
+        let start = Path(start.0 | (bit as u64) << (63 - depth));
+        let place = Place {
+            start,
+            depth: depth + 1,
+            max_depth,
+        };
+        halves[bit] = match grown(plan, entries, place, 1, totals)? {
+            Grown::Page(page) => Slot::Own(page),
+            Grown::Halves(halves) => {
+                let mut slots = try_vec(2)?;
+                slots.extend(halves);
+                totals.slots += 2;
+                Slot::Node {
+                    depth: depth + 1,
+                    slots: slots.into_boxed_slice(),
+                }
+            }
+        };
+    }
+    Ok(Grown::Halves(halves))
+}

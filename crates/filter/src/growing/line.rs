@@ -1,0 +1,392 @@
+//! One line of a page: 64 bytes that hold the entries of some neighbouring buckets.
+//!
+//! ```text
+//!   bit 0        8         15 16                                              512
+//!     | held     | spilled |1| unary: a 0 an entry, a 1 a bucket |  free  | ... slot 1 | slot 0 |
+//! ```
+//!
+//! - `held`: how many slots stand in this line. The first `spilled` of them belong to lines before.
+//! - Unary: each bucket of the line is as many zeros as it has entries, then a one. The one at bit
+//!   15 ends a bucket before the first, so that bucket q begins after the q-th one (counted from
+//!   0).
+//! - Slots grow from the end of the line towards the unary part. Free bits are clear.
+//!
+//! The entries of the line's own buckets that find no room stand at the front of the next line, and
+//! only there is it written how many they are: `own = held - spilled + spilled of the next line`.
+
+use crate::growing::instructions::{Instructions, Portable};
+
+/// Bytes of a line.
+pub const LINE_BYTES: usize = 64;
+/// Where the unary part begins.
+const UNARY: usize = 16;
+/// Bits of a line for unary part and slots.
+pub const BODY_BITS: usize = LINE_BYTES * 8 - UNARY;
+/// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
+/// insert may add.
+pub const MOST_SPILLED: usize = 125;
+
+/// A cache line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Line([u8; LINE_BYTES]);
+
+/// A bucket in its line: the bit where its unary part begins, its first entry counted over the
+/// line's own, and its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    start: usize,
+    pub first: usize,
+    pub len: usize,
+}
+
+/// The bits of word `word` from bit `bit` of the line on.
+#[inline]
+fn from(bit: usize, word: usize) -> u64 {
+    match bit.saturating_sub(64 * word) {
+        bit @ 0..=63 => u64::MAX << bit,
+        _ => 0,
+    }
+}
+
+impl Line {
+    /// A line of these bytes: all clear before it is written, or what pages keep their counters in.
+    pub fn of_bytes(bytes: [u8; LINE_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn bytes(&self) -> &[u8; LINE_BYTES] {
+        &self.0
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8; LINE_BYTES] {
+        &mut self.0
+    }
+
+    /// Slots that stand in this line.
+    #[inline]
+    pub fn held(&self) -> usize {
+        usize::from(self.0[0])
+    }
+
+    /// Those of them that belong to lines before.
+    #[inline]
+    pub fn spilled(&self) -> usize {
+        usize::from(self.0[1] & 0x7f)
+    }
+
+    pub fn set_held(&mut self, held: usize) {
+        self.0[0] = held as u8;
+    }
+
+    pub fn set_spilled(&mut self, spilled: usize) {
+        debug_assert!(spilled < 128);
+        self.0[1] = self.0[1] & 0x80 | spilled as u8;
+    }
+
+    #[inline(always)]
+    fn word(&self, word: usize) -> u64 {
+        let bytes = self.0.as_chunks::<8>().0;
+        u64::from_le_bytes(bytes[word])
+    }
+
+    fn set_word(&mut self, word: usize, value: u64) {
+        self.0.as_chunks_mut::<8>().0[word] = value.to_le_bytes();
+    }
+
+    /// At least 57 bits from `bit` on, clear beyond the line's end.
+    #[inline(always)]
+    fn window(&self, bit: usize) -> u64 {
+        let byte = (bit >> 3).min(LINE_BYTES - 8);
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.0[byte..byte + 8]);
+        u64::from_le_bytes(eight).wrapping_shr((bit - 8 * byte) as u32)
+    }
+
+    /// The position of one number `n` at or after the one that stands before the first bucket.
+    #[inline(always)]
+    fn position_of_one<I: Instructions>(&self, n: usize) -> usize {
+        let (first, second) = (self.word(0) & from(UNARY - 1, 0), self.word(1));
+        // Half of all buckets begin in the second word: no branch for that.
+        let ones = first.count_ones() as usize;
+        let is_second = n >= ones;
+        let left = n - if is_second { ones } else { 0 };
+        let bits = if is_second { second } else { first };
+        if left >= bits.count_ones() as usize {
+            return self.position_beyond_two_words(left);
+        }
+        let base = if is_second { 64 } else { 0 };
+        base + I::select(bits, left as u32) as usize
+    }
+
+    /// The same where it is not in the first two words, of whose ones `left` are to come and those
+    /// in the second.
+    #[cold]
+    fn position_beyond_two_words(&self, mut left: usize) -> usize {
+        for word in 1..8 {
+            let bits = self.word(word);
+            let ones = bits.count_ones() as usize;
+            if left < ones {
+                return 64 * word + Portable::select(bits, left as u32) as usize;
+            }
+            left -= ones;
+        }
+        LINE_BYTES * 8
+    }
+
+    /// Bucket number `q` of the line.
+    #[inline(always)]
+    pub fn run<I: Instructions>(&self, q: usize) -> Run {
+        let start = self.position_of_one::<I>(q) + 1;
+        let zeros = self.window(start).trailing_zeros() as usize;
+        let len = if zeros < 57 {
+            zeros
+        } else {
+            self.position_of_one::<I>(q + 1) - start
+        };
+        Run {
+            start,
+            first: start - UNARY - q,
+            len,
+        }
+    }
+
+    /// Whether one of the `len` slots from `first` on, all of them in this line, has a fingerprint
+    /// that `wanted` begins with.
+    ///
+    /// Slots of up to 19 bits come three at a time in one read, and all three are compared,
+    /// whatever they hold: 97 of 100 buckets have no more, and a branch for each slot would cost
+    /// more than the comparison.
+    #[inline(always)]
+    pub fn any_matches(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
+        let bits = slot.bits();
+        if 3 * bits > 57 {
+            return (first..first + len).any(|n| slot.matches(self.slot(n, slot), wanted));
+        }
+        let mut done = 0;
+        loop {
+            let three = self.window_below(LINE_BYTES * 8 - (first + done) * bits);
+            let mut matches = 0;
+            for n in 0..3 {
+                let e = (three << (n * bits)) >> (64 - slot.fingerprint_bits);
+                matches |= u32::from(e ^ wanted <= e ^ e.wrapping_sub(1)) << n;
+            }
+            let left = len - done;
+            if left <= 3 {
+                return matches & ((1 << left) - 1) != 0;
+            }
+            if matches != 0 {
+                return true;
+            }
+            done += 3;
+        }
+    }
+
+    /// The bits below `end`, the last one on top: at least 57 of them, or all.
+    #[inline(always)]
+    fn window_below(&self, end: usize) -> u64 {
+        let byte = end.div_ceil(8);
+        let byte = byte.clamp(8, LINE_BYTES) - 8;
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.0[byte..byte + 8]);
+        u64::from_le_bytes(eight).wrapping_shl((8 * byte + 64 - end) as u32)
+    }
+
+    #[inline(always)]
+    fn slot_or_garbage(&self, n: usize, slot: SlotShape) -> u64 {
+        let bit = (LINE_BYTES * 8).wrapping_sub((n + 1) * slot.bits());
+        let byte = (bit >> 3).min(LINE_BYTES - 8);
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.0[byte..byte + 8]);
+        u64::from_le_bytes(eight).wrapping_shr(bit.wrapping_sub(8 * byte) as u32) & slot.mask()
+    }
+
+    /// Slot number `n`, which is below [`Line::held`].
+    #[inline]
+    pub fn slot(&self, n: usize, slot: SlotShape) -> u64 {
+        debug_assert!((n + 1) * slot.bits() <= BODY_BITS);
+        self.slot_or_garbage(n, slot)
+    }
+
+    /// Writes a slot over clear bits.
+    #[inline]
+    fn put(&mut self, n: usize, slot: SlotShape, value: u64) {
+        let bit = LINE_BYTES * 8 - (n + 1) * slot.bits();
+        let byte = (bit >> 3).min(LINE_BYTES - 8);
+        let place = &mut self.0[byte..byte + 8];
+        let mut eight = [0; 8];
+        eight.copy_from_slice(place);
+        let eight = u64::from_le_bytes(eight) | value << (bit - 8 * byte);
+        place.copy_from_slice(&eight.to_le_bytes());
+    }
+
+    /// Writes over slot number `n`.
+    pub fn replace_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
+        let old = self.slot(n, slot);
+        let bit = LINE_BYTES * 8 - (n + 1) * slot.bits();
+        let byte = (bit >> 3).min(LINE_BYTES - 8);
+        let place = &mut self.0[byte..byte + 8];
+        let mut eight = [0; 8];
+        eight.copy_from_slice(place);
+        let eight = u64::from_le_bytes(eight) ^ (old ^ value) << (bit - 8 * byte);
+        place.copy_from_slice(&eight.to_le_bytes());
+    }
+
+    /// Adds a slot at the end.
+    #[inline]
+    pub fn push_slot(&mut self, slot: SlotShape, value: u64) {
+        self.put(self.held(), slot, value);
+        self.0[0] += 1;
+    }
+
+    /// Takes the last slot off.
+    pub fn pop_slot(&mut self, slot: SlotShape) -> u64 {
+        let last = self.held() - 1;
+        let value = self.slot(last, slot);
+        self.replace_slot(last, slot, 0);
+        self.set_held(last);
+        value
+    }
+
+    /// Puts a slot in at place `n`, for which there is room.
+    pub fn insert_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
+        let (held, bits) = (self.held(), slot.bits());
+        let end = LINE_BYTES * 8;
+        self.slide_down(end - held * bits, end - n * bits, bits as u32);
+        self.put(n, slot, value);
+        self.set_held(held + 1);
+    }
+
+    /// Takes slot number `n` out.
+    pub fn remove_slot(&mut self, n: usize, slot: SlotShape) -> u64 {
+        let (held, bits) = (self.held(), slot.bits());
+        let value = self.slot(n, slot);
+        self.replace_slot(n, slot, 0);
+        let end = LINE_BYTES * 8;
+        self.slide_up(end - held * bits, end - (n + 1) * bits, bits as u32);
+        self.set_held(held - 1);
+        value
+    }
+
+    /// Marks one more entry in the bucket of `run`; `own` entries belong to the line so far, in
+    /// `buckets` buckets.
+    pub fn grow_run(&mut self, run: Run, own: usize, buckets: usize) {
+        self.slide_up(run.start, UNARY + own + buckets, 1);
+    }
+
+    /// Marks one entry less in the bucket of `run`.
+    pub fn shrink_run(&mut self, run: Run, own: usize, buckets: usize) {
+        self.slide_down(run.start + 1, UNARY + own + buckets, 1);
+    }
+
+    /// Writes the unary part of `len` bits into a line that is all clear, for entries of these
+    /// buckets, in order.
+    #[inline]
+    pub fn write_unary(&mut self, buckets: impl Iterator<Item = usize>, len: usize) {
+        let mut words = [0; 8];
+        for (n, word) in words.iter_mut().enumerate() {
+            *word = from(UNARY - 1, n) & !from(UNARY + len, n);
+        }
+        for (entry, bucket) in buckets.enumerate() {
+            let bit = UNARY + entry + bucket;
+            words[bit / 64 % 8] ^= 1 << (bit % 64);
+        }
+        for (n, word) in words.into_iter().enumerate() {
+            self.set_word(n, word);
+        }
+    }
+
+    /// Calls `each` with the bucket of each of the line's `own` entries, in order.
+    #[inline]
+    pub fn read_unary(&self, own: usize, mut each: impl FnMut(usize)) {
+        let mut entry = 0;
+        for word in 0..8 {
+            let mut zeros = !self.word(word) & from(UNARY, word);
+            while zeros != 0 && entry < own {
+                let bit = 64 * word + zeros.trailing_zeros() as usize;
+                each(bit - UNARY - entry);
+                entry += 1;
+                zeros &= zeros - 1;
+            }
+        }
+    }
+
+    /// Writes the slots of a line that has none, from its end. Whole words are written once:
+    /// reading back what was just written across their borders would cost more than all the rest.
+    #[inline]
+    pub fn write_slots(&mut self, slot: SlotShape, values: impl Iterator<Item = u64>) {
+        let bits = slot.bits();
+        let (mut word, mut pending, mut free, mut held) = (7, 0, 64, 0);
+        for value in values {
+            if bits <= free {
+                free -= bits;
+                pending |= value << free;
+            } else {
+                let over = bits - free;
+                self.set_word(word, pending | value >> over);
+                (word, free) = (word - 1, 64 - over);
+                pending = value << free;
+            }
+            held += 1;
+        }
+        self.set_word(word, self.word(word) | pending);
+        self.set_held(held);
+    }
+
+    /// Moves the bits from `low` to `high` up, over one clear stretch of `by` bits (1 to 57) or,
+    /// for the unary part, into free bits.
+    fn slide_up(&mut self, low: usize, high: usize, by: u32) {
+        let mut below = 0;
+        for word in 0..8 {
+            let (bits, mask) = (self.word(word), from(low, word) & !from(high, word));
+            let moving = bits & mask;
+            self.set_word(word, bits & !mask | moving << by | below);
+            below = moving >> (64 - by);
+        }
+    }
+
+    /// Moves the bits from `low` to `high` down, over `by` bits below that are clear or given up.
+    fn slide_down(&mut self, low: usize, high: usize, by: u32) {
+        let given_up = low - by as usize;
+        let mut above = 0;
+        for word in (0..8).rev() {
+            let bits = self.word(word);
+            let moving = bits & from(low, word) & !from(high, word);
+            let mask = from(given_up, word) & !from(high, word);
+            self.set_word(word, bits & !mask | moving >> by | above);
+            above = moving << (64 - by);
+        }
+    }
+}
+
+/// The slots of a page: `[remainder | 1 | 0 ... | payload]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotShape {
+    /// Bits of remainder and delimiter.
+    pub fingerprint_bits: u8,
+    pub payload_bits: u8,
+}
+
+/// What one read of eight bytes at any bit gives.
+pub const MAX_SLOT_BITS: usize = 57;
+
+impl SlotShape {
+    #[inline]
+    pub fn bits(self) -> usize {
+        usize::from(self.fingerprint_bits) + usize::from(self.payload_bits)
+    }
+
+    #[inline]
+    fn mask(self) -> u64 {
+        (1 << self.bits()) - 1
+    }
+
+    /// Whether the fingerprint in a slot is a prefix of the `fingerprint_bits` bits of `wanted`.
+    /// Compared are the bits above the delimiter, which is the lowest bit set: `e ^ (e - 1)` masks
+    /// it and all below.
+    #[inline]
+    pub fn matches(self, value: u64, wanted: u64) -> bool {
+        let e = value >> self.payload_bits;
+        e ^ wanted <= e ^ e.wrapping_sub(1)
+    }
+}

@@ -1,0 +1,688 @@
+//! A page: up to 128 lines that hold all entries below one prefix of paths.
+//!
+//! ```text
+//!   bucket b of 2^k  --> line b * N / 2^k
+//!
+//!   line 0          line 1          line 2               line N-1
+//!   | own 0       | own 0 | own 1 | own 1   | own 2 |...| own N-1 |  surplus counters
+//!       '-- what finds no room stands at the front of the next line; of the last line, in line 0
+//! ```
+//!
+//! The entries of all lines are one sorted, circular stream, cut where lines are full. 97 % of all
+//! lookups touch one line. An insert shifts the stream up to the next gap; where there is none
+//! within [`REACH`] lines the page is written anew with more lines, or split by the caller.
+//!
+//! Pages have 1, 2, ... 8, 10, 12, 14, 16, 20 ... 128 lines: size classes of jemalloc, so nothing
+//! is lost by rounding.
+
+use crate::error::AddError;
+use crate::growing::entries::{try_vec, Entries, Surplus, COPIES};
+use crate::growing::grid::{Grid, Shape};
+use crate::growing::instructions::{Instructions, Portable};
+use crate::growing::line::{Line, Run, SlotShape, BODY_BITS, LINE_BYTES, MOST_SPILLED};
+use crate::growing::mark::Mark;
+use crate::growing::plan::{Plan, MAX_LINES};
+use crate::prefetch::prefetch;
+
+/// Lines beyond its own that an insert may shift: with more, pages are fuller and lookups walk
+/// further.
+const REACH: usize = 16;
+/// Hundredths of its lines that a page fills when it is written anew, at most.
+const FILL: usize = 94;
+/// Hundredths of the next smaller page that a page may fill before it is written anew as one.
+const THIN: usize = 80;
+/// Surplus counters of a line: 8 bytes of mark, 4 of count, 4 free.
+const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
+const COUNTER_BYTES: usize = 16;
+
+/// Whether a page has entries or just says yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Lines,
+    /// So many aimed items or lost bits that it answers yes to everything, for ever.
+    Saturated,
+}
+
+/// All entries below one prefix.
+#[derive(PartialEq, Eq)]
+pub struct Page {
+    lines: Box<[Line]>,
+    entries: u16,
+    shape: Shape,
+    depth: u8,
+    /// Lines at the end that hold surplus counters.
+    counter_lines: u8,
+    state: State,
+}
+
+const _: () = assert!(size_of::<Page>() == 24);
+
+/// What became of an insert into the lines as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    Done,
+    /// The same, but the fingerprint was there already.
+    DoneAgain,
+    /// The page says yes to everything already.
+    Saturated,
+    /// The page must be written anew, with more lines.
+    NoRoom,
+    /// The page must be written anew: another width of slots, or another counter.
+    Unfit,
+}
+
+/// What became of a removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remove {
+    /// No mark matches.
+    Absent,
+    /// The page says yes to everything and counts nothing.
+    Saturated,
+    /// One mark of this length went; there may be others like it.
+    Done { length: u8, is_last: bool },
+    /// A surplus counter would become zero: the page must be written anew without it.
+    LastSurplus(Mark),
+}
+
+/// The next larger page, by lines.
+fn more_lines(lines: usize) -> usize {
+    // Four sizes to a doubling, as jemalloc has them, and all below eight.
+    let step = (lines + 1).next_power_of_two() / 8;
+    lines + step.max(1)
+}
+
+/// The next smaller page, by lines.
+fn fewer_lines(lines: usize) -> usize {
+    lines - (lines.next_power_of_two() / 8).max(1)
+}
+
+/// Lines of which so many entries fill so many hundredths.
+fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
+    let bits = entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits);
+    // On average half a slot stays free in a line.
+    (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
+}
+
+impl Page {
+    /// A page without entries, and without memory.
+    pub fn empty(depth: u8) -> Self {
+        Self {
+            lines: Box::default(),
+            shape: Shape {
+                bucket_bits: 1,
+                slot: SlotShape {
+                    fingerprint_bits: 1,
+                    payload_bits: 0,
+                },
+            },
+            depth,
+            counter_lines: 0,
+            entries: 0,
+            state: State::Lines,
+        }
+    }
+
+    /// A page that says yes to everything.
+    pub fn saturated(depth: u8) -> Self {
+        Self {
+            state: State::Saturated,
+            ..Self::empty(depth)
+        }
+    }
+
+    /// A page of these entries with the fewest lines, but at least `least`, that leave it some
+    /// room; nothing if they find none. Entries that are too short for their bucket are lengthened.
+    pub fn of(
+        plan: &Plan,
+        depth: u8,
+        entries: &mut Entries,
+        least: usize,
+    ) -> Result<Option<Self>, AddError> {
+        if entries.marks.is_empty() {
+            return Ok(Some(Self::empty(depth)));
+        }
+        let bucket_bits = plan.bucket_bits(entries.marks.len());
+        let room_for_voids = plan.most() / 2;
+        let (shortest, longest) = entries.lengths();
+        if shortest <= bucket_bits
+            && (!entries.lengthen(bucket_bits, room_for_voids)?
+                || entries.count_up_to(bucket_bits) > room_for_voids)
+        {
+            return Ok(Some(Self::saturated(depth)));
+        }
+        let longest = longest
+            .max(bucket_bits)
+            .max(plan.length(depth, entries.marks.len()));
+        let shape = Shape {
+            bucket_bits,
+            slot: SlotShape {
+                fingerprint_bits: longest + 1 - bucket_bits,
+                payload_bits: plan.payload_bits(),
+            },
+        };
+        let wanted =
+            lines_for(entries.marks.len(), shape, FILL) + entries.surplus.len().div_ceil(COUNTERS);
+        let mut lines = 1;
+        while lines < least.max(wanted) {
+            lines = more_lines(lines);
+        }
+        while lines <= MAX_LINES {
+            if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
+                return Ok(Some(page));
+            }
+            lines = more_lines(lines);
+        }
+        Ok(None)
+    }
+
+    /// A page of this shape and exactly so many lines, if the entries fit.
+    pub fn with_lines(
+        depth: u8,
+        shape: Shape,
+        entries: &Entries,
+        lines: usize,
+    ) -> Result<Option<Self>, AddError> {
+        let counter_lines = entries.surplus.len().div_ceil(COUNTERS);
+        if lines <= counter_lines || lines > MAX_LINES {
+            return Ok(None);
+        }
+        let grid = Grid {
+            shape,
+            lines: lines - counter_lines,
+        };
+        let Some(own) = grid.own(&entries.marks) else {
+            return Ok(None);
+        };
+        let Some(spilled) = grid.spilled(&own) else {
+            return Ok(None);
+        };
+        let mut written = try_vec(lines)?;
+        grid.write(&entries.marks, &own, spilled, &mut written);
+        for counters in entries.surplus.chunks(COUNTERS) {
+            let mut line = Line::of_bytes([0; LINE_BYTES]);
+            for (bytes, surplus) in line
+                .bytes_mut()
+                .chunks_exact_mut(COUNTER_BYTES)
+                .zip(counters)
+            {
+                bytes[..8].copy_from_slice(&surplus.mark.bits().to_le_bytes());
+                bytes[8..12].copy_from_slice(&surplus.copies.to_le_bytes());
+            }
+            written.push(line);
+        }
+        Ok(Some(Self {
+            lines: written.into_boxed_slice(),
+            shape,
+            depth,
+            counter_lines: counter_lines as u8,
+            entries: entries.marks.len() as u16,
+            state: State::Lines,
+        }))
+    }
+
+    /// A copy.
+    pub fn try_clone(&self) -> Result<Self, AddError> {
+        let mut lines = try_vec(self.lines.len())?;
+        lines.extend_from_slice(&self.lines);
+        Ok(Self {
+            lines: lines.into_boxed_slice(),
+            ..*self
+        })
+    }
+
+    pub fn depth(&self) -> u8 {
+        self.depth
+    }
+
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Entries in slots.
+    pub fn len(&self) -> usize {
+        usize::from(self.entries)
+    }
+
+    pub fn is_saturated(&self) -> bool {
+        self.state == State::Saturated
+    }
+
+    /// The most lines that a page of these entries has if memory was never short: twice what a thin
+    /// one has.
+    pub fn most_lines(&self) -> usize {
+        let wanted = lines_for(self.len(), self.shape, FILL) + usize::from(self.counter_lines);
+        (4 * wanted).clamp(8, MAX_LINES)
+    }
+
+    /// Whether its entries fit well into fewer lines.
+    pub fn is_thin(&self, plan: &Plan) -> bool {
+        if self.entries == 0 {
+            return !self.lines.is_empty();
+        }
+        let shape = Shape {
+            bucket_bits: plan.bucket_bits(self.len()),
+            ..self.shape
+        };
+        let wanted = lines_for(self.len(), shape, THIN) + usize::from(self.counter_lines);
+        self.lines.len() > 1 && wanted <= fewer_lines(self.lines.len())
+    }
+
+    /// All of its memory.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The same page with its lines elsewhere.
+    pub fn map_lines(&mut self, move_lines: impl FnOnce(Vec<Line>) -> Vec<Line>) {
+        let lines = std::mem::take(&mut self.lines).into_vec();
+        self.lines = move_lines(lines).into_boxed_slice();
+    }
+
+    #[inline(always)]
+    fn grid(&self) -> Grid {
+        Grid {
+            shape: self.shape,
+            lines: self.lines.len() - usize::from(self.counter_lines),
+        }
+    }
+
+    /// Asks for the line that a lookup reads, and for the next one if the bucket is among the last
+    /// of its line: what spills is the end of a line.
+    #[inline(always)]
+    pub fn prefetch(&self, below: u64) {
+        let grid = self.grid();
+        let bucket = grid.bucket(below);
+        if let Some(line) = self.lines.get(grid.line_of(bucket)) {
+            prefetch(line);
+        }
+        if let Some(line) = self.lines.get(grid.line_beyond(bucket)) {
+            prefetch(line);
+        }
+    }
+
+    /// Whether an item with this path below the page may be present.
+    #[inline(always)]
+    pub fn contains<I: Instructions>(&self, below: u64) -> bool {
+        if self.lines.is_empty() {
+            return self.is_saturated();
+        }
+        let grid = self.grid();
+        let (number, run) = self.run_with::<I>(grid, below);
+        let line = &self.lines[number];
+        let first = line.spilled() + run.first;
+        let (slot, wanted) = (self.shape.slot, self.shape.wanted(below));
+        if first + run.len <= line.held() {
+            return line.any_matches(first, run.len, slot, wanted);
+        }
+        (first..first + run.len).any(|n| slot.matches(self.slot(number, n), wanted))
+    }
+
+    /// The marks that match an item with this path below the page, in order. None where the page is
+    /// saturated.
+    pub fn matching(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
+        let grid = self.grid();
+        let found = (!self.lines.is_empty()).then(|| self.run(grid, below));
+        let entries = found.into_iter().flat_map(move |(number, run)| {
+            let first = self.lines[number].spilled() + run.first;
+            (first..first + run.len).map(move |n| self.slot(number, n))
+        });
+        let bucket = grid.bucket(below);
+        let marks = entries.filter_map(move |value| self.shape.mark(bucket, value));
+        marks.filter(move |mark| mark.matches(below))
+    }
+
+    /// Copies of a mark beyond those in slots.
+    pub fn surplus_of(&self, mark: Mark) -> u32 {
+        self.surplus()
+            .find(|s| s.mark == mark)
+            .map_or(0, |s| s.copies)
+    }
+
+    /// The counters.
+    pub fn surplus(&self) -> impl Iterator<Item = Surplus> + '_ {
+        let lines = &self.lines[self.grid().lines..];
+        let counters = lines
+            .iter()
+            .flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
+        counters.filter_map(|bytes| {
+            let bits = u64::from_le_bytes(bytes[..8].try_into().ok()?);
+            let copies = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
+            Some(Surplus {
+                mark: Mark::from_bits(bits)?,
+                copies,
+            })
+        })
+    }
+
+    fn counter_mut(&mut self, mark: Mark) -> Option<&mut [u8; 4]> {
+        let first = self.grid().lines;
+        let lines = self.lines[first..].iter_mut();
+        let mut counters = lines.flat_map(|line| line.bytes_mut().chunks_exact_mut(COUNTER_BYTES));
+        let bytes = counters.find(|bytes| bytes[..8] == mark.bits().to_le_bytes())?;
+        bytes[8..12].as_mut().try_into().ok()
+    }
+
+    /// All entries as a list with room for one more.
+    pub fn entries(&self) -> Result<Entries, AddError> {
+        let mut entries = Entries::with_room(self.len() + 1, self.surplus().count() + 1)?;
+        entries.surplus.extend(self.surplus());
+        if self.len() == 0 {
+            return Ok(entries);
+        }
+        // First the buckets of all entries, as marks without bits; then the slots, which come in
+        // the same order.
+        let grid = self.grid();
+        let marks = &mut entries.marks;
+        let mut first_bucket = 0;
+        for number in 0..grid.lines {
+            let own = self.own(grid, number);
+            let line = &self.lines[number];
+            line.read_unary(own, |q| marks.push(self.shape.mark_of(first_bucket + q)));
+            first_bucket += grid.buckets_in(number);
+        }
+        let mut rest = &mut marks[..];
+        let (mut line, mut skipped) = (0, self.lines[0].spilled());
+        while !rest.is_empty() {
+            let held = self.lines[line].held();
+            let here = held.saturating_sub(skipped).min(rest.len());
+            let (now, later) = rest.split_at_mut(here);
+            for (n, mark) in now.iter_mut().enumerate() {
+                let value = self.lines[line].slot(skipped + n, self.shape.slot);
+                *mark = mark.or(self.shape.remainder(value));
+            }
+            (rest, skipped) = (later, skipped.saturating_sub(held));
+            line = grid.next(line);
+        }
+        Ok(entries)
+    }
+
+    /// Inserts into the lines as they are, unless they hold `most` entries.
+    ///
+    /// # Errors
+    /// `Full` if there are more copies than can be counted.
+    pub fn insert(&mut self, mark: Mark, most: usize) -> Result<Insert, AddError> {
+        if self.is_saturated() {
+            return Ok(Insert::Saturated);
+        }
+        let grid = self.grid();
+        let bits = mark.length() + 1;
+        let range =
+            self.shape.bucket_bits + 1..=self.shape.bucket_bits + self.shape.slot.fingerprint_bits;
+        if self.lines.is_empty() || !range.contains(&bits) {
+            return Ok(Insert::Unfit);
+        }
+        let (number, run) = self.run(grid, mark.bits());
+        let first = self.lines[number].spilled() + run.first;
+        let value = self.shape.value(mark);
+        let (mut smaller, mut equal, mut is_known) = (0, 0, false);
+        for n in first..first + run.len {
+            let there = self.slot(number, n);
+            smaller += usize::from(there < value);
+            equal += usize::from(there == value);
+            is_known |= (there ^ value) >> self.shape.slot.payload_bits == 0;
+        }
+        if equal >= COPIES {
+            return match self.counter_mut(mark) {
+                None => Ok(Insert::Unfit),
+                Some(bytes) => {
+                    let copies = u32::from_le_bytes(*bytes)
+                        .checked_add(1)
+                        .ok_or(AddError::Full)?;
+                    *bytes = copies.to_le_bytes();
+                    Ok(Insert::DoneAgain)
+                }
+            };
+        }
+        if self.len() >= most || !self.has_room(grid, number) {
+            return Ok(Insert::NoRoom);
+        }
+        self.insert_at(grid, number, run, first + smaller, value);
+        Ok(if is_known {
+            Insert::DoneAgain
+        } else {
+            Insert::Done
+        })
+    }
+
+    /// Removes a copy of the longest mark that matches and has one of these payloads.
+    pub fn remove(&mut self, below: u64, alive: u16) -> Remove {
+        if self.is_saturated() {
+            return Remove::Saturated;
+        }
+        let alive = self
+            .matching(below)
+            .filter(|mark| alive >> mark.payload() & 1 == 1);
+        let longest = alive.max_by_key(|mark| mark.length());
+        let Some(mark) = longest else {
+            return Remove::Absent;
+        };
+        self.remove_mark(mark)
+    }
+
+    /// Removes a copy of a mark that is there.
+    fn remove_mark(&mut self, mark: Mark) -> Remove {
+        if let Some(bytes) = self.counter_mut(mark) {
+            let left = match u32::from_le_bytes(*bytes) {
+                0 | 1 => return Remove::LastSurplus(mark),
+                // Nobody knows how many there were.
+                u32::MAX => return Remove::Saturated,
+                copies => copies - 1,
+            };
+            *bytes = left.to_le_bytes();
+            return Remove::Done {
+                length: mark.length(),
+                is_last: false,
+            };
+        }
+        let grid = self.grid();
+        let (number, run) = self.run(grid, mark.bits());
+        let first = self.lines[number].spilled() + run.first;
+        let value = self.shape.value(mark);
+        let (mut same, mut place) = (0, first);
+        for n in first..first + run.len {
+            let there = self.slot(number, n);
+            same += usize::from((there ^ value) >> self.shape.slot.payload_bits == 0);
+            if there == value {
+                place = n;
+            }
+        }
+        self.remove_at(grid, number, run, place);
+        Remove::Done {
+            length: mark.length(),
+            is_last: same == 1,
+        }
+    }
+
+    /// Writes another payload into a mark that is in a slot, unless equal marks stand beside it:
+    /// then the page must be written anew.
+    pub fn set_payload(&mut self, mark: Mark, payload: u8) -> bool {
+        let grid = self.grid();
+        let (number, run) = self.run(grid, mark.bits());
+        let first = self.lines[number].spilled() + run.first;
+        if run.len != 1 {
+            return false;
+        }
+        let (line, n) = self.place(number, first);
+        let mask = (1 << self.shape.slot.payload_bits) - 1;
+        let value = self.shape.value(mark) & !mask | u64::from(payload);
+        self.lines[line].replace_slot(n, self.shape.slot, value);
+        true
+    }
+
+    fn run(&self, grid: Grid, below: u64) -> (usize, Run) {
+        self.run_with::<Portable>(grid, below)
+    }
+
+    #[inline(always)]
+    fn run_with<I: Instructions>(&self, grid: Grid, below: u64) -> (usize, Run) {
+        let bucket = grid.bucket(below);
+        let number = grid.line_of(bucket);
+        (
+            number,
+            self.lines[number].run::<I>(grid.bucket_in_line(bucket)),
+        )
+    }
+
+    /// Where entry `n`, counted over all that stand in line `number` or spilled from it, really is.
+    fn place(&self, mut number: usize, mut n: usize) -> (usize, usize) {
+        while n >= self.lines[number].held() {
+            n -= self.lines[number].held();
+            number = self.grid().next(number);
+        }
+        (number, n)
+    }
+
+    fn slot(&self, number: usize, n: usize) -> u64 {
+        let (number, n) = self.place(number, n);
+        self.lines[number].slot(n, self.shape.slot)
+    }
+
+    fn own(&self, grid: Grid, number: usize) -> usize {
+        let line = &self.lines[number];
+        let next = grid.next(number);
+        let spilled_on = if next == number {
+            0
+        } else {
+            self.lines[next].spilled()
+        };
+        line.held() + spilled_on - line.spilled()
+    }
+
+    /// Bits of line `number` that neither unary part nor slots use.
+    fn free_bits(&self, grid: Grid, number: usize) -> usize {
+        let unary = grid.buckets_in(number) + self.own(grid, number);
+        BODY_BITS - unary - self.lines[number].held() * self.shape.slot.bits()
+    }
+
+    /// Whether line `number` and those within reach can take one entry more.
+    fn has_room(&self, grid: Grid, number: usize) -> bool {
+        let slot = self.shape.slot.bits();
+        let held = self.lines[number].held();
+        // One bit of unary, one slot: what of the line's slots remains, and how many go on to the
+        // next line?
+        let body = BODY_BITS - grid.buckets_in(number) - self.own(grid, number);
+        let Some(body) = body.checked_sub(1) else {
+            return false;
+        };
+        let mut going = (held + 1).saturating_sub(body / slot);
+        if held == usize::from(u8::MAX) {
+            return false;
+        }
+        let mut next = number;
+        for _ in 0..REACH {
+            if going == 0 {
+                return true;
+            }
+            next = grid.next(next);
+            let line = &self.lines[next];
+            if next == number || line.spilled() + going > MOST_SPILLED {
+                return false;
+            }
+            let free = self.free_bits(grid, next) / slot;
+            going -= going.min(free);
+        }
+        going == 0
+    }
+
+    /// Inserts `value` as entry `n` from line `number` on, in the bucket of `run`; there is room.
+    fn insert_at(&mut self, grid: Grid, number: usize, run: Run, n: usize, value: u64) {
+        let (slot, own) = (self.shape.slot, self.own(grid, number));
+        if self.free_bits(grid, number) == 0 {
+            let last = self.lines[number].pop_slot(slot);
+            self.spill(grid, number, 0, last);
+        }
+        self.lines[number].grow_run(run, own, grid.buckets_in(number));
+        self.entries += 1;
+        // The unary part says so now; the counts follow. A line with a bit to spare is not always
+        // one with a slot to spare.
+        let free = BODY_BITS
+            - (grid.buckets_in(number) + own + 1)
+            - self.lines[number].held() * slot.bits();
+        if free >= slot.bits() {
+            self.lines[number].insert_slot(n, slot, value);
+        } else if n < self.lines[number].held() {
+            let last = self.lines[number].pop_slot(slot);
+            self.lines[number].insert_slot(n, slot, value);
+            self.spill(grid, number, 0, last);
+        } else {
+            self.spill(grid, number, n - self.lines[number].held(), value);
+        }
+    }
+
+    /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
+    /// them and of all there.
+    fn spill(&mut self, grid: Grid, mut number: usize, mut n: usize, mut value: u64) {
+        let slot = self.shape.slot;
+        loop {
+            number = grid.next(number);
+            let has_room = self.free_bits(grid, number) >= slot.bits();
+            let line = &mut self.lines[number];
+            line.set_spilled(line.spilled() + 1);
+            let held = line.held();
+            if has_room {
+                return line.insert_slot(n, slot, value);
+            }
+            if n < held {
+                let last = line.pop_slot(slot);
+                line.insert_slot(n, slot, value);
+                (n, value) = (0, last);
+            } else {
+                n -= held;
+            }
+        }
+    }
+
+    /// Removes entry `n` from line `number` on, in the bucket of `run`.
+    fn remove_at(&mut self, grid: Grid, number: usize, run: Run, mut n: usize) {
+        let own = self.own(grid, number);
+        let mut line = number;
+        while n >= self.lines[line].held() {
+            n -= self.lines[line].held();
+            line = grid.next(line);
+            let next = &mut self.lines[line];
+            next.set_spilled(next.spilled() - 1);
+        }
+        self.lines[line].remove_slot(n, self.shape.slot);
+        self.lines[number].shrink_run(run, own, grid.buckets_in(number));
+        self.entries -= 1;
+        self.refill(grid, line);
+        self.refill(grid, number);
+        self.refill(grid, number);
+    }
+
+    /// Takes back into line `number` what it left to the next ones, as far as there is room, and so
+    /// on where that came from.
+    fn refill(&mut self, grid: Grid, mut number: usize) {
+        loop {
+            let mut next = grid.next(number);
+            let has_room = self.free_bits(grid, number) >= self.shape.slot.bits();
+            if next == number || self.lines[next].spilled() == 0 || !has_room {
+                return;
+            }
+            while self.lines[next].held() == 0 {
+                let line = &mut self.lines[next];
+                line.set_spilled(line.spilled() - 1);
+                next = grid.next(next);
+            }
+            let line = &mut self.lines[next];
+            line.set_spilled(line.spilled() - 1);
+            let value = line.remove_slot(0, self.shape.slot);
+            self.lines[number].push_slot(self.shape.slot, value);
+            number = next;
+        }
+    }
+}
+
+#[cfg(test)]
+impl Page {
+    /// Lines that a lookup reads.
+    pub fn lines_touched(&self, below: u64) -> usize {
+        let (number, run) = self.run(self.grid(), below);
+        let first = self.lines[number].spilled() + run.first;
+        if run.len == 0 || first + run.len <= self.lines[number].held() {
+            return 1;
+        }
+        (self.place(number, first + run.len - 1).0 + self.lines.len() - number) % self.lines.len()
+            + 1
+    }
+}

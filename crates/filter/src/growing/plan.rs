@@ -1,0 +1,197 @@
+//! How long fingerprints are and how full pages get, so that the rate asked for always holds.
+//!
+//! # The mathematics
+//! A mark of t bits of path is matched by an absent item with probability 2^-t. That never changes:
+//! a split takes a bit from the mark and gives one to the page. So the false-positive rate is at
+//! most the sum of 2^-t over all marks, and each generation of entries adds to it once and for all.
+//!
+//! A page of depth d holds at most n entries, and half of those that fill it are new: the other
+//! half came from the page it was split from. With R(d) the bits that a new entry gets below depth
+//! d, the 2^d pages of generation d add 2^d * n/2 * 2^-(d + R(d)) = n/2 * 2^-R(d). The sum over all
+//! d
+//!
+//! ```text
+//!   rate = n * 2^-R * B,   where R(d) = R + extra(d)
+//!                          and   B = (first page) + 1/2 * sum of 2^-extra(d)
+//! ```
+//!
+//! converges if `extra` grows without bound, and the table may grow without bound too. Widths that
+//! converge from the start on cost some 2 bits more at a million items than a budget spent evenly
+//! up to a horizon (2^30 items) and sparingly beyond. Entries that come before the fifth split get
+//! one bit more: they are few, and no later one has to make up for them.
+//!
+//! R is a whole number, n need not be: it takes up what is left of the rate, within a factor of
+//! two. With b = 2^k buckets in a page, an entry costs R - k + 1 bits of slot, 1 of unary and b/n
+//! more; halving n at one bit less of R costs nothing at n/b = 1.38, so n/b is kept from 0.69 to
+//! 1.38.
+//!
+//! Deletions cannot break the sum: pages merge only when both together are less than a full one, so
+//! no more than 2^d * n entries are ever of generation d or before.
+
+use crate::growing::line::{BODY_BITS, MAX_SLOT_BITS};
+use crate::growing::mark::{MAX_LENGTH, MAX_PAYLOAD};
+use crate::math::power;
+
+/// Depths at which new entries get the plain length. Before, they are few, and one bit more is
+/// cheap; beyond, at some 2^30 items, each generation counts on all that may come.
+const PLAIN_DEPTHS: std::ops::Range<u8> = 5..20;
+/// Beyond, so many generations get by with half the share of those before.
+const GENERATIONS_A_BIT: u8 = 4;
+/// The budget B above, in units of the rate that n entries of plain length have: see
+/// `the_budget_is_that_of_the_schedule`.
+const BUDGET: f64 = 11.6;
+/// The least and the most entries of a full page, by bucket.
+const LEAST_LOAD: f64 = 0.69;
+/// Bits of the bucket number in a full page, where its entries leave room for as many: some 2 000
+/// entries are 3 to 8 KiB. Half as many cost 0.2 bits an item more for the directory.
+const BUCKET_BITS: u8 = 11;
+/// Lines of the largest page: 8 KiB.
+pub const MAX_LINES: usize = 128;
+/// The deepest page: a path has bits for its buckets and some more.
+pub const MAX_DEPTH: u8 = 52;
+/// The rate from which on a table is made for no higher one: with marks this short pages would be
+/// full of those that have lost all bits.
+const MAX_RATE: f64 = 0.25;
+/// Below this, marks would be longer than paths.
+const MIN_RATE: f64 = 1e-12;
+
+/// What is fixed when a table is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Entries of a full page.
+    most: u16,
+    /// Bits of path, below a page's depth, of a new entry at the plain depths.
+    length: u8,
+    /// Buckets of a full page, as a power of two.
+    bucket_bits: u8,
+    payload_bits: u8,
+    /// How much deeper than the others a page may get: see [`Plan::max_depth`].
+    slack: u8,
+}
+
+impl Plan {
+    /// For a rate, and so many bits of payload an entry (0 to 4).
+    pub fn new(error_rate: f64, payload_bits: u8) -> Self {
+        let rate = error_rate.clamp(MIN_RATE, MAX_RATE);
+        let payload_bits = payload_bits.min(MAX_PAYLOAD.count_ones() as u8);
+        let mut plan = Self::of_buckets(rate, payload_bits, BUCKET_BITS);
+        while !plan.full_page_fits() {
+            plan = Self::of_buckets(rate, payload_bits, plan.bucket_bits - 1);
+        }
+        plan
+    }
+
+    fn of_buckets(rate: f64, payload_bits: u8, bucket_bits: u8) -> Self {
+        // The fingerprint bits for which a bucket may hold LEAST_LOAD entries or more.
+        let mut load = rate / BUDGET;
+        let mut fingerprint_bits = 0;
+        while load < LEAST_LOAD {
+            load *= 2.0;
+            fingerprint_bits += 1;
+        }
+        let mut slack = 1;
+        while power(0.5, u64::from(slack)) > rate / 2.0 {
+            slack += 1;
+        }
+        Self {
+            most: (load * power(2.0, u64::from(bucket_bits))) as u16,
+            length: bucket_bits + fingerprint_bits,
+            bucket_bits,
+            payload_bits,
+            slack,
+        }
+    }
+
+    /// Whether a full page of the widest entries takes at most nine tenths of the largest page.
+    fn full_page_fits(&self) -> bool {
+        let slot = usize::from(self.length + 2 - self.bucket_bits + self.payload_bits);
+        let bits = usize::from(self.most) * (slot + 1) + (1 << self.bucket_bits);
+        slot <= MAX_SLOT_BITS && bits * 10 <= MAX_LINES * (BODY_BITS - slot / 2) * 9
+    }
+
+    /// Entries from which on a page splits.
+    pub fn most(&self) -> usize {
+        usize::from(self.most)
+    }
+
+    pub fn payload_bits(&self) -> u8 {
+        self.payload_bits
+    }
+
+    /// Bits of path below `depth` for a new entry of a page of that depth with so many entries.
+    #[inline]
+    pub fn length(&self, depth: u8, entries: usize) -> u8 {
+        let extra = if depth >= PLAIN_DEPTHS.end {
+            1 + (depth - PLAIN_DEPTHS.end) / GENERATIONS_A_BIT
+        } else {
+            // The first entries of all are the fewest; a byte counts where there are no more.
+            let is_few = depth >= PLAIN_DEPTHS.start || depth == 0 && entries < self.most() / 8;
+            u8::from(!is_few)
+        };
+        (self.length + extra).min(MAX_LENGTH).min(64 - depth)
+    }
+
+    /// Buckets of a page with so many entries, as a power of two: half as many with less than 0.45
+    /// of the most, and so on.
+    pub fn bucket_bits(&self, entries: usize) -> u8 {
+        let mut bits = self.bucket_bits;
+        let mut least = self.most() * 9 / 20;
+        while entries < least && bits > 1 {
+            bits -= 1;
+            least /= 2;
+        }
+        bits
+    }
+
+    /// How deep a page may get in a table of so many pages.
+    ///
+    /// Items that are spread by the hash fill all pages alike. Who knows the seed can aim items at
+    /// one page, and make it split as long as it pleases. So where a page is `slack` deeper than
+    /// the average one, it is not split but answers yes from then on: that is 2^-slack of an
+    /// average page, at most half the rate asked for even if as many items are aimed at such pages
+    /// as the table holds.
+    pub fn max_depth(&self, pages: u64) -> u8 {
+        ((64 - pages.leading_zeros()) as u8 + self.slack).min(MAX_DEPTH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATES: [f64; 8] = [0.9, 0.1, 0.03, 0.01, 0.001, 0.0001, 1e-6, 1e-12];
+
+    #[test]
+    fn the_budget_is_that_of_the_schedule() {
+        let plan = Plan::new(0.01, 0);
+        let most = plan.most() as f64;
+        let weight = |depth, n| power(0.5, u64::from(plan.length(depth, n) - plan.length));
+        // Cells are unequal, which counts before they are apart: sum of share^2 times 8.
+        let uneven = 1.05;
+        let first: f64 = (0..plan.most()).map(|n| weight(0, n) / most).sum();
+        let later = |depth| weight(depth, plan.most()) / 2.0;
+        let budget = uneven * (first + later(1) + later(2)) + (3..43).map(later).sum::<f64>();
+        assert!(budget < BUDGET && budget > 0.95 * BUDGET, "{budget}");
+    }
+
+    #[test]
+    fn every_plan_fits_its_pages_and_its_paths() {
+        for rate in RATES {
+            for payload_bits in 0..=4 {
+                let plan = Plan::new(rate, payload_bits);
+                assert!(plan.full_page_fits() && plan.bucket_bits >= 8, "{plan:?}");
+                assert!(plan.most() >= 1 << (plan.bucket_bits - 1), "{plan:?}");
+                assert!(plan.length(63, 1) <= MAX_LENGTH);
+                assert!(
+                    plan.bucket_bits(0) >= 1 && plan.bucket_bits(plan.most()) == plan.bucket_bits
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_of_one_percent_has_eleven_bits_a_slot() {
+        let plan = Plan::new(0.01, 0);
+        assert_eq!((plan.most, plan.length, plan.bucket_bits), (1807, 21, 11));
+    }
+}

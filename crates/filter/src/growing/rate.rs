@@ -1,0 +1,99 @@
+//! The false-positive rate as an exact sum: no rounding, so what is added can be taken away again.
+//!
+//! A mark of t bits of path, in a cell that gets s of 256 parts of all items, is matched by an
+//! absent item with probability s/256 * 2^(3-t): the first three bits name the cell.
+
+use crate::growing::entries::Entries;
+use crate::growing::mark::Mark;
+use crate::growing::path::{Path, CELL_BITS};
+
+/// Weights are in units of 2^-UNIT * 2^CELL_BITS / 256. A path has 64 bits, so every weight is
+/// whole; a sum of 1 is 2^105.
+const UNIT: u32 = 100;
+
+/// A sum of probabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight(u128);
+
+impl Weight {
+    /// Of one mark of `length` bits at `path` below `depth`.
+    pub fn of_mark(path: Path, depth: u8, length: u8) -> Self {
+        Self(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
+    }
+
+    /// Of all paths from `start` on that begin with the same `depth` bits.
+    pub fn of_all(start: Path, depth: u8) -> Self {
+        let below = CELL_BITS.saturating_sub(u32::from(depth));
+        let cells = (0..1 << below).map(|cell| Path(start.0 | cell << (64 - CELL_BITS)));
+        let weights = cells.map(|cell| Self::of_mark(cell, depth, below as u8));
+        weights.fold(Self::default(), Self::plus)
+    }
+
+    /// Of a page of these entries, each fingerprint counted once.
+    pub fn of_entries(entries: &Entries, start: Path, depth: u8) -> Self {
+        if depth >= CELL_BITS as u8 {
+            return Self::of_marks(&entries.marks, start, depth);
+        }
+        let path = |mark: &Mark| Path(start.0 | mark.fingerprint() >> depth);
+        let cells = entries
+            .marks
+            .chunk_by(|one, other| path(one).share() == path(other).share());
+        let weights = cells.map(|marks| Self::of_marks(marks, path(&marks[0]), depth));
+        weights.fold(Self::default(), Self::plus)
+    }
+
+    /// Of marks of one cell, none of them so short that it spans two.
+    fn of_marks(marks: &[Mark], path: Path, depth: u8) -> Self {
+        let (mut sum, mut before) = (0u128, 0);
+        for mark in marks {
+            let fingerprint = mark.fingerprint();
+            let is_new = fingerprint != before;
+            sum += u128::from(is_new) << (64 - mark.length());
+            before = fingerprint;
+        }
+        Self((sum >> depth << (UNIT - 64)) * u128::from(path.share()))
+    }
+
+    pub fn plus(self, Self(more): Self) -> Self {
+        Self(self.0 + more)
+    }
+
+    /// Without what went. (A forged page may hold marks that are weighed otherwise one by one.)
+    pub fn minus(self, Self(less): Self) -> Self {
+        Self(self.0.saturating_sub(less))
+    }
+
+    /// The probability, at most 1: sums count twice what two marks match.
+    pub fn rate(self) -> f64 {
+        let one = (256 >> CELL_BITS) as f64 * (1u128 << UNIT) as f64;
+        (self.0 as f64 / one).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_paths_together_weigh_one() {
+        assert_eq!(Weight::of_all(Path(0), 0).rate(), 1.0);
+        let halves = [0, 1 << 63].map(|start| Weight::of_all(Path(start), 1));
+        assert_eq!(halves[0].plus(halves[1]), Weight::of_all(Path(0), 0));
+        assert!(
+            halves[0].rate() < halves[1].rate(),
+            "the last cells are the largest"
+        );
+    }
+
+    #[test]
+    fn a_fingerprint_weighs_what_its_two_halves_weigh() {
+        let mark = Mark::new(0x9234_5678_9abc_def0, 20, 0);
+        let entries = |marks: &[Mark]| Entries {
+            marks: marks.to_vec(),
+            surplus: Vec::new(),
+        };
+        let weight = |marks: &[Mark]| Weight::of_entries(&entries(marks), Path(0), 0);
+        assert_eq!(weight(&[mark]), weight(&mark.halves()));
+        assert_eq!(weight(&[mark]), weight(&[mark; 3]));
+    }
+}
