@@ -6,6 +6,7 @@ BENCH_SERVER ?= redis-8.0
 MATRIX ?= redis-7.0 redis-8.0 redis-newest valkey-8.1 valkey-newest
 SECONDS ?= 60
 PAYLOADS ?= 100000
+PROBES ?= 1e10
 TEXT ?= README.md
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
@@ -66,7 +67,7 @@ version: ## prints the version of module, package and image
 hostile: build ## loads PAYLOADS=100000 mutated dumps into a server (SERVER=)
 	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server hostile -- --nocapture
 
-fuzz: toolchain ## runs four fuzz targets for SECONDS=60 each
+fuzz: toolchain ## runs five fuzz targets for SECONDS=60 each
 	@scripts/fuzz $(SECONDS)
 
 sanitize: toolchain ## runs the tests under AddressSanitizer and ThreadSanitizer (half an hour, SERVER=)
@@ -84,18 +85,18 @@ soak: build ## runs random commands, kills, cuts and evictions against a model (
 demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
-fpr: toolchain ## measures false-positive rates, with error bars (45 minutes)
-	cargo run --release --package splitbloom-filter --example false_positive_rate
+fpr: toolchain ## measures false-positive rates, with error bars (PROBES=1e10 lookups a row: 45 minutes)
+	cargo run --release --package splitbloom-filter --example false_positive_rate $(PROBES)
 
 bits: build ## prints the bits per item and bytes per key that the server counts (PEER=)
 	@scripts/with-server $(SERVER) $(MODULE) cargo run --quiet --release --example bits_per_item
 
-bench: bench-core bench-server ## measures the core and the server, next to PEER= (ten minutes)
+bench: bench-core bench-server ## measures the core and the server, next to PEER= (a quarter of an hour)
 
 bench-core: toolchain
 	cargo bench --bench core
 
-bench-server: build
+bench-server: build ## measures the server alone (BENCH_PARTS=, BENCH_SIZES=, BENCH_ROUNDS=, BENCH_SAVE=)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
 bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes)
@@ -161,4 +162,6 @@ toolchain:
 ## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of them
 ## with the suffix -arm64 (runs in QEMU), or a path
 ## BENCH_SERVER=: the same, for the benchmarks. Servers are downloaded on first use.
+## BENCH_PARTS=: reserved, growth, memory, steps, or some of them. BENCH_SIZES=10000,100000000: items.
+## BENCH_SAVE=yes saves the tables of such runs too. See benches/server/main.rs.
 ## PEER=: another module's .so to compare with, on PEER_SERVER= (a path) or the same server

@@ -9,7 +9,9 @@
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
-//! on: see [`settings`].
+//! on: see [`settings`]. Those of counting filters are in [`counting`].
+
+pub mod counting;
 
 use crate::server::context::Context;
 use crate::server::settings::{self, Integer, Text};
@@ -56,10 +58,10 @@ pub fn size_limit(context: &Context) -> SizeLimit {
     }
 }
 
-fn set_error_rate(text: &str) -> Result<(), &'static str> {
+fn set_error_rate(bits: &AtomicU64, text: &str) -> Result<(), &'static str> {
     let rate = parse_error_rate(text.as_bytes())
         .map_err(|_| "the error rate must be above 0 and below 1")?;
-    ERROR_RATE_BITS.store(rate.to_bits(), Ordering::Relaxed);
+    bits.store(rate.to_bits(), Ordering::Relaxed);
     Ok(())
 }
 
@@ -73,7 +75,7 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     let rate: &'static Text = Box::leak(Box::new(Text::new(
         arguments.error_rate.to_string(),
         || error_rate().to_string(),
-        set_error_rate,
+        |text| set_error_rate(&ERROR_RATE_BITS, text),
     )));
     let size: &'static Integer = Box::leak(Box::new(Integer {
         default: arguments.initial_size,
@@ -103,5 +105,6 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     settings::register_integer(context, "bf.initial-size", size)?;
     settings::register_integer(context, "bf.expansion-factor", factor)?;
     settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
+    counting::register(context)?;
     settings::load(context)
 }

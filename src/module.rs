@@ -9,7 +9,7 @@ use crate::server::entry::{entry_of, Module};
 use crate::server::info::{self, Field};
 use crate::server::log::notice;
 use crate::server::Refused;
-use crate::types::bloom;
+use crate::types::{bloom, counting};
 use crate::{commands, stats};
 use splitbloom_filter::kernel_name;
 use splitbloom_grammar::load_arguments::LoadArguments;
@@ -27,9 +27,10 @@ const INFO: &[Field] = &[
     Field::Text(c"kernel", kernel_name),
     Field::Number(c"filters", stats::filters),
     Field::Number(c"items_added", stats::items_added),
+    Field::Number(c"items_deleted", stats::items_deleted),
     Field::Number(c"lookups", stats::lookups),
     Field::Number(c"bytes_held", bytes_held),
-    Field::Number(c"sub_filters_grown", stats::sub_filters_grown),
+    Field::Number(c"filters_grown", stats::filters_grown),
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
     Field::Number(c"caught_panics", caught_panics),
 ];
@@ -58,6 +59,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     let arguments = LoadArguments::parse(&words).map_err(Refused::Bad)?;
     context.set_module_options();
     bloom::register(context)?;
+    counting::register(context)?;
     commands::register_all(context)?;
     #[cfg(feature = "injected-faults")]
     crate::server::failpoint_settings::register(context, "bf")?;

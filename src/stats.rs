@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static ITEMS_ADDED: AtomicU64 = AtomicU64::new(0);
+static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
-static SUB_FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
+static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
 static FILL_GUARD_CLOSINGS: AtomicU64 = AtomicU64::new(0);
 
 /// Filters in the keyspace.
@@ -18,9 +19,14 @@ pub fn filters() -> u64 {
     FILTERS.load(Relaxed)
 }
 
-/// New items added.
+/// New items added, and copies of items added to counting filters.
 pub fn items_added() -> u64 {
     ITEMS_ADDED.load(Relaxed)
+}
+
+/// Copies of items removed from counting filters.
+pub fn items_deleted() -> u64 {
+    ITEMS_DELETED.load(Relaxed)
 }
 
 /// Items looked up.
@@ -28,9 +34,9 @@ pub fn lookups() -> u64 {
     LOOKUPS.load(Relaxed)
 }
 
-/// Sub-filters added because the last one was full.
-pub fn sub_filters_grown() -> u64 {
-    SUB_FILTERS_GROWN.load(Relaxed)
+/// Filters that have outgrown their Bloom filter, and go on with a table.
+pub fn filters_grown() -> u64 {
+    FILTERS_GROWN.load(Relaxed)
 }
 
 /// Sub-filters that the fill guard closed before they reached their capacity.
@@ -54,9 +60,19 @@ pub(crate) fn looked_up(items: usize) {
 pub(crate) fn added(new_items: usize, counters: Counters) {
     count(&ITEMS_ADDED, new_items as u64);
     if counters != Counters::default() {
-        count(&SUB_FILTERS_GROWN, counters.grown);
+        count(&FILTERS_GROWN, counters.grown);
         count(&FILL_GUARD_CLOSINGS, counters.guard_closings);
     }
+}
+
+/// Counts the copies that a command added to a counting filter.
+pub(crate) fn copies_added(copies: usize) {
+    count(&ITEMS_ADDED, copies as u64);
+}
+
+/// Counts a copy that a command removed.
+pub(crate) fn copy_deleted() {
+    count(&ITEMS_DELETED, 1);
 }
 
 /// Adds to a counter that only commands change.

@@ -1,12 +1,16 @@
 //! Chunks for BF.LOADCHUNK in any order: repeated, cut, changed, of several filters, of both
 //! versions, and with other operations between them.
 
+use super::fuzzed::Fuzzed;
 use super::laws::{assert_survives, decoded, encoded};
 use super::loaded::Loaded;
-use super::plain_reader::{sealed, Chain};
+use super::plain_reader::sealed;
+use super::series::{aimed, chain_of, filter_of, series};
 use arbitrary::{Arbitrary, Unstructured};
+use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
 use splitbloom_filter::hash::Seed;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 /// One command, and what happens after it.
@@ -55,23 +59,28 @@ enum Then {
 }
 
 /// A filter whose chunks are loaded.
-struct Donor {
+struct Donor<F> {
     chunks: Vec<Vec<u8>>,
     digest: u128,
+    of: PhantomData<fn(F)>,
 }
 
 /// Runs the steps that the bytes encode. After each one the filter is what the plain reader says,
-/// and survives saving and loading.
+/// and survives saving and loading. The same with counting filters.
 pub fn chunks(bytes: &[u8]) {
     let mut source = Unstructured::new(bytes);
     let Ok(steps) = Vec::<Step>::arbitrary(&mut source) else {
         return;
     };
-    let mut loaded = Loaded::default();
+    take(&steps, donors());
+    take(&steps, counting_donors());
+}
+
+fn take<F: Fuzzed>(steps: &[Step], donors: &[Donor<F>]) {
+    let mut loaded = Loaded::<F>::default();
     // While only whole chunks of one donor were accepted, in order: which donor, and how many.
     let mut whole: Option<(usize, usize)> = Some((0, 0));
     for step in steps {
-        let donors = donors();
         let donor = usize::from(step.donor) % donors.len();
         let chunks = &donors[donor].chunks;
         let chunk = usize::from(step.chunk) % chunks.len();
@@ -123,9 +132,9 @@ fn faulty(chunk: &[u8], fault: &Fault) -> Vec<u8> {
     }
 }
 
-fn and_then(
+fn and_then<F: Fuzzed>(
     then: &Then,
-    loaded: &mut Loaded,
+    loaded: &mut Loaded<F>,
     whole: Option<(usize, usize)>,
 ) -> Option<(usize, usize)> {
     if let Then::Delete = then {
@@ -161,17 +170,47 @@ fn and_then(
     }
 }
 
-/// Filters of each kind of structure, created once: grown ones under two seeds, each in its own
-/// version; one with two segments; and one that is part loaded and has grown meanwhile, in
-/// alternating versions.
-fn donors() -> &'static [Donor] {
-    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
+/// Filters of each kind of structure, created once: series under two seeds, each in its own
+/// version; one with two segments; one that was part loaded and had grown meanwhile, in alternating
+/// versions; tables of several pages, alone, part loaded, behind a Bloom filter and a series.
+fn donors() -> &'static [Donor<Filter>] {
+    static DONORS: OnceLock<Vec<Donor<Filter>>> = OnceLock::new();
     DONORS.get_or_init(|| {
+        let in_series = |seed| filter_of(&series(0.01, 10, seed, 11));
+        let part_loaded =
+            series(0.01, 10, 4, 11).part_loaded_and_grown(200, 2, &series(0.01, 10, 4, 3));
+        let growing = Growth::Times(2);
+        let table = filled(growing, 100, 0.01, 1, 1800);
+        let mut behind_series = in_series(2);
+        for item in 0..1900u64 {
+            let _ = behind_series.add(&item.to_be_bytes(), SizeLimit::Unlimited);
+        }
         vec![
-            Donor::of(&grown(1), 200, |_| 1),
-            Donor::of(&grown(2), 200, |_| 2),
+            Donor::of(&in_series(1), 200, |_| 1),
+            Donor::of(&in_series(2), 200, |_| 2),
             Donor::of(&filled(Growth::Fixed, 80_000, 0.01, 3, 3000), 1, by_turns),
-            Donor::of(&part_loaded(), 300, by_turns),
+            Donor::of(&filter_of(&part_loaded), 300, by_turns),
+            Donor::of(&table, 1, by_turns),
+            Donor::of(&part_of(&table, 1), 1, by_turns),
+            Donor::of(&filled(growing, 70, 0.01, 1, 40), 1, |_| 1),
+            Donor::of(&filled(growing, 300, 0.01, 1, 2100), 1, by_turns),
+            Donor::of(&behind_series, 200, by_turns),
+            Donor::of(&saturated(), 1, by_turns),
+        ]
+    })
+}
+
+/// Tables of several pages and of one, part loaded, with counters.
+fn counting_donors() -> &'static [Donor<CountingFilter>] {
+    static DONORS: OnceLock<Vec<Donor<CountingFilter>>> = OnceLock::new();
+    DONORS.get_or_init(|| {
+        let several = counting(0.01, 1, 1800, 1);
+        vec![
+            Donor::of(&counting(0.01, 1, 20, 7), 1, |_| 1),
+            Donor::of(&counting(0.01, 2, 60, 1), 1, by_turns),
+            Donor::of(&several, 1, by_turns),
+            Donor::of(&part_of(&several, 1), 1, by_turns),
+            Donor::of(&counting(0.000_001, 1, 200, 5), 1, by_turns),
         ]
     })
 }
@@ -180,13 +219,12 @@ fn by_turns(chunk: usize) -> u8 {
     [2, 1][chunk % 2]
 }
 
-impl Donor {
-    fn of(filter: &Filter, least: usize, version: fn(usize) -> u8) -> Self {
-        let mut chain = Chain::default();
-        assert!(encoded(filter).iter().all(|chunk| chain.take(&chunk.bytes)));
+impl<F: Fuzzed> Donor<F> {
+    fn of(filter: &F, least: usize, version: fn(usize) -> u8) -> Self {
         Self {
-            chunks: chain.in_chunks_of(least, version),
+            chunks: chain_of(filter).in_chunks_of(least, version),
             digest: filter.digest(),
+            of: PhantomData,
         }
     }
 }
@@ -207,21 +245,42 @@ fn filled(growth: Growth, capacity: u64, error_rate: f64, seed: u64, items: u16)
     filter
 }
 
-/// At least ten sub-filters.
-fn grown(seed: u64) -> Filter {
-    filled(Growth::Times(1), 10, 0.01, seed, 110)
+/// A table with a page that says yes to everything.
+fn saturated() -> Filter {
+    let mut filter = filled(Growth::Times(1), 100, 0.5, 1, 10);
+    for item in aimed(1, 8, 3_000) {
+        filter.add(&item, SizeLimit::Unlimited).unwrap();
+    }
+    assert!(filter.expected_false_positive_rate() > 0.0);
+    filter
 }
 
-fn part_loaded() -> Filter {
-    let mut loaded = Loaded::default();
-    for chunk in &Donor::of(&grown(4), 200, by_turns).chunks[..2] {
+fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> CountingFilter {
+    let parameters = CountingParameters {
+        error_rate,
+        capacity: 1024,
+        expansion: 1,
+        bucket_size: 2,
+        max_iterations: 20,
+        seed: Seed(seed),
+    };
+    let mut filter = CountingFilter::new(parameters, SizeLimit::Unlimited).unwrap();
+    for item in (0..copies).flat_map(|_| 0..items) {
+        let item = item.to_be_bytes();
+        filter
+            .add(&item, Adding::Copies, SizeLimit::Unlimited)
+            .unwrap();
+    }
+    assert!(filter.remove(&[0, 0]).unwrap());
+    filter
+}
+
+/// What has come after so many chunks.
+fn part_of<F: Fuzzed>(filter: &F, chunks: usize) -> F {
+    let mut loaded = Loaded::<F>::default();
+    for chunk in &Donor::of(filter, 1, by_turns).chunks[..chunks] {
         assert!(loaded.take(chunk));
     }
     let filter = loaded.filter().expect("a first chunk was taken");
-    for item in 0..40u64 {
-        filter
-            .add(&item.to_be_bytes(), SizeLimit::Unlimited)
-            .unwrap();
-    }
-    decoded(&encoded(filter))
+    filter.try_clone().unwrap()
 }

@@ -1,12 +1,14 @@
 //! Arbitrary bytes as a chain of chunks. The checksum and the hash of the filter are corrected, so
 //! the fuzzer need not guess hashes.
 
-use super::laws::{assert_sound, assert_survives};
+use super::fuzzed::Fuzzed;
+use super::laws::assert_survives;
 use super::loaded::{load, Loaded};
-use super::plain_reader::{filter_places, is_start, sealed};
+use super::plain_reader::{head_places, is_start, sealed, Head};
 use splitbloom_filter::codec::Chunk;
-use splitbloom_filter::error::DecodeError;
+use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_filter::CountingFilter;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The size limit of a filter of unknown origin.
@@ -15,12 +17,20 @@ const ROOM: SizeLimit = SizeLimit::Bytes(1 << 24);
 /// Any bytes are refused, or are a filter that works in every respect.
 pub fn decode(bytes: &[u8]) {
     let _ = Chunk::parse(bytes); // as they are
-    let mut loaded = Loaded::default();
+    let (_, record) = head_places(bytes);
+    match bytes.get(record.start).copied().and_then(Head::of_kind) {
+        Some(Head::CountingFilter) => decode_as::<CountingFilter>(bytes),
+        _ => decode_as::<Filter>(bytes),
+    }
+}
+
+fn decode_as<F: Fuzzed>(bytes: &[u8]) {
+    let mut loaded = Loaded::<F>::default();
     let mut identity = 0;
     for chunk in chunks_of(bytes) {
         let mut chunk = chunk.to_vec();
         let is_first = loaded.filter().is_none();
-        let (hash, record) = filter_places(&chunk);
+        let (hash, record) = head_places(&chunk);
         if let Some(record) = chunk.get(record).filter(|_| is_first) {
             identity = xxh3_64(record);
         }
@@ -29,8 +39,7 @@ pub fn decode(bytes: &[u8]) {
         }
         let chunk = sealed(&chunk);
         if loaded.take(&chunk) && is_first {
-            let bytes = loaded.filter().map_or(0, |filter| filter.reserved_bytes());
-            assert_limited(&chunk, bytes);
+            assert_limited(&chunk, loaded.filter().expect("a first chunk was taken"));
         }
         if let Some(filter) = loaded.filter() {
             assert_survives(filter);
@@ -52,17 +61,23 @@ fn chunks_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A first chunk is refused if and only if the filter it begins exceeds the limit.
-fn assert_limited(chunk: &[u8], bytes: u64) {
-    let with = |limit| load(&mut None, chunk, SizeLimit::Bytes(limit));
-    assert_eq!(with(bytes), Ok(()));
-    if let Some(less) = bytes.checked_sub(1) {
+/// What may lead to a page of a table of which others are still to come: two slots of 32 bytes for
+/// each bit of its path.
+const WAY: u64 = 51 * 64;
+
+/// A first chunk is refused if and only if the filter it begins exceeds the limit. The way to what
+/// is still to come is not counted.
+fn assert_limited<F: Fuzzed>(chunk: &[u8], filter: &F) {
+    let with = |limit| load::<F>(&mut None, chunk, SizeLimit::Bytes(limit));
+    assert_eq!(with(filter.bytes()), Ok(()));
+    let way = if filter.loading().is_some() { WAY } else { 0 };
+    if let Some(less) = filter.bytes().checked_sub(way + 1) {
         assert_eq!(with(less), Err(DecodeError::OverLimit));
     }
 }
 
 /// The filter takes items as long as it has room, and then finds them.
-fn use_it(filter: &mut Filter) {
+fn use_it<F: Fuzzed>(filter: &mut F) {
     for number in 0..16u64 {
         let item = number.to_le_bytes();
         let known = filter.contains(&item);
@@ -71,9 +86,13 @@ fn use_it(filter: &mut Filter) {
                 assert_eq!(new, !known);
                 assert!(filter.contains(&item));
             }
-            Err(_) => assert!(!known && !filter.contains(&item)),
+            Err(error) => {
+                assert!(!known && !filter.contains(&item));
+                assert!(error != AddError::Loading || filter.loading().is_some());
+            }
         }
+        filter.use_otherwise(&item);
     }
-    assert_sound(filter);
+    filter.assert_sound();
     assert_survives(filter);
 }

@@ -1,7 +1,7 @@
 //! The inputs in `fuzz/kept`: filters that must always load, and inputs that once broke an
 //! invariant.
 
-use super::{chunks::chunks, decode::decode, operations::operations};
+use super::{chunks::chunks, counting::counting, decode::decode, operations::operations};
 use std::fs;
 use std::path::Path;
 
@@ -32,6 +32,11 @@ fn kept_orders_of_chunks_break_no_law() {
 #[test]
 fn kept_operations_break_no_law() {
     replay("operations", operations);
+}
+
+#[test]
+fn kept_operations_on_counting_filters_break_no_law() {
+    replay("counting", counting);
 }
 
 #[test]

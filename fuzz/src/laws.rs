@@ -1,14 +1,17 @@
 //! The invariants of every filter, wherever it came from.
 
+use super::fuzzed::Fuzzed;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::codec::{
-    chunks, encode_chunk, load_chunk, Chunk, Encoded, END, MAX_CHUNK_BYTES,
+    chunks, encode_chunk, load_chunk, Chunk, Chunked, Encoded, END, MAX_CHUNK_BYTES,
 };
-use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
+use splitbloom_filter::growing::Table;
 use splitbloom_filter::storage::bits;
+use splitbloom_filter::CountingFilter;
 
 /// All chunks of a filter.
-pub fn encoded(filter: &Filter) -> Vec<Encoded> {
+pub fn encoded(filter: &impl Chunked) -> Vec<Encoded> {
     let mut encoded: Vec<Encoded> = Vec::new();
     for outline in chunks(filter) {
         let iterator = encoded.last().map_or(0, |chunk| chunk.next);
@@ -26,8 +29,8 @@ pub fn encoded(filter: &Filter) -> Vec<Encoded> {
 }
 
 /// The filter that these chunks encode.
-pub fn decoded(chunks: &[Encoded]) -> Filter {
-    let mut filter: Option<Filter> = None;
+pub fn decoded<F: Chunked>(chunks: &[Encoded]) -> F {
+    let mut filter: Option<F> = None;
     for bytes in chunks.iter().map(|chunk| &chunk.bytes) {
         let chunk = Chunk::parse(bytes).unwrap();
         let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited).unwrap();
@@ -38,10 +41,18 @@ pub fn decoded(chunks: &[Encoded]) -> Filter {
 
 /// The counters agree with the bits, and the estimates are sensible numbers.
 pub fn assert_sound(filter: &Filter) {
-    assert!(!filter.sub_filters().is_empty());
-    filter.sub_filters().iter().for_each(assert_sub_filter);
-    let sum = |of: fn(&BlockedBloom) -> u64| filter.sub_filters().iter().map(of).sum::<u64>();
-    assert_eq!(filter.num_bits(), sum(BlockedBloom::num_bits));
+    let blooms = filter.blooms();
+    assert!(!blooms.is_empty() || filter.table().is_some());
+    let parts = blooms.len() + usize::from(filter.table().is_some());
+    assert_eq!(filter.num_parts(), parts);
+    blooms.iter().for_each(assert_sub_filter);
+    filter.table().into_iter().for_each(assert_table);
+    let sum = |of: fn(&BlockedBloom) -> u64| blooms.iter().map(of).sum::<u64>();
+    let table_bytes = filter.table().map_or(0, Table::bytes);
+    assert_eq!(
+        filter.num_bits(),
+        sum(BlockedBloom::num_bits) + 8 * table_bytes
+    );
     assert_eq!(filter.set_bits(), sum(BlockedBloom::set_bits));
     assert_eq!(filter.reserved_segments(), sum(|s| s.segments().reserved()));
     assert_eq!(
@@ -49,13 +60,44 @@ pub fn assert_sound(filter: &Filter) {
         sum(|s| s.segments().allocated())
     );
     assert!(filter.items() <= filter.capacity());
+    assert!(filter.reserved_bytes() >= table_bytes + filter.allocated_segments() * 8);
     assert!((0.0..=1.0).contains(&filter.fill_ratio()));
     assert!((0.0..=1.0).contains(&filter.expected_false_positive_rate()));
     assert!(filter.estimated_items() >= 0.0 && filter.estimated_items().is_finite());
     if let Some(loading) = filter.loading() {
-        assert!((1..END).contains(&loading.next));
-        assert!((1..=filter.sub_filters().len()).contains(&loading.sub_filters));
+        assert_loading(loading, blooms.len());
     }
+}
+
+/// The same for a counting filter.
+pub fn assert_sound_counting(filter: &CountingFilter) {
+    assert!(filter.pages() > 0);
+    assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
+    let bits = filter.bits_per_item();
+    assert_eq!(bits.is_some(), filter.items() > 0);
+    assert!(bits.is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+    if let Some(loading) = filter.loading() {
+        assert_loading(loading, 0);
+    }
+}
+
+fn assert_loading(loading: Loading, blooms: usize) {
+    assert!((1..END).contains(&loading.next));
+    assert!(loading.sub_filters <= blooms);
+}
+
+/// What is counted is there, but for what counts the owners of common pages.
+fn assert_table(table: &Table) {
+    assert!(table.pages() > 0);
+    let mut bytes = 0;
+    table.visit_allocations(|layout, times| {
+        // Lines are aligned to 64 bytes; arrays of slots have at least two of 32.
+        if layout.align() == 64 || layout.size() >= 64 {
+            bytes += layout.size() as u64 * times;
+        }
+    });
+    assert_eq!(table.bytes(), bytes);
+    assert!((0.0..=1.0).contains(&table.false_positive_rate()));
 }
 
 fn assert_sub_filter(sub_filter: &BlockedBloom) {
@@ -82,19 +124,23 @@ fn assert_sub_filter(sub_filter: &BlockedBloom) {
 }
 
 /// The filter survives saving and loading, saving again, and copying.
-pub fn assert_survives(filter: &mut Filter) {
+pub fn assert_survives<F: Fuzzed>(filter: &mut F) {
     let chunks = encoded(filter);
-    let loaded = decoded(&chunks);
-    assert_sound(&loaded);
+    let loaded: F = decoded(&chunks);
+    loaded.assert_sound();
     assert_eq!(loaded.digest(), filter.digest());
     assert_eq!(loaded.loading(), filter.loading());
     assert_eq!(loaded.items(), filter.items());
+    // A vector may have room for more than is counted, but a limit bounds what is there.
+    let mut bytes = size_of::<F>() as u64;
+    loaded.visit(|layout, times| bytes += layout.size() as u64 * times);
+    assert!(bytes <= loaded.bytes(), "{bytes}, not {}", loaded.bytes());
     let again = encoded(&loaded);
     let bytes = |chunks: &[Encoded]| -> Vec<Vec<u8>> {
         chunks.iter().map(|chunk| chunk.bytes.clone()).collect()
     };
     assert!(bytes(&chunks) == bytes(&again), "the bytes are the same");
     let copy = filter.try_clone().unwrap();
-    assert_sound(&copy);
+    copy.assert_sound();
     assert_eq!(copy.digest(), filter.digest());
 }

@@ -5,18 +5,23 @@
 //!   decode      a chain of chunks, checksums corrected      \  the decoder against plain_reader,
 //!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
+//!   counting    the same of counting filters, and removals     against multisets
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //! ```
 //!
-//! `laws` has the invariants of every filter, wherever it came from.
+//! `laws` has the invariants of every filter, wherever it came from; `fuzzed` is what is asked of
+//! either kind; `series` makes filters as earlier versions grew them.
 
 pub mod chunks;
+pub mod counting;
 pub mod decode;
+mod fuzzed;
 mod laws;
 mod loaded;
 pub mod operations;
 pub mod options;
 mod plain_reader;
+mod series;
 
 #[global_allocator]
 static ALLOCATOR: splitbloom_test_allocator::TestAllocator =

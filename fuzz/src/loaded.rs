@@ -1,10 +1,11 @@
 //! A filter that chunks from anywhere are loaded into, and the plain reader's view of it.
 
-use super::laws::{assert_sound, encoded};
+use super::fuzzed::Fuzzed;
+use super::laws::encoded;
 use super::plain_reader::Chain;
-use splitbloom_filter::codec::{load_chunk, Chunk, MEMORY_PER_BYTE};
+use splitbloom_filter::codec::{load_chunk, Chunk, Chunked, MEMORY_PER_BYTE};
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_filter::filter::SizeLimit;
 use splitbloom_test_allocator::meter::measured;
 
 /// The most bytes that the decoder may hold for a byte of a chunk.
@@ -12,16 +13,26 @@ const MEMORY_FACTOR: isize = MEMORY_PER_BYTE as isize;
 /// What a filter takes besides: its own structure and the first growth of some vectors.
 const MEMORY_BEFORE: isize = 4096;
 
-#[derive(Default)]
-pub struct Loaded {
-    filter: Option<Filter>,
+pub struct Loaded<F> {
+    filter: Option<F>,
     twin: Chain,
     bytes_given: isize,
     bytes_kept: isize,
 }
 
-impl Loaded {
-    pub fn filter(&mut self) -> Option<&mut Filter> {
+impl<F: Fuzzed> Default for Loaded<F> {
+    fn default() -> Self {
+        Self {
+            filter: None,
+            twin: Chain::of(F::KIND),
+            bytes_given: 0,
+            bytes_kept: 0,
+        }
+    }
+}
+
+impl<F: Fuzzed> Loaded<F> {
+    pub fn filter(&mut self) -> Option<&mut F> {
         self.filter.as_mut()
     }
 
@@ -29,7 +40,7 @@ impl Loaded {
     /// refused chunk changes nothing; and memory is bounded by the bytes given.
     pub fn take(&mut self, bytes: &[u8]) -> bool {
         self.bytes_given += bytes.len() as isize;
-        let before = self.filter.as_ref().map(Filter::digest);
+        let before = self.filter.as_ref().map(F::digest);
         let (result, taken) = measured(|| load(&mut self.filter, bytes, SizeLimit::Unlimited));
         let most = MEMORY_FACTOR * self.bytes_given + MEMORY_BEFORE;
         assert!(
@@ -44,17 +55,17 @@ impl Loaded {
         assert_eq!(result.is_ok(), is_good, "{result:?}");
         if is_good {
             let filter = self.filter.as_ref().expect("a filter was loaded");
-            assert_sound(filter);
+            filter.assert_sound();
             self.assert_like_twin();
         } else {
-            assert_eq!(self.filter.as_ref().map(Filter::digest), before);
+            assert_eq!(self.filter.as_ref().map(F::digest), before);
         }
         is_good
     }
 
     /// Replaces the filter by another: a copy, or one that was changed, saved and loaded.
-    pub fn replace(&mut self, filter: Filter) {
-        self.twin = Chain::default();
+    pub fn replace(&mut self, filter: F) {
+        self.twin = Chain::of(F::KIND);
         for chunk in encoded(&filter) {
             assert!(self.twin.take(&chunk.bytes), "what is written can be read");
         }
@@ -64,12 +75,17 @@ impl Loaded {
     }
 
     fn assert_like_twin(&self) {
-        let chunks = encoded(self.filter.as_ref().expect("a filter"));
+        let filter = self.filter.as_ref().expect("a filter");
+        for number in 0..16u64 {
+            let item = number.to_le_bytes();
+            assert_eq!(filter.count(&item), self.twin.count(&item));
+        }
+        let chunks = encoded(filter);
         let as_one = self.twin.as_one_chunk();
         match chunks.as_slice() {
             [only] => assert!(only.bytes == as_one, "the canonical bytes"),
             more => {
-                let mut read = Chain::default();
+                let mut read = Chain::of(F::KIND);
                 assert!(more.iter().all(|chunk| read.take(&chunk.bytes)));
                 assert_eq!(read, self.twin);
             }
@@ -78,8 +94,8 @@ impl Loaded {
 }
 
 /// Loads a chunk as BF.LOADCHUNK does.
-pub fn load(
-    filter: &mut Option<Filter>,
+pub fn load<F: Chunked>(
+    filter: &mut Option<F>,
     bytes: &[u8],
     limit: SizeLimit,
 ) -> Result<(), DecodeError> {
@@ -95,11 +111,11 @@ mod tests {
     use super::super::plain_reader::sealed;
     use super::*;
     use splitbloom_filter::codec::END;
+    use splitbloom_filter::Filter;
     use xxhash_rust::xxh3::xxh3_64;
 
-    /// The only chunk of a filter that takes the most memory a byte: sub-filters of 64 segments, of
-    /// which only the last one, a line long, has bits. It is in version 1, which is shorter.
-    fn heaviest(sub_filters: u32) -> Vec<u8> {
+    /// The only chunk of a filter with these records, in version 1, which is shorter.
+    fn only_chunk(records: &[u8]) -> Vec<u8> {
         let mut filter = vec![1];
         filter.extend(
             [7, 0.01f64.to_bits(), 1]
@@ -114,7 +130,18 @@ mod tests {
                 .as_flattened(),
         );
         bytes.extend(filter);
-        for index in 0..sub_filters {
+        bytes.extend(records);
+        bytes.push(4);
+        bytes.extend([0; 12]);
+        bytes.extend([0; 8]);
+        sealed(&bytes)
+    }
+
+    /// The sub-filters that take the most memory a byte: of 64 segments, of which only the last
+    /// one, a line long, has bits.
+    fn heaviest_sub_filters(number: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for index in 0..number {
             bytes.push(2);
             bytes.extend(index.to_le_bytes());
             bytes.push(1);
@@ -127,21 +154,109 @@ mod tests {
             bytes.extend(64u32.to_le_bytes());
             bytes.extend([1; 64]);
         }
-        bytes.push(4);
-        bytes.extend([0; 12]);
-        bytes.extend([0; 8]);
-        sealed(&bytes)
+        bytes
+    }
+
+    /// A table of pages of these depths.
+    fn table(depths: &[u8], page: fn(u8) -> Vec<u8>) -> Vec<u8> {
+        let mut bytes = vec![5];
+        bytes.extend(0.01f64.to_le_bytes());
+        bytes.push(0);
+        for depth in depths {
+            let page = page(*depth);
+            bytes.push(6);
+            bytes.extend((page.len() as u16).to_le_bytes());
+            bytes.extend(page);
+        }
+        bytes.push(7);
+        bytes.extend([0; 16]);
+        bytes
+    }
+
+    /// The shortest page.
+    fn empty(depth: u8) -> Vec<u8> {
+        let mut page = vec![depth];
+        page.resize(29, 0);
+        page
+    }
+
+    /// One entry, in so many lines that they are all that counts.
+    fn all_lines(depth: u8) -> Vec<u8> {
+        let mut page = vec![depth, 1, 1, 2, 128, 1, 0, 0, 0, 0b10110];
+        page.resize((512usize + 128 * 64 + 8).div_ceil(18), 0);
+        page
+    }
+
+    /// The fewest pages that share a node of 2^bits slots: of two halves one is a bit deeper than
+    /// the other, everywhere.
+    fn uneven(depth: u8, bits: u8, depths: &mut Vec<u8>) {
+        if bits == 0 {
+            return depths.push(depth);
+        }
+        uneven(depth + 1, bits - 1, depths);
+        uneven(depth + 1, bits.saturating_sub(2), depths);
+    }
+
+    /// One such node of 2 048 slots, or 128 side by side, as many as fit a chunk.
+    fn one_node() -> Vec<u8> {
+        let mut depths = Vec::new();
+        uneven(0, 11, &mut depths);
+        assert_eq!(depths.len(), 233);
+        depths
+    }
+
+    fn many_nodes() -> Vec<u8> {
+        let mut depths = Vec::new();
+        (0..128).for_each(|_| uneven(11, 11, &mut depths));
+        depths.extend([4, 3, 2, 1]);
+        depths
+    }
+
+    /// The most that is kept for a byte.
+    fn kept(records: &[u8]) -> f64 {
+        let chunk = only_chunk(records);
+        let mut loaded = Loaded::<Filter>::default();
+        assert!(loaded.take(&chunk));
+        loaded.bytes_kept as f64 / chunk.len() as f64
     }
 
     #[test]
-    fn a_byte_takes_no_more_memory_than_is_said() {
+    fn a_byte_of_a_sub_filter_takes_no_more_memory_than_is_said() {
         // One more than a power of two, so that vectors that double have just doubled.
         for sub_filters in [1, 33, 1025, 4097] {
-            let chunk = heaviest(sub_filters);
-            let mut loaded = Loaded::default();
-            assert!(loaded.take(&chunk), "{sub_filters}");
-            let least = 16 * chunk.len() as isize;
-            assert!(sub_filters < 1000 || loaded.bytes_kept > least / 2);
+            let kept = kept(&heaviest_sub_filters(sub_filters));
+            assert!(sub_filters < 1000 || kept > 8.0);
+        }
+    }
+
+    #[test]
+    fn a_byte_of_a_table_takes_no_more_memory_than_is_said() {
+        assert!(kept(&table(&[0], all_lines)) > 10.0);
+        // While that node is put together, there are two of half the size and a quarter besides.
+        assert!(kept(&table(&one_node(), empty)) > 8.0);
+        assert!(kept(&table(&one_node(), all_lines)) > 17.0);
+        assert!(kept(&table(&many_nodes(), empty)) > 8.0);
+    }
+
+    #[test]
+    fn the_way_to_a_page_takes_no_more_memory_than_is_said() {
+        // The second page begins in the midst of one that is empty, and 51 bits deep.
+        for depth in [1, 20, 50] {
+            let empty_pages = table(&[0], empty);
+            let mut chunk = only_chunk(&empty_pages);
+            let due = (1 << 51) + (1u64 << (51 - depth));
+            let end = chunk.len() - 8 - 12;
+            chunk[end..end + 8].copy_from_slice(&due.to_le_bytes());
+            let mut loaded = Loaded::<Filter>::default();
+            assert!(loaded.take(&sealed(&chunk)));
+            let mut next = b"SBF\x01".to_vec();
+            next.extend([due, due + 1].map(u64::to_le_bytes).as_flattened());
+            next.extend(&chunk[20..28]);
+            let page = empty(51);
+            next.extend([6, page.len() as u8, 0]);
+            next.extend(page);
+            next.extend([0; 8]);
+            assert!(loaded.take(&sealed(&next)));
         }
     }
 }

@@ -1,16 +1,19 @@
 //! Operations on a few filters, each compared with the set of items that it must contain.
 
 use super::laws::{assert_sound, assert_survives, decoded, encoded};
+use super::loaded::load;
+use super::series::{aimed, chain_of, filter_of, series};
 use arbitrary::{Arbitrary, Unstructured};
-use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk};
+use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk, Encoded};
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::storage::Mover;
 use splitbloom_test_allocator::refusal;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-/// Filters of every kind of structure; the last one has two segments.
+/// Filters of every kind of structure, empty; the last one has two segments.
 const KINDS: [(f64, u64, Growth); 7] = [
     (0.01, 100, Growth::Times(2)),
     (0.01, 1, Growth::Times(1)),
@@ -22,6 +25,8 @@ const KINDS: [(f64, u64, Growth); 7] = [
 ];
 /// A filter that does not fit one chunk. Its operations take ten times as long, so it is rare.
 const LARGE: (f64, u64, Growth) = (0.001, 900_000, Growth::Times(1));
+/// From this kind on, filters that hold items already.
+const FIRST_FILLED: u8 = 192;
 const SUBJECTS: usize = 3;
 /// No filter gets larger: a fuzzer should try many inputs, not large ones.
 const ROOM: SizeLimit = SizeLimit::Bytes(4 << 20);
@@ -197,6 +202,19 @@ impl Transfer {
 
 impl Subject {
     fn of_kind(kind: u8) -> Self {
+        if (FIRST_FILLED..u8::MAX).contains(&kind) {
+            let filled = filled();
+            // The last one takes ten times as long as the others, too.
+            let index = match kind {
+                254 => filled.len() - 1,
+                kind => usize::from(kind - FIRST_FILLED) % (filled.len() - 1),
+            };
+            let (chunks, items) = &filled[index];
+            return Self {
+                filter: decoded(chunks),
+                items: (0..*items).collect(),
+            };
+        }
         let (error_rate, capacity, growth) = match kind {
             u8::MAX => LARGE,
             kind => KINDS[usize::from(kind) % KINDS.len()],
@@ -223,38 +241,48 @@ impl Subject {
     fn add(&mut self, item: u16, limit: SizeLimit, refused_from: Option<u16>) {
         let bytes = item.to_le_bytes();
         let (known, items) = (self.filter.contains(&bytes), self.filter.items());
-        let set_bits = self.filter.set_bits();
+        let fill = self.fill();
         let digest = refused_from.map(|_| self.filter.digest());
         let filter = &mut self.filter;
         match refused(refused_from, || filter.add(&bytes, limit)) {
             Ok(new) => {
                 assert_eq!(new, !known);
                 assert_eq!(self.filter.items(), items + u64::from(new));
-                assert_eq!(self.filter.set_bits() > set_bits, new);
+                assert_eq!(self.fill() != fill, new);
                 assert!(self.filter.contains(&bytes));
                 self.items.insert(item);
             }
             Err(error) => {
                 assert!(!known);
                 self.assert_may_refuse(error, limit, refused_from);
-                let after = (self.filter.items(), self.filter.set_bits());
-                assert_eq!(after, (items, set_bits));
+                assert_eq!((self.filter.items(), self.fill()), (items, fill));
                 assert_eq!(refused_from.map(|_| self.filter.digest()), digest);
             }
         }
     }
 
+    /// Bits set, and items in the table.
+    fn fill(&self) -> (u64, u64) {
+        let table = self.filter.table();
+        (self.filter.set_bits(), table.map_or(0, |table| table.len()))
+    }
+
     fn assert_may_refuse(&self, error: AddError, limit: SizeLimit, refused_from: Option<u16>) {
-        let last = self.filter.sub_filters().last().expect("a sub-filter");
+        // Else the newest Bloom filter takes the item.
+        let filter = &self.filter;
+        let last = filter.blooms().last();
+        let needs_table = filter.table().is_some() || last.is_none_or(|last| last.fill().is_full());
         match error {
             AddError::Full => {
-                assert!(last.fill().is_full());
-                assert_eq!(self.filter.parameters().growth, Growth::Fixed);
+                assert!(needs_table);
+                assert_eq!(filter.parameters().growth, Growth::Fixed);
             }
             AddError::OverLimit => {
-                assert!(last.fill().is_full());
+                assert!(needs_table);
                 assert_ne!(limit, SizeLimit::Unlimited);
             }
+            AddError::Loading => assert!(needs_table && filter.loading().is_some()),
+            AddError::Uncountable => panic!("a filter that adds what is absent counts no copies"),
             AddError::OutOfMemory => assert!(refused_from.is_some()),
         }
     }
@@ -336,8 +364,64 @@ impl Subject {
     }
 }
 
+/// Filters that hold the first items, and some that no operation asks for: tables of several pages,
+/// behind a Bloom filter, behind a series, part loaded, with pages that say yes to everything, and
+/// one that does not fit one chunk.
+fn filled() -> &'static [(Vec<Encoded>, u16)] {
+    static FILLED: OnceLock<Vec<(Vec<Encoded>, u16)>> = OnceLock::new();
+    FILLED.get_or_init(|| {
+        let with = |error_rate, capacity, items: u16, others: &[[u8; 8]]| {
+            let parameters = Parameters {
+                error_rate,
+                capacity,
+                growth: Growth::Times(2),
+                seed: Seed(1),
+            };
+            let filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+            with_items(filter, items, others)
+        };
+        let others: Vec<[u8; 8]> = (0..180_000u64).map(u64::to_le_bytes).collect();
+        vec![
+            with(0.01, 100, 2_500, &[]),
+            with(0.01, 500, 3_000, &[]),
+            with(0.5, 100, 1_000, &aimed(1, 8, 3_000)),
+            with(0.000_001, 64, 1_700, &[]),
+            with_items(filter_of(&series(0.01, 10, 1, 5)), 2_000, &[]),
+            first_page_of(&with(0.01, 100, 2_500, &[]).0),
+            first_page_of(&with(0.01, 500, 2_500, &[]).0),
+            with(1e-12, 100, 100, &others),
+        ]
+    })
+}
+
+/// What has come of a filter with the chunk that ends after its first page.
+fn first_page_of(chunks: &[Encoded]) -> (Vec<Encoded>, u16) {
+    let chain = chain_of(&decoded::<Filter>(chunks));
+    let mut part = None;
+    for bytes in chain.in_chunks_of(1, |_| 1) {
+        load(&mut part, &bytes, ROOM).unwrap();
+        if part
+            .as_ref()
+            .is_some_and(|part: &Filter| part.table().is_some())
+        {
+            break;
+        }
+    }
+    (encoded(&part.expect("a filter")), 0)
+}
+
+fn with_items(mut filter: Filter, items: u16, others: &[[u8; 8]]) -> (Vec<Encoded>, u16) {
+    for item in (0..items).map(u16::to_le_bytes) {
+        filter.add(&item, SizeLimit::Unlimited).unwrap();
+    }
+    for item in others {
+        filter.add(item, SizeLimit::Unlimited).unwrap();
+    }
+    (encoded(&filter), items)
+}
+
 /// Items that overlap those of other batches, some of them twice.
-fn batch(first: u16, number: u16) -> Vec<[u8; 2]> {
+pub fn batch(first: u16, number: u16) -> Vec<[u8; 2]> {
     let number = number % 256;
     (0..number)
         .map(|i| first.wrapping_add(i % 200).to_le_bytes())
@@ -345,7 +429,7 @@ fn batch(first: u16, number: u16) -> Vec<[u8; 2]> {
 }
 
 /// Runs `work` while the allocator refuses blocks of `from` bytes or more, if that is given.
-fn refused<T>(from: Option<u16>, work: impl FnOnce() -> T) -> T {
+pub fn refused<T>(from: Option<u16>, work: impl FnOnce() -> T) -> T {
     match from {
         Some(bytes) => refusal::of_blocks_from(usize::from(bytes).max(1), work),
         None => work(),
@@ -353,8 +437,8 @@ fn refused<T>(from: Option<u16>, work: impl FnOnce() -> T) -> T {
 }
 
 /// Copies what it is given, and says stop when it has been asked `steps` times.
-struct Copier {
-    steps: u8,
+pub struct Copier {
+    pub steps: u8,
 }
 
 impl Mover for Copier {

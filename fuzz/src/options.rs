@@ -1,7 +1,11 @@
-//! The words of BF.RESERVE, BF.INSERT and loadmodule, separated by blanks.
+//! The words of BF.RESERVE, BF.INSERT, CF.RESERVE, CF.INSERT and loadmodule, separated by blanks.
 
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use splitbloom_filter::counting::{MAX_BUCKET_SIZE, MAX_EXPANSION as MAX_COUNTING_EXPANSION};
 use splitbloom_filter::filter::{Growth, MAX_EXPANSION};
+use splitbloom_grammar::counting::{
+    parse_counting_insert, parse_counting_reserve, CountingCreation,
+};
 use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_grammar::number::{parse_error_rate, parse_integer, parse_seed};
 use splitbloom_grammar::options::{parse_insert, parse_reserve, Creation};
@@ -31,6 +35,31 @@ pub fn options(bytes: &[u8]) {
             None => "NOCREATE ITEMS i".to_owned(),
         };
         let again = parse_insert(&as_words(&written)).unwrap();
+        assert_eq!(again.creation, insertion.creation);
+    }
+    if let Ok(creation) = parse_counting_reserve(&words) {
+        assert_counting_in_range(&creation);
+        let written = as_counting_reserve(&creation);
+        assert_eq!(parse_counting_reserve(&as_words(&written)), Ok(creation));
+    }
+    if let Ok(insertion) = parse_counting_insert(&words) {
+        assert!(insertion.first_item < words.len(), "there is an item");
+        assert!(words[insertion.first_item - 1].eq_ignore_ascii_case(b"ITEMS"));
+        let written = match &insertion.creation {
+            Some(creation) => {
+                assert_counting_in_range(creation);
+                let capacity = creation.capacity;
+                let only_capacity = CountingCreation {
+                    capacity,
+                    ..CountingCreation::default()
+                };
+                assert_eq!(*creation, only_capacity, "CF.INSERT has no other words");
+                let capacity = capacity.map_or(String::new(), |n| format!("CAPACITY {n} "));
+                format!("{capacity}ITEMS i")
+            }
+            None => "NOCREATE ITEMS i".to_owned(),
+        };
+        let again = parse_counting_insert(&as_words(&written)).unwrap();
         assert_eq!(again.creation, insertion.creation);
     }
     if let Ok(read) = LoadArguments::parse(&words) {
@@ -74,6 +103,20 @@ fn assert_in_range(creation: &Creation) {
     }
 }
 
+fn assert_counting_in_range(creation: &CountingCreation) {
+    assert!(creation.error_rate.is_none_or(is_error_rate));
+    let capacities = MIN_CAPACITY..=MAX_CAPACITY;
+    assert!(creation.capacity.is_none_or(|c| capacities.contains(&c)));
+    let bucket_sizes = 1..=MAX_BUCKET_SIZE;
+    assert!(creation
+        .bucket_size
+        .is_none_or(|size| bucket_sizes.contains(&size)));
+    assert_ne!(creation.max_iterations, Some(0));
+    assert!(creation
+        .expansion
+        .is_none_or(|expansion| expansion <= MAX_COUNTING_EXPANSION));
+}
+
 fn as_words(line: &str) -> Vec<&[u8]> {
     line.split(' ').map(str::as_bytes).collect()
 }
@@ -105,4 +148,20 @@ fn as_insert(creation: &Creation) -> String {
         line += &format!(" CAPACITY {capacity}");
     }
     format!("{line} ITEMS i").trim_start().to_owned()
+}
+
+fn as_counting_reserve(creation: &CountingCreation) -> String {
+    let mut line = creation.capacity.unwrap().to_string();
+    let mut write = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            line += &format!(" {name} {value}");
+        }
+    };
+    write("BUCKETSIZE", creation.bucket_size.map(|n| n.to_string()));
+    let iterations = creation.max_iterations;
+    write("MAXITERATIONS", iterations.map(|n| n.to_string()));
+    write("EXPANSION", creation.expansion.map(|n| n.to_string()));
+    write("ERROR", creation.error_rate.map(|n| n.to_string()));
+    write("SEED", creation.seed.map(|seed| format!("{:016x}", seed.0)));
+    line
 }

@@ -1,15 +1,23 @@
 //! The commands. Each parses its words, opens the key, acts, propagates, and replies.
 
-pub mod bf;
+mod answers;
+mod bf;
+mod cf;
+mod held;
+mod lookup;
+mod parameters;
 pub mod reply_error;
+mod seeds;
+mod transfer;
 
 use crate::server::command::add_category;
 use crate::server::context::Context;
 use crate::server::Refused;
 use std::ffi::CStr;
 
-/// The ACL category of the commands, on servers that let a module create one.
-const CATEGORY: &str = "bloom";
+/// The ACL categories of the BF and CF commands, on servers that let a module create them.
+const BLOOM: &str = "bloom";
+const CUCKOO: &str = "cuckoo";
 
 /// The version that introduced every command so far. A later command names its own.
 const FIRST_RELEASE: &CStr = c"0.1.0";
@@ -19,6 +27,8 @@ const FIRST_RELEASE: &CStr = c"0.1.0";
 /// # Errors
 /// What the server refused.
 pub fn register_all(context: &Context) -> Result<(), Refused> {
-    add_category(context, CATEGORY);
-    bf::register_all(context, CATEGORY)
+    add_category(context, BLOOM);
+    add_category(context, CUCKOO);
+    bf::register_all(context, BLOOM)?;
+    cf::register_all(context, CUCKOO)
 }

@@ -16,10 +16,17 @@ pub enum ReplyError {
     Words(WordsError),
     ItemExists,
     NotFound,
+    /// As `NotFound`, in a deletion: RedisBloom has another text there.
+    NothingToDelete,
     Full,
+    Loading,
+    /// As `Full`, of a filter that counts: RedisBloom has another text there.
+    CountingFull,
     OverLimit,
+    Uncountable,
     NoMemoryToCreate,
     NoMemoryToAdd,
+    NoMemoryToDelete,
     NoMemoryToDump,
     BadInfoField,
     NotNumeric,
@@ -52,6 +59,10 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::ExpansionRange => "ERR expansion must be in the range [0, 32768]",
         WordsError::NonScalingExpansion => "ERR Nonscaling filters cannot expand",
         WordsError::BadSeed => "ERR bad seed",
+        WordsError::BadBucketSize => "ERR bad bucket size",
+        WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
+        WordsError::BadMaxIterations => "ERR bad max iterations",
+        WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
         WordsError::Syntax => "ERR syntax error",
     }
 }
@@ -65,10 +76,15 @@ impl ReplyError {
             Self::Words(error) => text_of(error),
             Self::ItemExists => "ERR item exists",
             Self::NotFound => "ERR not found",
+            Self::NothingToDelete => "ERR Not found",
             Self::Full => "ERR non scaling filter is full",
+            Self::Loading => "ERR filter is being loaded",
+            Self::CountingFull => "ERR Filter is full",
             Self::OverLimit => "ERR filter would exceed bf.max-filter-bytes",
+            Self::Uncountable => "ERR the filter has as many copies of the item as it can count",
             Self::NoMemoryToCreate => "ERR Insufficient memory to create filter",
             Self::NoMemoryToAdd => "ERR Insufficient memory to add item",
+            Self::NoMemoryToDelete => "ERR Insufficient memory to delete item",
             Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
             Self::BadInfoField => "ERR Invalid information value",
             Self::NotNumeric => "ERR Second argument must be numeric",
@@ -103,8 +119,26 @@ impl ReplyError {
     pub fn of_add(error: AddError) -> Self {
         match error {
             AddError::Full => Self::Full,
+            AddError::Loading => Self::Loading,
             AddError::OverLimit => Self::OverLimit,
+            AddError::Uncountable => Self::Uncountable,
             AddError::OutOfMemory => Self::NoMemoryToAdd,
+        }
+    }
+
+    /// The error for an item that was not added to a filter that counts.
+    pub fn of_counting(error: AddError) -> Self {
+        match error {
+            AddError::Full => Self::CountingFull,
+            other => Self::of_add(other),
+        }
+    }
+
+    /// The error for an item that was not removed.
+    pub fn of_deletion(error: AddError) -> Self {
+        match error {
+            AddError::Loading => Self::Loading,
+            _ => Self::NoMemoryToDelete,
         }
     }
 

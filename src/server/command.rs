@@ -21,6 +21,10 @@ pub enum KeyAccess {
     Add,
     /// Creates it, without looking at an old value.
     Create,
+    /// Removes from the value.
+    Delete,
+    /// Changes the value without adding or removing.
+    Update,
 }
 
 /// The type of an argument, as clients show it.
@@ -250,6 +254,8 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
         KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
         KeyAccess::Add => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT,
         KeyAccess::Create => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
+        KeyAccess::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
+        KeyAccess::Update => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
     };
     Some(raw::RedisModuleCommandKeySpec {
         flags: u64::from(flags),

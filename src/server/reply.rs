@@ -60,7 +60,11 @@ impl Context {
     }
 
     pub fn reply_integer(&self, value: u64) {
-        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        self.reply_signed(i64::try_from(value).unwrap_or(i64::MAX));
+    }
+
+    /// An integer that may be negative.
+    pub fn reply_signed(&self, value: i64) {
         // SAFETY: see `reply_simple`.
         unsafe { call!(RedisModule_ReplyWithLongLong(self.raw, value)) };
         self.say(0);

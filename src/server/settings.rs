@@ -51,6 +51,10 @@ impl Text {
 /// Redis 8 prefers `<module>-<name>`. There that spelling is an alias: one setting that CONFIG GET,
 /// CONFIG SET and the configuration file know by both names. Two settings with one value would not
 /// work: CONFIG REWRITE writes both, and whoever edits one line of the file has the other undo it.
+///
+/// A module with more than one family of commands has settings `<module>.<family>.<name>`. Redis 8
+/// has them under the family's name, in both spellings; elsewhere every setting of a module begins
+/// with the module's name, so they are `<module>.<family>-<name>`.
 #[derive(Debug, PartialEq, Eq)]
 struct Registration {
     name: String,
@@ -59,26 +63,31 @@ struct Registration {
 
 impl Registration {
     fn of(name: &str) -> Self {
-        // Aliases came in Redis 8, with this function.
-        // SAFETY: the server's table is filled once, before anything else of the module runs.
-        let has_aliases = unsafe { raw::RedisModule_LoadDefaultConfigs }.is_some();
-        Self::spelled(name, has_aliases)
+        Self::spelled(name, allows_any_prefix())
     }
 
-    fn spelled(name: &str, has_aliases: bool) -> Self {
+    fn spelled(name: &str, allows_any_prefix: bool) -> Self {
         let (module, own_name) = name.split_once('.').unwrap_or(("", name));
-        if has_aliases {
+        if allows_any_prefix {
+            let (family, own_name) = own_name.split_once('.').unwrap_or((module, own_name));
             Self {
-                name: format!("{name}|{module}-{own_name}"),
+                name: format!("{family}.{own_name}|{family}-{own_name}"),
                 flags: raw::REDISMODULE_CONFIG_UNPREFIXED,
             }
         } else {
             Self {
-                name: own_name.to_owned(), // the server adds the module's name
+                name: own_name.replace('.', "-"), // the server adds the module's name
                 flags: raw::REDISMODULE_CONFIG_DEFAULT,
             }
         }
     }
+}
+
+/// Whether the server lets a module choose the prefix of its settings, and give them aliases. Both
+/// came in Redis 8, with this function.
+pub fn allows_any_prefix() -> bool {
+    // SAFETY: the server's table is filled once, before anything else of the module runs.
+    unsafe { raw::RedisModule_LoadDefaultConfigs }.is_some()
 }
 
 fn checked(name: &str, status: c_int) -> Result<(), Refused> {
@@ -89,7 +98,7 @@ fn checked(name: &str, status: c_int) -> Result<(), Refused> {
     }
 }
 
-/// Registers a setting, `<module>.<name>`, for the life of the process.
+/// Registers a setting for the life of the process; see [`Registration`] for its name.
 ///
 /// # Errors
 /// The server already has a setting of this name.
@@ -123,7 +132,7 @@ pub fn register_integer(
     checked(name, status)
 }
 
-/// Registers a setting, `<module>.<name>`, for the life of the process.
+/// Registers a setting for the life of the process; see [`Registration`] for its name.
 ///
 /// # Errors
 /// The server already has a setting of this name.
@@ -262,5 +271,13 @@ mod tests {
         let without = Registration::spelled("module.some-name", false);
         assert_eq!(without.name, "some-name");
         assert_ne!(with.flags, without.flags);
+    }
+
+    #[test]
+    fn a_further_family_of_commands_has_its_own_prefix_where_the_server_allows_it() {
+        let with = Registration::spelled("module.family.some-name", true);
+        assert_eq!(with.name, "family.some-name|family-some-name");
+        let without = Registration::spelled("module.family.some-name", false);
+        assert_eq!(without.name, "family-some-name");
     }
 }

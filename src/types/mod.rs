@@ -1,3 +1,19 @@
 //! The module's data types.
 
 pub mod bloom;
+mod chunks;
+pub mod counting;
+mod memory;
+
+use crate::server::data_type::Value;
+use splitbloom_filter::codec::Chunked;
+
+/// A value that is a filter.
+pub trait Stored: Value {
+    /// The filter without the server.
+    type Filter: Chunked;
+
+    fn new(filter: Self::Filter) -> Self;
+    fn filter(&self) -> &Self::Filter;
+    fn filter_mut(&mut self) -> &mut Self::Filter;
+}

@@ -3,7 +3,7 @@
 mod migration;
 
 use crate::harness::{
-    add_items, eventually, item, missing_items, Connection, Pace, Reply, Server, Writers,
+    eventually, item, missing_items, Connection, Family, Pace, Reply, Server, Writers,
 };
 use crate::trial::Cluster;
 use migration::AtomicMove;
@@ -16,7 +16,11 @@ const QUIET: u64 = 64;
 /// take two seconds.
 const SAVE_DELAY: &str = "CONFIG SET rdb-key-save-delay 30000";
 /// Filters that grow during the migration, each with a writer.
-const BUSY: [&str; 2] = ["{m}:busy:0", "{m}:busy:1"];
+const BUSY: [(Family, &str); 3] = [
+    (Family::Bloom, "{m}:busy:0"),
+    (Family::Bloom, "{m}:busy:1"),
+    (Family::Counting, "{m}:busy:2"),
+];
 /// Items that each writer adds before the migration, and again after it.
 const SOME_ITEMS: u64 = 500;
 /// Items of a filter that is created during the migration. Its capacity is 20, so it grows.
@@ -92,7 +96,8 @@ fn slots_migrate_atomically_while_filters_change() {
     assert!(!created.seeded.is_empty() && !created.by_adds.is_empty());
     repeat(&mut twin, &[0; BUSY.len()], &moved);
     assert_eq!(writers.missing(&mut to, &moved), 0);
-    for key in quiet_and_busy().chain(created.seeded) {
+    let keys = quiet_and_busy().map(|(_, key)| key);
+    for key in keys.chain(created.seeded) {
         assert_eq!(to.digest(&key), twin.digest(&key), "{key}");
     }
     for key in &created.by_adds {
@@ -108,7 +113,7 @@ fn slots_migrate_atomically_while_filters_change() {
     add_some(&writers);
     writers.stop();
     repeat(&mut twin, &moved, &writers.counts());
-    for key in BUSY {
+    for (_, key) in BUSY {
         assert_eq!(to.digest(key), twin.digest(key), "{key}");
     }
     let mut copy = replica.connect();
@@ -129,29 +134,42 @@ fn add_some(writers: &Writers) {
 fn repeat(db: &mut Connection, from: &[u64], to: &[u64]) {
     for (writer, (from, to)) in from.iter().zip(to).enumerate() {
         let numbers = Writers::number(writer, *from)..Writers::number(writer, *to);
-        add_items(db, BUSY[writer], numbers);
+        let (family, key) = BUSY[writer];
+        family.add_items(db, key, numbers);
     }
 }
 
-fn quiet_and_busy() -> impl Iterator<Item = String> {
-    let quiet = (0..QUIET).map(|number| format!("{{m}}:quiet:{number}"));
-    quiet.chain(BUSY.map(str::to_owned))
+/// A few of the quiet ones count, too.
+fn quiet_and_busy() -> impl Iterator<Item = (Family, String)> {
+    let quiet = (0..QUIET).map(|number| {
+        let family = match number {
+            4..=6 => Family::Counting,
+            _ => Family::Bloom,
+        };
+        (family, format!("{{m}}:quiet:{number}"))
+    });
+    quiet.chain(BUSY.map(|(family, key)| (family, key.to_owned())))
 }
 
 /// Creates the quiet filters, of several kinds, the busy ones, and a key of another type.
 fn create_filters(db: &mut Connection) {
-    for (number, key) in quiet_and_busy().enumerate() {
+    for (number, (family, key)) in quiet_and_busy().enumerate() {
         let (parameters, items) = match number {
             0 => ("0.01 100", 0),
             1 => ("0.01 10000 NONSCALING", 9000),
             2 => ("0.01 10 EXPANSION 1", 1000),
             // Several chunks of 1 MiB.
             3 => ("0.0001 2000000", 100_000),
+            4 => ("100", 0),
+            5 => ("100 EXPANSION 0", 90),
+            6 => ("100 ERROR 0.000000000001", 200_000),
+            _ if family == Family::Counting => ("100", 0),
             _ if key.contains("busy") => ("0.001 50", 0),
             _ => ("0.01 100", 1000),
         };
-        db.run(&format!("BF.RESERVE {key} {parameters} SEED {number:016x}"));
-        add_items(db, &key, 0..items);
+        let reserve = family.command("RESERVE");
+        db.run(&format!("{reserve} {key} {parameters} SEED {number:016x}"));
+        family.add_items(db, &key, 0..items);
     }
     db.run("SET {m}:text text");
 }

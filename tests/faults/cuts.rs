@@ -2,8 +2,8 @@
 //! synchronization and after it, while items arrive.
 
 use crate::harness::{
-    count_found, eventually, item, Connection, Link, Pace, Random, Reply, Server, Specimens,
-    Writers,
+    count_found, eventually, item, Connection, Family, Link, Pace, Random, Reply, Server,
+    Specimens, Writers,
 };
 use crate::times;
 use std::fs;
@@ -15,7 +15,11 @@ use std::time::Duration;
 const NO_BACKLOG: &str = "repl-backlog-size 16kb";
 
 /// Filters that the writers add to.
-const WRITTEN: [&str; 2] = ["grown", "big"];
+const WRITTEN: [(Family, &str); 3] = [
+    (Family::Bloom, "grown"),
+    (Family::Bloom, "big"),
+    (Family::Counting, "counting-copies"),
+];
 
 /// A filter that does not change, and some of its items.
 const STABLE: &str = "strict";
@@ -30,7 +34,7 @@ const BEHIND_THE_COPY: u64 = 64 << 10;
 
 /// Slow enough to leave some of the machine to other tests.
 const PACE: Pace = Pace {
-    writers: 2,
+    writers: 3,
     items_per_command: 5,
     in_flight: 16,
     pause: Duration::from_millis(1),

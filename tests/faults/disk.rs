@@ -1,16 +1,21 @@
 //! A full disk. A limit on the server's file size (`RLIMIT_FSIZE`) makes its writes fail in the
 //! same way, without a disk of the test's own and without root.
 
-use crate::harness::{add_items, eventually, limit, missing_items, Connection, Resource, Server};
+use crate::harness::{
+    add_items, eventually, limit, missing_items, Connection, Family, Resource, Server,
+};
 
 /// The files of these tests are several times as long.
 const ROOM: u64 = 64 << 10;
 const ITEMS: u64 = 100_000;
+const FILTERS: [(Family, &str); 2] = [(Family::Bloom, "k"), (Family::Counting, "counting")];
 
 fn fill(server: &Server) -> Connection {
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.001 200000");
     add_items(&mut db, "k", 0..ITEMS);
+    db.run("CF.RESERVE counting 100");
+    Family::Counting.add_items(&mut db, "counting", 0..ITEMS);
     db
 }
 
@@ -18,7 +23,7 @@ fn fill(server: &Server) -> Connection {
 fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
     let mut server = Server::start();
     let mut db = fill(&server);
-    let digest = db.digest("k");
+    let digest = db.digest_of_everything();
     db.run("SAVE");
     add_items(&mut db, "k", ITEMS..ITEMS + 1000);
 
@@ -30,20 +35,22 @@ fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
     });
     assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "err");
     assert_eq!(missing_items(&mut db, "k", 0..ITEMS + 1000), 0);
+    let missing = Family::Counting.missing_items(&mut db, "counting", 0..ITEMS);
+    assert_eq!(missing, 0);
 
     // The old snapshot is unchanged.
     server.restart();
     let mut db = server.connect();
-    assert_eq!(db.digest("k"), digest);
+    assert_eq!(db.digest_of_everything(), digest);
 
     add_items(&mut db, "k", ITEMS..ITEMS + 1000);
-    let digest = db.digest("k");
+    let digest = db.digest_of_everything();
     limit(server.process(), Resource::FileSize, Some(ROOM));
     assert_eq!(db.ask("SAVE"), "-ERR");
     limit(server.process(), Resource::FileSize, None);
     assert_eq!(db.ask("SAVE"), "+OK");
     server.restart();
-    assert_eq!(server.connect().digest("k"), digest);
+    assert_eq!(server.connect().digest_of_everything(), digest);
 }
 
 #[test]
@@ -52,7 +59,7 @@ fn a_rewrite_without_disk_space_fails_and_the_next_one_works() {
         let preamble = format!("aof-use-rdb-preamble {preamble}");
         let mut server = Server::configured(&["appendonly yes", "appendfsync everysec", &preamble]);
         let mut db = fill(&server);
-        let digest = db.digest("k");
+        let digest = db.digest_of_everything();
         limit(server.process(), Resource::FileSize, Some(ROOM));
         for (room, status) in [(Some(ROOM), "err"), (None, "ok")] {
             limit(server.process(), Resource::FileSize, room);
@@ -61,10 +68,10 @@ fn a_rewrite_without_disk_space_fails_and_the_next_one_works() {
                 db.info("persistence", "aof_rewrite_in_progress") == "0"
             });
             assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), status);
-            assert_eq!(db.digest("k"), digest);
+            assert_eq!(db.digest_of_everything(), digest);
         }
         server.restart();
-        assert_eq!(server.connect().digest("k"), digest);
+        assert_eq!(server.connect().digest_of_everything(), digest);
     }
 }
 
@@ -77,28 +84,40 @@ fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() 
     ]);
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.001 200000");
+    db.run("CF.RESERVE counting 100");
     limit(server.process(), Resource::FileSize, Some(ROOM));
     let mut added = 0;
     eventually("the server refuses writes", || {
+        let reply = db.ask(&format!("CF.ADD counting item:{added}"));
+        if !reply.starts_with(':') {
+            return reply.starts_with("-MISCONF ");
+        }
         let reply = db.ask(&format!("BF.ADD k item:{added}"));
         if reply.starts_with(':') {
             added += 1;
         }
         reply.starts_with("-MISCONF ")
     });
-    let digest = db.digest("k");
-    assert_eq!(missing_items(&mut db, "k", 0..added), 0, "reads still work");
-    assert_eq!(db.digest("k"), digest);
+    let digest = db.digest_of_everything();
+    assert!(db.ask("CF.DEL counting item:0").starts_with("-MISCONF "));
+    for (family, key) in FILTERS {
+        let missing = family.missing_items(&mut db, key, 0..added);
+        assert_eq!(missing, 0, "{key}: reads still work");
+    }
+    assert_eq!(db.digest_of_everything(), digest);
 
     limit(server.process(), Resource::FileSize, None);
     eventually("the server accepts writes again", || {
         !db.line("BF.ADD k late").is_error()
     });
-    let digest = db.digest("k");
+    assert_eq!(db.ask("CF.ADD counting late"), ":1");
+    let digest = db.digest_of_everything();
     // A kill could lose the writes of the last second.
     server.shut_down("SHUTDOWN NOSAVE");
     server.start_again();
     let mut db = server.connect();
-    assert_eq!(missing_items(&mut db, "k", 0..added), 0);
-    assert_eq!(db.digest("k"), digest);
+    for (family, key) in FILTERS {
+        assert_eq!(family.missing_items(&mut db, key, 0..added), 0, "{key}");
+    }
+    assert_eq!(db.digest_of_everything(), digest);
 }

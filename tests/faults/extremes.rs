@@ -1,6 +1,6 @@
 //! Extreme but legal filters always load, even if the limits are lower by then.
 
-use crate::harness::{eventually, load_pieces, long_series, missing_items, Server};
+use crate::harness::{eventually, load_chunks, long_series, missing_items, Server};
 
 /// As many as fit one piece.
 const SUB_FILTERS: u32 = 6_000;
@@ -22,7 +22,7 @@ fn thousands_of_sub_filters_load_from_every_kind_of_file_after_limits_are_lowere
     ] {
         let mut server = Server::configured(&settings);
         let mut db = server.connect();
-        load_pieces(&mut db, "k", &[long_series(SUB_FILTERS)]);
+        load_chunks(&mut db, "k", &[long_series(SUB_FILTERS)]);
         assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{SUB_FILTERS}]"));
         for setting in LOWERED {
             db.run(setting);

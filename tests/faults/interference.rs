@@ -1,10 +1,11 @@
 //! Another module, `interferer/main.rs`, changes a key in the event that announces it.
 
-use crate::harness::{commands_in_append_only_file, scan_dump, Connection, Options, Reply, Server};
+use crate::harness::{commands_in_append_only_file, Connection, Family, Options, Reply, Server};
 use std::env;
 
-/// Every write command in a form that creates its key (`KEY`), and the events it publishes.
-const CREATIONS: [(&str, &[&str]); 6] = [
+/// Every write command in a form that creates its key (`KEY`), and the events it publishes. What
+/// CF.DEL deletes from is created before.
+const CREATIONS: [(&str, &[&str]); 13] = [
     ("BF.RESERVE KEY 0.001 1000", &["bf.reserve"]),
     ("BF.ADD KEY a", &["bf.reserve", "bf.add"]),
     ("BF.MADD KEY a b c", &["bf.reserve", "bf.madd"]),
@@ -18,6 +19,16 @@ const CREATIONS: [(&str, &[&str]); 6] = [
         &["bf.reserve", "bf.insert"],
     ),
     ("BF.LOADCHUNK KEY", &["bf.loadchunk"]),
+    ("CF.RESERVE KEY 1000", &["cf.reserve"]),
+    ("CF.ADD KEY a", &["cf.reserve", "cf.add"]),
+    ("CF.ADDNX KEY a", &["cf.reserve", "cf.addnx"]),
+    (
+        "CF.INSERT KEY CAPACITY 5 ITEMS a a b",
+        &["cf.reserve", "cf.insert"],
+    ),
+    ("CF.INSERTNX KEY ITEMS a b", &["cf.reserve", "cf.insertnx"]),
+    ("CF.LOADCHUNK KEY", &["cf.loadchunk"]),
+    ("CF.DEL KEY a", &["cf.del"]),
 ];
 
 /// What the other module does in the event.
@@ -38,7 +49,12 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
     let replica = primary.replica(&["bf.initial-size 7", "bf.error-rate 0.2"]);
     let mut db = primary.connect();
     db.run("BF.RESERVE donor 0.01 1000");
-    let (iterator, chunk) = scan_dump(&mut db, "donor").remove(0);
+    db.run("CF.RESERVE counting-donor 1000");
+    let donors = [
+        (Family::Bloom, "donor"),
+        (Family::Counting, "counting-donor"),
+    ]
+    .map(|(family, key)| (family, family.scan_dump(&mut db, key).remove(0)));
     let mut done = 0;
     for (number, (creation, events)) in CREATIONS.into_iter().enumerate() {
         for event in events {
@@ -47,8 +63,13 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
                 let key = format!("{event}/{interference}/{number}");
                 let words = creation.replace("KEY", &key);
                 let mut words: Vec<Vec<u8>> = words.split(' ').map(Into::into).collect();
-                if creation.starts_with("BF.LOADCHUNK") {
-                    words.extend([iterator.to_string().into_bytes(), chunk.clone()]);
+                for (family, (iterator, chunk)) in &donors {
+                    if creation.starts_with(&family.command("LOADCHUNK")) {
+                        words.extend([iterator.to_string().into_bytes(), chunk.clone()]);
+                    }
+                }
+                if creation.starts_with("CF.DEL") {
+                    db.run(&format!("CF.ADD {key} a"));
                 }
                 let reply = db.call(&words);
                 let what = format!("{creation}: {interference} in {event}");
@@ -73,7 +94,7 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
             }
         }
     }
-    assert_eq!(done, 4 * 10);
+    assert_eq!(done, 4 * 21);
 }
 
 /// The type of the key after the interference: the filter is gone.

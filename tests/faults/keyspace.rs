@@ -1,7 +1,7 @@
 //! The server's own commands on keys, transactions and scripts, on a primary whose replica has
 //! other settings.
 
-use crate::harness::{add_items, missing_items, Connection, Random, Server};
+use crate::harness::{delete_items, Connection, Family, Random, Server};
 use crate::times;
 
 /// Other defaults, and a limit that every filter exceeds.
@@ -43,7 +43,11 @@ fn random_command(db: &mut Connection, random: &mut Random) -> crate::harness::R
     let other = format!("k{}", random.below(KEYS));
     let database = random.below(DATABASES);
     let item = random.below(5000);
-    let line = match random.below(20) {
+    let line = match random.below(30) {
+        20..=22 => format!("CF.ADD {key} item:{item}"),
+        23..=24 => format!("CF.INSERT {key} ITEMS item:{item} item:{} {item}", item + 1),
+        25..=28 => format!("CF.DEL {key} {}", item % 50),
+        29 => format!("CF.RESERVE {key} 20"),
         0..=5 => format!("BF.ADD {key} item:{item}"),
         6..=8 => format!("BF.MADD {key} item:{item} item:{} {item}", item + 1),
         9 => format!("BF.RESERVE {key} 0.001 20 EXPANSION 1"),
@@ -67,29 +71,34 @@ fn a_scan_by_type_finds_the_filters_and_nothing_else() {
     let mut db = server.connect();
     for number in 0..50 {
         db.run(&format!("BF.ADD filter:{number} a"));
+        db.run(&format!("CF.ADD counting:{number} a"));
         db.run(&format!("SET text:{number} a"));
     }
-    let mut found = Vec::new();
-    let mut cursor = "0".to_owned();
-    loop {
-        let reply = db.run(&format!("SCAN {cursor} TYPE MBbloom--"));
-        let [next, keys] = reply.elements() else {
-            panic!("a cursor and keys: {reply}");
-        };
-        found.extend(keys.elements().iter().map(crate::harness::Reply::text));
-        cursor = next.text();
-        if cursor == "0" {
-            break;
+    for (name, prefix) in [("MBbloom--", "filter:"), ("MBbloomCF", "counting:")] {
+        let mut found = Vec::new();
+        let mut cursor = "0".to_owned();
+        loop {
+            let reply = db.run(&format!("SCAN {cursor} TYPE {name}"));
+            let [next, keys] = reply.elements() else {
+                panic!("a cursor and keys: {reply}");
+            };
+            found.extend(keys.elements().iter().map(crate::harness::Reply::text));
+            cursor = next.text();
+            if cursor == "0" {
+                break;
+            }
         }
+        found.sort();
+        found.dedup();
+        assert_eq!(found.len(), 50, "{name}");
+        assert!(found.iter().all(|key| key.starts_with(prefix)), "{name}");
     }
-    found.sort();
-    found.dedup();
-    assert_eq!(found.len(), 50);
-    assert!(found.iter().all(|key| key.starts_with("filter:")));
     for question in [
         "OBJECT IDLETIME filter:1",
         "OBJECT REFCOUNT filter:1",
         "MEMORY USAGE filter:1",
+        "OBJECT IDLETIME counting:1",
+        "MEMORY USAGE counting:1",
     ] {
         assert!(db.line(question).integer() >= 0, "{question}");
     }
@@ -104,6 +113,10 @@ fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
     db.converse(&[
         ("MULTI", "+OK"),
         ("BF.MADD full a b c", "+QUEUED"),
+        ("CF.INSERT counting CAPACITY 100 ITEMS a a b", "+QUEUED"),
+        ("CF.DEL counting a", "+QUEUED"),
+        ("CF.DEL counting z", "+QUEUED"),
+        ("CF.RESERVE counting 100", "+QUEUED"),
         ("BF.ADD k a", "+QUEUED"),
         ("RENAME k l", "+QUEUED"),
         ("BF.ADD l b", "+QUEUED"),
@@ -112,7 +125,8 @@ fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
         ("BF.RESERVE m 0.01 100", "+QUEUED"),
         (
             "EXEC",
-            "[[:1, :1, -ERR non scaling filter is full], :1, +OK, :1, :1, :1, -ERR item exists]",
+            "[[:1, :1, -ERR non scaling filter is full], [:1, :1, :1], :1, :0, -ERR item exists, \
+             :1, +OK, :1, :1, :1, -ERR item exists]",
         ),
     ]);
     let script = "redis.call('BF.ADD', KEYS[1], 'd') \
@@ -128,6 +142,8 @@ fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
         ("EXISTS k l", ":0"),
         ("BF.CARD m", ":3"),
         ("BF.CARD n", ":5"),
+        ("CF.COUNT counting a", ":1"),
+        ("CF.COUNT counting b", ":1"),
     ]);
 }
 
@@ -136,24 +152,35 @@ fn copies_stay_independent_across_saves_and_on_a_replica() {
     let primary = Server::start();
     let replica = primary.replica(&OTHER_SETTINGS);
     let mut db = primary.connect();
-    db.run("BF.RESERVE k 0.001 300000");
-    add_items(&mut db, "k", 0..20_000);
-    db.run("COPY k copy");
-    add_items(&mut db, "copy", 20_000..30_000);
-    db.run("DEBUG RELOAD");
-    db.run("COPY copy copy-of-copy");
-    add_items(&mut db, "k", 30_000..40_000);
-    primary.wait_for(&replica);
-    for mut db in [db, replica.connect()] {
-        assert_eq!(missing_items(&mut db, "k", 0..20_000), 0);
-        assert_eq!(missing_items(&mut db, "k", 30_000..40_000), 0);
-        assert_eq!(missing_items(&mut db, "copy", 0..30_000), 0);
-        assert_eq!(db.digest("copy"), db.digest("copy-of-copy"));
-        let false_positives = 10_000 - missing_items(&mut db, "k", 20_000..30_000);
-        // One in a thousand is expected, ten of ten thousand; ten times as many is no accident.
-        assert!(
-            false_positives < 100,
-            "{false_positives} items of the copy are in the original"
-        );
+    for (family, reserve) in [
+        (Family::Bloom, "BF.RESERVE k 0.001 300000"),
+        (Family::Bloom, "BF.RESERVE k 0.001 100"),
+        (Family::Counting, "CF.RESERVE k 100 ERROR 0.001"),
+    ] {
+        db.run("FLUSHALL");
+        db.run(reserve);
+        family.add_items(&mut db, "k", 0..20_000);
+        db.run("COPY k copy");
+        family.add_items(&mut db, "copy", 20_000..30_000);
+        db.run("DEBUG RELOAD");
+        db.run("COPY copy copy-of-copy");
+        family.add_items(&mut db, "k", 30_000..40_000);
+        if family == Family::Counting {
+            db.run("COPY k deleted-from");
+            delete_items(&mut db, "deleted-from", 0..20_000);
+        }
+        primary.wait_for(&replica);
+        for mut db in [primary.connect(), replica.connect()] {
+            assert_eq!(family.missing_items(&mut db, "k", 0..20_000), 0);
+            assert_eq!(family.missing_items(&mut db, "k", 30_000..40_000), 0);
+            assert_eq!(family.missing_items(&mut db, "copy", 0..30_000), 0);
+            assert_eq!(db.digest("copy"), db.digest("copy-of-copy"));
+            let false_positives = 10_000 - family.missing_items(&mut db, "k", 20_000..30_000);
+            // One in a thousand is expected, ten of ten thousand; ten times as many is no accident.
+            assert!(
+                false_positives < 100,
+                "{false_positives} items of the copy are in the original"
+            );
+        }
     }
 }

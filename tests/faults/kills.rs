@@ -1,24 +1,27 @@
 //! The server is killed again and again while eight writers add with several commands in flight.
 
-use crate::harness::{eventually, missing_items, Connection, Pace, Server, Writers};
+use crate::harness::{eventually, Connection, Family, Pace, Server, Writers};
 use crate::times;
 use std::time::Duration;
 
-/// A filter that grows in small steps, one that grows in large steps, and one that is large enough.
-const FILTERS: [(&str, &str); 3] = [
-    ("steps", "0.01 1000 EXPANSION 1"),
-    ("leaps", "0.001 100 EXPANSION 4"),
-    ("roomy", "0.01 10000000"),
+/// A Bloom filter that soon gets a table, a table, a Bloom filter that is large enough, and a
+/// counting filter.
+const FILTERS: [(Family, &str, &str); 4] = [
+    (Family::Bloom, "both", "0.01 1000"),
+    (Family::Bloom, "table", "0.001 100"),
+    (Family::Bloom, "roomy", "0.01 10000000"),
+    (Family::Counting, "counting", "100"),
 ];
 
 /// How many items each writer gets acknowledged between two kills.
 const BETWEEN_KILLS: u64 = 200;
 
-fn reserve(db: &mut Connection) -> Vec<&'static str> {
-    for (key, parameters) in FILTERS {
-        db.run(&format!("BF.RESERVE {key} {parameters}"));
-    }
-    FILTERS.map(|(key, _)| key).to_vec()
+fn reserve(db: &mut Connection) -> [(Family, &'static str); 4] {
+    FILTERS.map(|(family, key, parameters)| {
+        let reserve = family.command("RESERVE");
+        db.run(&format!("{reserve} {key} {parameters}"));
+        (family, key)
+    })
 }
 
 #[test]
@@ -62,24 +65,25 @@ fn no_acknowledged_item_is_lost_by_kills_with_appendfsync_always() {
 
 #[test]
 fn a_kill_with_appendfsync_everysec_costs_each_writer_at_most_its_last_items() {
-    let kills = times(2, 25);
+    let kills = times(2, 24);
     let mut server = Server::configured(&["appendonly yes", "appendfsync everysec"]);
-    // With an error rate of 10^-9 a lost item does not look present.
-    server
-        .connect()
-        .run("BF.RESERVE k 0.000000001 100 EXPANSION 2");
     let mut lost = 0;
     let mut acknowledged = 0;
-    for _ in 0..kills {
-        server.connect().run("DEL k");
-        server
-            .connect()
-            .run("BF.RESERVE k 0.000000001 100 EXPANSION 2");
+    for kill in 0..kills {
+        let family = Family::by_turns(kill);
+        // With an error rate of 10^-9 a lost item does not look present.
+        let parameters = match family {
+            Family::Bloom => "k 0.000000001 100",
+            Family::Counting => "k 100 ERROR 0.000000001",
+        };
+        let mut db = server.connect();
+        db.run("DEL k");
+        db.run(&format!("{} {parameters}", family.command("RESERVE")));
         let pace = Pace {
             pause: Duration::from_millis(2),
             ..Pace::default()
         };
-        let mut writers = Writers::start(server.port(), &["k"], pace);
+        let mut writers = Writers::start(server.port(), &[(family, "k")], pace);
         eventually("enough items are in", || writers.slowest() > BETWEEN_KILLS);
         server.kill();
         writers.stop();
@@ -87,11 +91,8 @@ fn a_kill_with_appendfsync_everysec_costs_each_writer_at_most_its_last_items() {
         let mut db = server.connect();
         for (writer, count) in writers.counts().into_iter().enumerate() {
             let missing = |db: &mut Connection, from, to| {
-                missing_items(
-                    db,
-                    "k",
-                    Writers::number(writer, from)..Writers::number(writer, to),
-                )
+                let numbers = Writers::number(writer, from)..Writers::number(writer, to);
+                family.missing_items(db, "k", numbers)
             };
             let missing_in_all = missing(&mut db, 0, count);
             assert_eq!(

@@ -1,6 +1,6 @@
 //! Commands while the server is loading, and what the module must declare for that.
 
-use crate::harness::{add_items, eventually, item, missing_items, Connection, Link, Reply, Server};
+use crate::harness::{eventually, item, Connection, Family, Link, Reply, Server};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::scope;
 
@@ -15,14 +15,18 @@ const SLOW: [&str; 2] = [
 
 fn fill(db: &mut Connection) {
     for key in 0..KEYS {
-        db.run(&format!("BF.RESERVE k{key} 0.01 100"));
-        add_items(db, &format!("k{key}"), 0..ITEMS);
+        let (family, key) = (Family::by_turns(key), format!("k{key}"));
+        family.reserve(db, &key);
+        family.add_items(db, &key, 0..ITEMS);
     }
 }
 
+/// One filter of each family.
+const READ: [(Family, &str); 2] = [(Family::Bloom, "k2"), (Family::Counting, "k3")];
+
 /// How many items the filter has, or nothing while the server is loading.
-fn read(db: &mut Connection, key: &str) -> Option<u64> {
-    let head = [b"BF.MEXISTS".to_vec(), key.as_bytes().to_vec()];
+fn read(db: &mut Connection, family: Family, key: &str) -> Option<u64> {
+    let head = family.looking_up(key);
     match db.call(head.into_iter().chain((0..ITEMS).map(item))) {
         Reply::Error(text) => {
             assert!(text.starts_with("LOADING "), "{text}");
@@ -63,12 +67,16 @@ fn a_loading_server_refuses_commands_and_then_answers_correctly() {
             let mut db = server.connect();
             let mut refusals = 0;
             while !is_over.load(SeqCst) {
-                match read(&mut db, "k3") {
-                    Some(found) => assert_eq!(found, ITEMS),
-                    None => refusals += 1,
+                for (family, key) in READ {
+                    match read(&mut db, family, key) {
+                        Some(found) => assert_eq!(found, ITEMS),
+                        None => refusals += 1,
+                    }
                 }
-                let write = db.ask("BF.ADD k3 item:0");
-                assert!(write == ":0" || write.starts_with("-LOADING "), "{write}");
+                for write in ["BF.ADD k2 item:0", "CF.ADDNX k3 item:0"] {
+                    let reply = db.ask(write);
+                    assert!(reply == ":0" || reply.starts_with("-LOADING "), "{reply}");
+                }
             }
             refusals
         });
@@ -92,27 +100,31 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     let replica = primary.replica_through(link.port(), &[SLOW[0], "repl-diskless-load swapdb"]);
     let mut there = replica.connect();
     there.run(&format!("CONFIG SET {}", SLOW[1]));
-    let before = there.digest("k3");
+    let before = READ.map(|(_, key)| there.digest(key));
     link.cut_after(1);
     // More than the backlog holds, so that a full sync follows; and changes to a filter that is
     // read.
-    add_items(&mut here, "k3", ITEMS..ITEMS + 20_000);
+    for (family, key) in READ {
+        family.add_items(&mut here, key, ITEMS..ITEMS + 20_000);
+    }
     eventually("the link is cut", || link.cuts() == 1);
     let is_loading = |db: &mut Connection| db.info("persistence", "async_loading") == "1";
     eventually("the replica is loading", || is_loading(&mut there));
     let mut reads = 0;
     loop {
-        let found = read(&mut there, "k3").expect("clients do not notice the loading");
-        let (digest, info) = (there.digest("k3"), there.line("BF.INFO k3 FULL"));
-        let write = there.ask("BF.ADD k3 new");
-        assert_eq!(missing_items(&mut there, "k3", 0..ITEMS), 0);
+        let found = READ.map(|(family, key)| read(&mut there, family, key));
+        let digests = READ.map(|(_, key)| there.digest(key));
+        let writes =
+            READ.map(|(family, key)| there.ask(&family.command(&format!("ADD {key} new"))));
         if !is_loading(&mut there) {
             break;
         }
-        assert_eq!((found, digest), (ITEMS, before.clone()), "{info}");
+        assert_eq!((found, &digests), ([Some(ITEMS); 2], &before));
         assert!(
-            write.starts_with("-READONLY ") || write.starts_with("-LOADING "),
-            "{write}"
+            writes
+                .iter()
+                .all(|reply| reply.starts_with("-READONLY ") || reply.starts_with("-LOADING ")),
+            "{writes:?}"
         );
         reads += 1;
     }
@@ -123,5 +135,8 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     there.run("CONFIG SET key-load-delay 0");
     primary.wait_for(&replica);
     assert_eq!(here.digest_of_everything(), there.digest_of_everything());
-    assert_eq!(missing_items(&mut there, "k3", 0..ITEMS + 20_000), 0);
+    for (family, key) in READ {
+        let missing = family.missing_items(&mut there, key, 0..ITEMS + 20_000);
+        assert_eq!(missing, 0, "{key}");
+    }
 }

@@ -18,6 +18,7 @@ mod memory;
 mod panics;
 mod refusals;
 mod saves;
+mod tables;
 mod topology;
 
 use harness::{Options, Server};

@@ -1,6 +1,6 @@
 //! The server's own limit, `maxmemory`, with and without eviction; and the return of memory.
 
-use crate::harness::{add_items, eventually, load_pieces, missing_items, scan_dump, Server};
+use crate::harness::{eventually, load_chunks, scan_dump, Family, Server};
 
 #[test]
 fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
@@ -12,8 +12,12 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
     let used = db.info_number("memory", "used_memory");
     db.run(&format!("CONFIG SET maxmemory {}", used + (4 << 20)));
     db.run("BF.RESERVE k 0.01 100");
+    db.run("CF.RESERVE counting 100");
     let mut added = 0;
-    while !db.line(&format!("BF.ADD k item:{added}")).is_error() {
+    while ["BF.ADD k", "CF.ADD counting"]
+        .iter()
+        .all(|add| !db.line(&format!("{add} item:{added}")).is_error())
+    {
         added += 1;
     }
     let digest = db.digest_of_everything();
@@ -26,6 +30,13 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
         "BF.INSERT new ITEMS more",
         "BF.LOADCHUNK new 1 a",
         "COPY k new",
+        "CF.RESERVE new 100",
+        "CF.ADD counting more",
+        "CF.ADDNX counting item:0",
+        "CF.INSERT counting ITEMS more",
+        "CF.INSERTNX new ITEMS more",
+        "CF.LOADCHUNK new 1 a",
+        "COPY counting new",
     ] {
         assert!(db.ask(write).starts_with("-OOM "), "{write}");
     }
@@ -39,31 +50,51 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
     assert!(db.call(load).to_string().starts_with("-OOM "));
     assert_eq!(db.digest_of_everything(), digest);
 
-    assert_eq!(missing_items(&mut db, "k", 0..added), 0);
+    for (family, key) in [(Family::Bloom, "k"), (Family::Counting, "counting")] {
+        assert_eq!(family.missing_items(&mut db, key, 0..added), 0, "{key}");
+    }
     for read in [
         "BF.EXISTS k item:0",
         "BF.CARD k",
         "BF.INFO k FULL",
         "BF.SCANDUMP k 0",
         "DUMP k",
+        "CF.EXISTS counting item:0",
+        "CF.COUNT counting item:0",
+        "CF.INFO counting FULL",
+        "CF.SCANDUMP counting 0",
+        "DUMP counting",
+        // It gives memory back.
+        "CF.DEL counting item:0",
     ] {
         assert!(!db.line(read).is_error(), "{read}");
     }
     db.run("UNLINK k");
     eventually("writes work again", || !db.line("BF.ADD new a").is_error());
-    load_pieces(&mut db, "loaded", &chunks);
+    load_chunks(&mut db, "loaded", &chunks);
 }
 
 #[test]
 fn an_evicted_filter_is_deleted_on_the_replica_too() {
+    /// Some 100 KiB in either family.
+    fn items(number: u64) -> u64 {
+        match Family::by_turns(number) {
+            Family::Bloom => 1000,
+            Family::Counting => 50_000,
+        }
+    }
     let primary = Server::configured(&["maxmemory-policy allkeys-lru"]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     let used = db.info_number("memory", "used_memory");
     db.run(&format!("CONFIG SET maxmemory {}", used + (6 << 20)));
     for number in 0..100 {
-        db.run(&format!("BF.RESERVE k{number} 0.01 100000"));
-        add_items(&mut db, &format!("k{number}"), 0..1000);
+        let key = format!("k{number}");
+        match Family::by_turns(number) {
+            Family::Bloom => db.run(&format!("BF.RESERVE {key} 0.01 100000")),
+            Family::Counting => db.run(&format!("CF.RESERVE {key} 100")),
+        };
+        Family::by_turns(number).add_items(&mut db, &key, 0..items(number));
     }
     assert!(db.info_number("stats", "evicted_keys") > 10);
     db.run("CONFIG SET maxmemory 0");
@@ -76,11 +107,11 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
     );
     for number in 0..100 {
         let key = format!("k{number}");
-        let missing = missing_items(&mut db, &key, 0..1000);
+        let missing = Family::by_turns(number).missing_items(&mut db, &key, 0..items(number));
         let expected = if db.ask(&format!("EXISTS {key}")) == ":1" {
             0
         } else {
-            1000
+            items(number)
         };
         assert_eq!(missing, expected, "{key} is present in full or not at all");
     }
@@ -88,8 +119,12 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
 
 #[test]
 fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
-    // Eight times what the server frees in the foreground: 64 segments of 64 KiB.
-    const CREATION: &str = "0.01 30000000";
+    // Several times what the server frees in the foreground: 64 segments of 64 KiB, or 64 pages.
+    const FILTERS: [(Family, &str, u64); 3] = [
+        (Family::Bloom, "BF.RESERVE k 0.01 30000000", 20_000),
+        (Family::Bloom, "BF.RESERVE k 0.01 100", 400_000),
+        (Family::Counting, "CF.RESERVE k 100", 400_000),
+    ];
     let server = Server::configured(&[
         "lazyfree-lazy-expire yes",
         "lazyfree-lazy-eviction yes",
@@ -97,15 +132,18 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
     ]);
     let mut db = server.connect();
     let baseline = db.info_number("bf", "bf_bytes_held");
-    for deletion in [
-        "UNLINK k",
-        "PEXPIRE k 1",
-        "RENAME small k",
-        "FLUSHALL ASYNC",
-    ] {
+    for ((family, creation, items), deletion) in FILTERS.into_iter().flat_map(|filter| {
+        let deletions = [
+            "UNLINK k",
+            "PEXPIRE k 1",
+            "RENAME small k",
+            "FLUSHALL ASYNC",
+        ];
+        deletions.map(|deletion| (filter, deletion))
+    }) {
         db.run("BF.ADD small a");
-        db.run(&format!("BF.RESERVE k {CREATION}"));
-        add_items(&mut db, "k", 0..20_000);
+        db.run(creation);
+        family.add_items(&mut db, "k", 0..items);
         let before = db.info_number("memory", "lazyfreed_objects")
             + db.info_number("memory", "lazyfree_pending_objects");
         db.run(deletion);

@@ -2,10 +2,12 @@
 //!
 //! The module is a separate build with the feature `injected-faults`, by `scripts/fault-tests`.
 
-use crate::harness::{add_items, eventually, missing_items, words, Connection, Server};
+use crate::harness::{add_items, eventually, missing_items, words, Connection, Family, Server};
 use crate::server_with_failpoints;
 
 const ITEMS: u64 = 3000;
+/// The key of a counting filter with as many items; `k` is a Bloom filter.
+const COUNTING: &str = "counting";
 const INTERNAL: &str = "-ERR internal error, see the server's log";
 
 /// More calls into the server than any entry point makes for the small commands of these tests.
@@ -16,6 +18,8 @@ fn server_with(settings: &[&str]) -> Server {
     let mut db = server.connect();
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..ITEMS);
+    db.run(&format!("CF.RESERVE {COUNTING} 100"));
+    Family::Counting.add_items(&mut db, COUNTING, 0..ITEMS);
     server
 }
 
@@ -62,16 +66,13 @@ fn at_every_call(
 fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
     let server = server_with(&[]);
     let mut db = server.connect();
-    let chunk = db.line("BF.SCANDUMP k 0");
-    let [next, bytes] = chunk.elements() else {
-        panic!("expected a pair: {chunk}");
-    };
-    let load = [
-        b"BF.LOADCHUNK".to_vec(),
-        b"new".to_vec(),
-        next.integer().to_string().into_bytes(),
-        bytes.bytes().to_vec(),
-    ];
+    let copies = " a".repeat(MANY_CALLS as usize);
+    db.run(&format!("CF.INSERT counted ITEMS{copies}"));
+    let [load, load_counting] =
+        [(Family::Bloom, "k"), (Family::Counting, "counted")].map(|(family, key)| {
+            let (iterator, bytes) = family.scan_dump(&mut db, key).remove(0);
+            family.loading("new", iterator, &bytes)
+        });
     for (entry, command) in [
         (
             "bf.reserve",
@@ -91,7 +92,24 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.info", words("BF.INFO k")),
         ("bf.info", words("BF.INFO k FULL")),
         ("bf.scandump", words("BF.SCANDUMP k 0")),
-        ("bf.loadchunk", load.to_vec()),
+        ("bf.loadchunk", load),
+        (
+            "cf.reserve",
+            words("CF.RESERVE new 100 SEED 0123456789abcdef"),
+        ),
+        ("cf.add", words("CF.ADD new a")),
+        ("cf.addnx", words("CF.ADDNX new a")),
+        ("cf.insert", words("CF.INSERT new ITEMS a b c")),
+        ("cf.insertnx", words("CF.INSERTNX new ITEMS a b a")),
+        ("cf.exists", words("CF.EXISTS counted a")),
+        ("cf.mexists", words("CF.MEXISTS counted a b")),
+        ("cf.count", words("CF.COUNT counted a")),
+        ("cf.del", words("CF.DEL counted a")),
+        ("cf.info", words("CF.INFO counted FULL")),
+        ("cf.debug", words("CF.DEBUG counted")),
+        ("cf.compact", words("CF.COMPACT counted")),
+        ("cf.scandump", words("CF.SCANDUMP counted 0")),
+        ("cf.loadchunk", load_counting),
     ] {
         for protocol in [2, 3] {
             db.run(&format!("HELLO {protocol}"));
@@ -121,40 +139,42 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
 fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
     let server = server_with(&[]);
     let mut db = server.connect();
-    let payload = db.line("DUMP k").bytes().to_vec();
-    let restore = |db: &mut Connection, call| {
-        db.run("DEL new");
-        let reply = db.call([b"RESTORE".as_slice(), b"new", b"0", &payload]);
-        assert!(call > 0 || reply.is_error(), "{reply}");
-        assert_eq!(db.line("EXISTS new").integer() == 1, !reply.is_error());
-    };
-    at_every_call(&mut db, "rdb_load", restore);
-    at_every_call(&mut db, "copy", |db, call| {
-        db.run("DEL new");
-        let reply = db.line("COPY k new");
-        assert!(call > 0 || reply.is_error(), "{reply}");
-    });
-    at_every_call(&mut db, "rdb_save", |db, _| {
-        let half = db.line("DUMP k").bytes().to_vec();
-        let reply = db.call([b"RESTORE".as_slice(), b"half", b"0", &half, b"REPLACE"]);
-        assert!(
-            reply.is_error() || half == payload,
-            "half a filter was accepted"
-        );
-    });
-    at_every_call(&mut db, "digest", |db, _| {
-        drop(db.line("DEBUG DIGEST-VALUE k"))
-    });
-    at_every_call(&mut db, "mem_usage", |db, _| {
-        drop(db.line("MEMORY USAGE k"))
-    });
-    at_every_call(&mut db, "info", |db, _| drop(db.line("INFO modules")));
-    for (entry, command) in [("free_effort", "UNLINK new"), ("free", "DEL new")] {
-        at_every_call(&mut db, entry, |db, _| {
-            db.run("COPY k new");
-            assert_eq!(db.ask(command), ":1");
+    for key in ["k", COUNTING] {
+        let payload = db.call(["DUMP", key]).bytes().to_vec();
+        let restore = |db: &mut Connection, call| {
+            db.run("DEL new");
+            let reply = db.call([b"RESTORE".as_slice(), b"new", b"0", &payload]);
+            assert!(call > 0 || reply.is_error(), "{reply}");
+            assert_eq!(db.line("EXISTS new").integer() == 1, !reply.is_error());
+        };
+        at_every_call(&mut db, "rdb_load", restore);
+        at_every_call(&mut db, "copy", |db, call| {
+            db.run("DEL new");
+            let reply = db.call(["COPY", key, "new"]);
+            assert!(call > 0 || reply.is_error(), "{reply}");
         });
+        at_every_call(&mut db, "rdb_save", |db, _| {
+            let half = db.call(["DUMP", key]).bytes().to_vec();
+            let reply = db.call([b"RESTORE".as_slice(), b"half", b"0", &half, b"REPLACE"]);
+            assert!(
+                reply.is_error() || half == payload,
+                "half a filter was accepted"
+            );
+        });
+        for (entry, command) in [
+            ("digest", ["DEBUG", "DIGEST-VALUE", key]),
+            ("mem_usage", ["MEMORY", "USAGE", key]),
+        ] {
+            at_every_call(&mut db, entry, |db, _| drop(db.call(command)));
+        }
+        for (entry, command) in [("free_effort", "UNLINK new"), ("free", "DEL new")] {
+            at_every_call(&mut db, entry, |db, _| {
+                db.call(["COPY", key, "new"]);
+                assert_eq!(db.ask(command), ":1");
+            });
+        }
     }
+    at_every_call(&mut db, "info", |db, _| drop(db.line("INFO modules")));
 }
 
 #[test]
@@ -208,7 +228,7 @@ fn a_panic_in_a_saving_child_leaves_the_previous_file() {
             db.info("persistence", status)
         };
         assert_eq!(written(&mut db), "ok");
-        let digest = db.digest("k");
+        let digest = db.digest_of_everything();
         for call in 0..2 {
             inject(&mut db, entry, call);
             assert_eq!(written(&mut db), "err", "{command}, {entry}, call {call}");
@@ -217,7 +237,7 @@ fn a_panic_in_a_saving_child_leaves_the_previous_file() {
         }
         server.restart();
         let mut db = server.connect();
-        assert_eq!(db.digest("k"), digest, "{command}, {entry}");
+        assert_eq!(db.digest_of_everything(), digest, "{command}, {entry}");
         assert_eq!(written(&mut db), "ok");
     }
 }
@@ -230,6 +250,7 @@ fn a_replica_that_exits_on_a_panic_in_a_load_restarts_and_catches_up() {
     let mut here = primary.connect();
     here.run("BF.RESERVE k 0.01 100");
     add_items(&mut here, "k", 0..ITEMS);
+    here.run("CF.INSERT counting ITEMS a a b");
     let mut replica = server_with(&[]);
     let mut there = replica.connect();
     inject(&mut there, "rdb_load", 2);

@@ -1,7 +1,7 @@
 //! The server or its saving child is killed during a snapshot or a rewrite of the append-only file.
 
 use crate::harness::{
-    add_items, eventually, missing_items, Connection, Fingerprint, Random, Server,
+    add_items, eventually, missing_items, Connection, Family, Fingerprint, Random, Server,
 };
 use crate::times;
 use std::fs;
@@ -49,13 +49,14 @@ const REWRITE_AS_COMMANDS: Job = Job {
 };
 
 impl Job {
-    /// A server with a few filters, all saved to its files.
+    /// A server with a few filters of both families, all saved to its files.
     fn server(&self) -> Server {
         let server = Server::configured(self.settings);
         let mut db = server.connect();
         for key in 0..KEYS {
-            db.run(&format!("BF.RESERVE k{key} 0.01 100"));
-            add_items(&mut db, &format!("k{key}"), 0..ITEMS);
+            let (family, key) = (Family::by_turns(key), format!("k{key}"));
+            family.reserve(&mut db, &key);
+            family.add_items(&mut db, &key, 0..ITEMS);
         }
         db.run(self.command);
         self.ends(&mut db);
@@ -141,7 +142,7 @@ fn kill_servers(job: &Job) {
     let mut kept = ITEMS;
     for _ in 0..times(2, 20) {
         let mut db = server.connect();
-        let before = Fingerprint::of(&mut db, "k1", ITEMS);
+        let before = Fingerprint::of(&mut db, Family::Counting, "k1", ITEMS);
         db.run(DELAY);
         db.run(job.command);
         add_items(&mut db, "k0", kept..kept + 100);
@@ -152,7 +153,10 @@ fn kill_servers(job: &Job) {
             kept += 100;
         }
         assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
-        assert_eq!(Fingerprint::of(&mut db, "k1", ITEMS), before);
+        assert_eq!(
+            Fingerprint::of(&mut db, Family::Counting, "k1", ITEMS),
+            before
+        );
         assert_eq!(db.line("DBSIZE").integer() as u64, KEYS);
     }
 }

@@ -1,11 +1,15 @@
 //! Three nodes under writes. The primary changes by command and by kill, replicas are chained,
 //! links are cut.
 
-use crate::harness::{eventually, Link, Pace, Server, Writers};
+use crate::harness::{eventually, Family, Link, Pace, Server, Writers};
 use crate::times;
 use std::time::Duration;
 
-const FILTERS: [&str; 2] = ["k", "l"];
+const FILTERS: [(Family, &str); 3] = [
+    (Family::Bloom, "k"),
+    (Family::Bloom, "l"),
+    (Family::Counting, "m"),
+];
 
 /// An item counts once both replicas have it.
 const PACE: Pace = Pace {
@@ -31,6 +35,7 @@ impl Trio {
         let mut db = primary.connect();
         db.run("BF.RESERVE k 0.001 100");
         db.run("BF.RESERVE l 0.01 50 EXPANSION 1");
+        db.run("CF.RESERVE m 100");
         let settings = ["repl-backlog-size 64mb"];
         let replicas = [primary.replica(&settings), primary.replica(&settings)];
         Trio {

@@ -1,6 +1,6 @@
 //! Items by number: those that tests add, and absent items, which they never add.
 
-use super::{Connection, Reply};
+use super::{Connection, Family};
 use std::ops::Range;
 
 /// Items per command.
@@ -15,46 +15,37 @@ pub fn absent_item(number: u64) -> Vec<u8> {
     format!("absent:{number}").into_bytes()
 }
 
-/// Adds the items of these numbers; returns how many were new.
+/// Adds the items of these numbers to a Bloom filter; returns how many were new.
 pub fn add_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
-    let replies = db.pipeline(batches("BF.MADD", key, numbers, item));
-    replies.iter().map(count_true).sum()
+    Family::Bloom.add_items(db, key, numbers)
 }
 
-/// How many of the candidates of these numbers the filter reports as present.
+/// How many of the candidates of these numbers a Bloom filter reports as present.
 pub fn count_found(
     db: &mut Connection,
     key: &str,
     numbers: Range<u64>,
     candidate: fn(u64) -> Vec<u8>,
 ) -> u64 {
-    let replies = db.pipeline(batches("BF.MEXISTS", key, numbers, candidate));
-    replies.iter().map(count_true).sum()
+    Family::Bloom.count_found(db, key, numbers, candidate)
 }
 
-/// How many of these items are false negatives; it must always be 0.
+/// How many of these items are false negatives of a Bloom filter; it must always be 0.
 pub fn missing_items(db: &mut Connection, key: &str, numbers: Range<u64>) -> u64 {
-    let asked = numbers.end - numbers.start;
-    asked - count_found(db, key, numbers, item)
+    Family::Bloom.missing_items(db, key, numbers)
 }
 
-fn batches<'a>(
-    command: &'a str,
-    key: &'a str,
+/// The commands that begin with `head`, for so many items at a time.
+pub fn batches(
+    head: Vec<Vec<u8>>,
     numbers: Range<u64>,
     name: fn(u64) -> Vec<u8>,
-) -> impl Iterator<Item = Vec<Vec<u8>>> + 'a {
+) -> impl Iterator<Item = Vec<Vec<u8>>> {
     numbers.clone().step_by(BATCH).map(move |first| {
         let last = numbers.end.min(first + BATCH as u64);
-        let head = [command.as_bytes().to_vec(), key.as_bytes().to_vec()];
-        head.into_iter().chain((first..last).map(name)).collect()
+        head.iter()
+            .cloned()
+            .chain((first..last).map(name))
+            .collect()
     })
-}
-
-fn count_true(reply: &Reply) -> u64 {
-    reply
-        .elements()
-        .iter()
-        .map(|answer| answer.integer() as u64)
-        .sum()
 }

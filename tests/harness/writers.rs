@@ -1,6 +1,6 @@
 //! Threads that keep adding items and record which ones were acknowledged.
 
-use super::{item, missing_items, Connection};
+use super::{item, Connection, Family};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy)]
 pub struct Pace {
     pub writers: u64,
-    /// Items per command: BF.ADD for 1, BF.MADD for more.
+    /// Items per command: ADD for 1, BF.MADD or CF.INSERT for more.
     pub items_per_command: u64,
     /// Commands in flight at a time.
     pub in_flight: usize,
@@ -48,7 +48,7 @@ pub struct Writers {
 
 struct Shared {
     pace: Pace,
-    keys: Vec<String>,
+    keys: Vec<(Family, String)>,
     port: AtomicU16,
     acknowledged: Vec<AtomicU64>,
     is_over: AtomicBool,
@@ -56,14 +56,15 @@ struct Shared {
 
 impl Writers {
     /// Starts the writers. Writer `n` adds to key `n`, modulo the number of keys.
-    pub fn start(port: u16, keys: &[&str], pace: Pace) -> Writers {
-        Writers::start_from(port, keys, pace, &vec![0; pace.writers as usize])
+    pub fn start(port: u16, keys: &[(Family, &str)], pace: Pace) -> Writers {
+        let keys = keys.iter().map(|(family, key)| (*family, key.to_string()));
+        Writers::start_from(port, keys.collect(), pace, &vec![0; pace.writers as usize])
     }
 
-    fn start_from(port: u16, keys: &[&str], pace: Pace, counts: &[u64]) -> Writers {
+    fn start_from(port: u16, keys: Vec<(Family, String)>, pace: Pace, counts: &[u64]) -> Writers {
         let shared = Arc::new(Shared {
             pace,
-            keys: keys.iter().map(|key| key.to_string()).collect(),
+            keys,
             port: AtomicU16::new(port),
             acknowledged: counts.iter().map(|count| AtomicU64::new(*count)).collect(),
             is_over: AtomicBool::new(false),
@@ -108,14 +109,13 @@ impl Writers {
 
     /// Restarts stopped writers where they left off.
     pub fn resume(&mut self, port: u16, pace: Pace) {
-        let keys: Vec<&str> = self.shared.keys.iter().map(String::as_str).collect();
-        let again = Writers::start_from(port, &keys, pace, &self.counts());
+        let again = Writers::start_from(port, self.shared.keys.clone(), pace, &self.counts());
         *self = again;
     }
 
     /// The key of a writer.
     pub fn key_of(&self, writer: usize) -> &str {
-        &self.shared.keys[writer % self.shared.keys.len()]
+        &self.shared.key_of(writer).1
     }
 
     /// The number of a writer's `n`-th item.
@@ -128,7 +128,8 @@ impl Writers {
     pub fn missing(&self, db: &mut Connection, counts: &[u64]) -> u64 {
         let missing = counts.iter().enumerate().map(|(writer, count)| {
             let numbers = Writers::number(writer, 0)..Writers::number(writer, *count);
-            missing_items(db, self.key_of(writer), numbers)
+            let (family, key) = self.shared.key_of(writer);
+            family.missing_items(db, key, numbers)
         });
         missing.sum()
     }
@@ -141,6 +142,10 @@ impl Drop for Writers {
 }
 
 impl Shared {
+    fn key_of(&self, writer: usize) -> &(Family, String) {
+        &self.keys[writer % self.keys.len()]
+    }
+
     fn write(&self, writer: u64) {
         while !self.is_over.load(SeqCst) {
             let port = self.port.load(SeqCst);
@@ -190,16 +195,13 @@ impl Shared {
     }
 
     fn command(&self, writer: u64, first: u64) -> Vec<Vec<u8>> {
-        let key = self.keys[writer as usize % self.keys.len()].as_bytes();
-        let name: &[u8] = match self.pace.items_per_command {
-            1 => b"BF.ADD",
-            _ => b"BF.MADD",
+        let (family, key) = self.key_of(writer as usize);
+        let head = match self.pace.items_per_command {
+            1 => vec![family.command("ADD").into_bytes(), key.as_bytes().to_vec()],
+            _ => family.adding(key),
         };
         let numbers = first..first + self.pace.items_per_command;
         let items = numbers.map(|n| item(Writers::number(writer as usize, n)));
-        [name.to_vec(), key.to_vec()]
-            .into_iter()
-            .chain(items)
-            .collect()
+        head.into_iter().chain(items).collect()
     }
 }

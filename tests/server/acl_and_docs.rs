@@ -14,7 +14,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 12] = [
+const TABLE: [Row; 23] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -99,6 +99,83 @@ const TABLE: [Row; 12] = [
         access: &[],
         example: "BF.KEYS k PARTITIONS 4 ITEMS a",
     },
+    Row {
+        name: "cf.reserve",
+        arity: -3,
+        flags: &["write", "denyoom", "fast"],
+        access: &["OW", "insert"],
+        example: "CF.RESERVE fresh 100",
+    },
+    Row {
+        name: "cf.add",
+        arity: 3,
+        flags: &["write", "denyoom", "fast"],
+        access: &["RW", "insert"],
+        example: "CF.ADD c b",
+    },
+    Row {
+        name: "cf.addnx",
+        arity: 3,
+        flags: &["write", "denyoom", "fast"],
+        access: &["RW", "insert"],
+        example: "CF.ADDNX c b",
+    },
+    Row {
+        name: "cf.insert",
+        arity: -4,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "CF.INSERT c ITEMS e f",
+    },
+    Row {
+        name: "cf.insertnx",
+        arity: -4,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "CF.INSERTNX c ITEMS e f",
+    },
+    Row {
+        name: "cf.exists",
+        arity: 3,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "CF.EXISTS c a",
+    },
+    Row {
+        name: "cf.mexists",
+        arity: -3,
+        flags: &["readonly"],
+        access: &["RO", "access"],
+        example: "CF.MEXISTS c a b",
+    },
+    Row {
+        name: "cf.count",
+        arity: 3,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "CF.COUNT c a",
+    },
+    Row {
+        name: "cf.del",
+        arity: 3,
+        flags: &["write", "fast"],
+        access: &["RW", "delete"],
+        example: "CF.DEL c a",
+    },
+    Row {
+        name: "cf.info",
+        arity: -2,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "CF.INFO c",
+    },
+    Row {
+        name: "cf.debug",
+        arity: 2,
+        flags: &["readonly", "fast"],
+        access: &["RO", "access"],
+        example: "CF.DEBUG c",
+    },
 ];
 
 impl Row {
@@ -108,6 +185,14 @@ impl Row {
 
     fn has_key(&self) -> bool {
         !self.access.is_empty()
+    }
+
+    /// The module's own category.
+    fn own_category(&self) -> &'static str {
+        match self.name.starts_with("bf.") {
+            true => "@bloom",
+            false => "@cuckoo",
+        }
     }
 
     fn categories(&self) -> Vec<&'static str> {
@@ -223,8 +308,12 @@ fn a_user_of_a_category_can_call_only_its_commands() {
         row.flags.contains(&"fast")
     });
     if dialect.has_own_acl_category() {
-        check_calls(&mut admin, &server, "+@bloom", |_| true);
-        check_calls(&mut admin, &server, "+@all -@bloom", |_| false);
+        for category in ["@bloom", "@cuckoo"] {
+            let is_in = |row: &Row| row.own_category() == category;
+            check_calls(&mut admin, &server, &format!("+{category}"), is_in);
+            let rules = format!("+@all -{category}");
+            check_calls(&mut admin, &server, &rules, |row| !is_in(row));
+        }
     }
 }
 
@@ -318,6 +407,13 @@ fn the_options_are_documented() {
             &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"],
         ),
         ("bf.keys", &["PARTITIONS", "ITEMS"]),
+        (
+            "cf.reserve",
+            &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"],
+        ),
+        ("cf.insert", &["CAPACITY", "NOCREATE", "ITEMS"]),
+        ("cf.insertnx", &["CAPACITY", "NOCREATE", "ITEMS"]),
+        ("cf.info", &["FULL"]),
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));
         for token in tokens {
@@ -360,6 +456,7 @@ fn check_calls_of_user(
 ) {
     admin.run("FLUSHALL");
     admin.run("BF.ADD k a");
+    admin.run("CF.ADD c a");
     admin.run("ACL DELUSER someone");
     admin.run(&format!("ACL SETUSER someone on nopass +auth {rules}"));
     let mut someone = server.connect();

@@ -234,7 +234,7 @@ fn a_digest_changes_only_with_a_new_item() {
 }
 
 #[test]
-fn debug_shows_a_line_for_the_filter_and_one_for_each_sub_filter() {
+fn debug_shows_a_line_for_the_filter_and_one_for_each_part() {
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
         db.run("DEL k");
@@ -251,8 +251,23 @@ fn debug_shows_a_line_for_the_filter_and_one_for_each_sub_filter() {
         );
         let info = db.line("BF.INFO k FULL");
         let sub_filters = info.field("Sub-filters");
-        assert_eq!(lines.len(), 1 + sub_filters.elements().len());
-        for (line, sub_filter) in lines[1..].iter().zip(sub_filters.elements()) {
+        assert_eq!(sub_filters.elements().len(), 1);
+        let [_, of_sub_filter, of_table] = &lines[..] else {
+            panic!("three lines: {lines:?}");
+        };
+        let table = info.field("Table");
+        let (items, bytes) = (
+            table.field("Items").integer(),
+            table.field("Bytes").integer(),
+        );
+        let bits = bytes * 8;
+        assert_eq!(
+            *of_table,
+            format!(
+                "bytes:{bytes} bits:{bits} hashes:1 hashwidth:64 capacity:{items} size:{items} ratio:0.00333333"
+            )
+        );
+        for (line, sub_filter) in [of_sub_filter].iter().zip(sub_filters.elements()) {
             let number = |name: &str| sub_filter.field(name).integer();
             let (bytes, hashes) = (number("Bytes"), number("Hashes"));
             let (capacity, items) = (number("Capacity"), number("Items"));
@@ -462,7 +477,7 @@ fn size_agrees_with_memory_usage() {
     }
 }
 
-const FULL_FIELDS: [&str; 13] = [
+const FULL_FIELDS: [&str; 14] = [
     "Capacity",
     "Size",
     "Number of filters",
@@ -476,6 +491,15 @@ const FULL_FIELDS: [&str; 13] = [
     "Segments allocated",
     "Segments reserved",
     "Sub-filters",
+    "Table",
+];
+
+const TABLE_FIELDS: [&str; 5] = [
+    "Items",
+    "Error rate",
+    "Expected false positive rate",
+    "Pages",
+    "Bytes",
 ];
 
 const SUB_FILTER_FIELDS: [&str; 8] = [
@@ -507,6 +531,11 @@ fn info_full_has_all_fields_in_order() {
             .map(|(name, _)| name)
             .collect();
         assert_eq!(names, SUB_FILTER_FIELDS);
+        assert!(matches!(info.field("Table"), Reply::Null));
+        add_items(&mut db, "k", 900..2_000);
+        let table = db.line("BF.INFO k FULL").field("Table");
+        let names: Vec<String> = table.pairs().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, TABLE_FIELDS);
     }
 }
 
@@ -559,70 +588,70 @@ fn memory_is_allocated_only_as_items_arrive() {
 }
 
 #[test]
-fn a_filter_grows_by_its_expansion_rate_by_half_and_to_64_items_at_least() {
+fn a_filter_grows_by_one_table_whatever_its_expansion_rate() {
     let server = Server::start();
     let mut db = server.connect();
-    for (first, expansion, capacities) in [
-        (10, 1, [10, 64, 64]),
-        (10, 2, [10, 64, 128]),
-        (10, 7, [10, 70, 490]),
-        (100, 1, [100, 100, 100]),
-        (200, 2, [200, 400, 800]),
-        (100, 5, [100, 500, 2500]),
+    for (reserved, expansion, filters) in [
+        (10, 1, 2),
+        (10, 7, 2),
+        (100, 1, 1),
+        (100, 5, 1),
+        (200, 2, 2),
+        (1_000, 32_768, 2),
     ] {
         db.run("DEL k");
-        db.run(&format!("BF.RESERVE k 0.01 {first} EXPANSION {expansion}"));
-        let mut number = 0;
-        while db.ask("BF.INFO k FILTERS") != "[:3]" {
-            db.call([b"BF.ADD".to_vec(), b"k".to_vec(), item(number)]);
-            number += 1;
-        }
+        db.run(&format!(
+            "BF.RESERVE k 0.01 {reserved} EXPANSION {expansion}"
+        ));
+        assert_eq!(db.ask("BF.INFO k FILTERS"), "[:1]");
+        assert_eq!(db.ask("BF.INFO k CAPACITY"), format!("[:{reserved}]"));
+        let new = add_items(&mut db, "k", 0..5_000) as i64;
+        assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{filters}]"));
+        assert_eq!(db.ask("BF.INFO k EXPANSION"), format!("[:{expansion}]"));
         let info = db.line("BF.INFO k FULL");
         let sub_filters = info.field("Sub-filters");
-        let found: Vec<i64> = sub_filters
-            .elements()
-            .iter()
-            .map(|one| one.field("Capacity").integer())
-            .collect();
-        assert_eq!(found, capacities);
-        let told = db.line("BF.INFO k EXPANSION").elements()[0].integer();
-        assert_eq!(told, expansion);
-        assert_eq!(
-            info.field("Capacity").integer(),
-            capacities.iter().sum::<i64>()
-        );
-        assert_eq!(missing_items(&mut db, "k", 0..number), 0);
+        let capacities = sub_filters.elements().iter();
+        let capacity: i64 = capacities.map(|one| one.field("Capacity").integer()).sum();
+        assert_eq!(capacity, if filters == 2 { reserved } else { 0 });
+        let in_table = info.field("Table").field("Items").integer();
+        assert_eq!(capacity + in_table, new);
+        assert_eq!(info.field("Capacity").integer(), new);
+        assert_eq!(missing_items(&mut db, "k", 0..5_000), 0);
     }
 }
 
 #[test]
-fn the_error_rates_of_all_sub_filters_add_up_to_less_than_requested() {
+fn the_error_rates_of_all_parts_add_up_to_no_more_than_requested() {
     let server = Server::start();
     let mut db = server.connect();
-    db.run("BF.RESERVE k 0.01 10 EXPANSION 1");
-    add_items(&mut db, "k", 0..100_000);
-    let sub_filters = db.line("BF.INFO k FULL").field("Sub-filters");
-    let sum: f64 = sub_filters
-        .elements()
-        .iter()
-        .map(|one| one.field("Error rate").double())
-        .sum();
-    assert_eq!(sub_filters.elements().len(), 20);
-    assert!(sum <= 0.01, "{sum}");
+    for (reserved, table_rate) in [(100, 0.01), (10, 0.01 / 3.0)] {
+        db.run("DEL k");
+        db.run(&format!("BF.RESERVE k 0.01 {reserved}"));
+        add_items(&mut db, "k", 0..100_000);
+        let info = db.line("BF.INFO k FULL");
+        let sub_filters = info.field("Sub-filters");
+        let rates = sub_filters.elements().iter();
+        let sum: f64 = rates.map(|one| one.field("Error rate").double()).sum();
+        let table = info.field("Table");
+        assert!((table.field("Error rate").double() - table_rate).abs() < 1e-9);
+        assert!(sum + table_rate <= 0.01 * (1.0 + 1e-9), "{sum}");
+        let now = table.field("Expected false positive rate").double();
+        assert!(now > 0.0 && now < table_rate, "{now}");
+    }
 }
 
 #[test]
-fn forty_thousand_items_of_one_command_take_eighteen_sub_filters() {
+fn forty_thousand_items_of_one_command_take_one_table() {
     let server = Server::start();
     let mut db = server.connect();
     let words = ["BF.INSERT", "k", "CAPACITY", "1", "EXPANSION", "1", "ITEMS"];
     let words = words.map(|word| word.as_bytes().to_vec());
     db.call(words.into_iter().chain((0..40_000).map(item)));
-    assert_eq!(db.ask("BF.INFO k FILTERS"), "[:18]");
+    assert_eq!(db.ask("BF.INFO k FILTERS"), "[:2]");
     assert_eq!(db.ask("BF.INFO k EXPANSION"), "[:1]");
     assert_eq!(missing_items(&mut db, "k", 0..40_000), 0);
     let bytes = db.line("MEMORY USAGE k SAMPLES 0").integer();
-    assert!(bytes < 250_000, "{bytes}");
+    assert!(bytes < 105_000, "{bytes}");
 }
 
 #[test]

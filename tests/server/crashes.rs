@@ -1,6 +1,6 @@
 //! The server is killed at a bad moment: whatever was acknowledged or saved before survives.
 
-use crate::harness::{add_items, eventually, item, missing_items, Fingerprint, Server};
+use crate::harness::{add_items, eventually, item, missing_items, Family, Fingerprint, Server};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -50,13 +50,16 @@ fn the_old_snapshot_loads_after_a_kill_during_bgsave() {
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..5000);
     db.run("SAVE");
-    let before = Fingerprint::of(&mut db, "k", 5000);
+    let before = Fingerprint::of(&mut db, Family::Bloom, "k", 5000);
     db.run("CONFIG SET rdb-key-save-delay 1000000");
     add_items(&mut db, "k", 5000..10_000);
     db.run("BGSAVE");
     assert_eq!(db.info("persistence", "rdb_bgsave_in_progress"), "1");
     server.restart();
-    assert_eq!(Fingerprint::of(&mut server.connect(), "k", 5000), before);
+    assert_eq!(
+        Fingerprint::of(&mut server.connect(), Family::Bloom, "k", 5000),
+        before
+    );
 }
 
 #[test]
@@ -70,9 +73,12 @@ fn a_kill_during_a_rewrite_of_the_append_only_file_loses_nothing() {
         db.run("CONFIG SET rdb-key-save-delay 1000000");
         db.run("BGREWRITEAOF");
         add_items(&mut db, "k", 5000..10_000);
-        let before = Fingerprint::of(&mut db, "k", 10_000);
+        let before = Fingerprint::of(&mut db, Family::Bloom, "k", 10_000);
         assert_eq!(db.info("persistence", "aof_rewrite_in_progress"), "1");
         server.restart();
-        assert_eq!(Fingerprint::of(&mut server.connect(), "k", 10_000), before);
+        assert_eq!(
+            Fingerprint::of(&mut server.connect(), Family::Bloom, "k", 10_000),
+            before
+        );
     }
 }

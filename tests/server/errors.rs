@@ -399,12 +399,6 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
 
 #[test]
 fn every_error_has_its_text_and_changes_nothing() {
-    // Without syncs, because a write to the file, and its size, would wait for a sync in progress.
-    let server = Server::configured(&["appendonly yes", "appendfsync no"]);
-    let mut db = server.connect();
-    for line in SETUP {
-        db.run(line);
-    }
     let simple = ERRORS
         .iter()
         .map(|(line, error)| (line.split_whitespace().collect(), *error));
@@ -412,10 +406,21 @@ fn every_error_has_its_text_and_changes_nothing() {
         .iter()
         .map(|(words, error)| (words.to_vec(), *error));
     let cases: Vec<(Vec<&str>, &str)> = simple.chain(odd).collect();
+    check_errors(&SETUP, &cases);
+}
+
+/// Checks that each command returns its error, and that none changes anything.
+pub fn check_errors(setup: &[&str], cases: &[(Vec<&str>, &str)]) {
+    // Without syncs, because a write to the file, and its size, would wait for a sync in progress.
+    let server = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let mut db = server.connect();
+    for line in setup {
+        db.run(line);
+    }
 
     let before = Traces::of(&mut db);
     let mut wrong = Vec::new();
-    for (command, error) in &cases {
+    for (command, error) in cases {
         let reply = db.call(command).to_string();
         if reply != format!("-{error}") {
             wrong.push(format!(
@@ -486,7 +491,7 @@ fn a_server_at_maxmemory_refuses_every_write_and_answers_every_read() {
 
 /// Everything that a failed command could leave behind.
 #[derive(Debug, PartialEq)]
-struct Traces {
+pub struct Traces {
     digest: String,
     keys: i64,
     changes: String,
@@ -494,7 +499,7 @@ struct Traces {
 }
 
 impl Traces {
-    fn of(db: &mut Connection) -> Traces {
+    pub fn of(db: &mut Connection) -> Traces {
         let persistence = db.run("INFO persistence").text();
         let field = |name| {
             persistence

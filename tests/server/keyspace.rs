@@ -171,7 +171,7 @@ fn events_are_published_for_changes_only() {
         );
     }
     let events = events_of(&server, |db| {
-        crate::harness::load_pieces(db, "loaded", &chunks)
+        crate::harness::load_chunks(db, "loaded", &chunks)
     });
     assert_eq!(events, vec!["bf.loadchunk loaded"; chunks.len()]);
 }
@@ -281,7 +281,7 @@ fn info_counts_the_work_done() {
             "bf_filters",
             "bf_items_added",
             "bf_lookups",
-            "bf_sub_filters_grown",
+            "bf_filters_grown",
             "bf_fill_guard_closings",
         ]
         .map(|name| db.info_number("bf", name))
@@ -380,7 +380,7 @@ fn held(db: &mut Connection) -> i64 {
 }
 
 /// The module's events, as `name key`, while an action runs.
-fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<String> {
+pub fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<String> {
     let mut listener = server.connect();
     listener.run("PSUBSCRIBE __keyevent@0__:*");
     let mut db = server.connect();
@@ -395,7 +395,7 @@ fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<Strin
             .expect("a channel of events");
         match event {
             "set" => return events,
-            event if event.starts_with("bf.") => {
+            event if event.starts_with("bf.") || event.starts_with("cf.") => {
                 events.push(format!("{event} {}", message.elements()[3].text()))
             }
             _ => {}

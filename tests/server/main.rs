@@ -4,6 +4,7 @@
 mod harness;
 
 mod acl_and_docs;
+mod cf;
 mod clients;
 mod commands;
 mod config;

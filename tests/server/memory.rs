@@ -69,10 +69,10 @@ fn a_filter_grown_from_a_hundred_items_stays_affordable() {
     db.run("BF.RESERVE k 0.01 100");
     add_items(&mut db, "k", 0..MILLION);
     let bits = bits_per_item(&mut db);
-    assert!(bits <= 34.0, "at a million: {bits}");
+    assert!(bits <= 17.0, "at a million: {bits}");
     add_items(&mut db, "k", MILLION..10 * MILLION);
     let bits = bits_per_item(&mut db);
-    assert!(bits <= 29.0, "at ten million: {bits}");
+    assert!(bits <= 17.0, "at ten million: {bits}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""The Bloom commands of redis-py on a local server. Arguments: PORT PROTOCOL."""
+"""The Bloom and cuckoo commands of redis-py on a local server. Arguments: PORT PROTOCOL."""
 
 import sys
 
@@ -13,6 +13,9 @@ def main(port, protocol):
     reads_info(bloom)
     dumps_and_loads(bloom)
     works_in_a_pipeline(db)
+    counts_and_deletes(db.cf())
+    refuses_when_full(db.cf())
+    reads_info_of_a_counting_filter(db.cf())
 
 
 def adds_and_looks_up(bloom):
@@ -79,6 +82,53 @@ def works_in_a_pipeline(db):
         pipeline.bf().add("piped", "a")
         pipeline.bf().exists("piped", "a")
         assert pipeline.execute() == [1, 1]
+
+
+def counts_and_deletes(cuckoo):
+    assert cuckoo.create("counted", 1000) in (True, b"OK", "OK")
+    refuses(lambda: cuckoo.reserve("counted", 1000), "exists")
+    assert cuckoo.add("counted", "a") == 1
+    assert cuckoo.add("counted", "a") == 1
+    assert cuckoo.addnx("counted", "a") == 0
+    assert cuckoo.addnx("counted", "b") == 1
+    assert cuckoo.count("counted", "a") == 2
+    assert cuckoo.count("missing", "a") == 0
+    assert cuckoo.exists("counted", "a") == 1
+    assert cuckoo.mexists("counted", "a", "z") == [1, 0]
+    assert cuckoo.delete("counted", "a") == 1
+    assert cuckoo.delete("counted", "z") == 0
+    assert cuckoo.count("counted", "a") == 1
+    refuses(lambda: cuckoo.delete("missing", "a"), "Not found")
+    # redis-py's own test of these commands.
+    assert cuckoo.insert("captest", ["foo"]) == [1]
+    assert cuckoo.insert("captest", ["foo"], capacity=1000) == [1]
+    assert cuckoo.insertnx("captest", ["bar"]) == [1]
+    assert cuckoo.insertnx("captest", ["food"], nocreate="1") == [1]
+    assert cuckoo.insertnx("captest", ["foo", "bar", "baz"]) == [0, 0, 1]
+    assert cuckoo.insertnx("captest", ["bar"], capacity=1000) == [0]
+    refuses(lambda: cuckoo.insert("missing", ["a"], nocreate=True), "not found")
+
+
+def refuses_when_full(cuckoo):
+    cuckoo.create("narrow", 2, expansion=0)
+    assert cuckoo.insertnx("narrow", ["a", "b", "c", "a"]) == [1, 1, -1, 0]
+    refuses(lambda: cuckoo.add("narrow", "c"), "full")
+
+
+def reads_info_of_a_counting_filter(cuckoo):
+    cuckoo.create("described", 1000, expansion=3, bucket_size=4, max_iterations=500)
+    cuckoo.insert("described", ["a", "a", "b"])
+    cuckoo.delete("described", "b")
+    info = cuckoo.info("described")
+    assert field(info, "insertedNum", b"Number of items inserted") == 2
+    assert field(info, "deletedNum", b"Number of items deleted") == 1
+    assert field(info, "filterNum", b"Number of filters") == 1
+    assert field(info, "bucketNum", b"Number of buckets") == 256
+    assert field(info, "bucketSize", b"Bucket size") == 4
+    assert field(info, "expansionRate", b"Expansion rate") == 3
+    assert field(info, "maxIteration", b"Max iterations") == 500
+    assert field(info, "size", b"Size") > 0
+    refuses(lambda: cuckoo.info("missing"), "not found")
 
 
 def refuses(call, words):

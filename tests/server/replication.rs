@@ -1,13 +1,13 @@
 //! Primary and replica have equal digests, whatever their settings and whatever fails.
 
 use crate::harness::{
-    add_items, commands_in_append_only_file, scan_dump, words, Connection, Random, Reply, Server,
-    Specimens,
+    add_items, commands_in_append_only_file, scan_dump, words, Connection, Family, Random, Reply,
+    Server, Specimens,
 };
 use std::collections::BTreeMap;
 
 /// Other defaults and a limit that every filter exceeds: a replica must apply neither.
-const REPLICA_SETTINGS: [&str; 4] = [
+pub const REPLICA_SETTINGS: [&str; 4] = [
     "bf.error-rate 0.2",
     "bf.initial-size 7",
     "bf.expansion-factor 4",
@@ -17,7 +17,7 @@ const REPLICA_SETTINGS: [&str; 4] = [
 const PRIMARY_SETTINGS: [&str; 2] = ["bf.initial-size 20", "bf.max-filter-bytes 50000"];
 
 /// With `appendfsync no` the file contains every command that has been answered.
-const APPEND_ONLY: [&str; 3] = [
+pub const APPEND_ONLY: [&str; 3] = [
     "appendonly yes",
     "appendfsync no",
     "auto-aof-rewrite-percentage 0",
@@ -34,7 +34,15 @@ fn random_commands_leave_equal_digests_whatever_the_configurations() {
     let mut db = primary.connect();
     db.run("BF.RESERVE donor 0.01 200 EXPANSION 1");
     add_items(&mut db, "donor", 0..1000);
-    let donated = scan_dump(&mut db, "donor");
+    db.run("CF.RESERVE counting-donor 100");
+    Family::Counting.add_items(&mut db, "counting-donor", 0..1000);
+    let donated = [
+        (Family::Bloom, scan_dump(&mut db, "donor")),
+        (
+            Family::Counting,
+            Family::Counting.scan_dump(&mut db, "counting-donor"),
+        ),
+    ];
     let mut random = Random::seeded(20);
     let mut errors: BTreeMap<String, usize> = BTreeMap::new();
     for round in 0..ROUNDS {
@@ -267,14 +275,17 @@ fn a_loaded_filter_reaches_the_replica() {
     db.run("BF.RESERVE k 0.001 1000000");
     add_items(&mut db, "k", 0..20_000);
     let chunks = scan_dump(&mut db, "k");
-    crate::harness::load_pieces(&mut db, "l", &chunks);
+    crate::harness::load_chunks(&mut db, "l", &chunks);
     primary.wait_for(&replica);
     assert_equal_keys(&primary, &replica);
     assert_eq!(db.digest("l"), replica.connect().digest("k"));
 }
 
+/// The chunks of a filter.
+type Chunks = Vec<(i64, Vec<u8>)>;
+
 /// A random command, whose arguments are often invalid.
-fn random_command(random: &mut Random, donated: &[(i64, Vec<u8>)]) -> Vec<Vec<u8>> {
+fn random_command(random: &mut Random, donated: &[(Family, Chunks)]) -> Vec<Vec<u8>> {
     let key = format!("k{}", random.below(KEYS));
     let item = |random: &mut Random| format!("item:{}", random.below(3000));
     let items = |random: &mut Random| {
@@ -283,24 +294,39 @@ fn random_command(random: &mut Random, donated: &[(i64, Vec<u8>)]) -> Vec<Vec<u8
             .collect::<String>()
     };
     let line = match random.below(100) {
-        0..=11 => format!("BF.RESERVE {key} {}", reserve_words(random)),
-        12..=49 => format!("BF.ADD {key} {}", item(random)),
-        50..=69 => format!("BF.MADD {key} {}", items(random)),
-        70..=84 => format!(
+        0..=7 => format!("BF.RESERVE {key} {}", reserve_words(random)),
+        8..=27 => format!("BF.ADD {key} {}", item(random)),
+        28..=39 => format!("BF.MADD {key} {}", items(random)),
+        40..=47 => format!(
             "BF.INSERT {key} {} ITEMS {}",
             insert_words(random),
             items(random)
         ),
+        48..=50 => format!("CF.RESERVE {key} {}", counting_reserve_words(random)),
+        51..=58 => format!("CF.ADD {key} {}", item(random)),
+        59..=64 => format!("CF.ADDNX {key} {}", item(random)),
+        65..=72 => format!(
+            "{} {key} {} ITEMS {}",
+            random.pick(&["CF.INSERT", "CF.INSERTNX"]),
+            counting_insert_words(random),
+            items(random)
+        ),
+        73..=84 => format!("CF.DEL {key} {}", item(random)),
         85..=88 => format!("DEL {key}"),
         89 => format!("SET {key} text"),
         90 => format!("COPY {key} k{} REPLACE", random.below(KEYS)),
         91 => format!("RENAME {key} k{}", random.below(KEYS)),
         92 => format!("EXPIRE {key} 100000"),
         93..=94 => format!(
-            "BF.INFO {key} {}",
+            "{} {key} {}",
+            random.pick(&["BF.INFO", "CF.INFO"]),
             random.pick(&["FULL", "SIZE", "NONSENSE"])
         ),
-        95 => format!("BF.SCANDUMP {key} {}", random.pick(&["0", "1", "abc"])),
+        95 => format!(
+            "{} {key} {}",
+            random.pick(&["BF.SCANDUMP", "CF.SCANDUMP"]),
+            random.pick(&["0", "1", "abc"])
+        ),
         _ => return load_command(random, key, donated),
     };
     words(&line)
@@ -366,9 +392,38 @@ fn insert_words(random: &mut Random) -> &'static str {
     CHOICES[random.index(CHOICES.len())]
 }
 
+fn counting_reserve_words(random: &mut Random) -> &'static str {
+    const CHOICES: [&str; 10] = [
+        "2 EXPANSION 0",
+        "8 EXPANSION 0 BUCKETSIZE 4",
+        "100",
+        "1000 ERROR 0.0001",
+        "20 ERROR 0.5 MAXITERATIONS 3 EXPANSION 7",
+        "0",
+        "abc",
+        "100 BUCKETSIZE 256",
+        "100 MAXITERATIONS x",
+        "100 SEED 00000000000000ff",
+    ];
+    CHOICES[random.index(CHOICES.len())]
+}
+
+fn counting_insert_words(random: &mut Random) -> &'static str {
+    const CHOICES: [&str; 6] = [
+        "",
+        "",
+        "NOCREATE",
+        "CAPACITY 5",
+        "CAPACITY abc",
+        "NOCREATE CAPACITY 0",
+    ];
+    CHOICES[random.index(CHOICES.len())]
+}
+
 /// Loads a valid or a damaged chunk into any key.
-fn load_command(random: &mut Random, key: String, donated: &[(i64, Vec<u8>)]) -> Vec<Vec<u8>> {
-    let (iterator, mut bytes) = random.pick(donated).clone();
+fn load_command(random: &mut Random, key: String, donated: &[(Family, Chunks)]) -> Vec<Vec<u8>> {
+    let (family, chunks) = random.pick(donated);
+    let (iterator, mut bytes) = random.pick(chunks).clone();
     let mut iterator = iterator.to_string();
     match random.below(4) {
         0 => iterator = "abc".to_owned(),
@@ -376,7 +431,7 @@ fn load_command(random: &mut Random, key: String, donated: &[(i64, Vec<u8>)]) ->
         _ => {}
     }
     vec![
-        b"BF.LOADCHUNK".to_vec(),
+        family.command("LOADCHUNK").into_bytes(),
         key.into_bytes(),
         iterator.into_bytes(),
         bytes,
@@ -411,13 +466,17 @@ fn assert_every_error_occurred(errors: &BTreeMap<String, usize>) {
         "ERR Second argument must be numeric",
         "ERR received bad data",
         "ERR filter would exceed bf.max-filter-bytes",
+        "ERR Filter is full",
+        "ERR Not found",
+        "ERR bucket size must be in the range [1, 255]",
+        "ERR bad max iterations",
     ] {
         let occurred = errors.contains_key(expected);
         assert!(occurred, "never seen: {expected}; seen: {errors:#?}");
     }
 }
 
-fn assert_equal_keys(primary: &Server, replica: &Server) {
+pub fn assert_equal_keys(primary: &Server, replica: &Server) {
     let mut here = primary.connect();
     let mut there = replica.connect();
     let keys = sorted_keys(&mut here);
@@ -443,7 +502,7 @@ fn sorted_keys(db: &mut Connection) -> Vec<String> {
     keys
 }
 
-fn assert_no_error_line(replica: &Server) {
+pub fn assert_no_error_line(replica: &Server) {
     let log = replica.log();
     let lines: Vec<&str> = log
         .lines()
@@ -453,7 +512,7 @@ fn assert_no_error_line(replica: &Server) {
 }
 
 /// Checks that a seed of sixteen digits is present, and removes it, because it is random.
-fn without_seed(command: &str) -> String {
+pub fn without_seed(command: &str) -> String {
     match command.split_once(" SEED ") {
         Some((head, seed))
             if seed.len() == 16 && seed.bytes().all(|digit| digit.is_ascii_hexdigit()) =>

@@ -1,10 +1,11 @@
-//! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that shows commands or states shows it.
+//! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that shows
+//! commands or states shows it.
 
-use crate::harness::{add_items, eventually, load_pieces, scan_dump, Connection, Reply, Server};
+use crate::harness::{eventually, Connection, Family, Reply, Server};
 
 const SEED: &str = "5eed5eed5eed5eed";
-/// The same, as a piece of SCANDUMP has it, in the escapes of MONITOR and SLOWLOG.
-const SEED_IN_A_PIECE: &str = "\\xed^\\xed^\\xed^\\xed^";
+/// The same, as a chunk of SCANDUMP has it, in the escapes of MONITOR and SLOWLOG.
+const SEED_IN_A_CHUNK: &str = "\\xed^\\xed^\\xed^\\xed^";
 
 #[test]
 fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
@@ -23,14 +24,21 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
     let mut db = primary.connect();
     db.run(&format!("BF.RESERVE k 0.01 100 SEED {SEED}"));
     db.line(&format!("BF.RESERVE k 0.01 nonsense SEED {SEED}"));
-    db.run("BF.ADD k a");
-    let pieces = scan_dump(&mut db, "k");
-    load_pieces(&mut db, "copy", &pieces);
-    db.run("BF.ADD made-by-an-add a");
+    db.run(&format!("CF.RESERVE counting 100 SEED {SEED} BUCKETSIZE 4"));
+    db.line(&format!("CF.RESERVE counting nonsense SEED {SEED}"));
+    for (family, key, copy) in [
+        (Family::Bloom, "k", "copy"),
+        (Family::Counting, "counting", "counting-copy"),
+    ] {
+        family.add_items(&mut db, key, 0..1);
+        let chunks = family.scan_dump(&mut db, key);
+        family.load_chunks(&mut db, copy, &chunks);
+        db.run(&format!("{} {key}-made-by-an-add a", family.command("ADD")));
+        assert_eq!(db.digest(key), db.digest(copy));
+    }
     db.run("ECHO done");
     db.run("SET done 1");
     primary.wait_for(&replica);
-    assert_eq!(db.digest("k"), db.digest("copy"));
 
     for (server, monitor) in [&primary, &replica].into_iter().zip(&mut monitors) {
         let mut shown = Vec::new();
@@ -42,10 +50,14 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
         }
         shown.push(server.connect().run("SLOWLOG GET -1").to_string());
         let shown = shown.join("\n");
-        assert!(shown.contains("BF.RESERVE") && shown.contains("BF.LOADCHUNK"));
+        for family in Family::BOTH {
+            for command in ["RESERVE", "LOADCHUNK"] {
+                assert!(shown.contains(&family.command(command)), "{shown}");
+            }
+        }
         assert!(shown.contains("(redacted)"), "{shown}");
         assert!(!shown.contains(SEED), "{shown}");
-        assert!(!shown.contains(SEED_IN_A_PIECE), "{shown}");
+        assert!(!shown.contains(SEED_IN_A_CHUNK), "{shown}");
         let after_seed = shown.split("\"SEED\" ").skip(1);
         assert!(
             after_seed
@@ -57,40 +69,53 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
 }
 
 #[test]
-fn a_redacted_piece_still_reaches_the_replica_and_the_append_only_file() {
-    let mut primary = Server::configured(&[
-        "appendonly yes",
-        "appendfsync no",
-        "aof-use-rdb-preamble no",
-    ]);
-    let replica = primary.replica(&[]);
-    let mut db = primary.connect();
-    db.run(&format!("BF.RESERVE k 0.01 100 SEED {SEED}"));
-    db.run("BF.ADD k a");
-    let pieces = scan_dump(&mut db, "k");
-    load_pieces(&mut db, "copy", &pieces);
-    let digest = db.digest("copy");
-    primary.wait_for(&replica);
-    assert_eq!(replica.connect().digest("copy"), digest);
-    primary.restart();
-    let mut db = primary.connect();
-    assert_eq!(
-        [db.digest("k"), db.digest("copy")],
-        [digest.clone(), digest]
-    );
+fn a_redacted_chunk_still_reaches_the_replica_and_the_append_only_file() {
+    for family in Family::BOTH {
+        let mut primary = Server::configured(&[
+            "appendonly yes",
+            "appendfsync no",
+            "aof-use-rdb-preamble no",
+        ]);
+        let replica = primary.replica(&[]);
+        let mut db = primary.connect();
+        db.run(&reserve(family, "k", SEED));
+        family.add_items(&mut db, "k", 0..1);
+        let chunks = family.scan_dump(&mut db, "k");
+        family.load_chunks(&mut db, "copy", &chunks);
+        let digest = db.digest("copy");
+        primary.wait_for(&replica);
+        assert_eq!(replica.connect().digest("copy"), digest);
+        primary.restart();
+        let mut db = primary.connect();
+        assert_eq!(
+            [db.digest("k"), db.digest("copy")],
+            [digest.clone(), digest]
+        );
+    }
+}
+
+/// The command that makes a filter with a seed.
+fn reserve(family: Family, key: &str, seed: &str) -> String {
+    match family {
+        Family::Bloom => format!("BF.RESERVE {key} 0.01 100 SEED {seed}"),
+        Family::Counting => format!("CF.RESERVE {key} 100 SEED {seed}"),
+    }
 }
 
 /// Without repetitions, so that a compressor leaves it as it is.
 const RANDOM_SEED: u64 = 0xd1c2_b3a4_9586_7768;
 
 /// How a filter is made, and how many items it gets.
-const FILTERS: [(&str, u64); 6] = [
-    ("0.01 100", 0),
-    ("0.01 100", 1),
-    ("0.5 1 NONSCALING", 1),
-    ("0.01 10 EXPANSION 1", 60),
-    ("0.01 1099511627776", 1),
-    ("0.01 1000000", 20_000),
+const FILTERS: [(Family, &str, u64); 9] = [
+    (Family::Bloom, "0.01 100", 0),
+    (Family::Bloom, "0.01 100", 1),
+    (Family::Bloom, "0.5 1 NONSCALING", 1),
+    (Family::Bloom, "0.01 10 EXPANSION 1", 60),
+    (Family::Bloom, "0.01 1099511627776", 1),
+    (Family::Bloom, "0.01 1000000", 20_000),
+    (Family::Counting, "100", 0),
+    (Family::Counting, "100 ERROR 0.5", 1),
+    (Family::Counting, "100", 20_000),
 ];
 
 #[test]
@@ -103,17 +128,18 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
         ];
         let [here, there] = [Server::configured(&settings), Server::configured(&settings)];
         let mut db = here.connect();
-        for (number, (creation, items)) in FILTERS.into_iter().enumerate() {
+        for (number, (family, creation, items)) in FILTERS.into_iter().enumerate() {
             let key = format!("k{number}");
+            let reserve = family.command("RESERVE");
             db.run(&format!(
-                "BF.RESERVE {key} {creation} SEED {RANDOM_SEED:016x}"
+                "{reserve} {key} {creation} SEED {RANDOM_SEED:016x}"
             ));
-            add_items(&mut db, &key, 0..items);
+            family.add_items(&mut db, &key, 0..items);
             let payload = db.call(["DUMP", &key]).bytes().to_vec();
             let shown = &payload[..payload.len().min(SHOWN_BYTES)];
             assert!(chunk_bytes_in(shown) <= SHOWN_BYTES, "{creation}");
 
-            let pieces = scan_dump(&mut db, &key);
+            let chunks = family.scan_dump(&mut db, &key);
             let reply = db.call([
                 b"RESTORE",
                 key.replace('k', "restored").as_bytes(),
@@ -121,23 +147,25 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
                 &payload,
             ]);
             assert_eq!(reply.to_string(), "+OK");
-            for (iterator, piece) in &pieces {
-                let script = b"return redis.call('BF.LOADCHUNK', KEYS[1], ARGV[1], ARGV[2])";
+            for (iterator, chunk) in &chunks {
+                let load = family.command("LOADCHUNK");
+                let script = format!("return redis.call('{load}', KEYS[1], ARGV[1], ARGV[2])");
                 let loaded = key.replace('k', "loaded");
                 let iterator = iterator.to_string();
-                db.call([
+                let reply = db.call([
                     b"EVAL",
-                    &script[..],
+                    script.as_bytes(),
                     b"1",
                     loaded.as_bytes(),
                     iterator.as_bytes(),
-                    piece,
+                    chunk,
                 ]);
+                assert_eq!(reply.to_string(), "+OK");
             }
             let migration = format!("MIGRATE 127.0.0.1 {} {key} 0 5000 COPY", there.port());
             assert_eq!(db.ask(&migration), "+OK");
 
-            let hash = &pieces[0].1[SHOWN_BYTES..][..8];
+            let hash = &chunks[0].1[SHOWN_BYTES..][..8];
             for server in [&here, &there] {
                 assert_kept_secret(&mut server.connect(), [&RANDOM_SEED.to_le_bytes(), hash]);
             }
@@ -148,7 +176,10 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
 
 #[test]
 fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
-    for preamble in ["yes", "no"] {
+    for (family, preamble) in Family::BOTH
+        .into_iter()
+        .flat_map(|family| ["yes", "no"].map(|preamble| (family, preamble)))
+    {
         let mut server = Server::configured(&[
             "slowlog-log-slower-than 0",
             "appendonly yes",
@@ -156,11 +187,11 @@ fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
             &format!("aof-use-rdb-preamble {preamble}"),
         ]);
         let mut db = server.connect();
-        db.run(&format!("BF.RESERVE k 0.01 100 SEED {RANDOM_SEED:016x}"));
-        db.run("BF.ADD k a");
-        let pieces = scan_dump(&mut db, "k");
-        load_pieces(&mut db, "loaded", &pieces);
-        let hash = pieces[0].1[SHOWN_BYTES..][..8].to_vec();
+        db.run(&reserve(family, "k", &format!("{RANDOM_SEED:016x}")));
+        family.add_items(&mut db, "k", 0..1);
+        let chunks = family.scan_dump(&mut db, "k");
+        family.load_chunks(&mut db, "loaded", &chunks);
+        let hash = chunks[0].1[SHOWN_BYTES..][..8].to_vec();
         for rewritten in [false, true] {
             if rewritten {
                 db.run("BGREWRITEAOF");
@@ -247,27 +278,28 @@ fn length_bytes(first: u8) -> usize {
 fn no_answer_and_no_log_shows_a_seed() {
     let server = Server::configured(&["loglevel debug"]);
     let mut db = server.connect();
-    db.run(&format!("BF.RESERVE k 0.01 100 SEED {SEED}"));
-    db.run("BF.ADD k a");
-    let pieces = scan_dump(&mut db, "k");
-    load_pieces(&mut db, "copy", &pieces);
-    let mut cut = pieces[0].1.clone();
-    cut.pop();
-    let mut shown = vec![
-        db.ask(&format!("BF.RESERVE k 0.01 100 SEED {SEED}")),
-        db.ask(&format!("BF.RESERVE other 0.01 0 SEED {SEED}")),
-        db.call([
-            b"BF.LOADCHUNK".to_vec(),
-            b"cut".to_vec(),
-            b"1".to_vec(),
-            cut,
-        ])
-        .to_string(),
-    ];
+    let mut shown = Vec::new();
+    for (family, key, copy) in [
+        (Family::Bloom, "k", "copy"),
+        (Family::Counting, "counting", "counting-copy"),
+    ] {
+        db.run(&reserve(family, key, SEED));
+        family.add_items(&mut db, key, 0..1);
+        let chunks = family.scan_dump(&mut db, key);
+        family.load_chunks(&mut db, copy, &chunks);
+        let mut cut = chunks[0].1.clone();
+        cut.pop();
+        shown.push(family.load(&mut db, "cut", 1, &cut));
+        shown.push(db.ask(&reserve(family, key, SEED)));
+        for key in [key, copy] {
+            shown.push(db.ask(&format!("{} {key} FULL", family.command("INFO"))));
+            shown.push(db.ask(&format!("{} {key}", family.command("DEBUG"))));
+        }
+    }
+    shown.push(db.ask(&format!("BF.RESERVE other 0.01 0 SEED {SEED}")));
+    shown.push(db.ask(&format!("CF.RESERVE other 0 SEED {SEED}")));
     for question in [
         "INFO everything",
-        "BF.INFO k FULL",
-        "BF.INFO copy FULL",
         "CLIENT LIST",
         "CONFIG GET *",
         "MODULE LIST",
@@ -281,7 +313,7 @@ fn no_answer_and_no_log_shows_a_seed() {
     shown.push(server.log());
     let shown = shown.join("\n").to_lowercase();
     let as_a_number = u64::from_str_radix(SEED, 16).expect("a seed").to_string();
-    for secret in [SEED, SEED_IN_A_PIECE, &as_a_number] {
+    for secret in [SEED, SEED_IN_A_CHUNK, &as_a_number] {
         assert!(!shown.contains(secret), "{secret} in {shown}");
     }
 }

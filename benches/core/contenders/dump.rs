@@ -29,7 +29,7 @@ const END_RECORD: [u8; 13] = [4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// # Errors
 /// `tile` lacks a segment; out of memory.
 pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Filter> {
-    let ([from], [to]) = (tile.sub_filters(), empty.sub_filters()) else {
+    let ([from], [to]) = (tile.blooms(), empty.blooms()) else {
         return Err("expected filters with one sub-filter each".into());
     };
     let (from, to) = (from.segments(), to.segments());
@@ -63,7 +63,7 @@ fn header_records(empty: &Filter, items: u64) -> Outcome<Vec<u8>> {
     let chunk = chunk.encode()?;
     let mut records = chunk.bytes[RECORDS..][..FILTER_BYTES + SUB_FILTER_BYTES].to_vec();
     let sub_filter = &mut records[FILTER_BYTES..];
-    let max_limit = 2 * UNIT * empty.sub_filters()[0].header().shape.num_sub_bitmaps;
+    let max_limit = 2 * UNIT * empty.blooms()[0].header().shape.num_sub_bitmaps;
     sub_filter[GUARD_LIMIT..ITEMS].copy_from_slice(&max_limit.to_le_bytes());
     sub_filter[ITEMS..].copy_from_slice(&items.to_le_bytes());
     Ok(records)

@@ -5,7 +5,7 @@
 //! and 10 000 000; 100 000 000 takes 1 GB. In every round each contender does the same operations,
 //! one contender after the other; medians over the rounds.
 
-use splitbloom_filter::growing::Table;
+use splitbloom_filter::growing::{Table, GROUP};
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
 use std::hint::black_box;
@@ -49,10 +49,17 @@ impl Contender {
     fn insert(&mut self, items: &[[u8; 12]]) {
         match self {
             Self::Table(table) => {
-                let hashes = items.iter().map(|item| ItemHash::of(item, SEED));
-                table
-                    .insert_many_if_absent(hashes, 0, |_| ())
-                    .expect("memory");
+                for group in items.chunks(GROUP) {
+                    let mut hashes = [ItemHash::default(); GROUP];
+                    for (hash, item) in hashes.iter_mut().zip(group) {
+                        *hash = ItemHash::of(item, SEED);
+                    }
+                    let hashes = &hashes[..group.len()];
+                    table.prefetch(hashes);
+                    for hash in hashes {
+                        table.insert_if_absent(*hash, 0, u64::MAX).expect("memory");
+                    }
+                }
             }
             Self::Filter(filter) => {
                 let items = items.iter().map(|item| &item[..]);
@@ -125,7 +132,7 @@ fn print_growth_steps(size: u64) {
         let hash = ItemHash::of(&item(n), SEED);
         let bytes = table.bytes();
         let start = Instant::now();
-        table.insert(hash, 0).expect("memory");
+        table.insert(hash, 0, u64::MAX).expect("memory");
         if table.bytes() != bytes {
             steps.push(start.elapsed().as_nanos() as f64 / 1e3);
         }
@@ -138,6 +145,27 @@ fn print_growth_steps(size: u64) {
     println!(
         "{size:<10} {} growth steps: median {half:.1} us, 99 % {last:.1} us",
         steps.len()
+    );
+}
+
+/// What a copy takes, and the first writes to places all over it, each of which has to copy a page
+/// or a node.
+fn print_copies(size: u64, table: &mut Table) {
+    let start = Instant::now();
+    let mut copy = table.try_clone().expect("memory");
+    let took = start.elapsed().as_nanos() as f64 / 1e3;
+    let mut writes: Vec<_> = (0..1_000)
+        .map(|n| {
+            let hash = ItemHash::of(&item(1 << 50 | n), SEED);
+            let start = Instant::now();
+            copy.insert(hash, 0, u64::MAX).expect("memory");
+            start.elapsed().as_nanos() as f64 / 1e3
+        })
+        .collect();
+    writes.sort_by(f64::total_cmp);
+    println!(
+        "{size:<10} copy {took:.0} us; writes to it: median {:.1} us, 99 % {:.1} us",
+        writes[500], writes[990]
     );
 }
 
@@ -185,7 +213,10 @@ fn main() {
                 times[2].push(nanoseconds(&absent, |items| contender.single(items)).0);
             }
         }
-        for (name, contender, insert, times) in results {
+        for (name, mut contender, insert, times) in results {
+            if let Contender::Table(table) = &mut contender {
+                print_copies(size, table);
+            }
             let bits = contender.bytes() as f64 * 8.0 / size as f64;
             let [absent, present, single, found] = times.map(median);
             println!(

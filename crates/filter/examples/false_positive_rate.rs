@@ -8,6 +8,7 @@
 //! (default 1e10, about three quarters of an hour on two cores). Growing filters, whose rate is
 //! only bounded from above, get a fifth of that.
 
+use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
 use splitbloom_filter::hash::Seed;
 use std::error::Error;
@@ -24,7 +25,16 @@ struct Case {
     error_rate: f64,
     capacity: u64,
     items: u64,
-    growth: Growth,
+    kind: Kind,
+}
+
+/// What kind of filter it is, and how it comes to its items.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Items are added.
+    Bloom(Growth),
+    /// Twice as many items are added, three quarters of these are deleted, and one is added again.
+    Counting,
 }
 
 /// The measurements of one filter.
@@ -42,7 +52,7 @@ fn cases() -> Vec<Case> {
                 error_rate,
                 capacity,
                 items,
-                growth,
+                kind: Kind::Bloom(growth),
             };
             cases.push(case(capacity, Growth::Fixed));
             if capacity <= 100_000 {
@@ -51,34 +61,93 @@ fn cases() -> Vec<Case> {
                 cases.push(case(100 * capacity, Growth::Times(2)));
             }
         }
+        for items in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+            for kind in [Kind::Bloom(Growth::Times(2)), Kind::Counting] {
+                cases.push(Case {
+                    error_rate,
+                    capacity: 100,
+                    items,
+                    kind,
+                });
+            }
+        }
     }
     cases
 }
 
-/// Adds the numbers below `items` to a filter and looks up numbers above.
-fn measure(case: &Case, seed: u64, probes: u64) -> Result<Sample, Box<dyn Error + Send + Sync>> {
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Fills a filter with the numbers below `items` and looks up numbers above.
+fn measure(case: &Case, seed: u64, probes: u64) -> Result<Sample, Failure> {
+    let seed = Seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut hits = 0;
+    let count = |found| hits += u64::from(found);
+    match case.kind {
+        Kind::Bloom(growth) => {
+            let filter = filled(case, growth, seed)?;
+            probe(case, probes, count, |items, count| {
+                filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), count);
+            });
+        }
+        Kind::Counting => {
+            let filter = filled_and_emptied(case, seed)?;
+            probe(case, probes, count, |items, count| {
+                filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), count);
+            });
+        }
+    }
+    Ok(Sample { hits, probes })
+}
+
+fn filled(case: &Case, growth: Growth, seed: Seed) -> Result<Filter, Failure> {
     let parameters = Parameters {
         error_rate: case.error_rate,
         capacity: case.capacity,
-        growth: case.growth,
-        seed: Seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        growth,
+        seed,
     };
-    let failed = |error| format!("cannot fill the filter: {error:?}");
-    let mut filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(failed)?;
+    let mut filter = Filter::new(parameters, SizeLimit::Unlimited)?;
     for item in 0..case.items {
-        filter
-            .add(&item.to_le_bytes(), SizeLimit::Unlimited)
-            .map_err(failed)?;
+        filter.add(&item.to_le_bytes(), SizeLimit::Unlimited)?;
     }
-    let mut hits = 0;
+    Ok(filter)
+}
+
+fn filled_and_emptied(case: &Case, seed: Seed) -> Result<CountingFilter, Failure> {
+    let parameters = CountingParameters {
+        error_rate: case.error_rate,
+        capacity: case.capacity,
+        expansion: 1,
+        bucket_size: 2,
+        max_iterations: 20,
+        seed,
+    };
+    let mut filter = CountingFilter::new(parameters, SizeLimit::Unlimited)?;
+    let half = case.items / 2;
+    for item in 0..2 * case.items {
+        filter.add(&item.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited)?;
+    }
+    for item in (0..half).chain(case.items..2 * case.items) {
+        filter.remove(&item.to_le_bytes())?;
+    }
+    for item in 0..half {
+        filter.add(&item.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited)?;
+    }
+    Ok(filter)
+}
+
+/// Looks up so many numbers that were never added.
+fn probe(
+    case: &Case,
+    probes: u64,
+    mut count: impl FnMut(bool),
+    look_up: impl Fn(&[[u8; 8]], &mut dyn FnMut(bool)),
+) {
     for group in 0..probes / 1_000 {
-        let first = case.items + group * 1_000;
+        let first = 2 * case.items + group * 1_000;
         let items: [[u8; 8]; 1_000] = std::array::from_fn(|i| (first + i as u64).to_le_bytes());
-        filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), |found| {
-            hits += u64::from(found);
-        });
+        look_up(&items, &mut count);
     }
-    Ok(Sample { hits, probes })
 }
 
 /// The mean rate of all samples and its standard error.
@@ -97,7 +166,7 @@ fn summary(samples: &[Sample]) -> (f64, f64) {
 }
 
 /// Measures as many filters as the case needs, on all cores.
-fn run(case: &Case, max_probes: u64) -> Result<Vec<Sample>, Box<dyn Error + Send + Sync>> {
+fn run(case: &Case, max_probes: u64) -> Result<Vec<Sample>, Failure> {
     let filters = (20_000_000 / case.items).clamp(2, 1_000);
     let probes = ((HITS / case.error_rate) as u64).min(max_probes);
     let probes = (probes / filters).next_multiple_of(1_000).max(20_000);
@@ -123,7 +192,7 @@ fn run(case: &Case, max_probes: u64) -> Result<Vec<Sample>, Box<dyn Error + Send
     samples.into_inner().map_err(|_| "a thread panicked")?
 }
 
-fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+fn main() -> Result<(), Failure> {
     let max_probes = match std::env::args().nth(1) {
         Some(argument) => argument.parse::<f64>()? as u64,
         None => 10_000_000_000,
@@ -133,9 +202,10 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     );
     println!("|---|---|---|---|---|---|---|---|");
     for case in cases() {
-        let (growth, share) = match case.growth {
-            Growth::Fixed => ("NONSCALING".to_string(), 1),
-            Growth::Times(factor) => (format!("EXPANSION {factor}"), 5),
+        let (growth, share) = match case.kind {
+            Kind::Bloom(Growth::Fixed) => ("NONSCALING", 1),
+            Kind::Bloom(Growth::Times(_)) => ("grows", 5),
+            Kind::Counting => ("CF", 5),
         };
         let samples = run(&case, max_probes / share)?;
         let (rate, error) = summary(&samples);

@@ -3,10 +3,14 @@
 /// Why a filter could not be created, or could not take another item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddError {
-    /// The filter does not grow and its one sub-filter is full.
+    /// The filter does not grow and is full.
     Full,
-    /// The next sub-filter would make the filter larger than the caller's limit.
+    /// The item would make the filter larger than the caller's limit.
     OverLimit,
+    /// The filter is being loaded, and the part that takes the item has yet to come.
+    Loading,
+    /// There are more copies of the item than a filter can count.
+    Uncountable,
     /// The allocator refused; nothing has changed.
     OutOfMemory,
 }
@@ -54,6 +58,8 @@ impl std::fmt::Display for AddError {
         f.write_str(match self {
             Self::Full => "the filter is full and does not grow",
             Self::OverLimit => "the filter would exceed its limit",
+            Self::Loading => "the filter is being loaded",
+            Self::Uncountable => "there are too many copies of the item to count",
             Self::OutOfMemory => "not enough memory",
         })
     }

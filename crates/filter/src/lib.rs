@@ -1,16 +1,25 @@
-//! Blocked Bloom filters that grow: the filters of splitbloom as a library, without a server.
+//! Bloom filters that grow, and filters that count and delete: those of splitbloom as a library,
+//! without a server.
 //!
-//! The idea: **a filter is many small sub-bitmaps; a hash of the item picks one of them, and all k
-//! bits of the item lie inside it.** So no value, of any size, is one big block of memory, and an
-//! item costs one cache line (or a few) and one page.
+//! Two ideas:
+//! - **A Bloom filter is many small sub-bitmaps; a hash of the item picks one of them, and all k
+//!   bits of the item lie inside it.**
+//! - **What grows is a table of fingerprints; a page that is full splits by the next bit of the
+//!   hash, and each entry pays for it with one bit of its fingerprint.**
+//!
+//! So no value, of any size, is one big block of memory, and an item costs one cache line (or a few)
+//! and one page.
 //!
 //! ```text
-//!   filter    one Redis key: a series of sub-filters, newest last, and how it grows
-//!   bloom     a sub-filter: a blocked Bloom filter of fixed capacity, its size, fill and guard
-//!   storage   its bits: inline, in one block, or in segments of 64 KiB allocated on first touch
+//!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
+//!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
+//!
+//!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
+//!   growing   a table of fingerprints that grows page by page
+//!   parts     what a filter is made of: one of them, or both
+//!   storage   bits: inline, in one block, or in segments of 64 KiB allocated on first touch
 //!   codec     a filter as bytes, and back
-//!   growing   a table of fingerprints that grows page by page and deletes; no command uses it yet
-//!   math      false-positive rate of a sub-bitmap    hash   where an item's bits lie
+//!   math      false-positive rate of a sub-bitmap    hash   where an item belongs
 //! ```
 //!
 //! A filter built here can be loaded into a server, chunk by chunk, by its BF.LOADCHUNK:
@@ -43,15 +52,19 @@
 
 pub mod bloom;
 pub mod codec;
+pub mod counting;
 pub mod error;
 pub mod filter;
 pub mod growing;
 pub mod hash;
 pub mod math;
+mod parts;
 #[allow(unsafe_code, reason = "prefetch instructions")]
 mod prefetch;
+mod size_limit;
 pub mod storage;
 
+pub use counting::{CountingFilter, CountingParameters};
 pub use error::{AddError, DecodeError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
 pub use hash::Seed;

@@ -1,8 +1,9 @@
 //! The growing table where memory runs short at any point: what was asked for happens whole or not
 //! at all, and no byte leaks.
 
+use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::growing::{Loader, Table, ALL_PAYLOADS};
+use splitbloom_filter::growing::{PageRecord, Pages, Table};
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
@@ -16,9 +17,15 @@ fn hash(n: u64) -> ItemHash {
 fn table_of(items: u64) -> Table {
     let mut table = Table::new(0.01, 2);
     for n in 0..items {
-        table.insert(hash(n), (n % 4) as u8).unwrap();
+        table.insert(hash(n), (n % 4) as u8, u64::MAX).unwrap();
     }
     table
+}
+
+fn bytes_of(record: &PageRecord<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    record.write(&mut |more| bytes.extend(more));
+    bytes
 }
 
 /// Does the work again and again, each time with one more block given before one is refused, until
@@ -31,14 +38,14 @@ fn at_every_refusal(
     for n in 0.. {
         let held = meter::bytes_held();
         let mut table = prepare();
-        let before = table.digest().unwrap();
+        let before = table.digest();
         let (result, was_refused) = refusal::of_the_nth(n, || work(&mut table));
         match result {
-            Ok(()) => assert_eq!(work_done(prepare(), &work), table.digest().unwrap()),
+            Ok(()) => assert_eq!(work_done(prepare(), &work), table.digest()),
             Err(error) => {
                 assert_eq!(error, AddError::OutOfMemory);
                 assert!(was_refused, "nothing was refused");
-                assert_eq!(table.digest().unwrap(), before, "block {n} was refused");
+                assert_eq!(table.digest(), before, "block {n} was refused");
                 work(&mut table).unwrap();
             }
         }
@@ -53,7 +60,7 @@ fn at_every_refusal(
 
 fn work_done(mut table: Table, work: &impl Fn(&mut Table) -> Result<(), AddError>) -> u128 {
     work(&mut table).unwrap();
-    table.digest().unwrap()
+    table.digest()
 }
 
 #[test]
@@ -64,10 +71,12 @@ fn an_insert_that_finds_no_memory_changes_nothing() {
     let (mut kinds, mut n) = (0, 0);
     while n < 12_000 {
         let (pages, bytes) = (table.pages(), table.bytes());
-        table.insert(hash(n), (n % 4) as u8).unwrap();
+        table.insert(hash(n), (n % 4) as u8, u64::MAX).unwrap();
         if table.pages() > pages || (table.bytes() > bytes && n % 7 == 0) {
-            let refusals =
-                at_every_refusal(|| table_of(n), |table| table.insert(hash(n), (n % 4) as u8));
+            let refusals = at_every_refusal(
+                || table_of(n),
+                |table| table.insert(hash(n), (n % 4) as u8, u64::MAX),
+            );
             assert!(refusals > 0);
             kinds += 1;
         }
@@ -81,10 +90,10 @@ fn an_insert_into_a_copy_that_finds_no_memory_changes_neither() {
     let mut original = table_of(5_000);
     let digest = original.digest();
     let mut copy = original.try_clone().unwrap();
-    let refused = refusal::of_blocks_from(64, || copy.insert(hash(1 << 40), 0));
+    let refused = refusal::of_blocks_from(64, || copy.insert(hash(1 << 40), 0, u64::MAX));
     assert_eq!(refused, Err(AddError::OutOfMemory));
     assert_eq!((original.digest(), copy.digest()), (digest, digest));
-    copy.insert(hash(1 << 40), 0).unwrap();
+    copy.insert(hash(1 << 40), 0, u64::MAX).unwrap();
     assert_eq!(original.digest(), digest);
 }
 
@@ -94,10 +103,26 @@ fn a_copy_that_finds_no_memory_leaves_the_original_as_good_as_it_was() {
         || table_of(20_000),
         |table| {
             drop(table.try_clone()?);
-            table.insert(hash(1 << 40), 0)
+            table.insert(hash(1 << 40), 0, u64::MAX)
         },
     );
     assert!(refusals > 5);
+}
+
+#[test]
+fn a_copy_takes_its_first_nodes_and_a_write_what_lies_below_one_slot_of_them() {
+    let mut table = Table::new(0.01, 0);
+    for n in 0..4_000_000 {
+        table.insert(hash(n), 0, u64::MAX).unwrap();
+    }
+    assert!(table.pages() > 2_048, "some lie below a second node");
+    let (copy, taken) = meter::measured(|| table.try_clone().unwrap());
+    // 2 048 slots, and an owner count beside a slot for each.
+    let most = 2_048 * (32 + 40);
+    assert!(taken.peak <= most, "{taken:?}");
+    let (_, taken) = meter::measured(|| table.insert(hash(1 << 40), 0, u64::MAX).unwrap());
+    assert!(taken.peak <= 64 << 10, "{taken:?}");
+    assert_eq!(copy.len() + 1, table.len());
 }
 
 #[test]
@@ -105,7 +130,7 @@ fn a_sweep_that_finds_no_memory_changes_nothing() {
     let refusals = at_every_refusal(
         || table_of(1_500),
         |table| {
-            table.set_alive(0b1010);
+            table.set_alive(0b1010, 750);
             table.sweep(0).map(|next| assert_eq!(next, None))
         },
     );
@@ -116,7 +141,7 @@ fn a_sweep_that_finds_no_memory_changes_nothing() {
 fn a_payload_that_finds_no_memory_stays_as_it_is() {
     let prepare = || {
         let mut table = table_of(1_000);
-        table.insert(hash(5), 1).unwrap();
+        table.insert(hash(5), 1, u64::MAX).unwrap();
         table
     };
     let refusals = at_every_refusal(prepare, |table| {
@@ -134,7 +159,7 @@ fn removals_need_no_memory_but_for_pages_of_a_copy() {
         }
     });
     assert!(table.is_empty());
-    table.insert(hash(1), 0).unwrap();
+    table.insert(hash(1), 0, u64::MAX).unwrap();
     assert!(table.contains(hash(1)));
 }
 
@@ -143,13 +168,28 @@ fn no_block_is_larger_than_64_kib_however_far_a_table_grows() {
     let mut table = Table::new(0.01, 0);
     refusal::of_blocks_from((64 << 10) + 1, || {
         for n in 0..6_000_000 {
-            table.insert(hash(n), 0).unwrap();
+            table.insert(hash(n), 0, u64::MAX).unwrap();
         }
     });
     assert!(table.pages() > 4_096, "there is a second node");
     let mut bytes = 0;
     table.visit_allocations(|layout, times| bytes += layout.size() as u64 * times);
     assert_eq!(bytes, table.bytes());
+}
+
+#[test]
+fn saving_needs_no_memory() {
+    let table = table_of(20_000);
+    let saved = refusal::of_blocks_from(1, || {
+        let (mut bytes, mut from) = (0, Some(0));
+        while let Some(start) = from {
+            let record = table.page_record(start);
+            record.write(&mut |more| bytes += more.len());
+            from = record.next();
+        }
+        bytes
+    });
+    assert!(saved > 20_000);
 }
 
 #[test]
@@ -160,65 +200,148 @@ fn what_is_visited_is_what_is_allocated() {
     assert_eq!(bytes, taken.kept);
 }
 
-#[test]
-fn a_record_costs_no_more_than_a_few_lines_or_four_times_its_entries() {
-    let table = table_of(100_000);
-    let mut from = Some(0);
-    let mut loader = Loader::new(0.01, 2).unwrap();
+fn records_of(table: &Table) -> Vec<Vec<u8>> {
+    let (mut records, mut from) = (Vec::new(), Some(0));
     while let Some(start) = from {
-        let mut record = Vec::new();
-        from = table.encode_page(start, &mut record).unwrap();
-        let (_, taken) = meter::measured(|| loader.push(&record).map(<[u8]>::len).unwrap());
-        assert!(
-            taken.peak <= 20 * record.len() as isize + 70_000,
-            "{taken:?}"
-        );
+        let record = table.page_record(start);
+        records.push(bytes_of(&record));
+        from = record.next();
     }
-    assert_eq!(loader.finish().unwrap().digest(), table.digest());
+    records
+}
 
-    // The shortest record with an entry, in as many lines as it may have.
-    let mut loader = Loader::new(0.01, 0).unwrap();
-    let record = [0, 1, 1, 10, 8, 1, 0, 0, 0, 0b0000_1110, 0b0000_1000];
-    let (result, taken) = meter::measured(|| loader.push(&record).map(<[u8]>::len));
-    assert_eq!(result, Ok(0));
-    assert!(taken.kept <= 8 * 64, "{taken:?}");
-    let mut too_many = record;
-    too_many[4] = 9;
-    let mut loader = Loader::new(0.01, 0).unwrap();
-    assert_eq!(
-        loader.push(&too_many).err(),
-        Some(DecodeError::Field("lines"))
-    );
+/// Loads records in runs of so many, and checks at each what all bytes so far have cost.
+fn assert_bounded(mut table: Table, records: &[Vec<u8>], run: usize) -> Table {
+    let (mut given, mut kept, mut from) = (0, 0, Some(0));
+    for run in records.chunks(run) {
+        let bytes = run.concat();
+        given += bytes.len();
+        let (next, taken) = meter::measured(|| {
+            let pages = parse(&table, from.unwrap(), &bytes).unwrap();
+            let next = pages.next();
+            table.load(pages, None).unwrap();
+            next
+        });
+        let most = given * MEMORY_PER_BYTE + 4_096;
+        assert!(
+            kept + taken.peak <= most as isize,
+            "{taken:?} after {kept} for {given} bytes"
+        );
+        kept += taken.kept;
+        from = next;
+    }
+    table
+}
+
+/// The records of pages without entries at these depths.
+fn empty_records(depths: impl IntoIterator<Item = u8>) -> Vec<Vec<u8>> {
+    let record = |depth| [&[depth, 0][..], &[0; 27]].concat();
+    depths.into_iter().map(record).collect()
+}
+
+/// The depths of pages in the tree that is as uneven as one node allows: one half of each part is
+/// one less deep than the other.
+fn uneven(depth: u8, levels: u8, depths: &mut Vec<u8>) {
+    if levels == 0 {
+        return depths.push(depth);
+    }
+    uneven(depth + 1, levels - 1, depths);
+    uneven(depth + 1, levels.saturating_sub(2), depths);
 }
 
 #[test]
-fn a_loader_that_finds_no_memory_says_so_and_leaves_nothing_behind() {
-    let table = table_of(10_000);
-    let mut records = Vec::new();
-    let mut from = Some(0);
-    while let Some(start) = from {
-        from = table.encode_page(start, &mut records).unwrap();
+fn loading_holds_no_more_than_the_bytes_given_allow() {
+    for items in [0, 1, 10, 1_000, 100_000] {
+        let mut table = table_of(items);
+        for left in [items, items / 20] {
+            for n in left..items {
+                table.remove(hash(n)).unwrap();
+            }
+            let records = records_of(&table);
+            for run in [1, 10, 1_000] {
+                let loaded = assert_bounded(Table::new(0.01, 2), &records, run);
+                assert_eq!(loaded.digest(), table.digest());
+            }
+        }
     }
+    let mut uneven_depths = Vec::new();
+    uneven(0, 24, &mut uneven_depths);
+    assert!(uneven_depths.len() > 50_000);
+    let deep_first: Vec<u8> = [51].into_iter().chain((1..=51).rev()).collect();
+    let deep_last: Vec<u8> = (1..=51).chain([51]).collect();
+    let even = vec![14; 1 << 14];
+    for depths in [uneven_depths, deep_first, deep_last, even] {
+        let records = empty_records(depths);
+        for run in [1, 7, 30_000] {
+            let table = assert_bounded(Table::new(0.01, 2), &records, run);
+            assert_eq!(records_of(&table), records);
+        }
+    }
+}
+
+#[test]
+fn the_least_entries_in_the_most_lines_pay_for_them() {
+    // One entry, in as many lines as it can be cut into, with as few zeros as are taken.
+    for lines in 1..=255 {
+        let mut record = vec![0, 1, 1, 10, lines, 1, 0, 0, 0, 0b0000_1110, 0b0000_1000];
+        let table = Table::new(0.01, 0);
+        while parse(&table, 0, &record).err() == Some(DecodeError::Length) {
+            record.push(0);
+        }
+        match parse(&table, 0, &record) {
+            Ok(_) => drop(assert_bounded(table, &[record], 1)),
+            Err(error) => {
+                assert!(lines > 128, "{lines}");
+                assert_eq!(error, DecodeError::Field("lines"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_load_that_finds_no_memory_changes_nothing_and_leaves_nothing_behind() {
+    let table = table_of(30_000);
+    let records = records_of(&table);
+    let (first, second) = records.split_at(records.len() / 3);
+    let (first, second) = (first.concat(), second.concat());
+    let mut refusals = 0;
     for n in 0.. {
         let held = meter::bytes_held();
-        let load = || {
-            let mut loader = Loader::new(0.01, 2)?;
-            let mut rest = &records[..];
-            while !rest.is_empty() {
-                rest = loader.push(rest)?;
-            }
-            loader.finish()
-        };
-        let (result, was_refused) = refusal::of_the_nth(n, load);
+        let mut part = Table::new(0.01, 2);
+        let pages = parse(&part, 0, &first).unwrap();
+        let next = pages.next().unwrap();
+        part.load(pages, None).unwrap();
+        let before = (part.digest(), part.bytes(), part.len());
+        let (result, was_refused) = refusal::of_the_nth(n, || {
+            let pages = parse(&part, next, &second)?;
+            part.load(pages, None)
+        });
         match result {
-            Ok(mut loaded) => {
-                assert!(!was_refused);
-                loaded.set_alive(ALL_PAYLOADS);
-                assert_eq!(loaded.digest(), table.digest());
-                break;
+            // Nodes may stay apart.
+            Ok(()) => assert_eq!(part.digest(), table.digest()),
+            Err(error) => {
+                assert_eq!(error, DecodeError::OutOfMemory);
+                assert_eq!((part.digest(), part.bytes(), part.len()), before);
+                refusals += 1;
             }
-            Err(error) => assert_eq!(error, DecodeError::OutOfMemory),
         }
+        let mut bytes = 0;
+        part.visit_allocations(|layout, times| bytes += layout.size() as u64 * times);
+        assert_eq!(bytes, part.bytes());
+        drop(part);
         assert_eq!(meter::bytes_held(), held);
+        if !was_refused {
+            break;
+        }
     }
+    assert!(refusals > 40, "{refusals}");
+}
+
+/// The pages of records that follow each other.
+fn parse(table: &Table, from: u64, mut bytes: &[u8]) -> Result<Pages, DecodeError> {
+    let mut pages = Pages::starting_at(from);
+    while pages.next() == Some(from) || !bytes.is_empty() {
+        bytes = pages.push(table, bytes)?;
+    }
+    Ok(pages)
 }

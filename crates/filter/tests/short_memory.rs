@@ -94,11 +94,11 @@ fn a_chunk_that_finds_no_memory_for_its_list_of_records_is_refused() {
     let chunk = Chunk::parse(&encoded.bytes).unwrap();
     for refused_from in [1, 64, 300] {
         let refused = refusal::of_blocks_from(refused_from, || {
-            load_chunk(None, &chunk, SizeLimit::Unlimited)
+            load_chunk::<Filter>(None, &chunk, SizeLimit::Unlimited)
         });
         assert_eq!(refused.err(), Some(DecodeError::OutOfMemory));
     }
-    let loaded = load_chunk(None, &chunk, SizeLimit::Unlimited).unwrap();
+    let loaded = load_chunk::<Filter>(None, &chunk, SizeLimit::Unlimited).unwrap();
     assert_eq!(loaded.unwrap().digest(), filter.digest());
 }
 
@@ -140,7 +140,7 @@ fn small(capacity: u64) -> Filter {
 fn full(capacity: u64) -> Filter {
     let mut stored = small(capacity);
     let mut next = 0;
-    while !stored.sub_filters()[0].fill().is_full() {
+    while !stored.blooms()[0].fill().is_full() {
         add(&mut stored, next).unwrap();
         next += 1;
     }
@@ -153,10 +153,35 @@ fn a_filter_is_made_where_every_block_is_refused() {
     assert_eq!(made.digest(), small(100).digest());
 }
 
+/// Numbers of items after which the next one makes a table of the numbers grow: it needs memory.
+fn growth_steps() -> Vec<u64> {
+    let mut stored = small(100);
+    let (mut steps, mut bytes) = (Vec::new(), 0);
+    for i in 0..6_000 {
+        // An item that is taken for another changes nothing.
+        let is_new = add(&mut stored, i).unwrap();
+        if is_new && stored.reserved_bytes() != bytes {
+            steps.push(i);
+            bytes = stored.reserved_bytes();
+        }
+    }
+    assert!(steps.len() > 20, "{}", steps.len());
+    steps
+}
+
 #[test]
 fn an_item_is_added_or_not_whichever_block_is_refused() {
     let first_item = || small(1_000_000);
-    let one_more_sub_filter = || full(100);
+    let first_of_a_table = || small(100);
+    let a_table_behind = || full(200);
+    // The items at which the table has written a page anew, or split one.
+    let grown_by = |items: u64| {
+        let mut stored = small(100);
+        for i in 0..items {
+            add(&mut stored, i).unwrap();
+        }
+        stored
+    };
     let part_of_a_copy = || {
         let mut original = full(100_000);
         let copy = original.try_clone().unwrap();
@@ -166,7 +191,12 @@ fn an_item_is_added_or_not_whichever_block_is_refused() {
     };
     let is_new = |stored: &mut Filter| add(stored, 1 << 40) == Ok(true);
     at_every_refusal(first_item, is_new, Filter::digest);
-    at_every_refusal(one_more_sub_filter, is_new, Filter::digest);
+    at_every_refusal(first_of_a_table, is_new, Filter::digest);
+    at_every_refusal(a_table_behind, is_new, Filter::digest);
+    for items in growth_steps() {
+        let next = |stored: &mut Filter| add(stored, items) == Ok(true);
+        at_every_refusal(|| grown_by(items), next, Filter::digest);
+    }
     at_every_refusal(
         part_of_a_copy,
         |(copy, _)| is_new(copy),
@@ -254,7 +284,7 @@ fn large() -> (Filter, Vec<Vec<u8>>) {
 fn a_chunk_is_taken_in_or_not_whichever_block_is_refused() {
     let (_, encoded) = large();
     let chunk = |index: usize| Chunk::parse(&encoded[index]).unwrap();
-    let first = || load_chunk(None, &chunk(0), SizeLimit::Unlimited);
+    let first = || load_chunk::<Filter>(None, &chunk(0), SizeLimit::Unlimited);
     at_every_refusal(
         || None,
         |loaded| {
@@ -273,7 +303,8 @@ fn a_chunk_is_taken_in_or_not_whichever_block_is_refused() {
 #[test]
 fn a_chunk_that_adds_to_a_copy_and_grows_it_is_taken_in_or_not_whichever_block_is_refused() {
     let mut original = small(100);
-    for i in 0..600_000 {
+    // A few pages more than a chunk holds.
+    for i in 0..620_000 {
         add(&mut original, i).unwrap();
     }
     let encoded: Vec<_> = chunks(&original)
@@ -282,7 +313,7 @@ fn a_chunk_that_adds_to_a_copy_and_grows_it_is_taken_in_or_not_whichever_block_i
     let chunk = |index: usize| Chunk::parse(&encoded[index].bytes).unwrap();
     at_every_refusal(
         || {
-            let first = load_chunk(None, &chunk(0), SizeLimit::Unlimited).unwrap();
+            let first = load_chunk::<Filter>(None, &chunk(0), SizeLimit::Unlimited).unwrap();
             let mut first = first.unwrap();
             let copy = first.try_clone().unwrap();
             (copy, first)

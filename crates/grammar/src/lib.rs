@@ -3,11 +3,13 @@
 //! ```text
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
+//!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   load_arguments  loadmodule
 //! ```
 //!
 //! An error is data ([`WordsError`]); the module has the text that a client sees.
 
+pub mod counting;
 pub mod load_arguments;
 pub mod number;
 pub mod options;
@@ -28,6 +30,10 @@ pub enum WordsError {
     /// NONSCALING together with an expansion above 0.
     NonScalingExpansion,
     BadSeed,
+    BadBucketSize,
+    BucketSizeRange,
+    BadMaxIterations,
+    MaxIterationsRange,
     /// An unknown word.
     Syntax,
 }

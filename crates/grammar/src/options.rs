@@ -27,12 +27,12 @@ impl Creation {
     }
 }
 
-fn capacity(word: &[u8]) -> Result<u64, WordsError> {
+pub(crate) fn capacity(word: &[u8]) -> Result<u64, WordsError> {
     parse_within(word, MIN_CAPACITY..=MAX_CAPACITY)
         .map_err(|error| error.either(WordsError::BadCapacity, WordsError::CapacityRange))
 }
 
-fn error_rate(word: &[u8]) -> Result<f64, WordsError> {
+pub(crate) fn error_rate(word: &[u8]) -> Result<f64, WordsError> {
     parse_error_rate(word)
         .map_err(|error| error.either(WordsError::BadErrorRate, WordsError::ErrorRateRange))
 }

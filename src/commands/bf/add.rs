@@ -1,17 +1,21 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
-use super::parameters::{EXPANSION, ITEM, ITEMS, KEY, NONSCALING};
 use super::reserve::{create, replicate_creation};
+use crate::commands::answers::room_for_answers;
+use crate::commands::held::found_or_missing;
+use crate::commands::parameters::{
+    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE,
+};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::server::key::Held;
 use crate::stats;
 use crate::types::bloom::StoredFilter;
-use splitbloom_filter::filter::Parameters;
+use crate::types::Stored as _;
+use splitbloom_filter::filter::{Filter, Parameters};
 use splitbloom_grammar::options::{parse_insert, Creation};
 use std::ffi::CStr;
 
@@ -33,7 +37,7 @@ impl Command for Add {
         access: KeyAccess::Add,
         since: FIRST_RELEASE,
         summary: c"Adds an item to a Bloom filter, which is created if it is missing",
-        complexity: c"O(S) with S sub-filters, one for a filter reserved at the right size",
+        complexity: c"O(1)",
         parameters: &[KEY, ITEM],
     };
 
@@ -64,7 +68,7 @@ impl Command for MultiAdd {
         access: KeyAccess::Add,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created if it is missing",
-        complexity: c"O(N*S) with N items and S sub-filters",
+        complexity: c"O(N) with N items",
         parameters: &[KEY, ITEMS],
     };
 
@@ -74,7 +78,7 @@ impl Command for MultiAdd {
             creation: Some(Creation::default()),
             first_item: 2,
         };
-        match room_for_answers(arguments) {
+        match room_for_answers(arguments.len()) {
             Err(error) => error.reply(context),
             Ok(mut answers) => {
                 let added = add.run(context, arguments, |new| answers.push(new));
@@ -93,13 +97,13 @@ impl Command for Insert {
         access: KeyAccess::Add,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
-        complexity: c"O(N*S) with N items and S sub-filters",
+        complexity: c"O(N) with N items",
         parameters: &[
             KEY,
-            Parameter::new(c"capacity", Kind::Integer, Times::AtMostOnce).after(c"CAPACITY"),
-            Parameter::new(c"error", Kind::Double, Times::AtMostOnce).after(c"ERROR"),
+            CAPACITY.after(c"CAPACITY").optional(),
+            ERROR.optional(),
             EXPANSION.optional(),
-            Parameter::new(c"nocreate", Kind::Token, Times::AtMostOnce).after(c"NOCREATE"),
+            NO_CREATE,
             NONSCALING.optional(),
             ITEMS.after(c"ITEMS"),
         ],
@@ -110,7 +114,7 @@ impl Command for Insert {
             return ReplyError::NoMemoryToAdd.reply(context);
         };
         let insertion = parse_insert(&words).map_err(ReplyError::from);
-        match insertion.and_then(|insertion| Ok((insertion, room_for_answers(arguments)?))) {
+        match insertion.and_then(|insertion| Ok((insertion, room_for_answers(arguments.len())?))) {
             Err(error) => error.reply(context),
             Ok((insertion, mut answers)) => {
                 let add = Adding {
@@ -122,15 +126,6 @@ impl Command for Insert {
                 reply(context, &answers, added);
             }
         }
-    }
-}
-
-/// Room for the outcome of each item: no command has more items than words.
-fn room_for_answers(arguments: Arguments<'_>) -> Result<Vec<bool>, ReplyError> {
-    let mut answers = Vec::new();
-    match answers.try_reserve_exact(arguments.len()) {
-        Ok(()) => Ok(answers),
-        Err(_) => Err(ReplyError::NoMemoryToAdd),
     }
 }
 
@@ -180,10 +175,9 @@ impl Adding {
         let limit = config::size_limit(context);
         let mut key = context.open_to_write(arguments.at(1));
         let mut made = None;
-        let filter = match key.held::<StoredFilter>() {
-            Held::Other => return Err(ReplyError::WrongType),
-            Held::Value(stored) => stored.filter_mut(),
-            Held::Nothing => {
+        let filter = match found_or_missing(key.held::<StoredFilter>())? {
+            Some(stored) => stored.filter_mut(),
+            None => {
                 let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
                 made.insert(create(context, creation)?)
             }
@@ -207,7 +201,7 @@ impl Adding {
         added.refusal = end.err().map(ReplyError::of_add);
         stats::added(added.new, filter.counters_since(before));
 
-        let parameters = made.as_ref().map(|filter| *filter.parameters());
+        let parameters = made.as_ref().map(Filter::parameters);
         // If the first item is refused, the key stays missing.
         if let Some(filter) = made.filter(|_| added.new > 0) {
             key.put(StoredFilter::new(filter))

@@ -1,23 +1,23 @@
-//! BF.DEBUG: describes a filter to people as RedisBloom does, a line for each sub-filter. Programs
-//! use BF.INFO.
+//! BF.DEBUG: describes a filter to people as RedisBloom does, a line for each part. Programs use
+//! BF.INFO.
 
-use super::parameters::KEY;
-use crate::commands::reply_error::ReplyError;
+use crate::commands::held::found;
+use crate::commands::parameters::KEY;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::server::key::Held;
 use crate::types::bloom::StoredFilter;
+use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::Filter;
 
 /// BF.DEBUG.
 pub struct Debug;
 
-/// Sub-filters that get a line. A filter that doubles has 41 once the newest has the largest
-/// capacity, 2^40 items; with EXPANSION 1 it may have thousands, which nobody reads. A line has
-/// fewer than 150 bytes, so a reply has fewer than 150 kB.
+/// Bloom filters that get a line. A filter that an earlier version grew with EXPANSION 1 may have
+/// thousands, which nobody reads. A line has fewer than 150 bytes, so a reply has fewer than 150
+/// kB.
 const MAX_LINES: usize = 1000;
 
 /// Bits of the hash that select an item's bits in its sub-bitmap. RedisBloom writes 64 or 32 here.
@@ -31,17 +31,16 @@ impl Command for Debug {
         categories: "read fast",
         access: KeyAccess::Read,
         since: FIRST_RELEASE,
-        summary: c"Describes the sub-filters of a Bloom filter in lines for people to read",
-        complexity: c"O(S) with S sub-filters, of which at most 1000 are described",
+        summary: c"Describes the parts of a Bloom filter in lines for people to read",
+        complexity: c"O(1)",
         parameters: &[KEY],
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
         let key = context.open_to_read(arguments.at(1));
-        match key.held::<StoredFilter>() {
-            Held::Other => ReplyError::WrongType.reply(context),
-            Held::Nothing => ReplyError::NotFound.reply(context),
-            Held::Value(stored) => {
+        match found(key.held::<StoredFilter>()) {
+            Err(error) => error.reply(context),
+            Ok(stored) => {
                 let lines = lines(stored.filter(), MAX_LINES);
                 context.reply_array(lines.len());
                 for line in lines {
@@ -52,29 +51,43 @@ impl Command for Debug {
     }
 }
 
-/// The number of items, then the sub-filters, oldest first. Of more than `max`, the newest, after
-/// the number of those left out.
+/// The number of items, then the Bloom filters, oldest first, then the table. Of more than `max`
+/// Bloom filters, the newest, after the number of those left out.
 fn lines(filter: &Filter, max: usize) -> Vec<String> {
-    let sub_filters = filter.sub_filters();
-    let (left_out, shown) = sub_filters.split_at(sub_filters.len().saturating_sub(max));
+    let blooms = filter.blooms();
+    let (left_out, shown) = blooms.split_at(blooms.len().saturating_sub(max));
     let mut lines = vec![format!("size:{}", filter.items())];
     if !left_out.is_empty() {
         lines.push(format!("older sub-filters left out:{}", left_out.len()));
     }
-    lines.extend(shown.iter().map(line));
+    lines.extend(shown.iter().map(line_of_bloom));
+    if let (Some(table), Some(error_rate)) = (filter.table(), filter.table_error_rate()) {
+        // An item has one fingerprint; there is room for as many as come.
+        let (items, bytes) = (table.len(), table.bytes());
+        lines.push(line(bytes, 1, items, items, error_rate));
+    }
     lines
 }
 
-fn line(sub_filter: &BlockedBloom) -> String {
-    let header = sub_filter.header();
-    let bits = sub_filter.num_bits();
-    format!(
-        "bytes:{} bits:{bits} hashes:{} hashwidth:{HASH_WIDTH} capacity:{} size:{} ratio:{}",
-        bits / 8,
-        header.shape.num_hashes,
+fn line_of_bloom(bloom: &BlockedBloom) -> String {
+    let header = bloom.header();
+    let bytes = bloom.num_bits() / 8;
+    let hashes = header.shape.num_hashes;
+    line(
+        bytes,
+        hashes,
         header.capacity,
         header.items,
-        six_digits(header.error_rate),
+        header.error_rate,
+    )
+}
+
+fn line(bytes: u64, hashes: u32, capacity: u64, items: u64, error_rate: f64) -> String {
+    let bits = bytes.saturating_mul(8);
+    let ratio = six_digits(error_rate);
+    format!(
+        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{HASH_WIDTH} capacity:{capacity} \
+         size:{items} ratio:{ratio}"
     )
 }
 
@@ -87,31 +100,6 @@ fn six_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbloom_filter::filter::{Growth, Parameters, SizeLimit};
-    use splitbloom_filter::hash::Seed;
-
-    #[test]
-    fn only_the_newest_of_many_sub_filters_are_shown_and_the_others_counted() {
-        let parameters = Parameters {
-            error_rate: 0.01,
-            capacity: 100,
-            growth: Growth::Times(1),
-            seed: Seed(7),
-        };
-        let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-        let mut item = 0u64;
-        while filter.sub_filters().len() < 12 {
-            let added = filter.add(&item.to_le_bytes(), SizeLimit::Unlimited);
-            added.unwrap();
-            item += 1;
-        }
-        let all = lines(&filter, 12);
-        assert_eq!(all.len(), 13);
-        let some = lines(&filter, 5);
-        assert_eq!(some[0], all[0]);
-        assert_eq!(some[1], "older sub-filters left out:7");
-        assert_eq!(some[2..], all[8..]);
-    }
 
     #[test]
     fn a_ratio_has_six_significant_digits() {

@@ -1,14 +1,13 @@
 //! BF.EXISTS and BF.MEXISTS: whether items are (probably) in a filter.
 
-use super::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::reply_error::ReplyError;
+use crate::commands::lookup::{look_up, look_up_many, Lookup};
+use crate::commands::parameters::{ITEM, ITEMS, KEY};
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::server::key::Held;
-use crate::stats;
 use crate::types::bloom::StoredFilter;
+use crate::types::Stored as _;
 
 /// BF.EXISTS.
 pub struct Exists;
@@ -30,13 +29,9 @@ impl Command for Exists {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        let found = match context.open_to_read(arguments.at(1)).held::<StoredFilter>() {
-            Held::Other => return ReplyError::WrongType.reply(context),
-            Held::Nothing => false,
-            Held::Value(stored) => stored.filter().contains(arguments.bytes(2)),
-        };
-        stats::looked_up(1);
-        context.reply_bool(found);
+        if let Err(error) = look_up::<StoredFilter>(context, arguments) {
+            error.reply(context);
+        }
     }
 }
 
@@ -54,22 +49,18 @@ impl Command for MultiExists {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        let items = arguments.bytes_from(2);
-        let key = context.open_to_read(arguments.at(1));
-        // Reply to each item as it is found: the memory of the next ones arrives meanwhile.
-        match key.held::<StoredFilter>() {
-            Held::Other => return ReplyError::WrongType.reply(context),
-            Held::Nothing => {
-                context.reply_array(items.len());
-                items.for_each(|_| context.reply_bool(false));
-            }
-            Held::Value(stored) => {
-                context.reply_array(items.len());
-                stored
-                    .filter()
-                    .contains_many(items, |found| context.reply_bool(found));
-            }
+        if let Err(error) = look_up_many::<StoredFilter>(context, arguments) {
+            error.reply(context);
         }
-        stats::looked_up(arguments.len() - 2);
+    }
+}
+
+impl Lookup for StoredFilter {
+    fn contains(&self, item: &[u8]) -> bool {
+        self.filter().contains(item)
+    }
+
+    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
+        self.filter().contains_many(items, answer);
     }
 }

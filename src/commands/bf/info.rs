@@ -1,16 +1,18 @@
 //! BF.INFO and BF.CARD: describe a filter.
 
-use super::parameters::KEY;
+use crate::commands::held::{found, found_or_missing};
+use crate::commands::parameters::{word, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::server::data_type::Value as _;
-use crate::server::key::Held;
 use crate::types::bloom::StoredFilter;
+use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::Filter;
+use splitbloom_filter::growing::Table;
 
 /// BF.INFO.
 pub struct Info;
@@ -27,15 +29,16 @@ impl Command for Card {
         access: KeyAccess::Read,
         since: FIRST_RELEASE,
         summary: c"Counts the items that were new when they were added to a Bloom filter",
-        complexity: c"O(S) with S sub-filters",
+        complexity: c"O(1)",
         parameters: &[KEY],
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        match context.open_to_read(arguments.at(1)).held::<StoredFilter>() {
-            Held::Other => ReplyError::WrongType.reply(context),
-            Held::Nothing => context.reply_integer(0),
-            Held::Value(stored) => context.reply_integer(stored.filter().items()),
+        let key = context.open_to_read(arguments.at(1));
+        match found_or_missing(key.held::<StoredFilter>()) {
+            Err(error) => error.reply(context),
+            Ok(None) => context.reply_integer(0),
+            Ok(Some(stored)) => context.reply_integer(stored.filter().items()),
         }
     }
 }
@@ -49,7 +52,7 @@ impl Command for Info {
         access: KeyAccess::Read,
         since: FIRST_RELEASE,
         summary: c"Describes a Bloom filter",
-        complexity: c"O(S) with S sub-filters, and a step for each 4 MiB of bits",
+        complexity: c"O(N) with N MiB",
         parameters: &[
             KEY,
             Parameter::one_of(
@@ -72,10 +75,6 @@ impl Command for Info {
             error.reply(context);
         }
     }
-}
-
-const fn word(name: &'static std::ffi::CStr, token: &'static std::ffi::CStr) -> Parameter {
-    Parameter::new(name, Kind::Token, Times::Once).after(token)
 }
 
 /// A field of the short form. Clients expect exactly these five, with these names, in this order.
@@ -126,11 +125,7 @@ impl Question {
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let question = Question::parse(arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &StoredFilter = match key.held() {
-        Held::Other => return Err(ReplyError::WrongType),
-        Held::Nothing => return Err(ReplyError::NotFound),
-        Held::Value(stored) => stored,
-    };
+    let stored: &StoredFilter = found(key.held())?;
     match question {
         Question::One(field) => reply_one(context, stored, field),
         Question::Five => {
@@ -138,7 +133,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             reply_five(context, stored);
         }
         Question::Full => {
-            context.reply_map(FIELDS.len() + 8);
+            context.reply_map(FIELDS.len() + 9);
             reply_five(context, stored);
             reply_more(context, stored.filter());
         }
@@ -168,7 +163,7 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
     match field {
         Field::Capacity => context.reply_integer(filter.capacity()),
         Field::Size => context.reply_integer(stored.memory_usage() as u64),
-        Field::Filters => context.reply_integer(filter.sub_filters().len() as u64),
+        Field::Filters => context.reply_integer(filter.num_parts() as u64),
         Field::Items => context.reply_integer(filter.items()),
         Field::Expansion => match filter.parameters().growth.factor() {
             0 => context.reply_null(),
@@ -177,7 +172,7 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
     }
 }
 
-/// The eight further fields of the long form.
+/// The nine further fields of the long form.
 fn reply_more(context: &Context, filter: &Filter) {
     let doubles = [
         ("Error rate", filter.parameters().error_rate),
@@ -205,9 +200,31 @@ fn reply_more(context: &Context, filter: &Filter) {
     context.reply_simple("Segments reserved");
     context.reply_integer(filter.reserved_segments());
     context.reply_simple("Sub-filters");
-    context.reply_array(filter.sub_filters().len());
-    for sub_filter in filter.sub_filters() {
+    context.reply_array(filter.blooms().len());
+    for sub_filter in filter.blooms() {
         reply_sub_filter(context, sub_filter);
+    }
+    context.reply_simple("Table");
+    match (filter.table(), filter.table_error_rate()) {
+        (Some(table), Some(error_rate)) => reply_table(context, table, error_rate),
+        _ => context.reply_null(),
+    }
+}
+
+fn reply_table(context: &Context, table: &Table, error_rate: f64) {
+    context.reply_map(5);
+    context.reply_simple("Items");
+    context.reply_integer(table.len());
+    for (name, value) in [
+        ("Error rate", error_rate),
+        ("Expected false positive rate", table.false_positive_rate()),
+    ] {
+        context.reply_simple(name);
+        context.reply_double(value);
+    }
+    for (name, value) in [("Pages", table.pages()), ("Bytes", table.bytes())] {
+        context.reply_simple(name);
+        context.reply_integer(value);
     }
 }
 

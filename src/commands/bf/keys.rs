@@ -1,7 +1,7 @@
 //! BF.KEYS: lists the keys of a filter that is partitioned over many nodes. It opens no key, so any
 //! node can serve it.
 
-use super::parameters::ITEMS;
+use crate::commands::parameters::ITEMS;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;

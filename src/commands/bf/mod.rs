@@ -4,7 +4,7 @@
 //!   reserve   BF.RESERVE                    exists   BF.EXISTS, BF.MEXISTS
 //!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
 //!   info      BF.INFO, BF.CARD              keys     BF.KEYS
-//!   debug     BF.DEBUG                      parameters   arguments that COMMAND DOCS shows
+//!   debug     BF.DEBUG
 //! ```
 
 mod add;
@@ -13,7 +13,6 @@ mod dump;
 mod exists;
 mod info;
 mod keys;
-mod parameters;
 mod reserve;
 
 use crate::server::command::register;

@@ -1,14 +1,16 @@
 //! BF.RESERVE: creates an empty filter of a given size.
 
-use super::parameters::{EXPANSION, KEY, NONSCALING};
+use crate::commands::held::missing;
+use crate::commands::parameters::{CAPACITY, EXPANSION, KEY, NONSCALING, SEED};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::seeds::hide_seeds;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::{Argument, Arguments};
 use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
 use crate::server::context::Context;
-use crate::server::key::Held;
 use crate::types::bloom::StoredFilter;
+use crate::types::Stored as _;
 use splitbloom_filter::filter::{Filter, Growth, Parameters};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::options::{parse_reserve, Creation};
@@ -29,9 +31,9 @@ impl Command for Reserve {
         parameters: &[
             KEY,
             Parameter::new(c"error_rate", Kind::Double, Times::Once),
-            Parameter::new(c"capacity", Kind::Integer, Times::Once),
+            CAPACITY,
             Parameter::one_of(c"growth", Times::AtMostOnce, &[EXPANSION, NONSCALING]),
-            Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED"),
+            SEED,
         ],
     };
 
@@ -47,31 +49,18 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let words = arguments
         .try_list_from(2)
         .ok_or(ReplyError::NoMemoryToCreate)?;
-    hide_seeds(context, &words);
+    hide_seeds(context, &words, 2);
     let creation = parse_reserve(&words)?;
     let mut key = context.open_to_write(arguments.at(1));
-    match key.held::<StoredFilter>() {
-        Held::Nothing => {}
-        Held::Other => return Err(ReplyError::WrongType),
-        Held::Value(_) => return Err(ReplyError::ItemExists),
-    }
+    missing(key.held::<StoredFilter>())?;
     let filter = create(context, &creation)?;
-    let parameters = *filter.parameters();
+    let parameters = filter.parameters();
     key.put(StoredFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
     replicate_creation(context, arguments.at(1), &parameters);
     context.signal_change(c"bf.reserve", arguments.at(1));
     Ok(())
-}
-
-/// The seed is a secret: whoever has it can choose items that collide.
-fn hide_seeds(context: &Context, words: &[&[u8]]) {
-    for (place, word) in words.iter().enumerate() {
-        if word.eq_ignore_ascii_case(b"SEED") {
-            context.redact(2 + place + 1);
-        }
-    }
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.

@@ -1,25 +1,22 @@
-//! BF.LOADCHUNK of chunks that no BF.SCANDUMP wrote, or that belong elsewhere.
+//! LOADCHUNK of chunks that no SCANDUMP wrote, or that belong elsewhere.
 
 use super::{
     bodies_with_boundaries, chunks_of_victims, exercise, forged, mutated, siege, CHECKSUM_BYTES,
 };
-use crate::harness::{add_items, load_pieces, scan_dump, Connection, Random, Reply, Server};
+use crate::harness::{Connection, Family, Random, Reply, Server};
 
 const REFUSED: &str = "-ERR received bad data";
 
 #[test]
 fn a_truncated_chunk_is_refused_and_leaves_no_key() {
     siege(|db| {
-        for (iterator, bytes) in chunks_of_victims(db) {
+        for (family, iterator, bytes) in chunks_of_victims(db) {
             for length in 0..bytes.len() {
-                assert_eq!(
-                    load(db, "k", iterator, &bytes[..length]),
-                    REFUSED,
-                    "{length}"
-                );
+                let reply = family.load(db, "k", iterator, &bytes[..length]);
+                assert_eq!(reply, REFUSED, "{length}");
             }
             let longer = [bytes.as_slice(), b"x"].concat();
-            assert_eq!(load(db, "k", iterator, &longer), REFUSED);
+            assert_eq!(family.load(db, "k", iterator, &longer), REFUSED);
             assert_eq!(db.ask("EXISTS k"), ":0");
         }
     });
@@ -30,10 +27,10 @@ fn a_mutated_chunk_is_refused_and_leaves_no_key() {
     const MUTATIONS: usize = 2000;
     siege(|db| {
         let mut random = Random::seeded(3);
-        for (iterator, bytes) in chunks_of_victims(db) {
+        for (family, iterator, bytes) in chunks_of_victims(db) {
             for _ in 0..MUTATIONS {
                 let bytes = mutated(&mut random, &bytes, 0);
-                assert_eq!(load(db, "k", iterator, &bytes), REFUSED);
+                assert_eq!(family.load(db, "k", iterator, &bytes), REFUSED);
             }
             assert_eq!(db.ask("EXISTS k"), ":0");
         }
@@ -45,14 +42,14 @@ fn a_forged_chunk_is_refused_or_works() {
     const MUTATIONS: usize = 1500;
     siege(|db| {
         let mut random = Random::seeded(7);
-        for (iterator, bytes) in chunks_of_victims(db) {
+        for (family, iterator, bytes) in chunks_of_victims(db) {
             let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
             for _ in 0..MUTATIONS {
                 let body = mutated(&mut random, body, 0);
-                load_and_exercise(db, iterator, &forged(&body));
+                load_and_exercise(db, family, iterator, &forged(&body));
             }
             for length in 0..body.len() {
-                load_and_exercise(db, iterator, &forged(&body[..length]));
+                load_and_exercise(db, family, iterator, &forged(&body[..length]));
             }
         }
     });
@@ -61,9 +58,9 @@ fn a_forged_chunk_is_refused_or_works() {
 #[test]
 fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
     siege(|db| {
-        for (iterator, bytes) in chunks_of_victims(db) {
+        for (family, iterator, bytes) in chunks_of_victims(db) {
             for mutant in bodies_with_boundaries(&bytes[..bytes.len() - CHECKSUM_BYTES]) {
-                load_and_exercise(db, iterator, &forged(&mutant));
+                load_and_exercise(db, family, iterator, &forged(&mutant));
             }
         }
     });
@@ -73,70 +70,87 @@ fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
 fn chunks_out_of_order_are_refused_and_do_no_harm() {
     let server = Server::start();
     let mut db = server.connect();
-    db.run("BF.RESERVE k 0.001 2000000");
-    add_items(&mut db, "k", 0..20_000);
-    let digest = db.digest("k");
-    let chunks = scan_dump(&mut db, "k");
-    assert!(chunks.len() >= 4);
-    let last = chunks.len() - 1;
+    for large in LARGE {
+        let (family, _, _) = large;
+        let chunks = create_large(&mut db, "k", large);
+        let digest = db.digest("k");
+        let last = chunks.len() - 1;
+        let refused = |db: &mut Connection, iterator, bytes| {
+            assert_eq!(family.load(db, "l", iterator, bytes), REFUSED, "{large:?}");
+        };
 
-    for (iterator, bytes) in &chunks[1..] {
-        assert_eq!(load(&mut db, "l", *iterator, bytes), REFUSED);
-        assert_eq!(db.ask("EXISTS l"), ":0");
+        for (iterator, bytes) in &chunks[1..] {
+            refused(&mut db, *iterator, bytes);
+            assert_eq!(db.ask("EXISTS l"), ":0");
+        }
+        family.load_chunks(&mut db, "l", &chunks[..2]);
+        let part = db.digest("l");
+        for wrong in [0, 1, 3, last] {
+            refused(&mut db, chunks[wrong].0, &chunks[wrong].1);
+        }
+        for iterator in [i64::MIN, -1, 0, 1, chunks[0].0, chunks[3].0, i64::MAX] {
+            refused(&mut db, iterator, &chunks[2].1);
+        }
+        assert_eq!(db.digest("l"), part);
+        family.load_chunks(&mut db, "l", &chunks[2..]);
+        assert_eq!(db.digest("l"), digest);
+        for (iterator, bytes) in &chunks {
+            refused(&mut db, *iterator, bytes);
+        }
+        assert_eq!(db.digest("l"), digest);
+        db.run("DEL k l");
     }
-    load_pieces(&mut db, "l", &chunks[..2]);
-    let part = db.digest("l");
-    for wrong in [0, 1, 3, last] {
-        assert_eq!(
-            load(&mut db, "l", chunks[wrong].0, &chunks[wrong].1),
-            REFUSED,
-            "chunk {wrong}"
-        );
-    }
-    for iterator in [i64::MIN, -1, 0, 1, chunks[0].0, chunks[3].0, i64::MAX] {
-        assert_eq!(
-            load(&mut db, "l", iterator, &chunks[2].1),
-            REFUSED,
-            "iterator {iterator}"
-        );
-    }
-    assert_eq!(db.digest("l"), part);
-    load_pieces(&mut db, "l", &chunks[2..]);
-    assert_eq!(db.digest("l"), digest);
-    for (iterator, bytes) in &chunks {
-        assert_eq!(load(&mut db, "l", *iterator, bytes), REFUSED);
-    }
-    assert_eq!(db.digest("l"), digest);
 }
 
 #[test]
 fn chunks_of_another_filter_are_refused() {
     let server = Server::start();
     let mut db = server.connect();
-    for key in ["k", "other"] {
-        db.run(&format!("BF.RESERVE {key} 0.001 1000000"));
-        add_items(&mut db, key, 0..20_000);
+    for large in LARGE {
+        let (family, _, _) = large;
+        let ours = create_large(&mut db, "k", large);
+        let theirs = create_large(&mut db, "other", large);
+        family.load_chunks(&mut db, "l", &ours[..1]);
+        let reply = family.load(&mut db, "l", theirs[1].0, &theirs[1].1);
+        assert_eq!(reply, REFUSED, "{large:?}");
+        family.load_chunks(&mut db, "l", &ours[1..]);
+        assert_eq!(db.digest("l"), db.digest("k"));
+        db.run("DEL k l other");
     }
-    let ours = scan_dump(&mut db, "k");
-    let theirs = scan_dump(&mut db, "other");
-    load_pieces(&mut db, "l", &ours[..1]);
-    assert_eq!(load(&mut db, "l", theirs[1].0, &theirs[1].1), REFUSED);
-    load_pieces(&mut db, "l", &ours[1..]);
-    assert_eq!(db.digest("l"), db.digest("k"));
+}
+
+#[test]
+fn chunks_of_the_other_family_are_refused() {
+    const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    siege(|db| {
+        for (family, iterator, bytes) in chunks_of_victims(db) {
+            let other = match family {
+                Family::Bloom => Family::Counting,
+                Family::Counting => Family::Bloom,
+            };
+            assert_eq!(other.load(db, "k", iterator, &bytes), REFUSED);
+            assert_eq!(db.ask("EXISTS k"), ":0");
+            assert_eq!(family.load(db, "k", iterator, &bytes), "+OK");
+            assert_eq!(other.load(db, "k", iterator, &bytes), WRONG_TYPE);
+            db.run("DEL k");
+        }
+    });
 }
 
 #[test]
 fn a_partly_loaded_filter_withstands_every_command() {
     siege(|db| {
-        db.run("BF.RESERVE whole 0.001 1000000");
-        add_items(db, "whole", 0..20_000);
-        let chunks = scan_dump(db, "whole");
-        for loaded in 1..chunks.len() {
-            load_pieces(db, "k", &chunks[..loaded]);
-            exercise(db);
-            db.run("DEBUG RELOAD");
-            exercise(db);
-            db.run("DEL k");
+        for large in LARGE {
+            let (family, _, _) = large;
+            let chunks = create_large(db, "whole", large);
+            for loaded in 1..chunks.len() {
+                family.load_chunks(db, "k", &chunks[..loaded]);
+                exercise(db);
+                db.run("DEBUG RELOAD");
+                exercise(db);
+                db.run("DEL k");
+            }
+            db.run("DEL whole");
         }
     });
 }
@@ -146,53 +160,106 @@ fn random_chunks_are_refused() {
     let server = Server::start();
     let mut db = server.connect();
     let mut random = Random::seeded(4);
-    for _ in 0..3000 {
-        let length = random.index(600);
-        let bytes = random.bytes(length);
-        let iterator = if random.percent(50) {
-            random.next() as i64
-        } else {
-            random.below(5) as i64
-        };
-        assert_eq!(load(&mut db, "l", iterator, &bytes), REFUSED);
-    }
     let zeros = vec![0; 1 << 20];
-    assert_eq!(load(&mut db, "l", 1, &zeros), REFUSED);
+    for family in Family::BOTH {
+        for _ in 0..3000 {
+            let length = random.index(600);
+            let bytes = random.bytes(length);
+            let iterator = if random.percent(50) {
+                random.next() as i64
+            } else {
+                random.below(5) as i64
+            };
+            assert_eq!(family.load(&mut db, "l", iterator, &bytes), REFUSED);
+        }
+        assert_eq!(family.load(&mut db, "l", 1, &zeros), REFUSED);
+    }
     assert_eq!(db.ask("EXISTS l"), ":0");
 }
 
 #[test]
 fn any_scandump_iterator_gets_a_valid_reply() {
+    /// The iterators at which a table begins, and at which everything ends.
+    const TABLE: i64 = 1 << 51;
+    const END: i64 = 1 << 52;
     let server = Server::start();
     let mut db = server.connect();
     let mut random = Random::seeded(5);
-    db.run("BF.RESERVE k 0.01 100 EXPANSION 1");
-    add_items(&mut db, "k", 0..1000);
-    let chosen = [i64::MIN, -1, 0, 1, 2, 3, 1 << 32, i64::MAX];
+    db.run("BF.RESERVE bloom 0.01 1000 NONSCALING");
+    db.run("BF.RESERVE both 0.01 10");
+    db.run("BF.RESERVE table 0.01 100");
+    db.run("CF.RESERVE counting 100");
+    db.run("CF.RESERVE empty 100");
+    let chosen = [
+        i64::MIN,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        1 << 32,
+        TABLE - 1,
+        TABLE,
+        TABLE + 1,
+        END - 1,
+        END,
+        END + 1,
+        i64::MAX,
+    ];
     let drawn: Vec<i64> = (0..1000).map(|_| random.next() as i64).collect();
-    for iterator in chosen.into_iter().chain(drawn) {
-        let reply = db.line(&format!("BF.SCANDUMP k {iterator}"));
-        let orderly = match &reply {
-            Reply::Error(text) => text.starts_with("ERR "),
-            Reply::Array(pair) => matches!(pair.as_slice(), [Reply::Integer(_), Reply::Bulk(_)]),
-            _ => false,
-        };
-        assert!(orderly, "{iterator}: {reply}");
+    let in_the_table: Vec<i64> = (0..1000)
+        .map(|_| TABLE + random.below(1 << 51) as i64)
+        .collect();
+    let all = [&chosen[..], &drawn, &in_the_table].concat();
+    for (family, key, items) in [
+        (Family::Bloom, "bloom", 1000),
+        (Family::Bloom, "both", 20_000),
+        (Family::Bloom, "table", 20_000),
+        (Family::Counting, "counting", 20_000),
+        (Family::Counting, "empty", 0),
+    ] {
+        family.add_items(&mut db, key, 0..items);
+        for iterator in &all {
+            let reply = db.line(&format!("{} {key} {iterator}", family.command("SCANDUMP")));
+            let is_pair = |pair: &[Reply]| matches!(pair, [Reply::Integer(_), Reply::Bulk(_)]);
+            let orderly = match &reply {
+                Reply::Error(text) => text.starts_with("ERR "),
+                Reply::Array(pair) => is_pair(pair),
+                _ => false,
+            };
+            assert!(orderly, "{key} {iterator}: {reply}");
+        }
     }
 }
 
 /// If the server accepts the chunk, the filter must work.
-fn load_and_exercise(db: &mut Connection, iterator: i64, bytes: &[u8]) {
-    match load(db, "k", iterator, bytes).as_str() {
+fn load_and_exercise(db: &mut Connection, family: Family, iterator: i64, bytes: &[u8]) {
+    match family.load(db, "k", iterator, bytes).as_str() {
         "+OK" => exercise(db),
         refusal => assert_eq!(refusal, REFUSED),
     }
     db.run("DEL k");
 }
 
-/// The reply to one chunk.
-fn load(db: &mut Connection, key: &str, iterator: i64, bytes: &[u8]) -> String {
-    let iterator = iterator.to_string();
-    db.call([b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), bytes])
-        .to_string()
+/// Filters of at least four chunks: a Bloom filter, a table, both, and a counting filter. The
+/// tables are strict, so that fewer items fill a chunk.
+const LARGE: [(Family, &str, u64); 4] = [
+    (Family::Bloom, "0.001 2000000", 20_000),
+    (Family::Bloom, "0.000000000001 100", 600_000),
+    (Family::Bloom, "0.000000000001 200000", 600_000),
+    (Family::Counting, "100 ERROR 0.000000000001", 600_000),
+];
+
+/// Creates a large filter and returns its chunks.
+fn create_large(
+    db: &mut Connection,
+    key: &str,
+    (family, parameters, items): (Family, &str, u64),
+) -> Vec<(i64, Vec<u8>)> {
+    let reserve = family.command("RESERVE");
+    db.run(&format!("{reserve} {key} {parameters}"));
+    family.add_items(db, key, 0..items);
+    let chunks = family.scan_dump(db, key);
+    assert!(chunks.len() >= 4, "{parameters}: {} chunks", chunks.len());
+    chunks
 }

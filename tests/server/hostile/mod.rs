@@ -7,17 +7,66 @@ mod orders;
 mod payloads;
 mod storm;
 
-use crate::harness::{add_items, eventually, scan_dump, words, Connection, Random, Server};
+use crate::harness::{delete_items, eventually, words, Connection, Family, Random, Server};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Small filters of every structure.
-const VICTIMS: [(&str, u64); 5] = [
-    ("BF.RESERVE k 0.01 100", 0),
-    ("BF.RESERVE k 0.01 100", 50),
-    ("BF.RESERVE k 0.1 10 EXPANSION 1", 60),
-    ("BF.RESERVE k 0.000001 20 EXPANSION 3", 100),
-    ("BF.RESERVE k 0.01 500 NONSCALING", 400),
+/// How a small filter is made of `k`, and how many items it is given.
+#[derive(Clone, Copy)]
+struct Victim {
+    family: Family,
+    parameters: &'static str,
+    items: u64,
+    /// How many of them are deleted again, and half as many copies made of others.
+    deleted: u64,
+}
+
+const fn bloom(parameters: &'static str, items: u64) -> Victim {
+    Victim {
+        family: Family::Bloom,
+        parameters,
+        items,
+        deleted: 0,
+    }
+}
+
+const fn counting(parameters: &'static str, items: u64, deleted: u64) -> Victim {
+    Victim {
+        family: Family::Counting,
+        parameters,
+        items,
+        deleted,
+    }
+}
+
+/// Small filters of every structure: Bloom filters, tables, both, and counting filters.
+const VICTIMS: [Victim; 9] = [
+    bloom("0.01 1000", 0),
+    bloom("0.01 500 NONSCALING", 400),
+    bloom("0.1 10", 60),
+    bloom("0.000001 20 EXPANSION 3", 100),
+    bloom("0.01 100", 0),
+    bloom("0.01 100", 250),
+    counting("100", 0, 0),
+    counting("100 ERROR 0.0001", 120, 40),
+    counting("100 EXPANSION 0 ERROR 0.5", 100, 20),
 ];
+
+/// The first of them that begins with a Bloom filter and has items.
+const WITH_BLOOM: usize = 1;
+
+impl Victim {
+    /// Makes it.
+    fn create(&self, db: &mut Connection) {
+        let Victim { family, .. } = *self;
+        let reserve = family.command("RESERVE");
+        db.run(&format!("{reserve} k {}", self.parameters));
+        family.add_items(db, "k", 0..self.items);
+        delete_items(db, "k", self.items - self.deleted..self.items);
+        if self.deleted > 0 {
+            family.add_items(db, "k", 0..self.deleted / 2);
+        }
+    }
+}
 
 /// Values that an attacker may put into a field.
 const BOUNDARIES: [u64; 10] = [
@@ -46,18 +95,33 @@ const IDENTITY: usize = 128;
 /// Bytes before the hash that a reader skips.
 const FILLER: std::ops::Range<usize> = 20..IDENTITY;
 
-/// The first record of a first chunk: its kind, seed, error rate, capacity and expansion.
-const FILTER_RECORD_BYTES: usize = 29;
+/// The kind of the first record of a first chunk that holds a counting filter.
+const COUNTING_FILTER: u8 = 8;
 
-/// Reads of a filter of unknown origin.
-const QUESTIONS: [&str; 11] = [
-    "BF.CARD k",
-    "BF.DEBUG k",
-    "BF.INFO k",
-    "BF.INFO k FULL",
-    "BF.EXISTS k a",
-    "BF.MEXISTS k a b c",
-    "BF.SCANDUMP k 0",
+/// The length of that first record: kind, seed, error rate, capacity, and expansion; or these with
+/// a shorter expansion, bucket size, and iterations.
+fn head_record_bytes(kind: u8) -> usize {
+    match kind {
+        COUNTING_FILTER => 31,
+        _ => 29,
+    }
+}
+
+/// Reads of a filter of unknown origin, by the family.
+const QUESTIONS: [&str; 9] = [
+    "DEBUG k",
+    "INFO k",
+    "INFO k FULL",
+    "EXISTS k a",
+    "MEXISTS k a b c",
+    "SCANDUMP k 0",
+    "SCANDUMP k 2251799813685248",
+    "SCANDUMP k 3377699720527872",
+    "SCANDUMP k 4503599627370495",
+];
+
+/// Reads of a value of any type.
+const QUESTIONS_OF_THE_SERVER: [&str; 4] = [
     "DEBUG DIGEST-VALUE k",
     "MEMORY USAGE k",
     "DUMP k",
@@ -65,41 +129,70 @@ const QUESTIONS: [&str; 11] = [
 ];
 
 /// Changes to its copy, which may be full or partly loaded.
-const CHANGES: [&str; 6] = [
+const CHANGES_OF_BLOOM: [&str; 6] = [
+    "BF.CARD copy",
     "BF.ADD copy a",
     "BF.MADD copy b c d e f g h i j",
     "BF.INSERT copy ITEMS k l",
-    "BF.INFO copy FULL",
+    "DUMP copy",
+    "DEL copy",
+];
+const CHANGES_OF_COUNTING: [&str; 10] = [
+    "CF.COUNT copy a",
+    "CF.ADD copy a",
+    "CF.INSERT copy ITEMS b c d e f g h i a a a a a",
+    "CF.INSERTNX copy ITEMS k l",
+    "CF.ADDNX copy m",
+    "CF.DEL copy item:1",
+    "CF.DEL copy a",
+    "CF.COMPACT copy",
     "DUMP copy",
     "DEL copy",
 ];
 
 /// Runs every command on `k`, if it is a filter: valid replies, no crash.
 fn exercise(db: &mut Connection) {
-    if db.ask("TYPE k") != "+MBbloom--" {
+    let kind = db.ask("TYPE k");
+    let is_of = |family: &Family| family.type_reply() == kind;
+    let Some(family) = Family::BOTH.into_iter().find(is_of) else {
         return;
-    }
-    let replies = db.pipeline(QUESTIONS.map(words));
-    for (question, reply) in QUESTIONS.iter().zip(&replies) {
+    };
+    let questions = QUESTIONS.map(|question| family.command(question));
+    let questions = questions
+        .iter()
+        .map(String::as_str)
+        .chain(QUESTIONS_OF_THE_SERVER);
+    let replies = db.pipeline(questions.clone().map(words));
+    for (question, reply) in questions.zip(&replies) {
         assert!(!reply.is_error(), "{question}: {reply}");
     }
-    let replies = db.pipeline(CHANGES.map(words));
-    for (change, reply) in CHANGES.iter().zip(&replies) {
+    let changes = match family {
+        Family::Bloom => CHANGES_OF_BLOOM.as_slice(),
+        Family::Counting => CHANGES_OF_COUNTING.as_slice(),
+    };
+    let replies = db.pipeline(changes.iter().map(|change| words(change)));
+    for (change, reply) in changes.iter().zip(&replies) {
         let orderly = !reply.is_error() || reply.to_string().starts_with("-ERR ");
         assert!(orderly, "{change}: {reply}");
     }
-    if !db.line("BF.ADD k a").is_error() {
-        assert_eq!(db.ask("BF.EXISTS k a"), ":1");
+    let add = family.command("ADD k a");
+    if !db.line(&add).is_error() {
+        assert_eq!(db.ask(&family.command("EXISTS k a")), ":1");
+        if family == Family::Counting {
+            assert!(db.line("CF.COUNT k a").integer() > 0);
+            assert_eq!(db.ask("CF.DEL k a"), ":1");
+        }
     }
 }
 
 /// The first chunks of all victims, which are too small to have a second one.
-fn chunks_of_victims(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
+fn chunks_of_victims(db: &mut Connection) -> Vec<(Family, i64, Vec<u8>)> {
     let mut chunks = Vec::new();
-    for (creation, items) in VICTIMS {
-        db.run(creation);
-        add_items(db, "k", 0..items);
-        chunks.extend(scan_dump(db, "k"));
+    for victim in VICTIMS {
+        victim.create(db);
+        let family = victim.family;
+        let of_victim = family.scan_dump(db, "k").into_iter();
+        chunks.extend(of_victim.map(|(iterator, bytes)| (family, iterator, bytes)));
         db.run("DEL k");
     }
     assert_eq!(chunks.len(), VICTIMS.len());
@@ -109,7 +202,8 @@ fn chunks_of_victims(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
 /// A chunk forged by someone who knows the format: both hashes are correct.
 fn forged(body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
-    if let Some(record) = body.get(HEAD_BYTES..HEAD_BYTES + FILTER_RECORD_BYTES) {
+    let kind = body.get(HEAD_BYTES).copied().unwrap_or_default();
+    if let Some(record) = body.get(HEAD_BYTES..HEAD_BYTES + head_record_bytes(kind)) {
         let identity = xxh3_64(record).to_le_bytes();
         body[IDENTITY..HEAD_BYTES].copy_from_slice(&identity);
     }
@@ -121,7 +215,12 @@ fn forged(body: &[u8]) -> Vec<u8> {
 fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     /// After this many bytes come the bits.
     const FIELDS_LIE_WITHIN: usize = 288;
-    let places = (0..body.len().min(FIELDS_LIE_WITHIN)).filter(|at| !FILLER.contains(at));
+    /// The end of a table, and of a filter.
+    const LAST_FIELDS: usize = 32;
+    let places = (0..body.len()).filter(|at| {
+        let is_near_an_end = *at < FIELDS_LIE_WITHIN || at + LAST_FIELDS >= body.len();
+        is_near_an_end && !FILLER.contains(at)
+    });
     places.flat_map(move |at| {
         BOUNDARIES.into_iter().flat_map(move |value| {
             [1, 2, 4, 8].into_iter().map(move |width: usize| {

@@ -1,14 +1,24 @@
-//! BF.LOADCHUNK in every order, from clients that disconnect after a chunk or in the middle of one.
+//! LOADCHUNK in every order, from clients that disconnect after a chunk or in the middle of one.
 
-use crate::harness::{add_items, eventually, scan_dump, Connection, Server};
+use crate::harness::{eventually, Connection, Family, Server};
 use std::io::Write;
 use std::net::TcpStream;
 
+/// Filters of four chunks: a Bloom filter, and a strict table.
+const FOUR_CHUNKS: [(Family, &str, u64); 2] = [
+    (Family::Bloom, "0.001 2000000", 20_000),
+    (Family::Counting, "100 ERROR 0.000000000001", 600_000),
+];
+
 /// Creates a filter of four chunks and returns them.
-fn filter_of_four_chunks(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
-    db.run("BF.RESERVE k 0.001 2000000");
-    add_items(db, "k", 0..20_000);
-    let chunks = scan_dump(db, "k");
+fn filter_of_four_chunks(
+    db: &mut Connection,
+    (family, parameters, items): (Family, &str, u64),
+) -> Vec<(i64, Vec<u8>)> {
+    let reserve = family.command("RESERVE");
+    db.run(&format!("{reserve} k {parameters}"));
+    family.add_items(db, "k", 0..items);
+    let chunks = family.scan_dump(db, "k");
     assert_eq!(chunks.len(), 4);
     chunks
 }
@@ -17,28 +27,30 @@ fn filter_of_four_chunks(db: &mut Connection) -> Vec<(i64, Vec<u8>)> {
 fn in_any_order_chunks_load_when_due_and_the_filter_can_be_saved_and_loaded() {
     let server = Server::start();
     let mut db = server.connect();
-    let chunks = filter_of_four_chunks(&mut db);
-    let whole = db.digest("k");
-    db.run("DEL k");
-    for order in orders_of_four() {
-        let mut due = 0;
-        for place in order {
-            let (iterator, bytes) = &chunks[place];
-            let taken = server.connect().try_call(command(*iterator, bytes));
-            let taken = taken.expect("a reply").to_string() == "+OK";
-            assert_eq!(taken, place == due, "{order:?}");
-            due += usize::from(taken);
-            if taken {
-                let digest = db.digest("l");
-                db.run("DEBUG RELOAD");
-                assert_eq!(db.digest("l"), digest, "{order:?}");
+    for four_chunks in FOUR_CHUNKS {
+        let (family, _, _) = four_chunks;
+        let chunks = filter_of_four_chunks(&mut db, four_chunks);
+        let whole = db.digest("k");
+        db.run("DEL k");
+        for order in orders_of_four() {
+            let mut due = 0;
+            for place in order {
+                let (iterator, bytes) = &chunks[place];
+                let taken = family.load(&mut server.connect(), "l", *iterator, bytes) == "+OK";
+                assert_eq!(taken, place == due, "{order:?}");
+                due += usize::from(taken);
+                if taken {
+                    let digest = db.digest("l");
+                    db.run("DEBUG RELOAD");
+                    assert_eq!(db.digest("l"), digest, "{order:?}");
+                }
             }
+            assert_eq!(db.ask("EXISTS l") == ":1", due > 0);
+            if due == chunks.len() {
+                assert_eq!(db.digest("l"), whole);
+            }
+            db.run("DEL l");
         }
-        assert_eq!(db.ask("EXISTS l") == ":1", due > 0);
-        if due == chunks.len() {
-            assert_eq!(db.digest("l"), whole);
-        }
-        db.run("DEL l");
     }
 }
 
@@ -46,34 +58,32 @@ fn in_any_order_chunks_load_when_due_and_the_filter_can_be_saved_and_loaded() {
 fn a_client_that_disconnects_within_a_chunk_changes_nothing() {
     let server = Server::start();
     let mut db = server.connect();
-    let chunks = filter_of_four_chunks(&mut db);
-    let whole = db.digest("k");
-    for (place, (iterator, bytes)) in chunks.iter().enumerate() {
-        let before = digest_of_l(&mut db);
-        let command = on_the_wire(&command(*iterator, bytes));
-        let clients = connected_clients(&mut db);
-        for length in [1, 20, 100, command.len() / 2, command.len() - 1] {
-            drop(send_from_new_client(&server, &command[..length]));
+    for four_chunks in FOUR_CHUNKS {
+        let (family, _, _) = four_chunks;
+        let chunks = filter_of_four_chunks(&mut db, four_chunks);
+        let whole = db.digest("k");
+        for (place, (iterator, bytes)) in chunks.iter().enumerate() {
+            let before = digest_of_l(&mut db);
+            let command = on_the_wire(&family.loading("l", *iterator, bytes));
+            let clients = connected_clients(&mut db);
+            for length in [1, 20, 100, command.len() / 2, command.len() - 1] {
+                drop(send_from_new_client(&server, &command[..length]));
+            }
+            eventually("the server notices that they disconnected", || {
+                connected_clients(&mut db) == clients
+            });
+            assert_eq!(digest_of_l(&mut db), before, "chunk {place}");
+            // The chunk arrived in full; the client disconnects before it reads the reply.
+            drop(send_from_new_client(&server, &command));
+            eventually("the chunk is loaded", || digest_of_l(&mut db) != before);
+            let after = digest_of_l(&mut db);
+            db.run("SAVE");
+            db.run("DEBUG RELOAD");
+            assert_eq!(digest_of_l(&mut db), after, "chunk {place}");
         }
-        eventually("the server notices that they disconnected", || {
-            connected_clients(&mut db) == clients
-        });
-        assert_eq!(digest_of_l(&mut db), before, "chunk {place}");
-        // The chunk arrived in full; the client disconnects before it reads the reply.
-        drop(send_from_new_client(&server, &command));
-        eventually("the chunk is loaded", || digest_of_l(&mut db) != before);
-        let after = digest_of_l(&mut db);
-        db.run("SAVE");
-        db.run("DEBUG RELOAD");
-        assert_eq!(digest_of_l(&mut db), after, "chunk {place}");
+        assert_eq!(db.digest("l"), whole);
+        db.run("DEL k l");
     }
-    assert_eq!(db.digest("l"), whole);
-}
-
-fn command(iterator: i64, bytes: &[u8]) -> Vec<Vec<u8>> {
-    let iterator = iterator.to_string();
-    let words: [&[u8]; 4] = [b"BF.LOADCHUNK", b"l", iterator.as_bytes(), bytes];
-    words.map(<[u8]>::to_vec).to_vec()
 }
 
 fn on_the_wire(words: &[Vec<u8>]) -> Vec<u8> {

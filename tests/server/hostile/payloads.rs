@@ -2,10 +2,10 @@
 //! the chunk inside too.
 
 use super::{
-    bodies_with_boundaries, exercise, forged, mutated, siege, CHECKSUM_BYTES, FILTER_RECORD_BYTES,
-    HEAD_BYTES, VICTIMS,
+    bodies_with_boundaries, exercise, forged, head_record_bytes, mutated, siege, CHECKSUM_BYTES,
+    COUNTING_FILTER, HEAD_BYTES, VICTIMS, WITH_BLOOM,
 };
-use crate::harness::{add_items, with_fresh_footer, Connection, Random, Server};
+use crate::harness::{with_fresh_footer, Connection, Random, Server};
 
 /// Version and checksum at the end of a DUMP payload.
 pub const FOOTER_BYTES: usize = 10;
@@ -82,13 +82,14 @@ fn every_field_of_a_forged_chunk_at_its_boundaries_is_refused_or_works() {
 #[test]
 fn every_byte_before_the_chunk_may_have_any_value() {
     siege(|db| {
-        let payload = &payloads(db)[1];
-        let (head, body) = around_the_chunk(payload);
-        for at in TYPE_BYTES..head.len() {
-            for value in 0..=u8::MAX {
-                let mut head = head.to_vec();
-                head[at] = value;
-                restore_and_exercise(db, &payload_around(payload, &head, body));
+        for payload in &payloads(db)[4..] {
+            let (head, body) = around_the_chunk(payload);
+            for at in TYPE_BYTES..head.len() {
+                for value in 0..=u8::MAX {
+                    let mut head = head.to_vec();
+                    head[at] = value;
+                    restore_and_exercise(db, &payload_around(payload, &head, body));
+                }
             }
         }
     });
@@ -116,12 +117,12 @@ fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
     /// Position in the module's id in the payload: its last byte ends with the low bits of the
     /// encoding version.
     const LAST_BYTE_OF_IDENTITY: usize = TYPE_BYTES + 8;
-    /// Position in the first chunk, after its head, the record of the filter, and the index of the
-    /// sub-filter.
-    const LAYOUT: usize = HEAD_BYTES + FILTER_RECORD_BYTES + 5;
+    // Position in the first chunk, after its head, the record of the filter, and the index of the
+    // sub-filter.
+    let layout = HEAD_BYTES + head_record_bytes(0) + 5;
     let server = Server::start();
     let mut db = server.connect();
-    let payload = &payloads(&mut db)[1];
+    let payload = &payloads(&mut db)[WITH_BLOOM];
     let (head, body) = around_the_chunk(payload);
 
     let mut newer = head.to_vec();
@@ -130,8 +131,8 @@ fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
     assert!(server.log().contains("513"), "{}", server.log());
 
     let mut other_layout = body.to_vec();
-    assert_eq!(other_layout[LAYOUT], 1);
-    other_layout[LAYOUT] = 2;
+    assert_eq!(other_layout[layout], 1);
+    other_layout[layout] = 2;
     assert!(!restore(
         &mut db,
         &payload_around(payload, head, &other_layout)
@@ -139,13 +140,34 @@ fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
     assert!(server.log().contains("layout"), "{}", server.log());
 }
 
+/// The other type, with bytes that its reader would take.
+#[test]
+fn a_payload_around_a_chunk_of_the_other_family_is_refused() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let payloads = payloads(&mut db);
+    let is_counting =
+        |payload: &Vec<u8>| around_the_chunk(payload).1[HEAD_BYTES] == COUNTING_FILTER;
+    let (counting, bloom): (Vec<_>, Vec<_>) = payloads.iter().partition(|one| is_counting(one));
+    for one in &counting {
+        for other in &bloom {
+            for (head, body) in [(one, other), (other, one)] {
+                let (head, _) = around_the_chunk(head);
+                let (_, body) = around_the_chunk(body);
+                assert!(!restore(&mut db, &payload_around(one, head, body)));
+            }
+        }
+    }
+    assert_eq!((counting.len(), bloom.len()), (3, 6));
+    assert_eq!(db.ask("DBSIZE"), ":0");
+}
+
 /// Payloads of all victims, uncompressed.
 pub fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
     db.run("CONFIG SET rdbcompression no");
     let mut payloads = Vec::new();
-    for (creation, items) in VICTIMS {
-        db.run(creation);
-        add_items(db, "k", 0..items);
+    for victim in VICTIMS {
+        victim.create(db);
         payloads.push(db.run("DUMP k").bytes().to_vec());
         db.run("DEL k");
     }

@@ -5,9 +5,7 @@ use super::payloads::{
     around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
 };
 use super::{exercise, held, mutated, returns_all_memory};
-use crate::harness::{
-    eventually, load_pieces, scan_dump, with_fresh_footer, Connection, Random, Server,
-};
+use crate::harness::{eventually, with_fresh_footer, Connection, Family, Random, Server};
 use std::env;
 use std::time::Instant;
 
@@ -17,6 +15,9 @@ const FEW: usize = 600;
 /// lends them 16 KiB blocks). With 10^5 payloads, a leak of the smallest block, 8 bytes, in every
 /// twelfth payload would show.
 const TOLERANCE: i64 = 64 << 10;
+
+/// About half of all mutants are accepted.
+const WARMING_ROUNDS: usize = 10;
 
 #[test]
 fn each_of_very_many_mutated_payloads_is_refused_or_works() {
@@ -29,8 +30,13 @@ fn each_of_very_many_mutated_payloads_is_refused_or_works() {
     let payloads = payloads(&mut db);
     let process = db.info("server", "process_id");
     let (mut random, mut loaded) = (Random::seeded(8), 0);
-    // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload.
-    for payload in &payloads {
+    // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload, and when
+    // its buffers first hold long replies: every payload is accepted in some round.
+    for payload in payloads
+        .iter()
+        .cycle()
+        .take(WARMING_ROUNDS * payloads.len())
+    {
         mutate_and_restore(&mut db, payload, &mut random);
     }
     returns_all_memory(&mut db, baseline); // in the background, on some servers
@@ -73,11 +79,13 @@ fn mutate_and_restore(db: &mut Connection, payload: &[u8], random: &mut Random) 
     if !restore(db, &mutant) {
         return false;
     }
-    if db.ask("TYPE k") == "+MBbloom--" {
+    let kind = db.ask("TYPE k");
+    let is_of = |family: &Family| family.type_reply() == kind;
+    if let Some(family) = Family::BOTH.into_iter().find(is_of) {
         let digest = db.digest("k");
         let dump = db.run("DUMP k");
-        let chunks = scan_dump(db, "k");
-        load_pieces(db, "chunks", &chunks);
+        let chunks = family.scan_dump(db, "k");
+        family.load_chunks(db, "chunks", &chunks);
         db.run("COPY k copy");
         db.call([b"RESTORE".as_slice(), b"restored", b"0", dump.bytes()]);
         db.run("SAVE");

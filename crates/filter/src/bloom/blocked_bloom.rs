@@ -117,7 +117,7 @@ impl BlockedBloom {
 
     /// Number of set bits.
     pub fn set_bits(&self) -> u64 {
-        self.fill.set_bits()
+        self.segments.set_bits()
     }
 
     /// The storage, for reading.
@@ -188,6 +188,7 @@ impl BlockedBloom {
             Some(inserted) => inserted,
             None => self.allocate_and_insert(hash)?,
         };
+        self.segments.count_set_bits(inserted.new_bits());
         self.fill.count(inserted, self.scale());
         Ok(inserted.is_new())
     }
@@ -223,14 +224,17 @@ impl BlockedBloom {
         let Some(segment) = self.segments.get_mut(segment) else {
             return;
         };
+        let mut new_bits = 0;
         for (to, from) in segment.chunks_mut(len).zip(words.chunks(len * 8)) {
             let before = sub_bitmap::count_ones(to);
             for (to, from) in to.iter_mut().zip(from.as_chunks::<8>().0) {
                 *to |= u64::from_le_bytes(*from);
             }
             let after = sub_bitmap::count_ones(to);
+            new_bits += after - before;
             self.fill.count_bits(before, after, scale);
         }
+        self.segments.count_set_bits(new_bits);
     }
 
     /// A copy: see [`Segments::try_clone`].

@@ -1,4 +1,4 @@
-//! The fill of a sub-filter: its items, its set bits, and their weight (see
+//! The fill of a sub-filter: its items, and the weight of the bits they set (see
 //! [`crate::bloom::guard`]).
 
 use crate::bloom::guard::Scale;
@@ -10,7 +10,6 @@ pub struct Fill {
     capacity: u64,
     limit: u64,
     items: u64,
-    set_bits: u64,
     weight: u64,
 }
 
@@ -22,7 +21,6 @@ impl Fill {
             capacity,
             limit,
             items,
-            set_bits: 0,
             weight: 0,
         }
     }
@@ -40,11 +38,6 @@ impl Fill {
     /// Number of items that were new.
     pub fn items(&self) -> u64 {
         self.items
-    }
-
-    /// Number of set bits.
-    pub fn set_bits(&self) -> u64 {
-        self.set_bits
     }
 
     /// The sum of the weights of all sub-bitmaps.
@@ -74,13 +67,11 @@ impl Fill {
     #[inline(always)]
     pub fn count(&mut self, inserted: Inserted, scale: Scale) {
         self.items += u64::from(inserted.is_new());
-        self.set_bits += u64::from(inserted.new_bits());
         self.weight = self.weight.saturating_add(scale.gained(inserted));
     }
 
     /// Counts the set bits that a sub-bitmap gains from items that are already counted.
     pub fn count_bits(&mut self, before: u32, after: u32, scale: Scale) {
-        self.set_bits += u64::from(after - before);
         let gained = scale.gained_between(before, after);
         self.weight = self.weight.saturating_add(gained);
     }
@@ -110,7 +101,7 @@ mod tests {
         assert!(!fill.is_full());
         fill.count(Inserted::new(1, 511), scale());
         assert!(fill.is_full() && !fill.is_closed());
-        assert_eq!((fill.items(), fill.set_bits()), (3, 7));
+        assert_eq!(fill.items(), 3);
 
         let mut fill = Fill::new(1_000, 100 * UNIT, 0);
         fill.count_bits(0, 511, scale());
@@ -127,7 +118,7 @@ mod tests {
         merged.count_bits(0, 12, scale());
         merged.count_bits(12, 256, scale());
         assert_eq!(at_once, merged);
-        assert_eq!((merged.items(), merged.set_bits()), (1, 256));
+        assert_eq!(merged.items(), 1);
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! Chunks into a filter. Everything in a chunk is read and checked before the filter changes.
 
 use super::format::{
-    identity, Version, CHECKSUM_BYTES, END, END_OF_FILTER, FILTER, MAGIC, MAX_CHUNK_BYTES, SEGMENT,
-    SUB_FILTER,
+    Head, Version, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, MAGIC, MAX_CHUNK_BYTES, PAGE,
+    PATH_SHIFT, SEGMENT, SUB_FILTER, TABLE, TABLE_START,
 };
 use super::reader::Reader;
+use super::Chunked;
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::DecodeError;
-use crate::filter::{Arrivals, Filter, Loading, SizeLimit};
+use crate::growing::{Pages, Table};
+use crate::parts::{Arrivals, Loading};
+use crate::size_limit::SizeLimit;
+use crate::storage::size_class;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
+const MAX_SEGMENTS: u64 = 1 << 44;
 
 /// A chunk whose frame is sound: its version is known and its checksum right. Its records are
 /// still to be read.
@@ -60,44 +67,60 @@ impl<'a> Chunk<'a> {
         self.next == END
     }
 
-    /// Reads the records up to the end, of a chunk that follows `present` sub-filters.
-    fn arrivals(
+    /// Reads the records up to the end, of a chunk for `filter` as it is.
+    fn arrivals<F: Chunked>(
         &self,
         mut reader: Reader<'a>,
-        present: usize,
+        filter: &F,
     ) -> Result<Arrivals<'a>, DecodeError> {
-        let (mut sub_filters, mut segments) = (Vec::new(), Vec::new());
+        let parts = filter.parts();
+        let present = parts.loading().map_or(0, |loading| loading.sub_filters);
+        let mut blooms = Vec::new();
+        let mut segments = Vec::new();
+        let mut tables = Tables::new(parts.table(), self.start);
         let mut end = None;
         while !reader.is_at_end() {
             if end.is_some() {
                 return Err(DecodeError::Length);
             }
-            let count = present + sub_filters.len();
+            let count = present + blooms.len();
             match reader.u8()? {
-                SUB_FILTER => {
+                SUB_FILTER if filter.may_have_blooms() && !tables.has_begun() => {
                     if reader.u32()? as usize != count {
                         return Err(DecodeError::Order);
                     }
-                    let sub_filter = BlockedBloom::from_header(reader.header()?);
-                    push(&mut sub_filters, sub_filter)?;
+                    push(&mut blooms, BlockedBloom::from_header(reader.header()?))?;
                 }
-                SEGMENT => {
+                SEGMENT if !tables.has_begun() => {
                     let segment = reader.segment()?;
-                    if segment.sub_filter >= count {
+                    if segment.bloom >= count {
                         return Err(DecodeError::Order);
                     }
                     push(&mut segments, segment)?;
                 }
+                // Behind sub-filters that the filter has added meanwhile it would have another rate.
+                TABLE if !tables.has_begun() && parts.blooms().len() <= present => {
+                    let rate = filter.table_rate(count).ok_or(DecodeError::Order)?;
+                    tables.begin(&mut reader, rate)?;
+                }
+                PAGE => tables.page(&mut reader)?,
+                END_OF_TABLE => tables.end(&mut reader)?,
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
+                SUB_FILTER | SEGMENT | TABLE => return Err(DecodeError::Order),
                 _ => return Err(DecodeError::Format),
             }
         }
-        let count = present + sub_filters.len();
+        tables.check_end(self.next)?;
+        let count = present + blooms.len();
+        if count == 0 && !tables.has_begun() {
+            return Err(DecodeError::Order);
+        }
         let loading = match (self.next, end) {
             (END, Some((0, 0))) => None,
             // The filter that was encoded was itself being loaded.
-            (END, Some((next @ 1..END, loaded))) if (1..=count).contains(&loaded) => {
-                let sub_filters = loaded;
+            (END, Some((next @ 1..END, sub_filters)))
+                if sub_filters <= count && tables.has_begun() == (next > TABLE_START) =>
+            {
                 Some(Loading { next, sub_filters })
             }
             (next @ 1..END, None) if next > self.start => {
@@ -107,16 +130,101 @@ impl<'a> Chunk<'a> {
             _ => return Err(DecodeError::Order),
         };
         Ok(Arrivals {
-            sub_filters,
+            blooms,
             segments,
+            table: tables.new,
+            pages: tables.pages,
+            counts: tables.counts,
             loading,
         })
     }
 }
 
+/// The table of a filter as a chunk brings it.
+struct Tables<'t> {
+    /// What came in earlier chunks.
+    old: Option<&'t Table>,
+    /// What begins in this one.
+    new: Option<Table>,
+    /// The path at which the first page of this chunk begins.
+    from: u64,
+    pages: Option<Pages>,
+    /// Items now, and items removed.
+    counts: Option<(u64, u64)>,
+}
+
+impl<'t> Tables<'t> {
+    fn new(old: Option<&'t Table>, start: u64) -> Self {
+        Self {
+            old,
+            new: None,
+            from: start.saturating_sub(TABLE_START) << PATH_SHIFT,
+            pages: None,
+            counts: None,
+        }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.old.is_some() || self.new.is_some()
+    }
+
+    /// A table record, after its kind.
+    fn begin(&mut self, reader: &mut Reader<'_>, rate: f64) -> Result<(), DecodeError> {
+        if reader.u64()? != rate.to_bits() {
+            return Err(DecodeError::Field("error rate of the table"));
+        }
+        if reader.u8()? != 0 {
+            return Err(DecodeError::Field("bits of payload"));
+        }
+        self.new = Some(Table::new(rate, 0));
+        self.from = 0;
+        Ok(())
+    }
+
+    /// A page record, after its kind.
+    fn page(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+        let table = self.new.as_ref().or(self.old).ok_or(DecodeError::Order)?;
+        let len = reader.u16()?.into();
+        let bytes = reader.take(len)?;
+        let pages = self
+            .pages
+            .get_or_insert_with(|| Pages::starting_at(self.from));
+        match pages.push(table, bytes)? {
+            [] => Ok(()),
+            _ => Err(DecodeError::Length),
+        }
+    }
+
+    /// An end-of-table record, after its kind.
+    fn end(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+        let is_first = self.counts.is_none();
+        self.counts = Some((reader.u64()?, reader.u64()?));
+        is_first.then_some(()).ok_or(DecodeError::Order)
+    }
+
+    /// Checks that the chunk brought what one before `next` has.
+    fn check_end(&self, next: u64) -> Result<(), DecodeError> {
+        let due = match (&self.pages, self.has_begun()) {
+            (Some(pages), _) => pages
+                .next()
+                .map_or(END, |path| TABLE_START + (path >> PATH_SHIFT)),
+            // A table has pages, and so has every chunk of it.
+            (None, true) => return Err(DecodeError::Order),
+            (None, false) if next <= TABLE_START => next,
+            (None, false) => END,
+        };
+        let is_complete = self.has_begun() && due == END;
+        if due == next && is_complete == self.counts.is_some() {
+            Ok(())
+        } else {
+            Err(DecodeError::Order)
+        }
+    }
+}
+
 /// Loads a chunk: the first of a chain where there is no `filter` yet, else the one that `filter`
 /// waits for. Returns the filter that a first chunk begins. If more chunks come, it works already,
-/// with the items that the chunks so far hold, and [`Filter::loading`] tells which chunk is next.
+/// with the items that the chunks so far hold, and [`Filter::loading`](crate::Filter::loading) tells which chunk is next.
 ///
 /// ```
 /// use splitbloom_filter::codec::{chunks, load_chunk, Chunk};
@@ -143,34 +251,53 @@ impl<'a> Chunk<'a> {
 ///
 /// # Errors
 /// Any [`DecodeError`]; `Order` if another chunk, or none, is due. The filter is as it was.
-pub fn load_chunk(
-    filter: Option<&mut Filter>,
+pub fn load_chunk<F: Chunked>(
+    filter: Option<&mut F>,
     chunk: &Chunk<'_>,
     limit: SizeLimit,
-) -> Result<Option<Filter>, DecodeError> {
+) -> Result<Option<F>, DecodeError> {
     let mut reader = Reader(chunk.records);
-    let Some(filter) = filter else {
-        if chunk.start != 0 || reader.u8()? != FILTER {
-            return Err(DecodeError::Order);
+    match filter {
+        Some(filter) => {
+            let due = filter.parts().loading();
+            if due.is_none_or(|loading| loading.next != chunk.start) {
+                return Err(DecodeError::Order);
+            }
+            take_in(filter, chunk, reader, limit).map(|()| None)
         }
-        let parameters = reader.parameters()?;
-        if chunk.identity != identity(&parameters) {
-            return Err(DecodeError::Order);
+        None => {
+            if chunk.start != 0 || reader.u8()? != F::HEAD {
+                return Err(DecodeError::Order);
+            }
+            let mut begun = F::read_head(&mut reader)?;
+            take_in(&mut begun, chunk, reader, limit).map(|()| Some(begun))
         }
-        let arrivals = chunk.arrivals(reader, 0)?;
-        return Filter::begin(parameters, arrivals, limit).map(Some);
-    };
-    let Some(loading) = filter
-        .loading()
-        .filter(|loading| loading.next == chunk.start)
-    else {
-        return Err(DecodeError::Order);
-    };
-    if chunk.identity != identity(filter.parameters()) {
+    }
+}
+
+fn take_in<F: Chunked>(
+    filter: &mut F,
+    chunk: &Chunk<'_>,
+    reader: Reader<'_>,
+    limit: SizeLimit,
+) -> Result<(), DecodeError> {
+    if chunk.identity != Head::of(filter).identity() {
         return Err(DecodeError::Order);
     }
-    let arrivals = chunk.arrivals(reader, loading.sub_filters)?;
-    filter.take_in(arrivals, limit).map(|()| None)
+    let arrivals = chunk.arrivals(reader, filter)?;
+    let removed = arrivals
+        .counts
+        .map_or(filter.removed(), |(_, removed)| removed);
+    if !filter.may_have_removed(removed) {
+        return Err(DecodeError::Field("items removed"));
+    }
+    let own = size_class(size_of::<F>() as u64);
+    let most_bytes = limit.most_bytes().checked_sub(own);
+    let most_bytes = most_bytes.ok_or(DecodeError::OverLimit)?;
+    let parts = filter.parts_mut();
+    parts.take_in(arrivals, most_bytes, MAX_SEGMENTS)?;
+    filter.set_removed(removed);
+    Ok(())
 }
 
 /// Appends if there is memory: the records of a chunk of 1 MiB may take several.

@@ -2,13 +2,15 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    filter_record, identity, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES,
-    END_OF_FILTER, FILTER_BYTES, MAGIC, MAX_CHUNK_BYTES, SEGMENT, SEGMENT_HEAD_BYTES, SUB_FILTER,
-    SUB_FILTER_BYTES,
+    Head, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
+    END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
+    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_BYTES, TABLE, TABLE_BYTES, TABLE_START,
 };
 use super::sink::{Buffer, Sink};
+use super::Chunked;
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
-use crate::filter::{Filter, Loading, Parameters};
+use crate::growing::PageRecord;
+use crate::parts::Loading;
 use crate::storage::segments::Segments;
 use std::collections::TryReserveError;
 use std::iter::successors;
@@ -22,9 +24,8 @@ pub struct Encoded {
 }
 
 /// A chunk that has yet to be written.
-#[derive(Clone, Copy)]
-pub struct Outline<'a> {
-    filter: &'a Filter,
+pub struct Outline<'a, F> {
+    filter: &'a F,
     version: Version,
     start: u64,
     next: u64,
@@ -33,16 +34,16 @@ pub struct Outline<'a> {
 
 /// The chunks of a filter, first to last.
 ///
-/// Cost: for each chunk a step over each sub-filter before it and each segment in it; writing it
-/// costs its bytes.
-pub fn chunks(filter: &Filter) -> impl Iterator<Item = Outline<'_>> {
+/// Cost: for each chunk a step over each sub-filter before it, and each segment or page in it;
+/// writing it costs its bytes.
+pub fn chunks<F: Chunked>(filter: &F) -> impl Iterator<Item = Outline<'_, F>> {
     chunks_of_version(Version::CURRENT, filter)
 }
 
-pub(crate) fn chunks_of_version(
+pub(crate) fn chunks_of_version<F: Chunked>(
     version: Version,
-    filter: &Filter,
-) -> impl Iterator<Item = Outline<'_>> {
+    filter: &F,
+) -> impl Iterator<Item = Outline<'_, F>> {
     let at = move |iterator| Outline::new(filter, version, iterator);
     successors(at(0), move |before| at(before.next))
 }
@@ -52,15 +53,18 @@ pub(crate) fn chunks_of_version(
 ///
 /// # Errors
 /// The allocator refuses the buffer.
-pub fn encode_chunk(filter: &Filter, iterator: u64) -> Result<Option<Encoded>, TryReserveError> {
+pub fn encode_chunk(
+    filter: &impl Chunked,
+    iterator: u64,
+) -> Result<Option<Encoded>, TryReserveError> {
     let outline = Outline::new(filter, Version::CURRENT, iterator);
     outline.map(|outline| outline.encode()).transpose()
 }
 
-impl<'a> Outline<'a> {
+impl<'a, F: Chunked> Outline<'a, F> {
     /// Fills a chunk with records up to its largest size.
-    fn new(filter: &'a Filter, version: Version, start: u64) -> Option<Self> {
-        if start > filter.reserved_segments() {
+    fn new(filter: &'a F, version: Version, start: u64) -> Option<Self> {
+        if !is_within(filter, start) {
             return None;
         }
         let mut records_end = version.head_bytes();
@@ -71,7 +75,8 @@ impl<'a> Outline<'a> {
             next: END,
             num_bytes: 0,
         };
-        // A sub-filter record and segment 0 share a place: the chunk ends before both or neither.
+        // A sub-filter record and segment 0 share a place, and so do the table's record and its
+        // first page, and its last page and its end: the chunk ends before both or neither.
         let mut last_place = (start, records_end);
         for (place, record) in records(filter, start) {
             if place != last_place.0 {
@@ -125,19 +130,28 @@ impl<'a> Outline<'a> {
         to.u64(self.start);
         to.u64(self.next);
         to.bytes(self.version.filler());
-        to.u64(identity(self.filter.parameters()));
+        to.u64(Head::of(self.filter).identity());
         records(self.filter, self.start)
             .take_while(|(place, _)| *place < self.next)
             .for_each(|(_, record)| record.write(to));
         if self.next == END {
-            Record::End(self.filter.loading()).write(to);
+            Record::End(self.filter.parts().loading()).write(to);
         }
         to.u64(to.checksum());
     }
 }
 
+/// Whether a chunk may begin at this iterator.
+fn is_within(filter: &impl Chunked, iterator: u64) -> bool {
+    let parts = filter.parts();
+    match iterator.checked_sub(TABLE_START) {
+        None => iterator <= parts.reserved_segments(),
+        Some(_) => iterator < END && parts.table().is_some(),
+    }
+}
+
 enum Record<'a> {
-    Filter(&'a Parameters),
+    Head(Head),
     SubFilter {
         index: u32,
         header: Header,
@@ -147,22 +161,56 @@ enum Record<'a> {
         number: u64,
         words: &'a [u64],
     },
+    Table {
+        error_rate: f64,
+    },
+    Page(PageRecord<'a>),
+    EndOfTable {
+        items: u64,
+        removed: u64,
+    },
     End(Option<Loading>),
 }
 
 /// The records of the chunk at `start` and of all later ones, but for the end record, each with its
 /// place: the iterator of a chunk that begins with it.
-fn records(filter: &Filter, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
-    let filter_record = (start == 0).then(|| (0, Record::Filter(filter.parameters())));
+fn records<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
+    let head = (start == 0).then(|| (0, Record::Head(Head::of(filter))));
     let from = start.saturating_sub(1);
     let mut end = 0;
-    let sub_filters = filter.sub_filters().iter().zip(0..);
+    let sub_filters = filter.parts().blooms().iter().zip(0..);
     let sub_filters = sub_filters.filter_map(move |(sub_filter, index)| {
         let first = end;
         end += sub_filter.segments().reserved();
         (from < end).then(|| records_of(index, sub_filter, first, from.saturating_sub(first)))
     });
-    filter_record.into_iter().chain(sub_filters.flatten())
+    let records = head.into_iter().chain(sub_filters.flatten());
+    records.chain(records_of_table(filter, start))
+}
+
+/// The records of the table, if there is one, from the page of the iterator `start` on.
+fn records_of_table<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
+    let (table, blooms) = (filter.parts().table(), filter.parts().blooms().len());
+    let error_rate = filter.table_rate(blooms).unwrap_or_default();
+    let head = (table.is_some() && start <= TABLE_START)
+        .then_some((TABLE_START, Record::Table { error_rate }));
+    let from = start.saturating_sub(TABLE_START) << PATH_SHIFT;
+    let pages = table.into_iter().flat_map(move |table| {
+        let pages = successors(Some((from, table.page_record(from))), |(_, page)| {
+            page.next().map(|next| (next, table.page_record(next)))
+        });
+        pages.flat_map(|(from, page)| {
+            let place = TABLE_START + (from >> PATH_SHIFT);
+            let items = table.len();
+            let removed = filter.removed();
+            let end = page
+                .next()
+                .is_none()
+                .then_some((place, Record::EndOfTable { items, removed }));
+            std::iter::once((place, Record::Page(page))).chain(end)
+        })
+    });
+    head.into_iter().chain(pages)
 }
 
 /// The records of a sub-filter whose segment 0 is segment `first` of the filter: from the header on
@@ -209,19 +257,37 @@ fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
 impl Record<'_> {
     fn num_bytes(&self) -> usize {
         match self {
-            Self::Filter(_) => FILTER_BYTES,
+            Self::Head(head) => head.bytes().len(),
             Self::SubFilter { .. } => SUB_FILTER_BYTES,
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.len() * 8,
+            Self::Table { .. } => TABLE_BYTES,
+            Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
+            Self::EndOfTable { .. } => END_OF_TABLE_BYTES,
             Self::End(_) => END_BYTES,
         }
     }
 
     fn write(&self, to: &mut impl Sink) {
-        match *self {
-            Self::Filter(parameters) => to.bytes(&filter_record(parameters)),
+        match self {
+            Self::Head(head) => to.bytes(head.bytes()),
+            Self::Table { error_rate } => {
+                to.u8(TABLE);
+                to.f64(*error_rate);
+                to.u8(0); // bits of payload
+            }
+            Self::Page(page) => {
+                to.u8(PAGE);
+                to.u16(page.num_bytes() as u16);
+                page.write(&mut |bytes| to.bytes(bytes));
+            }
+            Self::EndOfTable { items, removed } => {
+                to.u8(END_OF_TABLE);
+                to.u64(*items);
+                to.u64(*removed);
+            }
             Self::SubFilter { index, header } => {
                 to.u8(SUB_FILTER);
-                to.u32(index);
+                to.u32(*index);
                 to.u8(BLOCKED_LAYOUT);
                 to.u32(header.shape.sub_bitmap_bits);
                 to.u32(header.shape.num_hashes);
@@ -237,8 +303,8 @@ impl Record<'_> {
                 words,
             } => {
                 to.u8(SEGMENT);
-                to.u32(sub_filter);
-                to.u64(number);
+                to.u32(*sub_filter);
+                to.u64(*number);
                 to.u32(words.len() as u32 * 8);
                 to.words(words);
             }

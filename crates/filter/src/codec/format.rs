@@ -1,6 +1,7 @@
 //! The numbers of the format; docs/format.md explains them.
 
-use crate::filter::Parameters;
+use super::sink::{Buffer, Sink};
+use super::Chunked;
 use crate::hash::G;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,13 +11,11 @@ pub const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// The iterator after the last chunk. Below 2^53: clients whose numbers are doubles keep it.
 pub const END: u64 = 1 << 52;
 
-/// The most bytes that the decoder holds for a byte of a chunk, beside 4 KiB for the first one.
-///
-/// The heaviest chunk describes many sub-filters of 64 segments, of which only the last, one line
-/// long, has a bit. Each is 135 bytes of input: a sub-filter record, a segment record, a line. It
-/// takes the line, a leaf of 64 slots, and its places in two vectors that have just doubled.
-/// `fuzz/src/loaded.rs` loads that chunk, and measures every chunk that a fuzzer makes.
-pub const MEMORY_PER_BYTE: usize = 18;
+/// The iterator of the chunk that a table begins in. Those that follow count the first 51 bits of
+/// the path at which a page begins: no page is deeper.
+pub(super) const TABLE_START: u64 = 1 << 51;
+/// Bits of a path that are 0 at the beginning of every page.
+pub(super) const PATH_SHIFT: u32 = 13;
 
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 
@@ -27,16 +26,24 @@ pub(super) const MAX_BITS: u64 = 1 << 47;
 pub(super) const MAX_HASHES: u32 = 64;
 
 /// The kinds of records.
-pub(super) const FILTER: u8 = 1;
+pub const FILTER: u8 = 1;
 pub(super) const SUB_FILTER: u8 = 2;
 pub(super) const SEGMENT: u8 = 3;
 pub(super) const END_OF_FILTER: u8 = 4;
+pub(super) const TABLE: u8 = 5;
+pub(super) const PAGE: u8 = 6;
+pub(super) const END_OF_TABLE: u8 = 7;
+pub const COUNTING_FILTER: u8 = 8;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
-pub(super) const FILTER_BYTES: usize = 1 + 8 + 8 + 8 + 4;
+/// A head record of any kind has at most so many.
+pub(super) const MAX_HEAD_BYTES: usize = 64;
 pub(super) const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
+pub(super) const TABLE_BYTES: usize = 1 + 8 + 1;
+pub(super) const PAGE_HEAD_BYTES: usize = 1 + 2;
+pub(super) const END_OF_TABLE_BYTES: usize = 1 + 8 + 8;
 
 /// How many bytes of an argument a server's slow log keeps.
 pub(super) const LOGGED_BYTES: usize = 128;
@@ -93,18 +100,29 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
     filler
 }
 
-/// What all chunks of one filter have in common, and those of other filters do not.
-pub(super) fn identity(parameters: &Parameters) -> u64 {
-    xxh3_64(&filter_record(parameters))
+/// A head record. Not on the heap: chunks are checked where memory may be short.
+pub(super) struct Head {
+    bytes: [u8; MAX_HEAD_BYTES],
+    len: usize,
 }
 
-/// The filter record. Not on the heap: chunks are checked where memory may be short.
-pub(super) fn filter_record(parameters: &Parameters) -> [u8; FILTER_BYTES] {
-    let mut record = [0; FILTER_BYTES];
-    record[0] = FILTER;
-    record[1..9].copy_from_slice(&parameters.seed.0.to_le_bytes());
-    record[9..17].copy_from_slice(&parameters.error_rate.to_bits().to_le_bytes());
-    record[17..25].copy_from_slice(&parameters.capacity.to_le_bytes());
-    record[25..].copy_from_slice(&parameters.growth.factor().to_le_bytes());
-    record
+impl Head {
+    /// Of a filter.
+    pub fn of<F: Chunked>(filter: &F) -> Self {
+        let mut bytes = [0; MAX_HEAD_BYTES];
+        let mut buffer = Buffer::new(&mut bytes);
+        buffer.u8(F::HEAD);
+        filter.write_head(&mut buffer);
+        let len = buffer.len();
+        Self { bytes, len }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// What all chunks of one filter have in common, and those of other filters do not.
+    pub fn identity(&self) -> u64 {
+        xxh3_64(self.bytes())
+    }
 }

@@ -9,12 +9,18 @@
 //!                            capacity:8 error_rate:f64 guard_limit:8 items:8
 //!            3  segment      index of the sub-filter:4 segment:8 length:4 bytes
 //!            4  end          loading:8 loaded:4
+//!            5  table        error_rate:f64 payload_bits:1
+//!            6  page         length:2 bytes (`growing::record`)
+//!            7  end of table items:8 removed:8
+//!            8  counting     seed:8 error_rate:f64 capacity:8 expansion:2 bucket_size:2
+//!               filter       iterations:2
 //! ```
 //!
 //! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`
 //! the one after it: 0 at the start, then 1 + the number of segments, over all sub-filters, that
-//! come before; [`END`] after the last chunk. `filter` is a hash of the filter record, equal in all
-//! chunks of a chain, so that a chunk of another filter does not fit. `checksum` is XXH3-64 of
+//! come before; 2^51 + the first 51 bits of the path at which a page begins; [`END`] after the last
+//! chunk. `filter` is a hash of the head record (1 or 8), equal in all chunks of a chain, so that a
+//! chunk of another filter does not fit. `checksum` is XXH3-64 of
 //! everything before it. The end record of a filter that is itself part loaded names the chunk it
 //! waits for and the number of sub-filters that have come so far; otherwise both are 0.
 //!
@@ -39,19 +45,26 @@
 //! kind says how items map to bits in a sub-filter: 1 is this module's; 0 and 2 to 255 are
 //! reserved, also for filters that come from elsewhere.
 
+mod chunked;
 mod decode;
+mod digest;
 mod encode;
 mod format;
 mod reader;
 mod sink;
 
+pub use crate::storage::MEMORY_PER_BYTE;
+pub use chunked::Chunked;
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
-pub use format::{END, MAX_CHUNK_BYTES, MEMORY_PER_BYTE};
+pub use format::{END, MAX_CHUNK_BYTES};
 
-pub(crate) use encode::chunks_of_version;
-pub(crate) use format::Version;
-pub(crate) use sink::{write_words, Sink};
+pub(crate) use digest::digest;
+pub(crate) use format::{COUNTING_FILTER, FILTER};
+pub(crate) use reader::{within, Reader};
+pub(crate) use sink::Sink;
 
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;

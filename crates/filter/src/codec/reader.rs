@@ -6,12 +6,11 @@ use crate::bloom::guard::UNIT;
 use crate::bloom::shape::{Shape, LINE_BITS, PAGE_BITS};
 use crate::bloom::sizing::MAX_CAPACITY;
 use crate::error::DecodeError;
-use crate::filter::{Growth, Parameters, SegmentBits, MAX_EXPANSION};
-use crate::hash::Seed;
+use crate::parts::SegmentBits;
 use crate::storage::SEGMENT_BITS;
 
 /// The bytes not yet read.
-pub(super) struct Reader<'a>(pub &'a [u8]);
+pub struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
     pub fn is_at_end(&self) -> bool {
@@ -34,6 +33,10 @@ impl<'a> Reader<'a> {
         self.array().map(u8::from_le_bytes)
     }
 
+    pub fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         self.array().map(u32::from_le_bytes)
     }
@@ -42,26 +45,12 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn f64(&mut self) -> Result<f64, DecodeError> {
+    pub fn f64(&mut self) -> Result<f64, DecodeError> {
         self.u64().map(f64::from_bits)
     }
 
-    /// A filter record, after its kind.
-    pub fn parameters(&mut self) -> Result<Parameters, DecodeError> {
-        let (seed, error_rate) = (Seed(self.u64()?), self.f64()?);
-        within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
-        let (capacity, expansion) = (self.capacity()?, self.u32()?);
-        within("expansion", expansion <= MAX_EXPANSION)?;
-        Ok(Parameters {
-            error_rate,
-            capacity,
-            growth: Growth::from_factor(expansion),
-            seed,
-        })
-    }
-
     /// A sub-filter record, after its index.
-    pub fn header(&mut self) -> Result<Header, DecodeError> {
+    pub(super) fn header(&mut self) -> Result<Header, DecodeError> {
         match self.u8()? {
             BLOCKED_LAYOUT => {}
             unknown => return Err(DecodeError::Layout(unknown)),
@@ -88,17 +77,18 @@ impl<'a> Reader<'a> {
     }
 
     /// A segment record, after its kind.
-    pub fn segment(&mut self) -> Result<SegmentBits<'a>, DecodeError> {
-        let (sub_filter, number) = (self.u32()? as usize, self.u64()?);
+    pub(super) fn segment(&mut self) -> Result<SegmentBits<'a>, DecodeError> {
+        let (bloom, number) = (self.u32()? as usize, self.u64()?);
         let len = self.u32()? as usize;
         Ok(SegmentBits {
-            sub_filter,
+            bloom,
             number,
             bytes: self.take(len)?,
         })
     }
 
-    fn capacity(&mut self) -> Result<u64, DecodeError> {
+    /// A number of items to reserve.
+    pub fn capacity(&mut self) -> Result<u64, DecodeError> {
         let capacity = self.u64()?;
         within("capacity", (1..=MAX_CAPACITY).contains(&capacity)).map(|()| capacity)
     }
@@ -122,7 +112,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn within(field: &'static str, holds: bool) -> Result<(), DecodeError> {
+/// Refuses a field for which the condition does not hold.
+pub fn within(field: &'static str, holds: bool) -> Result<(), DecodeError> {
     if holds {
         Ok(())
     } else {

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Takes the bytes of chunks, in order.
-pub(crate) trait Sink {
+pub trait Sink {
     fn bytes(&mut self, bytes: &[u8]);
 
     /// Words, little-endian.
@@ -14,6 +14,10 @@ pub(crate) trait Sink {
 
     fn u8(&mut self, value: u8) {
         self.bytes(&[value]);
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_le_bytes());
     }
 
     fn u32(&mut self, value: u32) {
@@ -56,6 +60,11 @@ pub(super) struct Buffer<'a> {
 impl<'a> Buffer<'a> {
     pub fn new(bytes: &'a mut [u8]) -> Self {
         Self { bytes, len: 0 }
+    }
+
+    /// Bytes written so far.
+    pub fn len(&self) -> usize {
+        self.len
     }
 
     fn take(&mut self, len: usize) -> &mut [u8] {

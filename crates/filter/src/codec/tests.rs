@@ -1,10 +1,12 @@
 //! Round trips, golden bytes, and every way in which a chunk can be bad.
 
+use super::encode::chunks_of_version;
 use super::format::*;
 use super::*;
 use crate::bloom::guard::UNIT;
 use crate::bloom::sub_bitmap::chosen::each_in_turn;
-use crate::error::DecodeError;
+use crate::error::{AddError, DecodeError};
+use crate::filter::tests::grown_as_a_series;
 use crate::filter::{Filter, Growth, Loading, Parameters, SizeLimit};
 use crate::hash::Seed;
 use crate::storage::bits;
@@ -34,6 +36,10 @@ fn samples() -> Vec<Filter> {
         filter(0.000_001, 3, Growth::Times(1), 2_000),
         filter(0.01, 2_000_000, Growth::Times(4), 40_000),
         filter(0.5, 1 << 40, Growth::Times(32_768), 3),
+        // More than a chunk of table alone, and behind a Bloom filter.
+        filter(0.01, 100, Growth::Times(2), 600_000),
+        filter(0.0001, 3_000, Growth::Times(2), 500_000),
+        grown_as_a_series(0.001, 20, Seed(5), 500),
     ]
 }
 
@@ -48,7 +54,7 @@ fn encode(filter: &Filter) -> Vec<Encoded> {
 }
 
 fn first(bytes: &[u8]) -> Result<Filter, DecodeError> {
-    let begun = load_chunk(None, &Chunk::parse(bytes)?, SizeLimit::Unlimited)?;
+    let begun = load_chunk::<Filter>(None, &Chunk::parse(bytes)?, SizeLimit::Unlimited)?;
     Ok(begun.expect("a first chunk begins a filter"))
 }
 
@@ -76,8 +82,8 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// What every filter holds to, wherever it came from.
 fn assert_sound(filter: &Filter) {
-    assert!(!filter.sub_filters().is_empty());
-    for sub_filter in filter.sub_filters() {
+    assert!(filter.num_parts() > 0);
+    for sub_filter in filter.blooms() {
         let segments = sub_filter.segments();
         let counted: u64 = (0..segments.reserved().min(1 << 20))
             .filter_map(|i| segments.get(i))
@@ -151,6 +157,13 @@ fn the_bytes_of_a_known_filter_never_change() {
             golden.split_whitespace().collect::<String>()
         );
     }
+    let [chunk] = &encode(&filter(0.01, 100, Growth::Times(2), 3))[..] else {
+        panic!("more than one chunk");
+    };
+    assert_eq!(
+        hex(&chunk.bytes),
+        TABLE_2.split_whitespace().collect::<String>()
+    );
     each_in_turn(|kernel| {
         for (filter, expected) in samples().iter().zip(GOLDEN_DIGESTS) {
             let parameters = filter.parameters();
@@ -160,34 +173,47 @@ fn the_bytes_of_a_known_filter_never_change() {
 }
 
 #[test]
-fn the_example_of_the_documentation_has_the_golden_bytes() {
+fn the_examples_of_the_documentation_have_the_golden_bytes() {
+    for (heading, golden) in [("Example", TINY_2), ("Example of a table", TABLE_2)] {
+        let golden = golden.split_whitespace().collect::<String>();
+        let (first, bytes) = example(heading);
+        assert_eq!(bytes, golden[2 * first..], "{heading}");
+    }
+}
+
+/// The bytes below a heading of the documentation, and the offset of the first one.
+fn example(heading: &str) -> (usize, String) {
     let document = include_str!("../../../../docs/format.md");
-    let example = document.split("\n## ").find(|s| s.starts_with("Example"));
-    let rows = example
-        .expect("an example")
-        .lines()
-        .filter(|line| line.starts_with("| "));
-    let mut bytes = String::new();
-    for row in rows {
+    let sections = document
+        .split("\n## ")
+        .map(|section| section.split_once('\n'));
+    let (_, example) = sections
+        .flatten()
+        .find(|(title, _)| *title == heading)
+        .expect("an example");
+    let (mut first, mut bytes) = (None, String::new());
+    for row in example.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let Ok(offset) = cells[1].parse::<usize>() else {
             continue; // a heading, or the table of the items
         };
-        assert_eq!(offset, bytes.len() / 2, "{row}");
-        bytes.extend(
-            cells[2]
-                .split('`')
-                .nth(1)
-                .expect("bytes")
-                .split_whitespace(),
+        assert_eq!(
+            offset,
+            *first.get_or_insert(offset) + bytes.len() / 2,
+            "{row}"
         );
+        let given = cells[2].split('`').nth(1).expect("bytes");
+        bytes.extend(given.split_whitespace());
     }
-    assert_eq!(bytes, TINY_2.split_whitespace().collect::<String>());
+    (first.expect("an offset"), bytes)
 }
 
 /// A filter in which two items are, as each version writes it.
 const TINY_1: &str = include_str!("golden-tiny-1.hex");
 const TINY_2: &str = include_str!("golden-tiny-2.hex");
+
+/// A filter that is a table of three items.
+const TABLE_2: &str = include_str!("golden-table-2.hex");
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -222,7 +248,7 @@ fn a_load_begun_in_one_version_is_saved_in_the_other_and_goes_on_in_either() {
 #[test]
 fn the_first_bytes_of_a_chunk_are_the_same_for_all_seeds_and_items() {
     let with = |seed: u64, items: u64| {
-        let parameters = *filter(0.01, 100, Growth::Fixed, 0).parameters();
+        let parameters = filter(0.01, 100, Growth::Fixed, 0).parameters();
         let seed = Seed(seed);
         let parameters = Parameters { seed, ..parameters };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
@@ -264,14 +290,17 @@ fn a_chunk_takes_the_bytes_it_says_wherever_it_is_written() {
 }
 
 /// XXH3-128 over the samples in version 1.
-const GOLDEN_DIGESTS: [u128; 7] = [
-    0x1276_946d_4329_3991_bab9_56e6_192f_3054,
-    0x3072_7fc6_129f_5616_a380_f0fc_f2fe_1880,
-    0x0799_e9a0_a6d7_0ddf_e211_0b6e_3b56_4baf,
+const GOLDEN_DIGESTS: [u128; 10] = [
+    0xf655_421f_21fb_e01a_1dda_a170_78c2_e089,
+    0x0e17_17e1_894c_113a_b1f7_8af7_98ed_e180,
+    0x7bc0_4829_9a0a_c871_cfc9_0a6d_ecff_f8ef,
     0x10e4_8dfd_7c33_c197_2121_41c2_7553_a48c,
-    0xc5d5_0f47_42f5_7ec3_571a_6afe_7f07_1f1b,
+    0x1980_d4c9_3f44_11fa_fdbb_0cae_f4a7_7b9a,
     0x2da8_54e6_25f2_ec7d_59e8_9891_f44e_43cc,
     0x5c85_8c8c_d47c_d827_88cb_1ab7_6453_c8dc,
+    0x3343_ef21_b06a_76f0_5d0b_11a7_92f4_0fa9,
+    0x617d_3b9f_1ff0_9bbc_109b_3260_5a5b_b8a9,
+    0x77f5_8a10_ed49_1cdf_ba1b_0100_7e3d_b380,
 ];
 
 #[test]
@@ -311,28 +340,59 @@ fn items_added_during_a_load_stay() {
 }
 
 #[test]
-fn growth_during_a_load_does_not_break_it() {
-    let original = filter(0.01, 900_000, Growth::Times(1), 1_500_000);
-    let encoded = encode(&original);
-    let mut loaded = first(&encoded[0].bytes).unwrap();
-    for chunk in &encoded[1..] {
-        for i in 0..1_000u64 {
-            let item = (chunk.next << 32 | i).to_le_bytes();
-            loaded.add(&item, SizeLimit::Unlimited).unwrap();
+fn what_needs_a_table_during_a_load_is_refused_and_does_not_break_it() {
+    for (capacity, items) in [(900_000, 1_500_000u64), (100, 1_200_000)] {
+        let original = filter(0.01, capacity, Growth::Times(1), items);
+        let encoded = encode(&original);
+        assert!(encoded.len() > 1);
+        let mut loaded = first(&encoded[0].bytes).unwrap();
+        for chunk in &encoded[1..] {
+            let mut refused = 0;
+            for i in 0..1_000u64 {
+                let item = (!chunk.next << 12 | i).to_be_bytes();
+                match loaded.add(&item, SizeLimit::Unlimited) {
+                    // A false positive.
+                    Ok(is_new) => assert!(!is_new),
+                    Err(error) => {
+                        assert_eq!(error, AddError::Loading);
+                        refused += 1;
+                    }
+                }
+            }
+            assert!(refused > 900, "{refused}");
+            loaded = decode(&encode(&loaded)).unwrap();
+            load(&mut loaded, &chunk.bytes).unwrap();
+            assert_sound(&loaded);
         }
-        loaded = decode(&encode(&loaded)).unwrap();
-        load(&mut loaded, &chunk.bytes).unwrap();
+        assert_eq!(loaded.loading(), None);
+        assert_eq!(loaded.digest(), original.digest());
+        assert!((0..items).all(|i| loaded.contains(&i.to_le_bytes())));
+        loaded.add(b"afterwards", SizeLimit::Unlimited).unwrap();
     }
-    assert_eq!(loaded.loading(), None);
-    assert_eq!(
-        (original.sub_filters().len(), loaded.sub_filters().len()),
-        (2, 3)
+}
+
+#[test]
+fn the_pages_that_have_come_answer_while_a_table_is_loaded() {
+    let original = filter(0.01, 100, Growth::Times(2), 1_200_000);
+    let encoded = encode(&original);
+    assert!(encoded.len() > 1);
+    let mut half = first(&encoded[0].bytes).unwrap();
+    let found = |filter: &Filter| {
+        let items = (0..1_200_000u64).filter(|i| filter.contains(&i.to_le_bytes()));
+        items.count() as f64 / 1_200_000.0
+    };
+    let share = encoded[0].bytes.len() as f64;
+    let all: usize = encoded.iter().map(|chunk| chunk.bytes.len()).sum();
+    let share = share / all as f64;
+    assert!(
+        (found(&half) - share).abs() < 0.05,
+        "{} {share}",
+        found(&half)
     );
-    assert!((0..1_500_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
     for chunk in &encoded[1..] {
-        assert!((0..1_000u64).all(|i| loaded.contains(&(chunk.next << 32 | i).to_le_bytes())));
+        load(&mut half, &chunk.bytes).unwrap();
     }
-    assert_sound(&loaded);
+    assert_eq!(found(&half), 1.0);
 }
 
 #[test]
@@ -380,11 +440,35 @@ fn growth_during_a_dump_does_not_break_it() {
         }
     }
     let loaded = loaded.unwrap();
-    assert_eq!(
-        (loaded.sub_filters().len(), original.sub_filters().len()),
-        (2, 2)
-    );
+    assert_eq!((loaded.num_parts(), original.num_parts()), (2, 2));
+    assert_eq!(loaded.blooms().len(), 1);
     assert!((0..900_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+}
+
+#[test]
+fn items_added_during_a_dump_of_a_table_do_not_break_it() {
+    let mut original = filter(0.01, 100, Growth::Times(2), 700_000);
+    let mut loaded: Option<Filter> = None;
+    let (mut iterator, mut next_item) = (0, 700_000u64);
+    while let Some(chunk) = encode_chunk(&original, iterator).unwrap() {
+        match &mut loaded {
+            None => loaded = Some(first(&chunk.bytes).unwrap()),
+            Some(filter) => load(filter, &chunk.bytes).unwrap(),
+        }
+        iterator = chunk.next;
+        for _ in 0..300_000 {
+            original
+                .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
+                .unwrap();
+            next_item += 1;
+        }
+    }
+    let loaded = loaded.unwrap();
+    assert_eq!(loaded.loading(), None);
+    assert!(next_item > 1_000_000);
+    assert!((0..700_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
+    assert!(loaded.items() >= 690_000 && loaded.items() <= original.items());
+    assert_sound(&loaded);
 }
 
 #[test]
@@ -452,18 +536,16 @@ fn every_changed_byte_is_noticed() {
 /// A first chunk by hand: the filter record as given, one sub-filter record, and what follows it.
 fn chunk(filter: [u64; 4], sub_filter: [u64; 9], layout: u8, after: &[u8]) -> Vec<u8> {
     let [seed, error_rate, capacity, expansion] = filter;
-    let parameters = Parameters {
-        error_rate: f64::from_bits(error_rate),
-        capacity,
-        growth: Growth::from_factor(expansion as u32),
-        seed: Seed(seed),
-    };
+    let mut head = vec![FILTER];
+    let fields = [seed, error_rate, capacity];
+    head.extend(fields.map(u64::to_le_bytes).as_flattened());
+    head.extend((expansion as u32).to_le_bytes());
     let mut bytes = MAGIC.to_vec();
     bytes.push(Version::Two as u8);
     bytes.extend([0, END].map(u64::to_le_bytes).as_flattened());
     bytes.extend(Version::Two.filler());
-    bytes.extend(identity(&parameters).to_le_bytes());
-    bytes.extend(filter_record(&parameters));
+    bytes.extend(xxh3_64(&head).to_le_bytes());
+    bytes.extend(head);
     let [index, bits, hashes, number, capacity, rate, limit, items, _] = sub_filter;
     bytes.push(SUB_FILTER);
     bytes.extend((index as u32).to_le_bytes());
@@ -601,9 +683,9 @@ fn segments_must_be_of_the_right_length_place_and_order() {
 fn a_limit_refuses_a_filter_that_is_too_large() {
     let encoded = encode(&filter(0.01, 1_000, Growth::Times(2), 10));
     let chunk = Chunk::parse(&encoded[0].bytes).unwrap();
-    let refused = load_chunk(None, &chunk, SizeLimit::Bytes(1_000)).err();
+    let refused = load_chunk::<Filter>(None, &chunk, SizeLimit::Bytes(1_000)).err();
     assert_eq!(refused, Some(DecodeError::OverLimit));
-    assert!(load_chunk(None, &chunk, SizeLimit::Bytes(2_000)).is_ok());
+    assert!(load_chunk::<Filter>(None, &chunk, SizeLimit::Bytes(2_000)).is_ok());
 }
 
 proptest! {

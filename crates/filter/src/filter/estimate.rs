@@ -1,35 +1,37 @@
-//! Estimates for a filter: the sums over its sub-filters. See [`crate::bloom`] for theirs.
+//! Estimates for a filter: the sums over its parts. See [`crate::bloom`] for those of a Bloom
+//! filter; a table knows exactly.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::filter::Filter;
+use crate::growing::Table;
 
 impl Filter {
-    /// The estimated number of items, from the set bits of all sub-filters.
+    /// The estimated number of items, from the set bits of the Bloom filters.
     pub fn estimated_items(&self) -> f64 {
-        self.sub_filters()
-            .iter()
-            .map(BlockedBloom::estimated_items)
-            .sum()
+        let blooms = self.blooms().iter().map(BlockedBloom::estimated_items);
+        blooms.sum::<f64>() + self.table().map_or(0, Table::len) as f64
     }
 
-    /// The expected false-positive rate now: the share of absent items that are in some sub-filter.
+    /// The expected false-positive rate now: the share of absent items that are in some part.
     pub fn expected_false_positive_rate(&self) -> f64 {
-        let spared: f64 = self
-            .sub_filters()
-            .iter()
-            .map(|s| 1.0 - s.expected_false_positive_rate())
-            .product();
-        1.0 - spared
+        let blooms = self.blooms().iter();
+        let spared = blooms.map(|bloom| 1.0 - bloom.expected_false_positive_rate());
+        let table = self.table().map_or(0.0, Table::false_positive_rate);
+        1.0 - spared.product::<f64>() * (1.0 - table)
     }
 
-    /// The share of bits that are set.
+    /// The share of the Bloom filters' bits that are set; 0 where there is only a table.
     pub fn fill_ratio(&self) -> f64 {
-        self.set_bits() as f64 / self.num_bits() as f64
+        let bits = self.blooms().iter().map(BlockedBloom::num_bits);
+        match bits.fold(0, u64::saturating_add) {
+            0 => 0.0,
+            bits => self.set_bits() as f64 / bits as f64,
+        }
     }
 
-    /// Number of set bits.
+    /// Number of set bits of the Bloom filters.
     pub fn set_bits(&self) -> u64 {
-        self.sub_filters().iter().map(BlockedBloom::set_bits).sum()
+        self.blooms().iter().map(BlockedBloom::set_bits).sum()
     }
 }
 

@@ -1,47 +1,39 @@
-//! Growth: the capacity and the error rate of each further sub-filter.
+//! Growth: the part that a filter begins with, the one that comes behind it, and how they share the
+//! error rate.
 //!
-//! A false positive in any sub-filter is one of the filter, so the error rates of the sub-filters
-//! must add up to no more than the one asked for, however many there are (Almeida, Baquero,
-//! Preguiça, Hutchison, "Scalable Bloom filters", 2007):
-//!
-//! ```text
-//!   first           2/3                       so that a filter reserved at its size is small
-//!   i-th after it   1/3 * (1-r) * r^(i-1)     r = 0.85; the sum over all i is 1/3
-//! ```
-//!
-//! (A sub-filter's rate is never below 1e-15, see [`crate::bloom::shape::MIN_ERROR_RATE`].)
-//!
-//! The usual r = 0.5 halves the rate with every step, which costs 39.9 bits an item on average at a
-//! million items grown from 100 at 1 %. Ratios near 0.85 cost about 25.
-//!
-//! # The series stays short
-//! Each sub-filter costs every later lookup a cache line, and the next sub-filter a tighter error
-//! rate. So whatever the expansion factor, a new sub-filter has at least half the capacity of all
-//! before it: 10^9 items take at most 43 sub-filters, even from a capacity of 1 with a factor of 1.
-//! By the share: reserved bits an item, averaged over the growth to 10^9 at 1 %, and number of
-//! sub-filters:
+//! A filter that grows is made of at most one blocked Bloom filter of the capacity reserved, which
+//! is small and fast, and one growing table ([`crate::growing`]) for all that comes beyond. A false
+//! positive in either is one of the filter, so their rates must add up to no more than the one
+//! asked for:
 //!
 //! ```text
-//!   1/8: 60, 132     1/4: 43, 73     1/2: 36, 43     1: 34, 26
+//!   Bloom filter   2/3    so that a filter reserved at its size is small: each halving of its
+//!                         rate costs 1.44 bits an item
+//!   table          1/3    each halving costs it one bit
 //! ```
 //!
-//! A share of 1/2 costs a fifteenth more memory than a share of 1, with which a factor of 1 would
-//! mean the same as 2. The minimum is 64 items because their bits take about as much as the
-//! sub-filter's own 96 bytes.
+//! A filter without a Bloom filter gives the table all of it. (A Bloom filter's rate is never below
+//! 1e-15, see [`crate::bloom::shape::MIN_ERROR_RATE`], and a table's never below 1e-12.)
+//!
+//! # Series of earlier versions
+//! Before there was the table, filters grew by ever larger Bloom filters ("Scalable Bloom filters",
+//! Almeida, Baquero, Preguiça, Hutchison, 2007), whose shares are 2/3 for the first and then 1/3 *
+//! (1-r) * r^(i-1) for the i-th after it, with r = 0.85. Such a series grows by a table now, which
+//! gets what the series has left: 1/3 * r^i after i further ones.
 
-use crate::bloom::sizing::MAX_CAPACITY;
 use crate::math::power;
 
-/// The share of the error rate that the first sub-filter of a growing filter gets.
-const FIRST_SHARE: f64 = 2.0 / 3.0;
-/// The ratio of the error rates of consecutive further sub-filters.
+/// The share of the error rate that the Bloom filter of a growing filter gets.
+const BLOOM_SHARE: f64 = 2.0 / 3.0;
+/// What each further Bloom filter of a series left of the rest.
 const TIGHTENING: f64 = 0.85;
-/// A new sub-filter has at least the total capacity of those before it, divided by this.
-const MOST_TO_ONE: u64 = 2;
-/// The smallest capacity of a further sub-filter.
-const LEAST_CAPACITY: u64 = 64;
+/// Capacities, in items, for which a filter that grows has no Bloom filter. With 128 items a table
+/// takes a fifth more than a Bloom filter made for them, and with more reserved items the Bloom
+/// filter is worth its share of the rate. Fewer than 64 items fit in a Bloom filter of less than
+/// the table's smallest page.
+const TABLE_CAPACITIES: std::ops::RangeInclusive<u64> = 64..=128;
 
-/// The largest factor by which a filter grows.
+/// The largest expansion factor that clients may give.
 pub const MAX_EXPANSION: u32 = 32_768;
 
 /// What a filter does when it is full.
@@ -49,8 +41,7 @@ pub const MAX_EXPANSION: u32 = 32_768;
 pub enum Growth {
     /// Refuses further items.
     Fixed,
-    /// Adds a sub-filter of this many times the capacity of the last one, or more if the series
-    /// would become long.
+    /// Grows by a table, whatever the factor, which is only kept to be reported.
     Times(u32),
 }
 
@@ -71,31 +62,30 @@ impl Growth {
         }
     }
 
-    /// The error rate of sub-filter `index` of a filter of `error_rate`.
-    pub(super) fn error_rate_of(self, error_rate: f64, index: usize) -> f64 {
-        match (self, index) {
-            (Self::Fixed, _) => error_rate,
-            (Self::Times(_), 0) => error_rate * FIRST_SHARE,
-            (Self::Times(_), index) => {
-                error_rate
-                    * (1.0 - FIRST_SHARE)
-                    * (1.0 - TIGHTENING)
-                    * power(TIGHTENING, index as u64 - 1)
-            }
+    /// Whether a filter reserved for so many items begins with a table.
+    pub(super) fn begins_with_table(self, capacity: u64) -> bool {
+        self != Self::Fixed && TABLE_CAPACITIES.contains(&capacity)
+    }
+
+    /// The error rate of the Bloom filter of a filter of `error_rate`.
+    pub(super) fn bloom_rate(self, error_rate: f64) -> f64 {
+        match self {
+            Self::Fixed => error_rate,
+            Self::Times(_) => error_rate * BLOOM_SHARE,
         }
     }
 
-    /// The capacity of the next sub-filter, if the last one has the capacity `last` and all
-    /// together have `total`; `None` if the filter does not grow.
-    pub(super) fn next_capacity(self, last: u64, total: u64) -> Option<u64> {
-        let Self::Times(factor) = self else {
-            return None;
-        };
-        let capacity = last
-            .saturating_mul(u64::from(factor))
-            .max(total.div_ceil(MOST_TO_ONE))
-            .max(LEAST_CAPACITY);
-        Some(capacity.min(MAX_CAPACITY))
+    /// The error rate of the table for what `blooms` Bloom filters have no room for; nothing if the
+    /// filter does not grow.
+    pub(super) fn table_rate(self, error_rate: f64, blooms: usize) -> Option<f64> {
+        match (self, blooms) {
+            (Self::Fixed, _) => None,
+            (_, 0) => Some(error_rate),
+            (_, blooms) => {
+                let left = power(TIGHTENING, blooms as u64 - 1);
+                Some(error_rate * (1.0 - BLOOM_SHARE) * left)
+            }
+        }
     }
 }
 
@@ -104,54 +94,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_rates_of_all_sub_filters_never_add_up_to_more_than_asked_for() {
-        let sum: f64 = (0..10_000)
-            .map(|i| Growth::Times(2).error_rate_of(0.01, i))
-            .sum();
-        assert!(sum <= 0.01 * (1.0 + 1e-12), "{sum}");
-        assert_eq!(Growth::Fixed.error_rate_of(0.01, 0), 0.01);
-    }
-
-    /// The number of sub-filters that `items` items take.
-    fn sub_filters(growth: Growth, first: u64, items: u64) -> usize {
-        let (mut last, mut total, mut count) = (first, first, 1);
-        while total < items {
-            last = growth.next_capacity(last, total).unwrap();
-            total += last;
-            count += 1;
-        }
-        count
-    }
-
-    #[test]
-    fn a_series_is_short_whatever_the_expansion_factor() {
-        for (factor, first, items, most) in [
-            (1, 1, 40_000, 18),
-            (1, 1, 1_000_000_000, 43),
-            (1, 100, 1_000_000_000, 41),
-            (2, 100, 1_000_000_000, 24),
-            (10, 100, 1_000_000_000, 8),
-        ] {
-            assert_eq!(sub_filters(Growth::Times(factor), first, items), most);
-        }
-    }
-
-    #[test]
-    fn a_factor_of_two_or_more_decides_from_64_items_on() {
-        for factor in [2, 3, 32_768] {
-            let growth = Growth::Times(factor);
-            let last = 64u64;
-            let total = last + last.div_ceil(u64::from(factor)) * 2;
-            assert_eq!(
-                growth.next_capacity(last, total),
-                Some(last * u64::from(factor))
+    fn the_error_rates_of_all_parts_add_up_to_what_was_asked_for() {
+        let growth = Growth::Times(2);
+        assert_eq!(growth.table_rate(0.01, 0), Some(0.01));
+        // The shares of a series, as versions before had them.
+        let share = |index: u64| match index {
+            0 => BLOOM_SHARE,
+            _ => (1.0 - BLOOM_SHARE) * (1.0 - TIGHTENING) * power(TIGHTENING, index - 1),
+        };
+        for blooms in [1, 2, 10, 100] {
+            let sum = 0.01 * (0..blooms).map(share).sum::<f64>();
+            let table = growth.table_rate(0.01, blooms as usize).unwrap();
+            assert!(
+                (sum + table - 0.01).abs() < 1e-12,
+                "{blooms}: {sum} {table}"
             );
         }
-        assert_eq!(Growth::Times(2).next_capacity(1, 1), Some(64));
-        assert_eq!(
-            Growth::Times(2).next_capacity(MAX_CAPACITY, MAX_CAPACITY),
-            Some(MAX_CAPACITY)
-        );
-        assert_eq!(Growth::Fixed.next_capacity(100, 100), None);
+        assert_eq!(growth.bloom_rate(0.01), 0.01 * share(0));
+    }
+
+    #[test]
+    fn a_filter_that_does_not_grow_has_no_table() {
+        assert_eq!(Growth::Fixed.table_rate(0.01, 1), None);
+        assert_eq!(Growth::Fixed.bloom_rate(0.01), 0.01);
+        assert!(!Growth::Fixed.begins_with_table(100));
+        assert!(Growth::Times(1).begins_with_table(100));
     }
 }

@@ -18,6 +18,10 @@
 //!   not yet of 2 048 slots. Else two slots of a node of its own take its place.
 //!
 //! Up to some 5 * 10^9 items a lookup passes two nodes.
+//!
+//! Copies share pages and nodes below the first 11 bits ([`Slot::Common`]). Had a copy to share each
+//! page for itself, it would take as many steps as there are pages, and a block to count the owners
+//! of each.
 
 use crate::error::AddError;
 use crate::growing::entries::try_vec;
@@ -34,8 +38,8 @@ const MOST_BITS: u8 = 11;
 /// What a node has for some paths.
 pub enum Slot {
     Own(Page),
-    /// Also that of a copy, which neither may write to.
-    Common(Shared<Page>),
+    /// A page, or a node and all below it, that a copy has too: neither may write to it.
+    Common(Shared<Slot>),
     Node {
         depth: u8,
         slots: Box<[Slot]>,
@@ -102,7 +106,7 @@ impl Slot {
         loop {
             match slot {
                 Self::Own(page) => return page,
-                Self::Common(page) => return page,
+                Self::Common(common) => slot = common,
                 Self::Node { depth, slots } => slot = &slots[index(path, *depth, slots)],
                 Self::See(_) => unreachable!("a slot that is seen is not itself a reference"),
             }
@@ -120,7 +124,10 @@ impl Slot {
                 index: 0,
             };
         };
-        let slot = &slots[index(path, *depth, slots)];
+        let slot = match &slots[index(path, *depth, slots)] {
+            Self::Common(common) => common,
+            slot => slot,
+        };
         let Self::Node { depth, slots } = slot else {
             return Way {
                 slot,
@@ -146,49 +153,78 @@ impl Slot {
         }
     }
 
-    /// The page of a path, for writing: a copy of its own if it is common.
+    /// The page of a path, for writing.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn page_mut(&mut self, path: Path) -> Result<&mut Page, AddError> {
-        let slot = self.slot_mut(path);
-        slot.make_own()?;
-        match slot {
+        self.make_own(path)?;
+        match self.slot_mut(path) {
             Self::Own(page) => Ok(page),
             _ => unreachable!("the slot of a page"),
         }
     }
 
-    fn make_own(&mut self) -> Result<(), AddError> {
-        match self.reclaim() {
-            Self::Common(common) => {
-                *self = Self::Own(common.try_clone()?);
-                Ok(())
+    /// Copies what is common on the way to a path's page, so that it may be written to.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn make_own(&mut self, path: Path) -> Result<(), AddError> {
+        self.reclaim();
+        if let Self::Common(common) = self {
+            *self = common.copied()?;
+        }
+        match self {
+            Self::Node { depth, slots } => {
+                let index = index(path, *depth, slots);
+                slots[index].make_own(path)
             }
             _ => Ok(()),
         }
     }
 
-    /// Makes a common page its own, where the copy that had it too has it no more.
-    fn reclaim(&mut self) -> &mut Self {
-        match std::mem::replace(self, Self::See(0)) {
-            Self::Common(common) => match common.try_into_inner() {
-                Ok(page) => *self = Self::Own(page),
-                Err(common) => *self = Self::Common(common),
-            },
-            other => *self = other,
+    /// Makes its own what is common, where the copy that had it too has it no more.
+    fn reclaim(&mut self) {
+        if !matches!(self, Self::Common(_)) {
+            return;
         }
-        self
+        if let Self::Common(common) = std::mem::replace(self, Self::See(0)) {
+            *self = common.try_into_inner().unwrap_or_else(Self::Common);
+        }
     }
 
-    /// A second directory with the same pages, each of them common from now on. An error leaves
-    /// this one as good as it was.
+    /// The same in other memory.
+    fn copied(&self) -> Result<Self, AddError> {
+        Ok(match self {
+            Self::Own(page) => Self::Own(page.try_clone()?),
+            Self::Common(common) => Self::Common(common.clone()),
+            Self::Node { depth, slots } => {
+                let mut copy = try_vec(slots.len())?;
+                for slot in slots {
+                    copy.push(slot.copied()?);
+                }
+                Self::Node {
+                    depth: *depth,
+                    slots: copy.into_boxed_slice(),
+                }
+            }
+            Self::See(bits) => Self::See(*bits),
+        })
+    }
+
+    /// A second directory with the same pages, all of them common from now on. An error leaves this
+    /// one as good as it was.
+    ///
+    /// Copied are the nodes that decide the first [`MOST_BITS`] bits; each page or node that these
+    /// lead to is shared as a whole, and copied when one of the two first writes below it. So a copy
+    /// takes some 2 048 steps, however large the table; that write copies a page up to some 4 *
+    /// 10^6 items, 50 pages at 10^8 and 500 at 10^9.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         match self {
-            Self::Node { depth, slots } => {
+            Self::Node { depth, slots } if *depth < MOST_BITS => {
                 let mut copy = try_vec(slots.len())?;
                 for slot in slots.iter_mut() {
                     copy.push(slot.try_clone()?);
@@ -201,15 +237,14 @@ impl Slot {
             Self::See(bits) => Ok(Self::See(*bits)),
             Self::Common(common) => Ok(Self::Common(common.clone())),
             Self::Own(page) if page.lines().is_empty() => Ok(Self::Own(page.try_clone()?)),
-            Self::Own(page) => {
-                let page = std::mem::replace(page, Page::empty(0));
-                match Shared::try_new(page) {
+            Self::Own(_) | Self::Node { .. } => {
+                match Shared::try_new(std::mem::replace(self, Self::See(0))) {
                     Ok(common) => {
                         *self = Self::Common(common.clone());
                         Ok(Self::Common(common))
                     }
-                    Err(page) => {
-                        *self = Self::Own(page);
+                    Err(slot) => {
+                        *self = slot;
                         Err(AddError::OutOfMemory)
                     }
                 }
@@ -221,23 +256,38 @@ impl Slot {
     pub fn depth(&self) -> u8 {
         match self {
             Self::Own(page) => page.depth(),
-            Self::Common(page) => page.depth(),
+            Self::Common(common) => common.depth(),
             Self::Node { depth, .. } => *depth,
             Self::See(_) => unreachable!("a reference has no depth"),
         }
     }
 
-    /// Puts a page in the place of the path's page, which has the same depth.
-    pub fn put_page(&mut self, path: Path, page: Page) {
-        *self.slot_mut(path) = Self::Own(page);
+    /// Puts a page, or a node, in the place of the path's page, which has the same depth.
+    pub fn put(&mut self, path: Path, slot: Self) {
+        *self.slot_mut(path) = slot;
     }
 
-    /// Puts the two halves in the place of the path's page. Returns by how many slots the directory
-    /// has grown.
+    /// By how many slots the directory grows where the path's page is split.
+    pub fn slots_to_split(&self, path: Path) -> usize {
+        let Self::Node { depth, slots } = self else {
+            return 2;
+        };
+        let place = index(path, *depth, slots);
+        if matches!(slots[place], Self::Node { .. }) {
+            return slots[place].slots_to_split(path);
+        }
+        match depth + bits_of(slots) - slots[place].depth() {
+            0 if is_to_double(slots) => slots.len(),
+            0 => 2,
+            _ => 0,
+        }
+    }
+
+    /// Puts the two halves in the place of the path's page.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
-    pub fn split(&mut self, path: Path, halves: [Self; 2]) -> Result<usize, AddError> {
+    pub fn split(&mut self, path: Path, halves: [Self; 2]) -> Result<(), AddError> {
         let Self::Node { depth, slots } = self else {
             return self.become_node(halves);
         };
@@ -247,16 +297,10 @@ impl Slot {
         }
         let full_depth = depth + bits_of(slots);
         let mut common_bits = full_depth - slots[place].depth();
-        let mut grown = 0;
         if common_bits == 0 {
-            let pages = slots
-                .iter()
-                .filter(|slot| !matches!(slot, Self::See(_)))
-                .count();
-            if bits_of(slots) == MOST_BITS || pages * 4 <= slots.len() * 3 {
+            if !is_to_double(slots) {
                 return slots[place].become_node(halves);
             }
-            grown = slots.len();
             *slots = doubled(slots, full_depth)?;
             (place, common_bits) = (2 * place, 1);
         }
@@ -266,10 +310,10 @@ impl Slot {
             range.fill_with(|| Self::See(common_bits - 1));
             range[0] = slot;
         }
-        Ok(grown)
+        Ok(())
     }
 
-    fn become_node(&mut self, halves: [Self; 2]) -> Result<usize, AddError> {
+    fn become_node(&mut self, halves: [Self; 2]) -> Result<(), AddError> {
         let depth = self.depth();
         let mut slots = try_vec(2)?;
         slots.extend(halves);
@@ -277,7 +321,7 @@ impl Slot {
             depth,
             slots: slots.into_boxed_slice(),
         };
-        Ok(2)
+        Ok(())
     }
 
     /// Puts one page in the place of the path's page and its buddy, which are one deeper. Returns
@@ -314,42 +358,89 @@ impl Slot {
         shrunk
     }
 
-    /// One slot of two that part at their depth: a node, together with what the two are made of if
-    /// it is well filled then.
+    /// One slot of two that part at their depth.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn join(halves: [Self; 2]) -> Result<Self, AddError> {
-        let depth = halves[0].depth();
-        let bits = halves.each_ref().map(|half| match half {
-            Self::Node { slots, .. } => bits_of(slots),
-            _ => 0,
-        });
-        let (most, least) = (bits[0].max(bits[1]), bits[0].min(bits[1]));
-        let mut slots;
-        if most < MOST_BITS && most - least <= 1 {
-            slots = try_vec(2 << most)?;
-            for (half, bits) in halves.into_iter().zip(bits) {
-                half.spread(most - bits, depth + most, &mut slots);
-            }
-        } else {
-            slots = try_vec(2)?;
-            slots.extend(halves);
-        }
-        Ok(Self::Node {
-            depth: depth - 1,
+        let depth = halves[0].depth() - 1;
+        let mut slots = try_vec(2)?;
+        slots.extend(halves);
+        let mut node = Self::Node {
+            depth,
             slots: slots.into_boxed_slice(),
-        })
+        };
+        node.take_in_both()?;
+        Ok(node)
     }
 
-    /// Appends a node's slots, or a page as if it were a node's only one, so that each fills
+    /// Makes one node of a node of two slots and what these are made of, if they are about equally
+    /// deep. Nodes at multiples of [`MOST_BITS`] stay apart: the first nodes on all ways are then as
+    /// large as in a directory that grew, and so are the others when it grows on. Returns by how
+    /// many slots the directory has grown.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    fn take_in_both(&mut self) -> Result<i32, AddError> {
+        let Self::Node { depth, slots } = self else {
+            return Ok(0);
+        };
+        let bits = |half: &Self| half.taken_in().map_or(0, bits_of);
+        let [low, high] = &slots[..] else {
+            return Ok(0);
+        };
+        let (low, high) = (bits(low), bits(high));
+        let most = low.max(high);
+        if most == 0 || most - low.min(high) > 1 {
+            return Ok(0);
+        }
+        let taken_in = slots.iter().filter_map(Self::taken_in);
+        let before = slots.len() + taken_in.map(<[Self]>::len).sum::<usize>();
+        let mut all = try_vec(2 << most)?;
+        for (half, bits) in std::mem::take(slots)
+            .into_vec()
+            .into_iter()
+            .zip([low, high])
+        {
+            half.spread(most - bits, *depth + 1 + most, &mut all);
+        }
+        *slots = all.into_boxed_slice();
+        Ok(slots.len() as i32 - before as i32)
+    }
+
+    /// Joins, from the deepest on, the nodes of two slots that begin before `from` and are complete
+    /// now that all paths up to `next` have come. Returns by how many slots the directory has
+    /// grown.
+    pub fn join_complete(&mut self, from: Path, next: Option<u64>) -> i32 {
+        let Self::Node { depth, slots } = self else {
+            return 0;
+        };
+        if from.start(*depth) == from {
+            return 0;
+        }
+        let end = from.after(*depth);
+        let place = index(from, *depth, slots);
+        let grown = slots[place].join_complete(from, next);
+        let is_complete = next.is_none_or(|next| end.is_some_and(|end| end <= next));
+        // It works as it is, so it may stay so where there is no memory.
+        let joined = if is_complete {
+            self.take_in_both()
+        } else {
+            Ok(0)
+        };
+        grown + joined.unwrap_or(0)
+    }
+
+    /// Appends what is taken in, or a slot as if it were a node's only one, so that each fills
     /// `2^more` of the new ones.
     fn spread(self, more: u8, full_depth: u8, to: &mut Vec<Self>) {
-        let Self::Node { slots, .. } = self else {
-            let end = to.len() + (1 << more);
-            to.push(self);
-            to.resize_with(end, || Self::See(more));
-            return;
+        let slots = match self {
+            Self::Node { depth, slots } if depth % MOST_BITS != 0 => slots.into_vec(),
+            slot => {
+                let end = to.len() + (1 << more);
+                to.push(slot);
+                return to.resize_with(end, || Self::See(more));
+            }
         };
         let mut common_bits = 0;
         for slot in slots {
@@ -362,28 +453,44 @@ impl Slot {
         }
     }
 
+    /// The slots that a node above may take in.
+    fn taken_in(&self) -> Option<&[Self]> {
+        match self {
+            Self::Node { depth, slots } if depth % MOST_BITS != 0 => Some(slots),
+            _ => None,
+        }
+    }
+
     /// Slots of all nodes.
-    pub fn count_slots(&self) -> u64 {
+    pub fn count_slots(&self) -> u32 {
         match self {
             Self::Node { slots, .. } => {
-                slots.len() as u64 + slots.iter().map(Self::count_slots).sum::<u64>()
+                let below = slots.iter().map(Self::count_slots);
+                below.fold(slots.len() as u32, u32::saturating_add)
             }
+            Self::Common(common) => common.count_slots(),
+            _ => 0,
+        }
+    }
+
+    /// Nodes on the way to a path's page.
+    #[cfg(test)]
+    pub fn nodes_passed(&self, path: Path) -> usize {
+        match self {
+            Self::Node { depth, slots } => 1 + slots[index(path, *depth, slots)].nodes_passed(path),
+            Self::Common(common) => common.nodes_passed(path),
             _ => 0,
         }
     }
 
     /// Visits every allocation.
     pub fn visit_allocations(&self, visit: &mut impl FnMut(Layout, u64)) {
-        let mut visit_page = |page: &Page| {
-            if !page.lines().is_empty() {
-                visit(Layout::for_value(page.lines()), 1);
-            }
-        };
         match self {
-            Self::Own(page) => visit_page(page),
-            Self::Common(page) => {
-                visit_page(page);
-                visit(Shared::<Page>::layout(), 1);
+            Self::Own(page) if page.lines().is_empty() => (),
+            Self::Own(page) => visit(Layout::for_value(page.lines()), 1),
+            Self::Common(common) => {
+                visit(Shared::<Self>::layout(), 1);
+                common.visit_allocations(visit);
             }
             Self::Node { slots, .. } => {
                 visit(Layout::for_value(&**slots), 1);
@@ -394,9 +501,10 @@ impl Slot {
     }
 
     /// Passes everything from the path `from` on through `mover`; `start` is where this slot
-    /// begins. Common pages stay where they are: the copy's owner cannot be told. Returns where to
-    /// go on, if the mover says that it is time to stop.
+    /// begins. What is common stays where it is: the copy's owner cannot be told. Returns where to
+    /// go on, if the mover says that it is time to stop; but at least one page is passed.
     pub fn relocate(&mut self, start: u64, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        self.reclaim();
         if let Self::Node { depth, slots } = self {
             if start >= from {
                 let moved = mover.relocate(std::mem::take(slots).into_vec());
@@ -423,16 +531,23 @@ impl Slot {
         if start < from {
             return None;
         }
-        if mover.should_stop() {
-            return Some(start);
-        }
-        if let Self::Own(page) = self.reclaim() {
+        if let Self::Own(page) = self {
             if !page.lines().is_empty() {
                 page.map_lines(|lines| mover.relocate(lines));
             }
         }
+        if mover.should_stop() {
+            return Path(start).after(self.depth());
+        }
         None
     }
+}
+
+/// Whether a page at the full depth of these slots makes them twice as many when it is split: they
+/// are well filled, and not too many yet.
+fn is_to_double(slots: &[Slot]) -> bool {
+    let own = || slots.iter().filter(|slot| !matches!(slot, Slot::See(_)));
+    bits_of(slots) < MOST_BITS && own().count() * 4 > slots.len() * 3
 }
 
 /// Twice as many slots for the same.

@@ -36,7 +36,8 @@ pub fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
     }
 }
 
-fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
+/// Appends, if there is memory.
+pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
     vec.try_reserve(1).map_err(|_| AddError::OutOfMemory)?;
     vec.push(value);
     Ok(())
@@ -228,7 +229,12 @@ impl Entries {
         Ok(())
     }
 
-    /// How many items these are.
+    /// Whether each copy is counted: no counter is at its end.
+    pub fn are_counted(&self) -> bool {
+        self.surplus.iter().all(|s| s.copies < u32::MAX)
+    }
+
+    /// How many they are, each copy counted.
     pub fn items(&self) -> u64 {
         let surplus = self.surplus.iter().map(|s| u64::from(s.copies));
         self.marks.len() as u64 + surplus.sum::<u64>()

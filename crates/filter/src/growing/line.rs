@@ -14,7 +14,8 @@
 //! The entries of the line's own buckets that find no room stand at the front of the next line, and
 //! only there is it written how many they are: `own = held - spilled + spilled of the next line`.
 
-use crate::growing::instructions::{Instructions, Portable};
+use crate::growing::instructions::{select, Instructions};
+use std::hint::select_unpredictable;
 
 /// Bytes of a line.
 pub const LINE_BYTES: usize = 64;
@@ -25,6 +26,25 @@ pub const BODY_BITS: usize = LINE_BYTES * 8 - UNARY;
 /// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
 /// insert may add.
 pub const MOST_SPILLED: usize = 125;
+
+/// Bits that one read of eight bytes at any bit gives at least.
+const WINDOW_BITS: usize = 57;
+
+/// The lowest bit of each slot in a word, by the bits of a slot: slots begin at the top, and there
+/// are as many as one read gives.
+const LOWEST_BITS: [u64; 64] = {
+    let mut lowest = [0; 64];
+    let mut bits = 1;
+    while bits <= WINDOW_BITS {
+        let mut end = bits;
+        while end <= WINDOW_BITS {
+            lowest[bits] |= 1 << (64 - end);
+            end += bits;
+        }
+        bits += 1;
+    }
+    lowest
+};
 
 /// A cache line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,42 +114,15 @@ impl Line {
         self.0.as_chunks_mut::<8>().0[word] = value.to_le_bytes();
     }
 
-    /// At least 57 bits from `bit` on, clear beyond the line's end.
-    #[inline(always)]
-    fn window(&self, bit: usize) -> u64 {
-        let byte = (bit >> 3).min(LINE_BYTES - 8);
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&self.0[byte..byte + 8]);
-        u64::from_le_bytes(eight).wrapping_shr((bit - 8 * byte) as u32)
-    }
-
     /// The position of one number `n` at or after the one that stands before the first bucket.
-    #[inline(always)]
-    fn position_of_one<I: Instructions>(&self, n: usize) -> usize {
-        let (first, second) = (self.word(0) & from(UNARY - 1, 0), self.word(1));
-        // Half of all buckets begin in the second word: no branch for that.
-        let ones = first.count_ones() as usize;
-        let is_second = n >= ones;
-        let left = n - if is_second { ones } else { 0 };
-        let bits = if is_second { second } else { first };
-        if left >= bits.count_ones() as usize {
-            return self.position_beyond_two_words(left);
-        }
-        let base = if is_second { 64 } else { 0 };
-        base + I::select(bits, left as u32) as usize
-    }
-
-    /// The same where it is not in the first two words, of whose ones `left` are to come and those
-    /// in the second.
-    #[cold]
-    fn position_beyond_two_words(&self, mut left: usize) -> usize {
-        for word in 1..8 {
-            let bits = self.word(word);
+    fn position_of_one(&self, mut n: usize) -> usize {
+        for word in 0..8 {
+            let bits = self.word(word) & from(UNARY - 1, word);
             let ones = bits.count_ones() as usize;
-            if left < ones {
-                return 64 * word + Portable::select(bits, left as u32) as usize;
+            if n < ones {
+                return 64 * word + select(bits, n as u32) as usize;
             }
-            left -= ones;
+            n -= ones;
         }
         LINE_BYTES * 8
     }
@@ -137,49 +130,76 @@ impl Line {
     /// Bucket number `q` of the line.
     #[inline(always)]
     pub fn run<I: Instructions>(&self, q: usize) -> Run {
-        let start = self.position_of_one::<I>(q) + 1;
-        let zeros = self.window(start).trailing_zeros() as usize;
-        let len = if zeros < 57 {
-            zeros
-        } else {
-            self.position_of_one::<I>(q + 1) - start
-        };
+        let (first, second) = (self.word(0) & from(UNARY - 1, 0), self.word(1));
+        // Half of all buckets begin in the second word: no branch for that.
+        let ones = first.count_ones() as usize;
+        let is_second = q >= ones;
+        let left = q - select_unpredictable(is_second, ones, 0);
+        let bits = select_unpredictable(is_second, second, first);
+        // The one before the bucket, and those from its end on.
+        let before = I::nth_one(bits, left as u32);
+        let beyond = bits & !(before ^ before.wrapping_sub(1));
+        if beyond == 0 {
+            return self.run_across_words(q);
+        }
+        let start = (usize::from(is_second) << 6) + before.trailing_zeros() as usize + 1;
         Run {
             start,
             first: start - UNARY - q,
-            len,
+            len: (beyond.trailing_zeros() - before.trailing_zeros()) as usize - 1,
+        }
+    }
+
+    /// The same where it begins in one word and ends in the next, or beyond the first two: one of
+    /// 30 buckets.
+    #[cold]
+    fn run_across_words(&self, q: usize) -> Run {
+        let start = self.position_of_one(q) + 1;
+        Run {
+            start,
+            first: start - UNARY - q,
+            len: self.position_of_one(q + 1) - start,
         }
     }
 
     /// Whether one of the `len` slots from `first` on, all of them in this line, has a fingerprint
     /// that `wanted` begins with.
     ///
-    /// Slots of up to 19 bits come three at a time in one read, and all three are compared,
-    /// whatever they hold: 97 of 100 buckets have no more, and a branch for each slot would cost
-    /// more than the comparison.
+    /// One read gives five slots of 11 bits, or as many as fit, which are compared together: 999 of
+    /// 1 000 buckets have no more, and a branch for each slot would cost more than the comparison.
     #[inline(always)]
     pub fn any_matches(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
         let bits = slot.bits();
-        if 3 * bits > 57 {
-            return (first..first + len).any(|n| slot.matches(self.slot(n, slot), wanted));
+        if len * bits <= WINDOW_BITS {
+            return self.some_match(first, len, slot, wanted);
         }
-        let mut done = 0;
-        loop {
-            let three = self.window_below(LINE_BYTES * 8 - (first + done) * bits);
-            let mut matches = 0;
-            for n in 0..3 {
-                let e = (three << (n * bits)) >> (64 - slot.fingerprint_bits);
-                matches |= u32::from(e ^ wanted <= e ^ e.wrapping_sub(1)) << n;
-            }
-            let left = len - done;
-            if left <= 3 {
-                return matches & ((1 << left) - 1) != 0;
-            }
-            if matches != 0 {
-                return true;
-            }
-            done += 3;
-        }
+        let step = WINDOW_BITS / bits;
+        (0..len).step_by(step).any(|n| {
+            let len = step.min(len - n);
+            self.some_match(first + n, len, slot, wanted)
+        })
+    }
+
+    /// The same for as many as one read gives.
+    #[inline(always)]
+    fn some_match(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
+        let bits = slot.bits();
+        // What is compared, from the top on; all other bits are set, so that every slot has a
+        // delimiter and none borrows from the next below.
+        let others = u64::MAX >> (len * bits);
+        let slots = self.window_below(LINE_BYTES * 8 - first * bits) | others;
+        // The lowest bit of each slot, of its fingerprint, and the highest.
+        let lowest = LOWEST_BITS[bits & 63];
+        let unit = lowest << slot.payload_bits;
+        let highest = lowest << (bits - 1);
+        let e = slots & !(unit - lowest);
+        let wanted = lowest.wrapping_mul(wanted << slot.payload_bits);
+        // As in `SlotShape::matches`: what differs above the delimiter.
+        let different = (e ^ wanted) & !(e ^ (e - unit));
+        // Adding all but the highest bit carries into that one unless a slot has no difference.
+        let body = highest - lowest;
+        let is_different = ((different & body) + body) | different;
+        !is_different & highest & !others != 0
     }
 
     /// The bits below `end`, the last one on top: at least 57 of them, or all.
@@ -296,6 +316,12 @@ impl Line {
         }
     }
 
+    /// `len` bits (at most 57) of the unary part from `first` on.
+    pub fn unary(&self, first: usize, len: usize) -> u64 {
+        let bits = self.window_below(UNARY + first + len);
+        bits.checked_shr(64 - len as u32).unwrap_or(0)
+    }
+
     /// Calls `each` with the bucket of each of the line's `own` entries, in order.
     #[inline]
     pub fn read_unary(&self, own: usize, mut each: impl FnMut(usize)) {
@@ -337,7 +363,8 @@ impl Line {
     /// for the unary part, into free bits.
     fn slide_up(&mut self, low: usize, high: usize, by: u32) {
         let mut below = 0;
-        for word in 0..8 {
+        let last = (high + by as usize - 1) / 64;
+        for word in low / 64..=last.min(7) {
             let (bits, mask) = (self.word(word), from(low, word) & !from(high, word));
             let moving = bits & mask;
             self.set_word(word, bits & !mask | moving << by | below);
@@ -346,15 +373,30 @@ impl Line {
     }
 
     /// Moves the bits from `low` to `high` down, over `by` bits below that are clear or given up.
+    /// Only the first and the last word have bits that stay.
     fn slide_down(&mut self, low: usize, high: usize, by: u32) {
+        let Some(last) = high.checked_sub(1).filter(|last| *last >= low) else {
+            return self.clear(low - by as usize, low);
+        };
         let given_up = low - by as usize;
-        let mut above = 0;
-        for word in (0..8).rev() {
-            let bits = self.word(word);
-            let moving = bits & from(low, word) & !from(high, word);
-            let mask = from(given_up, word) & !from(high, word);
-            self.set_word(word, bits & !mask | moving >> by | above);
-            above = moving << (64 - by);
+        let (first, last) = (given_up / 64, (last / 64).min(7));
+        let stays = self.word(last) & from(high, last);
+        let (mut bits, mut above) = (self.word(last) ^ stays, stays);
+        for word in (first + 1..=last).rev() {
+            let next = self.word(word - 1);
+            self.set_word(word, bits >> by | above);
+            (bits, above) = (next, bits << (64 - by));
+        }
+        let moved = from(given_up, first);
+        let stays = self.word(first) & !moved | above & from(high, first);
+        self.set_word(first, (bits >> by | above) & moved | stays);
+    }
+
+    /// Clears the bits from `low` to `high`.
+    fn clear(&mut self, low: usize, high: usize) {
+        for word in low / 64..=(high / 64).min(7) {
+            let cleared = from(low, word) & !from(high, word);
+            self.set_word(word, self.word(word) & !cleared);
         }
     }
 }
@@ -368,7 +410,7 @@ pub struct SlotShape {
 }
 
 /// What one read of eight bytes at any bit gives.
-pub const MAX_SLOT_BITS: usize = 57;
+pub const MAX_SLOT_BITS: usize = WINDOW_BITS;
 
 impl SlotShape {
     #[inline]
@@ -388,5 +430,47 @@ impl SlotShape {
     pub fn matches(self, value: u64, wanted: u64) -> bool {
         let e = value >> self.payload_bits;
         e ^ wanted <= e ^ e.wrapping_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bits(line: &Line) -> Vec<bool> {
+        let bit = |n: usize| line.0[n / 8] >> (n % 8) & 1 == 1;
+        (0..LINE_BYTES * 8).map(bit).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn bits_slide_as_they_do_one_by_one(
+            bytes in prop::collection::vec(any::<u8>(), LINE_BYTES),
+            ends in [0..=512usize, 0..=512], by in 1..=57u32,
+        ) {
+            let mut line = Line([0; LINE_BYTES]);
+            line.0.copy_from_slice(&bytes);
+            let step = by as usize;
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            if low >= step {
+                let (mut down, mut expected) = (line, bits(&line));
+                down.slide_down(low, high, by);
+                expected[low - step..low].fill(false);
+                expected.copy_within(low..high, low - step);
+                if high > low {
+                    expected[(high - step).max(low - step)..high].fill(false);
+                }
+                prop_assert_eq!(bits(&down), expected);
+            }
+            if high + step <= 512 {
+                line.clear(high, high + step);
+                let (mut up, mut expected) = (line, bits(&line));
+                up.slide_up(low, high, by);
+                expected.copy_within(low..high, low + step);
+                expected[low..(low + step).min(high + step)].fill(false);
+                prop_assert_eq!(bits(&up), expected);
+            }
+        }
     }
 }

@@ -103,6 +103,51 @@ fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
     (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
 }
 
+/// A lookup that has come as far as its line.
+#[derive(Clone, Copy)]
+pub struct Probe<'a> {
+    pub page: &'a Page,
+    pub below: u64,
+    /// None if the page has none.
+    line: Option<&'a Line>,
+    line_number: usize,
+    bucket_in_line: usize,
+}
+
+impl Probe<'_> {
+    /// Asks for the line, and for the next one if the bucket is among the last of its line: what
+    /// spills is the end of a line. Without that, items that are present cost 2 ns more at 10^7.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        if let Some(line) = self.line {
+            prefetch(line);
+        }
+        let grid = self.page.grid();
+        if let Some(line) = self
+            .page
+            .lines
+            .get(grid.line_beyond(grid.bucket(self.below)))
+        {
+            prefetch(line);
+        }
+    }
+
+    /// Whether the item may be present.
+    #[inline(always)]
+    pub fn contains<I: Instructions>(&self) -> bool {
+        let Some(line) = self.line else {
+            return self.page.is_saturated();
+        };
+        let run = line.run::<I>(self.bucket_in_line);
+        let first = line.spilled() + run.first;
+        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
+        if first + run.len <= line.held() {
+            return line.any_matches(first, run.len, slot, wanted);
+        }
+        (first..first + run.len).any(|n| slot.matches(self.page.slot(self.line_number, n), wanted))
+    }
+}
+
 impl Page {
     /// A page without entries, and without memory.
     pub fn empty(depth: u8) -> Self {
@@ -142,7 +187,7 @@ impl Page {
             return Ok(Some(Self::empty(depth)));
         }
         let bucket_bits = plan.bucket_bits(entries.marks.len());
-        let room_for_voids = plan.most() / 2;
+        let room_for_voids = plan.most_voids();
         let (shortest, longest) = entries.lengths();
         if shortest <= bucket_bits
             && (!entries.lengthen(bucket_bits, room_for_voids)?
@@ -247,13 +292,6 @@ impl Page {
         self.state == State::Saturated
     }
 
-    /// The most lines that a page of these entries has if memory was never short: twice what a thin
-    /// one has.
-    pub fn most_lines(&self) -> usize {
-        let wanted = lines_for(self.len(), self.shape, FILL) + usize::from(self.counter_lines);
-        (4 * wanted).clamp(8, MAX_LINES)
-    }
-
     /// Whether its entries fit well into fewer lines.
     pub fn is_thin(&self, plan: &Plan) -> bool {
         if self.entries == 0 {
@@ -279,42 +317,26 @@ impl Page {
     }
 
     #[inline(always)]
-    fn grid(&self) -> Grid {
+    pub fn grid(&self) -> Grid {
         Grid {
             shape: self.shape,
             lines: self.lines.len() - usize::from(self.counter_lines),
         }
     }
 
-    /// Asks for the line that a lookup reads, and for the next one if the bucket is among the last
-    /// of its line: what spills is the end of a line.
+    /// Where a lookup begins: reads nothing but the page's own fields.
     #[inline(always)]
-    pub fn prefetch(&self, below: u64) {
+    pub fn probe(&self, below: u64) -> Probe<'_> {
         let grid = self.grid();
         let bucket = grid.bucket(below);
-        if let Some(line) = self.lines.get(grid.line_of(bucket)) {
-            prefetch(line);
+        let line_number = grid.line_of(bucket);
+        Probe {
+            page: self,
+            line: self.lines.get(line_number),
+            line_number,
+            below,
+            bucket_in_line: grid.bucket_in_line(bucket),
         }
-        if let Some(line) = self.lines.get(grid.line_beyond(bucket)) {
-            prefetch(line);
-        }
-    }
-
-    /// Whether an item with this path below the page may be present.
-    #[inline(always)]
-    pub fn contains<I: Instructions>(&self, below: u64) -> bool {
-        if self.lines.is_empty() {
-            return self.is_saturated();
-        }
-        let grid = self.grid();
-        let (number, run) = self.run_with::<I>(grid, below);
-        let line = &self.lines[number];
-        let first = line.spilled() + run.first;
-        let (slot, wanted) = (self.shape.slot, self.shape.wanted(below));
-        if first + run.len <= line.held() {
-            return line.any_matches(first, run.len, slot, wanted);
-        }
-        (first..first + run.len).any(|n| slot.matches(self.slot(number, n), wanted))
     }
 
     /// The marks that match an item with this path below the page, in order. None where the page is
@@ -427,6 +449,7 @@ impl Page {
                 Some(bytes) => {
                     let copies = u32::from_le_bytes(*bytes)
                         .checked_add(1)
+                        .filter(|copies| *copies < u32::MAX)
                         .ok_or(AddError::Full)?;
                     *bytes = copies.to_le_bytes();
                     Ok(Insert::DoneAgain)
@@ -537,7 +560,8 @@ impl Page {
         self.lines[number].slot(n, self.shape.slot)
     }
 
-    fn own(&self, grid: Grid, number: usize) -> usize {
+    /// Entries of the buckets of line `number`.
+    pub fn own(&self, grid: Grid, number: usize) -> usize {
         let line = &self.lines[number];
         let next = grid.next(number);
         let spilled_on = if next == number {

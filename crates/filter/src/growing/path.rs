@@ -40,7 +40,7 @@ const CELLS: [u8; 256] = {
 };
 
 /// Where an item belongs: the bit string that pages, buckets and fingerprints are prefixes of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(pub u64);
 
 impl Path {

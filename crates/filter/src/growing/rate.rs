@@ -11,14 +11,26 @@ use crate::growing::path::{Path, CELL_BITS};
 /// whole; a sum of 1 is 2^105.
 const UNIT: u32 = 100;
 
-/// A sum of probabilities.
+/// A sum of probabilities: a number of 128 bits, its low half first, that needs no more than the
+/// alignment of its halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight(u128);
+pub struct Weight([u64; 2]);
 
 impl Weight {
+    #[inline]
+    fn new(sum: u128) -> Self {
+        Self([sum as u64, (sum >> 64) as u64])
+    }
+
+    #[inline]
+    fn sum(self) -> u128 {
+        let Self([low, high]) = self;
+        u128::from(high) << 64 | u128::from(low)
+    }
+
     /// Of one mark of `length` bits at `path` below `depth`.
     pub fn of_mark(path: Path, depth: u8, length: u8) -> Self {
-        Self(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
+        Self::new(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
     }
 
     /// Of all paths from `start` on that begin with the same `depth` bits.
@@ -51,22 +63,22 @@ impl Weight {
             sum += u128::from(is_new) << (64 - mark.length());
             before = fingerprint;
         }
-        Self((sum >> depth << (UNIT - 64)) * u128::from(path.share()))
+        Self::new((sum >> depth << (UNIT - 64)) * u128::from(path.share()))
     }
 
-    pub fn plus(self, Self(more): Self) -> Self {
-        Self(self.0 + more)
+    pub fn plus(self, more: Self) -> Self {
+        Self::new(self.sum() + more.sum())
     }
 
     /// Without what went. (A forged page may hold marks that are weighed otherwise one by one.)
-    pub fn minus(self, Self(less): Self) -> Self {
-        Self(self.0.saturating_sub(less))
+    pub fn minus(self, less: Self) -> Self {
+        Self::new(self.sum().saturating_sub(less.sum()))
     }
 
     /// The probability, at most 1: sums count twice what two marks match.
     pub fn rate(self) -> f64 {
         let one = (256 >> CELL_BITS) as f64 * (1u128 << UNIT) as f64;
-        (self.0 as f64 / one).min(1.0)
+        (self.sum() as f64 / one).min(1.0)
     }
 }
 

@@ -4,7 +4,6 @@ use crate::error::AddError;
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
-use crate::growing::lookup::GROUP;
 use crate::growing::mark::Mark;
 use crate::growing::page::{Insert, Page, Remove};
 use crate::growing::path::Path;
@@ -24,13 +23,20 @@ pub const ALL_PAYLOADS: u16 = u16::MAX;
 
 /// A set of items that grows page by page. Items are given by their hashes.
 pub struct Table {
-    plan: Plan,
+    pub(super) plan: Plan,
     /// Payloads whose entries are still there for lookups; the others go when their page is next
     /// written anew.
     pub(super) alive: u16,
     pub(super) root: Slot,
+    /// Counted one by one, not derived from entries: where an old one is lengthened or belongs to
+    /// both halves of a split, it becomes several.
+    pub(super) items: u64,
     pub(super) totals: Totals,
 }
+
+/// A server may hold millions of small ones; none is also said without more memory.
+const _: () = assert!(size_of::<Table>() <= 80 && align_of::<Table>() == 8);
+const _: () = assert!(size_of::<Option<Table>>() == size_of::<Table>());
 
 impl Table {
     /// An empty table for this false-positive rate, whose entries carry so many bits of payload (0
@@ -40,6 +46,7 @@ impl Table {
             plan: Plan::new(error_rate, payload_bits),
             alive: ALL_PAYLOADS,
             root: Slot::Own(Page::empty(0)),
+            items: 0,
             totals: Totals {
                 pages: 1,
                 ..Totals::none()
@@ -51,9 +58,10 @@ impl Table {
         &self.plan
     }
 
-    /// Items added and not removed. Those in saturated pages are not counted.
+    /// Items added and not removed. A page that saturates keeps its part in the count as it is: what
+    /// is added to it or removed from it from then on is not counted.
     pub fn len(&self) -> u64 {
-        self.totals.items
+        self.items
     }
 
     pub fn is_empty(&self) -> bool {
@@ -66,7 +74,7 @@ impl Table {
     }
 
     pub fn pages(&self) -> u64 {
-        self.totals.pages
+        u64::from(self.totals.pages)
     }
 
     pub(super) fn is_alive(&self, mark: Mark) -> bool {
@@ -105,60 +113,35 @@ impl Table {
             .max()
     }
 
-    /// Adds a copy of the item.
+    /// Adds a copy of the item, unless the table would grow to more than `most_bytes`
+    /// ([`Table::bytes`]).
     ///
     /// # Errors
-    /// `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has changed.
-    pub fn insert(&mut self, hash: ItemHash, payload: u8) -> Result<(), AddError> {
-        self.insert_path(Path::of(hash), payload)
+    /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
+    /// changed.
+    pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
+        self.insert_path(Path::of(hash), payload, most_bytes)
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.
     ///
     /// # Errors
-    /// `OutOfMemory`; nothing has changed.
-    pub fn insert_if_absent(&mut self, hash: ItemHash, payload: u8) -> Result<bool, AddError> {
-        let is_new = !self.contains(hash);
+    /// As [`Table::insert`]; nothing has changed.
+    pub fn insert_if_absent(
+        &mut self,
+        hash: ItemHash,
+        payload: u8,
+        most_bytes: u64,
+    ) -> Result<bool, AddError> {
+        let path = Path::of(hash);
+        let is_new = !self.contains_path(path);
         if is_new {
-            self.insert(hash, payload)?;
+            self.insert_path(path, payload, most_bytes)?;
         }
         Ok(is_new)
     }
 
-    /// Adds many items unless they are (probably) there, and calls `answer` for each in order with
-    /// whether it was new.
-    ///
-    /// # Errors
-    /// `OutOfMemory` at an item that finds no memory; those before it are added.
-    pub fn insert_many_if_absent(
-        &mut self,
-        hashes: impl IntoIterator<Item = ItemHash>,
-        payload: u8,
-        mut answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
-        let mut hashes = hashes.into_iter();
-        loop {
-            let (mut group, mut len) = ([Path(0); GROUP], 0);
-            for (path, hash) in group.iter_mut().zip(&mut hashes) {
-                *path = Path::of(hash);
-                let page = self.root.page(*path);
-                page.prefetch(path.below(page.depth()));
-                len += 1;
-            }
-            if len == 0 {
-                return Ok(());
-            }
-            for path in &group[..len] {
-                let is_new = !self.contains_path(*path);
-                if is_new {
-                    self.insert_path(*path, payload)?;
-                }
-                answer(is_new);
-            }
-        }
-    }
-
-    pub(super) fn insert_path(&mut self, path: Path, payload: u8) -> Result<(), AddError> {
+    fn insert_path(&mut self, path: Path, payload: u8, most_bytes: u64) -> Result<(), AddError> {
         let page = self.root.page_mut(path)?;
         let depth = page.depth();
         let length = self.plan.length(depth, page.len());
@@ -170,18 +153,20 @@ impl Table {
                     .totals
                     .weight
                     .plus(Weight::of_mark(path, depth, length));
-                self.totals.items += 1;
+                self.items += 1;
                 return Ok(());
             }
             Insert::DoneAgain => {
-                self.totals.items += 1;
+                self.items += 1;
                 return Ok(());
             }
             Insert::Saturated => return Ok(()),
             Insert::NoRoom => page.lines().len() + 1,
             Insert::Unfit => 1,
         };
-        self.rewrite(path, least, |entries| entries.insert(mark))
+        self.rewrite(path, least, most_bytes, |entries| entries.insert(mark))?;
+        self.items += 1;
+        Ok(())
     }
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
@@ -204,7 +189,6 @@ impl Table {
             Remove::Absent => return Ok(false),
             Remove::Saturated => return Ok(true),
             Remove::Done { length, is_last } => {
-                self.totals.items -= 1;
                 if is_last {
                     let weight = Weight::of_mark(path, depth, length);
                     self.totals.weight = self.totals.weight.minus(weight);
@@ -214,11 +198,13 @@ impl Table {
                     let _ = self.shrink(path);
                 }
             }
-            Remove::LastSurplus(mark) => self.rewrite(path, 1, |entries| {
+            Remove::LastSurplus(mark) => self.rewrite(path, 1, u64::MAX, |entries| {
                 entries.surplus.retain(|surplus| surplus.mark != mark);
                 Ok(())
             })?,
         }
+        // Entries that became several can be removed more often than they were added.
+        self.items = self.items.saturating_sub(1);
         Ok(true)
     }
 
@@ -238,15 +224,19 @@ impl Table {
             return Ok(page.is_saturated());
         };
         if mark.payload() != payload && !page.set_payload(mark, payload) {
-            self.rewrite(path, 1, |entries| entries.set_payload(mark, payload))?;
+            self.rewrite(path, 1, u64::MAX, |entries| {
+                entries.set_payload(mark, payload)
+            })?;
         }
         Ok(true)
     }
 
-    /// Says which payloads lookups still find: bit i for payload i. Entries of the others go when
-    /// their page is next written anew, or by [`Table::sweep`].
-    pub fn set_alive(&mut self, payloads: u16) {
+    /// Says which payloads lookups still find, bit i for payload i, and how many items have them: the
+    /// table does not count them apart. Entries of the others go when their page is next written
+    /// anew, or by [`Table::sweep`].
+    pub fn set_alive(&mut self, payloads: u16, items: u64) {
         self.alive = payloads;
+        self.items = items;
     }
 
     /// Drops entries that lookups find no more from the page at `from` (0 at first). Returns where
@@ -261,20 +251,23 @@ impl Table {
         if page.len() > 0 {
             let entries = page.entries()?;
             if entries.marks.iter().any(|mark| !self.is_alive(*mark)) {
-                self.rewrite(path, 1, |_| Ok(()))?;
+                self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
                 let _ = self.merge(path);
             }
         }
         Ok(next)
     }
 
-    /// Writes the path's page anew after `edit`, with at least so many lines, or splits it.
+    /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
+    /// the table would grow to more than `most_bytes`.
     fn rewrite(
         &mut self,
         path: Path,
         least: usize,
+        most_bytes: u64,
         edit: impl FnOnce(&mut Entries) -> Result<(), AddError>,
     ) -> Result<(), AddError> {
+        self.root.make_own(path)?;
         let page = self.root.page(path);
         let (depth, start) = (page.depth(), path.start(page.depth()));
         let mut entries = page.entries()?;
@@ -282,24 +275,32 @@ impl Table {
         entries.retain_payloads(self.alive);
         edit(&mut entries)?;
         let mut after = Totals::none();
-        let max_depth = self.plan.max_depth(self.totals.pages);
+        let max_depth = self.plan.max_depth(self.pages());
         let place = Place {
             start,
             depth,
             max_depth,
         };
-        match grown(&self.plan, &mut entries, place, least, &mut after)? {
-            Grown::Page(page) => self.root.put_page(path, page),
-            Grown::Halves(halves) => after.slots += self.root.split(path, halves)? as u64,
+        let grown = grown(&self.plan, &mut entries, place, least, &mut after)?;
+        if let Grown::Halves(_) = grown {
+            after.slots += self.root.slots_to_split(path) as u32;
         }
-        self.totals = self.totals.plus(after).minus(before);
+        let totals = self.totals.plus(after).minus(before);
+        if totals.bytes() > most_bytes.max(self.bytes()) {
+            return Err(AddError::OverLimit);
+        }
+        match grown {
+            Grown::Page(page) => self.root.put(path, Slot::Own(page)),
+            Grown::Halves(halves) => self.root.split(path, halves)?,
+        }
+        self.totals = totals;
         Ok(())
     }
 
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        self.rewrite(path, 1, |_| Ok(()))?;
+        self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
         self.merge(path)
     }
 
@@ -337,14 +338,13 @@ impl Table {
             return Ok(());
         };
         let after = Totals::of(&merged, &entries, start);
-        let shrunk = self.root.merge(path, merged) as u64;
+        let shrunk = self.root.merge(path, merged) as u32;
         self.totals = self.totals.plus(after).minus(before);
-        self.totals.slots -= shrunk;
+        self.totals.slots = self.totals.slots.saturating_sub(shrunk);
         Ok(())
     }
 
-    /// A copy that shares all pages until one of the two writes to them. Costs a step for each
-    /// page.
+    /// A copy that shares all pages until one of the two writes to them, in some 2 048 steps.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -352,12 +352,14 @@ impl Table {
         let Self {
             plan,
             alive,
+            items,
             totals,
             ..
         } = *self;
         Ok(Self {
             plan,
             alive,
+            items,
             totals,
             root: self.root.try_clone()?,
         })
@@ -370,14 +372,14 @@ impl Table {
     }
 
     /// Bytes of all pages and of the directory, without going through them. (What counts the owners
-    /// of common pages is not in it.)
+    /// of common pages is not in it. Beyond 256 GiB it says 256 GiB.)
     pub fn bytes(&self) -> u64 {
-        self.totals.lines * 64 + self.totals.slots * size_of::<Slot>() as u64
+        self.totals.bytes()
     }
 
     /// Allocations, about: what freeing costs.
     pub fn allocations(&self) -> u64 {
-        self.totals.pages + self.totals.pages / 256
+        self.pages() + self.pages() / 256
     }
 
     /// Passes everything from `from` on (0 at first) through `mover`, until it says that it is time

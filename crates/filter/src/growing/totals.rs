@@ -1,7 +1,9 @@
 //! What pages hold in all: kept with each change, so that nothing has to be gone through to be
 //! told.
 
+use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
+use crate::growing::line::LINE_BYTES;
 use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::rate::Weight;
@@ -9,13 +11,15 @@ use crate::growing::rate::Weight;
 /// What all pages hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
-    /// Items added and not removed, as far as pages count: saturated ones do not.
-    pub items: u64,
     pub weight: Weight,
-    pub pages: u64,
-    pub lines: u64,
+    /// Counts of 32 bits stop at their end: for lines that is at 256 GiB.
+    pub pages: u32,
+    pub lines: u32,
     /// Slots of the directory.
-    pub slots: u64,
+    pub slots: u32,
+    /// Pages that have lost count of their items: saturated ones, and those with a counter that has
+    /// reached its end.
+    pub uncounted: u32,
 }
 
 impl Totals {
@@ -26,50 +30,51 @@ impl Totals {
         } else {
             Weight::of_entries(entries, start, page.depth())
         };
-        let items = if page.is_saturated() {
-            0
-        } else {
-            entries.items()
-        };
         Self {
-            items,
             weight,
             pages: 1,
-            lines: page.lines().len() as u64,
+            lines: page.lines().len() as u32,
             slots: 0,
+            uncounted: u32::from(page.is_saturated() || !entries.are_counted()),
         }
     }
 
     /// Of nothing.
     pub fn none() -> Self {
         Self {
-            items: 0,
             weight: Weight::default(),
             pages: 0,
             lines: 0,
             slots: 0,
+            uncounted: 0,
         }
+    }
+
+    /// The memory of pages and directory.
+    pub fn bytes(&self) -> u64 {
+        let slots = u64::from(self.slots) * size_of::<Slot>() as u64;
+        u64::from(self.lines) * LINE_BYTES as u64 + slots
     }
 
     /// Both together.
     pub fn plus(self, more: Self) -> Self {
         Self {
-            items: self.items + more.items,
             weight: self.weight.plus(more.weight),
-            pages: self.pages + more.pages,
-            lines: self.lines + more.lines,
-            slots: self.slots + more.slots,
+            pages: self.pages.saturating_add(more.pages),
+            lines: self.lines.saturating_add(more.lines),
+            slots: self.slots.saturating_add(more.slots),
+            uncounted: self.uncounted.saturating_add(more.uncounted),
         }
     }
 
     /// Without what was there before.
     pub fn minus(self, less: Self) -> Self {
         Self {
-            items: self.items - less.items,
             weight: self.weight.minus(less.weight),
-            pages: self.pages - less.pages,
-            lines: self.lines - less.lines,
-            slots: self.slots - less.slots,
+            pages: self.pages.saturating_sub(less.pages),
+            lines: self.lines.saturating_sub(less.lines),
+            slots: self.slots.saturating_sub(less.slots),
+            uncounted: self.uncounted.saturating_sub(less.uncounted),
         }
     }
 }

@@ -61,6 +61,7 @@ pub struct Leaves {
     allocated: u64,
     /// Segments that are shared with a copy, or were.
     common: u64,
+    set_bits: u64,
 }
 
 impl Slot {
@@ -154,7 +155,18 @@ impl Leaves {
             num_words,
             allocated: 0,
             common: 0,
+            set_bits: 0,
         }
+    }
+
+    /// Number of set bits, as far as they were counted.
+    pub fn set_bits(&self) -> u64 {
+        self.set_bits
+    }
+
+    /// Counts bits that were set.
+    pub fn count_set_bits(&mut self, new: u64) {
+        self.set_bits += new;
     }
 
     /// Number of segments once every bit is in use.
@@ -314,6 +326,7 @@ impl Leaves {
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         let mut copy = Self::new(self.num_words);
+        copy.set_bits = self.set_bits;
         for leaf in &mut self.leaves {
             copy.insert_leaf(copy.leaves.len(), leaf.number, leaf.slots.len())?;
             let to = copy.leaves.last_mut().ok_or(AddError::OutOfMemory)?;

@@ -27,9 +27,25 @@ pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 
+/// The most bytes that the decoder holds for a byte of a chunk, beside 4 KiB for the first one.
+///
+/// The heaviest sub-filters have 64 segments, of which only the last, one line long, has a bit. Each
+/// is 135 bytes of input: a sub-filter record, a segment record, a line. It takes the line, a leaf
+/// of 64 slots, and its places in two vectors that have just doubled: 15.5 times as much.
+///
+/// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many lines
+/// as possible for each: 17.8 times as much. Pages are filled up so that it is no more
+/// (`growing/record.rs`).
+///
+/// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
+pub const MEMORY_PER_BYTE: usize = 18;
+
 /// A boxed slice of the `len` elements that `fill` puts into the vector, or an error if the
 /// allocator refuses.
-fn try_boxed<T>(len: usize, fill: impl FnOnce(&mut Vec<T>)) -> Result<Box<[T]>, AddError> {
+pub(crate) fn try_boxed<T>(
+    len: usize,
+    fill: impl FnOnce(&mut Vec<T>),
+) -> Result<Box<[T]>, AddError> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)
         .map_err(|_| AddError::OutOfMemory)?;
@@ -37,7 +53,7 @@ fn try_boxed<T>(len: usize, fill: impl FnOnce(&mut Vec<T>)) -> Result<Box<[T]>, 
     Ok(vec.into_boxed_slice())
 }
 
-fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box<[T]> {
+pub(crate) fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box<[T]> {
     mover.relocate(elements.into_vec()).into_boxed_slice()
 }
 

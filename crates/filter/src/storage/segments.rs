@@ -74,6 +74,29 @@ impl Segments {
         }
     }
 
+    /// Number of set bits: counted now where the words are few, kept otherwise.
+    pub fn set_bits(&self) -> u64 {
+        match &self.0 {
+            Storage::Inline { .. } | Storage::Block { .. } => {
+                let words = self.get(0).unwrap_or_default();
+                words.iter().map(|word| u64::from(word.count_ones())).sum()
+            }
+            Storage::Leaves { leaves, .. } => leaves.as_ref().map_or(0, |all| all[0].set_bits()),
+        }
+    }
+
+    /// Counts bits that were set, where they are not counted when asked for.
+    #[inline(always)]
+    pub fn count_set_bits(&mut self, new: u32) {
+        if let Storage::Leaves {
+            leaves: Some(leaves),
+            ..
+        } = &mut self.0
+        {
+            leaves[0].count_set_bits(new.into());
+        }
+    }
+
     /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
         let before = index * SEGMENT_WORDS as u64;

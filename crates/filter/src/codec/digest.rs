@@ -1,22 +1,22 @@
 //! The digest of a filter: equal for two filters if and only if they answer alike, now and later.
 
-use crate::codec::{chunks_of_version, write_words, Sink, Version};
-use crate::filter::Filter;
+use super::encode::chunks_of_version;
+use super::format::Version;
+use super::sink::{write_words, Sink};
+use super::Chunked;
 use xxhash_rust::xxh3::Xxh3;
 
-impl Filter {
-    /// XXH3-128 of the filter as chunks of version 1, whichever version is written elsewhere, so
-    /// that a primary and a replica with different modules can be compared.
-    ///
-    /// Allocates nothing. Reads every allocated bit once.
-    pub fn digest(&self) -> u128 {
-        let mut hash = Hash::default();
-        for chunk in chunks_of_version(Version::One, self) {
-            hash.chunk.reset();
-            chunk.write(&mut hash);
-        }
-        hash.all.digest128()
+/// XXH3-128 of the filter as chunks of version 1, whichever version is written elsewhere, so that a
+/// primary and a replica with different modules can be compared.
+///
+/// Allocates nothing. Reads every allocated bit once.
+pub fn digest(filter: &impl Chunked) -> u128 {
+    let mut hash = Hash::default();
+    for chunk in chunks_of_version(Version::One, filter) {
+        hash.chunk.reset();
+        chunk.write(&mut hash);
     }
+    hash.all.digest128()
 }
 
 #[derive(Default)]

@@ -1,16 +1,26 @@
 //! A second reader of the format, written from docs/format.md alone, and a writer: slow,
 //! independent of all other code, and plain enough to be checked by reading. The decoder must
-//! accept what this reader accepts, refuse what it refuses, and find the same bits.
+//! accept what this reader accepts, refuse what it refuses, and find the same bits and pages.
 
+mod head;
+mod page;
+mod table;
+
+pub use head::Head;
+
+use page::Page;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64;
+use table::{Run, Table};
+use xxhash_rust::xxh3::{xxh3_128_with_seed, xxh3_64};
 
 const CHECKSUM_BYTES: usize = 8;
-const FILTER_RECORD_BYTES: usize = 29;
 const FILLER_BYTES: usize = 108;
 const MAGIC: &[u8] = b"SBF";
 const END: u64 = 1 << 52;
+/// The iterator at which tables begin, and by how many bits paths are longer than those beyond.
+const TABLE: u64 = 1 << 51;
+const PATH_SHIFT: u32 = 13;
 
 const MAX_CHUNK_BYTES: usize = 1_048_576;
 const SEGMENT_BYTES: u64 = 65_536;
@@ -20,22 +30,29 @@ pub fn is_start(bytes: &[u8]) -> bool {
     matches!(bytes, [b'S', b'B', b'F', 1 | 2, ..])
 }
 
-/// The ranges of the filter hash in a chunk and of the filter record in a first chunk.
-pub fn filter_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
+/// The ranges of the filter hash in a chunk and of the head record in a first chunk.
+pub fn head_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
     let hash = match chunk.get(3) {
         Some(2) => 128,
         _ => 20,
     };
     let record = hash + 8;
-    (hash..record, record..record + FILTER_RECORD_BYTES)
+    let kind = chunk.get(record).copied().unwrap_or(0);
+    let bytes = Head::of_kind(kind).map_or(0, Head::num_bytes);
+    (hash..record, record..record + bytes)
 }
 
 /// The contents of the chunks of a chain so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// The filter record; empty before the first chunk.
-    pub filter: Vec<u8>,
+    /// What it is a filter of.
+    kind: Head,
+    /// The head record; empty before the first chunk.
+    pub head: Vec<u8>,
     pub sub_filters: Vec<SubFilter>,
+    table: Option<Table>,
+    /// Items removed.
+    removed: u64,
     /// The iterator of the chunk that is due and the number of sub-filters so far; `None` if the
     /// filter is complete.
     pub loading: Option<(u64, usize)>,
@@ -69,6 +86,26 @@ impl SubFilter {
 }
 
 impl Chain {
+    /// Before the first chunk.
+    pub fn of(kind: Head) -> Self {
+        Self {
+            kind,
+            head: Vec::new(),
+            sub_filters: Vec::new(),
+            table: None,
+            removed: 0,
+            loading: None,
+        }
+    }
+
+    /// A filter of these sub-filters, with the head of a chain that has begun.
+    pub fn with_sub_filters(self, sub_filters: Vec<SubFilter>) -> Self {
+        Self {
+            sub_filters,
+            ..self
+        }
+    }
+
     /// Takes the next chunk, if it is valid and due. Returns whether it was.
     pub fn take(&mut self, chunk: &[u8]) -> bool {
         match self.clone().with(chunk) {
@@ -99,15 +136,15 @@ impl Chain {
         if magic != MAGIC || checksum != xxh3_64(body).to_le_bytes() {
             return None;
         }
-        if self.filter.is_empty() {
-            self.filter = bytes(&mut rest, FILTER_RECORD_BYTES)?.to_vec();
-            if start != 0 || !is_good_filter(&self.filter) {
+        if self.head.is_empty() {
+            self.head = bytes(&mut rest, self.kind.num_bytes())?.to_vec();
+            if start != 0 || !self.kind.is_good(&self.head) {
                 return None;
             }
         } else if start == 0 || self.loading.map(|(due, _)| due) != Some(start) {
             return None;
         }
-        if identity != xxh3_64(&self.filter) {
+        if identity != xxh3_64(&self.head) {
             return None;
         }
 
@@ -116,12 +153,14 @@ impl Chain {
         // Sub-filters that the filter has added meanwhile: a chunk cannot refer to them.
         let grown = self.sub_filters.split_off(came_before);
         let (mut last_segment, mut end) = (None, None);
+        let first_path = start.saturating_sub(TABLE) << PATH_SHIFT;
+        let (mut run, mut end_of_table) = (Run::default(), None);
         while !rest.is_empty() {
             if end.is_some() {
                 return None;
             }
-            match number(&mut rest, 1)? {
-                2 => {
+            match (number(&mut rest, 1)?, &mut self.table) {
+                (2, None) if self.kind == Head::Filter => {
                     if number(&mut rest, 4)? != came as u64 {
                         return None;
                     }
@@ -135,7 +174,7 @@ impl Chain {
                         segments: BTreeMap::new(),
                     });
                 }
-                3 => {
+                (3, None) => {
                     let (index, segment) = (number(&mut rest, 4)?, number(&mut rest, 8)?);
                     let len = number(&mut rest, 4)?;
                     let data = bytes(&mut rest, len as usize)?;
@@ -154,14 +193,46 @@ impl Chain {
                         to.iter_mut().zip(data).for_each(|(to, from)| *to |= from);
                     }
                 }
-                4 => end = Some((number(&mut rest, 8)?, number(&mut rest, 4)? as usize)),
+                (5, None) if grown.is_empty() => {
+                    let error_rate = self.kind.table_rate(&self.head, came)?;
+                    if number(&mut rest, 8)? != error_rate.to_bits() || number(&mut rest, 1)? != 0 {
+                        return None;
+                    }
+                    self.table = Some(Table::new(error_rate));
+                }
+                (6, Some(table)) => {
+                    let len = number(&mut rest, 2)?;
+                    let page = Page::read(bytes(&mut rest, len as usize)?, table.plan)?;
+                    run.push(run.next(first_path)?, page)?;
+                }
+                (7, Some(_)) if end_of_table.is_none() => {
+                    end_of_table = Some(number(&mut rest, 8)?);
+                    self.removed = number(&mut rest, 8)?;
+                    if self.kind == Head::Filter && self.removed != 0 {
+                        return None;
+                    }
+                }
+                (4, _) => end = Some((number(&mut rest, 8)?, number(&mut rest, 4)? as usize)),
                 _ => return None,
             }
         }
+        let table_next = run.next(first_path);
+        match &mut self.table {
+            None if next <= TABLE || next == END => {}
+            Some(table) if !run.is_empty() => {
+                let due = table_next.map_or(END, |path| TABLE + (path >> PATH_SHIFT));
+                if next != due || end_of_table.is_some() != (due == END) {
+                    return None;
+                }
+                table.take(run, end_of_table)?;
+            }
+            _ => return None,
+        }
+        let is_of_table = |iterator| (iterator > TABLE) == self.table.is_some();
         self.loading = match end {
             Some((0, 0)) if next == END => None,
             Some((due, loaded))
-                if next == END && (1..END).contains(&due) && (1..=came).contains(&loaded) =>
+                if next == END && (1..END).contains(&due) && is_of_table(due) && loaded <= came =>
             {
                 Some((due, loaded))
             }
@@ -170,12 +241,13 @@ impl Chain {
         };
         self.sub_filters.extend(grown);
         let segments: u64 = self.sub_filters.iter().map(SubFilter::num_segments).sum();
-        (!self.sub_filters.is_empty() && segments <= 1 << 44).then_some(self)
+        let has_parts = !self.sub_filters.is_empty() || self.table.is_some();
+        (has_parts && segments <= 1 << 44).then_some(self)
     }
 
     /// The chain as one chunk of version 2, of any length.
     pub fn as_one_chunk(&self) -> Vec<u8> {
-        let mut records = self.filter.clone();
+        let mut records = self.head.clone();
         for (index, sub_filter) in self.sub_filters.iter().enumerate() {
             records.push(2);
             records.extend((index as u32).to_le_bytes());
@@ -184,15 +256,24 @@ impl Chain {
                 records.extend(segment_record(index, *segment, data));
             }
         }
+        for (_, record) in self.table_records() {
+            records.extend(record);
+        }
         records.extend(self.end_record());
-        chunk(2, 0, END, xxh3_64(&self.filter), &records)
+        chunk(2, 0, END, xxh3_64(&self.head), &records)
     }
 
-    /// The chain in short chunks: each ends after the first segment at which it has `least` bytes
-    /// of records, and has the version that `version` returns for its number.
+    /// The chain in short chunks: each ends after the first segment or page at which it has `least`
+    /// bytes of records, and has the version that `version` returns for its number.
     pub fn in_chunks_of(&self, least: usize, version: fn(usize) -> u8) -> Vec<Vec<u8>> {
-        let identity = xxh3_64(&self.filter);
-        let (mut chunks, mut records, mut start) = (Vec::new(), self.filter.clone(), 0);
+        let identity = xxh3_64(&self.head);
+        let (mut chunks, mut records, mut start) = (Vec::new(), self.head.clone(), 0);
+        let mut end_chunk = |records: &mut Vec<u8>, next| {
+            let version = version(chunks.len());
+            chunks.push(chunk(version, start, next, identity, records));
+            records.clear();
+            start = next;
+        };
         let mut segments_before = 0;
         for (index, sub_filter) in self.sub_filters.iter().enumerate() {
             records.push(2);
@@ -200,20 +281,54 @@ impl Chain {
             records.extend(&sub_filter.header);
             for (segment, data) in &sub_filter.segments {
                 records.extend(segment_record(index, *segment, data));
-                let next = 1 + segments_before + segment + 1;
                 if records.len() >= least {
-                    let version = version(chunks.len());
-                    chunks.push(chunk(version, start, next, identity, &records));
-                    records.clear();
-                    start = next;
+                    end_chunk(&mut records, 1 + segments_before + segment + 1);
                 }
             }
             segments_before += sub_filter.num_segments();
         }
+        for (next, record) in self.table_records() {
+            records.extend(record);
+            if let Some(next) = next.filter(|_| records.len() >= least) {
+                end_chunk(&mut records, next);
+            }
+        }
         records.extend(self.end_record());
-        let version = version(chunks.len());
-        chunks.push(chunk(version, start, END, identity, &records));
+        end_chunk(&mut records, END);
         chunks
+    }
+
+    /// The records of the table, by pages: the first one's begin with the table's, the last one's
+    /// end with its end. Each with the iterator of the next.
+    fn table_records(&self) -> Vec<(Option<u64>, Vec<u8>)> {
+        let Some(table) = &self.table else {
+            return Vec::new();
+        };
+        let mut record = vec![5];
+        record.extend(table.error_rate.to_le_bytes());
+        record.push(0);
+        let mut records = Vec::new();
+        let nexts = table.pages.keys().skip(1);
+        let nexts = nexts.map(|path| Some(TABLE + (path >> PATH_SHIFT)));
+        for (page, next) in table.pages.values().zip(nexts.chain([None])) {
+            record.push(6);
+            record.extend((page.bytes.len() as u16).to_le_bytes());
+            record.extend(&page.bytes);
+            if next.is_none() {
+                record.push(7);
+                record.extend(table.items.to_le_bytes());
+                record.extend(self.removed.to_le_bytes());
+            }
+            records.push((next, std::mem::take(&mut record)));
+        }
+        records
+    }
+
+    /// How many copies of an item are in the table.
+    pub fn count(&self, item: &[u8]) -> u64 {
+        let path = path_of(item, self.kind.seed(&self.head));
+        let table = self.table.as_ref();
+        table.map_or(0, |table| table.page(path).1.count(path))
     }
 
     fn end_record(&self) -> Vec<u8> {
@@ -223,6 +338,18 @@ impl Chain {
         record.extend((loaded as u32).to_le_bytes());
         record
     }
+}
+
+/// The bits that lead to an item's page and fingerprints.
+pub fn path_of(item: &[u8], seed: u64) -> u64 {
+    let hash = xxh3_128_with_seed(item, seed);
+    let (place, probes) = (hash as u64, (hash >> 64) as u64);
+    let (mut cell, mut end) = (0, 0);
+    for share in [23, 25, 28, 30, 33, 36, 39] {
+        end += share;
+        cell += u64::from(place >> 56 >= end);
+    }
+    cell << 61 | probes >> 3
 }
 
 fn segment_record(index: usize, segment: u64, data: &[u8]) -> Vec<u8> {
@@ -265,18 +392,6 @@ pub fn sealed(chunk: &[u8]) -> Vec<u8> {
         *checksum = xxh3_64(body).to_le_bytes();
     }
     sealed
-}
-
-fn is_good_filter(record: &[u8]) -> bool {
-    let mut rest = record;
-    let [kind, _seed, error_rate, capacity, expansion] =
-        [1, 8, 8, 8, 4].map(|width| number(&mut rest, width).unwrap());
-    let error_rate = f64::from_bits(error_rate);
-    kind == 1
-        && error_rate > 0.0
-        && error_rate < 1.0
-        && (1..=1 << 40).contains(&capacity)
-        && expansion <= 32_768
 }
 
 fn is_good_sub_filter(header: &[u8]) -> bool {

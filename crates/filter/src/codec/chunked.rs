@@ -1,0 +1,43 @@
+//! What can be written as a chain of chunks.
+
+use super::reader::Reader;
+use super::sink::Sink;
+use crate::error::DecodeError;
+use crate::parts::Parts;
+
+/// A filter of any kind: a head that says what it is, and parts.
+pub trait Chunked: Sized {
+    /// The kind of its head record.
+    const HEAD: u8;
+
+    /// Writes the head record after its kind: the parameters, which never change.
+    fn write_head(&self, to: &mut impl Sink);
+
+    /// A filter of this head without parts.
+    ///
+    /// # Errors
+    /// `Length`, or a `Field` out of range.
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+
+    /// Its parts.
+    fn parts(&self) -> &Parts;
+
+    /// Its parts, to load into.
+    fn parts_mut(&mut self) -> &mut Parts;
+
+    /// The error rate of a table behind so many Bloom filters; nothing if there can be none. It is
+    /// stored, and checked, so that a version that shares the rate otherwise can tell.
+    fn table_rate(&self, blooms: usize) -> Option<f64>;
+
+    /// Whether it may have Bloom filters.
+    fn may_have_blooms(&self) -> bool;
+
+    /// Number of items that were removed.
+    fn removed(&self) -> u64;
+
+    /// Whether that number can be this one.
+    fn may_have_removed(&self, removed: u64) -> bool;
+
+    /// Notes it.
+    fn set_removed(&mut self, removed: u64);
+}

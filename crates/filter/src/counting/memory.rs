@@ -1,0 +1,66 @@
+//! What a counting filter takes, and how its memory is visited, moved and shared.
+
+use super::CountingFilter;
+use crate::error::AddError;
+use crate::growing::Table;
+use crate::size_limit::SizeLimit;
+use crate::storage::{size_class, Mover};
+use std::alloc::Layout;
+use std::num::NonZeroU64;
+
+impl CountingFilter {
+    /// Bytes that it takes, which a [`SizeLimit`] bounds.
+    pub fn bytes(&self) -> u64 {
+        size_class(size_of::<Self>() as u64) + self.parts.reserved_bytes()
+    }
+
+    /// Those that are not in the table.
+    pub(super) fn bytes_besides(&self) -> u64 {
+        self.bytes() - self.parts.table().map_or(0, Table::bytes)
+    }
+
+    /// Bits of memory for each copy of an item; none for an empty filter.
+    pub fn bits_per_item(&self) -> Option<f64> {
+        let items = self.items();
+        (items > 0).then(|| self.bytes() as f64 * 8.0 / items as f64)
+    }
+
+    pub(super) fn check_size(&self, limit: SizeLimit) -> Result<(), AddError> {
+        if self.bytes() > limit.most_bytes() {
+            return Err(AddError::OverLimit);
+        }
+        Ok(())
+    }
+
+    /// Allocations, about: what freeing it costs.
+    pub fn allocations(&self) -> u64 {
+        self.parts.table().map_or(0, Table::allocations)
+    }
+
+    /// Visits every kind of allocation but the filter itself: its layout and its number. Takes a
+    /// step for each page.
+    pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.parts.visit_allocations(&mut visit);
+    }
+
+    /// A copy, which shares all pages until one of the two changes them. Takes a step for each
+    /// page.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
+        Ok(Self {
+            parts: self.parts.try_clone()?,
+            ..*self
+        })
+    }
+
+    /// Passes all allocations through `mover`, from `from` on (0 at first), until it says stop.
+    /// Returns where to continue, or `None` at the end.
+    ///
+    /// Each step moves at least one page, however little time it has. So every step makes progress,
+    /// and the number to continue from is never 0, which a server takes for the end.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        self.parts.relocate(from, mover)
+    }
+}

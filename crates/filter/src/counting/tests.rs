@@ -1,0 +1,302 @@
+//! The filter against a plain multiset.
+
+use super::{Adding, CountingFilter, CountingParameters, PAYLOAD_BITS};
+use crate::error::AddError;
+use crate::growing::{Pages, Table};
+use crate::hash::Seed;
+use crate::parts::Parts;
+use crate::size_limit::SizeLimit;
+use crate::storage::Mover;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+const UNLIMITED: SizeLimit = SizeLimit::Unlimited;
+/// So low that a few thousand items have no false positive.
+const EXACT: f64 = 1e-9;
+
+fn parameters(error_rate: f64) -> CountingParameters {
+    CountingParameters {
+        error_rate,
+        capacity: 1024,
+        expansion: 1,
+        bucket_size: 2,
+        max_iterations: 20,
+        seed: Seed(7),
+    }
+}
+
+fn filter(error_rate: f64) -> CountingFilter {
+    CountingFilter::new(parameters(error_rate), UNLIMITED).unwrap()
+}
+
+fn item(number: u64) -> [u8; 8] {
+    number.to_le_bytes()
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Add(u64, u16),
+    AddAbsent(u64, u16),
+    Remove(u64, u16),
+    Clone,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let item = 0..3_000u64;
+    let step = prop_oneof![
+        4 => (item.clone(), 1..600u16).prop_map(|(first, items)| Step::Add(first, items)),
+        2 => (item.clone(), 1..600u16).prop_map(|(first, items)| Step::AddAbsent(first, items)),
+        4 => (item, 1..900u16).prop_map(|(first, items)| Step::Remove(first, items)),
+        1 => Just(Step::Clone),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+/// What a multiset of items says.
+#[derive(Clone, Default)]
+struct Model {
+    copies: HashMap<u64, u64>,
+    deleted: u64,
+}
+
+impl Model {
+    fn count(&self, number: u64) -> u64 {
+        self.copies.get(&number).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, number: u64) {
+        *self.copies.entry(number).or_default() += 1;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_filter_holds_what_a_plain_multiset_holds(
+        steps in steps(), error_rate in prop_oneof![Just(EXACT), Just(0.01), Just(0.3)]
+    ) {
+        let (mut filter, mut model) = (filter(error_rate), Model::default());
+        for step in steps {
+            match step {
+                Step::Add(first, items) => for number in first..first + u64::from(items) {
+                    let added = filter.add(&item(number), Adding::Copies, UNLIMITED);
+                    prop_assert_eq!(added, Ok(true));
+                    model.add(number);
+                },
+                Step::AddAbsent(first, items) => for number in first..first + u64::from(items) {
+                    let was_found = filter.contains(&item(number));
+                    let added = filter.add(&item(number), Adding::Absent, UNLIMITED);
+                    prop_assert_eq!(added, Ok(!was_found));
+                    if !was_found {
+                        model.add(number);
+                    }
+                },
+                // An item that the model does not have must not be removed, unless it is certain
+                // that the filter does not find it.
+                Step::Remove(first, items) => for number in first..first + u64::from(items) {
+                    if model.count(number) > 0 {
+                        prop_assert_eq!(filter.remove(&item(number)), Ok(true));
+                        *model.copies.entry(number).or_default() -= 1;
+                        model.deleted += 1;
+                    } else if !filter.contains(&item(number)) {
+                        prop_assert_eq!(filter.remove(&item(number)), Ok(false));
+                    }
+                },
+                Step::Clone => {
+                    let clone = filter.try_clone().unwrap();
+                    // The original changes and goes; the copy is as it was.
+                    for number in 0..100 {
+                        filter.add(&item(number), Adding::Copies, UNLIMITED).unwrap();
+                    }
+                    filter = clone;
+                }
+            }
+        }
+        prop_assert_eq!(filter.items(), model.copies.values().sum::<u64>());
+        prop_assert_eq!(filter.deleted(), model.deleted);
+        let mut found = Vec::new();
+        let items: Vec<[u8; 8]> = (0..4_000).map(item).collect();
+        filter.contains_many(items.iter().map(|item| &item[..]), |is_there| found.push(is_there));
+        for number in 0..4_000 {
+            let (count, copies) = (filter.count(&item(number)), model.count(number));
+            prop_assert!(count >= copies, "{}: {} of {}", number, count, copies);
+            prop_assert!(error_rate > EXACT || count == copies, "{}", number);
+            prop_assert_eq!(filter.contains(&item(number)), count > 0);
+            prop_assert_eq!(found[number as usize], count > 0);
+        }
+        prop_assert!(filter.false_positive_rate() <= error_rate);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_batch_does_what_its_items_do_one_by_one(
+        batches in prop::collection::vec(
+            (prop::collection::vec(0..300u64, 0..400), any::<bool>()), 1..6
+        ),
+        expansion in 0..2u16,
+    ) {
+        let parameters = CountingParameters { expansion, ..parameters(0.01) };
+        let mut together = CountingFilter::new(parameters, UNLIMITED).unwrap();
+        let mut singly = CountingFilter::new(parameters, UNLIMITED).unwrap();
+        for (numbers, is_absent) in batches {
+            let adding = if is_absent { Adding::Absent } else { Adding::Copies };
+            let items: Vec<[u8; 8]> = numbers.into_iter().map(item).collect();
+            let mut answers = Vec::new();
+            let slices = items.iter().map(|item| &item[..]);
+            together.add_many(slices, adding, UNLIMITED, |answer| answers.push(answer));
+            let one_by_one = items.iter().map(|item| singly.add(item, adding, UNLIMITED));
+            prop_assert_eq!(answers, one_by_one.collect::<Vec<_>>());
+        }
+        prop_assert_eq!(together.digest(), singly.digest());
+    }
+}
+
+#[test]
+fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
+    let fixed = CountingParameters {
+        capacity: 3,
+        expansion: 0,
+        ..parameters(EXACT)
+    };
+    let mut filter = CountingFilter::new(fixed, UNLIMITED).unwrap();
+    let items = ["a", "b", "a", "c", "d"].map(str::as_bytes);
+    let mut answers = Vec::new();
+    filter.add_many(items.into_iter(), Adding::Copies, UNLIMITED, |answer| {
+        answers.push(answer);
+    });
+    let full = Err(AddError::Full);
+    assert_eq!(answers, [Ok(true), Ok(true), Ok(true), full, full]);
+    answers.clear();
+    filter.add_many(items.into_iter(), Adding::Absent, UNLIMITED, |answer| {
+        answers.push(answer);
+    });
+    assert_eq!(answers, [Ok(false), Ok(false), Ok(false), full, full]);
+    assert_eq!((filter.items(), filter.count(b"a")), (3, 2));
+
+    assert_eq!(filter.remove(b"a"), Ok(true));
+    assert_eq!(filter.add(b"d", Adding::Absent, UNLIMITED), Ok(true));
+    assert_eq!(filter.add(b"e", Adding::Absent, UNLIMITED), full);
+}
+
+#[test]
+fn a_million_copies_of_one_item_take_a_counter() {
+    let mut filter = filter(0.01);
+    for _ in 0..1_000_000 {
+        assert_eq!(filter.add(b"a", Adding::Copies, UNLIMITED), Ok(true));
+    }
+    assert_eq!(filter.count(b"a"), 1_000_000);
+    assert!(filter.bytes() < 1_000, "{}", filter.bytes());
+    for _ in 0..1_000_000 {
+        assert_eq!(filter.remove(b"a"), Ok(true));
+    }
+    assert_eq!(filter.remove(b"a"), Ok(false));
+    assert_eq!((filter.items(), filter.deleted()), (0, 1_000_000));
+}
+
+#[test]
+fn a_filter_does_not_grow_past_its_limit() {
+    let empty = filter(0.01).bytes();
+    let under = |most| CountingFilter::new(parameters(0.01), SizeLimit::Bytes(most));
+    assert!(under(empty).is_ok());
+    assert_eq!(under(empty - 1).err(), Some(AddError::OverLimit));
+
+    let limit = SizeLimit::Bytes(20_000);
+    let mut filter = filter(0.01);
+    let refused = (0..).find(|number| filter.add(&item(*number), Adding::Copies, limit).is_err());
+    let refused = refused.unwrap();
+    assert!(refused > 5_000, "{refused}");
+    let error = filter.add(&item(refused), Adding::Copies, limit);
+    assert_eq!(error, Err(AddError::OverLimit));
+    assert_eq!(filter.items(), refused);
+    assert_eq!(filter.add(&item(0), Adding::Absent, limit), Ok(false));
+    assert_eq!(filter.remove(&item(0)), Ok(true));
+    assert_eq!(
+        filter.add(&item(refused), Adding::Copies, UNLIMITED),
+        Ok(true)
+    );
+}
+
+#[test]
+fn buckets_are_those_that_a_cuckoo_filter_would_have() {
+    for (capacity, bucket_size, buckets) in [
+        (1000, 2, 512),
+        (10, 2, 8),
+        (64, 1, 64),
+        (256, 4, 64),
+        (1, 255, 1),
+        (1 << 40, 1, 1 << 40),
+    ] {
+        let parameters = CountingParameters {
+            capacity,
+            bucket_size,
+            ..parameters(0.01)
+        };
+        assert_eq!(parameters.buckets(), buckets);
+    }
+}
+
+/// Moves nothing and never has time.
+struct Hurried(u64);
+
+impl Mover for Hurried {
+    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T> {
+        self.0 += 1;
+        elements
+    }
+
+    fn should_stop(&mut self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_step_of_defragmentation_without_time_still_gets_on() {
+    let mut filter = filter(0.01);
+    for number in 0..30_000 {
+        filter
+            .add(&item(number), Adding::Copies, UNLIMITED)
+            .unwrap();
+    }
+    let (mut from, mut steps, mut mover) = (0, 1, Hurried(0));
+    while let Some(next) = filter.relocate(from, &mut mover) {
+        assert!(next.get() > from);
+        (from, steps) = (next.get(), steps + 1);
+    }
+    assert_eq!(steps, filter.pages());
+    let mut allocations = 0;
+    filter.visit_allocations(|_, times| allocations += times);
+    assert_eq!(mover.0, allocations);
+}
+
+#[test]
+fn a_copy_that_cannot_be_counted_is_refused() {
+    let mut filter = filter(0.01);
+    for _ in 0..10 {
+        filter.add(b"a", Adding::Copies, UNLIMITED).unwrap();
+    }
+    // The counter is the end of the record. Nobody waits for four thousand million adds.
+    let mut record = Vec::new();
+    let table = filter.parts.table().unwrap();
+    table
+        .page_record(0)
+        .write(&mut |bytes| record.extend(bytes));
+    let last = record.iter().rposition(|byte| *byte != 0).unwrap();
+    record[last..last + 4].copy_from_slice(&(u32::MAX - 2).to_le_bytes());
+    let mut pages = Pages::starting_at(0);
+    pages.push(table, &record).unwrap();
+    let mut table = Table::new(0.01, PAYLOAD_BITS);
+    table.load(pages, None).unwrap();
+    filter.parts = Parts::Table(table);
+
+    assert_eq!(filter.add(b"a", Adding::Copies, UNLIMITED), Ok(true));
+    let (items, copies) = (filter.items(), filter.count(b"a"));
+    assert!(copies >= u64::from(u32::MAX));
+    let refused = filter.add(b"a", Adding::Copies, UNLIMITED);
+    assert_eq!(refused, Err(AddError::Uncountable));
+    assert_eq!((filter.items(), filter.count(b"a")), (items, copies));
+    assert_eq!(filter.add(b"b", Adding::Copies, UNLIMITED), Ok(true));
+}

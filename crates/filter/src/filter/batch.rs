@@ -1,0 +1,148 @@
+//! Many items at once: hashed and prefetched in groups, so that the cache misses of many items
+//! overlap.
+
+use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::error::AddError;
+use crate::filter::{Filter, SizeLimit};
+use crate::growing::{Lines, Slots, Table, GROUP};
+use crate::hash::{ItemHash, Seed};
+
+/// The most lines prefetched for an item, newest Bloom filters first: those of two groups fill an
+/// L1 cache of 32 KiB.
+const LINES_AHEAD: usize = 16;
+
+impl Filter {
+    /// Looks up many items and calls `answer` for each in order.
+    pub fn contains_many<'a>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        answer: impl FnMut(bool),
+    ) {
+        let seed = self.parameters.seed;
+        match (self.blooms(), self.table()) {
+            ([], Some(table)) => {
+                table.contains_many(items.map(|item| ItemHash::of(item, seed)), answer);
+            }
+            (blooms, Some(table)) => both_contain_many(blooms, table, seed, items, answer),
+            (_, None) => self.blooms_contain_many(items, answer),
+        }
+    }
+
+    /// One group is prefetched while the group before it is answered.
+    fn blooms_contain_many<'a>(
+        &self,
+        mut items: impl Iterator<Item = &'a [u8]>,
+        mut answer: impl FnMut(bool),
+    ) {
+        let seed = self.parameters.seed;
+        let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+        self.prefetch(group.read(&mut items, seed));
+        while !group.hashes().is_empty() {
+            self.prefetch(ahead.read(&mut items, seed));
+            for hash in group.hashes() {
+                answer(self.parts.contain(*hash));
+            }
+            std::mem::swap(&mut group, &mut ahead);
+        }
+    }
+
+    /// Adds many items and calls `answer` for each in order with whether it was new.
+    ///
+    /// # Errors
+    /// As [`Filter::add`], at the first item refused: those before it are kept; it and those after
+    /// it have changed nothing.
+    pub fn add_many<'a>(
+        &mut self,
+        mut items: impl Iterator<Item = &'a [u8]>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        let seed = self.parameters.seed;
+        let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+        self.prefetch(group.read(&mut items, seed));
+        while !group.hashes().is_empty() {
+            self.prefetch(ahead.read(&mut items, seed));
+            for hash in group.hashes() {
+                answer(self.add_hash(*hash, limit)?);
+            }
+            std::mem::swap(&mut group, &mut ahead);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn prefetch(&self, group: &[ItemHash]) {
+        prefetch_blooms(self.parts.blooms(), group);
+        if let Some(table) = self.parts.table() {
+            table.prefetch(group);
+        }
+    }
+}
+
+/// The same where both are asked: a table has two stages, of which the first, for one group, is
+/// under way while the group before it is answered.
+fn both_contain_many<'a>(
+    blooms: &[BlockedBloom],
+    table: &Table,
+    seed: Seed,
+    mut items: impl Iterator<Item = &'a [u8]>,
+    mut answer: impl FnMut(bool),
+) {
+    let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+    let (mut slots, mut lines) = (Slots::default(), Lines::default());
+    loop {
+        let hashes = ahead.read(&mut items, seed);
+        prefetch_blooms(blooms, hashes);
+        slots.fetch(table, hashes);
+        let in_table = lines.answers(table);
+        for (n, hash) in group.hashes().iter().enumerate() {
+            let is_in_table = in_table >> n & 1 == 1;
+            answer(is_in_table || blooms.iter().rev().any(|bloom| bloom.contains(*hash)));
+        }
+        slots.fetch_lines(&mut lines);
+        std::mem::swap(&mut group, &mut ahead);
+        if group.hashes().is_empty() {
+            return;
+        }
+    }
+}
+
+/// Prefetches items in Bloom filters, newest first.
+#[inline]
+pub(super) fn prefetch_blooms(blooms: &[BlockedBloom], group: &[ItemHash]) {
+    let mut lines = 0;
+    for bloom in blooms.iter().rev() {
+        for hash in group {
+            bloom.prefetch(*hash);
+        }
+        lines += bloom.prefetched_lines();
+        if lines >= LINES_AHEAD {
+            return;
+        }
+    }
+}
+
+/// The hashes of a group of items.
+#[derive(Default)]
+struct Group {
+    hashes: [ItemHash; GROUP],
+    len: usize,
+}
+
+impl Group {
+    /// Hashes the next items, as many as fit; none at the end.
+    #[inline]
+    fn read<'a>(&mut self, items: &mut impl Iterator<Item = &'a [u8]>, seed: Seed) -> &[ItemHash] {
+        self.len = 0;
+        for (hash, item) in self.hashes.iter_mut().zip(items) {
+            *hash = ItemHash::of(item, seed);
+            self.len += 1;
+        }
+        self.hashes()
+    }
+
+    #[inline]
+    fn hashes(&self) -> &[ItemHash] {
+        &self.hashes[..self.len]
+    }
+}

@@ -1,0 +1,86 @@
+//! Items aimed at one page, one fingerprint, one old entry.
+
+use super::*;
+
+#[test]
+fn items_aimed_at_one_page_cost_little_and_leave_the_rate_below_the_one_asked_for() {
+    // All of them share 40 bits: whoever knows the seed finds such items in time.
+    for bits in [12, 20, 40] {
+        let mut table = Table::new(0.01, 0);
+        for n in 0..100_000 {
+            table.insert(hash(n), 0, u64::MAX).unwrap();
+        }
+        let (rate, bytes) = (table.false_positive_rate(), table.bytes());
+        let aimed = |n| {
+            hash_of(Path(
+                Path::of(hash(n)).0 >> bits | 0xABCD_EF01_2345 << (64 - bits),
+            ))
+        };
+        for n in 0..100_000 {
+            table.insert(aimed(n), 0, u64::MAX).unwrap();
+        }
+        table.check();
+        let (rate_now, bytes_now) = (table.false_positive_rate(), table.bytes());
+        assert!(rate_now < rate + 0.0005, "{rate_now}, {rate} before");
+        // Until it is as deep as it may be, the page keeps what comes.
+        assert!(bytes_now < bytes + 64_000, "{bytes_now}, {bytes} before");
+        assert!((0..100_000).all(|n| table.contains(hash(n)) && table.contains(aimed(n))));
+        for n in 0..100_000 {
+            assert!(table.remove(aimed(n)).unwrap());
+        }
+        assert!((0..100_000).all(|n| table.contains(hash(n))));
+        table.check();
+    }
+}
+
+#[test]
+fn one_item_a_million_times_costs_a_counter() {
+    let mut table = Table::new(0.01, 0);
+    for n in 0..5_000 {
+        table.insert(hash(n), 0, u64::MAX).unwrap();
+    }
+    let (bytes, rate) = (table.bytes(), table.false_positive_rate());
+    for _ in 0..1_000_000 {
+        table.insert(hash(77), 0, u64::MAX).unwrap();
+    }
+    assert_eq!(table.count(hash(77)), 1_000_001);
+    assert!(
+        table.bytes() <= bytes + 1_024,
+        "{} after {bytes}",
+        table.bytes()
+    );
+    assert!(table.false_positive_rate() < rate + 1e-6);
+    for _ in 0..1_000_001 {
+        assert!(table.remove(hash(77)).unwrap());
+    }
+    assert_eq!(table.count(hash(77)), 0);
+    table.check();
+}
+
+#[test]
+fn marks_that_lose_all_bits_do_not_swell_the_table() {
+    // Five bits of fingerprint at first, and twenty splits of what holds the first items.
+    let mut table = Table::new(0.25, 0);
+    for n in 0..3_000 {
+        table.insert(hash(n), 0, u64::MAX).unwrap();
+    }
+    let deep = |n: u64| hash_of(Path(Path::of(hash(n)).0 >> 20));
+    let mut most = 0;
+    for n in 3_000..2_000_000 {
+        table
+            .insert(if n % 2 == 0 { hash(n) } else { deep(n) }, 0, u64::MAX)
+            .unwrap();
+        if n % 100_000 == 0 {
+            most = most.max(table.bytes() * 8 / n);
+        }
+    }
+    table.check();
+    assert!(most < 24, "{most} bits an item");
+    assert!(
+        table.false_positive_rate() <= 0.26,
+        "{}",
+        table.false_positive_rate()
+    );
+    assert!((0..3_000).all(|n| table.contains(hash(n))));
+    assert!((3_000..2_000_000).all(|n| table.contains(if n % 2 == 0 { hash(n) } else { deep(n) })));
+}

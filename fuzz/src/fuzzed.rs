@@ -1,0 +1,141 @@
+//! What the targets ask of a filter, whichever kind it is.
+
+use super::laws::{assert_sound, assert_sound_counting};
+use super::plain_reader::Head;
+use splitbloom_filter::codec::Chunked;
+use splitbloom_filter::counting::Adding;
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
+use splitbloom_filter::CountingFilter;
+use std::alloc::Layout;
+
+pub trait Fuzzed: Chunked {
+    const KIND: Head;
+    fn digest(&self) -> u128;
+    fn items(&self) -> u64;
+    fn loading(&self) -> Option<Loading>;
+    fn contains(&self, item: &[u8]) -> bool;
+    /// Bytes that a limit bounds.
+    fn bytes(&self) -> u64;
+    /// Visits every allocation but the filter itself.
+    fn visit(&self, visit: impl FnMut(Layout, u64));
+    /// Adds an item unless it is there.
+    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError>;
+    /// What else the filter can do with an item, if all of it has come.
+    fn use_otherwise(&mut self, item: &[u8]);
+    /// Copies of an item in the table; at least 1 if it is there.
+    fn count(&self, item: &[u8]) -> u64;
+    fn try_clone(&mut self) -> Result<Self, AddError>;
+    fn assert_sound(&self);
+}
+
+impl Fuzzed for Filter {
+    const KIND: Head = Head::Filter;
+
+    fn digest(&self) -> u128 {
+        self.digest()
+    }
+
+    fn items(&self) -> u64 {
+        self.items()
+    }
+
+    fn loading(&self) -> Option<Loading> {
+        self.loading()
+    }
+
+    fn contains(&self, item: &[u8]) -> bool {
+        self.contains(item)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.reserved_bytes()
+    }
+
+    fn visit(&self, visit: impl FnMut(Layout, u64)) {
+        self.visit_allocations(visit);
+    }
+
+    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+        self.add(item, limit)
+    }
+
+    fn use_otherwise(&mut self, _: &[u8]) {}
+
+    fn count(&self, item: &[u8]) -> u64 {
+        let hash = splitbloom_filter::hash::ItemHash::of(item, self.parameters().seed);
+        self.table().map_or(0, |table| table.count(hash))
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        self.try_clone()
+    }
+
+    fn assert_sound(&self) {
+        assert_sound(self);
+    }
+}
+
+impl Fuzzed for CountingFilter {
+    const KIND: Head = Head::CountingFilter;
+
+    fn digest(&self) -> u128 {
+        self.digest()
+    }
+
+    fn items(&self) -> u64 {
+        self.items()
+    }
+
+    fn loading(&self) -> Option<Loading> {
+        self.loading()
+    }
+
+    fn contains(&self, item: &[u8]) -> bool {
+        self.contains(item)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn visit(&self, visit: impl FnMut(Layout, u64)) {
+        self.visit_allocations(visit);
+    }
+
+    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+        self.add(item, Adding::Absent, limit)
+    }
+
+    /// It counts copies, and forgets them.
+    fn use_otherwise(&mut self, item: &[u8]) {
+        let is_loading = self.loading().is_some();
+        for _ in 0..5 {
+            match self.add(item, Adding::Copies, SizeLimit::Bytes(1 << 24)) {
+                Ok(is_added) => assert!(is_added && self.contains(item)),
+                Err(AddError::Loading) => assert!(is_loading),
+                Err(error) => assert_ne!(error, AddError::OutOfMemory),
+            }
+        }
+        let known = self.contains(item);
+        for _ in 0..3 {
+            match self.remove(item) {
+                Ok(was_there) => assert!(was_there || !self.contains(item)),
+                Err(error) => assert!(error == AddError::Loading && is_loading),
+            }
+        }
+        assert!(known || !self.contains(item));
+    }
+
+    fn count(&self, item: &[u8]) -> u64 {
+        self.count(item)
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        self.try_clone()
+    }
+
+    fn assert_sound(&self) {
+        assert_sound_counting(self);
+    }
+}

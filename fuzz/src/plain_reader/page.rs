@@ -1,0 +1,219 @@
+//! A page of a table: [A page](../../../docs/format.md#a-page).
+
+use super::{bytes, number};
+
+/// The numbers of a table that decide which pages it can have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    most_entries: u64,
+    most_bucket_bits: u64,
+}
+
+impl Plan {
+    pub fn of(error_rate: f64) -> Self {
+        let rate = error_rate.clamp(1e-12, 0.25);
+        let (mut load, mut bits) = (rate / 12.05, 0);
+        while load < 0.67 {
+            load *= 2.0;
+            bits += 1;
+        }
+        let slot = bits + 2;
+        let mut most_bucket_bits = 11;
+        loop {
+            let full = (load * f64::from(1 << most_bucket_bits)) as u64;
+            let needed = 10 * (full * (slot + 1) + (1 << most_bucket_bits));
+            if needed <= 9 * 128 * (496 - slot / 2) {
+                return Self {
+                    most_entries: full + (5 << most_bucket_bits) / 8,
+                    most_bucket_bits,
+                };
+            }
+            most_bucket_bits -= 1;
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    pub depth: u32,
+    /// As it is written. Each page has one form.
+    pub bytes: Vec<u8>,
+    pub is_saturated: bool,
+    marks: Vec<u64>,
+    surplus: Vec<(u64, u64)>,
+}
+
+const EMPTY: u64 = 0;
+const ENTRIES: u64 = 1;
+const SATURATED: u64 = 2;
+
+const BODY_BITS: u64 = 496;
+
+impl Page {
+    /// A page without entries.
+    pub fn empty(depth: u32) -> Self {
+        let mut bytes = vec![depth as u8, EMPTY as u8];
+        bytes.resize(29, 0);
+        Self {
+            depth,
+            bytes,
+            is_saturated: false,
+            marks: Vec::new(),
+            surplus: Vec::new(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.is_saturated && self.marks.is_empty()
+    }
+
+    /// Whether its entries, copies included, are all that were added.
+    pub fn is_counted(&self) -> bool {
+        let is_at_end = |(_, copies): &(u64, u64)| *copies == u32::MAX.into();
+        !self.is_saturated && !self.surplus.iter().any(is_at_end)
+    }
+
+    /// Entries, copies included.
+    pub fn items(&self) -> u64 {
+        let copies = self.surplus.iter().map(|(_, copies)| copies);
+        self.marks.len() as u64 + copies.sum::<u64>()
+    }
+
+    /// How many entries an item with this path has.
+    pub fn count(&self, path: u64) -> u64 {
+        if self.is_saturated {
+            return 1;
+        }
+        let below = path << self.depth;
+        let matches = |mark: u64| {
+            let length = 63 - mark.trailing_zeros();
+            length == 0 || (mark ^ below) >> (64 - length) == 0
+        };
+        let copies = self.surplus.iter().filter(|(mark, _)| matches(*mark));
+        let marks = self.marks.iter().filter(|mark| matches(**mark));
+        marks.count() as u64 + copies.map(|(_, copies)| copies).sum::<u64>()
+    }
+
+    /// The page of these bytes, all of them, in a table of this plan.
+    pub fn read(page: &[u8], plan: Plan) -> Option<Self> {
+        let mut rest = page;
+        let [depth, kind] = [number(&mut rest, 1)?, number(&mut rest, 1)?];
+        if depth > 51 {
+            return None;
+        }
+        let read = match kind {
+            EMPTY | SATURATED => Self {
+                is_saturated: kind == SATURATED,
+                bytes: page.to_vec(),
+                ..Self::empty(depth as u32)
+            },
+            ENTRIES => Self::with_entries(depth, &mut rest, page, plan)?,
+            _ => return None,
+        };
+        let is_whole = kind == ENTRIES || page.len() == 29;
+        // What is left is filler.
+        (is_whole && rest.iter().all(|byte| *byte == 0)).then_some(read)
+    }
+
+    /// All but the filler, which must be as long as it is.
+    fn with_entries(depth: u64, rest: &mut &[u8], page: &[u8], plan: Plan) -> Option<Self> {
+        let mut field = |width| number(rest, width);
+        let (bucket_bits, slot_bits, lines) = (field(1)?, field(1)?, field(1)?);
+        let (entries, counters) = (field(2)?, field(2)?);
+        let longest = (bucket_bits + slot_bits).checked_sub(1)?;
+        let is_good = (1..=plan.most_bucket_bits).contains(&bucket_bits)
+            && (2..=57).contains(&slot_bits)
+            && longest <= 59
+            && depth + longest <= 64
+            && (1..=plan.most_entries).contains(&entries);
+        if !is_good {
+            return None;
+        }
+        let buckets = 1u64 << bucket_bits;
+        let packed_bits = buckets + entries + entries * slot_bits;
+        let packed = bytes(rest, packed_bits.div_ceil(8) as usize)?;
+        let bit = |n: u64| u64::from(packed[n as usize / 8] >> (n % 8) & 1);
+        if (packed_bits..packed.len() as u64 * 8).any(|n| bit(n) == 1) {
+            return None;
+        }
+
+        let (mut marks, mut own) = (Vec::new(), vec![0; buckets as usize]);
+        let mut bucket = 0;
+        for n in 0..buckets + entries {
+            if bit(n) == 1 {
+                bucket += 1;
+                continue;
+            }
+            let first = buckets + entries + marks.len() as u64 * slot_bits;
+            if bucket >= buckets || marks.len() as u64 == entries {
+                return None;
+            }
+            let slot = (0..slot_bits).fold(0, |slot, i| slot | bit(first + i) << i);
+            if slot == 0 {
+                return None;
+            }
+            own[bucket as usize] += 1;
+            marks.push(bucket << (64 - bucket_bits) | slot << (64 - bucket_bits - slot_bits));
+        }
+        let is_in_order = marks.is_sorted() && marks.windows(4).all(|same| same[0] != same[3]);
+        if bucket != buckets || !is_in_order {
+            return None;
+        }
+
+        let mut surplus = Vec::new();
+        for _ in 0..counters {
+            let (mark, copies) = (number(rest, 8)?, number(rest, 4)?);
+            let is_full = marks.iter().filter(|there| **there == mark).count() == 3;
+            let is_next = surplus.last().is_none_or(|(last, _)| *last < mark);
+            if copies == 0 || !is_full || !is_next {
+                return None;
+            }
+            surplus.push((mark, copies));
+        }
+        let memory = 512 + 64 * lines + 8 * entries + 16 * counters;
+        let without_filler = page.len() - rest.len();
+        let len = without_filler.max(memory.div_ceil(18) as usize);
+        let lines_of_entries = lines.checked_sub(counters.div_ceil(4))?;
+        if page.len() != len || lines > 128 || !fit(&own, lines_of_entries, slot_bits) {
+            return None;
+        }
+        Some(Self {
+            depth: depth as u32,
+            bytes: page.to_vec(),
+            is_saturated: false,
+            marks,
+            surplus,
+        })
+    }
+}
+
+/// Whether so many entries of each bucket fit in so many lines.
+fn fit(entries: &[u64], lines: u64, slot_bits: u64) -> bool {
+    let buckets = entries.len() as u64;
+    // Buckets and entries of each line.
+    let mut own = vec![(0, 0); lines as usize];
+    for (bucket, entries) in entries.iter().enumerate() {
+        let Some(line) = own.get_mut((bucket as u64 * lines / buckets) as usize) else {
+            return false;
+        };
+        line.0 += 1;
+        line.1 += entries;
+    }
+    if own
+        .iter()
+        .any(|(buckets, entries)| buckets + entries > BODY_BITS)
+    {
+        return false;
+    }
+    let around = |first: u64| {
+        own.iter().try_fold(first, |before, (buckets, entries)| {
+            let room = ((BODY_BITS - buckets - entries) / slot_bits).min(255);
+            let left = (before + entries).saturating_sub(room);
+            (left <= 125).then_some(left)
+        })
+    };
+    let Some(first) = around(0) else {
+        return false;
+    };
+    around(first) == Some(first) && (lines > 1 || first == 0)
+}

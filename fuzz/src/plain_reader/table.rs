@@ -1,0 +1,114 @@
+//! A table: its pages, which come in runs, and empty ones in the place of those still to come.
+
+use super::page::{Page, Plan};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    pub error_rate: f64,
+    pub plan: Plan,
+    /// By the first path of each.
+    pub pages: BTreeMap<u64, Page>,
+    pub items: u64,
+}
+
+/// Pages that follow each other.
+#[derive(Default)]
+pub struct Run {
+    pages: Vec<(u64, Page)>,
+}
+
+/// The first path after those that begin with the same `depth` bits.
+fn after(path: u64, depth: u32) -> Option<u64> {
+    path.checked_add(1u64.checked_shl(64 - depth)?)
+}
+
+impl Run {
+    /// Where the next page begins; `None` after the last one.
+    pub fn next(&self, first: u64) -> Option<u64> {
+        self.pages
+            .last()
+            .map_or(Some(first), |(path, page)| after(*path, page.depth))
+    }
+
+    /// Adds a page, if that many bits can end where it begins.
+    pub fn push(&mut self, path: u64, page: Page) -> Option<()> {
+        let below = u64::MAX.checked_shr(page.depth).unwrap_or(0);
+        (path & below == 0).then(|| self.pages.push((path, page)))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// Its pages by path and depth, two halves of one counted as that one.
+    fn blocks(&self) -> Vec<(u64, u32)> {
+        let mut blocks: Vec<(u64, u32)> = Vec::new();
+        for (path, page) in &self.pages {
+            let (mut path, mut depth) = (*path, page.depth);
+            while let Some((low, _)) = blocks
+                .last()
+                .filter(|(low, low_depth)| *low_depth == depth && low ^ path == 1 << (64 - depth))
+            {
+                (path, depth) = (*low, depth - 1);
+                blocks.pop();
+            }
+            blocks.push((path, depth));
+        }
+        blocks
+    }
+}
+
+impl Table {
+    pub fn new(error_rate: f64) -> Self {
+        Self {
+            error_rate,
+            plan: Plan::of(error_rate),
+            pages: BTreeMap::from([(0, Page::empty(0))]),
+            items: 0,
+        }
+    }
+
+    /// Takes pages, and with the last ones the number of items.
+    pub fn take(&mut self, run: Run, items: Option<u64>) -> Option<()> {
+        for (path, depth) in run.blocks() {
+            self.make_room(path, depth)?;
+        }
+        let entries = run.pages.iter().map(|(_, page)| page.items());
+        let entries = self.items.saturating_add(entries.sum());
+        self.pages.extend(run.pages);
+        let is_counted = self.pages.values().all(Page::is_counted);
+        self.items = match items {
+            Some(items) if is_counted => items.min(entries),
+            Some(items) => items,
+            None => entries,
+        };
+        Some(())
+    }
+
+    /// Takes out of an empty page what pages are to come for; what is left of it is empty pages.
+    fn make_room(&mut self, path: u64, depth: u32) -> Option<()> {
+        let (mut start, page) = self.page(path);
+        let empty_depth = page.depth;
+        if !page.is_empty() || empty_depth > depth {
+            return None;
+        }
+        self.pages.remove(&start);
+        for depth in empty_depth + 1..=depth {
+            let second = start | 1 << (64 - depth);
+            let other = if path < second {
+                second
+            } else {
+                std::mem::replace(&mut start, second)
+            };
+            self.pages.insert(other, Page::empty(depth));
+        }
+        Some(())
+    }
+
+    /// The page of a path, and where it begins.
+    pub fn page(&self, path: u64) -> (u64, &Page) {
+        let (start, page) = self.pages.range(..=path).next_back().expect("no gap");
+        (*start, page)
+    }
+}

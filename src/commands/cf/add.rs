@@ -1,0 +1,163 @@
+//! CF.ADD, CF.ADDNX, CF.INSERT and CF.INSERTNX: add copies of items, or the first copy only.
+
+use super::adding::{Answer, Request};
+use crate::commands::answers::room_for_answers;
+use crate::commands::parameters::{CAPACITY, ITEM, ITEMS, KEY, NO_CREATE};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Parameter, Specification};
+use crate::server::context::Context;
+use splitbloom_filter::counting::Adding;
+use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
+use std::ffi::CStr;
+
+/// CF.ADD.
+pub struct Add;
+
+/// CF.ADDNX.
+pub struct AddAbsent;
+
+/// CF.INSERT.
+pub struct Insert;
+
+/// CF.INSERTNX.
+pub struct InsertAbsent;
+
+const INSERT_PARAMETERS: &[Parameter] = &[
+    KEY,
+    CAPACITY.after(c"CAPACITY").optional(),
+    NO_CREATE,
+    ITEMS.after(c"ITEMS"),
+];
+
+impl Command for Add {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.add",
+        arity: 3,
+        flags: c"write deny-oom fast",
+        categories: "write fast",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary: c"Adds a copy of an item to a counting filter, which is created if it is missing",
+        complexity: c"O(1)",
+        parameters: &[KEY, ITEM],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        add(context, arguments, c"cf.add", Adding::Copies);
+    }
+}
+
+impl Command for AddAbsent {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.addnx",
+        summary: c"Adds an item to a counting filter unless it is probably there",
+        ..Add::SPECIFICATION
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        add(context, arguments, c"cf.addnx", Adding::Absent);
+    }
+}
+
+impl Command for Insert {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.insert",
+        arity: -4,
+        flags: c"write deny-oom",
+        categories: "write",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary:
+            c"Adds a copy of each item to a counting filter, which is created if it is missing",
+        complexity: c"O(N) with N items",
+        parameters: INSERT_PARAMETERS,
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        match insert(context, arguments, c"cf.insert", Adding::Copies) {
+            Err(error) => error.reply(context),
+            Ok(answers) => {
+                context.reply_array(answers.len());
+                answers
+                    .iter()
+                    .for_each(|answer| reply_added(context, *answer));
+            }
+        }
+    }
+}
+
+impl Command for InsertAbsent {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.insertnx",
+        summary: c"Adds each item to a counting filter unless it is probably there",
+        ..Insert::SPECIFICATION
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        match insert(context, arguments, c"cf.insertnx", Adding::Absent) {
+            Err(error) => error.reply(context),
+            Ok(answers) => {
+                context.reply_array(answers.len());
+                answers
+                    .iter()
+                    .for_each(|answer| reply_number(context, *answer));
+            }
+        }
+    }
+}
+
+/// What stands for an item that was refused where each answer is a number.
+const REFUSED: i64 = -1;
+
+/// A number in both protocols.
+fn reply_number(context: &Context, answer: Answer) {
+    context.reply_signed(answer.map_or(REFUSED, i64::from));
+}
+
+/// A boolean in RESP3, where an item that was refused is one that was not added.
+fn reply_added(context: &Context, answer: Answer) {
+    match answer {
+        Err(_) if !context.speaks_resp3() => context.reply_signed(REFUSED),
+        answer => context.reply_bool(answer == Ok(true)),
+    }
+}
+
+fn add(context: &Context, arguments: Arguments<'_>, event: &'static CStr, adding: Adding) {
+    let request = Request {
+        event,
+        adding,
+        creation: Some(CountingCreation::default()),
+        first_item: 2,
+    };
+    let mut answer = [Ok(false)];
+    let added = request.run(context, arguments, &mut answer);
+    match added.and(answer[0].map_err(ReplyError::of_counting)) {
+        Ok(is_added) => context.reply_bool(is_added),
+        Err(error) => error.reply(context),
+    }
+}
+
+fn insert(
+    context: &Context,
+    arguments: Arguments<'_>,
+    event: &'static CStr,
+    adding: Adding,
+) -> Result<Vec<Answer>, ReplyError> {
+    let words = arguments
+        .try_list_from(2)
+        .ok_or(ReplyError::NoMemoryToAdd)?;
+    let insertion = parse_counting_insert(&words)?;
+    let items = words.len() - insertion.first_item;
+    let mut answers = room_for_answers(items)?;
+    answers.resize(items, Ok(false));
+    let request = Request {
+        event,
+        adding,
+        creation: insertion.creation,
+        first_item: 2 + insertion.first_item,
+    };
+    request.run(context, arguments, &mut answers)?;
+    Ok(answers)
+}

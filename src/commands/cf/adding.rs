@@ -1,0 +1,116 @@
+//! What the commands that add have in common: open or create the filter, add, replicate, signal.
+
+use super::reserve::{create, replicate_creation};
+use crate::commands::held::found_or_missing;
+use crate::commands::reply_error::ReplyError;
+use crate::config;
+use crate::server::arguments::Arguments;
+use crate::server::context::Context;
+use crate::stats;
+use crate::types::counting::StoredCountingFilter;
+use crate::types::Stored as _;
+use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
+use splitbloom_filter::error::AddError;
+use splitbloom_grammar::counting::CountingCreation;
+use std::ffi::CStr;
+
+/// Whether an item was added, or why it was refused.
+pub(super) type Answer = Result<bool, AddError>;
+
+/// What a command wants added.
+pub(super) struct Request {
+    /// The name of the event, which is that of the command.
+    pub event: &'static CStr,
+    pub adding: Adding,
+    /// What to create if the key is missing; `None`: an error.
+    pub creation: Option<CountingCreation>,
+    /// The word of the first item. All after it are items, too.
+    pub first_item: usize,
+}
+
+impl Request {
+    /// Adds the items, and puts the answer for each into `answers`.
+    pub fn run(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        answers: &mut [Answer],
+    ) -> Result<(), ReplyError> {
+        let limit = config::size_limit(context);
+        let mut key = context.open_to_write(arguments.at(1));
+        let mut made = None;
+        let filter = match found_or_missing(key.held::<StoredCountingFilter>())? {
+            Some(stored) => stored.filter_mut(),
+            None => {
+                let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
+                made.insert(create(context, creation)?)
+            }
+        };
+
+        let mut free = answers.iter_mut();
+        let items = arguments.bytes_from(self.first_item);
+        filter.add_many(items, self.adding, limit, |answer| {
+            if let Some(place) = free.next() {
+                *place = answer;
+            }
+        });
+        let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
+        stats::copies_added(added);
+
+        let parameters = made.as_ref().map(CountingFilter::parameters);
+        // If every item is refused, the key stays missing.
+        if let Some(filter) = made.filter(|_| added > 0) {
+            key.put(StoredCountingFilter::new(filter))
+                .ok_or(ReplyError::NoMemoryToCreate)?;
+        }
+        drop(key); // before a module is notified that might delete it
+        if added > 0 {
+            self.replicate(context, arguments, parameters.as_ref(), answers);
+            // Last: a module that is notified may change the key, which must replicate after this.
+            if parameters.is_some() {
+                context.signal_change(c"cf.reserve", arguments.at(1));
+            }
+            context.signal_change(self.event, arguments.at(1));
+        }
+        Ok(())
+    }
+
+    /// The command that adds these items, several at a time.
+    fn insert(&self) -> &'static CStr {
+        match self.adding {
+            Adding::Copies => c"CF.INSERT",
+            Adding::Absent => c"CF.INSERTNX",
+        }
+    }
+
+    /// Replicates what took effect: the creation, if there was one, and the command as it came. If
+    /// an item was refused, which a replica might not do, the command ends before it, and a CF.ADD
+    /// follows for each later one that was added.
+    fn replicate(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        made: Option<&CountingParameters>,
+        answers: &[Answer],
+    ) {
+        let key = arguments.at(1);
+        if let Some(parameters) = made {
+            replicate_creation(context, key, parameters);
+        }
+        let Some(refused) = answers.iter().position(Result::is_err) else {
+            return context.replicate_verbatim();
+        };
+        let (before, after) = answers.split_at(refused);
+        if before.contains(&Ok(true)) {
+            let items = self.first_item - 1; // the word ITEMS
+            let end = self.first_item + refused;
+            context.replicate_some(self.insert(), key, arguments, items, end);
+        }
+        for (place, answer) in after.iter().enumerate() {
+            if *answer == Ok(true) {
+                let item = self.first_item + refused + place;
+                context.replicate_some(c"CF.ADD", key, arguments, item, item + 1);
+            }
+        }
+    }
+}

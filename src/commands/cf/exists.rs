@@ -1,0 +1,66 @@
+//! CF.EXISTS and CF.MEXISTS: whether items are (probably) in a counting filter.
+
+use crate::commands::lookup::{look_up, look_up_many, Lookup};
+use crate::commands::parameters::{ITEM, ITEMS, KEY};
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::context::Context;
+use crate::types::counting::StoredCountingFilter;
+use crate::types::Stored as _;
+
+/// CF.EXISTS.
+pub struct Exists;
+
+/// CF.MEXISTS.
+pub struct MultiExists;
+
+impl Command for Exists {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.exists",
+        arity: 3,
+        flags: c"readonly fast",
+        categories: "read fast",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Checks whether an item is probably in a counting filter",
+        complexity: c"O(1)",
+        parameters: &[KEY, ITEM],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = look_up::<StoredCountingFilter>(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+impl Command for MultiExists {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.mexists",
+        arity: -3,
+        flags: c"readonly",
+        categories: "read",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Checks for each item whether it is probably in a counting filter",
+        complexity: c"O(N) with N items",
+        parameters: &[KEY, ITEMS],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = look_up_many::<StoredCountingFilter>(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+impl Lookup for StoredCountingFilter {
+    fn contains(&self, item: &[u8]) -> bool {
+        self.filter().contains(item)
+    }
+
+    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
+        self.filter().contains_many(items, answer);
+    }
+}

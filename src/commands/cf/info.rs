@@ -1,0 +1,134 @@
+//! CF.INFO and CF.DEBUG: describe a counting filter.
+
+use crate::commands::held::found;
+use crate::commands::parameters::{word, KEY};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::context::Context;
+use crate::server::data_type::Value as _;
+use crate::types::counting::StoredCountingFilter;
+use crate::types::Stored as _;
+
+/// CF.INFO.
+pub struct Info;
+
+/// CF.DEBUG.
+pub struct Debug;
+
+/// A filter is one table, however far it has grown.
+const FILTERS: u64 = 1;
+
+impl Command for Info {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.info",
+        arity: -2,
+        flags: c"readonly fast",
+        categories: "read fast",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Describes a counting filter",
+        complexity: c"O(N) with N pages of at most 8 KiB",
+        parameters: &[KEY, word(c"full", c"FULL").optional()],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = info(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let is_full = match arguments.len() {
+        2 => false,
+        3 if arguments.bytes(2).eq_ignore_ascii_case(b"FULL") => true,
+        3 => return Err(ReplyError::BadInfoField),
+        _ => return Err(ReplyError::WrongArity),
+    };
+    let key = context.open_to_read(arguments.at(1));
+    let stored: &StoredCountingFilter = found(key.held())?;
+    let short = short(stored);
+    let long = if is_full { MORE } else { 0 };
+    context.reply_map(short.len() + long);
+    for (name, value) in short {
+        context.reply_simple(name);
+        context.reply_integer(value);
+    }
+    if is_full {
+        reply_more(context, stored);
+    }
+    Ok(())
+}
+
+/// Clients expect exactly these eight fields, with these names, in this order.
+fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
+    let (filter, parameters) = (stored.filter(), stored.filter().parameters());
+    [
+        ("Size", stored.memory_usage() as u64),
+        ("Number of buckets", parameters.buckets()),
+        ("Number of filters", FILTERS),
+        ("Number of items inserted", filter.items()),
+        ("Number of items deleted", filter.deleted()),
+        ("Bucket size", u64::from(parameters.bucket_size)),
+        ("Expansion rate", u64::from(parameters.expansion)),
+        ("Max iterations", u64::from(parameters.max_iterations)),
+    ]
+}
+
+/// The further fields of the long form.
+const MORE: usize = 5;
+
+fn reply_more(context: &Context, stored: &StoredCountingFilter) {
+    let (filter, parameters) = (stored.filter(), stored.filter().parameters());
+    context.reply_simple("Capacity");
+    context.reply_integer(parameters.capacity);
+    context.reply_simple("Error rate");
+    context.reply_double(parameters.error_rate);
+    context.reply_simple("Expected false positive rate");
+    context.reply_double(filter.false_positive_rate());
+    context.reply_simple("Bits per item");
+    match filter.bits_per_item() {
+        Some(bits) => context.reply_double(bits),
+        None => context.reply_null(),
+    }
+    context.reply_simple("Pages");
+    context.reply_integer(filter.pages());
+}
+
+impl Command for Debug {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.debug",
+        arity: 2,
+        flags: c"readonly fast",
+        categories: "read fast",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Describes a counting filter in a line for people to read",
+        complexity: c"O(1)",
+        parameters: &[KEY],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        let key = context.open_to_read(arguments.at(1));
+        match found(key.held::<StoredCountingFilter>()) {
+            Err(error) => error.reply(context),
+            Ok(stored) => context.reply_bytes(line(stored).as_bytes()),
+        }
+    }
+}
+
+/// The line that RedisBloom writes, whose tests compare it.
+fn line(stored: &StoredCountingFilter) -> String {
+    let (filter, parameters) = (stored.filter(), stored.filter().parameters());
+    format!(
+        "bktsize:{} buckets:{} items:{} deletes:{} filters:{FILTERS} max_iterations:{} expansion:{}",
+        parameters.bucket_size,
+        parameters.buckets(),
+        filter.items(),
+        filter.deleted(),
+        parameters.max_iterations,
+        parameters.expansion,
+    )
+}

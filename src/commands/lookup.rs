@@ -1,0 +1,42 @@
+//! Looking items up, which every kind of filter does alike.
+
+use crate::commands::held::found_or_missing;
+use crate::commands::reply_error::ReplyError;
+use crate::server::arguments::Arguments;
+use crate::server::context::Context;
+use crate::server::data_type::Value;
+use crate::stats;
+
+/// A filter that says whether items are (probably) there.
+pub trait Lookup: Value {
+    fn contains(&self, item: &[u8]) -> bool;
+    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool));
+}
+
+/// Replies with whether the one item is in the filter. Nothing is in a missing key.
+pub fn look_up<T: Lookup>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let filter = found_or_missing(key.held::<T>())?;
+    let found = filter.is_some_and(|filter| filter.contains(arguments.bytes(2)));
+    stats::looked_up(1);
+    context.reply_bool(found);
+    Ok(())
+}
+
+/// Replies with whether each item is in the filter.
+pub fn look_up_many<T: Lookup>(
+    context: &Context,
+    arguments: Arguments<'_>,
+) -> Result<(), ReplyError> {
+    let items = arguments.bytes_from(2);
+    let key = context.open_to_read(arguments.at(1));
+    let filter = found_or_missing(key.held::<T>())?;
+    context.reply_array(items.len());
+    match filter {
+        None => items.for_each(|_| context.reply_bool(false)),
+        // Reply to each item as it is found: the memory of the next ones arrives meanwhile.
+        Some(filter) => filter.contains_many(items, |found| context.reply_bool(found)),
+    }
+    stats::looked_up(arguments.len() - 2);
+    Ok(())
+}

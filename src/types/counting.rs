@@ -1,0 +1,110 @@
+//! Counting filters as values of the server.
+
+use super::chunks::{load, rewrite, save};
+use super::memory::{usable_bytes, Defragmenting};
+use crate::server::context::Context;
+use crate::server::data_type::{self, methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
+use crate::server::log::warn;
+use crate::server::Refused;
+use crate::stats;
+use crate::types::Stored;
+use redis_module::native_types::RedisType;
+use splitbloom_filter::counting::CountingFilter;
+use std::num::NonZeroU64;
+
+/// The encoding version that is written. RedisBloom's type has the same name and the lower half of
+/// the versions.
+const ENCODING_VERSION: i32 = 512;
+
+/// RedisBloom's name: this module replaces RedisBloom, and so does its type.
+const NAME: &str = "MBbloomCF";
+
+static COUNTING_TYPE: RedisType =
+    RedisType::new(NAME, ENCODING_VERSION, methods::<StoredCountingFilter>());
+
+/// Registers the type.
+///
+/// # Errors
+/// The server already has a type of this name.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    data_type::register(context, NAME, &COUNTING_TYPE)
+}
+
+/// A counting filter that the server keeps.
+pub struct StoredCountingFilter {
+    filter: CountingFilter,
+}
+
+impl Stored for StoredCountingFilter {
+    type Filter = CountingFilter;
+
+    fn new(filter: CountingFilter) -> Self {
+        stats::filter_created();
+        Self { filter }
+    }
+
+    fn filter(&self) -> &CountingFilter {
+        &self.filter
+    }
+
+    fn filter_mut(&mut self) -> &mut CountingFilter {
+        &mut self.filter
+    }
+}
+
+impl Drop for StoredCountingFilter {
+    fn drop(&mut self) {
+        stats::filter_freed();
+    }
+}
+
+impl Value for StoredCountingFilter {
+    fn native() -> &'static RedisType {
+        &COUNTING_TYPE
+    }
+
+    fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
+        if version != ENCODING_VERSION {
+            warn(format_args!(
+                "refused a counting filter in encoding version {version}: this module reads version {ENCODING_VERSION}"
+            ));
+            return None;
+        }
+        match load(source) {
+            Ok(filter) => Some(Self::new(filter)),
+            Err(error) => {
+                warn(format_args!("refused a counting filter: {error}"));
+                None
+            }
+        }
+    }
+
+    fn save(&self, target: &mut RdbTarget) {
+        save(&self.filter, target);
+    }
+
+    fn rewrite(&self, target: &mut AofTarget) {
+        rewrite(&self.filter, target, c"CF.LOADCHUNK");
+    }
+
+    fn memory_usage(&self) -> usize {
+        usable_bytes::<Self>(|visit| self.filter.visit_allocations(visit))
+    }
+
+    fn free_effort(&self) -> usize {
+        // The server frees values that take more than 64 steps on its background thread.
+        self.filter.allocations() as usize
+    }
+
+    fn try_copy(&mut self) -> Option<Self> {
+        self.filter.try_clone().ok().map(Self::new)
+    }
+
+    fn digest(&self) -> u128 {
+        self.filter.digest()
+    }
+
+    fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {
+        self.filter.relocate(from, &mut Defragmenting(defrag))
+    }
+}

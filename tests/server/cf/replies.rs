@@ -1,0 +1,239 @@
+//! The replies of each CF command, in both protocols.
+
+use crate::harness::Server;
+
+#[test]
+fn copies_are_added_counted_and_deleted() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("CF.RESERVE k 1000", "+OK"),
+        ("CF.EXISTS k a", ":0"),
+        ("CF.ADD k a", ":1"),
+        ("CF.ADD k a", ":1"),
+        ("CF.EXISTS k a", ":1"),
+        ("CF.COUNT k a", ":2"),
+        ("CF.ADDNX k a", ":0"),
+        ("CF.ADDNX k b", ":1"),
+        ("CF.COUNT k a", ":2"),
+        ("CF.INSERT k ITEMS a b c", "[:1, :1, :1]"),
+        ("CF.INSERTNX k ITEMS a d d", "[:0, :1, :0]"),
+        ("CF.MEXISTS k a b c d e", "[:1, :1, :1, :1, :0]"),
+        ("CF.COUNT k a", ":3"),
+        ("CF.DEL k a", ":1"),
+        ("CF.DEL k a", ":1"),
+        ("CF.DEL k a", ":1"),
+        ("CF.DEL k a", ":0"),
+        ("CF.COUNT k a", ":0"),
+        ("CF.EXISTS k a", ":0"),
+    ]);
+}
+
+#[test]
+fn resp3_replies_are_booleans_but_for_counts_and_insertnx() {
+    let server = Server::start();
+    server.connect_resp3().converse(&[
+        ("CF.ADD k a", "#t"),
+        ("CF.ADD k a", "#t"),
+        ("CF.ADDNX k a", "#f"),
+        ("CF.ADDNX k b", "#t"),
+        ("CF.INSERT k ITEMS a c", "[#t, #t]"),
+        ("CF.INSERTNX k ITEMS a d", "[:0, :1]"),
+        ("CF.EXISTS k a", "#t"),
+        ("CF.EXISTS k z", "#f"),
+        ("CF.MEXISTS k a z", "[#t, #f]"),
+        ("CF.COUNT k a", ":3"),
+        ("CF.DEL k a", "#t"),
+        ("CF.DEL k z", "#f"),
+    ]);
+}
+
+#[test]
+fn reads_of_a_missing_key_return_zero_and_do_not_create_it() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("CF.EXISTS k a", ":0"),
+        ("CF.MEXISTS k a b", "[:0, :0]"),
+        ("CF.COUNT k a", ":0"),
+        ("EXISTS k", ":0"),
+    ]);
+    server.connect_resp3().converse(&[
+        ("CF.EXISTS k a", "#f"),
+        ("CF.MEXISTS k a b", "[#f, #f]"),
+        ("CF.COUNT k a", ":0"),
+        ("EXISTS k", ":0"),
+    ]);
+}
+
+#[test]
+fn a_full_filter_refuses_copies_and_knows_the_items_that_it_has() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.converse(&[
+        ("CF.RESERVE k 3 EXPANSION 0 ERROR 0.000001", "+OK"),
+        ("CF.INSERT k ITEMS a b a c", "[:1, :1, :1, :-1]"),
+        ("CF.ADD k a", "-ERR Filter is full"),
+        ("CF.ADDNX k a", ":0"),
+        ("CF.ADDNX k c", "-ERR Filter is full"),
+        ("CF.INSERT k ITEMS a c", "[:-1, :-1]"),
+        ("CF.INSERTNX k ITEMS c a d b", "[:-1, :0, :-1, :0]"),
+        ("CF.DEL k a", ":1"),
+        ("CF.INSERTNX k ITEMS a c d", "[:0, :1, :-1]"),
+        ("CF.MEXISTS k a b c d", "[:1, :1, :1, :0]"),
+    ]);
+    server.connect_resp3().converse(&[
+        ("CF.INSERT k ITEMS a d", "[#f, #f]"),
+        ("CF.INSERTNX k ITEMS a d", "[:0, :-1]"),
+        ("CF.ADD k d", "-ERR Filter is full"),
+    ]);
+}
+
+#[test]
+fn insert_takes_its_options_in_any_case_and_order_and_then_only_items() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("CF.INSERT k NOCREATE ITEMS a", "-ERR not found"),
+        ("EXISTS k", ":0"),
+        ("CF.INSERT k capacity 64 items NOCREATE ITEMS", "[:1, :1]"),
+        ("CF.INSERT k nocreate CAPACITY 9 ITEMS a", "[:1]"),
+        ("CF.INSERTNX k CAPACITY 9 NOCREATE ITEMS a b", "[:0, :1]"),
+        ("CF.MEXISTS k NOCREATE ITEMS nocreate", "[:1, :1, :0]"),
+        (
+            "CF.DEBUG k",
+            "$bktsize:2 buckets:32 items:4 deletes:0 filters:1 max_iterations:20 expansion:1",
+        ),
+    ]);
+}
+
+#[test]
+fn info_has_exactly_eight_fields_in_order() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("CF.RESERVE k 1000 BUCKETSIZE 4 MAXITERATIONS 500 EXPANSION 3");
+    db.run("CF.INSERT k ITEMS a a b");
+    db.run("CF.DEL k a");
+    let size = db.line("CF.INFO k").field("Size").integer();
+    let told = [
+        ("Size", size),
+        ("Number of buckets", 256),
+        ("Number of filters", 1),
+        ("Number of items inserted", 2),
+        ("Number of items deleted", 1),
+        ("Bucket size", 4),
+        ("Expansion rate", 3),
+        ("Max iterations", 500),
+    ];
+    let fields = |between: &str| {
+        let fields = told.map(|(name, value)| format!("+{name}{between}:{value}"));
+        fields.join(", ")
+    };
+    assert_eq!(db.ask("CF.INFO k"), format!("[{}]", fields(", ")));
+    let map = server.connect_resp3().ask("CF.INFO k");
+    assert_eq!(map, format!("{{{}}}", fields(": ")));
+    let debug = "bktsize:4 buckets:256 items:2 deletes:1 filters:1 max_iterations:500 expansion:3";
+    assert_eq!(db.ask("CF.DEBUG k"), format!("${debug}"));
+}
+
+#[test]
+fn the_long_info_begins_with_the_short_one_and_tells_of_the_table() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("DEL k");
+        db.run("CF.RESERVE k 5000 ERROR 0.001");
+        let empty = db.line("CF.INFO k full");
+        assert_eq!(empty.field("Bits per item").to_string(), "_");
+        assert_eq!(empty.field("Expected false positive rate").double(), 0.0);
+        for first in (0..10_000).step_by(100) {
+            let items: String = (first..first + 100)
+                .map(|item| format!(" {item}"))
+                .collect();
+            db.run(&format!("CF.INSERT k ITEMS{items}"));
+        }
+        let short = db.line("CF.INFO k").pairs();
+        let long = db.line("CF.INFO k FULL").pairs();
+        assert_eq!(long[..8], short);
+        let names: Vec<&str> = long[8..].iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "Capacity",
+                "Error rate",
+                "Expected false positive rate",
+                "Bits per item",
+                "Pages"
+            ]
+        );
+        let number = |place: usize| long[place].1.double();
+        assert_eq!(long[8].1.integer(), 5000);
+        assert_eq!(number(9), 0.001);
+        assert!((0.000_01..0.001).contains(&number(10)), "{}", number(10));
+        assert!((15.0..40.0).contains(&number(11)), "{}", number(11));
+        assert!((2..20).contains(&long[12].1.integer()));
+        let size = db.line("MEMORY USAGE k SAMPLES 0").integer();
+        assert!((size - short[0].1.integer()).abs() < 200);
+    }
+}
+
+#[test]
+fn the_error_rate_holds_however_far_a_filter_grows() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("CF.RESERVE k 4 ERROR 0.02");
+    let batch = |command: &str, name: &str, first: u64| {
+        let items: String = (first..first + 1000)
+            .map(|item| format!(" {name}{item}"))
+            .collect();
+        format!("{command}{items}")
+    };
+    for first in (0..200_000).step_by(1000) {
+        db.run(&batch("CF.INSERT k ITEMS", "item:", first));
+    }
+    let found = |db: &mut crate::harness::Connection, name: &str| -> i64 {
+        let replies = (0..200_000).step_by(1000).map(|first| {
+            let reply = db.line(&batch("CF.MEXISTS k", name, first));
+            let found = reply.elements().iter().map(|found| found.integer());
+            found.sum::<i64>()
+        });
+        replies.sum()
+    };
+    assert_eq!(found(&mut db, "item:"), 200_000);
+    let false_positives = found(&mut db, "absent:");
+    assert!((100..4000).contains(&false_positives), "{false_positives}");
+}
+
+#[test]
+fn items_and_keys_can_be_any_bytes() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let long = vec![b'x'; 1 << 20];
+    let items: [&[u8]; 6] = [b"", b"\0", b"a\0", b"a\r\nb", b"\xff\xfe", &long];
+    for key in [b"".as_slice(), b"\0", b"SEED", b"a\r\nb"] {
+        for item in items {
+            for (command, reply) in [
+                ("CF.EXISTS", ":0"),
+                ("CF.ADD", ":1"),
+                ("CF.COUNT", ":1"),
+                ("CF.ADDNX", ":0"),
+                ("CF.DEL", ":1"),
+                ("CF.EXISTS", ":0"),
+            ] {
+                let words = [command.as_bytes(), key, item];
+                assert_eq!(db.call(words).to_string(), reply, "{command}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_million_copies_of_one_item_cost_nothing() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let batch = format!("CF.INSERT k ITEMS{}", " a".repeat(100_000));
+    for _ in 0..10 {
+        db.run(&batch);
+    }
+    assert_eq!(db.ask("CF.COUNT k a"), ":1000000");
+    let size = db.line("CF.INFO k").field("Size").integer();
+    assert!(size < 1000, "{size}");
+    assert_eq!(db.ask("CF.DEL k a"), ":1");
+    assert_eq!(db.ask("CF.COUNT k a"), ":999999");
+}

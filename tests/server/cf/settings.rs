@@ -1,0 +1,122 @@
+//! The defaults of counting filters: from the configuration file and CONFIG SET.
+
+use crate::harness::{Connection, Server};
+
+/// How the server spells the settings that every server has: the first is written by CONFIG
+/// REWRITE.
+fn spellings(server: &Server, name: &str) -> Vec<String> {
+    if server.dialect().has_unprefixed_settings() {
+        vec![format!("cf.{name}"), format!("cf-{name}")]
+    } else {
+        vec![format!("bf.cf-{name}")]
+    }
+}
+
+fn setting(db: &mut Connection, name: &str) -> String {
+    db.line(&format!("CONFIG GET {name}")).field(name).text()
+}
+
+/// Error rate, capacity, bucket size, iterations and expansion of a filter that an add creates.
+fn shape_of_a_new_filter(db: &mut Connection) -> (f64, [i64; 4]) {
+    db.run("DEL new");
+    db.run("CF.ADD new a");
+    let info = db.line("CF.INFO new FULL");
+    let numbers = [
+        "Capacity",
+        "Bucket size",
+        "Max iterations",
+        "Expansion rate",
+    ];
+    (
+        info.field("Error rate").double(),
+        numbers.map(|name| info.field(name).integer()),
+    )
+}
+
+#[test]
+fn without_configuration_the_defaults_of_redisbloom_hold() {
+    let server = Server::start();
+    let mut db = server.connect();
+    assert_eq!(shape_of_a_new_filter(&mut db), (0.01, [1024, 2, 20, 1]));
+    for (name, value) in [("error-rate", "0.01"), ("initial-size", "1024")] {
+        for spelling in spellings(&server, name) {
+            assert_eq!(setting(&mut db, &spelling), value, "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn error_rate_and_capacity_can_be_set_in_every_spelling_and_are_rewritten_in_one() {
+    let mut server = Server::start();
+    for (name, values, bad) in [
+        ("error-rate", ["0.2", "0.003"], ["0", "1", "nan", "abc"]),
+        (
+            "initial-size",
+            ["1", "1099511627776"],
+            ["0", "-1", "1.5", "1099511627777"],
+        ),
+    ] {
+        let all = spellings(&server, name);
+        for (spelling, value) in all.iter().zip(values) {
+            let mut db = server.connect();
+            db.run(&format!("CONFIG SET {spelling} {value}"));
+            for bad in bad {
+                let refused = db.ask(&format!("CONFIG SET {spelling} {bad}"));
+                assert!(refused.starts_with("-ERR "), "{spelling} {bad}: {refused}");
+            }
+            db.run("CONFIG REWRITE");
+            let file = std::fs::read_to_string(server.folder().join("server.conf"));
+            let file = file.expect("the file").replace('"', "");
+            let lines: Vec<&str> = file.lines().filter(|line| line.contains(name)).collect();
+            let line = format!("{} {value}", all[0]);
+            assert_eq!(
+                lines.iter().filter(|written| **written == line).count(),
+                1,
+                "{lines:?}"
+            );
+            assert!(
+                !lines.iter().any(|line| line.starts_with("cf-")),
+                "{lines:?}"
+            );
+            server.restart();
+            for spelling in &all {
+                assert_eq!(setting(&mut server.connect(), spelling), value);
+            }
+        }
+    }
+}
+
+#[test]
+fn redisbloom_s_settings_are_taken_where_the_server_allows_their_names() {
+    let plain = Server::start();
+    if !plain.dialect().has_unprefixed_settings() {
+        assert_eq!(plain.connect().ask("CONFIG GET *bucket-size"), "[]");
+        return;
+    }
+    let server = Server::configured(&[
+        "cf-initial-size 64",
+        "cf-bucket-size 4",
+        "cf-max-iterations 500",
+        "cf-expansion-factor 0",
+        "cf-max-expansions 16",
+    ]);
+    let mut db = server.connect();
+    assert_eq!(shape_of_a_new_filter(&mut db), (0.01, [64, 4, 500, 0]));
+    for (name, ends, beyond) in [
+        ("cf-bucket-size", ["1", "255"], ["0", "256"]),
+        ("cf-max-iterations", ["1", "65535"], ["0", "65536"]),
+        ("cf-expansion-factor", ["0", "32768"], ["-1", "32769"]),
+        ("cf-max-expansions", ["1", "65535"], ["0", "65536"]),
+    ] {
+        for value in ends {
+            db.run(&format!("CONFIG SET {name} {value}"));
+            assert_eq!(setting(&mut db, name), value);
+        }
+        for value in beyond {
+            let refused = db.ask(&format!("CONFIG SET {name} {value}"));
+            assert!(refused.starts_with("-ERR "), "{name} {value}: {refused}");
+        }
+    }
+    let shape = shape_of_a_new_filter(&mut db);
+    assert_eq!(shape, (0.01, [64, 255, 65_535, 32_768]));
+}
