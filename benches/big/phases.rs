@@ -48,7 +48,7 @@ pub fn all(session: &mut Session, fill: Fill, copied: &mut Table) -> Outcome<()>
     delete(session, "UNLINK of the copy", |session| {
         session.run("UNLINK", &[COPY])
     })?;
-    snapshot::under_adds(session, copied)?;
+    snapshot::under_adds(session, "reserved", copied)?;
     load(session)?;
     transfer::in_chunks(session, COPY)?;
     expiry(session)?;
@@ -74,27 +74,27 @@ pub fn of_peer(session: &mut Session, copied: &mut Table) -> Outcome<()> {
             session.run("UNLINK", &[COPY])
         })?;
     }
-    snapshot::under_adds(session, copied)?;
+    snapshot::under_adds(session, "reserved", copied)?;
     dump(session)?;
     delete(session, "UNLINK", |session| {
         session.run("UNLINK", &[FILTER])
     })
 }
 
-/// A filter that starts small and grows.
-pub fn growth(session: &mut Session, first: u64) -> Outcome<()> {
-    session.run("BF.RESERVE", &[FILTER, "0.01", &first.to_string()])?;
+/// A filter that grows from the default settings.
+pub fn growth(session: &mut Session, copied: &mut Table) -> Outcome<()> {
     session.phase("growth", |session| {
+        let started = Instant::now();
         session.add_lightly("growing", session.items)?;
-        let filters: Vec<u64> =
-            command("BF.INFO", &[FILTER, "FILTERS"]).query(&mut session.client)?;
-        let bytes = session.bytes_of(FILTER)?;
+        let rate = session.items as f64 / started.elapsed().as_secs_f64() / 1e6;
+        let bytes = session.bytes_of(FILTER)? as f64;
         Ok(Phase::Done(format!(
-            "from {first} items to {} sub-filters, {:.2} GB",
-            filters[0],
-            bytes as f64 / 1e9
+            "{rate:.2} M/s, {:.3} GB, {:.1} bits per item",
+            bytes / 1e9,
+            bytes * 8.0 / session.items as f64
         )))
     })?;
+    snapshot::under_adds(session, "grown", copied)?;
     delete(session, "UNLINK of the grown filter", |session| {
         session.run("UNLINK", &[FILTER])
     })

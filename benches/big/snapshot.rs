@@ -1,7 +1,8 @@
 //! Memory copied by a snapshot while items are added.
 //!
 //! The saving child shares its memory with the server. The first write to a page after the fork
-//! copies that page, 4 KiB: an item whose bits all lie in one sub-bitmap copies at most one.
+//! copies that page, 4 KiB: an item whose bits all lie in one sub-bitmap copies at most one. A
+//! filter that grows also writes to what it rearranges.
 
 use crate::rig::table::Table;
 use crate::rig::Outcome;
@@ -22,6 +23,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub fn table() -> Table {
     Table::new(&[
         "module",
+        "filter",
         "items",
         "adds",
         "adding, s",
@@ -35,11 +37,12 @@ pub fn table() -> Table {
     ])
 }
 
-/// Runs BGSAVE, first without and then with 200 000 BF.ADD of new items meanwhile.
-pub fn under_adds(session: &mut Session, copied: &mut Table) -> Outcome<()> {
+/// Runs BGSAVE, first without and then with 200 000 BF.ADD of new items meanwhile, on a filter that
+/// is `reserved` or has `grown`.
+pub fn under_adds(session: &mut Session, filter: &str, copied: &mut Table) -> Outcome<()> {
     session.set("rdb-key-save-delay", DELAY)?;
     let mut idle = 0;
-    session.phase("BGSAVE", |session| {
+    session.phase(&format!("BGSAVE, {filter}"), |session| {
         let (_, time) = save(session, 0)?;
         idle = session.info("persistence", "rdb_last_cow_size")?;
         Ok(Phase::Done(format!(
@@ -48,7 +51,7 @@ pub fn under_adds(session: &mut Session, copied: &mut Table) -> Outcome<()> {
             idle as f64 / 1e6
         )))
     })?;
-    session.phase("BGSAVE under adds", |session| {
+    session.phase(&format!("BGSAVE under adds, {filter}"), |session| {
         let (adding, saving) = save(session, ADDS)?;
         let fork = session.info("stats", "latest_fork_usec")? as f64 / 1e3;
         let bytes = session.info("persistence", "rdb_last_cow_size")?;
@@ -56,6 +59,7 @@ pub fn under_adds(session: &mut Session, copied: &mut Table) -> Outcome<()> {
         let (gross, net) = (per_add(bytes), per_add(bytes.saturating_sub(idle)));
         copied.row(&[
             session.module.clone(),
+            filter.to_string(),
             session.items.to_string(),
             ADDS.to_string(),
             format!("{:.2}", adding.time),

@@ -26,3 +26,19 @@ pub fn microseconds_in(client: &mut Connection, command: &str) -> Outcome<u64> {
     let microseconds = fields.find_map(|field| field.strip_prefix("usec="));
     Ok(microseconds.ok_or("commandstats has no usec")?.parse()?)
 }
+
+/// The percentiles of a command's times that the server is configured to report, in microseconds.
+pub fn percentiles(client: &mut Connection, command: &str) -> Outcome<Vec<f64>> {
+    let text: String = redis::cmd("INFO").arg("latencystats").query(client)?;
+    let start = format!("latency_percentiles_usec_{}:", command.to_lowercase());
+    let mut lines = text.lines().map(str::to_lowercase);
+    let line = lines.find(|line| line.starts_with(&start));
+    let line = line.ok_or_else(|| format!("INFO latencystats has no {command}"))?;
+    let value = |field: &str| -> Outcome<f64> {
+        let (_, value) = field
+            .split_once('=')
+            .ok_or("a percentile without a value")?;
+        Ok(value.parse()?)
+    };
+    line[start.len()..].split(',').map(value).collect()
+}

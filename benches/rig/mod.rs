@@ -4,6 +4,7 @@
 
 pub mod info;
 pub mod numbers;
+pub mod process;
 pub mod server;
 pub mod statistics;
 pub mod table;

@@ -2,7 +2,7 @@
 //!
 //! Commands are encoded once; after that each turn only overwrites their items, so a command of 100
 //! items costs the generator some 0.3 µs besides the system calls. The length of every reply is
-//! known in advance, so reading is one `read_exact`. The server's CPU time ([`crate::accounts`])
+//! known in advance, so reading is one `read_exact`. The server's CPU time ([`crate::rig::process`])
 //! shows that the generator is not the bottleneck: if the server is always busy, a faster generator
 //! would change nothing.
 
@@ -36,7 +36,7 @@ pub struct Pattern {
     pub alternating: Option<[&'static str; 2]>,
     /// Number of items after them.
     pub items: usize,
-    /// The expected reply to each command, except for digits that may be 0 or 1.
+    /// The expected reply to each command, except for its digits.
     pub reply: Reply,
 }
 
@@ -47,17 +47,29 @@ pub enum Reply {
     Integer,
     /// An array of these.
     Array(usize),
+    /// `:0` to `:9`.
+    Count,
+    Pong,
 }
 
 impl Reply {
     fn template(self) -> Vec<u8> {
         match self {
-            Self::Integer => b":0\r\n".to_vec(),
+            Self::Integer | Self::Count => b":0\r\n".to_vec(),
+            Self::Pong => b"+PONG\r\n".to_vec(),
             Self::Array(len) => {
                 let mut bytes = format!("*{len}\r\n").into_bytes();
                 bytes.extend(b":0\r\n".repeat(len));
                 bytes
             }
+        }
+    }
+
+    /// The greatest digit.
+    fn limit(self) -> u8 {
+        match self {
+            Self::Integer | Self::Array(_) | Self::Pong => 1,
+            Self::Count => 9,
         }
     }
 }
@@ -103,6 +115,8 @@ struct Connection {
     places: Vec<usize>,
     expected: Vec<u8>,
     replies: Vec<u8>,
+    /// The greatest digit of a reply.
+    limit: u8,
     /// The replies to a renewal, if one was sent ahead of the commands.
     renewal: Option<Vec<u8>>,
 }
@@ -112,7 +126,7 @@ struct Connection {
 pub struct Sent {
     pub commands: u64,
     pub items: u64,
-    /// Replies that were 1.
+    /// Replies that were 1, or the sum of counts.
     pub ones: u64,
     pub seconds: f64,
 }
@@ -158,6 +172,7 @@ impl Load {
                 places: places.clone(),
                 replies: vec![0; expected.len()],
                 expected: expected.clone(),
+                limit: pattern.reply.limit(),
                 renewal: None,
             })
         };
@@ -254,7 +269,7 @@ impl Connection {
         Ok(self.stream.write_all(&self.bytes)?)
     }
 
-    /// Reads the replies to all commands in flight; returns the number of ones.
+    /// Reads the replies to all commands in flight; returns the sum of their digits.
     fn receive(&mut self) -> Outcome<u64> {
         if let Some(expected) = self.renewal.take() {
             let mut got = vec![0; expected.len()];
@@ -267,12 +282,13 @@ impl Connection {
         read.map_err(|error| format!("{error}: {}", start_of(&self.replies)))?;
         let mut ones = 0;
         for (got, expected) in self.replies.iter().zip(&self.expected) {
-            // A digit may be 0 or 1 where 0 is expected; every other byte must match.
-            let one = got ^ expected;
-            if one > 1 || (one == 1 && *expected != b'0') {
+            // A digit may differ where 0 is expected, and then by its value: the lower half of `0`
+            // is zero. Every other byte must match.
+            let digit = got ^ expected;
+            if digit > self.limit || (digit > 0 && *expected != b'0') {
                 return Err(unexpected(&self.replies));
             }
-            ones += u64::from(one);
+            ones += u64::from(digit);
         }
         Ok(ones)
     }
@@ -282,6 +298,9 @@ fn unexpected(reply: &[u8]) -> Box<dyn std::error::Error> {
     format!("unexpected reply: {}", start_of(reply)).into()
 }
 
+/// The first error among the replies, or the start of them.
 fn start_of(reply: &[u8]) -> String {
-    String::from_utf8_lossy(&reply[..reply.len().min(200)]).into_owned()
+    let text = String::from_utf8_lossy(reply);
+    let error = text.lines().find(|line| line.starts_with('-'));
+    error.map_or(text.chars().take(200).collect(), str::to_string)
 }

@@ -1,6 +1,7 @@
 //! The commands to measure, and the built-in command that is the baseline of each.
 
 use super::load::{Pattern, Reply};
+use std::ops::RangeInclusive;
 
 /// One command under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,9 +10,14 @@ pub enum Workload {
     Add,
     MultiExists,
     MultiAdd,
+    CuckooAdd,
+    CuckooExists,
+    CuckooCount,
+    CuckooDelete,
     GetBit,
     SetBit,
     SetHasMembers,
+    Ping,
 }
 
 /// The result of one run of a workload.
@@ -34,8 +40,8 @@ const BATCH: usize = 100;
 const BIT: &str = "54321";
 
 impl Workload {
-    /// The filter's commands; each runs beside its baseline.
-    pub const ALL: [Self; 4] = [Self::Exists, Self::Add, Self::MultiExists, Self::MultiAdd];
+    /// The commands that run beside a baseline.
+    pub const RESERVED: [Self; 4] = [Self::Exists, Self::Add, Self::MultiExists, Self::MultiAdd];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -43,9 +49,14 @@ impl Workload {
             Self::Add => "BF.ADD",
             Self::MultiExists => "BF.MEXISTS",
             Self::MultiAdd => "BF.MADD",
+            Self::CuckooAdd => "CF.ADD",
+            Self::CuckooExists => "CF.EXISTS",
+            Self::CuckooCount => "CF.COUNT",
+            Self::CuckooDelete => "CF.DEL",
             Self::GetBit => "GETBIT",
             Self::SetBit => "SETBIT",
             Self::SetHasMembers => "SMISMEMBER",
+            Self::Ping => "PING",
         }
     }
 
@@ -60,6 +71,12 @@ impl Workload {
 
     pub fn adds(self) -> bool {
         matches!(self, Self::Add | Self::MultiAdd)
+    }
+
+    /// Whether exactly as many commands as asked for must be sent.
+    pub fn must_be_whole(self) -> bool {
+        let others = [Self::CuckooAdd, Self::CuckooDelete, Self::Ping];
+        self.adds() || others.contains(&self)
     }
 
     pub fn items_per_command(self) -> usize {
@@ -88,15 +105,33 @@ impl Workload {
         }
     }
 
+    /// The fraction of replies that are 1, as far as it is known. Added items are new; the rate of
+    /// false positives is at most 1 %, and up to half as much again in a filter with bad luck. Half
+    /// of the items looked up are present.
+    pub fn ones(self) -> RangeInclusive<f64> {
+        match self {
+            Self::Add | Self::MultiAdd => 0.985..=1.0,
+            Self::Exists | Self::MultiExists => 0.5..=0.5075,
+            Self::CuckooAdd => 1.0..=1.0,
+            // Cuckoo filters have error rates of their own, which are measured; and a deletion may
+            // remove the entry of another item, which is then not found.
+            Self::CuckooExists | Self::CuckooDelete => 0.5..=1.0,
+            // All connections flip the same bit.
+            Self::CuckooCount | Self::GetBit | Self::SetBit => 0.0..=1.0,
+            Self::SetHasMembers | Self::Ping => 0.0..=0.0,
+        }
+    }
+
     pub fn pattern(self) -> Pattern {
         let words: &[&str] = match self {
             Self::GetBit => &["GETBIT", BITS, BIT],
             Self::SetBit => &["SETBIT", BITS, BIT],
             Self::SetHasMembers => &["SMISMEMBER", SET],
+            Self::Ping => &["PING"],
             _ => &[self.name(), FILTER],
         };
         let items = match self {
-            Self::GetBit | Self::SetBit => 0,
+            Self::GetBit | Self::SetBit | Self::Ping => 0,
             _ => self.items_per_command(),
         };
         Pattern {
@@ -104,9 +139,11 @@ impl Workload {
             // Every SETBIT flips its bit, as every BF.ADD of a new item sets some.
             alternating: (self == Self::SetBit).then_some(["1", "0"]),
             items,
-            reply: match items {
-                0 | 1 => Reply::Integer,
-                len => Reply::Array(len),
+            reply: match (self, items) {
+                (Self::Ping, _) => Reply::Pong,
+                (Self::CuckooCount, _) => Reply::Count,
+                (_, 0 | 1) => Reply::Integer,
+                (_, len) => Reply::Array(len),
             },
         }
     }

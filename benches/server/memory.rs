@@ -1,0 +1,71 @@
+//! Bits per item while a filter grows from the default settings, as `MEMORY USAGE` counts them.
+
+use super::filter::{Family, Filter, Start};
+use super::load::{Items, Load};
+use super::rig::server::Setup;
+use super::rig::table::Table;
+use super::rig::Outcome;
+use super::settings::Settings;
+use super::workload::Workload;
+use std::time::Duration;
+
+/// Points of one decade: a doubling has five, enough to see it.
+const POINTS: i32 = 16;
+/// One batch; the items of every point are a multiple of it.
+const FIRST: u64 = 100;
+const LAST: u64 = 10_000_000;
+/// Items in flight while the way to the next point is long.
+const TURN: u64 = 2_000;
+
+pub fn run(settings: &Settings) -> Outcome<()> {
+    let mut table = Table::new(&["items", "bits per item", "peer, bits per item"]);
+    let last = settings.sizes(&[LAST]).into_iter().max().unwrap_or(LAST);
+    let points = points(last);
+    eprintln!("bits per item up to {last} items ...");
+    let ours = grow(Setup::ours()?, &points)?;
+    let peer = Setup::peer()?
+        .map(|setup| grow(setup, &points))
+        .transpose()?;
+    for (index, items) in points.iter().enumerate() {
+        let cell = |bits: &Vec<f64>| format!("{:.2}", bits[index]);
+        let peer = peer.as_ref().map(cell).unwrap_or_default();
+        table.row(&[items.to_string(), cell(&ours), peer]);
+    }
+    settings.show("memory", &table)
+}
+
+/// Numbers of items at equal ratios.
+fn points(last: u64) -> Vec<u64> {
+    let ratio = |index| FIRST as f64 * 10_f64.powf(f64::from(index) / f64::from(POINTS));
+    let rounded = |items: f64| (items / FIRST as f64).round() as u64 * FIRST;
+    let mut points: Vec<u64> = (0..)
+        .map(ratio)
+        .map(rounded)
+        .take_while(|items| *items <= last)
+        .collect();
+    points.dedup();
+    points
+}
+
+/// Bits per item at each of these numbers of items.
+fn grow(setup: Setup, points: &[u64]) -> Outcome<Vec<f64>> {
+    let mut filter = Filter::start(setup)?;
+    filter.renew(Family::Bloom, Start::Default, 0)?;
+    // One batch at a time, for what a turn of many connections would overshoot.
+    let adding = Workload::MultiAdd;
+    let mut single = Load::new(filter.port(), 1, 1, adding.pattern())?;
+    let (mut added, mut bits) = (0, Vec::new());
+    for items in points {
+        let turns = (items - added) / TURN * TURN;
+        if turns > 0 {
+            added += filter.send(adding, Items::From(added), turns)?.items;
+        }
+        if *items > added {
+            added += single
+                .run(Items::From(added), Duration::MAX, items - added)?
+                .items;
+        }
+        bits.push(filter.bits_per_item(added)?);
+    }
+    Ok(bits)
+}

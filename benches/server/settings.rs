@@ -1,0 +1,74 @@
+//! What the environment asks for: which parts, which sizes, how many rounds.
+
+use super::rig::table::Table;
+use super::rig::Outcome;
+use std::env;
+use std::path::Path;
+
+/// The parts of the benchmark, in the order in which they run.
+pub const PARTS: [&str; 4] = ["reserved", "growth", "memory", "steps"];
+
+pub struct Settings {
+    parts: Vec<String>,
+    sizes: Option<Vec<u64>>,
+    rounds: Option<usize>,
+    is_saved: bool,
+}
+
+impl Settings {
+    pub fn from_environment() -> Outcome<Self> {
+        let parts = env::var("BENCH_PARTS").unwrap_or(PARTS.join(" "));
+        let parts: Vec<String> = parts.split_whitespace().map(str::to_string).collect();
+        if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
+            return Err(format!("BENCH_PARTS: no part {part}; {}", PARTS.join(", ")).into());
+        }
+        let sizes = numbers("BENCH_SIZES")?;
+        let rounds = numbers("BENCH_ROUNDS")?.map(|rounds| rounds[0] as usize);
+        // Only runs with the defaults are saved for the documents, unless asked for.
+        let is_asked = env::var("BENCH_SAVE").is_ok_and(|value| value == "yes");
+        Ok(Self {
+            parts,
+            is_saved: is_asked || (sizes.is_none() && rounds.is_none()),
+            sizes,
+            rounds,
+        })
+    }
+
+    pub fn runs(&self, part: &str) -> bool {
+        self.parts.iter().any(|chosen| chosen == part)
+    }
+
+    pub fn sizes(&self, default: &[u64]) -> Vec<u64> {
+        self.sizes.clone().unwrap_or(default.to_vec())
+    }
+
+    pub fn rounds(&self, default: usize) -> usize {
+        self.rounds.unwrap_or(default)
+    }
+
+    /// Prints a table, and saves it as `NAME-PEER`.
+    pub fn show(&self, name: &str, table: &Table) -> Outcome<()> {
+        println!("\n{}", table.markdown());
+        if self.is_saved {
+            let peer = peer_name().map_or(String::new(), |peer| format!("-{peer}"));
+            table.save(&format!("{name}{peer}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The file name of the module to compare with, without `.so`.
+pub fn peer_name() -> Option<String> {
+    let peer = env::var("PEER").ok()?;
+    let stem = Path::new(&peer).file_stem()?;
+    Some(stem.to_string_lossy().into_owned())
+}
+
+/// The numbers in an environment variable, if it is set.
+fn numbers(name: &str) -> Outcome<Option<Vec<u64>>> {
+    let Ok(text) = env::var(name) else {
+        return Ok(None);
+    };
+    let numbers: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
+    Ok(Some(numbers.map_err(|error| format!("{name}: {error}"))?))
+}
