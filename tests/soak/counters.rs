@@ -23,6 +23,7 @@ impl Count {
 pub struct Counters {
     pub commands: Count,
     pub items: Count,
+    pub copies_deleted: Count,
     pub items_asked: Count,
     pub keys_deleted: Count,
     pub replies_lost: Count,
@@ -45,6 +46,7 @@ impl Default for Counters {
         Counters {
             commands: Count::new("commands answered"),
             items: Count::new("items acknowledged"),
+            copies_deleted: Count::new("copies deleted from counting filters, each there"),
             items_asked: Count::new("items looked up by the players, all present"),
             keys_deleted: Count::new("keys deleted, expired or overwritten, all gone"),
             replies_lost: Count::new("replies lost in kills and restarts"),
@@ -65,10 +67,11 @@ impl Default for Counters {
 }
 
 impl Counters {
-    fn all(&self) -> [&Count; 17] {
+    fn all(&self) -> [&Count; 18] {
         [
             &self.commands,
             &self.items,
+            &self.copies_deleted,
             &self.items_asked,
             &self.keys_deleted,
             &self.replies_lost,

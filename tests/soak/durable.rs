@@ -2,7 +2,7 @@
 //! checked in full again and again.
 
 use crate::counters::Counters;
-use crate::harness::{eventually, missing_items, resident, Connection, Link, Random, Server};
+use crate::harness::{eventually, resident, Connection, Link, Random, Server};
 use crate::player::{Player, SHARED, SHARED_RATE};
 use crate::rates::Rates;
 use crate::Time;
@@ -158,7 +158,7 @@ impl Soak {
                 .chain([(&SHARED.to_string(), &player.shared)])
             {
                 for range in known.ranges() {
-                    let missing = missing_items(&mut db, key, range.clone());
+                    let missing = known.family.missing_items(&mut db, key, range.clone());
                     assert_eq!(missing, 0, "{key}: false negatives in {range:?}");
                 }
                 self.counters.items_in_censuses.add(known.count());

@@ -3,8 +3,7 @@
 
 use crate::counters::Counters;
 use crate::harness::{
-    absent_item, count_found, eventually, item, missing_items, resident, Connection, Random, Reply,
-    Server,
+    absent_item, eventually, item, resident, Connection, Family, Random, Reply, Server,
 };
 use crate::model::{Known, RATES};
 use crate::rates::Rates;
@@ -80,15 +79,20 @@ fn create_or_add(
     if !known.contains_key(key) {
         let rate = *random.pick(&RATES);
         let capacity = *random.pick(&["100", "10000", "200000"]);
-        match db
-            .ask(&format!("BF.RESERVE {key} {rate} {capacity}"))
-            .as_str()
-        {
-            "+OK" => known.insert(key.to_owned(), Known::new(rate)),
+        let (family, reserve) = match random.percent(50) {
+            true => (Family::Bloom, format!("BF.RESERVE {key} {rate} {capacity}")),
+            false => (
+                Family::Counting,
+                format!("CF.RESERVE {key} {capacity} ERROR {rate}"),
+            ),
+        };
+        match db.ask(&reserve).as_str() {
+            "+OK" => known.insert(key.to_owned(), Known::new(family, rate)),
             refusal => return assert!(refusal.starts_with("-OOM "), "{refusal}"),
         };
     }
-    let head = ["BF.INSERT", key, "NOCREATE", "ITEMS"].map(|word| word.as_bytes().to_vec());
+    let insert = known[key].family.command("INSERT");
+    let head = [&insert, key, "NOCREATE", "ITEMS"].map(|word| word.as_bytes().to_vec());
     counters.commands.add(1);
     match db.call(head.into_iter().chain(numbers.clone().map(item))) {
         Reply::Array(answers) => {
@@ -119,7 +123,7 @@ fn look_up(
     let missing: u64 = filter
         .ranges()
         .iter()
-        .map(|range| missing_items(db, key, range.clone()))
+        .map(|range| filter.family.missing_items(db, key, range.clone()))
         .sum();
     // Nobody else creates it: if it is present now, it was present all the time.
     if is_present(db, key) {
@@ -143,7 +147,8 @@ fn sample_absent_items(
 ) {
     const ABSENT_ITEMS: u64 = 500;
     let first = random.next() >> 1;
-    let found = count_found(db, key, first..first + ABSENT_ITEMS, absent_item);
+    let numbers = first..first + ABSENT_ITEMS;
+    let found = known.family.count_found(db, key, numbers, absent_item);
     if is_present(db, key) {
         rates.record(known.rate, ABSENT_ITEMS, found);
     }

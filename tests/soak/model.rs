@@ -1,6 +1,6 @@
 //! What one player knows about its keys: the acknowledged items.
 
-use crate::harness::Random;
+use crate::harness::{Family, Random};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -10,8 +10,11 @@ pub const RATES: [&str; 4] = ["0.1", "0.01", "0.001", "0.0001"];
 /// The items that a filter must contain.
 #[derive(Clone)]
 pub struct Known {
+    pub family: Family,
     pub rate: &'static str,
     items: Vec<Range<u64>>,
+    /// Copies beyond the first one of an item, in a counting filter.
+    more_copies: BTreeMap<u64, u64>,
 }
 
 #[derive(Default)]
@@ -20,10 +23,12 @@ pub struct Model {
 }
 
 impl Known {
-    pub fn new(rate: &'static str) -> Known {
+    pub fn new(family: Family, rate: &'static str) -> Known {
         Known {
+            family,
             rate,
             items: Vec::new(),
+            more_copies: BTreeMap::new(),
         }
     }
 
@@ -34,6 +39,37 @@ impl Known {
             Some(last) if last.end == numbers.start => last.end = numbers.end,
             _ => self.items.push(numbers),
         }
+    }
+
+    /// Adds another copy of an item.
+    pub fn add_copy(&mut self, number: u64) {
+        *self.more_copies.entry(number).or_default() += 1;
+    }
+
+    /// How many copies of an item there are.
+    pub fn copies_of(&self, number: u64) -> u64 {
+        1 + self.more_copies.get(&number).copied().unwrap_or(0)
+    }
+
+    /// How many copies there are of all items.
+    pub fn copies(&self) -> u64 {
+        self.count() + self.more_copies.values().sum::<u64>()
+    }
+
+    /// Takes away up to so many items, with all of their copies, and returns each copy.
+    pub fn take(&mut self, most: u64) -> Vec<u64> {
+        let Some(last) = self.items.pop() else {
+            return Vec::new();
+        };
+        let first = last.start.max(last.end.saturating_sub(most));
+        if first > last.start {
+            self.items.push(last.start..first);
+        }
+        let copies = |number| {
+            let more = self.more_copies.remove(&number).unwrap_or(0);
+            vec![number; 1 + more as usize]
+        };
+        (first..last.end).flat_map(copies).collect()
     }
 
     pub fn count(&self) -> u64 {

@@ -4,10 +4,11 @@
 //! A reply that never arrives leaves its key in doubt: the command may or may not have run. Such
 //! keys are deleted once the server is back. Items in doubt are not counted.
 
+mod counting;
 mod moves;
 
 use crate::counters::Counters;
-use crate::harness::{Connection, Random, Reply};
+use crate::harness::{Connection, Family, Random, Reply};
 use crate::model::{Known, Model};
 use crate::rates::Rates;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl Player {
             random: Random::seeded(seed.wrapping_add(name << 32)),
             db: None,
             model: Model::default(),
-            shared: Known::new(SHARED_RATE),
+            shared: Known::new(Family::Bloom, SHARED_RATE),
             in_doubt: Vec::new(),
             next_item: name * NUMBERS_OF_A_PLAYER,
             counters: counters.clone(),
@@ -77,7 +78,7 @@ impl Player {
     /// Forgets all keys, which the server has deleted.
     pub fn forget(&mut self) {
         self.model = Model::default();
-        self.shared = Known::new(SHARED_RATE);
+        self.shared = Known::new(Family::Bloom, SHARED_RATE);
         self.in_doubt.clear();
     }
 
@@ -99,7 +100,8 @@ impl Player {
         };
         match chance {
             0..=4 => self.reserve(),
-            5..=39 => self.add(&key),
+            5..=34 => self.add(&key),
+            35..=39 => self.delete_items(&key),
             40..=49 => self.add_to_shared(),
             50..=64 => self.look_up_items(&key),
             65..=74 => self.look_up_absent_items(&key),

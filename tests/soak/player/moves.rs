@@ -1,7 +1,7 @@
 //! The actions of a player, each with the reply that it must get.
 
 use super::{Played, Player, SHARED};
-use crate::harness::{absent_item, item};
+use crate::harness::{absent_item, item, Family};
 use crate::model::{Known, RATES};
 use std::thread::sleep;
 use std::time::Duration;
@@ -15,6 +15,9 @@ impl Player {
         let key = self.random_name();
         if self.model.keys.contains_key(&key) {
             return Ok(());
+        }
+        if self.random.percent(40) {
+            return self.reserve_counting(key);
         }
         let rate = *self.random.pick(&RATES);
         let capacity = self
@@ -32,23 +35,31 @@ impl Player {
             self.change(&[&key], &words)?
         } else {
             let numbers = self.new_items(3);
-            let head = ["BF.INSERT", &key, "CAPACITY", &capacity, "ERROR", rate];
-            let words = [&head, options, &["ITEMS"]].concat();
+            let head: &[&str] = &["BF.INSERT", &key, "CAPACITY", &capacity, "ERROR", rate];
+            // A filter of the default size and rate, which begins with a table.
+            let is_default = self.random.percent(50);
+            let (words, rate) = match is_default {
+                true => (vec!["BF.INSERT", &key, "ITEMS"], "0.01"),
+                false => ([head, options, &["ITEMS"]].concat(), rate),
+            };
             let items = numbers.clone().map(item);
             let reply = self.change_with(&[&key], &words, items)?;
-            let mut known = Known::new(rate);
+            let mut known = Known::new(Family::Bloom, rate);
             known.add(self.acknowledged(numbers, &reply));
             self.model.keys.insert(key, known);
             return Ok(());
         };
         assert_eq!(reply.to_string(), "+OK", "BF.RESERVE {key}");
-        self.model.keys.insert(key, Known::new(rate));
+        self.model.keys.insert(key, Known::new(Family::Bloom, rate));
         Ok(())
     }
 
     pub(super) fn add(&mut self, key: &str) -> Played {
         if self.model.keys[key].count() > MANY_ITEMS {
             return self.delete(key);
+        }
+        if self.family_of(key) == Family::Counting {
+            return self.add_counting(key);
         }
         let (words, most): (&[&str], u64) = match self.random.below(3) {
             0 => (&["BF.ADD", key], 1),
@@ -76,17 +87,22 @@ impl Player {
         if sample.is_empty() {
             return Ok(());
         }
-        let reply = self.ask_with(&["BF.MEXISTS", key], sample.iter().copied().map(item))?;
+        let look_up = self.family_of(key).command("MEXISTS");
+        let reply = self.ask_with(&[&look_up, key], sample.iter().copied().map(item))?;
         let all_present = reply.elements().iter().all(|answer| answer.integer() == 1);
         assert!(all_present, "{key}: a false negative: {sample:?} {reply}");
         self.counters.items_asked.add(sample.len() as u64);
-        Ok(())
+        match self.family_of(key) {
+            Family::Bloom => Ok(()),
+            Family::Counting => self.count_copies(key, &sample),
+        }
     }
 
     pub(super) fn look_up_absent_items(&mut self, key: &str) -> Played {
         let first = self.random.next() >> 1;
         let absent_items = (first..first + ABSENT_ITEMS).map(absent_item);
-        let reply = self.ask_with(&["BF.MEXISTS", key], absent_items)?;
+        let look_up = self.family_of(key).command("MEXISTS");
+        let reply = self.ask_with(&[&look_up, key], absent_items)?;
         let found = reply
             .elements()
             .iter()
@@ -105,7 +121,11 @@ impl Player {
         if sample.is_empty() {
             return Ok(());
         }
-        let reply = self.ask_with(&["BF.MADD", key], sample.iter().copied().map(item))?;
+        let words: &[&str] = match self.family_of(key) {
+            Family::Bloom => &["BF.MADD", key],
+            Family::Counting => &["CF.INSERTNX", key, "ITEMS"],
+        };
+        let reply = self.ask_with(words, sample.iter().copied().map(item))?;
         let none_new = reply.elements().iter().all(|answer| answer.integer() == 0);
         assert!(
             none_new,
@@ -180,10 +200,12 @@ impl Player {
         if to == key {
             return Ok(());
         }
+        let family = self.family_of(key);
+        let [dump, load] = ["SCANDUMP", "LOADCHUNK"].map(|name| family.command(name));
         let mut chunks = Vec::new();
         let mut iterator = 0;
         loop {
-            let reply = self.ask(&["BF.SCANDUMP", key, &iterator.to_string()])?;
+            let reply = self.ask(&[&dump, key, &iterator.to_string()])?;
             iterator = reply.elements()[0].integer();
             if iterator == 0 {
                 break;
@@ -194,9 +216,9 @@ impl Player {
         self.model.keys.remove(&to);
         self.in_doubt.push(to.clone());
         for (iterator, bytes) in chunks {
-            let words = ["BF.LOADCHUNK", &to, &iterator.to_string()].map(String::from);
+            let words = [&load, &to, &iterator.to_string()].map(String::from);
             let reply = self.ask_with(&words, [bytes].into_iter())?;
-            assert_eq!(reply.to_string(), "+OK", "BF.LOADCHUNK {to}");
+            assert_eq!(reply.to_string(), "+OK", "{load} {to}");
         }
         // The server's digest of a key covers the time to live; the chunks do not.
         self.ask(&["PERSIST", key])?;
@@ -211,6 +233,9 @@ impl Player {
     /// Counts can be lower than the model's because of false positives, and higher because of items
     /// in doubt.
     pub(super) fn inspect(&mut self, key: &str) -> Played {
+        if self.family_of(key) == Family::Counting {
+            return self.inspect_counting(key);
+        }
         let info = self.ask(&["BF.INFO", key, "FULL"])?;
         let inserted = info.field("Number of items inserted").integer();
         assert!(

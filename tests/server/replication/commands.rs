@@ -1,0 +1,162 @@
+//! Random commands, whose arguments are often invalid.
+
+use crate::harness::{words, Family, Random};
+
+const KEYS: u64 = 24;
+
+/// The chunks of a filter.
+pub type Chunks = Vec<(i64, Vec<u8>)>;
+
+/// A random command, whose arguments are often invalid.
+pub fn random_command(random: &mut Random, donated: &[(Family, Chunks)]) -> Vec<Vec<u8>> {
+    let key = format!("k{}", random.below(KEYS));
+    let item = |random: &mut Random| format!("item:{}", random.below(3000));
+    let items = |random: &mut Random| {
+        (0..1 + random.below(12))
+            .map(|_| item(random) + " ")
+            .collect::<String>()
+    };
+    let line = match random.below(100) {
+        0..=7 => format!("BF.RESERVE {key} {}", reserve_words(random)),
+        8..=27 => format!("BF.ADD {key} {}", item(random)),
+        28..=39 => format!("BF.MADD {key} {}", items(random)),
+        40..=47 => format!(
+            "BF.INSERT {key} {} ITEMS {}",
+            insert_words(random),
+            items(random)
+        ),
+        48..=50 => format!("CF.RESERVE {key} {}", counting_reserve_words(random)),
+        51..=58 => format!("CF.ADD {key} {}", item(random)),
+        59..=64 => format!("CF.ADDNX {key} {}", item(random)),
+        65..=72 => format!(
+            "{} {key} {} ITEMS {}",
+            random.pick(&["CF.INSERT", "CF.INSERTNX"]),
+            counting_insert_words(random),
+            items(random)
+        ),
+        73..=84 => format!("CF.DEL {key} {}", item(random)),
+        85..=88 => format!("DEL {key}"),
+        89 => format!("SET {key} text"),
+        90 => format!("COPY {key} k{} REPLACE", random.below(KEYS)),
+        91 => format!("RENAME {key} k{}", random.below(KEYS)),
+        92 => format!("EXPIRE {key} 100000"),
+        93..=94 => format!(
+            "{} {key} {}",
+            random.pick(&["BF.INFO", "CF.INFO"]),
+            random.pick(&["FULL", "SIZE", "NONSENSE"])
+        ),
+        95 => format!(
+            "{} {key} {}",
+            random.pick(&["BF.SCANDUMP", "CF.SCANDUMP"]),
+            random.pick(&["0", "1", "abc"])
+        ),
+        _ => return load_command(random, key, donated),
+    };
+    words(&line)
+}
+
+fn reserve_words(random: &mut Random) -> String {
+    let rate = random.pick(&[
+        "0.01", "0.001", "0.1", "0.5", "0.000001", "0.9", "nan", "1", "abc",
+    ]);
+    let capacity = random.pick(&[
+        "1",
+        "2",
+        "10",
+        "50",
+        "100",
+        "500",
+        "1000",
+        "0",
+        "1099511627777",
+        "1.5",
+        "90000",
+    ]);
+    let options = [
+        "",
+        "",
+        "EXPANSION 1",
+        "EXPANSION 3",
+        "NONSCALING",
+        "2",
+        "EXPANSION",
+        "EXPANSION abc",
+    ];
+    let rarer = [
+        "EXPANSION 40000",
+        "NONSCALING EXPANSION 2",
+        "NONSENSE",
+        "SEED 00000000000000ff",
+        "EXPANSION 0",
+    ];
+    let options = if random.percent(60) {
+        random.pick(&options)
+    } else {
+        random.pick(&rarer)
+    };
+    format!("{rate} {capacity} {options}")
+}
+
+fn insert_words(random: &mut Random) -> &'static str {
+    const CHOICES: [&str; 12] = [
+        "",
+        "",
+        "NOCREATE",
+        "CAPACITY 5",
+        "CAPACITY 50 ERROR 0.001 EXPANSION 1",
+        "NONSCALING CAPACITY 8",
+        "ERROR 0.5 NONSCALING",
+        "CAPACITY abc",
+        "ERROR nan",
+        "EXPANSION abc",
+        "CAPACITY 1000000",
+        "NONSENSE",
+    ];
+    CHOICES[random.index(CHOICES.len())]
+}
+
+fn counting_reserve_words(random: &mut Random) -> &'static str {
+    const CHOICES: [&str; 10] = [
+        "2 EXPANSION 0",
+        "8 EXPANSION 0 BUCKETSIZE 4",
+        "100",
+        "1000 ERROR 0.0001",
+        "20 ERROR 0.5 MAXITERATIONS 3 EXPANSION 7",
+        "0",
+        "abc",
+        "100 BUCKETSIZE 256",
+        "100 MAXITERATIONS x",
+        "100 SEED 00000000000000ff",
+    ];
+    CHOICES[random.index(CHOICES.len())]
+}
+
+fn counting_insert_words(random: &mut Random) -> &'static str {
+    const CHOICES: [&str; 6] = [
+        "",
+        "",
+        "NOCREATE",
+        "CAPACITY 5",
+        "CAPACITY abc",
+        "NOCREATE CAPACITY 0",
+    ];
+    CHOICES[random.index(CHOICES.len())]
+}
+
+/// Loads a valid or a damaged chunk into any key.
+fn load_command(random: &mut Random, key: String, donated: &[(Family, Chunks)]) -> Vec<Vec<u8>> {
+    let (family, chunks) = random.pick(donated);
+    let (iterator, mut bytes) = random.pick(chunks).clone();
+    let mut iterator = iterator.to_string();
+    match random.below(4) {
+        0 => iterator = "abc".to_owned(),
+        1 => bytes.truncate(random.index(bytes.len())),
+        _ => {}
+    }
+    vec![
+        family.command("LOADCHUNK").into_bytes(),
+        key.into_bytes(),
+        iterator.into_bytes(),
+        bytes,
+    ]
+}
