@@ -13,12 +13,14 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
     db.run(&format!("CONFIG SET maxmemory {}", used + (4 << 20)));
     db.run("BF.RESERVE k 0.01 100");
     db.run("CF.RESERVE counting 100");
+    // A hundred items at a time: a command is refused as a whole.
     let mut added = 0;
-    while ["BF.ADD k", "CF.ADD counting"]
-        .iter()
-        .all(|add| !db.line(&format!("{add} item:{added}")).is_error())
-    {
-        added += 1;
+    while ["BF.MADD k", "CF.INSERT counting ITEMS"].iter().all(|add| {
+        let head = add.split(' ').map(|word| word.as_bytes().to_vec());
+        let items = (added..added + 100).map(|n| format!("item:{n}").into_bytes());
+        !db.call(head.chain(items)).is_error()
+    }) {
+        added += 100;
     }
     let digest = db.digest_of_everything();
     for write in [
