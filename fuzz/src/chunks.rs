@@ -2,10 +2,11 @@
 //! versions, and with other operations between them.
 
 use super::fuzzed::Fuzzed;
-use super::laws::{assert_survives, decoded, encoded};
+use super::laws::{decoded, encoded};
 use super::loaded::Loaded;
 use super::plain_reader::sealed;
 use super::series::{aimed, chain_of, filter_of, series};
+use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};

@@ -1,8 +1,9 @@
 //! Operations on a few counting filters, each compared with the multiset that it must contain.
 
-use super::laws::{assert_sound_counting, assert_survives, decoded, encoded};
+use super::laws::{assert_sound_counting, decoded, encoded};
 use super::operations::{batch, refused, Copier};
 use super::series::{aimed, chain_of};
+use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{load_chunk, Chunk, Encoded};
 use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};

@@ -2,9 +2,9 @@
 //! the fuzzer need not guess hashes.
 
 use super::fuzzed::Fuzzed;
-use super::laws::assert_survives;
 use super::loaded::{load, Loaded};
 use super::plain_reader::{head_places, is_start, sealed, Head};
+use super::survival::assert_survives;
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};

@@ -1,6 +1,5 @@
 //! The invariants of every filter, wherever it came from.
 
-use super::fuzzed::Fuzzed;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::codec::{
     chunks, encode_chunk, load_chunk, Chunk, Chunked, Encoded, END, MAX_CHUNK_BYTES,
@@ -121,26 +120,4 @@ fn assert_sub_filter(sub_filter: &BlockedBloom) {
         (set_bits, allocated)
     );
     assert!(set_bits <= sub_filter.num_bits());
-}
-
-/// The filter survives saving and loading, saving again, and copying.
-pub fn assert_survives<F: Fuzzed>(filter: &mut F) {
-    let chunks = encoded(filter);
-    let loaded: F = decoded(&chunks);
-    loaded.assert_sound();
-    assert_eq!(loaded.digest(), filter.digest());
-    assert_eq!(loaded.loading(), filter.loading());
-    assert_eq!(loaded.items(), filter.items());
-    // A vector may have room for more than is counted, but a limit bounds what is there.
-    let mut bytes = size_of::<F>() as u64;
-    loaded.visit(|layout, times| bytes += layout.size() as u64 * times);
-    assert!(bytes <= loaded.bytes(), "{bytes}, not {}", loaded.bytes());
-    let again = encoded(&loaded);
-    let bytes = |chunks: &[Encoded]| -> Vec<Vec<u8>> {
-        chunks.iter().map(|chunk| chunk.bytes.clone()).collect()
-    };
-    assert!(bytes(&chunks) == bytes(&again), "the bytes are the same");
-    let copy = filter.try_clone().unwrap();
-    copy.assert_sound();
-    assert_eq!(copy.digest(), filter.digest());
 }

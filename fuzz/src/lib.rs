@@ -9,8 +9,9 @@
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //! ```
 //!
-//! `laws` has the invariants of every filter, wherever it came from; `fuzzed` is what is asked of
-//! either kind; `series` makes filters as earlier versions grew them.
+//! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
+//! through; `fuzzed` is what is asked of either kind; `series` makes filters as earlier versions
+//! grew them.
 
 pub mod chunks;
 pub mod counting;
@@ -22,6 +23,7 @@ pub mod operations;
 pub mod options;
 mod plain_reader;
 mod series;
+mod survival;
 
 #[global_allocator]
 static ALLOCATOR: splitbloom_test_allocator::TestAllocator =

@@ -1,8 +1,9 @@
 //! Operations on a few filters, each compared with the set of items that it must contain.
 
-use super::laws::{assert_sound, assert_survives, decoded, encoded};
+use super::laws::{assert_sound, decoded, encoded};
 use super::loaded::load;
 use super::series::{aimed, chain_of, filter_of, series};
+use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk, Encoded};
 use splitbloom_filter::error::{AddError, DecodeError};
