@@ -89,8 +89,8 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     let used = db.info_number("memory", "used_memory");
-    db.run(&format!("CONFIG SET maxmemory {}", used + (6 << 20)));
-    for number in 0..100 {
+    db.run(&format!("CONFIG SET maxmemory {}", used + (10 << 20)));
+    for number in 0..150 {
         let key = format!("k{number}");
         match Family::by_turns(number) {
             Family::Bloom => db.run(&format!("BF.RESERVE {key} 0.01 100000")),
@@ -107,7 +107,7 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
         db.info_number("bf", "bf_filters"),
         there.info_number("bf", "bf_filters")
     );
-    for number in 0..100 {
+    for number in 0..150 {
         let key = format!("k{number}");
         let missing = Family::by_turns(number).missing_items(&mut db, &key, 0..items(number));
         let expected = if db.ask(&format!("EXISTS {key}")) == ":1" {
