@@ -8,16 +8,16 @@ use crate::parts::Parts;
 /// A filter of any kind: a head that says what it is, and parts.
 pub trait Chunked: Sized {
     /// The kind of its head record.
-    const HEAD: u8;
+    fn head(&self) -> u8;
 
     /// Writes the head record after its kind: the parameters, which never change.
     fn write_head(&self, to: &mut impl Sink);
 
-    /// A filter of this head without parts.
+    /// A filter of this kind of head, after which the reader stands, without parts.
     ///
     /// # Errors
-    /// `Length`, or a `Field` out of range.
-    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+    /// `Order` if it is none of its kinds; `Length`, or a `Field` out of range.
+    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
     /// Its parts.
     fn parts(&self) -> &Parts;

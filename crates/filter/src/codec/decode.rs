@@ -266,10 +266,10 @@ pub fn load_chunk<F: Chunked>(
             take_in(filter, chunk, reader, limit).map(|()| None)
         }
         None => {
-            if chunk.start != 0 || reader.u8()? != F::HEAD {
+            if chunk.start != 0 {
                 return Err(DecodeError::Order);
             }
-            let mut begun = F::read_head(&mut reader)?;
+            let mut begun = F::read_head(reader.u8()?, &mut reader)?;
             take_in(&mut begun, chunk, reader, limit).map(|()| Some(begun))
         }
     }

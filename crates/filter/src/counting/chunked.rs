@@ -15,7 +15,9 @@ impl CountingFilter {
 }
 
 impl Chunked for CountingFilter {
-    const HEAD: u8 = COUNTING_FILTER;
+    fn head(&self) -> u8 {
+        COUNTING_FILTER
+    }
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.parameters.seed.0);
@@ -26,7 +28,10 @@ impl Chunked for CountingFilter {
         to.u16(self.parameters.max_iterations);
     }
 
-    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        if kind != COUNTING_FILTER {
+            return Err(DecodeError::Order);
+        }
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u16()?);

@@ -8,7 +8,9 @@ use crate::hash::Seed;
 use crate::parts::Parts;
 
 impl Chunked for Filter {
-    const HEAD: u8 = FILTER;
+    fn head(&self) -> u8 {
+        FILTER
+    }
 
     fn write_head(&self, to: &mut impl Sink) {
         let parameters = self.parameters();
@@ -18,7 +20,10 @@ impl Chunked for Filter {
         to.u32(parameters.growth.factor());
     }
 
-    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        if kind != FILTER {
+            return Err(DecodeError::Order);
+        }
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u32()?);
