@@ -19,10 +19,13 @@ use std::hint::select_unpredictable;
 
 /// Bytes of a line.
 pub const LINE_BYTES: usize = 64;
+pub const LINE_WORDS: usize = LINE_BYTES / 8;
+/// Bits of a line.
+pub const LINE_BITS: usize = LINE_BYTES * 8;
 /// Where the unary part begins.
-const UNARY: usize = 16;
+pub const UNARY: usize = 16;
 /// Bits of a line for unary part and slots.
-pub const BODY_BITS: usize = LINE_BYTES * 8 - UNARY;
+pub const BODY_BITS: usize = LINE_BITS - UNARY;
 /// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
 /// insert may add.
 pub const MOST_SPILLED: usize = 125;
@@ -55,7 +58,7 @@ pub struct Line([u8; LINE_BYTES]);
 /// line's own, and its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    start: usize,
+    pub start: usize,
     pub first: usize,
     pub len: usize,
 }
@@ -73,6 +76,24 @@ impl Line {
     /// A line of these bytes: all clear before it is written, or what pages keep their counters in.
     pub fn of_bytes(bytes: [u8; LINE_BYTES]) -> Self {
         Self(bytes)
+    }
+
+    /// A line of these words.
+    pub fn of_words(words: [u64; LINE_WORDS]) -> Self {
+        let mut line = Self([0; LINE_BYTES]);
+        for (n, word) in words.into_iter().enumerate() {
+            line.set_word(n, word);
+        }
+        line
+    }
+
+    pub fn words(&self) -> [u64; LINE_WORDS] {
+        std::array::from_fn(|n| self.word(n))
+    }
+
+    /// What stands before the unary part.
+    pub fn header(held: usize, spilled: usize) -> u64 {
+        1 << (UNARY - 1) | (spilled << 8 | held) as u64
     }
 
     pub fn bytes(&self) -> &[u8; LINE_BYTES] {
@@ -124,7 +145,7 @@ impl Line {
             }
             n -= ones;
         }
-        LINE_BYTES * 8
+        LINE_BITS
     }
 
     /// Bucket number `q` of the line.
@@ -187,7 +208,7 @@ impl Line {
         // What is compared, from the top on; all other bits are set, so that every slot has a
         // delimiter and none borrows from the next below.
         let others = u64::MAX >> (len * bits);
-        let slots = self.window_below(LINE_BYTES * 8 - first * bits) | others;
+        let slots = self.window_below(LINE_BITS - first * bits) | others;
         // The lowest bit of each slot, of its fingerprint, and the highest.
         let lowest = LOWEST_BITS[bits & 63];
         let unit = lowest << slot.payload_bits;
@@ -214,7 +235,7 @@ impl Line {
 
     #[inline(always)]
     fn slot_or_garbage(&self, n: usize, slot: SlotShape) -> u64 {
-        let bit = (LINE_BYTES * 8).wrapping_sub((n + 1) * slot.bits());
+        let bit = LINE_BITS.wrapping_sub((n + 1) * slot.bits());
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let mut eight = [0; 8];
         eight.copy_from_slice(&self.0[byte..byte + 8]);
@@ -231,7 +252,7 @@ impl Line {
     /// Writes a slot over clear bits.
     #[inline]
     fn put(&mut self, n: usize, slot: SlotShape, value: u64) {
-        let bit = LINE_BYTES * 8 - (n + 1) * slot.bits();
+        let bit = LINE_BITS - (n + 1) * slot.bits();
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let place = &mut self.0[byte..byte + 8];
         let mut eight = [0; 8];
@@ -243,7 +264,7 @@ impl Line {
     /// Writes over slot number `n`.
     pub fn replace_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
         let old = self.slot(n, slot);
-        let bit = LINE_BYTES * 8 - (n + 1) * slot.bits();
+        let bit = LINE_BITS - (n + 1) * slot.bits();
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let place = &mut self.0[byte..byte + 8];
         let mut eight = [0; 8];
@@ -269,11 +290,28 @@ impl Line {
     }
 
     /// Puts a slot in at place `n`, for which there is room.
+    #[inline]
     pub fn insert_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
         let (held, bits) = (self.held(), slot.bits());
-        let end = LINE_BYTES * 8;
-        self.slide_down(end - held * bits, end - n * bits, bits as u32);
-        self.put(n, slot, value);
+        let (low, high) = (LINE_BITS - held * bits, LINE_BITS - n * bits);
+        // The words that change, and what stays in the lowest and the highest of them.
+        let (first, last) = ((low - bits) / 64, (high - 1) / 64);
+        let stays_low = self.word(first) & !from(low - bits, first);
+        self.set_word(first, self.word(first) ^ stays_low);
+        let stays_high = self.word(last) & from(high, last);
+        // The value stands above what moves and moves with it.
+        let value = u128::from(value) << (high - 64 * last);
+        let (mut here, mut above) = (
+            self.word(last) ^ stays_high | value as u64,
+            (value >> 64) as u64,
+        );
+        let mut stays = stays_high;
+        for word in (first..=last).rev() {
+            let below = self.word(word.saturating_sub(1));
+            self.set_word(word, here >> bits | above << (64 - bits) | stays);
+            (here, above, stays) = (below, here, 0);
+        }
+        self.set_word(first, self.word(first) | stays_low);
         self.set_held(held + 1);
     }
 
@@ -282,16 +320,32 @@ impl Line {
         let (held, bits) = (self.held(), slot.bits());
         let value = self.slot(n, slot);
         self.replace_slot(n, slot, 0);
-        let end = LINE_BYTES * 8;
+        let end = LINE_BITS;
         self.slide_up(end - held * bits, end - (n + 1) * bits, bits as u32);
         self.set_held(held - 1);
         value
     }
 
-    /// Marks one more entry in the bucket of `run`; `own` entries belong to the line so far, in
-    /// `buckets` buckets.
-    pub fn grow_run(&mut self, run: Run, own: usize, buckets: usize) {
-        self.slide_up(run.start, UNARY + own + buckets, 1);
+    /// Bits that neither unary part nor slots use: those between the last slot and the one that ends
+    /// the last bucket.
+    #[inline]
+    pub fn free_bits(&self, slot: SlotShape) -> usize {
+        let slots = LINE_BITS - self.held() * slot.bits();
+        let mut end = slots;
+        loop {
+            let window = self.window_below(end);
+            if window != 0 || end < WINDOW_BITS {
+                return slots - end + window.leading_zeros() as usize;
+            }
+            end -= WINDOW_BITS;
+        }
+    }
+
+    /// Marks one more entry in the bucket of `run`; there is a free bit.
+    #[inline]
+    pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
+        // Free bits move too, all but the last one.
+        self.slide_up(run.start, LINE_BITS - self.held() * slot.bits() - 1, 1);
     }
 
     /// Marks one entry less in the bucket of `run`.
@@ -440,7 +494,7 @@ mod tests {
 
     fn bits(line: &Line) -> Vec<bool> {
         let bit = |n: usize| line.0[n / 8] >> (n % 8) & 1 == 1;
-        (0..LINE_BYTES * 8).map(bit).collect()
+        (0..LINE_BITS).map(bit).collect()
     }
 
     proptest! {

@@ -118,6 +118,7 @@ mod load;
 )]
 mod lookup;
 mod mark;
+mod packed;
 mod page;
 mod parse;
 mod path;

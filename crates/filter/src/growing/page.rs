@@ -21,6 +21,7 @@ use crate::growing::grid::{Grid, Shape};
 use crate::growing::instructions::{Instructions, Portable};
 use crate::growing::line::{Line, Run, SlotShape, BODY_BITS, LINE_BYTES, MOST_SPILLED};
 use crate::growing::mark::Mark;
+use crate::growing::packed::Packed;
 use crate::growing::plan::{Plan, MAX_LINES};
 use crate::prefetch::prefetch;
 
@@ -62,15 +63,25 @@ const _: () = assert!(size_of::<Page>() == 24);
 /// What became of an insert into the lines as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
-    Done,
-    /// The same, but the fingerprint was there already.
-    DoneAgain,
+    /// Whether the fingerprint is the first of its kind.
+    Done { is_new: bool },
     /// The page says yes to everything already.
     Saturated,
     /// The page must be written anew, with more lines.
-    NoRoom,
+    NoRoom { gap: Gap, is_new: bool },
     /// The page must be written anew: another width of slots, or another counter.
     Unfit,
+}
+
+/// Where an entry belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The line of its bucket.
+    pub line: usize,
+    /// The bucket.
+    pub run: Run,
+    /// How many slots stand before it, counted from the first one of the line on.
+    pub slot: usize,
 }
 
 /// What became of a removal.
@@ -103,6 +114,21 @@ fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
     let bits = entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits);
     // On average half a slot stays free in a line.
     (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
+}
+
+/// The numbers of lines that so many entries and counters may be written in, from the best one on,
+/// but at least `least`.
+fn sizes(
+    shape: Shape,
+    entries: usize,
+    counters: usize,
+    least: usize,
+) -> impl Iterator<Item = usize> {
+    let wanted = lines_for(entries, shape, FILL) + counters.div_ceil(COUNTERS);
+    let sizes = std::iter::successors(Some(1), |lines| Some(more_lines(*lines)));
+    sizes
+        .skip_while(move |lines| *lines < least.max(wanted))
+        .take_while(|lines| *lines <= MAX_LINES)
 }
 
 /// A lookup that has come as far as its line.
@@ -207,17 +233,53 @@ impl Page {
                 payload_bits: plan.payload_bits(),
             },
         };
-        let wanted =
-            lines_for(entries.marks.len(), shape, FILL) + entries.surplus.len().div_ceil(COUNTERS);
-        let mut lines = 1;
-        while lines < least.max(wanted) {
-            lines = more_lines(lines);
-        }
-        while lines <= MAX_LINES {
+        for lines in sizes(shape, entries.marks.len(), entries.surplus.len(), least) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
                 return Ok(Some(page));
             }
-            lines = more_lines(lines);
+        }
+        Ok(None)
+    }
+
+    /// This page with one more entry and more lines, if that is all that changes; nothing if it must
+    /// be written anew in another shape, or finds no room.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn with_more_lines(
+        &self,
+        plan: &Plan,
+        mark: Mark,
+        gap: Gap,
+    ) -> Result<Option<Self>, AddError> {
+        let (entries, Shape { bucket_bits, slot }) = (self.len() + 1, self.shape);
+        let is_alike = entries <= plan.most()
+            && plan.bucket_bits(entries) == bucket_bits
+            && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
+            && mark.length() > bucket_bits;
+        if !is_alike {
+            return Ok(None);
+        }
+        let packed = Packed::with(self, gap, self.shape.value(mark))?;
+        let (_, counters) = self.lines.split_at(self.grid().lines);
+        let num_counters = self.surplus().count();
+        for lines in sizes(self.shape, entries, num_counters, self.lines.len() + 1) {
+            let grid = Grid {
+                shape: self.shape,
+                lines: lines - counters.len(),
+            };
+            let own = packed.own(grid);
+            let Some(spilled) = grid.spilled(&own) else {
+                continue;
+            };
+            let mut written = try_vec(lines)?;
+            packed.write(grid, &own, spilled, &mut written);
+            written.extend_from_slice(counters);
+            return Ok(Some(Self {
+                lines: written.into_boxed_slice(),
+                entries: entries as u16,
+                ..*self
+            }));
         }
         Ok(None)
     }
@@ -237,9 +299,7 @@ impl Page {
             shape,
             lines: lines - counter_lines,
         };
-        let Some(own) = grid.own(&entries.marks) else {
-            return Ok(None);
-        };
+        let own = grid.own(&entries.marks);
         let Some(spilled) = grid.spilled(&own) else {
             return Ok(None);
         };
@@ -435,15 +495,15 @@ impl Page {
         if self.lines.is_empty() || !range.contains(&bits) {
             return Ok(Insert::Unfit);
         }
-        let (number, run) = self.run(grid, mark.bits());
-        let first = self.lines[number].spilled() + run.first;
+        let (line, run) = self.run(grid, mark.bits());
+        let first = self.lines[line].spilled() + run.first;
         let value = self.shape.value(mark);
-        let (mut smaller, mut equal, mut is_known) = (0, 0, false);
+        let (mut smaller, mut equal, mut is_new) = (0, 0, true);
         for n in first..first + run.len {
-            let there = self.slot(number, n);
+            let there = self.slot(line, n);
             smaller += usize::from(there < value);
             equal += usize::from(there == value);
-            is_known |= (there ^ value) >> self.shape.slot.payload_bits == 0;
+            is_new &= (there ^ value) >> self.shape.slot.payload_bits != 0;
         }
         if equal >= COPIES {
             return match self.counter_mut(mark) {
@@ -454,19 +514,19 @@ impl Page {
                         .filter(|copies| *copies < u32::MAX)
                         .ok_or(AddError::Full)?;
                     *bytes = copies.to_le_bytes();
-                    Ok(Insert::DoneAgain)
+                    Ok(Insert::Done { is_new: false })
                 }
             };
         }
-        if self.len() >= most || !self.has_room(grid, number) {
-            return Ok(Insert::NoRoom);
+        let gap = Gap {
+            line,
+            run,
+            slot: first + smaller,
+        };
+        if self.len() >= most || !self.insert_at(grid, gap, value) {
+            return Ok(Insert::NoRoom { gap, is_new });
         }
-        self.insert_at(grid, number, run, first + smaller, value);
-        Ok(if is_known {
-            Insert::DoneAgain
-        } else {
-            Insert::Done
-        })
+        Ok(Insert::Done { is_new })
     }
 
     /// Removes a copy of the longest mark that matches and has one of these payloads.
@@ -574,64 +634,70 @@ impl Page {
         line.held() + spilled_on - line.spilled()
     }
 
-    /// Bits of line `number` that neither unary part nor slots use.
-    fn free_bits(&self, grid: Grid, number: usize) -> usize {
-        let unary = grid.buckets_in(number) + self.own(grid, number);
-        BODY_BITS - unary - self.lines[number].held() * self.shape.slot.bits()
-    }
-
-    /// Whether line `number` and those within reach can take one entry more.
-    fn has_room(&self, grid: Grid, number: usize) -> bool {
-        let slot = self.shape.slot.bits();
-        let held = self.lines[number].held();
-        // One bit of unary, one slot: what of the line's slots remains, and how many go on to the
-        // next line?
-        let body = BODY_BITS - grid.buckets_in(number) - self.own(grid, number);
-        let Some(body) = body.checked_sub(1) else {
-            return false;
-        };
-        let mut going = (held + 1).saturating_sub(body / slot);
+    /// Inserts a slot where it belongs. Returns whether there was room.
+    fn insert_at(&mut self, grid: Grid, gap: Gap, value: u64) -> bool {
+        let slot = self.shape.slot;
+        let line = &mut self.lines[gap.line];
+        let (held, free) = (line.held(), line.free_bits(slot));
         if held == usize::from(u8::MAX) {
             return false;
         }
+        if free > slot.bits() {
+            line.grow_run(gap.run, slot);
+            line.insert_slot(gap.slot, slot, value);
+        } else if self.has_room_behind(grid, gap.line, held, free) {
+            self.insert_and_spill(grid, gap, free, value);
+        } else {
+            return false;
+        }
+        self.entries += 1;
+        true
+    }
+
+    /// Whether the lines behind line `number` can take what that must leave them for one entry more.
+    fn has_room_behind(&self, grid: Grid, number: usize, held: usize, free: usize) -> bool {
+        // One slot, and another one where that of an entry has to make room for a bit of unary.
+        let mut going = match (free, held) {
+            (0, 0) => return false,
+            (0, _) => 2,
+            _ => 1,
+        };
         let mut next = number;
         for _ in 0..REACH {
-            if going == 0 {
-                return true;
-            }
             next = grid.next(next);
             let line = &self.lines[next];
             if next == number || line.spilled() + going > MOST_SPILLED {
                 return false;
             }
-            let free = self.free_bits(grid, next) / slot;
-            going -= going.min(free);
+            let room = line.free_bits(self.shape.slot) / self.shape.slot.bits();
+            going -= going.min(room);
+            if going == 0 {
+                return true;
+            }
         }
-        going == 0
+        false
     }
 
-    /// Inserts `value` as entry `n` from line `number` on, in the bucket of `run`; there is room.
-    fn insert_at(&mut self, grid: Grid, number: usize, run: Run, n: usize, value: u64) {
-        let (slot, own) = (self.shape.slot, self.own(grid, number));
-        if self.free_bits(grid, number) == 0 {
+    /// Inserts a slot into a line of `free` bits that cannot hold all of its entries then.
+    fn insert_and_spill(&mut self, grid: Grid, gap: Gap, mut free: usize, value: u64) {
+        let (slot, number) = (self.shape.slot, gap.line);
+        if free == 0 {
             let last = self.lines[number].pop_slot(slot);
             self.spill(grid, number, 0, last);
+            free = slot.bits();
         }
-        self.lines[number].grow_run(run, own, grid.buckets_in(number));
-        self.entries += 1;
-        // The unary part says so now; the counts follow. A line with a bit to spare is not always
-        // one with a slot to spare.
-        let free = BODY_BITS
-            - (grid.buckets_in(number) + own + 1)
-            - self.lines[number].held() * slot.bits();
-        if free >= slot.bits() {
-            self.lines[number].insert_slot(n, slot, value);
-        } else if n < self.lines[number].held() {
-            let last = self.lines[number].pop_slot(slot);
-            self.lines[number].insert_slot(n, slot, value);
+        let line = &mut self.lines[number];
+        line.grow_run(gap.run, slot);
+        // A line with a bit to spare is not always one with a slot to spare.
+        if free > slot.bits() {
+            line.insert_slot(gap.slot, slot, value);
+        } else if gap.slot < line.held() {
+            let last = line.pop_slot(slot);
+            line.insert_slot(gap.slot, slot, value);
             self.spill(grid, number, 0, last);
         } else {
-            self.spill(grid, number, n - self.lines[number].held(), value);
+            let n = gap.slot - line.held();
+            self.spill(grid, number, n, value);
         }
     }
 
@@ -641,7 +707,7 @@ impl Page {
         let slot = self.shape.slot;
         loop {
             number = grid.next(number);
-            let has_room = self.free_bits(grid, number) >= slot.bits();
+            let has_room = self.lines[number].free_bits(slot) >= slot.bits();
             let line = &mut self.lines[number];
             line.set_spilled(line.spilled() + 1);
             let held = line.held();
@@ -681,7 +747,8 @@ impl Page {
     fn refill(&mut self, grid: Grid, mut number: usize) {
         loop {
             let mut next = grid.next(number);
-            let has_room = self.free_bits(grid, number) >= self.shape.slot.bits();
+            let slot = self.shape.slot;
+            let has_room = self.lines[number].free_bits(slot) >= slot.bits();
             if next == number || self.lines[next].spilled() == 0 || !has_room {
                 return;
             }

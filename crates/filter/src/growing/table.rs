@@ -147,26 +147,49 @@ impl Table {
         let length = self.plan.length(depth, page.len());
         let payload = payload & ((1 << self.plan.payload_bits()) - 1);
         let mark = Mark::new(path.below(depth), length, payload);
-        let least = match page.insert(mark, self.plan.most())? {
-            Insert::Done => {
-                self.totals.weight = self
-                    .totals
-                    .weight
-                    .plus(Weight::of_mark(path, depth, length));
-                self.items += 1;
-                return Ok(());
-            }
-            Insert::DoneAgain => {
-                self.items += 1;
-                return Ok(());
-            }
+        match page.insert(mark, self.plan.most())? {
+            Insert::Done { is_new } => self.count_one(path, depth, length, is_new),
             Insert::Saturated => return Ok(()),
-            Insert::NoRoom => page.lines().len() + 1,
-            Insert::Unfit => 1,
-        };
-        self.rewrite(path, least, most_bytes, |entries| entries.insert(mark))?;
-        self.items += 1;
+            Insert::NoRoom { gap, is_new } => {
+                let least = page.lines().len() + 1;
+                let widened = match self.alive {
+                    ALL_PAYLOADS => page.with_more_lines(&self.plan, mark, gap)?,
+                    _ => None,
+                };
+                match widened {
+                    Some(wide) => {
+                        let lines = (wide.lines().len() - page.lines().len()) as u32;
+                        let bytes = self.totals.bytes();
+                        let mut totals = self.totals;
+                        totals.lines = totals.lines.saturating_add(lines);
+                        if totals.bytes() > most_bytes.max(bytes) {
+                            return Err(AddError::OverLimit);
+                        }
+                        *page = wide;
+                        self.totals = totals;
+                        self.count_one(path, depth, length, is_new);
+                    }
+                    None => {
+                        self.rewrite(path, least, most_bytes, |entries| entries.insert(mark))?;
+                        self.items += 1;
+                    }
+                }
+            }
+            Insert::Unfit => {
+                self.rewrite(path, 1, most_bytes, |entries| entries.insert(mark))?;
+                self.items += 1;
+            }
+        }
         Ok(())
+    }
+
+    /// Counts an entry, and what it adds to the rate if its fingerprint is new.
+    fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
+        self.items += 1;
+        if is_new {
+            let weight = Weight::of_mark(path, depth, length);
+            self.totals.weight = self.totals.weight.plus(weight);
+        }
     }
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
