@@ -128,11 +128,12 @@ impl Line {
     #[inline(always)]
     fn word(&self, word: usize) -> u64 {
         let bytes = self.0.as_chunks::<8>().0;
-        u64::from_le_bytes(bytes[word])
+        u64::from_le_bytes(bytes[word & 7])
     }
 
+    #[inline(always)]
     fn set_word(&mut self, word: usize, value: u64) {
-        self.0.as_chunks_mut::<8>().0[word] = value.to_le_bytes();
+        self.0.as_chunks_mut::<8>().0[word & 7] = value.to_le_bytes();
     }
 
     /// The position of one number `n` at or after the one that stands before the first bucket.
@@ -250,7 +251,7 @@ impl Line {
     }
 
     /// Writes a slot over clear bits.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, n: usize, slot: SlotShape, value: u64) {
         let bit = LINE_BITS - (n + 1) * slot.bits();
         let byte = (bit >> 3).min(LINE_BYTES - 8);
@@ -262,6 +263,7 @@ impl Line {
     }
 
     /// Writes over slot number `n`.
+    #[inline(always)]
     pub fn replace_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
         let old = self.slot(n, slot);
         let bit = LINE_BITS - (n + 1) * slot.bits();
@@ -274,13 +276,14 @@ impl Line {
     }
 
     /// Adds a slot at the end.
-    #[inline]
+    #[inline(always)]
     pub fn push_slot(&mut self, slot: SlotShape, value: u64) {
         self.put(self.held(), slot, value);
         self.0[0] += 1;
     }
 
     /// Takes the last slot off.
+    #[inline(always)]
     pub fn pop_slot(&mut self, slot: SlotShape) -> u64 {
         let last = self.held() - 1;
         let value = self.slot(last, slot);
@@ -290,32 +293,48 @@ impl Line {
     }
 
     /// Puts a slot in at place `n`, for which there is room.
-    #[inline]
+    #[inline(always)]
     pub fn insert_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
-        let (held, bits) = (self.held(), slot.bits());
-        let (low, high) = (LINE_BITS - held * bits, LINE_BITS - n * bits);
-        // The words that change, and what stays in the lowest and the highest of them.
-        let (first, last) = ((low - bits) / 64, (high - 1) / 64);
-        let stays_low = self.word(first) & !from(low - bits, first);
-        self.set_word(first, self.word(first) ^ stays_low);
-        let stays_high = self.word(last) & from(high, last);
-        // The value stands above what moves and moves with it.
-        let value = u128::from(value) << (high - 64 * last);
-        let (mut here, mut above) = (
-            self.word(last) ^ stays_high | value as u64,
-            (value >> 64) as u64,
-        );
-        let mut stays = stays_high;
-        for word in (first..=last).rev() {
-            let below = self.word(word.saturating_sub(1));
-            self.set_word(word, here >> bits | above << (64 - bits) | stays);
-            (here, above, stays) = (below, here, 0);
-        }
-        self.set_word(first, self.word(first) | stays_low);
+        let held = self.held();
+        self.shift_slots(n, held, slot, value);
         self.set_held(held + 1);
     }
 
+    /// Puts a slot in at place `n`, before the last one, which comes out for it.
+    #[inline(always)]
+    pub fn insert_and_pop(&mut self, n: usize, slot: SlotShape, value: u64) -> u64 {
+        let last = self.held() - 1;
+        let popped = self.slot(last, slot);
+        self.shift_slots(n, last, slot, value);
+        popped
+    }
+
+    /// Moves the slots from number `n` up to `end` on by one, over what stands there, and puts one in
+    /// front of them.
+    #[inline(always)]
+    fn shift_slots(&mut self, n: usize, end: usize, slot: SlotShape, value: u64) {
+        let bits = slot.bits();
+        let (low, high) = (LINE_BITS - end * bits, LINE_BITS - n * bits);
+        // The words that change, and what stays in the lowest and the highest of them.
+        let (first, last) = ((low - bits) / 64, (high - 1) / 64);
+        let is_moved = from(low - bits, first);
+        let stays_low = self.word(first) & !is_moved;
+        let stays_high = self.word(last) & from(high, last);
+        // The value stands above what moves and moves with it.
+        let value = u128::from(value) << (high - 64 * last);
+        let mut here = self.word(last) ^ stays_high | value as u64;
+        let mut moved = here >> bits | ((value >> 64) as u64) << (64 - bits) | stays_high;
+        for word in (first..last).rev() {
+            self.set_word(word + 1, moved);
+            let below = self.word(word);
+            moved = below >> bits | here << (64 - bits);
+            here = below;
+        }
+        self.set_word(first, moved & is_moved | stays_low);
+    }
+
     /// Takes slot number `n` out.
+    #[inline(always)]
     pub fn remove_slot(&mut self, n: usize, slot: SlotShape) -> u64 {
         let (held, bits) = (self.held(), slot.bits());
         let value = self.slot(n, slot);
@@ -328,7 +347,7 @@ impl Line {
 
     /// Bits that neither unary part nor slots use: those between the last slot and the one that ends
     /// the last bucket.
-    #[inline]
+    #[inline(always)]
     pub fn free_bits(&self, slot: SlotShape) -> usize {
         let slots = LINE_BITS - self.held() * slot.bits();
         let mut end = slots;
@@ -342,15 +361,16 @@ impl Line {
     }
 
     /// Marks one more entry in the bucket of `run`; there is a free bit.
-    #[inline]
+    #[inline(always)]
     pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
         // Free bits move too, all but the last one.
         self.slide_up(run.start, LINE_BITS - self.held() * slot.bits() - 1, 1);
     }
 
     /// Marks one entry less in the bucket of `run`.
-    pub fn shrink_run(&mut self, run: Run, own: usize, buckets: usize) {
-        self.slide_down(run.start + 1, UNARY + own + buckets, 1);
+    #[inline(always)]
+    pub fn shrink_run(&mut self, run: Run, slot: SlotShape) {
+        self.slide_down(run.start + 1, LINE_BITS - self.held() * slot.bits(), 1);
     }
 
     /// Writes the unary part of `len` bits into a line that is all clear, for entries of these
@@ -415,6 +435,7 @@ impl Line {
 
     /// Moves the bits from `low` to `high` up, over one clear stretch of `by` bits (1 to 57) or,
     /// for the unary part, into free bits.
+    #[inline(always)]
     fn slide_up(&mut self, low: usize, high: usize, by: u32) {
         let mut below = 0;
         let last = (high + by as usize - 1) / 64;
@@ -428,6 +449,7 @@ impl Line {
 
     /// Moves the bits from `low` to `high` down, over `by` bits below that are clear or given up.
     /// Only the first and the last word have bits that stay.
+    #[inline(always)]
     fn slide_down(&mut self, low: usize, high: usize, by: u32) {
         let Some(last) = high.checked_sub(1).filter(|last| *last >= low) else {
             return self.clear(low - by as usize, low);

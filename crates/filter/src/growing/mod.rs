@@ -104,6 +104,11 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+#[allow(
+    unsafe_code,
+    reason = "calls what is compiled for BMI2, behind detection"
+)]
+mod change;
 mod directory;
 mod entries;
 mod grid;
