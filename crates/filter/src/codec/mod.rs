@@ -60,7 +60,7 @@ pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use format::{END, MAX_CHUNK_BYTES};
 
 pub(crate) use digest::digest;
-pub(crate) use format::{COUNTING_FILTER, FILTER};
+pub(crate) use format::{BLOCKED_LAYOUT, COUNTING_FILTER, FILTER};
 pub(crate) use reader::{within, Reader};
 pub(crate) use sink::Sink;
 

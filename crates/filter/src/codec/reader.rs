@@ -49,8 +49,8 @@ impl<'a> Reader<'a> {
         self.u64().map(f64::from_bits)
     }
 
-    /// A sub-filter record, after its index.
-    pub(super) fn header(&mut self) -> Result<Header, DecodeError> {
+    /// The header of a blocked sub-filter.
+    pub(crate) fn header(&mut self) -> Result<Header, DecodeError> {
         match self.u8()? {
             BLOCKED_LAYOUT => {}
             unknown => return Err(DecodeError::Layout(unknown)),
