@@ -14,7 +14,21 @@ use crate::storage::size_class;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
-const MAX_SEGMENTS: u64 = 1 << 44;
+pub const MAX_SEGMENTS: u64 = 1 << 44;
+
+/// Whether these bytes are a chunk, sound or damaged: its first bytes are known but for two
+/// iterators, or, in the first version, its checksum is right.
+pub fn is_chunk(bytes: &[u8]) -> bool {
+    let mut reader = Reader(bytes);
+    let mut begins = || {
+        let magic = reader.take(MAGIC.len())?;
+        let version = Version::from_byte(reader.u8()?).ok_or(DecodeError::Format)?;
+        reader.take(8 + 8)?;
+        let filler = version.filler();
+        Ok::<_, DecodeError>(magic == MAGIC && reader.take(filler.len())? == filler)
+    };
+    begins() == Ok(true) && (bytes[3] != Version::One as u8 || Chunk::parse(bytes).is_ok())
+}
 
 /// A chunk whose frame is sound: its version is known and its checksum right. Its records are
 /// still to be read.
@@ -59,6 +73,11 @@ impl<'a> Chunk<'a> {
             identity: reader.u64()?,
             records: reader.0,
         })
+    }
+
+    /// Whether it begins a filter of this kind.
+    pub fn begins<F: Chunked>(&self) -> bool {
+        self.start == 0 && self.records.first() == Some(&F::HEAD)
     }
 
     /// Whether it is the last of its chain.

@@ -13,6 +13,11 @@ use crate::storage::SEGMENT_BITS;
 pub struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
+    /// All of these bytes.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
     pub fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }

@@ -74,6 +74,20 @@ impl<B: SubFilter> Parts<B> {
         }
     }
 
+    /// These Bloom filters, with room for as many as a list of them has.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn of(mut blooms: Vec<B>) -> Result<Self, AddError> {
+        let mut parts = Self::none();
+        parts.reserve(blooms.len())?;
+        if let Self::Several { blooms: all, .. } = &mut parts {
+            all.append(&mut blooms);
+        }
+        parts.simplify();
+        Ok(parts)
+    }
+
     /// The load that has begun and not ended, if there is one.
     pub fn loading(&self) -> Option<Loading> {
         match self {
