@@ -1,6 +1,7 @@
 //! A counting filter as a chain of chunks: its head record, and its digest.
 
 use super::{CountingFilter, CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
+use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{digest, within, Chunked, Reader, Sink, COUNTING_FILTER};
 use crate::error::DecodeError;
 use crate::hash::Seed;
@@ -15,9 +16,9 @@ impl CountingFilter {
 }
 
 impl Chunked for CountingFilter {
-    fn head(&self) -> u8 {
-        COUNTING_FILTER
-    }
+    type SubFilter = BlockedBloom;
+
+    const HEAD: u8 = COUNTING_FILTER;
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.parameters.seed.0);
@@ -28,10 +29,7 @@ impl Chunked for CountingFilter {
         to.u16(self.parameters.max_iterations);
     }
 
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if kind != COUNTING_FILTER {
-            return Err(DecodeError::Order);
-        }
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u16()?);
