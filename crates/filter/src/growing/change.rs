@@ -89,7 +89,7 @@ impl Page {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
     fn insert_with_bmi2(
         &mut self,
         below: u64,
@@ -137,7 +137,7 @@ impl Page {
         }
         let slot = first + smaller;
         let gap = Gap { line, run, slot };
-        if self.len() >= most || !self.insert_at(grid, gap, value) {
+        if self.len() >= most || !self.insert_at::<I>(grid, gap, value) {
             return Ok(Insert::NoRoom { gap, is_new });
         }
         self.entries += 1;
@@ -160,7 +160,7 @@ impl Page {
 
     /// Inserts a slot where it belongs. Returns whether there was room.
     #[inline(always)]
-    fn insert_at(&mut self, grid: Grid, gap: Gap, value: u64) -> bool {
+    fn insert_at<I: Instructions>(&mut self, grid: Grid, gap: Gap, value: u64) -> bool {
         let slot = self.shape().slot;
         let line = &mut self.lines_mut()[gap.line];
         let (held, free) = (line.held(), line.free_bits(slot));
@@ -168,13 +168,13 @@ impl Page {
             return false;
         }
         if free > slot.bits() {
+            line.insert_slot::<I>(gap.slot, slot, value);
             line.grow_run(gap.run, slot);
-            line.insert_slot(gap.slot, slot, value);
             return true;
         }
         let has_room = self.has_room_behind(grid, gap.line, held, free);
         if has_room {
-            self.insert_and_spill(grid, gap, free, value);
+            self.insert_and_spill::<I>(grid, gap, free, value);
         }
         has_room
     }
@@ -208,31 +208,43 @@ impl Page {
 
     /// Inserts a slot into a line of `free` bits that cannot hold all of its entries then.
     #[inline(always)]
-    fn insert_and_spill(&mut self, grid: Grid, gap: Gap, mut free: usize, value: u64) {
+    fn insert_and_spill<I: Instructions>(
+        &mut self,
+        grid: Grid,
+        gap: Gap,
+        mut free: usize,
+        value: u64,
+    ) {
         let (slot, number) = (self.shape().slot, gap.line);
         if free == 0 {
             let last = self.lines_mut()[number].pop_slot(slot);
-            self.spill(grid, number, 0, last);
+            self.spill::<I>(grid, number, 0, last);
             free = slot.bits();
         }
         let line = &mut self.lines_mut()[number];
         line.grow_run(gap.run, slot);
         // A line with a bit to spare is not always one with a slot to spare.
         if free > slot.bits() {
-            line.insert_slot(gap.slot, slot, value);
+            line.insert_slot::<I>(gap.slot, slot, value);
         } else if gap.slot < line.held() {
-            let last = line.insert_and_pop(gap.slot, slot, value);
-            self.spill(grid, number, 0, last);
+            let last = line.insert_and_pop::<I>(gap.slot, slot, value);
+            self.spill::<I>(grid, number, 0, last);
         } else {
             let n = gap.slot - line.held();
-            self.spill(grid, number, n, value);
+            self.spill::<I>(grid, number, n, value);
         }
     }
 
     /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
     /// them and of all there.
     #[inline(always)]
-    fn spill(&mut self, grid: Grid, mut number: usize, mut n: usize, mut value: u64) {
+    fn spill<I: Instructions>(
+        &mut self,
+        grid: Grid,
+        mut number: usize,
+        mut n: usize,
+        mut value: u64,
+    ) {
         let slot = self.shape().slot;
         loop {
             number = grid.next(number);
@@ -240,10 +252,10 @@ impl Page {
             let (held, has_room) = (line.held(), line.free_bits(slot) >= slot.bits());
             line.set_spilled(line.spilled() + 1);
             if has_room {
-                return line.insert_slot(n, slot, value);
+                return line.insert_slot::<I>(n, slot, value);
             }
             if n < held {
-                value = line.insert_and_pop(n, slot, value);
+                value = line.insert_and_pop::<I>(n, slot, value);
                 n = 0;
             } else {
                 n -= held;
@@ -263,7 +275,7 @@ impl Page {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
     fn remove_with_bmi2(&mut self, below: u64, alive: u16) -> Remove {
         self.remove_with::<Bmi2>(below, alive)
     }

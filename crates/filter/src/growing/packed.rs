@@ -70,12 +70,13 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The entries of a page, and one more with this slot.
+    /// The entries of a page, and perhaps one more with this slot.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn with(page: &Page, gap: Gap, value: u64) -> Result<Self, AddError> {
-        let (grid, entries, slot_bits) = (page.grid(), page.len() + 1, page.shape().slot.bits());
+    pub fn of(page: &Page, more: Option<(Gap, u64)>) -> Result<Self, AddError> {
+        let (grid, slot_bits) = (page.grid(), page.shape().slot.bits());
+        let entries = page.len() + usize::from(more.is_some());
         let mut packed = Self {
             unary: clear_words((1 << grid.shape.bucket_bits) + entries)?,
             slots: clear_words(entries * slot_bits)?,
@@ -83,16 +84,16 @@ impl Packed {
             entries,
         };
         let lines = page.lines().get(..grid.lines).unwrap_or_default();
-        packed.read_unary(page, grid, lines, gap);
-        packed.read_slots(lines, gap, value);
+        packed.read_unary(page, grid, lines, more.map(|(gap, _)| gap));
+        packed.read_slots(lines, page.len(), more);
         Ok(packed)
     }
 
-    fn read_unary(&mut self, page: &Page, grid: Grid, lines: &[Line], gap: Gap) {
+    fn read_unary(&mut self, page: &Page, grid: Grid, lines: &[Line], gap: Option<Gap>) {
         let mut unary = Bits::over(&mut self.unary);
         for (number, line) in lines.iter().enumerate() {
             let (words, mut first) = (line.words(), UNARY);
-            if number == gap.line {
+            if let Some(gap) = gap.filter(|gap| gap.line == number) {
                 unary.push_range(&words, first, gap.run.start);
                 unary.push(0, 1);
                 first = gap.run.start;
@@ -102,14 +103,14 @@ impl Packed {
         }
     }
 
-    fn read_slots(&mut self, lines: &[Line], gap: Gap, value: u64) {
+    fn read_slots(&mut self, lines: &[Line], all: usize, more: Option<(Gap, u64)>) {
         // Slots that stand before each line.
         let (mut before, mut held) = ([0; MAX_LINES + 1], 0);
         for (line, before) in lines.iter().zip(&mut before) {
             *before = held;
             held += line.held();
         }
-        let (slot_bits, all) = (self.slot_bits, self.entries - 1);
+        let slot_bits = self.slot_bits;
         let mut slots = Bits::over(&mut self.slots);
         let push_held = |slots: &mut Bits<'_>, low: usize, high: usize| {
             for (line, before) in lines.iter().zip(before).rev() {
@@ -132,12 +133,14 @@ impl Packed {
             push_held(slots, low.saturating_sub(all), high.saturating_sub(all));
             push_held(slots, low, high.min(all));
         };
-        let place = before
-            .get(gap.line)
-            .map_or(0, |before| before + gap.slot - spilled);
-        push(&mut slots, place, all);
-        slots.push(value, slot_bits);
-        push(&mut slots, 0, place);
+        let mut end = all;
+        if let Some((gap, value)) = more {
+            let place = before[gap.line] + gap.slot - spilled;
+            push(&mut slots, place, end);
+            slots.push(value, slot_bits);
+            end = place;
+        }
+        push(&mut slots, 0, end);
     }
 
     /// The entries of each line's buckets in this grid.

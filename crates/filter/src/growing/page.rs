@@ -202,29 +202,31 @@ impl Page {
         Ok(None)
     }
 
-    /// This page with one more entry and more lines, if that is all that changes; nothing if it must
-    /// be written anew in another shape, or finds no room.
+    /// This page in at least `least` lines, and perhaps with one more entry, if no slot need change
+    /// for that; nothing if the page must be written anew in another shape, or finds no room.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn with_more_lines(
+    pub fn relined(
         &self,
         plan: &Plan,
-        mark: Mark,
-        gap: Gap,
+        more: Option<(Gap, Mark)>,
+        least: usize,
     ) -> Result<Option<Self>, AddError> {
-        let (entries, Shape { bucket_bits, slot }) = (self.len() + 1, self.shape);
-        let is_alike = entries <= plan.most()
+        let (entries, Shape { bucket_bits, slot }) =
+            (self.len() + usize::from(more.is_some()), self.shape);
+        let is_alike = (1..=plan.most()).contains(&entries)
             && plan.bucket_bits(entries) == bucket_bits
             && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
-            && mark.length() > bucket_bits;
+            && more.is_none_or(|(_, mark)| mark.length() > bucket_bits);
         if !is_alike {
             return Ok(None);
         }
-        let packed = Packed::with(self, gap, self.shape.value(mark))?;
+        let more = more.map(|(gap, mark)| (gap, self.shape.value(mark)));
+        let packed = Packed::of(self, more)?;
         let (_, counters) = self.lines.split_at(self.grid().lines);
         let num_counters = self.surplus().count();
-        for lines in sizes(self.shape, entries, num_counters, self.lines.len() + 1) {
+        for lines in sizes(self.shape, entries, num_counters, least) {
             let grid = Grid {
                 shape: self.shape,
                 lines: lines - counters.len(),

@@ -1,7 +1,7 @@
 //! The table: a plan, a directory of pages, and what they hold in all.
 
 use crate::error::AddError;
-use crate::growing::change::{Adding, Insert, Remove};
+use crate::growing::change::{Adding, Gap, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
@@ -168,20 +168,12 @@ impl Table {
             Insert::Saturated => return Ok(adding == Adding::Copies),
             Insert::Present => return Ok(false),
             Insert::NoRoom { gap, is_new } => {
-                if self.alive == ALL_PAYLOADS {
-                    if let Some(wide) = page.with_more_lines(&self.plan, mark, gap)? {
-                        let more_lines = wide.lines().len() - page.lines().len();
-                        let totals = self.totals.with_more_lines(more_lines);
-                        if totals.bytes() > most_bytes.max(self.totals.bytes()) {
-                            return Err(AddError::OverLimit);
-                        }
-                        *page = wide;
-                        self.totals = totals;
-                        self.count_one(path, depth, length, is_new);
-                        return Ok(true);
-                    }
+                let least = page.lines().len() + 1;
+                if self.reline(path, Some((gap, mark)), least, most_bytes)? {
+                    self.count_one(path, depth, length, is_new);
+                    return Ok(true);
                 }
-                page.lines().len() + 1
+                least
             }
             Insert::Unfit => 1,
         };
@@ -290,6 +282,32 @@ impl Table {
         Ok(next)
     }
 
+    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading its
+    /// entries. Returns whether that can be; if not, it must be written anew.
+    fn reline(
+        &mut self,
+        path: Path,
+        more: Option<(Gap, Mark)>,
+        least: usize,
+        most_bytes: u64,
+    ) -> Result<bool, AddError> {
+        if self.alive != ALL_PAYLOADS {
+            return Ok(false);
+        }
+        let page = self.root.page(path);
+        let Some(relined) = page.relined(&self.plan, more, least)? else {
+            return Ok(false);
+        };
+        let (before, after) = (page.lines().len(), relined.lines().len());
+        let totals = self.totals.with_lines(before, after);
+        if totals.bytes() > most_bytes.max(self.bytes()) {
+            return Err(AddError::OverLimit);
+        }
+        self.root.put(path, Slot::Own(relined));
+        self.totals = totals;
+        Ok(true)
+    }
+
     /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
     /// the table would grow to more than `most_bytes`.
     fn rewrite(
@@ -332,7 +350,9 @@ impl Table {
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
+        if !self.reline(path, None, 1, u64::MAX)? {
+            self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
+        }
         self.merge(path)
     }
 

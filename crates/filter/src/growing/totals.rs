@@ -56,10 +56,11 @@ impl Totals {
         u64::from(self.lines) * LINE_BYTES as u64 + slots
     }
 
-    /// The same with more lines.
-    pub fn with_more_lines(self, lines: usize) -> Self {
+    /// The same where a page has `after` lines instead of `before`.
+    pub fn with_lines(self, before: usize, after: usize) -> Self {
+        let lines = self.lines.saturating_add(after as u32);
         Self {
-            lines: self.lines.saturating_add(lines as u32),
+            lines: lines.saturating_sub(before as u32),
             ..self
         }
     }
