@@ -16,6 +16,7 @@ impl CountingFilter {
 
 impl Chunked for CountingFilter {
     const HEAD: u8 = COUNTING_FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.parameters.seed.0);

@@ -9,6 +9,7 @@ use crate::parts::Parts;
 
 impl Chunked for Filter {
     const HEAD: u8 = FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         let parameters = self.parameters();
