@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::Chunked;
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::DecodeError;
-use crate::growing::{Pages, Payloads, Table};
+use crate::growing::{Pages, Table};
 use crate::parts::{Arrivals, Loading};
 use crate::size_limit::SizeLimit;
 use crate::storage::size_class;
