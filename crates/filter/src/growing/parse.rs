@@ -112,75 +112,23 @@ impl Pages {
         let [depth, kind, ..] = *bytes else {
             return Err(DecodeError::Length);
         };
-        let is_cut = start.start(depth) != start;
-        if depth > MAX_DEPTH || is_cut && !self.parts.is_empty() {
+        if depth > MAX_DEPTH || start.start(depth) != start {
             return Err(DecodeError::Field("depth"));
         }
-        let (page, mut entries, rest) = match kind {
+        let (page, entries, rest) = match kind {
             EMPTY => short(Page::empty(depth), bytes)?,
             SATURATED => saturated(plan, depth, bytes)?,
             ENTRIES => with_entries(plan, depth, bytes)?,
             _ => return Err(DecodeError::Field("kind of page")),
         };
-        if is_cut {
-            self.cut(plan, start, &page, &mut entries)
-                .map_err(no_memory)?;
-        } else {
-            self.add(plan, start, page, &entries).map_err(no_memory)?;
-        }
-        Ok(rest)
-    }
-
-    fn add(
-        &mut self,
-        plan: &Plan,
-        start: Path,
-        page: Page,
-        entries: &Entries,
-    ) -> Result<(), AddError> {
-        self.totals = self.totals.plus(Totals::of(&page, entries, start));
+        self.totals = self.totals.plus(Totals::of(&page, &entries, start));
         self.items = self.items.saturating_add(entries.items());
         if plan.payload_bits() > 0 {
-            self.payloads.add(&page, entries);
+            self.payloads.add(&page, &entries);
         }
-        self.next = start.after(page.depth());
-        self.join(start, Slot::Own(page))
-    }
-
-    /// Adds what belongs to the paths from `from` on of a page that begins before it: pages were
-    /// merged after those before it had been written. What is left are pages that are deeper.
-    fn cut(
-        &mut self,
-        plan: &Plan,
-        from: Path,
-        page: &Page,
-        entries: &mut Entries,
-    ) -> Result<(), AddError> {
-        let (mut depth, mut later) = (page.depth(), Vec::new());
-        while from.start(depth) != from {
-            let [low, high] = entries.split()?;
-            depth += 1;
-            let is_high = from.below(depth - 1) >> 63 == 1;
-            *entries = if is_high {
-                high
-            } else {
-                let start = Path(from.start(depth).0 | 1 << (64 - depth));
-                try_push(&mut later, (start, depth, high))?;
-                low
-            };
-        }
-        try_push(&mut later, (from, depth, std::mem::take(entries)))?;
-        for (start, depth, mut entries) in later.into_iter().rev() {
-            let newest = page.saturated_payload();
-            let page = match newest {
-                Some(payload) => Page::saturated(depth, payload),
-                // What fits into one page fits into one that has less of it.
-                None => Page::of(plan, depth, &mut entries, 1, 0)?
-                    .unwrap_or_else(|| Page::saturated(depth, 0)),
-            };
-            self.add(plan, start, page, &entries)?;
-        }
-        Ok(())
+        self.next = start.after(depth);
+        self.join(start, Slot::Own(page)).map_err(no_memory)?;
+        Ok(rest)
     }
 
     /// Adds a part, and joins it with its buddy if that is there, and so on.
