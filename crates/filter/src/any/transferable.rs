@@ -2,13 +2,12 @@
 
 use super::{each, AnyFilter};
 use crate::codec::{Chunk, Encoded, Transferable, MAX_CHUNK_BYTES};
-use crate::error::DecodeError;
+use crate::error::{AddError, DecodeError};
 use crate::filter::Filter;
 use crate::size_limit::SizeLimit;
-use std::collections::TryReserveError;
 
 impl Transferable for AnyFilter {
-    fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, TryReserveError> {
+    fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, AddError> {
         each!(self, filter => filter.encode_chunk(iterator))
     }
 

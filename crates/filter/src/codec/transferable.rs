@@ -2,19 +2,19 @@
 
 use super::encode::{encode_chunk, Encoded, Outline};
 use super::{load_chunk, Chunk, Chunked, MAX_CHUNK_BYTES};
-use crate::error::DecodeError;
+use crate::error::{AddError, DecodeError};
 use crate::size_limit::SizeLimit;
-use std::collections::TryReserveError;
 
 /// A filter of one kind, or of any of several.
 pub trait Transferable: Sized {
     /// The chunk at `iterator`: see [`encode_chunk`].
     ///
     /// # Errors
-    /// The allocator refuses the buffer.
-    fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, TryReserveError>;
+    /// `OutOfMemory`.
+    fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, AddError>;
 
-    /// The same into a buffer, without allocating: the iterator after it, and its bytes.
+    /// The same into a buffer, without allocating: the iterator after it, and its bytes. The filter
+    /// has not changed since the chunk before.
     fn write_chunk<'b>(
         &self,
         iterator: u64,
@@ -33,7 +33,7 @@ pub trait Transferable: Sized {
 }
 
 impl<F: Chunked> Transferable for F {
-    fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, TryReserveError> {
+    fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, AddError> {
         encode_chunk(self, iterator)
     }
 

@@ -19,6 +19,7 @@ impl Chunked for CountingFilter {
     type SubFilter = BlockedBloom;
 
     const HEAD: u8 = COUNTING_FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.parameters.seed.0);

@@ -12,6 +12,7 @@ impl Chunked for Filter {
     type SubFilter = BlockedBloom;
 
     const HEAD: u8 = FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         let parameters = self.parameters();

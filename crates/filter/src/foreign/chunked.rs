@@ -11,6 +11,7 @@ impl Chunked for ForeignFilter {
     type SubFilter = Layer;
 
     const HEAD: u8 = FOREIGN_FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.seed.0);

@@ -29,6 +29,7 @@
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
+//!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
 //!   load     pages into a table            oracle   the same as a plain multiset (tests)
 //! ```
 //!
@@ -109,6 +110,7 @@
     reason = "calls what is compiled for BMI2, behind detection"
 )]
 mod change;
+mod cut;
 mod directory;
 mod entries;
 mod grid;
@@ -127,6 +129,7 @@ mod packed;
 mod page;
 mod parse;
 mod path;
+mod payloads;
 mod plan;
 mod rate;
 mod record;
@@ -138,8 +141,10 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use cut::Cut;
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
-pub use parse::Pages;
+pub use parse::{Pages, Payloads};
+pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
 pub use table::{Table, ALL_PAYLOADS};
