@@ -12,7 +12,7 @@ use crate::server::Refused;
 use crate::stats;
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
-use splitbloom_filter::filter::Filter;
+use splitbloom_filter::AnyFilter;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
@@ -35,22 +35,22 @@ pub fn register(context: &Context) -> Result<(), Refused> {
 
 /// A filter that the server keeps.
 pub struct StoredFilter {
-    filter: Filter,
+    filter: AnyFilter,
 }
 
 impl Stored for StoredFilter {
-    type Filter = Filter;
+    type Filter = AnyFilter;
 
-    fn new(filter: Filter) -> Self {
+    fn new(filter: AnyFilter) -> Self {
         stats::filter_created();
         Self { filter }
     }
 
-    fn filter(&self) -> &Filter {
+    fn filter(&self) -> &AnyFilter {
         &self.filter
     }
 
-    fn filter_mut(&mut self) -> &mut Filter {
+    fn filter_mut(&mut self) -> &mut AnyFilter {
         &mut self.filter
     }
 }

@@ -12,6 +12,7 @@
 //!
 //! ```text
 //!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
+//!   any       whichever kind of filter a key of BF.* commands holds
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
 //!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
 //!
@@ -51,6 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod any;
 pub mod bloom;
 pub mod codec;
 pub mod counting;
@@ -66,6 +68,7 @@ mod prefetch;
 mod size_limit;
 pub mod storage;
 
+pub use any::AnyFilter;
 pub use counting::{CountingFilter, CountingParameters};
 pub use error::{AddError, DecodeError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};

@@ -16,6 +16,7 @@ use crate::stats;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::filter::{Filter, Parameters};
+use splitbloom_filter::AnyFilter;
 use splitbloom_grammar::options::{parse_insert, Creation};
 use std::ffi::CStr;
 
@@ -176,7 +177,10 @@ impl Adding {
         let mut key = context.open_to_write(arguments.at(1));
         let mut made = None;
         let filter = match found_or_missing(key.held::<StoredFilter>())? {
-            Some(stored) => stored.filter_mut(),
+            Some(stored) => {
+                let AnyFilter::Lasting(filter) = stored.filter_mut();
+                filter
+            }
             None => {
                 let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
                 made.insert(create(context, creation)?)
@@ -204,7 +208,7 @@ impl Adding {
         let parameters = made.as_ref().map(Filter::parameters);
         // If the first item is refused, the key stays missing.
         if let Some(filter) = made.filter(|_| added.new > 0) {
-            key.put(StoredFilter::new(filter))
+            key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
                 .ok_or(ReplyError::NoMemoryToCreate)?;
         }
         drop(key); // before a module is notified that might delete it

@@ -10,7 +10,7 @@ use crate::server::context::Context;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::Filter;
+use splitbloom_filter::{AnyFilter, Filter};
 
 /// BF.DEBUG.
 pub struct Debug;
@@ -41,7 +41,8 @@ impl Command for Debug {
         match found(key.held::<StoredFilter>()) {
             Err(error) => error.reply(context),
             Ok(stored) => {
-                let lines = lines(stored.filter(), MAX_LINES);
+                let AnyFilter::Lasting(filter) = stored.filter();
+                let lines = lines(filter, MAX_LINES);
                 context.reply_array(lines.len());
                 for line in lines {
                     context.reply_bytes(line.as_bytes());

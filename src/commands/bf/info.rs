@@ -13,6 +13,7 @@ use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::Filter;
 use splitbloom_filter::growing::Table;
+use splitbloom_filter::AnyFilter;
 
 /// BF.INFO.
 pub struct Info;
@@ -135,7 +136,8 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         Question::Full => {
             context.reply_map(FIELDS.len() + 9);
             reply_five(context, stored);
-            reply_more(context, stored.filter());
+            let AnyFilter::Lasting(filter) = stored.filter();
+            reply_more(context, filter);
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::filter::{Filter, Growth, Parameters};
 use splitbloom_filter::hash::Seed;
+use splitbloom_filter::AnyFilter;
 use splitbloom_grammar::options::{parse_reserve, Creation};
 
 /// BF.RESERVE.
@@ -55,7 +56,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     missing(key.held::<StoredFilter>())?;
     let filter = create(context, &creation)?;
     let parameters = filter.parameters();
-    key.put(StoredFilter::new(filter))
+    key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
     replicate_creation(context, arguments.at(1), &parameters);
