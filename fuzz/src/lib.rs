@@ -7,6 +7,7 @@
 //!   foreign     what RedisBloom writes                      the decoders against a second reader
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
+//!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //! ```
 //!
@@ -16,6 +17,7 @@
 
 pub mod chunks;
 pub mod counting;
+pub mod cuckoo;
 pub mod decode;
 pub mod foreign;
 mod fuzzed;

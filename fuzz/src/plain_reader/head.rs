@@ -27,6 +27,15 @@ impl Head {
         }
     }
 
+    /// Bytes of the record of a sub-filter from the layout kind on.
+    pub fn sub_filter_bytes(self) -> usize {
+        match self {
+            Self::Filter => 49,
+            Self::CountingFilter => 15,
+            Self::Foreign => 46,
+        }
+    }
+
     pub fn is_good(self, record: &[u8]) -> bool {
         if self == Self::Foreign {
             return record[0] == 10;
@@ -57,15 +66,6 @@ impl Head {
     pub fn seed(self, record: &[u8]) -> u64 {
         let mut rest = &record[1..];
         number(&mut rest, 8).unwrap()
-    }
-
-    /// Bytes of the header of its sub-filters, if it may have any.
-    pub fn sub_filter_bytes(self) -> Option<usize> {
-        match self {
-            Self::Filter => Some(49),
-            Self::CountingFilter => None,
-            Self::Foreign => Some(46),
-        }
     }
 
     /// Whether a table behind so many sub-filters may have this error rate.

@@ -36,8 +36,7 @@ pub(super) const END_OF_TABLE: u8 = 7;
 pub const COUNTING_FILTER: u8 = 8;
 pub const WINDOWED_FILTER: u8 = 9;
 pub const FOREIGN_FILTER: u8 = 10;
-/// 11 is for counting filters from elsewhere.
-pub(super) const STATE: u8 = 12;
+pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// A head record of any kind has at most so many.

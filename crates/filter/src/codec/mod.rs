@@ -18,7 +18,7 @@
 //!               filter       renew:1
 //!           10  foreign      seed:8 options:4 growth:4
 //!               filter
-//!           12  state        latest:8 dead:2 sweeping:2 swept:8 (payload:1 items:8)…
+//!           11  state        latest:8 dead:2 sweeping:2 swept:8 (payload:1 items:8)…
 //! ```
 //!
 //! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`

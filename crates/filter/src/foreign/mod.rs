@@ -7,8 +7,11 @@
 //!     ├ layers          the series of sub-filters as it came, oldest first. Nothing is added to it
 //!     └ table           for items that the series does not know
 //! ```
+//!
+//! That is a Bloom filter. [`cuckoo`] has those that count and delete.
 
 mod chunked;
+pub mod cuckoo;
 mod estimate;
 mod layer;
 mod lookup;
@@ -18,6 +21,7 @@ pub mod pieces;
 mod probes;
 mod rate;
 pub mod rdb;
+pub mod valkey;
 
 pub use layer::{Description, Layer};
 
@@ -28,7 +32,7 @@ use crate::growing::Table;
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
-use probes::Hashing;
+use probes::{Hashing, Keys};
 
 /// What RedisBloom calls the options of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,8 @@ impl Options {
     const BITS_64: u32 = 4;
     /// The filter does not grow.
     const FIXED: u32 = 8;
+    /// Ours: it is from valkey-bloom, whose keys come with it.
+    const SIP: u32 = 1 << 31;
 }
 
 /// A Bloom filter that came from RedisBloom.
@@ -46,6 +52,8 @@ pub struct ForeignFilter {
     seed: Seed,
     options: Options,
     growth: u32,
+    /// What valkey-bloom hashes with, if it is from there.
+    keys: Keys,
     /// The error rate of the table; 0 while there is none.
     table_rate: f64,
     parts: Parts<Layer>,
@@ -67,6 +75,7 @@ impl ForeignFilter {
             seed,
             options,
             growth,
+            keys: Keys::default(),
             table_rate: 0.0,
             parts,
         };
@@ -116,6 +125,11 @@ impl ForeignFilter {
         }
     }
 
+    /// Whether it is from valkey-bloom, not from RedisBloom.
+    pub fn is_from_valkey(&self) -> bool {
+        self.options.0 & Options::SIP != 0
+    }
+
     /// Whether it refuses items beyond its capacity.
     pub fn is_fixed(&self) -> bool {
         self.options.0 & Options::FIXED != 0
@@ -123,9 +137,11 @@ impl ForeignFilter {
 
     #[inline]
     fn hashing(&self) -> Hashing {
-        match self.options.0 & Options::BITS_64 {
-            0 => Hashing::Bits32,
-            _ => Hashing::Bits64,
+        let has = |option| self.options.0 & option != 0;
+        match (has(Options::SIP), has(Options::BITS_64)) {
+            (true, _) => Hashing::Sip(self.keys),
+            (false, true) => Hashing::Bits64,
+            (false, false) => Hashing::Bits32,
         }
     }
 

@@ -37,6 +37,7 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
     let mut reader = Reader::of(header);
     let (items, num_layers) = (reader.u64()?, reader.u32()? as usize);
     let (options, growth) = (Options(reader.u32()?), reader.u32()?);
+    within("options", options.0 & Options::SIP == 0)?;
     if num_layers.checked_mul(LAYER_BYTES) != Some(records) {
         return Err(DecodeError::Length);
     }

@@ -61,8 +61,8 @@ impl Chunked for WindowedFilter {
         (blooms == 0).then_some(self.parameters().error_rate)
     }
 
-    fn may_have_blooms(&self) -> bool {
-        false
+    fn most_blooms(&self) -> usize {
+        0
     }
 
     /// Those forgotten.
