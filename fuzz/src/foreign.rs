@@ -177,7 +177,7 @@ mod tests {
                 6 => dumped(Stream(&input[1..])).is_some(),
                 version => saved(version.into(), Stream(&input[1..])).is_some(),
             });
-        assert!(accepted.count() >= 19);
+        assert!(accepted.count() >= 21);
     }
 
     proptest! {

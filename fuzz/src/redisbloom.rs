@@ -134,6 +134,7 @@ impl Filter {
 
     /// From a header.
     pub fn of_header(mut header: &[u8]) -> Option<Self> {
+        let len = header.len() as u64;
         let mut field = |width: usize| {
             let (bytes, rest) = header.split_at_checked(width)?;
             header = rest;
@@ -141,9 +142,14 @@ impl Filter {
             Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
         };
         let (items, num_layers) = (field(8)?, field(4)?);
+        let wide = len == 20 + 53 * num_layers;
         let mut filter = Self {
             options: field(4)?,
-            growth: field(4)?,
+            growth: if len == 16 + 49 * num_layers {
+                2
+            } else {
+                field(4)?
+            },
             layers: Vec::new(),
         };
         for _ in 0..num_layers {
@@ -153,7 +159,7 @@ impl Filter {
                 error_rate: f64::from_bits(error_rate),
                 bits_per_item: f64::from_bits(bits_per_item),
                 hashes: field(4)?,
-                entries: field(8)?,
+                entries: field(if wide { 8 } else { 4 })?,
                 n2: field(1)?,
                 bits,
                 items,
@@ -169,7 +175,7 @@ impl Filter {
 
     fn is_good(&self, items: u64) -> bool {
         !self.layers.is_empty()
-            && self.options < 1 << 32
+            && self.options < 1 << 31
             && self.growth < 1 << 32
             && self
                 .layers

@@ -17,6 +17,8 @@
 //!   windowed  a filter that forgets: a table whose fingerprints carry a slice of time
 //!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
 //!
+//!   foreign   filters that come from RedisBloom, answered by its arithmetic; and a table behind
+//!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page
 //!   parts     what a filter is made of: one of them, or both
@@ -74,6 +76,7 @@ pub use any::AnyFilter;
 pub use counting::{CountingFilter, CountingParameters};
 pub use error::{AddError, DecodeError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
+pub use foreign::ForeignFilter;
 pub use hash::Seed;
 pub use windowed::{Window, WindowedFilter};
 

@@ -1,14 +1,61 @@
 //! Filters that come from elsewhere: RedisBloom's, read and answered by their own arithmetic.
 //!
+//! Whoever has filters in RedisBloom cannot rebuild them: the items are gone. So their bits are taken
+//! as they are, and asked as RedisBloom asks them: every item that was there is there, and every
+//! other one is answered as before.
+//!
 //! ```text
 //!   ForeignFilter
 //!   ├ options, growth   what RedisBloom stores of a filter; seed: of what is added here
 //!   └ parts
 //!     ├ layers          the series of sub-filters as it came, oldest first. Nothing is added to it
-//!     └ table           for items that the series does not know
+//!     └ table           for items that the series does not know: a growing table
 //! ```
 //!
-//! That is a Bloom filter. [`cuckoo`] has those that count and delete.
+//! That is a Bloom filter; [`cuckoo`] has those that count and delete. [`valkey`] reads Bloom filters
+//! of valkey-bloom, which are the same but for the hash.
+//!
+//! ```
+//! use splitbloom_filter::foreign::pieces;
+//! use splitbloom_filter::{Seed, SizeLimit};
+//!
+//! // What BF.SCANDUMP of RedisBloom answers for BF.RESERVE key 0.01 3 NONSCALING and an item.
+//! let mut header = 1u64.to_le_bytes().to_vec();
+//! header.extend([1u32, 13, 2].map(u32::to_le_bytes).as_flattened());
+//! let bits_per_item = 9.585058377367446f64.to_bits();
+//! let layer = [8, 64, 1, 0.01f64.to_bits(), bits_per_item];
+//! header.extend(layer.map(u64::to_le_bytes).as_flattened());
+//! header.extend(7u32.to_le_bytes());
+//! header.extend(3u64.to_le_bytes());
+//! header.push(0);
+//!
+//! let seed = Seed(0x5eed); // a server draws it at random
+//! let mut filter = pieces::begin(&header, seed, SizeLimit::Unlimited)?;
+//! filter.take_piece(9, &[0xff; 8])?; // as if all bits were set
+//! assert!(filter.contains(b"anything"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What comes after the series
+//! An item that the series does not know goes into the table, never into the old bits, so their error
+//! rate no longer rises. The table has what the series leaves of the error rate asked for, at least a
+//! 64th; each halving costs an item a bit, so an item takes at most 6 bits more than in a table of
+//! its own. A filter that does not grow takes as many more items as its last layer has room for.
+//!
+//! # What it costs
+//! A lookup reads as many cache lines as the layer has hashes, of every layer up to the first that
+//! has the item, and one of the table. That is what such a filter cost before; a batch overlaps the
+//! misses of 16 items ([`Layer`]). Bits are in segments, as those of our own filters are
+//! ([`crate::storage`]): allocated where a bit is set, shared by copies, freed, saved and moved one by
+//! one.
+//!
+//! The hash is not keyed: whoever knows RedisBloom can choose items that are in the series by
+//! mistake. What is added here is hashed with the seed.
+//!
+//! # What is refused
+//! Encoding versions above 4, and every field that is out of its range or contradicts another one
+//! (docs/format.md has all of them). Bytes that pass make a filter that works in every respect; whether
+//! the bits are those of the items that somebody meant is beyond the reader.
 
 mod chunked;
 pub mod cuckoo;
@@ -33,6 +80,9 @@ use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
 use probes::{Hashing, Keys};
+
+/// The factor of versions of RedisBloom that did not store one.
+const USUAL_GROWTH: u32 = 2;
 
 /// What RedisBloom calls the options of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

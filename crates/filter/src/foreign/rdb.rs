@@ -4,15 +4,13 @@
 //! for that no array of bits is requested whose length is not known, and none is kept in one piece.
 
 use super::layer::{Description, Layer};
-use super::{ForeignFilter, Options};
+use super::{ForeignFilter, Options, USUAL_GROWTH};
 use crate::codec::within;
 use crate::error::DecodeError;
 use crate::hash::Seed;
 
 /// The encoding versions that are known.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 0..=4;
-/// The factor of versions that did not save one.
-const USUAL_GROWTH: u32 = 2;
 
 /// The fields of a value, in order. Each is `None` at the end, or where the file is damaged.
 pub trait Fields {
@@ -94,7 +92,7 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
     let array = array.as_ref();
     let len = array.len() as u64;
     // Arrays of today are whole words; those of old may have a last word in part.
-    let is_whole = bits.checked_mul(8).is_some() && bits == len * 8 && len.is_multiple_of(8);
+    let is_whole = len.checked_mul(8) == Some(bits) && len.is_multiple_of(8);
     let is_old = version < 4 && len >= bits.div_ceil(8) && len <= bits.div_ceil(64) * 8;
     within("number of bits", is_whole || is_old)?;
     layer.take(0, array)?;
