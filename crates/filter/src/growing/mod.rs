@@ -27,6 +27,8 @@
 //!
 //!   path     hash to bit string            plan     lengths and sizes for a rate
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
+//!   change   a page with one entry more    packed   a page as two strings of bits, on its
+//!            or less                                way into other lines
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
 //!   load     pages into a table            oracle   the same as a plain multiset (tests)
@@ -138,6 +140,7 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use change::Adding;
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
 pub use parse::Pages;
