@@ -34,6 +34,7 @@ mod tests;
 
 use crate::error::AddError;
 use crate::foreign::cuckoo::CuckooSeries;
+pub use crate::growing::Adding;
 use crate::growing::{Table, GROUP};
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
@@ -72,15 +73,6 @@ impl CountingParameters {
         let buckets = self.capacity / u64::from(self.bucket_size.max(1));
         buckets.next_power_of_two()
     }
-}
-
-/// Which items an add adds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Adding {
-    /// Each one, a copy each time.
-    Copies,
-    /// Those that are (probably) not there yet.
-    Absent,
 }
 
 /// A filter of items that counts and deletes.

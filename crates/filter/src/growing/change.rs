@@ -1,8 +1,8 @@
 //! Pages changed in place: an entry comes or goes. Compiled for what the processor has, as lookups
 //! are.
 //!
-//! An entry takes a bit of its line's unary part and a slot. Half of all inserts find both in the
-//! line; else the line leaves its last slots to the next one, and so on up to a gap.
+//! An entry takes a bit of its line's unary part and a slot. Where the line has no room for both,
+//! it leaves its last slots to the next one, and so on up to a gap.
 
 use crate::error::AddError;
 use crate::growing::entries::COPIES;
@@ -179,7 +179,7 @@ impl Page {
         has_room
     }
 
-    /// Whether the lines behind line `number` can take what that must leave them for one entry more.
+    /// Whether the lines behind line `number` can take what it must leave them for one entry more.
     #[inline(always)]
     fn has_room_behind(&self, grid: Grid, number: usize, held: usize, free: usize) -> bool {
         // One slot, and another one where that of an entry has to make room for a bit of unary.

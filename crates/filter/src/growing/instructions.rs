@@ -1,10 +1,10 @@
 //! Finding the n-th set bit of a word: the one step of a lookup that some processors have an
-//! instruction for.
+//! instruction for. And whether they shift several words at once, which inserts do.
 //!
-//! Lookups are compiled twice, and which is used is decided at run time: with BMI2 a lookup in a
-//! batch takes two thirds of the time.
+//! Lookups, inserts and removals are compiled twice, and which is used is decided at run time: with
+//! BMI2 a lookup in a batch takes two thirds of the time. What they do is the same.
 
-/// A way to find set bits.
+/// What a processor has.
 pub trait Instructions {
     /// Whether four words or more are shifted at once, each by its own number of bits.
     const HAS_VECTORS: bool;
@@ -65,7 +65,7 @@ const SELECT_IN_BYTE: [[u8; 256]; 8] = {
     table
 };
 
-/// BMI2 and POPCNT; to be used only where [`has_fast_select`].
+/// BMI2, POPCNT and AVX2; to be used only where [`has_fast_select`].
 #[cfg(target_arch = "x86_64")]
 pub struct Bmi2;
 
@@ -81,7 +81,7 @@ impl Instructions for Bmi2 {
     }
 }
 
-/// Whether the processor has BMI2 and is quick at it. AMD's were slow before Zen 3, when they got
+/// Whether the processor has all of that and is quick at BMI2. AMD's were slow before Zen 3, when they got
 /// VPCLMULQDQ; Intel's never were, but those before AVX-512 take the portable way too, so that no
 /// model numbers need be compared.
 #[cfg(target_arch = "x86_64")]

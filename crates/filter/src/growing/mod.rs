@@ -27,6 +27,8 @@
 //!
 //!   path     hash to bit string            plan     lengths and sizes for a rate
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
+//!   change   a page with one entry more    packed   a page as two strings of bits, on its
+//!            or less                                way into other lines
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
 //!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
@@ -141,6 +143,7 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use change::Adding;
 pub use cut::Cut;
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
