@@ -9,7 +9,7 @@ use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};
 use splitbloom_filter::foreign::ForeignFilter;
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::{CountingFilter, WindowedFilter};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The size limit of a filter of unknown origin.
@@ -22,6 +22,7 @@ pub fn decode(bytes: &[u8]) {
     match bytes.get(record.start).copied().and_then(Head::of_kind) {
         Some(Head::CountingFilter) => decode_as::<CountingFilter>(bytes),
         Some(Head::Foreign) => decode_as::<ForeignFilter>(bytes),
+        Some(Head::WindowedFilter) => decode_as::<WindowedFilter>(bytes),
         _ => decode_as::<Filter>(bytes),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     chunks::chunks, counting::counting, decode::decode, foreign::foreign, operations::operations,
+    windowed::windowed,
 };
 use std::fs;
 use std::path::Path;
@@ -49,6 +50,11 @@ fn kept_operations_on_counting_filters_break_no_law() {
 #[test]
 fn kept_cuckoo_filters_break_no_law() {
     replay("cuckoo", super::cuckoo::cuckoo);
+}
+
+#[test]
+fn kept_operations_on_windowed_filters_break_no_law() {
+    replay("windowed", windowed);
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub enum Head {
     Filter,
     CountingFilter,
     Foreign,
+    WindowedFilter,
 }
 
 impl Head {
@@ -15,6 +16,7 @@ impl Head {
             1 => Some(Self::Filter),
             8 => Some(Self::CountingFilter),
             10 => Some(Self::Foreign),
+            9 => Some(Self::WindowedFilter),
             _ => None,
         }
     }
@@ -24,6 +26,7 @@ impl Head {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
+            Self::WindowedFilter => 35,
             // With keys, if the highest bit of the options is set.
             Self::Foreign => match record.get(12) {
                 Some(128..) => 17 + 32,
@@ -36,6 +39,7 @@ impl Head {
     pub fn most_sub_filters(self) -> usize {
         match self {
             Self::CountingFilter => 1,
+            Self::WindowedFilter => 0,
             _ => usize::MAX,
         }
     }
@@ -64,6 +68,14 @@ impl Head {
                     [2; 3].map(|width| number(&mut rest, width).unwrap());
                 expansion <= 32_768 && (1..=255).contains(&bucket_size) && iterations > 0
             }
+            Self::WindowedFilter => {
+                let [expansion, window, slices, renew] =
+                    [4, 4, 1, 1].map(|width| number(&mut rest, width).unwrap());
+                expansion <= 32_768
+                    && (1..=315_360_000).contains(&window)
+                    && (2..=14).contains(&slices)
+                    && renew <= 1
+            }
         }
     }
 
@@ -77,6 +89,7 @@ impl Head {
         match self {
             Self::Filter => 49,
             Self::CountingFilter => 15,
+            Self::WindowedFilter => 0,
             Self::Foreign => 46,
         }
     }
@@ -89,12 +102,29 @@ impl Head {
         }
     }
 
+    /// The seconds and the slices of its window.
+    pub fn window(self, record: &[u8]) -> Option<(u64, u64)> {
+        let mut rest = record.get(29..)?;
+        (self == Self::WindowedFilter)
+            .then(|| Some((number(&mut rest, 4)?, number(&mut rest, 1)?)))?
+    }
+
+    /// Bits of payload of an entry.
+    pub fn payload_bits(self, record: &[u8]) -> u64 {
+        match self.window(record) {
+            None => 0,
+            Some((_, 2)) => 2,
+            Some((_, 3..=6)) => 3,
+            Some(_) => 4,
+        }
+    }
+
     /// The error rate of a table behind so many sub-filters, if there can be one.
     fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
         let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
         let error_rate = f64::from_bits(error_rate);
-        if self == Self::CountingFilter {
+        if self != Self::Filter {
             return Some(error_rate);
         }
         if number(&mut rest, 4) == Some(0) {

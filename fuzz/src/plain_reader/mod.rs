@@ -5,6 +5,7 @@
 mod head;
 mod page;
 mod slots;
+mod state;
 mod table;
 
 pub use head::Head;
@@ -12,6 +13,7 @@ pub use slots::Slots;
 
 use super::redisbloom::LN_2;
 use page::Page;
+use state::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use table::{Run, Table};
@@ -57,8 +59,9 @@ pub struct Chain {
     pub head: Vec<u8>,
     pub sub_filters: Vec<SubFilter>,
     table: Option<Table>,
-    /// Items removed.
+    /// Items removed or forgotten.
     removed: u64,
+    state: Option<State>,
     /// The iterator of the chunk that is due and the number of sub-filters so far; `None` if the
     /// filter is complete.
     pub loading: Option<(u64, usize)>,
@@ -144,6 +147,7 @@ impl Chain {
             sub_filters: Vec::new(),
             table: None,
             removed: 0,
+            state: None,
             loading: None,
         }
     }
@@ -203,7 +207,7 @@ impl Chain {
         let mut came = came_before;
         // Sub-filters that the filter has added meanwhile: a chunk cannot refer to them.
         let grown = self.sub_filters.split_off(came_before);
-        let (mut last_segment, mut end) = (None, None);
+        let (mut last_segment, mut end, mut state) = (None, None, None);
         let first_path = start.saturating_sub(TABLE) << PATH_SHIFT;
         let (mut run, mut end_of_table) = (Run::default(), None);
         while !rest.is_empty() {
@@ -220,6 +224,7 @@ impl Chain {
                     let is_good = match self.kind {
                         Head::Filter => is_good_sub_filter(&header),
                         Head::Foreign => is_good_layer(&header),
+                        Head::WindowedFilter => false,
                         Head::CountingFilter => {
                             header[0] == SLOTS && Slots::of_record(&header).is_good()
                         }
@@ -248,12 +253,18 @@ impl Chain {
                 }
                 (5, None) if grown.is_empty() => {
                     let error_rate = f64::from_bits(number(&mut rest, 8)?);
+                    let payload_bits = self.kind.payload_bits(&self.head);
                     if !self.kind.is_table_rate(&self.head, came, error_rate)
-                        || number(&mut rest, 1)? != 0
+                        || number(&mut rest, 1)? != payload_bits
                     {
                         return None;
                     }
-                    self.table = Some(Table::new(error_rate));
+                    self.table = Some(Table::new(error_rate, payload_bits));
+                }
+                (11, Some(_)) if run.is_empty() && state.is_none() => {
+                    let window = self.kind.window(&self.head)?;
+                    let payload_bits = self.kind.payload_bits(&self.head);
+                    state = Some(State::read(&mut rest, window, payload_bits)?);
                 }
                 (6, Some(table)) => {
                     let len = number(&mut rest, 2)?;
@@ -263,7 +274,7 @@ impl Chain {
                 (7, Some(_)) if end_of_table.is_none() => {
                     end_of_table = Some(number(&mut rest, 8)?);
                     self.removed = number(&mut rest, 8)?;
-                    if self.kind != Head::CountingFilter && self.removed != 0 {
+                    if matches!(self.kind, Head::Filter | Head::Foreign) && self.removed != 0 {
                         return None;
                     }
                 }
@@ -279,7 +290,16 @@ impl Chain {
                 if next != due || end_of_table.is_some() != (due == END) {
                     return None;
                 }
+                let came = run.payloads();
                 table.take(run, end_of_table)?;
+                if state.is_some() != (self.kind == Head::WindowedFilter) {
+                    return None;
+                }
+                if let Some(said) = state.take() {
+                    let state = said.after(self.state.as_ref(), &came, table, end_of_table)?;
+                    table.items = state.items();
+                    self.state = Some(state);
+                }
             }
             _ => return None,
         }
@@ -344,6 +364,9 @@ impl Chain {
             segments_before += sub_filter.num_segments();
         }
         for (next, record) in self.table_records() {
+            if records.is_empty() && record[0] == 6 {
+                records.extend(self.state.iter().flat_map(State::record));
+            }
             records.extend(record);
             if let Some(next) = next.filter(|_| records.len() >= least) {
                 end_chunk(&mut records, next);
@@ -362,7 +385,8 @@ impl Chain {
         };
         let mut record = vec![5];
         record.extend(table.error_rate.to_le_bytes());
-        record.push(0);
+        record.push(self.kind.payload_bits(&self.head) as u8);
+        record.extend(self.state.iter().flat_map(State::record));
         let mut records = Vec::new();
         let nexts = table.pages.keys().skip(1);
         let nexts = nexts.map(|path| Some(TABLE + (path >> PATH_SHIFT)));
@@ -380,12 +404,13 @@ impl Chain {
         records
     }
 
-    /// How many copies of an item are in the table and the slots; nothing if they are too many to
-    /// be looked at.
+    /// How many copies of an item are in the table and the slots, but for those of dead payloads;
+    /// nothing if they are too many to be looked at.
     pub fn count(&self, item: &[u8]) -> Option<u64> {
         let path = path_of(item, self.kind.seed(&self.head));
         let table = self.table.as_ref();
-        let mut count = table.map_or(0, |table| table.page(path).1.count(path));
+        let dead = self.state.as_ref().map_or(0, |state| state.dead);
+        let mut count = table.map_or(0, |table| table.page(path).1.count(path, dead));
         for sub_filter in &self.sub_filters {
             if let Some(slots) = sub_filter.slots() {
                 let (places, fingerprint) = slots.is_quick().then(|| slots.places(item))?;

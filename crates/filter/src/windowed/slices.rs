@@ -14,7 +14,8 @@
 
 use super::window::{Window, MAX_TIME};
 
-/// The slices that are kept, by their number modulo this: one more than a window has at most.
+/// The slices that are kept, by their number modulo this: a power of two, and at least one more than
+/// a window has.
 const KEPT: usize = 16;
 
 /// What is known of a slice.
