@@ -57,6 +57,7 @@ pub mod codec;
 pub mod counting;
 pub mod error;
 pub mod filter;
+pub mod foreign;
 pub mod growing;
 pub mod hash;
 pub mod math;

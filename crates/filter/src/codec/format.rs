@@ -19,7 +19,7 @@ pub(super) const PATH_SHIFT: u32 = 13;
 
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 
-pub(super) const BLOCKED_LAYOUT: u8 = 1;
+pub const BLOCKED_LAYOUT: u8 = 1;
 /// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
 pub(super) const MAX_BITS: u64 = 1 << 47;
 /// The smallest error rate asks for 50 hashes; 64 is the next round number.
@@ -34,11 +34,13 @@ pub(super) const TABLE: u8 = 5;
 pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
 pub const COUNTING_FILTER: u8 = 8;
+pub const FOREIGN_FILTER: u8 = 10;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// A head record of any kind has at most so many.
 pub(super) const MAX_HEAD_BYTES: usize = 64;
-pub(super) const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+/// Before the header of the sub-filter.
+pub(super) const SUB_FILTER_HEAD_BYTES: usize = 1 + 4;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
 pub(super) const TABLE_BYTES: usize = 1 + 8 + 1;

@@ -52,15 +52,18 @@ mod encode;
 mod format;
 mod reader;
 mod sink;
+mod transfer;
 
 pub use crate::storage::MEMORY_PER_BYTE;
 pub use chunked::Chunked;
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use format::{END, MAX_CHUNK_BYTES};
+pub use transfer::Transfer;
 
+pub(crate) use decode::{is_chunk, MAX_SEGMENTS};
 pub(crate) use digest::digest;
-pub(crate) use format::{COUNTING_FILTER, FILTER};
+pub(crate) use format::{BLOCKED_LAYOUT, COUNTING_FILTER, FILTER, FOREIGN_FILTER};
 pub(crate) use reader::{within, Reader};
 pub(crate) use sink::Sink;
 

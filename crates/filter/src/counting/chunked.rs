@@ -1,6 +1,7 @@
 //! A counting filter as a chain of chunks: its head record, and its digest.
 
 use super::{CountingFilter, CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
+use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{digest, within, Chunked, Reader, Sink, COUNTING_FILTER};
 use crate::error::DecodeError;
 use crate::hash::Seed;
@@ -15,6 +16,8 @@ impl CountingFilter {
 }
 
 impl Chunked for CountingFilter {
+    type SubFilter = BlockedBloom;
+
     fn head(&self) -> u8 {
         COUNTING_FILTER
     }

@@ -1,5 +1,6 @@
 //! A filter as a chain of chunks: its head record.
 
+use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{within, Chunked, Reader, Sink, FILTER};
 use crate::error::DecodeError;
 use crate::filter::parameters::Packed;
@@ -8,6 +9,8 @@ use crate::hash::Seed;
 use crate::parts::Parts;
 
 impl Chunked for Filter {
+    type SubFilter = BlockedBloom;
+
     fn head(&self) -> u8 {
         FILTER
     }
