@@ -16,7 +16,7 @@ use crate::stats;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Filter, Parameters, SizeLimit};
+use splitbloom_filter::filter::{Parameters, SizeLimit};
 use splitbloom_filter::AnyFilter;
 use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation};
@@ -184,13 +184,10 @@ impl Adding {
         let mut key = context.open_to_write(arguments.at(1));
         let mut made = None;
         let filter = match found_or_missing(key.held::<StoredFilter>())? {
-            Some(stored) => {
-                let AnyFilter::Lasting(filter) = stored.filter_mut();
-                filter
-            }
+            Some(stored) => stored.filter_mut(),
             None => {
                 let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
-                made.insert(create(context, creation)?)
+                made.insert(AnyFilter::Lasting(create(context, creation)?))
             }
         };
 
@@ -205,10 +202,10 @@ impl Adding {
         added.refusal = end.err().map(ReplyError::of_add);
         stats::added(added.new, filter.counters_since(before));
 
-        let parameters = made.as_ref().map(Filter::parameters);
+        let parameters = made.as_ref().map(AnyFilter::parameters);
         // If the first item is refused, the key stays missing.
         if let Some(filter) = made.filter(|_| added.new > 0) {
-            key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
+            key.put(StoredFilter::new(filter))
                 .ok_or(ReplyError::NoMemoryToCreate)?;
         }
         drop(key); // before a module is notified that might delete it
@@ -226,7 +223,7 @@ impl Adding {
     /// Adds the items that have no answer yet, up to the first one refused.
     fn add(
         &self,
-        filter: &mut Filter,
+        filter: &mut AnyFilter,
         arguments: Arguments<'_>,
         limit: SizeLimit,
         added: &mut Added,

@@ -21,9 +21,7 @@ impl Transfer for AnyFilter {
         limit: SizeLimit,
     ) -> Result<Option<Self>, DecodeError> {
         match filter {
-            Some(Self::Lasting(filter)) => {
-                load_chunk(Some(filter), chunk, limit).map(|_| None)
-            }
+            Some(Self::Lasting(filter)) => load_chunk(Some(filter), chunk, limit).map(|_| None),
             Some(Self::Foreign(one)) => {
                 let [filter] = &mut **one;
                 load_chunk(Some(filter), chunk, limit).map(|_| None)

@@ -11,6 +11,7 @@
 mod chunked;
 mod estimate;
 mod layer;
+mod load;
 mod lookup;
 mod memory;
 pub mod murmur;
