@@ -13,6 +13,7 @@
 //! ```text
 //!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
+//!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page
