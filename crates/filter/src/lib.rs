@@ -14,6 +14,7 @@
 //!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
 //!   any       whichever kind of filter a key of BF.* commands holds
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
+//!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page

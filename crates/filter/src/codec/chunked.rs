@@ -41,8 +41,15 @@ pub trait Chunked: Sized {
     /// Notes the error rate of a table that has begun, where it does not follow from the rest.
     fn set_table_rate(&mut self, _: f64) {}
 
-    /// Whether it may have Bloom filters.
-    fn may_have_blooms(&self) -> bool;
+    /// The most Bloom filters that it may have.
+    fn most_blooms(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Whether it may be whole without a table.
+    fn may_lack_table(&self) -> bool {
+        true
+    }
 
     /// Number of items that were removed.
     fn removed(&self) -> u64;

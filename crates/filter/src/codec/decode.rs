@@ -103,7 +103,7 @@ impl<'a> Chunk<'a> {
             }
             let count = present + blooms.len();
             match reader.u8()? {
-                SUB_FILTER if filter.may_have_blooms() && !tables.has_begun() => {
+                SUB_FILTER if count < filter.most_blooms() && !tables.has_begun() => {
                     if reader.u32()? as usize != count {
                         return Err(DecodeError::Order);
                     }
@@ -135,8 +135,9 @@ impl<'a> Chunk<'a> {
         if count == 0 && !tables.has_begun() {
             return Err(DecodeError::Order);
         }
+        let is_whole = tables.has_begun() || filter.may_lack_table();
         let loading = match (self.next, end) {
-            (END, Some((0, 0))) => None,
+            (END, Some((0, 0))) if is_whole => None,
             // The filter that was encoded was itself being loaded.
             (END, Some((next @ 1..END, sub_filters)))
                 if sub_filters <= count && tables.has_begun() == (next > TABLE_START) =>

@@ -1,9 +1,9 @@
 //! A counting filter as a chain of chunks: its head record, and its digest.
 
 use super::{CountingFilter, CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
-use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{digest, within, Chunked, Reader, Sink, COUNTING_FILTER};
 use crate::error::DecodeError;
+use crate::foreign::cuckoo::CuckooSeries;
 use crate::hash::Seed;
 use crate::parts::Parts;
 
@@ -16,7 +16,7 @@ impl CountingFilter {
 }
 
 impl Chunked for CountingFilter {
-    type SubFilter = BlockedBloom;
+    type SubFilter = CuckooSeries;
 
     fn head(&self) -> u8 {
         COUNTING_FILTER
@@ -57,19 +57,25 @@ impl Chunked for CountingFilter {
         })
     }
 
-    fn parts(&self) -> &Parts {
+    fn parts(&self) -> &Parts<CuckooSeries> {
         &self.parts
     }
 
-    fn parts_mut(&mut self) -> &mut Parts {
+    fn parts_mut(&mut self) -> &mut Parts<CuckooSeries> {
         &mut self.parts
     }
 
-    fn table_rate(&self, blooms: usize) -> Option<f64> {
-        (blooms == 0).then_some(self.parameters.error_rate)
+    fn table_rate(&self, _: usize) -> Option<f64> {
+        Some(self.parameters.error_rate)
     }
 
-    fn may_have_blooms(&self) -> bool {
+    /// The series of a filter that RedisBloom made.
+    fn most_blooms(&self) -> usize {
+        1
+    }
+
+    /// What is added goes there.
+    fn may_lack_table(&self) -> bool {
         false
     }
 

@@ -58,10 +58,6 @@ impl Chunked for Filter {
         growth.table_rate(error_rate, blooms)
     }
 
-    fn may_have_blooms(&self) -> bool {
-        true
-    }
-
     fn removed(&self) -> u64 {
         0
     }

@@ -54,10 +54,6 @@ impl Chunked for ForeignFilter {
         self.table_rate = rate;
     }
 
-    fn may_have_blooms(&self) -> bool {
-        true
-    }
-
     fn removed(&self) -> u64 {
         0
     }

@@ -7,8 +7,11 @@
 //!     ├ layers          the series of sub-filters as it came, oldest first. Nothing is added to it
 //!     └ table           for items that the series does not know
 //! ```
+//!
+//! That is a Bloom filter. [`cuckoo`] has those that count and delete.
 
 mod chunked;
+pub mod cuckoo;
 mod estimate;
 mod layer;
 mod load;
