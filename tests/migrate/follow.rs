@@ -3,7 +3,7 @@
 
 use crate::harness::{peer, Connection, Link, Options, Random, Server};
 use crate::number;
-use crate::words::Acknowledged;
+use crate::words::{first_commands, Acknowledged};
 
 /// Commands between two cuts are sent so many at a time.
 const BATCH: u64 = 500;
@@ -16,6 +16,7 @@ fn a_replica_denies_nothing_that_its_primary_acknowledged() {
     let mut random = Random::seeded(number("SEED", 1));
     let mut acknowledged = Acknowledged::default();
     let mut db = primary.connect();
+    first_commands().for_each(|line| drop(db.run(&line)));
     // Filters that the first copy brings.
     play(&mut db, &mut random, &mut acknowledged, commands / 10);
     let link = Link::to(primary.port());
@@ -58,6 +59,7 @@ fn the_append_only_file_of_a_replica_has_all_that_its_primary_acknowledged() {
     let mut random = Random::seeded(number("SEED", 1) + 1);
     let mut acknowledged = Acknowledged::default();
     let mut db = primary.connect();
+    first_commands().for_each(|line| drop(db.run(&line)));
     play(&mut db, &mut random, &mut acknowledged, 5000);
     let mut replica = Server::with(Options::settings(&[
         "appendonly yes",

@@ -10,6 +10,16 @@ const ITEMS: u64 = 3000;
 /// Items of a command with several.
 const BATCH: u64 = 8;
 
+/// A cuckoo filter from which items are deleted has one layer: with several, RedisBloom may delete
+/// the copy of another item.
+const LARGE: u64 = 1 << 17;
+
+/// Commands that come first.
+pub fn first_commands() -> impl Iterator<Item = String> {
+    let keys = (0..KEYS).step_by(2);
+    keys.map(|key| format!("CF.RESERVE cuckoo:{key} {LARGE}"))
+}
+
 /// What the primary acknowledged: what must be there in the end.
 #[derive(Default)]
 pub struct Acknowledged {
@@ -67,8 +77,10 @@ impl Acknowledged {
     }
 
     fn cuckoo(&self, random: &mut Random) -> Command {
-        let key = format!("cuckoo:{}", random.below(KEYS));
+        let number = random.below(KEYS);
+        let (key, deletes) = (format!("cuckoo:{number}"), number % 2 == 0);
         match random.below(100) {
+            0..=2 if deletes => command(&format!("CF.RESERVE {key} {LARGE}"), Effect::None),
             0 => command(&format!("DEL {key}"), Effect::Gone),
             1..=2 => {
                 let capacity = 1 << (3 + random.below(8));
@@ -96,6 +108,7 @@ impl Acknowledged {
                 some_items(random, 1),
                 Effect::Copies,
             ),
+            _ if !deletes => command(&format!("CF.DEL nothing:{key} item"), Effect::None),
             _ => {
                 let copies = self.copies.get(&key).into_iter().flatten();
                 let present: Vec<_> = copies.filter(|(_, copies)| **copies > 0).collect();

@@ -7,9 +7,11 @@
 //! sets bits and never clears one: what was there stays there.
 
 use super::layer::{Description, Layer};
-use super::{ForeignFilter, Options};
+use super::load::remainder;
+use super::{cuckoo, ForeignFilter, Options};
 use crate::any::AnyFilter;
 use crate::codec::{is_chunk, within, Reader};
+use crate::counting::CountingFilter;
 use crate::error::DecodeError;
 use crate::hash::Seed;
 use crate::size_limit::SizeLimit;
@@ -126,5 +128,15 @@ impl Pieces for AnyFilter {
             Self::Foreign(one) => one[0].take_piece(iterator, piece),
             Self::Lasting(_) => Err(DecodeError::Order),
         }
+    }
+}
+
+impl Pieces for CountingFilter {
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
+        cuckoo::pieces::begin(header, remainder(seed), limit)
+    }
+
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        self.take_piece(iterator, piece)
     }
 }
