@@ -50,6 +50,9 @@ fn every_command_that_a_replica_follows_takes_the_same_number_of_words() {
                 info.elements()[0].elements()[1].integer()
             };
             let (theirs, ours) = (arity(&mut theirs), arity(&mut ours));
+            if theirs == -1 {
+                continue; // the module itself refuses what does not fit, and does not replicate it
+            }
             let takes = |arity: i64, words: i64| match arity {
                 0.. => words == arity,
                 _ => words >= -arity,
