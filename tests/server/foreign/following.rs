@@ -198,8 +198,11 @@ fn a_replica_logs_what_it_followed() {
         "aof-use-rdb-preamble no",
     ]));
     let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers());
-    primary.send_all(&replica, &STREAM);
     let mut db = replica.connect();
+    eventually("the log begins anew with the copy", || {
+        db.ask("DBSIZE") == ":3" && db.info("persistence", "aof_rewrite_in_progress") == "0"
+    });
+    primary.send_all(&replica, &STREAM);
     db.run("REPLICAOF NO ONE");
     let keys = ["growing", "fixed", "cuckoo", "made", "short", "counting"];
     let digests = keys.map(|key| db.digest(key));

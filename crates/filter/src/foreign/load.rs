@@ -92,3 +92,90 @@ impl CountingFilter {
         Ok(filter.reseeded(hashed.seed()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::any::AnyFilter;
+    use crate::codec::{Chunk, Transfer};
+    use crate::counting::CountingFilter;
+    use crate::foreign::pieces::Pieces;
+    use crate::hash::Seed;
+    use crate::size_limit::SizeLimit;
+
+    const BLOOM: [u8; 73] = {
+        let mut header = [0; 73];
+        let fields: [(usize, &[u8]); 9] = [
+            (8, &[1]),
+            (12, &[5]),
+            (16, &[2]),
+            (20, &[8]),
+            (28, &[64]),
+            (44, &0.01f64.to_le_bytes()),
+            (52, &9.6f64.to_le_bytes()),
+            (60, &[7]),
+            (64, &[5]),
+        ];
+        let mut field = 0;
+        while field < fields.len() {
+            let (at, bytes) = fields[field];
+            let mut byte = 0;
+            while byte < bytes.len() {
+                header[at + byte] = bytes[byte];
+                byte += 1;
+            }
+            field += 1;
+        }
+        header
+    };
+    const CUCKOO: [u8; 38] = {
+        let mut header = [0; 38];
+        header[8] = 128;
+        header[24] = 2;
+        header[32] = 2;
+        header[34] = 20;
+        header[36] = 2;
+        header
+    };
+
+    /// The header with every few bytes of it replaced by every number of interest.
+    fn mutants(header: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
+        let numbers = (0..64).flat_map(|bit| [1 << bit, (1u64 << bit) - 1, !0 << bit]);
+        numbers.flat_map(move |number| {
+            (0..header.len()).flat_map(move |at| {
+                [1, 2, 4, 8].map(|width: usize| {
+                    let end = header.len().min(at + width);
+                    let mut mutant = header.to_vec();
+                    mutant[at..end].copy_from_slice(&number.to_le_bytes()[..end - at]);
+                    mutant
+                })
+            })
+        })
+    }
+
+    fn loads_what_it_writes<F: Transfer + Pieces>(header: &[u8]) -> usize {
+        let mut begun = 0;
+        for mutant in mutants(header) {
+            let Ok(filter) = F::begin(&mutant, Seed(7), SizeLimit::Unlimited) else {
+                continue;
+            };
+            begun += 1;
+            let (mut iterator, mut loaded) = (0, None::<F>);
+            while let Some(chunk) = filter.encode_chunk(iterator).unwrap() {
+                iterator = chunk.next;
+                let parsed = Chunk::parse(&chunk.bytes).unwrap();
+                let taken = F::load_chunk(loaded.as_mut(), &parsed, SizeLimit::Unlimited);
+                loaded = taken
+                    .unwrap_or_else(|e| panic!("{e} of {mutant:x?}"))
+                    .or(loaded);
+            }
+            assert!(loaded.is_some());
+        }
+        begun
+    }
+
+    #[test]
+    fn what_any_header_begins_can_be_saved_and_loaded() {
+        assert!(loads_what_it_writes::<AnyFilter>(&BLOOM) > 100);
+        assert!(loads_what_it_writes::<CountingFilter>(&CUCKOO) > 100);
+    }
+}
