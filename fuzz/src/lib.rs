@@ -6,6 +6,7 @@
 //!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
+//!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 pub mod chunks;
 pub mod counting;
+pub mod cuckoo;
 pub mod decode;
 mod fuzzed;
 mod laws;

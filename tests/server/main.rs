@@ -25,3 +25,4 @@ mod plain_server;
 mod pollution;
 mod replication;
 mod secrecy;
+mod transcripts;

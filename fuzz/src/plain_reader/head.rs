@@ -24,6 +24,14 @@ impl Head {
         }
     }
 
+    /// Bytes of the record of a sub-filter from the layout kind on.
+    pub fn sub_filter_bytes(self) -> usize {
+        match self {
+            Self::Filter => 49,
+            Self::CountingFilter => 15,
+        }
+    }
+
     pub fn is_good(self, record: &[u8]) -> bool {
         let mut rest = record;
         let [kind, _seed, error_rate, capacity] =

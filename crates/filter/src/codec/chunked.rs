@@ -11,16 +11,16 @@ pub trait Chunked: Sized {
     type SubFilter: SubFilter;
 
     /// The kind of its head record.
-    fn head(&self) -> u8;
+    const HEAD: u8;
 
     /// Writes the head record after its kind: the parameters, which never change.
     fn write_head(&self, to: &mut impl Sink);
 
-    /// A filter of this kind of head, after which the reader stands, without parts.
+    /// A filter of this head without parts.
     ///
     /// # Errors
-    /// `Order` if it is none of its kinds; `Length`, or a `Field` out of range.
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+    /// `Length`, or a `Field` out of range.
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
     /// Its parts.
     fn parts(&self) -> &Parts<Self::SubFilter>;

@@ -289,10 +289,10 @@ pub fn load_chunk<F: Chunked>(
             take_in(filter, chunk, reader, limit).map(|()| None)
         }
         None => {
-            if chunk.start != 0 {
+            if chunk.start != 0 || reader.u8()? != F::HEAD {
                 return Err(DecodeError::Order);
             }
-            let mut begun = F::read_head(reader.u8()?, &mut reader)?;
+            let mut begun = F::read_head(&mut reader)?;
             take_in(&mut begun, chunk, reader, limit).map(|()| Some(begun))
         }
     }

@@ -56,11 +56,16 @@ pub fn encode_chunk(
     filter: &impl Chunked,
     iterator: u64,
 ) -> Result<Option<Encoded>, TryReserveError> {
-    let outline = Outline::new(filter, Version::CURRENT, iterator);
+    let outline = Outline::at(filter, iterator);
     outline.map(|outline| outline.encode()).transpose()
 }
 
 impl<'a, F: Chunked> Outline<'a, F> {
+    /// The chunk at `iterator`, in the version that is written; nothing at or after the end.
+    pub(super) fn at(filter: &'a F, iterator: u64) -> Option<Self> {
+        Self::new(filter, Version::CURRENT, iterator)
+    }
+
     /// Fills a chunk with records up to its largest size.
     fn new(filter: &'a F, version: Version, start: u64) -> Option<Self> {
         if !is_within(filter, start) {

@@ -113,7 +113,7 @@ impl Head {
     pub fn of<F: Chunked>(filter: &F) -> Self {
         let mut bytes = [0; MAX_HEAD_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(filter.head());
+        buffer.u8(F::HEAD);
         filter.write_head(&mut buffer);
         let len = buffer.len();
         Self { bytes, len }

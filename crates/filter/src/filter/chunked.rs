@@ -23,10 +23,7 @@ impl Chunked for Filter {
         to.u32(parameters.growth.factor());
     }
 
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if kind != FILTER {
-            return Err(DecodeError::Order);
-        }
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u32()?);

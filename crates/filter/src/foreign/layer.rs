@@ -1,6 +1,6 @@
 //! One sub-filter of RedisBloom's: an undivided Bloom filter, which is read and never written.
 
-use super::probes::{Pair, Probe};
+use super::probes::{all_set, Pair, Probe, ROUND};
 use crate::codec::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::multiply_high;
@@ -16,8 +16,13 @@ const LAYOUT: u8 = 2;
 const MAX_BITS: u64 = 1 << 47;
 /// Hashes at the smallest error rate that a double can be: ceil(|ln(2^-1074)| / ln 2).
 const MAX_HASHES: u32 = 1074;
-/// ln 2 as RedisBloom has it.
-const LN_2: f64 = 0.693_147_180_559_945;
+/// ln 2 as RedisBloom has it: where a product with it is nearly whole, a digit more would give
+/// another number of hashes.
+#[allow(
+    clippy::approx_constant,
+    reason = "the last digit is missing there, too"
+)]
+pub(super) const LN_2: f64 = 0.693_147_180_559_945;
 /// Words of the largest array that is one block, see [`Segments`]. What is larger is kept in whole
 /// lines, so that even its last segment is not much shorter than what stores it.
 const BLOCK_WORDS: u64 = 512;
@@ -79,6 +84,8 @@ pub struct Layer {
     items: u64,
     hashes: u32,
     n2: u8,
+    /// Those that items can set.
+    used_bits: u64,
     /// floor((2^64 - 1) / used bits), which makes a division a multiplication.
     reciprocal: u64,
     segments: Segments,
@@ -107,6 +114,7 @@ impl Layer {
             items: description.items,
             hashes: description.hashes,
             n2: description.n2,
+            used_bits: description.used_bits(),
             reciprocal: u64::MAX / description.used_bits(),
             segments: Segments::new(words),
         })
@@ -146,7 +154,7 @@ impl Layer {
 
     /// The share of the bits that items can set, and have.
     pub fn fill_ratio(&self) -> f64 {
-        (self.set_bits() as f64 / self.description().used_bits() as f64).min(1.0)
+        (self.set_bits() as f64 / self.used_bits as f64).min(1.0)
     }
 
     /// The false-positive rate of the bits that have come: all probes of an absent item are
@@ -157,7 +165,7 @@ impl Layer {
 
     /// The one that its number of items leads to, whether their bits have come or not.
     pub fn rate_of_items(&self) -> f64 {
-        let used = self.description().used_bits() as f64;
+        let used = self.used_bits as f64;
         let probes = self.items.saturating_mul(self.hashes.into());
         let clear = power(1.0 - 1.0 / used, probes);
         power(1.0 - clear, self.hashes.into())
@@ -166,13 +174,22 @@ impl Layer {
     /// Whether the item is (probably) present. Its cache misses overlap, a round at a time.
     #[inline]
     pub fn contains(&self, pair: Pair) -> bool {
-        pair.rounds(self.hashes).all(|round| {
-            let mut all = 1;
-            for x in round {
-                all &= self.probe(x).bit();
-            }
-            all == 1
+        let hashes = self.hashes as usize;
+        (0..hashes).step_by(ROUND).all(|from| {
+            let mut probes = [Probe::NONE; ROUND];
+            let probes = &mut probes[..ROUND.min(hashes - from)];
+            self.fetch_all(pair, from, probes);
+            all_set(probes)
         })
+    }
+
+    /// The probes of the item from number `from` on, whose lines are on their way.
+    #[inline]
+    pub(super) fn fetch_all<'a>(&'a self, pair: Pair, from: usize, probes: &mut [Probe<'a>]) {
+        for (probe, x) in probes.iter_mut().zip(pair.numbers(from)) {
+            *probe = self.probe(x);
+            prefetch(probe.word);
+        }
     }
 
     /// Bits that an item sets.
@@ -181,14 +198,7 @@ impl Layer {
         self.hashes
     }
 
-    /// The bit that the number `x` of an item chooses, whose line is on its way.
-    #[inline]
-    pub(super) fn fetch(&self, x: u64) -> Probe<'_> {
-        let probe = self.probe(x);
-        prefetch(probe.word);
-        probe
-    }
-
+    /// The bit that the number `x` of an item chooses.
     #[inline]
     fn probe(&self, x: u64) -> Probe<'_> {
         let bit = self.remainder(x);
@@ -207,16 +217,8 @@ impl Layer {
     /// quotient is right or one too low.
     #[inline]
     fn remainder(&self, x: u64) -> u64 {
-        let used = match self.n2 {
-            0 => self.bits,
-            n2 => return x & ((1 << n2) - 1),
-        };
-        let rest = x - multiply_high(x, self.reciprocal) * used;
-        if rest < used {
-            rest
-        } else {
-            rest - used
-        }
+        let rest = x - multiply_high(x, self.reciprocal) * self.used_bits;
+        rest.min(rest.wrapping_sub(self.used_bits))
     }
 
     /// Bytes of the array, as it travels.

@@ -6,7 +6,7 @@
 //! it saves.
 
 use super::layer::Layer;
-use super::probes::{Hashing, Pair, Probe, ROUND};
+use super::probes::{all_set, Hashing, Pair, Probe, ROUND};
 use super::ForeignFilter;
 use crate::error::AddError;
 use crate::growing::{Lines, Slots, GROUP};
@@ -61,26 +61,16 @@ fn each(mut set: u32) -> impl Iterator<Item = usize> {
 /// Which of the items `asked` (bit 0 for the first, and so on) are in the layer.
 #[inline]
 fn those_in(layer: &Layer, pairs: &[Pair; GROUP], asked: u32) -> u32 {
-    let none = Probe { word: &0, bit: 0 };
+    let mut probes = [[Probe::NONE; ROUND]; GROUP];
     let mut left = asked;
-    for from in (0..layer.hashes()).step_by(ROUND) {
-        let mut probes = [[none; ROUND]; GROUP];
-        let mut lens = [0; GROUP];
+    let hashes = layer.hashes() as usize;
+    for from in (0..hashes).step_by(ROUND) {
+        let len = ROUND.min(hashes - from);
         for n in each(left) {
-            for (to, x) in probes[n]
-                .iter_mut()
-                .zip(pairs[n].round(from, layer.hashes()))
-            {
-                *to = layer.fetch(x);
-                lens[n] += 1;
-            }
+            layer.fetch_all(pairs[n], from, &mut probes[n][..len]);
         }
         for n in each(left) {
-            let mut all = 1;
-            for probe in &probes[n][..lens[n]] {
-                all &= probe.bit();
-            }
-            left &= !(((all ^ 1) as u32) << n);
+            left &= !(u32::from(!all_set(&probes[n][..len])) << n);
         }
         if left == 0 {
             break;

@@ -44,19 +44,11 @@ impl Hashing {
 }
 
 impl Pair {
-    /// The numbers of the item from `from` on, at most a round of them.
+    /// The numbers of the item, from number `from` on.
     #[inline]
-    pub fn round(self, from: u32, hashes: u32) -> impl Iterator<Item = u64> {
-        let end = hashes.min(from + ROUND as u32);
-        (from..end).map(move |i| self.a.wrapping_add(u64::from(i).wrapping_mul(self.b)))
-    }
-
-    /// All rounds.
-    #[inline]
-    pub fn rounds(self, hashes: u32) -> impl Iterator<Item = impl Iterator<Item = u64>> {
-        (0..hashes)
-            .step_by(ROUND)
-            .map(move |from| self.round(from, hashes))
+    pub fn numbers(self, from: usize) -> impl Iterator<Item = u64> {
+        let first = self.a.wrapping_add(self.b.wrapping_mul(from as u64));
+        std::iter::successors(Some(first), move |x| Some(x.wrapping_add(self.b)))
     }
 }
 
@@ -69,9 +61,14 @@ pub struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// 1 if the bit is set.
-    #[inline]
-    pub fn bit(self) -> u64 {
-        self.word >> (self.bit % 64) & 1
-    }
+    /// A bit that is clear.
+    pub const NONE: Self = Self { word: &0, bit: 0 };
+}
+
+/// Whether all of these bits are set. It reads all of them: a branch on each, wrong every other
+/// time for an absent item, would take longer.
+#[inline]
+pub fn all_set(probes: &[Probe<'_>]) -> bool {
+    let bits = probes.iter().map(|probe| probe.word >> (probe.bit % 64));
+    bits.fold(1, |all, bit| all & bit) == 1
 }

@@ -23,6 +23,8 @@ use super::ForeignFilter;
 
 /// The least share of the error rate that new items get.
 const LEAST_SHARE: f64 = 1.0 / 64.0;
+/// A table is made for no lower one ([`crate::growing`]).
+const LEAST_RATE: f64 = 1e-12;
 
 impl ForeignFilter {
     /// The error rate that the series was made for: that of its first layer, or, if it grows, twice
@@ -42,6 +44,6 @@ impl ForeignFilter {
         let rate = |layer: &Layer| layer.false_positive_rate().max(layer.rate_of_items());
         let asked = self.asked_error_rate();
         let series: f64 = self.layers().iter().map(rate).sum();
-        (asked - series).max(asked * LEAST_SHARE)
+        (asked - series).max(asked * LEAST_SHARE).max(LEAST_RATE)
     }
 }

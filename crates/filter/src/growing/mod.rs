@@ -104,6 +104,11 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+#[allow(
+    unsafe_code,
+    reason = "calls what is compiled for BMI2, behind detection"
+)]
+mod change;
 mod directory;
 mod entries;
 mod grid;
@@ -118,6 +123,7 @@ mod load;
 )]
 mod lookup;
 mod mark;
+mod packed;
 mod page;
 mod parse;
 mod path;

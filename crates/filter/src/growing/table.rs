@@ -1,11 +1,12 @@
 //! The table: a plan, a directory of pages, and what they hold in all.
 
 use crate::error::AddError;
+use crate::growing::change::{Adding, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
 use crate::growing::mark::Mark;
-use crate::growing::page::{Insert, Page, Remove};
+use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
@@ -120,7 +121,8 @@ impl Table {
     /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
     /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        self.insert_path(Path::of(hash), payload, most_bytes)
+        self.add(Path::of(hash), payload, most_bytes, Adding::Copies)
+            .map(|_| ())
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.
@@ -134,39 +136,67 @@ impl Table {
         most_bytes: u64,
     ) -> Result<bool, AddError> {
         let path = Path::of(hash);
-        let is_new = !self.contains_path(path);
-        if is_new {
-            self.insert_path(path, payload, most_bytes)?;
+        // A page knows nothing of payloads gone by.
+        if self.alive != ALL_PAYLOADS {
+            let is_new = !self.contains_path(path);
+            return Ok(is_new && self.add(path, payload, most_bytes, Adding::Copies)?);
         }
-        Ok(is_new)
+        self.add(path, payload, most_bytes, Adding::Absent)
     }
 
-    fn insert_path(&mut self, path: Path, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        let page = self.root.page_mut(path)?;
-        let depth = page.depth();
-        let length = self.plan.length(depth, page.len());
+    fn add(
+        &mut self,
+        path: Path,
+        payload: u8,
+        most_bytes: u64,
+        adding: Adding,
+    ) -> Result<bool, AddError> {
+        let is_present =
+            |page: &Page| adding == Adding::Absent && page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_present)? else {
+            return Ok(false);
+        };
+        let (depth, length) = (page.depth(), self.plan.length(page.depth(), page.len()));
         let payload = payload & ((1 << self.plan.payload_bits()) - 1);
-        let mark = Mark::new(path.below(depth), length, payload);
-        let least = match page.insert(mark, self.plan.most())? {
-            Insert::Done => {
-                self.totals.weight = self
-                    .totals
-                    .weight
-                    .plus(Weight::of_mark(path, depth, length));
-                self.items += 1;
-                return Ok(());
+        let below = path.below(depth);
+        let mark = Mark::new(below, length, payload);
+        let least = match page.insert(below, mark, self.plan.most(), adding)? {
+            Insert::Done { is_new } => {
+                self.count_one(path, depth, length, is_new);
+                return Ok(true);
             }
-            Insert::DoneAgain => {
-                self.items += 1;
-                return Ok(());
+            Insert::Saturated => return Ok(adding == Adding::Copies),
+            Insert::Present => return Ok(false),
+            Insert::NoRoom { gap, is_new } => {
+                if self.alive == ALL_PAYLOADS {
+                    if let Some(wide) = page.with_more_lines(&self.plan, mark, gap)? {
+                        let more_lines = wide.lines().len() - page.lines().len();
+                        let totals = self.totals.with_more_lines(more_lines);
+                        if totals.bytes() > most_bytes.max(self.totals.bytes()) {
+                            return Err(AddError::OverLimit);
+                        }
+                        *page = wide;
+                        self.totals = totals;
+                        self.count_one(path, depth, length, is_new);
+                        return Ok(true);
+                    }
+                }
+                page.lines().len() + 1
             }
-            Insert::Saturated => return Ok(()),
-            Insert::NoRoom => page.lines().len() + 1,
             Insert::Unfit => 1,
         };
         self.rewrite(path, least, most_bytes, |entries| entries.insert(mark))?;
         self.items += 1;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Counts an entry, and what it adds to the rate if its fingerprint is new.
+    fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
+        self.items += 1;
+        if is_new {
+            let weight = Weight::of_mark(path, depth, length);
+            self.totals.weight = self.totals.weight.plus(weight);
+        }
     }
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
@@ -180,10 +210,10 @@ impl Table {
     }
 
     pub(super) fn remove_path(&mut self, path: Path) -> Result<bool, AddError> {
-        if !self.contains_path(path) {
+        let is_absent = |page: &Page| !page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_absent)? else {
             return Ok(false);
-        }
-        let page = self.root.page_mut(path)?;
+        };
         let depth = page.depth();
         match page.remove(path.below(depth), self.alive) {
             Remove::Absent => return Ok(false),
@@ -216,7 +246,9 @@ impl Table {
     pub fn replace_payload(&mut self, hash: ItemHash, payload: u8) -> Result<bool, AddError> {
         let path = Path::of(hash);
         let payload = payload & ((1 << self.plan.payload_bits()) - 1);
-        let page = self.root.page_mut(path)?;
+        let Some(page) = self.root.page_to_write(path, |_| false)? else {
+            return Ok(false);
+        };
         let below = path.below(page.depth());
         let (alive, marks) = (self.alive, page.matching(below));
         let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);

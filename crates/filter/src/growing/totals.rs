@@ -56,6 +56,14 @@ impl Totals {
         u64::from(self.lines) * LINE_BYTES as u64 + slots
     }
 
+    /// The same with more lines.
+    pub fn with_more_lines(self, lines: usize) -> Self {
+        Self {
+            lines: self.lines.saturating_add(lines as u32),
+            ..self
+        }
+    }
+
     /// Both together.
     pub fn plus(self, more: Self) -> Self {
         Self {

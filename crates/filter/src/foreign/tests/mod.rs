@@ -1,6 +1,8 @@
 mod adding;
+mod chunks;
 mod dump;
 mod golden;
+mod hostile;
 mod twin;
 
 use super::rdb::read_bloom;

@@ -1,9 +1,10 @@
 //! The same filter, the plain way: arrays of bytes, filled and asked as RedisBloom does it.
 
 use super::dump::Field;
+use crate::foreign::layer::LN_2;
 use crate::foreign::murmur::{murmur32, murmur64a};
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct TwinLayer {
     pub entries: u64,
     pub error_rate: f64,
@@ -14,7 +15,7 @@ pub struct TwinLayer {
     pub items: u64,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Twin {
     pub options: u64,
     pub growth: u64,
@@ -28,7 +29,7 @@ impl TwinLayer {
         Self {
             entries,
             error_rate,
-            hashes: (0.693_147_180_559_945 * bits_per_item).ceil() as u64,
+            hashes: (LN_2 * bits_per_item).ceil() as u64,
             bits_per_item,
             n2: 0,
             bytes: vec![0; bits.max(1).div_ceil(64) * 8],
