@@ -1,8 +1,9 @@
 //! A filter of any kind as a chain of chunks: its head record tells the kind.
 
 use super::{each, AnyFilter};
-use crate::codec::{load_chunk, Chunk, Encoded, Transfer, FOREIGN_FILTER, MAX_CHUNK_BYTES};
+use crate::codec::{load_chunk, Chunk, Encoded, Transfer, MAX_CHUNK_BYTES};
 use crate::error::DecodeError;
+use crate::foreign::ForeignFilter;
 use crate::size_limit::SizeLimit;
 use std::collections::TryReserveError;
 
@@ -26,7 +27,7 @@ impl Transfer for AnyFilter {
                 let [filter] = &mut **one;
                 load_chunk(Some(filter), chunk, limit).map(|_| None)
             }
-            None if chunk.head() == Some(FOREIGN_FILTER) => {
+            None if chunk.begins::<ForeignFilter>() => {
                 let begun = load_chunk(None, chunk, limit)?;
                 begun.map(Self::foreign).transpose()
             }

@@ -75,9 +75,9 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The kind of filter that it begins, if it begins one: what [`Chunked::head`] returns.
-    pub fn head(&self) -> Option<u8> {
-        self.records.first().copied().filter(|_| self.start == 0)
+    /// Whether it begins a filter of this kind.
+    pub fn begins<F: Chunked>(&self) -> bool {
+        self.start == 0 && self.records.first() == Some(&F::HEAD)
     }
 
     /// Whether it is the last of its chain.

@@ -18,9 +18,7 @@ impl CountingFilter {
 impl Chunked for CountingFilter {
     type SubFilter = CuckooSeries;
 
-    fn head(&self) -> u8 {
-        COUNTING_FILTER
-    }
+    const HEAD: u8 = COUNTING_FILTER;
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.parameters.seed.0);

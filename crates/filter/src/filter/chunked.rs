@@ -11,9 +11,7 @@ use crate::parts::Parts;
 impl Chunked for Filter {
     type SubFilter = BlockedBloom;
 
-    fn head(&self) -> u8 {
-        FILTER
-    }
+    const HEAD: u8 = FILTER;
 
     fn write_head(&self, to: &mut impl Sink) {
         let parameters = self.parameters();

@@ -10,9 +10,7 @@ use crate::parts::Parts;
 impl Chunked for ForeignFilter {
     type SubFilter = Layer;
 
-    fn head(&self) -> u8 {
-        FOREIGN_FILTER
-    }
+    const HEAD: u8 = FOREIGN_FILTER;
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.seed.0);
@@ -20,10 +18,7 @@ impl Chunked for ForeignFilter {
         to.u32(self.growth);
     }
 
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if kind != FOREIGN_FILTER {
-            return Err(DecodeError::Order);
-        }
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             seed: Seed(reader.u64()?),
             options: Options(reader.u32()?),
