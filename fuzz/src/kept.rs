@@ -1,7 +1,9 @@
 //! The inputs in `fuzz/kept`: filters that must always load, and inputs that once broke an
 //! invariant.
 
-use super::{chunks::chunks, counting::counting, decode::decode, operations::operations};
+use super::{
+    chunks::chunks, counting::counting, decode::decode, foreign::foreign, operations::operations,
+};
 use std::fs;
 use std::path::Path;
 
@@ -27,6 +29,11 @@ fn kept_chains_of_chunks_break_no_law() {
 #[test]
 fn kept_orders_of_chunks_break_no_law() {
     replay("chunks", chunks);
+}
+
+#[test]
+fn kept_filters_of_redisbloom_break_no_law() {
+    replay("foreign", foreign);
 }
 
 #[test]

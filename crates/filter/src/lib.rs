@@ -16,6 +16,8 @@
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
 //!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
 //!
+//!   foreign   filters that come from RedisBloom, answered by its arithmetic; and a table behind
+//!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page
 //!   parts     what a filter is made of: one of them, or both
@@ -72,6 +74,7 @@ pub use any::AnyFilter;
 pub use counting::{CountingFilter, CountingParameters};
 pub use error::{AddError, DecodeError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
+pub use foreign::ForeignFilter;
 pub use hash::Seed;
 
 /// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.

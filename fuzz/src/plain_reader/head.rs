@@ -6,6 +6,7 @@ use super::number;
 pub enum Head {
     Filter,
     CountingFilter,
+    Foreign,
 }
 
 impl Head {
@@ -13,6 +14,7 @@ impl Head {
         match kind {
             1 => Some(Self::Filter),
             8 => Some(Self::CountingFilter),
+            10 => Some(Self::Foreign),
             _ => None,
         }
     }
@@ -21,6 +23,7 @@ impl Head {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
+            Self::Foreign => 17,
         }
     }
 
@@ -33,6 +36,9 @@ impl Head {
     }
 
     pub fn is_good(self, record: &[u8]) -> bool {
+        if self == Self::Foreign {
+            return record[0] == 10;
+        }
         let mut rest = record;
         let [kind, _seed, error_rate, capacity] =
             [1, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
@@ -46,6 +52,7 @@ impl Head {
 
     fn is_good_rest(self, mut rest: &[u8]) -> bool {
         match self {
+            Self::Foreign => true,
             Self::Filter => number(&mut rest, 4).is_some_and(|expansion| expansion <= 32_768),
             Self::CountingFilter => {
                 let [expansion, bucket_size, iterations] =
@@ -60,8 +67,25 @@ impl Head {
         number(&mut rest, 8).unwrap()
     }
 
+    /// Bytes of the header of its sub-filters, if it may have any.
+    pub fn sub_filter_bytes(self) -> Option<usize> {
+        match self {
+            Self::Filter => Some(49),
+            Self::CountingFilter => None,
+            Self::Foreign => Some(46),
+        }
+    }
+
+    /// Whether a table behind so many sub-filters may have this error rate.
+    pub fn is_table_rate(self, record: &[u8], sub_filters: usize, rate: f64) -> bool {
+        match self {
+            Self::Foreign => sub_filters > 0 && rate > 0.0 && rate < 1.0,
+            _ => self.table_rate(record, sub_filters).map(f64::to_bits) == Some(rate.to_bits()),
+        }
+    }
+
     /// The error rate of a table behind so many sub-filters, if there can be one.
-    pub fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
+    fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
         let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
         let error_rate = f64::from_bits(error_rate);

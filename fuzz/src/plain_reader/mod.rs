@@ -10,6 +10,7 @@ mod table;
 pub use head::Head;
 pub use slots::Slots;
 
+use super::redisbloom::LN_2;
 use page::Page;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -76,6 +77,15 @@ impl SubFilter {
             return slots.number().next_multiple_of(8);
         }
         let mut fields = self.header.as_slice();
+        if self.header[0] == 2 {
+            let mut bits = &self.header[29..37];
+            let bits = number(&mut bits, 8).unwrap();
+            // Arrays of more than a page are kept in whole lines.
+            return match bits {
+                0..=32_768 => bits.next_multiple_of(64),
+                _ => bits.next_multiple_of(512),
+            };
+        }
         let [_, sub_bitmap_bits, _, num_sub_bitmaps] =
             [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap());
         sub_bitmap_bits * num_sub_bitmaps / 8
@@ -233,8 +243,10 @@ impl Chain {
                     sub_filter.take(segment, data);
                 }
                 (5, None) if grown.is_empty() => {
-                    let error_rate = self.kind.table_rate(&self.head, came)?;
-                    if number(&mut rest, 8)? != error_rate.to_bits() || number(&mut rest, 1)? != 0 {
+                    let error_rate = f64::from_bits(number(&mut rest, 8)?);
+                    if !self.kind.is_table_rate(&self.head, came, error_rate)
+                        || number(&mut rest, 1)? != 0
+                    {
                         return None;
                     }
                     self.table = Some(Table::new(error_rate));
@@ -247,7 +259,7 @@ impl Chain {
                 (7, Some(_)) if end_of_table.is_none() => {
                     end_of_table = Some(number(&mut rest, 8)?);
                     self.removed = number(&mut rest, 8)?;
-                    if self.kind == Head::Filter && self.removed != 0 {
+                    if self.kind != Head::CountingFilter && self.removed != 0 {
                         return None;
                     }
                 }
@@ -462,6 +474,22 @@ fn is_good_sub_filter(header: &[u8]) -> bool {
         && (0.0..1.0).contains(&error_rate)
         && (1..=number_of_sub_bitmaps << 21).contains(&guard_limit)
         && items <= capacity
+}
+
+fn is_good_layer(header: &[u8]) -> bool {
+    let mut rest = header;
+    let [layout, entries, error_rate, hashes, bits_per_item, bits, n2, _items] =
+        [1, 8, 8, 4, 8, 8, 1, 8].map(|width| number(&mut rest, width).unwrap());
+    let [error_rate, bits_per_item] = [error_rate, bits_per_item].map(f64::from_bits);
+    layout == 2
+        && entries >= 1
+        && error_rate > 0.0
+        && error_rate < 1.0
+        && bits_per_item > 0.0
+        && (LN_2 * bits_per_item).ceil() == hashes as f64
+        && (1..=1074).contains(&hashes)
+        && (1..=1 << 47).contains(&bits)
+        && (n2 == 0 || n2 < 64 && 1 << n2 <= bits)
 }
 
 fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {

@@ -1,11 +1,15 @@
 //! Filters that come from elsewhere: RedisBloom's, read and answered by their own arithmetic.
 //!
+//! Whoever has filters in RedisBloom cannot rebuild them: the items are gone. So their bits are taken
+//! as they are, and asked as RedisBloom asks them: every item that was there is there, and every
+//! other one is answered as before.
+//!
 //! ```text
 //!   ForeignFilter
 //!   ├ options, growth   what RedisBloom stores of a filter; seed: of what is added here
 //!   └ parts
 //!     ├ layers          the series of sub-filters as it came, oldest first. Nothing is added to it
-//!     └ table           for items that the series does not know
+//!     └ table           for items that the series does not know: a growing table
 //! ```
 //!
 //! That is a Bloom filter. [`cuckoo`] has those that count and delete.
@@ -33,6 +37,9 @@ use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
 use probes::Hashing;
+
+/// The factor of versions of RedisBloom that did not store one.
+const USUAL_GROWTH: u32 = 2;
 
 /// What RedisBloom calls the options of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

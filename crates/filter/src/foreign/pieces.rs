@@ -18,9 +18,39 @@ use crate::size_limit::SizeLimit;
 
 /// The iterator of a header.
 pub const HEADER: u64 = 1;
-/// Bytes of a header before the first sub-filter, and for each.
-const HEAD_BYTES: usize = 20;
-const LAYER_BYTES: usize = 53;
+/// The fields that not all headers have. Their length tells which they are.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Bytes before the first layer.
+    head: usize,
+    /// Bytes of a layer.
+    layer: usize,
+    has_growth: bool,
+    /// Whether the number of entries has 64 bits.
+    has_wide_entries: bool,
+}
+
+/// The header of today, and those of before, which lack the growth or the high half of the entries.
+const LAYOUTS: [Layout; 3] = [
+    Layout {
+        head: 20,
+        layer: 53,
+        has_growth: true,
+        has_wide_entries: true,
+    },
+    Layout {
+        head: 20,
+        layer: 49,
+        has_growth: true,
+        has_wide_entries: false,
+    },
+    Layout {
+        head: 16,
+        layer: 49,
+        has_growth: false,
+        has_wide_entries: false,
+    },
+];
 
 /// Whether these bytes are a header or piece of RedisBloom's, as they are no chunk of ours, not
 /// even a damaged one: chunks begin with 128 bytes of which 112 are known, or, in their first
@@ -35,14 +65,16 @@ pub fn is_foreign(bytes: &[u8]) -> bool {
 /// # Errors
 /// `Length`, a `Field` out of range or that contradicts another one, `OverLimit`, `OutOfMemory`.
 pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilter, DecodeError> {
-    let records = header.len().checked_sub(HEAD_BYTES);
-    let records = records.ok_or(DecodeError::Length)?;
     let mut reader = Reader::of(header);
     let (items, num_layers) = (reader.u64()?, reader.u32()? as usize);
-    let (options, growth) = (Options(reader.u32()?), reader.u32()?);
-    if num_layers.checked_mul(LAYER_BYTES) != Some(records) {
-        return Err(DecodeError::Length);
-    }
+    within("number of layers", num_layers > 0)?;
+    let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
+    let options = Options(reader.u32()?);
+    let growth = if layout.has_growth {
+        reader.u32()?
+    } else {
+        USUAL_GROWTH
+    };
     let mut layers = Vec::new();
     let room = layers.try_reserve_exact(num_layers);
     room.map_err(|_| DecodeError::OutOfMemory)?;
@@ -50,7 +82,13 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
     while !reader.is_at_end() {
         let (bytes, bits, items) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let (error_rate, bits_per_item) = (reader.f64()?, reader.f64()?);
-        let (hashes, entries, n2) = (reader.u32()?, reader.u64()?, reader.u8()?);
+        let hashes = reader.u32()?;
+        let entries = if layout.has_wide_entries {
+            reader.u64()?
+        } else {
+            reader.u32()?.into()
+        };
+        let n2 = reader.u8()?;
         let layer = Layer::new(Description {
             entries,
             error_rate,
@@ -71,6 +109,16 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
         return Err(DecodeError::OverLimit);
     }
     Ok(filter)
+}
+
+impl Layout {
+    /// That of a header of this length: no two have the same with one number of layers above 0.
+    fn of(len: usize, num_layers: usize) -> Option<Self> {
+        LAYOUTS.into_iter().find(|layout| {
+            let layers = num_layers.checked_mul(layout.layer);
+            layers.and_then(|layers| layers.checked_add(layout.head)) == Some(len)
+        })
+    }
 }
 
 impl ForeignFilter {

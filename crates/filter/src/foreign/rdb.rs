@@ -4,15 +4,13 @@
 //! for that no array of bits is requested whose length is not known, and none is kept in one piece.
 
 use super::layer::{Description, Layer};
-use super::{ForeignFilter, Options};
+use super::{ForeignFilter, Options, USUAL_GROWTH};
 use crate::codec::within;
 use crate::error::DecodeError;
 use crate::hash::Seed;
 
 /// The encoding versions that are known.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 0..=4;
-/// The factor of versions that did not save one.
-const USUAL_GROWTH: u32 = 2;
 
 /// The fields of a value, in order. Each is `None` at the end, or where the file is damaged.
 pub trait Fields {

@@ -120,6 +120,32 @@ fn a_dump_and_the_pieces_of_a_filter_make_the_same() {
 }
 
 #[test]
+fn older_headers_are_told_by_their_length() {
+    // Made by description: no server that writes them was at hand.
+    let twin = Twin::filled(0.01, 30, 2, 100);
+    let header = twin.header();
+    let without_high_halves = |header: &[u8]| {
+        let (head, layers) = header.split_at(20);
+        let layers = layers.chunks(53);
+        let layers = layers.flat_map(|layer| [&layer[..48], &layer[52..]].concat());
+        [head, &layers.collect::<Vec<u8>>()].concat()
+    };
+    let shorter = without_high_halves(&header);
+    let shortest = [&shorter[..16], &shorter[20..]].concat();
+    assert_eq!(
+        (header.len(), shorter.len(), shortest.len()),
+        (179, 167, 163)
+    );
+    for header in [header, shorter, shortest] {
+        let mut filter = pieces::begin(&header, SEED, NO_LIMIT).unwrap();
+        for (iterator, piece) in twin.pieces(1 << 24) {
+            filter.take_piece(iterator, &piece).unwrap();
+        }
+        assert_eq!(filter.digest(), from_rdb(&twin).digest());
+    }
+}
+
+#[test]
 fn what_a_filter_was_made_for_is_read_from_its_first_layer() {
     let [(_, fixed), (_, growing), ..] = all();
     let (fixed, growing) = (fixed.read(), growing.read());

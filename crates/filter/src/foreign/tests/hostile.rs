@@ -203,16 +203,19 @@ fn each_field_is_checked_against_the_others() {
 }
 
 #[test]
-fn a_header_is_as_long_as_its_layers_say() {
+fn a_header_of_another_length_is_refused() {
     let header = Twin::filled(0.01, 10, 2, 25).header();
     for len in (0..header.len()).chain([header.len() + 1, header.len() + 53]) {
         let mut bytes = header.clone();
         bytes.resize(len, 0);
-        assert_eq!(
-            pieces::begin(&bytes, SEED, NO_LIMIT).err(),
-            Some(DecodeError::Length)
-        );
+        // Lengths of older headers give fields of a newer one no sense.
+        assert!(pieces::begin(&bytes, SEED, NO_LIMIT).is_err(), "{len}");
     }
+    let longer = [header, vec![0]].concat();
+    let longer = pieces::begin(&longer, SEED, NO_LIMIT).err();
+    assert_eq!(longer, Some(DecodeError::Length));
+    let none = pieces::begin(&[0; 20], SEED, NO_LIMIT).err();
+    assert_eq!(none, Some(DecodeError::Field("number of layers")));
 }
 
 #[test]
