@@ -32,6 +32,7 @@ impl Head {
         match self {
             Self::Filter => 49,
             Self::CountingFilter => 15,
+            Self::Foreign => 46,
         }
     }
 
@@ -65,15 +66,6 @@ impl Head {
     pub fn seed(self, record: &[u8]) -> u64 {
         let mut rest = &record[1..];
         number(&mut rest, 8).unwrap()
-    }
-
-    /// Bytes of the header of its sub-filters, if it may have any.
-    pub fn sub_filter_bytes(self) -> Option<usize> {
-        match self {
-            Self::Filter => Some(49),
-            Self::CountingFilter => None,
-            Self::Foreign => Some(46),
-        }
     }
 
     /// Whether a table behind so many sub-filters may have this error rate.

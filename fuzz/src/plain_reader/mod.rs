@@ -81,10 +81,11 @@ impl SubFilter {
             let mut bits = &self.header[29..37];
             let bits = number(&mut bits, 8).unwrap();
             // Arrays of more than a page are kept in whole lines.
-            return match bits {
+            let bits = match bits {
                 0..=32_768 => bits.next_multiple_of(64),
                 _ => bits.next_multiple_of(512),
             };
+            return bits / 8;
         }
         let [_, sub_bitmap_bits, _, num_sub_bitmaps] =
             [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap());
@@ -209,13 +210,14 @@ impl Chain {
                 return None;
             }
             match (number(&mut rest, 1)?, &mut self.table) {
-                (2, None) if self.kind == Head::Filter || came == 0 => {
+                (2, None) if self.kind != Head::CountingFilter || came == 0 => {
                     if number(&mut rest, 4)? != came as u64 {
                         return None;
                     }
                     let header = bytes(&mut rest, self.kind.sub_filter_bytes())?.to_vec();
                     let is_good = match self.kind {
                         Head::Filter => is_good_sub_filter(&header),
+                        Head::Foreign => is_good_layer(&header),
                         Head::CountingFilter => {
                             header[0] == SLOTS && Slots::of_record(&header).is_good()
                         }
@@ -280,7 +282,7 @@ impl Chain {
             _ => return None,
         }
         let is_of_table = |iterator| (iterator > TABLE) == self.table.is_some();
-        let is_whole = self.kind == Head::Filter || self.table.is_some();
+        let is_whole = self.kind != Head::CountingFilter || self.table.is_some();
         self.loading = match end {
             Some((0, 0)) if next == END && is_whole => None,
             Some((due, loaded))

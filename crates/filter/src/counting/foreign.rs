@@ -1,7 +1,6 @@
 //! A counting filter that RedisBloom made: its series, and a table for what is added.
 
 use super::{CountingFilter, CountingParameters, PAYLOAD_BITS};
-use crate::bloom::sizing::MAX_CAPACITY;
 use crate::codec::within;
 use crate::error::DecodeError;
 use crate::foreign::cuckoo::{CuckooSeries, Remainder};
@@ -27,7 +26,6 @@ impl CountingFilter {
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         within("iterations", max_iterations > 0)?;
         let shape = series.shape();
-        within("slots", shape.first_slots() <= MAX_CAPACITY)?;
         let parameters = CountingParameters {
             error_rate,
             capacity: shape.first_slots(),

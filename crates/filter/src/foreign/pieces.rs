@@ -8,7 +8,7 @@
 
 use super::layer::{Description, Layer};
 use super::load::remainder;
-use super::{cuckoo, ForeignFilter, Options};
+use super::{cuckoo, ForeignFilter, Options, USUAL_GROWTH};
 use crate::any::AnyFilter;
 use crate::codec::{is_chunk, within, Reader};
 use crate::counting::CountingFilter;
