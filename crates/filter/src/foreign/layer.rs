@@ -213,8 +213,9 @@ impl Layer {
         }
     }
 
-    /// `x` modulo the bits in use. The product is at most two below 2^64 times the quotient, so the
-    /// quotient is right or one too low.
+    /// `x` modulo the bits in use. `reciprocal` is less than 2^64 / used bits, by at most 1, so the
+    /// product with `x` is too small by less than 2^64 and the quotient by at most 1: it is right,
+    /// or one too low. Where nothing is left over a subtraction wraps round to a large number.
     #[inline]
     fn remainder(&self, x: u64) -> u64 {
         let rest = x - multiply_high(x, self.reciprocal) * self.used_bits;
@@ -339,5 +340,46 @@ impl SubFilter for Layer {
             segments: self.segments.try_clone()?,
             ..*self
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn layer(bits: u64, n2: u8) -> Layer {
+        let description = Description {
+            entries: 1,
+            error_rate: 0.5,
+            hashes: 1,
+            bits_per_item: 1.0,
+            bits,
+            n2,
+            items: 0,
+        };
+        Layer::new(description).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_remainder_is_that_of_a_division(
+            bits in prop_oneof![1..200u64, 1..=MAX_BITS, (0..48u32).prop_map(|n| 1 << n)],
+            factor in any::<u64>(),
+            x in any::<u64>(),
+        ) {
+            let layer = layer(bits, 0);
+            let multiple = factor / bits * bits;
+            let edges = [0, 1, bits - 1, bits, u64::MAX, multiple, multiple.wrapping_sub(1), x];
+            for x in edges {
+                prop_assert_eq!(layer.remainder(x), x % bits);
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_first_bits_count_where_a_power_says_so() {
+        assert_eq!(layer(1 << 10, 3).remainder(u64::MAX), 7);
+        assert_eq!(layer(1 << 10, 10).remainder(u64::MAX), 1023);
     }
 }

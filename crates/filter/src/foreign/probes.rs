@@ -2,7 +2,8 @@
 
 use super::murmur::{murmur32, murmur64a};
 
-/// Probes whose cache lines are fetched together.
+/// Probes of an item whose cache lines are fetched together. docs/design.md has the times with 4 and
+/// 8.
 pub const ROUND: usize = 4;
 
 /// How items are hashed, which all sub-filters of a series have in common.

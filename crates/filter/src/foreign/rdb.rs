@@ -91,7 +91,7 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
     let array = array.as_ref();
     let len = array.len() as u64;
     // Arrays of today are whole words; those of old may have a last word in part.
-    let is_whole = bits.checked_mul(8).is_some() && bits == len * 8 && len.is_multiple_of(8);
+    let is_whole = len.checked_mul(8) == Some(bits) && len.is_multiple_of(8);
     let is_old = version < 4 && len >= bits.div_ceil(8) && len <= bits.div_ceil(64) * 8;
     within("number of bits", is_whole || is_old)?;
     layer.take(0, array)?;
