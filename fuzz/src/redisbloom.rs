@@ -175,7 +175,7 @@ impl Filter {
 
     fn is_good(&self, items: u64) -> bool {
         !self.layers.is_empty()
-            && self.options < 1 << 32
+            && self.options < 1 << 31
             && self.growth < 1 << 32
             && self
                 .layers

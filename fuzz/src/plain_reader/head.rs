@@ -19,20 +19,24 @@ impl Head {
         }
     }
 
-    pub fn num_bytes(self) -> usize {
+    /// Bytes of the record with which these bytes begin.
+    pub fn num_bytes(self, record: &[u8]) -> usize {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
-            Self::Foreign => 17,
+            // With keys, if the highest bit of the options is set.
+            Self::Foreign => match record.get(12) {
+                Some(128..) => 17 + 32,
+                _ => 17,
+            },
         }
     }
 
-    /// Bytes of the record of a sub-filter from the layout kind on.
-    pub fn sub_filter_bytes(self) -> usize {
+    /// The most sub-filters.
+    pub fn most_sub_filters(self) -> usize {
         match self {
-            Self::Filter => 49,
-            Self::CountingFilter => 15,
-            Self::Foreign => 46,
+            Self::CountingFilter => 1,
+            _ => usize::MAX,
         }
     }
 
@@ -66,6 +70,15 @@ impl Head {
     pub fn seed(self, record: &[u8]) -> u64 {
         let mut rest = &record[1..];
         number(&mut rest, 8).unwrap()
+    }
+
+    /// Bytes of the header of its sub-filters, from the layout kind on.
+    pub fn sub_filter_bytes(self) -> usize {
+        match self {
+            Self::Filter => 49,
+            Self::CountingFilter => 15,
+            Self::Foreign => 46,
+        }
     }
 
     /// Whether a table behind so many sub-filters may have this error rate.

@@ -43,7 +43,8 @@ pub fn head_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
     };
     let record = hash + 8;
     let kind = chunk.get(record).copied().unwrap_or(0);
-    let bytes = Head::of_kind(kind).map_or(0, Head::num_bytes);
+    let rest = chunk.get(record..).unwrap_or_default();
+    let bytes = Head::of_kind(kind).map_or(0, |head| head.num_bytes(rest));
     (hash..record, record..record + bytes)
 }
 
@@ -81,11 +82,10 @@ impl SubFilter {
             let mut bits = &self.header[29..37];
             let bits = number(&mut bits, 8).unwrap();
             // Arrays of more than a page are kept in whole lines.
-            let bits = match bits {
-                0..=32_768 => bits.next_multiple_of(64),
-                _ => bits.next_multiple_of(512),
+            return match bits {
+                0..=32_768 => bits.next_multiple_of(64) / 8,
+                _ => bits.next_multiple_of(512) / 8,
             };
-            return bits / 8;
         }
         let [_, sub_bitmap_bits, _, num_sub_bitmaps] =
             [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap());
@@ -187,7 +187,8 @@ impl Chain {
             return None;
         }
         if self.head.is_empty() {
-            self.head = bytes(&mut rest, self.kind.num_bytes())?.to_vec();
+            let len = self.kind.num_bytes(rest);
+            self.head = bytes(&mut rest, len)?.to_vec();
             if start != 0 || !self.kind.is_good(&self.head) {
                 return None;
             }
@@ -210,11 +211,12 @@ impl Chain {
                 return None;
             }
             match (number(&mut rest, 1)?, &mut self.table) {
-                (2, None) if self.kind != Head::CountingFilter || came == 0 => {
+                (2, None) if came < self.kind.most_sub_filters() => {
+                    let len = self.kind.sub_filter_bytes();
                     if number(&mut rest, 4)? != came as u64 {
                         return None;
                     }
-                    let header = bytes(&mut rest, self.kind.sub_filter_bytes())?.to_vec();
+                    let header = bytes(&mut rest, len)?.to_vec();
                     let is_good = match self.kind {
                         Head::Filter => is_good_sub_filter(&header),
                         Head::Foreign => is_good_layer(&header),

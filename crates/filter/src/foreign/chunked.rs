@@ -1,6 +1,7 @@
 //! A filter that came from RedisBloom as a chain of chunks of ours: its head record.
 
 use super::layer::Layer;
+use super::probes::Keys;
 use super::{ForeignFilter, Options};
 use crate::codec::{Chunked, Reader, Sink, FOREIGN_FILTER};
 use crate::error::DecodeError;
@@ -16,16 +17,24 @@ impl Chunked for ForeignFilter {
         to.u64(self.seed.0);
         to.u32(self.options.0);
         to.u32(self.growth);
+        if self.is_from_valkey() {
+            to.bytes(self.keys.as_flattened());
+        }
     }
 
     fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
+        let mut filter = Self {
             seed: Seed(reader.u64()?),
             options: Options(reader.u32()?),
             growth: reader.u32()?,
+            keys: Keys::default(),
             table_rate: 0.0,
             parts: Parts::none(),
-        })
+        };
+        if filter.is_from_valkey() {
+            filter.keys = reader.keys()?;
+        }
+        Ok(filter)
     }
 
     fn parts(&self) -> &Parts<Layer> {

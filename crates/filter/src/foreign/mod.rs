@@ -12,7 +12,50 @@
 //!     └ table           for items that the series does not know: a growing table
 //! ```
 //!
-//! That is a Bloom filter. [`cuckoo`] has those that count and delete.
+//! That is a Bloom filter; [`cuckoo`] has those that count and delete. [`valkey`] reads Bloom filters
+//! of valkey-bloom, which are the same but for the hash.
+//!
+//! ```
+//! use splitbloom_filter::foreign::pieces;
+//! use splitbloom_filter::{Seed, SizeLimit};
+//!
+//! // What BF.SCANDUMP of RedisBloom answers for BF.RESERVE key 0.01 3 NONSCALING and an item.
+//! let mut header = 1u64.to_le_bytes().to_vec();
+//! header.extend([1u32, 13, 2].map(u32::to_le_bytes).as_flattened());
+//! let bits_per_item = 9.585058377367446f64.to_bits();
+//! let layer = [8, 64, 1, 0.01f64.to_bits(), bits_per_item];
+//! header.extend(layer.map(u64::to_le_bytes).as_flattened());
+//! header.extend(7u32.to_le_bytes());
+//! header.extend(3u64.to_le_bytes());
+//! header.push(0);
+//!
+//! let seed = Seed(0x5eed); // a server draws it at random
+//! let mut filter = pieces::begin(&header, seed, SizeLimit::Unlimited)?;
+//! filter.take_piece(9, &[0xff; 8])?; // as if all bits were set
+//! assert!(filter.contains(b"anything"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What comes after the series
+//! An item that the series does not know goes into the table, never into the old bits, so their error
+//! rate no longer rises. The table has what the series leaves of the error rate asked for, at least a
+//! 64th; each halving costs an item a bit, so an item takes at most 6 bits more than in a table of
+//! its own. A filter that does not grow takes as many more items as its last layer has room for.
+//!
+//! # What it costs
+//! A lookup reads as many cache lines as the layer has hashes, of every layer up to the first that
+//! has the item, and one of the table. That is what such a filter cost before; a batch overlaps the
+//! misses of 16 items ([`Layer`]). Bits are in segments, as those of our own filters are
+//! ([`crate::storage`]): allocated where a bit is set, shared by copies, freed, saved and moved one by
+//! one.
+//!
+//! The hash is not keyed: whoever knows RedisBloom can choose items that are in the series by
+//! mistake. What is added here is hashed with the seed.
+//!
+//! # What is refused
+//! Encoding versions above 4, and every field that is out of its range or contradicts another one
+//! (docs/format.md has all of them). Bytes that pass make a filter that works in every respect; whether
+//! the bits are those of the items that somebody meant is beyond the reader.
 
 mod chunked;
 pub mod cuckoo;
@@ -26,6 +69,7 @@ pub mod pieces;
 mod probes;
 mod rate;
 pub mod rdb;
+pub mod valkey;
 
 pub use layer::{Description, Layer};
 
@@ -36,7 +80,7 @@ use crate::growing::Table;
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
-use probes::Hashing;
+use probes::{Hashing, Keys};
 
 /// The factor of versions of RedisBloom that did not store one.
 const USUAL_GROWTH: u32 = 2;
@@ -50,6 +94,8 @@ impl Options {
     const BITS_64: u32 = 4;
     /// The filter does not grow.
     const FIXED: u32 = 8;
+    /// Ours: it is from valkey-bloom, whose keys come with it.
+    const SIP: u32 = 1 << 31;
 }
 
 /// A Bloom filter that came from RedisBloom.
@@ -57,6 +103,8 @@ pub struct ForeignFilter {
     seed: Seed,
     options: Options,
     growth: u32,
+    /// What valkey-bloom hashes with, if it is from there.
+    keys: Keys,
     /// The error rate of the table; 0 while there is none.
     table_rate: f64,
     parts: Parts<Layer>,
@@ -78,6 +126,7 @@ impl ForeignFilter {
             seed,
             options,
             growth,
+            keys: Keys::default(),
             table_rate: 0.0,
             parts,
         };
@@ -127,6 +176,11 @@ impl ForeignFilter {
         }
     }
 
+    /// Whether it is from valkey-bloom, not from RedisBloom.
+    pub fn is_from_valkey(&self) -> bool {
+        self.options.0 & Options::SIP != 0
+    }
+
     /// Whether it refuses items beyond its capacity.
     pub fn is_fixed(&self) -> bool {
         self.options.0 & Options::FIXED != 0
@@ -134,9 +188,11 @@ impl ForeignFilter {
 
     #[inline]
     fn hashing(&self) -> Hashing {
-        match self.options.0 & Options::BITS_64 {
-            0 => Hashing::Bits32,
-            _ => Hashing::Bits64,
+        let has = |option| self.options.0 & option != 0;
+        match (has(Options::SIP), has(Options::BITS_64)) {
+            (true, _) => Hashing::Sip(self.keys),
+            (false, true) => Hashing::Bits64,
+            (false, false) => Hashing::Bits32,
         }
     }
 

@@ -70,6 +70,7 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
     within("number of layers", num_layers > 0)?;
     let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
     let options = Options(reader.u32()?);
+    within("options", options.0 & Options::SIP == 0)?;
     let growth = if layout.has_growth {
         reader.u32()?
     } else {

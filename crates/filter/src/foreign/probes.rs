@@ -1,6 +1,9 @@
-//! Which bits an item has in a filter of RedisBloom's: double hashing with MurmurHash2.
+//! Which bits an item has in a filter from elsewhere: double hashing, of RedisBloom with MurmurHash2,
+//! of valkey-bloom with SipHash.
 
 use super::murmur::{murmur32, murmur64a};
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher as _;
 
 /// Probes of an item whose cache lines are fetched together. docs/design.md has the times with 4 and
 /// 8.
@@ -13,13 +16,23 @@ pub enum Hashing {
     Bits32,
     /// MurmurHash64A.
     Bits64,
+    /// SipHash-1-3 under two keys, as valkey-bloom does it.
+    Sip(Keys),
 }
 
-/// The two hashes of an item; number i of it is a + i * b.
+/// The two keys of valkey-bloom, in its order.
+pub type Keys = [[u8; 16]; 2];
+
+/// What valkey-bloom reduces its numbers by: the largest prime of 64 bits.
+const PRIME: u64 = 0xFFFF_FFFF_FFFF_FFC5;
+
+/// The two hashes of an item; number i of it is a + i * b. In valkey-bloom number 1 is b itself, and
+/// those that follow are taken modulo a prime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair {
     a: u64,
     b: u64,
+    is_sip: bool,
 }
 
 impl Hashing {
@@ -30,7 +43,11 @@ impl Hashing {
             Self::Bits64 => {
                 let a = murmur64a(item, 0xc6a4_a793_5bd1_e995);
                 let b = murmur64a(item, a);
-                Pair { a, b }
+                Pair {
+                    a,
+                    b,
+                    is_sip: false,
+                }
             }
             Self::Bits32 => {
                 let a = murmur32(item, 0x9747_b28c);
@@ -38,7 +55,18 @@ impl Hashing {
                 Pair {
                     a: a.into(),
                     b: b.into(),
+                    is_sip: false,
                 }
+            }
+            Self::Sip(keys) => {
+                let [a, b] = keys.map(|key| {
+                    let mut hasher = SipHasher13::new_with_key(&key);
+                    // As Rust hashes a slice: its length comes first.
+                    hasher.write(&(item.len() as u64).to_le_bytes());
+                    hasher.write(item);
+                    hasher.finish()
+                });
+                Pair { a, b, is_sip: true }
             }
         }
     }
@@ -49,7 +77,14 @@ impl Pair {
     #[inline]
     pub fn numbers(self, from: usize) -> impl Iterator<Item = u64> {
         let first = self.a.wrapping_add(self.b.wrapping_mul(from as u64));
-        std::iter::successors(Some(first), move |x| Some(x.wrapping_add(self.b)))
+        let numbers = std::iter::successors(Some(first), move |x| Some(x.wrapping_add(self.b)));
+        let numbers = numbers.zip(from..);
+        numbers.map(move |(x, number)| match number {
+            _ if !self.is_sip => x,
+            0 => x,
+            1 => self.b,
+            _ => x.checked_sub(PRIME).unwrap_or(x),
+        })
     }
 }
 

@@ -65,6 +65,7 @@ pub fn read_bloom(
         layers.push(layer);
     }
     within("items", sum == Some(items))?;
+    within("options", options & Options::SIP == 0)?;
     ForeignFilter::of_layers(Options(options), growth, layers, seed)
 }
 
