@@ -32,6 +32,7 @@ const INFO: &[Field] = &[
     Field::Number(c"bytes_held", bytes_held),
     Field::Number(c"filters_grown", stats::filters_grown),
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
+    Field::Number(c"replays_ignored", stats::replays_ignored),
     Field::Number(c"caught_panics", caught_panics),
 ];
 

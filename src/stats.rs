@@ -13,6 +13,7 @@ static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
 static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
 static FILL_GUARD_CLOSINGS: AtomicU64 = AtomicU64::new(0);
+static REPLAYS_IGNORED: AtomicU64 = AtomicU64::new(0);
 
 /// Filters in the keyspace.
 pub fn filters() -> u64 {
@@ -44,6 +45,11 @@ pub fn fill_guard_closings() -> u64 {
     FILL_GUARD_CLOSINGS.load(Relaxed)
 }
 
+/// Commands from the primary or the append-only file that a client would have got an error for.
+pub fn replays_ignored() -> u64 {
+    REPLAYS_IGNORED.load(Relaxed)
+}
+
 pub(crate) fn filter_created() {
     FILTERS.fetch_add(1, Relaxed);
 }
@@ -73,6 +79,11 @@ pub(crate) fn copies_added(copies: usize) {
 /// Counts a copy that a command removed.
 pub(crate) fn copy_deleted() {
     count(&ITEMS_DELETED, 1);
+}
+
+/// Counts a command from the primary or the append-only file that did not apply here.
+pub(crate) fn replay_ignored() {
+    count(&REPLAYS_IGNORED, 1);
 }
 
 /// Adds to a counter that only commands change.

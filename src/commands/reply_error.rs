@@ -2,6 +2,7 @@
 //! compare them.
 
 use crate::server::context::Context;
+use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_grammar::WordsError;
 
@@ -98,8 +99,27 @@ impl ReplyError {
         }
     }
 
-    /// Replies with it.
+    /// Whether a server that follows another may take no notice: what was asked for did not happen
+    /// there either, or need not happen here. What is left is a loss.
+    fn is_harmless_in_a_replay(self) -> bool {
+        !matches!(
+            self,
+            Self::OverLimit
+                | Self::Loading
+                | Self::NoMemoryToCreate
+                | Self::NoMemoryToAdd
+                | Self::NoMemoryToDelete
+        )
+    }
+
+    /// Replies with it; to the primary and the append-only file, which want no reply, only with
+    /// what they must hear of. A primary with RedisBloom passes on commands that failed, and a
+    /// server reports each error that it would reply to its primary as a broken replication.
     pub fn reply(self, context: &Context) {
+        if self.is_harmless_in_a_replay() && context.is_replay() {
+            stats::replay_ignored();
+            return context.reply_null();
+        }
         match self {
             Self::WrongArity => context.reply_wrong_arity(),
             Self::WrongType => context.reply_wrong_type(),

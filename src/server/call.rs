@@ -82,7 +82,9 @@ functions! {
     fn RedisModule_IsIOError(io: *mut Io) -> c_int;
     fn RedisModule_KeyType(key: *mut Key) -> c_int;
     fn RedisModule_LoadConfigs(context: *mut Context) -> c_int;
+    fn RedisModule_LoadDouble(io: *mut Io) -> f64;
     fn RedisModule_LoadStringBuffer(io: *mut Io, len: *mut usize) -> *mut c_char;
+    fn RedisModule_LoadUnsigned(io: *mut Io) -> u64;
     fn RedisModule_ModuleTypeGetType(key: *mut Key) -> *mut raw::RedisModuleType;
     fn RedisModule_ModuleTypeGetValue(key: *mut Key) -> *mut c_void;
     fn RedisModule_ModuleTypeSetValue(

@@ -68,6 +68,12 @@ impl Drop for Loaded {
     }
 }
 
+impl AsRef<[u8]> for Loaded {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl Loaded {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the server says that `len` bytes are there, and they are ours.
@@ -88,9 +94,28 @@ impl RdbSource {
             start: start.cast(),
             len,
         };
+        self.unless_failed(loaded)
+    }
+
+    /// The next unsigned number; `None` as for a string.
+    pub fn load_unsigned(&mut self) -> Option<u64> {
+        // SAFETY: as above.
+        let value = unsafe { call!(RedisModule_LoadUnsigned(self.0)) };
+        self.unless_failed(value)
+    }
+
+    /// The next double; `None` as for a string.
+    pub fn load_double(&mut self) -> Option<f64> {
+        // SAFETY: as above.
+        let value = unsafe { call!(RedisModule_LoadDouble(self.0)) };
+        self.unless_failed(value)
+    }
+
+    /// What was read, if it was.
+    fn unless_failed<T>(&self, value: T) -> Option<T> {
         // SAFETY: as above.
         let failed = unsafe { call!(RedisModule_IsIOError(self.0)) } != 0;
-        (!failed).then_some(loaded)
+        (!failed).then_some(value)
     }
 }
 

@@ -5,25 +5,26 @@
 
 use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
+use super::refusals::{refuse, refuse_version};
 use crate::server::context::Context;
 use crate::server::data_type::{self, methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
-use crate::server::log::warn;
 use crate::server::Refused;
 use crate::stats;
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
+use splitbloom_filter::foreign::rdb::VERSIONS;
+use splitbloom_filter::foreign::ForeignFilter;
 use splitbloom_filter::AnyFilter;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
-/// same name and the lower half of the versions, so its filters can be told apart,
-/// and one day read.
-const ENCODING_VERSION: i32 = 512;
+/// same name and the lower half of the versions, of which it has used [`VERSIONS`].
+const OURS: u32 = 512;
 
 /// RedisBloom's name: this module replaces RedisBloom, and so does its type.
 const NAME: &str = "MBbloom--";
 
-static BLOOM_TYPE: RedisType = RedisType::new(NAME, ENCODING_VERSION, methods::<StoredFilter>());
+static BLOOM_TYPE: RedisType = RedisType::new(NAME, OURS as i32, methods::<StoredFilter>());
 
 /// Registers the type.
 ///
@@ -67,19 +68,18 @@ impl Value for StoredFilter {
     }
 
     fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
-        if version != ENCODING_VERSION {
-            warn(format_args!(
-                "refused a filter in encoding version {version}: this module reads version {ENCODING_VERSION}"
-            ));
-            return None;
-        }
-        match load(source) {
-            Ok(filter) => Some(Self::new(filter)),
-            Err(error) => {
-                warn(format_args!("refused a filter: {error}"));
-                None
+        let loaded = match u32::try_from(version) {
+            Ok(OURS) => load(source),
+            Ok(version) if VERSIONS.contains(&version) => {
+                ForeignFilter::load(version, source).and_then(AnyFilter::foreign)
             }
-        }
+            _ => {
+                refuse_version(NAME, version, VERSIONS, OURS);
+                return None;
+            }
+        };
+        let loaded = loaded.map_err(|error| refuse(NAME, version, error));
+        loaded.ok().map(Self::new)
     }
 
     fn save(&self, target: &mut RdbTarget) {

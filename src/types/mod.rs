@@ -3,15 +3,18 @@
 pub mod bloom;
 mod chunks;
 pub mod counting;
+mod fields;
 mod memory;
+mod refusals;
 
 use crate::server::data_type::Value;
-use splitbloom_filter::codec::Transferable;
+use splitbloom_filter::codec::Transfer;
+use splitbloom_filter::foreign::pieces::Pieces;
 
 /// A value that is a filter.
 pub trait Stored: Value {
     /// The filter without the server.
-    type Filter: Transferable;
+    type Filter: Transfer + Pieces;
 
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;

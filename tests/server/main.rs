@@ -11,6 +11,7 @@ mod config;
 mod crashes;
 mod errors;
 mod false_positives;
+mod foreign;
 mod golden;
 mod hostile;
 mod keys;

@@ -5,12 +5,14 @@
 //!   options         BF.RESERVE and BF.INSERT
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   load_arguments  loadmodule
+//!   loose           words that RedisBloom takes, in what it replicated
 //! ```
 //!
 //! An error is data ([`WordsError`]); the module has the text that a client sees.
 
 pub mod counting;
 pub mod load_arguments;
+pub mod loose;
 pub mod number;
 pub mod options;
 

@@ -127,11 +127,9 @@ impl Head {
         if self != Self::Filter {
             return Some(error_rate);
         }
-        if number(&mut rest, 4) == Some(0) {
-            return None;
-        }
+        let grows = number(&mut rest, 4) != Some(0);
         let Some(mut further) = sub_filters.checked_sub(1) else {
-            return Some(error_rate);
+            return grows.then_some(error_rate);
         };
         let (mut left, mut square) = (1.0, 0.85);
         while further > 0 {

@@ -27,6 +27,7 @@ impl Slots {
     pub fn is_good(self) -> bool {
         self.buckets.is_power_of_two()
             && (1..256).contains(&self.bucket_size)
+            && u128::from(self.buckets) * u128::from(self.bucket_size) <= 1 << 40
             && (self.expansion == 0 || self.expansion.is_power_of_two())
             && self.expansion <= 32_768
             && (1..65_536).contains(&self.layers)

@@ -15,8 +15,10 @@ use crate::server::context::Context;
 use crate::stats;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::filter::{Filter, Parameters};
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::filter::{Parameters, SizeLimit};
 use splitbloom_filter::AnyFilter;
+use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation};
 use std::ffi::CStr;
 
@@ -111,10 +113,15 @@ impl Command for Insert {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        let Some(words) = arguments.try_list_from(2) else {
+        let Some(mut words) = arguments.try_list_from(2) else {
             return ReplyError::NoMemoryToAdd.reply(context);
         };
-        let insertion = parse_insert(&words).map_err(ReplyError::from);
+        let mut insertion = parse_insert(&words);
+        if insertion.is_err() && context.is_replay() {
+            spell_out_bloom_insert(&mut words);
+            insertion = parse_insert(&words);
+        }
+        let insertion = insertion.map_err(ReplyError::from);
         match insertion.and_then(|insertion| Ok((insertion, room_for_answers(arguments.len())?))) {
             Err(error) => error.reply(context),
             Ok((insertion, mut answers)) => {
@@ -177,38 +184,28 @@ impl Adding {
         let mut key = context.open_to_write(arguments.at(1));
         let mut made = None;
         let filter = match found_or_missing(key.held::<StoredFilter>())? {
-            Some(stored) => {
-                let AnyFilter::Lasting(filter) = stored.filter_mut();
-                filter
-            }
+            Some(stored) => stored.filter_mut(),
             None => {
                 let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
-                made.insert(create(context, creation)?)
+                made.insert(AnyFilter::Lasting(create(context, creation)?))
             }
         };
 
         let before = filter.progress();
         let mut added = Added::default();
-        let mut count = |new| {
-            added.answered += 1;
-            added.new += usize::from(new);
-            answer(new);
-        };
-        let items = arguments.bytes_from(self.first_item);
-        let end = match items.len() {
-            // One item is not worth setting up a group.
-            1 => filter
-                .add(arguments.bytes(self.first_item), limit)
-                .map(count),
-            _ => filter.add_many(items, limit, &mut count),
-        };
+        let mut end = self.add(filter, arguments, limit, &mut added, &mut answer);
+        // The primary has acknowledged some of these items. It may have been RedisBloom, with other
+        // false positives, and so with room left where there is none here.
+        if end == Err(AddError::Full) && context.is_replay() {
+            end = self.add(filter, arguments, SizeLimit::Replay, &mut added, answer);
+        }
         added.refusal = end.err().map(ReplyError::of_add);
         stats::added(added.new, filter.counters_since(before));
 
-        let parameters = made.as_ref().map(Filter::parameters);
+        let parameters = made.as_ref().map(AnyFilter::parameters);
         // If the first item is refused, the key stays missing.
         if let Some(filter) = made.filter(|_| added.new > 0) {
-            key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
+            key.put(StoredFilter::new(filter))
                 .ok_or(ReplyError::NoMemoryToCreate)?;
         }
         drop(key); // before a module is notified that might delete it
@@ -221,6 +218,29 @@ impl Adding {
             context.signal_change(self.event, arguments.at(1));
         }
         Ok(added)
+    }
+
+    /// Adds the items that have no answer yet, up to the first one refused.
+    fn add(
+        &self,
+        filter: &mut AnyFilter,
+        arguments: Arguments<'_>,
+        limit: SizeLimit,
+        added: &mut Added,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        let first = self.first_item + added.answered;
+        let items = arguments.bytes_from(first);
+        let mut count = |new| {
+            added.answered += 1;
+            added.new += usize::from(new);
+            answer(new);
+        };
+        match items.len() {
+            // One item is not worth setting up a group.
+            1 => filter.add(arguments.bytes(first), limit).map(count),
+            _ => filter.add_many(items, limit, &mut count),
+        }
     }
 
     /// Replicates what took effect: the creation, if there was one, and the command as it came, or

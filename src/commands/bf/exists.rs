@@ -8,7 +8,6 @@ use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::AnyFilter;
 
 /// BF.EXISTS.
 pub struct Exists;
@@ -58,12 +57,10 @@ impl Command for MultiExists {
 
 impl Lookup for StoredFilter {
     fn contains(&self, item: &[u8]) -> bool {
-        let AnyFilter::Lasting(filter) = self.filter();
-        filter.contains(item)
+        self.filter().contains(item)
     }
 
     fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        let AnyFilter::Lasting(filter) = self.filter();
-        filter.contains_many(items, answer);
+        self.filter().contains_many(items, answer);
     }
 }

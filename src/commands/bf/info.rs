@@ -12,6 +12,7 @@ use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::Filter;
+use splitbloom_filter::foreign::{ForeignFilter, Layer};
 use splitbloom_filter::growing::Table;
 use splitbloom_filter::AnyFilter;
 
@@ -134,10 +135,12 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             reply_five(context, stored);
         }
         Question::Full => {
-            context.reply_map(FIELDS.len() + 9);
+            context.reply_map(FIELDS.len() + MORE);
             reply_five(context, stored);
-            let AnyFilter::Lasting(filter) = stored.filter();
-            reply_more(context, filter);
+            match stored.filter() {
+                AnyFilter::Lasting(filter) => reply_more(context, filter),
+                AnyFilter::Foreign(one) => reply_more_of_foreign(context, &one[0]),
+            }
         }
     }
     Ok(())
@@ -174,33 +177,56 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
     }
 }
 
-/// The nine further fields of the long form.
+/// The further fields of the long form.
+const MORE: usize = 9;
+
+/// Those before the parts, which every kind of filter has.
+struct Long {
+    error_rate: f64,
+    expected: f64,
+    estimated_items: f64,
+    fill: f64,
+    bits_per_item: f64,
+    allocated_segments: u64,
+    reserved_segments: u64,
+}
+
+impl Long {
+    fn reply(&self, context: &Context) {
+        for (name, value) in [
+            ("Error rate", self.error_rate),
+            ("Expected false positive rate", self.expected),
+        ] {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+        context.reply_simple("Estimated items");
+        context.reply_integer(self.estimated_items.round() as u64);
+        for (name, value) in [("Fill", self.fill), ("Bits per item", self.bits_per_item)] {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+        for (name, value) in [
+            ("Segments allocated", self.allocated_segments),
+            ("Segments reserved", self.reserved_segments),
+        ] {
+            context.reply_simple(name);
+            context.reply_integer(value);
+        }
+    }
+}
+
 fn reply_more(context: &Context, filter: &Filter) {
-    let doubles = [
-        ("Error rate", filter.parameters().error_rate),
-        (
-            "Expected false positive rate",
-            filter.expected_false_positive_rate(),
-        ),
-    ];
-    for (name, value) in doubles {
-        context.reply_simple(name);
-        context.reply_double(value);
+    Long {
+        error_rate: filter.parameters().error_rate,
+        expected: filter.expected_false_positive_rate(),
+        estimated_items: filter.estimated_items(),
+        fill: filter.fill_ratio(),
+        bits_per_item: filter.num_bits() as f64 / filter.capacity() as f64,
+        allocated_segments: filter.allocated_segments(),
+        reserved_segments: filter.reserved_segments(),
     }
-    context.reply_simple("Estimated items");
-    context.reply_integer(filter.estimated_items().round() as u64);
-    let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
-    for (name, value) in [
-        ("Fill", filter.fill_ratio()),
-        ("Bits per item", bits_per_item),
-    ] {
-        context.reply_simple(name);
-        context.reply_double(value);
-    }
-    context.reply_simple("Segments allocated");
-    context.reply_integer(filter.allocated_segments());
-    context.reply_simple("Segments reserved");
-    context.reply_integer(filter.reserved_segments());
+    .reply(context);
     context.reply_simple("Sub-filters");
     context.reply_array(filter.blooms().len());
     for sub_filter in filter.blooms() {
@@ -210,6 +236,50 @@ fn reply_more(context: &Context, filter: &Filter) {
     match (filter.table(), filter.table_error_rate()) {
         (Some(table), Some(error_rate)) => reply_table(context, table, error_rate),
         _ => context.reply_null(),
+    }
+}
+
+/// The same of a filter that RedisBloom made. Its sub-filters have another name, so that it can be
+/// told from one of ours.
+fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
+    Long {
+        error_rate: filter.parameters().error_rate,
+        expected: filter.expected_false_positive_rate(),
+        estimated_items: filter.estimated_items(),
+        fill: filter.fill_ratio(),
+        bits_per_item: filter.num_bits() as f64 / filter.capacity() as f64,
+        allocated_segments: filter.allocated_segments(),
+        reserved_segments: filter.reserved_segments(),
+    }
+    .reply(context);
+    context.reply_simple("Sub-filters from RedisBloom");
+    context.reply_array(filter.layers().len());
+    for layer in filter.layers() {
+        reply_layer(context, layer);
+    }
+    context.reply_simple("Table");
+    match filter.table() {
+        Some(table) => reply_table(context, table, filter.table_error_rate()),
+        None => context.reply_null(),
+    }
+}
+
+fn reply_layer(context: &Context, layer: &Layer) {
+    let about = layer.description();
+    context.reply_map(6);
+    for (name, value) in [("Capacity", about.entries), ("Items", about.items)] {
+        context.reply_simple(name);
+        context.reply_integer(value);
+    }
+    context.reply_simple("Error rate");
+    context.reply_double(about.error_rate);
+    for (name, value) in [
+        ("Hashes", u64::from(about.hashes)),
+        ("Bytes", layer.num_bits() / 8),
+        ("Set bits", layer.set_bits()),
+    ] {
+        context.reply_simple(name);
+        context.reply_integer(value);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::types::Stored as _;
 use splitbloom_filter::filter::{Filter, Growth, Parameters};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::AnyFilter;
+use splitbloom_grammar::loose::known_words_of_reserve;
 use splitbloom_grammar::options::{parse_reserve, Creation};
 
 /// BF.RESERVE.
@@ -51,7 +52,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
         .try_list_from(2)
         .ok_or(ReplyError::NoMemoryToCreate)?;
     hide_seeds(context, &words, 2);
-    let creation = parse_reserve(&words)?;
+    let creation = parse(context, &words)?;
     let mut key = context.open_to_write(arguments.at(1));
     missing(key.held::<StoredFilter>())?;
     let filter = create(context, &creation)?;
@@ -62,6 +63,15 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     replicate_creation(context, arguments.at(1), &parameters);
     context.signal_change(c"bf.reserve", arguments.at(1));
     Ok(())
+}
+
+fn parse(context: &Context, words: &[&[u8]]) -> Result<Creation, ReplyError> {
+    let strict = parse_reserve(words);
+    if strict.is_err() && context.is_replay() {
+        let known = known_words_of_reserve(words, 2).ok_or(ReplyError::NoMemoryToCreate)?;
+        return Ok(parse_reserve(&known)?);
+    }
+    Ok(strict?)
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.

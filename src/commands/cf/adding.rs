@@ -11,6 +11,7 @@ use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::error::AddError;
+use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::CountingCreation;
 use std::ffi::CStr;
 
@@ -54,6 +55,9 @@ impl Request {
                 *place = answer;
             }
         });
+        if answers.contains(&Err(AddError::Full)) && context.is_replay() {
+            self.add_refused(filter, arguments, answers);
+        }
         let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
         stats::copies_added(added);
 
@@ -73,6 +77,22 @@ impl Request {
             context.signal_change(self.event, arguments.at(1));
         }
         Ok(())
+    }
+
+    /// Adds the items that were refused because the filter is full: the primary may have been
+    /// RedisBloom, with room left where there is none here.
+    fn add_refused(
+        &self,
+        filter: &mut CountingFilter,
+        arguments: Arguments<'_>,
+        answers: &mut [Answer],
+    ) {
+        let items = arguments.bytes_from(self.first_item);
+        for (item, answer) in items.zip(answers) {
+            if *answer == Err(AddError::Full) {
+                *answer = filter.add(item, self.adding, SizeLimit::Replay);
+            }
+        }
     }
 
     /// The command that adds these items, several at a time.

@@ -3,6 +3,7 @@
 
 mod chunks;
 mod extremes;
+mod foreign;
 mod orders;
 mod payloads;
 mod storm;

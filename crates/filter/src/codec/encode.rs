@@ -69,11 +69,6 @@ pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encod
 }
 
 impl<'a, F: Chunked> Outline<'a, F> {
-    /// The chunk at `iterator`, in the version that is written; nothing at or after the end.
-    pub(super) fn at(filter: &'a F, iterator: u64) -> Option<Self> {
-        Self::new(filter, Version::CURRENT, iterator, Cut::default())
-    }
-
     /// Fills a chunk with records up to its largest size.
     fn new(filter: &'a F, version: Version, start: u64, cut: Cut) -> Option<Self> {
         if !is_within(filter, start) {

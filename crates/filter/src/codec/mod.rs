@@ -59,14 +59,14 @@ mod encode;
 mod format;
 mod reader;
 mod sink;
-mod transferable;
+mod transfer;
 
 pub use crate::storage::MEMORY_PER_BYTE;
 pub use chunked::{Chunked, Place};
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use format::{END, MAX_CHUNK_BYTES};
-pub use transferable::Transferable;
+pub use transfer::Transfer;
 
 pub(crate) use decode::{is_chunk, MAX_SEGMENTS};
 pub(crate) use digest::digest;

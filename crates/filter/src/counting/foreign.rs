@@ -5,6 +5,7 @@ use crate::codec::within;
 use crate::error::DecodeError;
 use crate::foreign::cuckoo::{CuckooSeries, Remainder};
 use crate::growing::Table;
+use crate::hash::Seed;
 use crate::parts::Parts;
 
 /// Filters without a series are no larger for it.
@@ -42,6 +43,12 @@ impl CountingFilter {
             parts,
             deleted,
         })
+    }
+
+    /// The same with another seed, before anything is in its table.
+    pub(crate) fn reseeded(mut self, seed: Seed) -> Self {
+        self.parameters.seed = seed;
+        self
     }
 
     /// The series that RedisBloom made, if it is from there.

@@ -235,7 +235,8 @@ impl CountingFilter {
         if adding == Adding::Absent && self.is_in_table(hash) {
             return Ok(false);
         }
-        if self.parameters.expansion == 0 && self.items() >= self.parameters.capacity {
+        let may_grow = self.parameters.expansion > 0 || limit == SizeLimit::Replay;
+        if !may_grow && self.items() >= self.parameters.capacity {
             return Err(AddError::Full);
         }
         let most_bytes = limit.most_bytes().saturating_sub(self.bytes_besides());

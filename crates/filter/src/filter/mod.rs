@@ -230,7 +230,8 @@ impl Filter {
         }
         let is_loading = self.loading().is_some();
         let most_bytes = self.most_table_bytes(limit);
-        if let Some(table) = self.parts.table_mut() {
+        let may_grow = self.parameters().growth != Growth::Fixed || limit == SizeLimit::Replay;
+        if let Some(table) = self.parts.table_mut().filter(|_| may_grow) {
             if is_loading {
                 return Err(AddError::Loading);
             }
@@ -242,7 +243,8 @@ impl Filter {
                 return newest.insert(hash);
             }
         }
-        let rate = self.table_error_rate().ok_or(AddError::Full)?;
+        let rate = self.table_error_rate().filter(|_| may_grow);
+        let rate = rate.ok_or(AddError::Full)?;
         if is_loading {
             return Err(AddError::Loading);
         }

@@ -61,6 +61,7 @@ mod chunked;
 pub mod cuckoo;
 mod estimate;
 mod layer;
+mod load;
 mod lookup;
 mod memory;
 pub mod murmur;
@@ -266,7 +267,7 @@ impl ForeignFilter {
         if self.loading().is_some() {
             return Err(AddError::Loading);
         }
-        if self.is_full() {
+        if self.is_full() && limit != SizeLimit::Replay {
             return Err(AddError::Full);
         }
         let most_bytes = self.most_table_bytes(limit);

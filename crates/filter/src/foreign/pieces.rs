@@ -7,8 +7,11 @@
 //! sets bits and never clears one: what was there stays there.
 
 use super::layer::{Description, Layer};
-use super::{ForeignFilter, Options, USUAL_GROWTH};
+use super::load::remainder;
+use super::{cuckoo, ForeignFilter, Options, USUAL_GROWTH};
+use crate::any::AnyFilter;
 use crate::codec::{is_chunk, within, Reader};
+use crate::counting::CountingFilter;
 use crate::error::DecodeError;
 use crate::hash::Seed;
 use crate::size_limit::SizeLimit;
@@ -146,5 +149,43 @@ impl ForeignFilter {
             at = 0;
         }
         Err(DecodeError::Order)
+    }
+}
+
+/// A filter that takes what a SCANDUMP of RedisBloom answered.
+pub trait Pieces: Sized {
+    /// What a header begins. What is added to it is hashed with `seed`.
+    ///
+    /// # Errors
+    /// What is wrong with it, or `OverLimit`, or `OutOfMemory`.
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError>;
+
+    /// Takes a piece, which came with `iterator`.
+    ///
+    /// # Errors
+    /// `Order` if it has no place, or the filter is none of RedisBloom's; `OutOfMemory`.
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError>;
+}
+
+impl Pieces for AnyFilter {
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
+        Self::foreign(begin(header, seed, limit)?)
+    }
+
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        match self {
+            Self::Foreign(one) => one[0].take_piece(iterator, piece),
+            Self::Lasting(_) => Err(DecodeError::Order),
+        }
+    }
+}
+
+impl Pieces for CountingFilter {
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
+        cuckoo::pieces::begin(header, remainder(seed), limit)
+    }
+
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        self.take_piece(iterator, piece)
     }
 }

@@ -1,5 +1,6 @@
 //! Where the slots of a series are.
 
+use crate::bloom::sizing::MAX_CAPACITY;
 use crate::codec::within;
 use crate::error::DecodeError;
 
@@ -53,6 +54,7 @@ impl Shape {
         within("expansion", is_known && expansion <= MAX_EXPANSION)?;
         within("layers", layers == 1 || layers > 1 && expansion > 0)?;
         within("slots", self.checked_slots().is_some())?;
+        within("capacity", self.first_slots() <= MAX_CAPACITY)?;
         Ok(self)
     }
 
