@@ -3,6 +3,7 @@
 //! ```text
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
+//!   window          what both say of filters that forget
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   load_arguments  loadmodule
 //! ```
@@ -13,6 +14,7 @@ pub mod counting;
 pub mod load_arguments;
 pub mod number;
 pub mod options;
+pub mod window;
 
 /// What is wrong with the words of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,13 @@ pub enum WordsError {
     BucketSizeRange,
     BadMaxIterations,
     MaxIterationsRange,
+    BadWindow,
+    WindowRange,
+    BadSlices,
+    SlicesRange,
+    /// SLICES or RENEW without WINDOW.
+    WindowMissing,
+    BadTime,
     /// An unknown word.
     Syntax,
 }
