@@ -18,7 +18,7 @@ export PEER PEER_SERVER
 .PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print "\n  " substr($$0, 4) }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
 
 build: toolchain ## builds the module: target/release/libsplitbloom.so
 	cargo build --release
@@ -159,8 +159,8 @@ needs-sanitize = python3-venv $(addprefix libclang-rt-,$(addsuffix -dev,$(shell 
 toolchain:
 	@scripts/need $(sort $(needs) $(foreach goal,$(MAKECMDGOALS),$(needs-$(goal))))
 
-## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of them
-## with the suffix -arm64 (runs in QEMU), or a path
+## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of
+##   them with the suffix -arm64 (runs in QEMU), or a path
 ## BENCH_SERVER=: the same, for the benchmarks. Servers are downloaded on first use.
 ## BENCH_PARTS=: reserved, growth, memory, steps, or some of them. BENCH_SIZES=10000,100000000: items.
 ## BENCH_SAVE=yes saves the tables of such runs too. See benches/server/main.rs.

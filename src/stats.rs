@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static ITEMS_ADDED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
+static ITEMS_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
 static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
 static FILL_GUARD_CLOSINGS: AtomicU64 = AtomicU64::new(0);
@@ -27,6 +28,11 @@ pub fn items_added() -> u64 {
 /// Copies of items removed from counting filters.
 pub fn items_deleted() -> u64 {
     ITEMS_DELETED.load(Relaxed)
+}
+
+/// Items whose window has passed.
+pub fn items_forgotten() -> u64 {
+    ITEMS_FORGOTTEN.load(Relaxed)
 }
 
 /// Items looked up.
@@ -73,6 +79,11 @@ pub(crate) fn copies_added(copies: usize) {
 /// Counts a copy that a command removed.
 pub(crate) fn copy_deleted() {
     count(&ITEMS_DELETED, 1);
+}
+
+/// Counts items whose window has passed.
+pub(crate) fn forgotten(items: u64) {
+    count(&ITEMS_FORGOTTEN, items);
 }
 
 /// Adds to a counter that only commands change.

@@ -46,14 +46,17 @@ pub fn load<T: Stored>(
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1));
-    let present = found_or_missing(key.held::<T>())?.map(T::filter_mut);
+    let present = found_or_missing(key.held::<T>())?;
     let chunk = Chunk::parse(bytes).map_err(ReplyError::of_load)?;
     if u64::try_from(iterator) != Ok(chunk.next) {
         return Err(ReplyError::BadData);
     }
-    if let Some(begun) = load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)? {
-        key.put(T::new(begun)).ok_or(ReplyError::NoMemoryToCreate)?;
-    }
+    let begun = load_chunk(present.map(T::filter_mut), &chunk, limit);
+    let stored = match begun.map_err(ReplyError::of_load)? {
+        Some(begun) => key.put(T::new(begun)).ok_or(ReplyError::NoMemoryToCreate)?,
+        None => found(key.held::<T>())?,
+    };
+    stored.attend(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();
     context.signal_change(event, arguments.at(1));

@@ -3,7 +3,9 @@
 use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
 use crate::server::context::Context;
-use crate::server::data_type::{self, methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
+use crate::server::data_type::{
+    self, methods, AofTarget, CopyTarget, Defrag, RdbSource, RdbTarget, Value,
+};
 use crate::server::log::warn;
 use crate::server::Refused;
 use crate::stats;
@@ -96,7 +98,7 @@ impl Value for StoredCountingFilter {
         self.filter.allocations() as usize
     }
 
-    fn try_copy(&mut self) -> Option<Self> {
+    fn try_copy(&mut self, _to: &CopyTarget) -> Option<Self> {
         self.filter.try_clone().ok().map(Self::new)
     }
 

@@ -5,6 +5,8 @@ mod chunks;
 pub mod counting;
 mod memory;
 
+use crate::server::arguments::Argument;
+use crate::server::context::Context;
 use crate::server::data_type::Value;
 use splitbloom_filter::codec::Chunked;
 
@@ -16,4 +18,6 @@ pub trait Stored: Value {
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;
     fn filter_mut(&mut self) -> &mut Self::Filter;
+    /// Called when a command has created or changed it, or it has come to this key.
+    fn attend(&mut self, _: &Context, _: Argument<'_>) {}
 }

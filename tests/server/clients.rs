@@ -162,22 +162,39 @@ fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) 
     }
 }
 
+#[test]
+fn the_program_in_the_readme_runs() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let page = std::fs::read_to_string(page).expect("the README");
+    let (_, program) = page.split_once("```python\n").expect("a program");
+    let (program, _) = program.split_once("```").expect("its end");
+    let server = Server::start();
+    let here = format!("redis.Redis(port={})", server.port());
+    let program = program.replace("redis.Redis()", &here);
+    let printed = run_python(&["-c", &program]);
+    assert!(
+        ["[1, 0]", "[True, False]"].contains(&printed.trim()),
+        "{printed}"
+    );
+}
+
 fn run_redis_py(protocol: &str) {
+    let server = Server::start();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
+    run_python(&[script, &server.port().to_string(), protocol]);
+}
+
+/// What Python with redis-py prints.
+fn run_python(arguments: &[&str]) -> String {
     let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3"));
     let found = Command::new(&python).args(["-c", "import redis"]).output();
     let found = found.is_ok_and(|output| output.status.success());
     assert!(found, "{python:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python that has it");
 
-    let server = Server::start();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
-    let output = Command::new(&python)
-        .args([script, &server.port().to_string(), protocol])
-        .output();
+    let output = Command::new(&python).args(arguments).output();
     let output = output.expect("Python runs");
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}{errors}");
+    printed
 }

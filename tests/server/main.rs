@@ -24,3 +24,4 @@ mod plain_server;
 mod pollution;
 mod replication;
 mod secrecy;
+mod transcripts;

@@ -1,11 +1,12 @@
 //! The options of BF.RESERVE and BF.INSERT.
 
 use crate::number::{parse_error_rate, parse_integer, parse_seed, parse_within};
-use crate::window::{parse_time, Window, WindowOptions};
+use crate::window::{parse_time, WindowOptions};
 use crate::WordsError;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::{Growth, Parameters, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
+use splitbloom_filter::windowed::Window;
 
 /// How a client describes a filter to be created. `None` means the default of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -207,20 +208,16 @@ mod tests {
 
     #[test]
     fn a_window_goes_with_every_other_option() {
-        let minute = Window {
-            seconds: 60,
-            slices: 8,
-            renew: true,
-        };
+        let minute = Window::new(60, 8, true);
         let both = reserve("0.1 9 window 60 3 RENEW SEED 00000000000000ff").unwrap();
-        assert_eq!(both.window, Some(minute));
+        assert_eq!(both.window, minute);
         assert_eq!(both.growth, Some(Growth::Times(3)));
         let fixed = reserve("0.1 9 NONSCALING WINDOW 60 SLICES 2").unwrap();
         assert_eq!(fixed.growth, Some(Growth::Fixed));
-        assert_eq!(fixed.window.map(|window| window.slices), Some(2));
+        assert_eq!(fixed.window, Window::new(60, 2, false));
         let insertion = insert("RENEW CAPACITY 9 at 5 WINDOW 60 ITEMS AT").unwrap();
         assert_eq!((insertion.at, insertion.first_item), (Some(5), 8));
-        assert_eq!(insertion.creation.unwrap().window, Some(minute));
+        assert_eq!(insertion.creation.unwrap().window, minute);
         let later = insert("NOCREATE AT 7 ITEMS a").unwrap();
         assert_eq!((later.at, later.creation), (Some(7), None));
     }

@@ -2,23 +2,13 @@
 
 use crate::number::parse_within;
 use crate::WordsError;
+use splitbloom_filter::windowed::{
+    Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
+};
 use std::ops::RangeInclusive;
 
-/// One second to ten years.
-const SECONDS: RangeInclusive<u64> = 1..=315_360_000;
-/// Four bits of an entry number its slice: those of a window, the one that fills, and one that is
-/// being swept.
-const SLICES: RangeInclusive<u64> = 2..=14;
-/// What a client that does not say gets: an item is forgotten an eighth of the window late at most.
-const DEFAULT_SLICES: u8 = 8;
-
-/// How long a filter remembers items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    pub seconds: u32,
-    pub slices: u8,
-    pub renew: bool,
-}
+const SECONDS: RangeInclusive<u64> = 1..=MAX_WINDOW_SECONDS as u64;
+const SLICES: RangeInclusive<u64> = MIN_SLICES as u64..=MAX_SLICES as u64;
 
 /// What the words have said about the window so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,11 +44,11 @@ impl WindowOptions {
     /// The window, if there is one.
     pub fn window(self) -> Result<Option<Window>, WordsError> {
         match self.seconds {
-            Some(seconds) => Ok(Some(Window {
-                seconds,
-                slices: self.slices.unwrap_or(DEFAULT_SLICES),
-                renew: self.renew,
-            })),
+            Some(seconds) => {
+                let slices = self.slices.unwrap_or(DEFAULT_SLICES);
+                let window = Window::new(seconds, slices, self.renew);
+                window.map(Some).ok_or(WordsError::WindowRange)
+            }
             None if self.renew || self.slices.is_some() => Err(WordsError::WindowMissing),
             None => Ok(None),
         }
@@ -78,9 +68,9 @@ fn value(
 /// Parses a time: milliseconds since 1970.
 ///
 /// # Errors
-/// It is not a number, or negative.
+/// It is not a number, negative, or later than the latest that filters know.
 pub fn parse_time(word: &[u8]) -> Result<u64, WordsError> {
-    parse_within(word, 0..=u64::MAX).map_err(|_| WordsError::BadTime)
+    parse_within(word, 0..=MAX_TIME).map_err(|_| WordsError::BadTime)
 }
 
 #[cfg(test)]
@@ -99,11 +89,7 @@ mod tests {
     }
 
     fn of(seconds: u32, slices: u8, renew: bool) -> Result<Option<Window>, WordsError> {
-        Ok(Some(Window {
-            seconds,
-            slices,
-            renew,
-        }))
+        Ok(Window::new(seconds, slices, renew))
     }
 
     #[test]
@@ -140,8 +126,9 @@ mod tests {
     #[test]
     fn a_time_is_a_number_of_milliseconds() {
         assert_eq!(parse_time(b"0"), Ok(0));
+        assert_eq!(parse_time(b"9007199254740991"), Ok(MAX_TIME));
         assert_eq!(parse_time(b"1789000000000"), Ok(1_789_000_000_000));
-        for word in ["", "x", "-1", "1.5", "9223372036854775808"] {
+        for word in ["", "x", "-1", "1.5", "9007199254740992"] {
             assert_eq!(parse_time(word.as_bytes()), Err(WordsError::BadTime));
         }
     }

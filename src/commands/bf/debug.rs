@@ -5,12 +5,14 @@ use crate::commands::held::found;
 use crate::commands::parameters::KEY;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::{AnyFilter, Filter};
+use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_filter::Filter;
 
 /// BF.DEBUG.
 pub struct Debug;
@@ -41,8 +43,12 @@ impl Command for Debug {
         match found(key.held::<StoredFilter>()) {
             Err(error) => error.reply(context),
             Ok(stored) => {
-                let AnyFilter::Lasting(filter) = stored.filter();
-                let lines = lines(filter, MAX_LINES);
+                let lines = match stored.filter() {
+                    AnyFilter::Lasting(filter) => lines(filter, MAX_LINES),
+                    AnyFilter::Windowed(timed) => {
+                        lines_of_window(&timed[0].filter, time_of_command())
+                    }
+                };
                 context.reply_array(lines.len());
                 for line in lines {
                     context.reply_bytes(line.as_bytes());
@@ -68,6 +74,20 @@ fn lines(filter: &Filter, max: usize) -> Vec<String> {
         lines.push(line(bytes, 1, items, items, error_rate));
     }
     lines
+}
+
+/// The number of items remembered, the window, then the table.
+fn lines_of_window(filter: &WindowedFilter, now: u64) -> Vec<String> {
+    let (items, window) = (filter.items(now), filter.window());
+    let (seconds, slices, renew) = (window.seconds(), window.slices(), window.renews());
+    let (renew, forgotten) = (u8::from(renew), filter.forgotten());
+    let bytes = filter.num_bits() / 8;
+    let error_rate = filter.parameters().error_rate;
+    vec![
+        format!("size:{items}"),
+        format!("window:{seconds} slices:{slices} renew:{renew} forgotten:{forgotten}"),
+        line(bytes, 1, items, items, error_rate),
+    ]
 }
 
 fn line_of_bloom(bloom: &BlockedBloom) -> String {

@@ -8,13 +8,25 @@ mod chunked;
 use crate::error::AddError;
 use crate::filter::{Filter, Parameters};
 use crate::storage::Mover;
+use crate::windowed::WindowedFilter;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 
 /// A filter of any kind that BF.* commands know.
-pub enum AnyFilter {
+pub enum AnyFilter<T = ()> {
     /// One that keeps what it has.
     Lasting(Filter),
+    /// One that forgets. An array of one, which allocates without ending the process.
+    Windowed(Box<[Timed<T>; 1]>),
+}
+
+/// A filter that forgets, and what its owner keeps beside it, which is no part of the filter: a copy
+/// and a loaded filter begin with its default.
+pub struct Timed<T> {
+    /// The filter.
+    pub filter: WindowedFilter,
+    /// What its owner keeps.
+    pub beside: T,
 }
 
 /// A server may hold millions of small filters that keep what they have: the other kinds cost them
@@ -26,12 +38,54 @@ macro_rules! each {
     ($any:expr, $filter:ident => $value:expr) => {
         match $any {
             AnyFilter::Lasting($filter) => $value,
+            AnyFilter::Windowed(timed) => {
+                let [Timed {
+                    filter: $filter, ..
+                }] = &**timed;
+                $value
+            }
+        }
+    };
+    (mut $any:expr, $filter:ident => $value:expr) => {
+        match $any {
+            AnyFilter::Lasting($filter) => $value,
+            AnyFilter::Windowed(timed) => {
+                let [Timed {
+                    filter: $filter, ..
+                }] = &mut **timed;
+                $value
+            }
         }
     };
 }
 pub(super) use each;
 
-impl AnyFilter {
+impl<T> From<Filter> for AnyFilter<T> {
+    fn from(filter: Filter) -> Self {
+        Self::Lasting(filter)
+    }
+}
+
+impl<T> AnyFilter<T> {
+    /// The filter, if it is one that forgets.
+    pub fn windowed(&self) -> Option<&WindowedFilter> {
+        match self {
+            Self::Lasting(_) => None,
+            Self::Windowed(timed) => Some(&timed[0].filter),
+        }
+    }
+
+    /// The filter and what its owner keeps beside it, if it is one that forgets.
+    pub fn windowed_mut(&mut self) -> Option<(&mut WindowedFilter, &mut T)> {
+        match self {
+            Self::Lasting(_) => None,
+            Self::Windowed(timed) => {
+                let [Timed { filter, beside }] = &mut **timed;
+                Some((filter, beside))
+            }
+        }
+    }
+
     /// The parameters that it was created with.
     pub fn parameters(&self) -> Parameters {
         each!(self, filter => filter.parameters())
@@ -42,14 +96,12 @@ impl AnyFilter {
         each!(self, filter => filter.capacity())
     }
 
-    /// Number of items that were new when they were added.
-    pub fn items(&self) -> u64 {
-        each!(self, filter => filter.items())
-    }
-
     /// Number of parts.
     pub fn num_parts(&self) -> usize {
-        each!(self, filter => filter.num_parts())
+        match self {
+            Self::Lasting(filter) => filter.num_parts(),
+            Self::Windowed(_) => 1,
+        }
     }
 
     /// Its digest: equal for two filters if and only if they answer alike, now and later.
@@ -62,23 +114,43 @@ impl AnyFilter {
         each!(self, filter => filter.allocations())
     }
 
+    /// Visits every kind of allocation but the `AnyFilter` itself: its layout and its number.
+    pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
+        if let Self::Windowed(_) = self {
+            visit(Layout::new::<Timed<T>>(), 1);
+        }
+        each!(self, filter => filter.visit_allocations(visit))
+    }
+
+    /// Passes all allocations through `mover`: see [`Filter::relocate`].
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        each!(mut self, filter => filter.relocate(from, mover))
+    }
+}
+
+impl<T: Default> AnyFilter<T> {
+    /// A filter that forgets.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn forgetful(filter: WindowedFilter) -> Result<Self, AddError> {
+        let mut one = Vec::new();
+        one.try_reserve_exact(1)
+            .map_err(|_| AddError::OutOfMemory)?;
+        let beside = T::default();
+        one.push(Timed { filter, beside });
+        let one = one.into_boxed_slice().try_into();
+        one.map(Self::Windowed).map_err(|_| AddError::OutOfMemory)
+    }
+
     /// A copy, which shares memory until one of the two changes it.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         match self {
-            Self::Lasting(filter) => filter.try_clone().map(Self::Lasting),
+            Self::Lasting(filter) => filter.try_clone().map(Self::from),
+            Self::Windowed(timed) => Self::forgetful(timed[0].filter.try_clone()?),
         }
-    }
-
-    /// Visits every kind of allocation but the `AnyFilter` itself: its layout and its number.
-    pub fn visit_allocations(&self, visit: impl FnMut(Layout, u64)) {
-        each!(self, filter => filter.visit_allocations(visit))
-    }
-
-    /// Passes all allocations through `mover`: see [`Filter::relocate`].
-    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        each!(self, filter => filter.relocate(from, mover))
     }
 }

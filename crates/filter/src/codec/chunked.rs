@@ -3,10 +3,14 @@
 use super::reader::Reader;
 use super::sink::Sink;
 use crate::error::DecodeError;
+use crate::growing::Payloads;
 use crate::parts::Parts;
 
 /// A filter of any kind: a head that says what it is, and parts.
 pub trait Chunked: Sized {
+    /// What a state record says: what changes and is not in parts.
+    type State: Default;
+
     /// The kind of its head record.
     fn head(&self) -> u8;
 
@@ -40,4 +44,50 @@ pub trait Chunked: Sized {
 
     /// Notes it.
     fn set_removed(&mut self, removed: u64);
+
+    /// Bits of payload that an entry of its table has.
+    fn payload_bits(&self) -> u8 {
+        0
+    }
+
+    /// Bytes of its state record with its kind; 0 if it has none.
+    fn state_bytes(&self) -> usize {
+        0
+    }
+
+    /// Writes its state record after its kind.
+    fn write_state(&self, _: &mut impl Sink) {}
+
+    /// A state record, after its kind.
+    ///
+    /// # Errors
+    /// `Length`, or a `Field` out of range.
+    fn read_state(&self, _: &mut Reader<'_>) -> Result<Self::State, DecodeError> {
+        Err(DecodeError::Format)
+    }
+
+    /// The state after a chunk with this state record and pages with these payloads.
+    ///
+    /// # Errors
+    /// `Field` for what contradicts the pages.
+    fn next_state(
+        &self,
+        state: Self::State,
+        _: &Payloads,
+        _: Place,
+    ) -> Result<Self::State, DecodeError> {
+        Ok(state)
+    }
+
+    /// Takes on a state; its pages have come.
+    fn set_state(&mut self, _: Self::State) {}
+}
+
+/// Where a chunk stands in its chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whether it is the first one.
+    pub is_first: bool,
+    /// The items of its table, if it is the last one.
+    pub items: Option<u64>,
 }

@@ -1,8 +1,9 @@
 //! Chunks into a filter. Everything in a chunk is read and checked before the filter changes.
 
+use super::chunked::Place;
 use super::format::{
     Head, Version, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, MAGIC, MAX_CHUNK_BYTES, PAGE,
-    PATH_SHIFT, SEGMENT, SUB_FILTER, TABLE, TABLE_START,
+    PATH_SHIFT, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START,
 };
 use super::reader::Reader;
 use super::Chunked;
@@ -72,13 +73,13 @@ impl<'a> Chunk<'a> {
         &self,
         mut reader: Reader<'a>,
         filter: &F,
-    ) -> Result<Arrivals<'a>, DecodeError> {
+    ) -> Result<(Arrivals<'a>, Option<F::State>), DecodeError> {
         let parts = filter.parts();
         let present = parts.loading().map_or(0, |loading| loading.sub_filters);
         let mut blooms = Vec::new();
         let mut segments = Vec::new();
         let mut tables = Tables::new(parts.table(), self.start);
-        let mut end = None;
+        let (mut end, mut state) = (None, None);
         while !reader.is_at_end() {
             if end.is_some() {
                 return Err(DecodeError::Length);
@@ -101,16 +102,23 @@ impl<'a> Chunk<'a> {
                 // Behind sub-filters that the filter has added meanwhile it would have another rate.
                 TABLE if !tables.has_begun() && parts.blooms().len() <= present => {
                     let rate = filter.table_rate(count).ok_or(DecodeError::Order)?;
-                    tables.begin(&mut reader, rate)?;
+                    tables.begin(&mut reader, rate, filter.payload_bits())?;
+                }
+                STATE if filter.state_bytes() > 0 && state.is_none() && tables.is_due() => {
+                    state = Some(filter.read_state(&mut reader)?);
                 }
                 PAGE => tables.page(&mut reader)?,
                 END_OF_TABLE => tables.end(&mut reader)?,
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
-                SUB_FILTER | SEGMENT | TABLE => return Err(DecodeError::Order),
+                SUB_FILTER | SEGMENT | TABLE | STATE => return Err(DecodeError::Order),
                 _ => return Err(DecodeError::Format),
             }
         }
         tables.check_end(self.next)?;
+        // What has one says it with each run of pages.
+        if state.is_some() != (filter.state_bytes() > 0 && tables.has_begun()) {
+            return Err(DecodeError::Order);
+        }
         let count = present + blooms.len();
         if count == 0 && !tables.has_begun() {
             return Err(DecodeError::Order);
@@ -129,14 +137,15 @@ impl<'a> Chunk<'a> {
             }
             _ => return Err(DecodeError::Order),
         };
-        Ok(Arrivals {
+        let arrivals = Arrivals {
             blooms,
             segments,
             table: tables.new,
             pages: tables.pages,
             counts: tables.counts,
             loading,
-        })
+        };
+        Ok((arrivals, state))
     }
 }
 
@@ -168,15 +177,25 @@ impl<'t> Tables<'t> {
         self.old.is_some() || self.new.is_some()
     }
 
+    /// Whether pages come next, the first ones of the chunk.
+    fn is_due(&self) -> bool {
+        self.has_begun() && self.pages.is_none()
+    }
+
     /// A table record, after its kind.
-    fn begin(&mut self, reader: &mut Reader<'_>, rate: f64) -> Result<(), DecodeError> {
+    fn begin(
+        &mut self,
+        reader: &mut Reader<'_>,
+        rate: f64,
+        payload_bits: u8,
+    ) -> Result<(), DecodeError> {
         if reader.u64()? != rate.to_bits() {
             return Err(DecodeError::Field("error rate of the table"));
         }
-        if reader.u8()? != 0 {
+        if reader.u8()? != payload_bits {
             return Err(DecodeError::Field("bits of payload"));
         }
-        self.new = Some(Table::new(rate, 0));
+        self.new = Some(Table::new(rate, payload_bits));
         self.from = 0;
         Ok(())
     }
@@ -284,18 +303,26 @@ fn take_in<F: Chunked>(
     if chunk.identity != Head::of(filter).identity() {
         return Err(DecodeError::Order);
     }
-    let arrivals = chunk.arrivals(reader, filter)?;
+    let (arrivals, state) = chunk.arrivals(reader, filter)?;
     let removed = arrivals
         .counts
         .map_or(filter.removed(), |(_, removed)| removed);
     if !filter.may_have_removed(removed) {
         return Err(DecodeError::Field("items removed"));
     }
+    let place = Place {
+        is_first: chunk.start == 0,
+        items: arrivals.counts.map(|(items, _)| items),
+    };
+    let payloads = arrivals.pages.as_ref().map(Pages::payloads);
+    let payloads = payloads.unwrap_or_default();
+    let state = filter.next_state(state.unwrap_or_default(), &payloads, place)?;
     let own = size_class(size_of::<F>() as u64);
     let most_bytes = limit.most_bytes().checked_sub(own);
     let most_bytes = most_bytes.ok_or(DecodeError::OverLimit)?;
     let parts = filter.parts_mut();
     parts.take_in(arrivals, most_bytes, MAX_SEGMENTS)?;
+    filter.set_state(state);
     filter.set_removed(removed);
     Ok(())
 }

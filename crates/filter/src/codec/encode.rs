@@ -2,9 +2,9 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    Head, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
-    END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
-    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_BYTES, TABLE, TABLE_BYTES, TABLE_START,
+    Head, State, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER,
+    END_OF_TABLE, END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT,
+    SEGMENT, SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_BYTES, TABLE, TABLE_BYTES, TABLE_START,
 };
 use super::sink::{Buffer, Sink};
 use super::Chunked;
@@ -75,8 +75,8 @@ impl<'a, F: Chunked> Outline<'a, F> {
             next: END,
             num_bytes: 0,
         };
-        // A sub-filter record and segment 0 share a place, and so do the table's record and its
-        // first page, and its last page and its end: the chunk ends before both or neither.
+        // A sub-filter record and segment 0 share a place, and so do the table's record, the state
+        // and its first page, and its last page and its end: the chunk ends before all or none.
         let mut last_place = (start, records_end);
         for (place, record) in records(filter, start) {
             if place != last_place.0 {
@@ -163,7 +163,9 @@ enum Record<'a> {
     },
     Table {
         error_rate: f64,
+        payload_bits: u8,
     },
+    State(State),
     Page(PageRecord<'a>),
     EndOfTable {
         items: u64,
@@ -192,8 +194,15 @@ fn records<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Rec
 fn records_of_table<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
     let (table, blooms) = (filter.parts().table(), filter.parts().blooms().len());
     let error_rate = filter.table_rate(blooms).unwrap_or_default();
-    let head = (table.is_some() && start <= TABLE_START)
-        .then_some((TABLE_START, Record::Table { error_rate }));
+    let head = (table.is_some() && start <= TABLE_START).then_some((
+        TABLE_START,
+        Record::Table {
+            error_rate,
+            payload_bits: filter.payload_bits(),
+        },
+    ));
+    let state = (table.is_some() && filter.state_bytes() > 0)
+        .then(|| (start.max(TABLE_START), Record::State(State::of(filter))));
     let from = start.saturating_sub(TABLE_START) << PATH_SHIFT;
     let pages = table.into_iter().flat_map(move |table| {
         let pages = successors(Some((from, table.page_record(from))), |(_, page)| {
@@ -210,7 +219,7 @@ fn records_of_table<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = 
             std::iter::once((place, Record::Page(page))).chain(end)
         })
     });
-    head.into_iter().chain(pages)
+    head.into_iter().chain(state).chain(pages)
 }
 
 /// The records of a sub-filter whose segment 0 is segment `first` of the filter: from the header on
@@ -261,6 +270,7 @@ impl Record<'_> {
             Self::SubFilter { .. } => SUB_FILTER_BYTES,
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.len() * 8,
             Self::Table { .. } => TABLE_BYTES,
+            Self::State(state) => state.bytes().len(),
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
             Self::EndOfTable { .. } => END_OF_TABLE_BYTES,
             Self::End(_) => END_BYTES,
@@ -270,11 +280,15 @@ impl Record<'_> {
     fn write(&self, to: &mut impl Sink) {
         match self {
             Self::Head(head) => to.bytes(head.bytes()),
-            Self::Table { error_rate } => {
+            Self::Table {
+                error_rate,
+                payload_bits,
+            } => {
                 to.u8(TABLE);
                 to.f64(*error_rate);
-                to.u8(0); // bits of payload
+                to.u8(*payload_bits);
             }
+            Self::State(state) => to.bytes(state.bytes()),
             Self::Page(page) => {
                 to.u8(PAGE);
                 to.u16(page.num_bytes() as u16);

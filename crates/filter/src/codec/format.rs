@@ -15,7 +15,7 @@ pub const END: u64 = 1 << 52;
 /// the path at which a page begins: no page is deeper.
 pub(super) const TABLE_START: u64 = 1 << 51;
 /// Bits of a path that are 0 at the beginning of every page.
-pub(super) const PATH_SHIFT: u32 = 13;
+pub const PATH_SHIFT: u32 = 13;
 
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 
@@ -34,10 +34,14 @@ pub(super) const TABLE: u8 = 5;
 pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
 pub const COUNTING_FILTER: u8 = 8;
+pub const WINDOWED_FILTER: u8 = 9;
+pub(super) const STATE: u8 = 10;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// A head record of any kind has at most so many.
 pub(super) const MAX_HEAD_BYTES: usize = 64;
+/// And a state record: of 15 slices.
+pub(super) const MAX_STATE_BYTES: usize = 1 + 20 + 15 * 9;
 pub(super) const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
@@ -98,6 +102,33 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
         }
     }
     filler
+}
+
+/// What all chunks of a filter have in common.
+pub fn identity(filter: &impl Chunked) -> u64 {
+    Head::of(filter).identity()
+}
+
+/// A state record. Not on the heap either: saving needs no memory.
+pub(super) struct State {
+    bytes: [u8; MAX_STATE_BYTES],
+    len: usize,
+}
+
+impl State {
+    /// Of a filter that has one.
+    pub fn of(filter: &impl Chunked) -> Self {
+        let mut bytes = [0; MAX_STATE_BYTES];
+        let mut buffer = Buffer::new(&mut bytes);
+        buffer.u8(STATE);
+        filter.write_state(&mut buffer);
+        let len = buffer.len();
+        Self { bytes, len }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
 }
 
 /// A head record. Not on the heap: chunks are checked where memory may be short.

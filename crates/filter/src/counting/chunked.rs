@@ -15,6 +15,8 @@ impl CountingFilter {
 }
 
 impl Chunked for CountingFilter {
+    type State = ();
+
     fn head(&self) -> u8 {
         COUNTING_FILTER
     }

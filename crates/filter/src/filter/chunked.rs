@@ -8,6 +8,8 @@ use crate::hash::Seed;
 use crate::parts::Parts;
 
 impl Chunked for Filter {
+    type State = ();
+
     fn head(&self) -> u8 {
         FILTER
     }

@@ -13,13 +13,13 @@ mod parameters;
 pub use crate::parts::Loading;
 pub use crate::size_limit::SizeLimit;
 pub use growth::{Growth, MAX_EXPANSION};
+pub(crate) use parameters::Packed;
 pub use parameters::Parameters;
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use crate::codec::digest;
 use crate::error::AddError;
-use crate::filter::parameters::Packed;
 use crate::growing::Table;
 use crate::hash::ItemHash;
 use crate::parts::Parts;

@@ -7,7 +7,8 @@
 //! page.
 
 use crate::error::AddError;
-use crate::growing::mark::Mark;
+use crate::growing::mark::{Mark, MAX_LENGTH};
+use crate::growing::plan::Plan;
 
 /// Equal marks that are stored in slots.
 pub const COPIES: usize = 3;
@@ -89,11 +90,21 @@ impl Entries {
         Ok(())
     }
 
-    /// Takes away what has another payload than these.
-    pub fn retain_payloads(&mut self, alive: u16) {
+    /// Takes away what has another payload than these. Returns whether there was any.
+    pub fn retain_payloads(&mut self, alive: u16) -> bool {
         let is_alive = |mark: Mark| alive >> mark.payload() & 1 == 1;
+        let before = self.marks.len();
         self.marks.retain(|mark| is_alive(*mark));
         self.surplus.retain(|surplus| is_alive(surplus.mark));
+        self.marks.len() < before
+    }
+
+    /// How many copies of a mark there are.
+    pub fn copies_of(&self, mark: Mark) -> u64 {
+        let first = self.marks.partition_point(|m| *m < mark);
+        let equal = self.marks[first..].iter().take_while(|m| **m == mark);
+        let surplus = self.surplus.iter().filter(|s| s.mark == mark);
+        equal.count() as u64 + surplus.map(|s| u64::from(s.copies)).sum::<u64>()
     }
 
     /// Gives all copies of a mark another payload.
@@ -179,6 +190,16 @@ impl Entries {
         (self.marks, self.surplus) = (marks, surplus);
         self.normalise()?;
         Ok(true)
+    }
+
+    /// Whether a page of them, merged, holds them as they were before: none is lengthened, and none
+    /// has lost its last bit.
+    pub fn keep_their_bits(&self, plan: &Plan) -> bool {
+        if self.marks.is_empty() {
+            return true;
+        }
+        let (shortest, longest) = self.lengths();
+        shortest >= plan.bucket_bits(self.marks.len()) && longest < MAX_LENGTH
     }
 
     /// Marks of no more than `length` bits.

@@ -180,9 +180,61 @@ impl Line {
         })
     }
 
+    /// The same for slots whose payload is one of these.
+    #[inline(always)]
+    pub fn any_matches_among(
+        &self,
+        first: usize,
+        len: usize,
+        slot: SlotShape,
+        wanted: u64,
+        payloads: u16,
+    ) -> bool {
+        let bits = slot.bits();
+        if len * bits <= WINDOW_BITS {
+            return self.some_match_among(first, len, slot, wanted, payloads);
+        }
+        let step = WINDOW_BITS / bits;
+        (0..len).step_by(step).any(|n| {
+            let len = step.min(len - n);
+            self.some_match_among(first + n, len, slot, wanted, payloads)
+        })
+    }
+
+    /// The same for as many as one read gives. Of all lookups that find an entry, one in a hundred
+    /// or so finds two in a bucket: only then there is a branch to foretell.
+    #[inline(always)]
+    fn some_match_among(
+        &self,
+        first: usize,
+        len: usize,
+        slot: SlotShape,
+        wanted: u64,
+        payloads: u16,
+    ) -> bool {
+        let (mut found, slots) = self.matching(first, len, slot, wanted);
+        loop {
+            // Without a match this is some bit of the payloads, which does not count.
+            let end = found.trailing_zeros() + 1;
+            let payload = slots.wrapping_shr(end.wrapping_sub(slot.bits() as u32));
+            let payload = payload & ((1 << slot.payload_bits) - 1);
+            let is_one = payloads.wrapping_shr(payload as u32) & u16::from(found != 0) == 1;
+            found &= found.wrapping_sub(1);
+            if is_one | (found == 0) {
+                return is_one;
+            }
+        }
+    }
+
     /// The same for as many as one read gives.
     #[inline(always)]
     fn some_match(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
+        self.matching(first, len, slot, wanted).0 != 0
+    }
+
+    /// The highest bit of each slot that matches, and the slots, from the top on.
+    #[inline(always)]
+    fn matching(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> (u64, u64) {
         let bits = slot.bits();
         // What is compared, from the top on; all other bits are set, so that every slot has a
         // delimiter and none borrows from the next below.
@@ -199,7 +251,7 @@ impl Line {
         // Adding all but the highest bit carries into that one unless a slot has no difference.
         let body = highest - lowest;
         let is_different = ((different & body) + body) | different;
-        !is_different & highest & !others != 0
+        (!is_different & highest & !others, slots)
     }
 
     /// The bits below `end`, the last one on top: at least 57 of them, or all.
@@ -421,6 +473,17 @@ impl SlotShape {
     #[inline]
     fn mask(self) -> u64 {
         (1 << self.bits()) - 1
+    }
+
+    #[inline]
+    pub fn payload_mask(self) -> u64 {
+        (1 << self.payload_bits) - 1
+    }
+
+    /// The payload in a slot.
+    #[inline]
+    pub fn payload(self, value: u64) -> u8 {
+        (value & self.payload_mask()) as u8
     }
 
     /// Whether the fingerprint in a slot is a prefix of the `fingerprint_bits` bits of `wanted`.

@@ -29,7 +29,8 @@
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
-//!   load     pages into a table            oracle   the same as a plain multiset (tests)
+//!   load     pages into a table            payloads entries that are renewed and dropped by payload
+//!                                          oracle   the same as a plain multiset (tests)
 //! ```
 //!
 //! Nothing big ever happens at once: an insert touches one page and, if that splits, one node of
@@ -121,6 +122,7 @@ mod mark;
 mod page;
 mod parse;
 mod path;
+mod payloads;
 mod plan;
 mod rate;
 mod record;
@@ -134,6 +136,7 @@ mod tests;
 
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
-pub use parse::Pages;
+pub use parse::{Pages, Payloads};
+pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
 pub use table::{Table, ALL_PAYLOADS};

@@ -49,6 +49,7 @@ enum State {
 #[derive(PartialEq, Eq)]
 pub struct Page {
     lines: Box<[Line]>,
+    /// Of a saturated page, which has none, the payload.
     entries: u16,
     shape: Shape,
     depth: u8,
@@ -134,6 +135,24 @@ impl Probe<'_> {
         }
     }
 
+    /// Whether the item may be present, with one of these payloads.
+    #[inline(always)]
+    pub fn contains_among<I: Instructions>(&self, payloads: u16) -> bool {
+        let Some(line) = self.line else {
+            return self.page.is_saturated_among(payloads);
+        };
+        let run = line.run::<I>(self.bucket_in_line);
+        let first = line.spilled() + run.first;
+        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
+        if first + run.len <= line.held() {
+            return line.any_matches_among(first, run.len, slot, wanted, payloads);
+        }
+        (first..first + run.len).any(|n| {
+            let value = self.page.slot(self.line_number, n);
+            slot.matches(value, wanted) && payloads >> slot.payload(value) & 1 == 1
+        })
+    }
+
     /// Whether the item may be present.
     #[inline(always)]
     pub fn contains<I: Instructions>(&self) -> bool {
@@ -169,21 +188,25 @@ impl Page {
         }
     }
 
-    /// A page that says yes to everything.
-    pub fn saturated(depth: u8) -> Self {
+    /// A page that says yes to everything, as if it had an entry of this payload that everything
+    /// matches.
+    pub fn saturated(depth: u8, payload: u8) -> Self {
         Self {
             state: State::Saturated,
+            entries: payload.into(),
             ..Self::empty(depth)
         }
     }
 
     /// A page of these entries with the fewest lines, but at least `least`, that leave it some
     /// room; nothing if they find none. Entries that are too short for their bucket are lengthened.
+    /// If they are too many for that, the page is saturated and has the payload `newest`.
     pub fn of(
         plan: &Plan,
         depth: u8,
         entries: &mut Entries,
         least: usize,
+        newest: u8,
     ) -> Result<Option<Self>, AddError> {
         if entries.marks.is_empty() {
             return Ok(Some(Self::empty(depth)));
@@ -195,7 +218,7 @@ impl Page {
             && (!entries.lengthen(bucket_bits, room_for_voids)?
                 || entries.count_up_to(bucket_bits) > room_for_voids)
         {
-            return Ok(Some(Self::saturated(depth)));
+            return Ok(Some(Self::saturated(depth, newest)));
         }
         let longest = longest
             .max(bucket_bits)
@@ -287,11 +310,34 @@ impl Page {
 
     /// Entries in slots.
     pub fn len(&self) -> usize {
-        usize::from(self.entries)
+        match self.state {
+            State::Lines => self.entries.into(),
+            State::Saturated => 0,
+        }
     }
 
     pub fn is_saturated(&self) -> bool {
         self.state == State::Saturated
+    }
+
+    /// The payload of a saturated page.
+    pub fn saturated_payload(&self) -> Option<u8> {
+        self.is_saturated().then_some(self.entries as u8)
+    }
+
+    /// Whether it is saturated, with one of these payloads.
+    pub fn is_saturated_among(&self, payloads: u16) -> bool {
+        let payload = self.saturated_payload();
+        payload.is_some_and(|payload| payloads >> payload & 1 == 1)
+    }
+
+    /// Whether it is saturated or has an entry with another payload than these.
+    pub fn has_others(&self, payloads: u16) -> bool {
+        let slot = self.shape.slot;
+        let is_other = |value| payloads >> slot.payload(value) & 1 == 0;
+        let mut lines = self.lines[..self.grid().lines].iter();
+        self.is_saturated_among(!payloads)
+            || lines.any(|line| (0..line.held()).any(|n| is_other(line.slot(n, slot))))
     }
 
     /// Whether its entries fit well into fewer lines.
@@ -344,6 +390,22 @@ impl Page {
     /// The marks that match an item with this path below the page, in order. None where the page is
     /// saturated.
     pub fn matching(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
+        let marks = self.in_bucket(below);
+        marks.filter(move |mark| mark.matches(below))
+    }
+
+    /// All marks, in order.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> + '_ {
+        let buckets = 0..1u64 << self.shape.bucket_bits;
+        let has_some = self.len() > 0;
+        let first = buckets.map(|bucket| bucket << (64 - self.shape.bucket_bits));
+        first
+            .take_while(move |_| has_some)
+            .flat_map(|below| self.in_bucket(below))
+    }
+
+    /// The marks in the bucket of this path below the page.
+    fn in_bucket(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
         let grid = self.grid();
         let found = (!self.lines.is_empty()).then(|| self.run(grid, below));
         let entries = found.into_iter().flat_map(move |(number, run)| {
@@ -351,8 +413,7 @@ impl Page {
             (first..first + run.len).map(move |n| self.slot(number, n))
         });
         let bucket = grid.bucket(below);
-        let marks = entries.filter_map(move |value| self.shape.mark(bucket, value));
-        marks.filter(move |mark| mark.matches(below))
+        entries.filter_map(move |value| self.shape.mark(bucket, value))
     }
 
     /// Copies of a mark beyond those in slots.
@@ -518,20 +579,29 @@ impl Page {
         }
     }
 
-    /// Writes another payload into a mark that is in a slot, unless equal marks stand beside it:
-    /// then the page must be written anew.
+    /// Writes another payload into a mark that is in a slot, unless there are others of the same
+    /// fingerprint: then the page must be written anew.
     pub fn set_payload(&mut self, mark: Mark, payload: u8) -> bool {
         let grid = self.grid();
         let (number, run) = self.run(grid, mark.bits());
         let first = self.lines[number].spilled() + run.first;
-        if run.len != 1 {
+        let (slot, value) = (self.shape.slot, self.shape.value(mark));
+        let is_same = |n: &usize| (self.slot(number, *n) ^ value) >> slot.payload_bits == 0;
+        let mut same = (first..first + run.len).filter(is_same);
+        let (Some(n), None) = (same.next(), same.next()) else {
             return false;
-        }
-        let (line, n) = self.place(number, first);
-        let mask = (1 << self.shape.slot.payload_bits) - 1;
-        let value = self.shape.value(mark) & !mask | u64::from(payload);
-        self.lines[line].replace_slot(n, self.shape.slot, value);
+        };
+        let (line, n) = self.place(number, n);
+        let value = value & !slot.payload_mask() | u64::from(payload);
+        self.lines[line].replace_slot(n, slot, value);
         true
+    }
+
+    /// Gives a saturated page another payload.
+    pub fn set_saturated_payload(&mut self, payload: u8) {
+        if self.is_saturated() {
+            self.entries = payload.into();
+        }
     }
 
     fn run(&self, grid: Grid, below: u64) -> (usize, Run) {

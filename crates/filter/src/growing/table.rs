@@ -102,17 +102,6 @@ impl Table {
         copies
     }
 
-    /// The largest payload among the entries that match the item.
-    pub fn payload(&self, hash: ItemHash) -> Option<u8> {
-        let path = Path::of(hash);
-        let page = self.root.page(path);
-        let marks = page.matching(path.below(page.depth()));
-        marks
-            .filter(|mark| self.is_alive(*mark))
-            .map(Mark::payload)
-            .max()
-    }
-
     /// Adds a copy of the item, unless the table would grow to more than `most_bytes`
     /// ([`Table::bytes`]).
     ///
@@ -145,8 +134,14 @@ impl Table {
         let page = self.root.page_mut(path)?;
         let depth = page.depth();
         let length = self.plan.length(depth, page.len());
-        let payload = payload & ((1 << self.plan.payload_bits()) - 1);
+        let payload = self.plan.payload(payload);
         let mark = Mark::new(path.below(depth), length, payload);
+        if page.is_saturated_among(!self.alive) {
+            // What it was given up for is over.
+            self.rewrite(path, 1, most_bytes, payload, |entries| entries.insert(mark))?;
+            self.items += 1;
+            return Ok(());
+        }
         let least = match page.insert(mark, self.plan.most())? {
             Insert::Done => {
                 self.totals.weight = self
@@ -164,7 +159,9 @@ impl Table {
             Insert::NoRoom => page.lines().len() + 1,
             Insert::Unfit => 1,
         };
-        self.rewrite(path, least, most_bytes, |entries| entries.insert(mark))?;
+        self.rewrite(path, least, most_bytes, payload, |entries| {
+            entries.insert(mark)
+        })?;
         self.items += 1;
         Ok(())
     }
@@ -198,73 +195,27 @@ impl Table {
                     let _ = self.shrink(path);
                 }
             }
-            Remove::LastSurplus(mark) => self.rewrite(path, 1, u64::MAX, |entries| {
-                entries.surplus.retain(|surplus| surplus.mark != mark);
-                Ok(())
-            })?,
+            Remove::LastSurplus(mark) => {
+                self.rewrite(path, 1, u64::MAX, mark.payload(), |entries| {
+                    entries.surplus.retain(|surplus| surplus.mark != mark);
+                    Ok(())
+                })?
+            }
         }
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
         Ok(true)
     }
 
-    /// Gives the largest payload of the entries that match the item another value. Returns whether
-    /// there was one.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; nothing has changed.
-    pub fn replace_payload(&mut self, hash: ItemHash, payload: u8) -> Result<bool, AddError> {
-        let path = Path::of(hash);
-        let payload = payload & ((1 << self.plan.payload_bits()) - 1);
-        let page = self.root.page_mut(path)?;
-        let below = path.below(page.depth());
-        let (alive, marks) = (self.alive, page.matching(below));
-        let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);
-        let Some(mark) = marks.max_by_key(|mark| (mark.payload(), mark.length())) else {
-            return Ok(page.is_saturated());
-        };
-        if mark.payload() != payload && !page.set_payload(mark, payload) {
-            self.rewrite(path, 1, u64::MAX, |entries| {
-                entries.set_payload(mark, payload)
-            })?;
-        }
-        Ok(true)
-    }
-
-    /// Says which payloads lookups still find, bit i for payload i, and how many items have them: the
-    /// table does not count them apart. Entries of the others go when their page is next written
-    /// anew, or by [`Table::sweep`].
-    pub fn set_alive(&mut self, payloads: u16, items: u64) {
-        self.alive = payloads;
-        self.items = items;
-    }
-
-    /// Drops entries that lookups find no more from the page at `from` (0 at first). Returns where
-    /// to go on, or nothing at the end.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; nothing has changed.
-    pub fn sweep(&mut self, from: u64) -> Result<Option<u64>, AddError> {
-        let path = Path(from);
-        let page = self.root.page(path);
-        let next = path.after(page.depth());
-        if page.len() > 0 {
-            let entries = page.entries()?;
-            if entries.marks.iter().any(|mark| !self.is_alive(*mark)) {
-                self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
-                let _ = self.merge(path);
-            }
-        }
-        Ok(next)
-    }
-
     /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
-    /// the table would grow to more than `most_bytes`.
-    fn rewrite(
+    /// the table would grow to more than `most_bytes`. Entries that are not alive are dropped; a
+    /// page that is given up has the payload `newest`.
+    pub(super) fn rewrite(
         &mut self,
         path: Path,
         least: usize,
         most_bytes: u64,
+        newest: u8,
         edit: impl FnOnce(&mut Entries) -> Result<(), AddError>,
     ) -> Result<(), AddError> {
         self.root.make_own(path)?;
@@ -272,7 +223,11 @@ impl Table {
         let (depth, start) = (page.depth(), path.start(page.depth()));
         let mut entries = page.entries()?;
         let before = Totals::of(page, &entries, start);
-        entries.retain_payloads(self.alive);
+        let least = if entries.retain_payloads(self.alive) {
+            1
+        } else {
+            least
+        };
         edit(&mut entries)?;
         let mut after = Totals::none();
         let max_depth = self.plan.max_depth(self.pages());
@@ -280,6 +235,7 @@ impl Table {
             start,
             depth,
             max_depth,
+            newest,
         };
         let grown = grown(&self.plan, &mut entries, place, least, &mut after)?;
         if let Grown::Halves(_) = grown {
@@ -300,14 +256,15 @@ impl Table {
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
-        self.merge(path)
+        self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+        self.merge(path).map(|_| ())
     }
 
-    fn merge(&mut self, path: Path) -> Result<(), AddError> {
+    /// Merges a page with its buddy if both together are far from full. Returns whether it did.
+    pub(super) fn merge(&mut self, path: Path) -> Result<bool, AddError> {
         let page = self.root.page(path);
         let Some(depth) = page.depth().checked_sub(1) else {
-            return Ok(());
+            return Ok(false);
         };
         let buddy_path = Path(path.0 ^ 1 << (63 - depth));
         let buddy = self.root.page(buddy_path);
@@ -317,15 +274,17 @@ impl Table {
             && !buddy.is_saturated()
             && page.len() + buddy.len() <= most;
         if !is_possible {
-            return Ok(());
+            return Ok(false);
         }
         let start = path.start(depth);
-        let (one, other) = (page.entries()?, buddy.entries()?);
+        let (mut one, mut other) = (page.entries()?, buddy.entries()?);
         let before = Totals::of(page, &one, path.start(depth + 1)).plus(Totals::of(
             buddy,
             &other,
             buddy_path.start(depth + 1),
         ));
+        one.retain_payloads(self.alive);
+        other.retain_payloads(self.alive);
         let is_low = path < buddy_path;
         let halves = if is_low {
             [&one, &other]
@@ -333,15 +292,18 @@ impl Table {
             [&other, &one]
         };
         let mut entries = Entries::merged(halves)?;
-        let merged = Page::of(&self.plan, depth, &mut entries, 1)?;
+        if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
+            return Ok(false);
+        }
+        let merged = Page::of(&self.plan, depth, &mut entries, 1, 0)?;
         let Some(merged) = merged.filter(|page| !page.is_saturated()) else {
-            return Ok(());
+            return Ok(false);
         };
         let after = Totals::of(&merged, &entries, start);
         let shrunk = self.root.merge(path, merged) as u32;
         self.totals = self.totals.plus(after).minus(before);
         self.totals.slots = self.totals.slots.saturating_sub(shrunk);
-        Ok(())
+        Ok(true)
     }
 
     /// A copy that shares all pages until one of the two writes to them, in some 2 048 steps.
