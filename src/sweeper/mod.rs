@@ -13,7 +13,7 @@ use crate::server::elsewhere::free_elsewhere;
 use crate::server::events::{self, Listener};
 use crate::server::key::Held;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{StoredFilter, Sweeping};
 use crate::types::Stored as _;
 use queue::{Called, Ticket, ALARM};
 use splitbloom_filter::windowed::{Swept, WindowedFilter};
@@ -102,11 +102,16 @@ fn visit(context: &Context, called: Called, now: u64) {
     let Held::Value(stored) = key.held::<StoredFilter>() else {
         return;
     };
-    let Some((filter, ticket)) = stored.filter_mut().windowed_mut() else {
+    let Some((filter, Sweeping { ticket, told })) = stored.filter_mut().windowed_mut() else {
         return;
     };
     if !ticket.as_ref().is_some_and(|ticket| ticket.is(&called)) {
         return; // another filter has come to this key, and waits by itself
+    }
+    let quiet = *told + slice(filter);
+    if quiet > now && *told <= now {
+        *ticket = Some(Ticket::without_alarm(quiet, called.place));
+        return;
     }
     let is_due = filter.next_due().is_some_and(|due| due <= now);
     let has_changed = is_due && step(filter, now).is_ok_and(|swept| swept.has_changed);
@@ -120,4 +125,11 @@ fn visit(context: &Context, called: Called, now: u64) {
         let time = now.to_string();
         context.replicate(c"BF.FORGET", name.argument(), &[time.as_bytes()]);
     }
+}
+
+/// How long a filter is left alone after a client has told the time of its items: a slice, in
+/// milliseconds.
+fn slice(filter: &WindowedFilter) -> u64 {
+    let window = filter.window();
+    u64::from(window.seconds()) * 1_000 / u64::from(window.slices())
 }
