@@ -85,7 +85,7 @@ fn ring(context: &Context) -> Option<u64> {
         let now = time_now();
         match queue::call(now) {
             None => return queue::next_due(),
-            Some(called) => visit(context, called, now),
+            Some(called) => visit(context, &called, now),
         }
         if begun.elapsed() >= BUDGET {
             return Some(now + BREAK);
@@ -94,7 +94,7 @@ fn ring(context: &Context) -> Option<u64> {
 }
 
 /// Goes where the entry leads, does a step there, and queues the filter again.
-fn visit(context: &Context, called: Called, now: u64) {
+fn visit(context: &Context, called: &Called, now: u64) {
     let Some(name) = context.go_to(&called.place) else {
         return;
     };
@@ -105,12 +105,12 @@ fn visit(context: &Context, called: Called, now: u64) {
     let Some((filter, Sweeping { ticket, told })) = stored.filter_mut().windowed_mut() else {
         return;
     };
-    if !ticket.as_ref().is_some_and(|ticket| ticket.is(&called)) {
+    if !ticket.as_ref().is_some_and(|ticket| ticket.is(called)) {
         return; // another filter has come to this key, and waits by itself
     }
     let quiet = *told + slice(filter);
     if quiet > now && *told <= now {
-        *ticket = Some(Ticket::without_alarm(quiet, called.place));
+        *ticket = Some(Ticket::again(quiet, called));
         return;
     }
     let is_due = filter.next_due().is_some_and(|due| due <= now);
@@ -119,7 +119,7 @@ fn visit(context: &Context, called: Called, now: u64) {
         true if !has_changed => now + RETRY,
         _ => due.max(now), // behind the others that wait
     });
-    *ticket = next.map(|due| Ticket::without_alarm(due, called.place));
+    *ticket = next.map(|due| Ticket::again(due, called));
     drop(key);
     if has_changed {
         let time = now.to_string();
