@@ -140,3 +140,11 @@ impl Table {
         Ok(Swept { next, written })
     }
 }
+
+#[cfg(test)]
+impl Table {
+    /// Whether the item belongs to a saturated page.
+    pub fn is_saturated_at(&self, hash: ItemHash) -> bool {
+        self.root.page(Path::of(hash)).is_saturated()
+    }
+}
