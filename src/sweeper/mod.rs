@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const BUDGET: Duration = Duration::from_micros(50);
 /// Between two rings while there is work, in milliseconds: the shortest that servers know.
 const BREAK: u64 = 1;
-/// Until the server is asked again whether it may replicate, in milliseconds.
+/// Until the server is asked again whether its dataset may change, in milliseconds.
 const PAUSE: u64 = 100;
 /// Until a step for which there was no memory is tried again, in milliseconds.
 const RETRY: u64 = 1_000;
@@ -77,7 +77,7 @@ fn ring(context: &Context) -> Option<u64> {
     if !context.is_primary() {
         return None; // until `role_changed`
     }
-    if context.must_not_replicate() {
+    if context.must_wait() {
         return Some(time_now() + PAUSE);
     }
     let begun = Instant::now();

@@ -46,7 +46,7 @@ pub struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        queue().waiting.remove(&self.turn);
+        queue().remove(self.turn);
     }
 }
 
@@ -112,11 +112,12 @@ impl Drop for Called {
 /// Takes the first entry that is due.
 pub fn call(now: u64) -> Option<Called> {
     let mut queue = queue();
-    let first = queue.waiting.first_entry()?;
-    if first.key().due > now {
+    let (turn, _) = queue.waiting.first_key_value()?;
+    let turn = *turn;
+    if turn.due > now {
         return None;
     }
-    let (turn, origin) = first.remove_entry();
+    let origin = queue.remove(turn)?;
     let place = Place {
         database: queue.databases.now_at(origin.database),
         name: origin.name.clone(),
@@ -155,6 +156,14 @@ impl Queue {
             last_number: 0,
             databases: Databases::new(),
         }
+    }
+
+    fn remove(&mut self, turn: Turn) -> Option<Arc<Place>> {
+        let place = self.waiting.remove(&turn);
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new(); // which frees its last node
+        }
+        place
     }
 }
 
