@@ -8,7 +8,7 @@ use super::survival::assert_survives;
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::{CountingFilter, WindowedFilter};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The size limit of a filter of unknown origin.
@@ -20,6 +20,7 @@ pub fn decode(bytes: &[u8]) {
     let (_, record) = head_places(bytes);
     match bytes.get(record.start).copied().and_then(Head::of_kind) {
         Some(Head::CountingFilter) => decode_as::<CountingFilter>(bytes),
+        Some(Head::WindowedFilter) => decode_as::<WindowedFilter>(bytes),
         _ => decode_as::<Filter>(bytes),
     }
 }

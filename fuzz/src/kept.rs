@@ -1,6 +1,7 @@
 //! The inputs in `fuzz/kept`: filters that must always load, and inputs that once broke an
 //! invariant.
 
+use super::windowed::windowed;
 use super::{chunks::chunks, counting::counting, decode::decode, operations::operations};
 use std::fs;
 use std::path::Path;
@@ -37,6 +38,11 @@ fn kept_operations_break_no_law() {
 #[test]
 fn kept_operations_on_counting_filters_break_no_law() {
     replay("counting", counting);
+}
+
+#[test]
+fn kept_operations_on_windowed_filters_break_no_law() {
+    replay("windowed", windowed);
 }
 
 #[test]

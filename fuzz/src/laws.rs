@@ -7,7 +7,7 @@ use splitbloom_filter::codec::{
 use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
 use splitbloom_filter::growing::Table;
 use splitbloom_filter::storage::bits;
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::{CountingFilter, WindowedFilter};
 
 /// All chunks of a filter.
 pub fn encoded(filter: &impl Chunked) -> Vec<Encoded> {
@@ -75,6 +75,24 @@ pub fn assert_sound_counting(filter: &CountingFilter) {
     let bits = filter.bits_per_item();
     assert_eq!(bits.is_some(), filter.items() > 0);
     assert!(bits.is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+    if let Some(loading) = filter.loading() {
+        assert_loading(loading, 0);
+    }
+}
+
+/// The same for a windowed filter.
+pub fn assert_sound_windowed(filter: &WindowedFilter) {
+    filter.table().into_iter().for_each(assert_table);
+    let slices: Vec<_> = filter.items_by_slice(0).collect();
+    assert!((1..=usize::from(filter.window().slices()) + 1).contains(&slices.len()));
+    assert!(slices.iter().all(|(start, _)| *start <= filter.latest()));
+    let items: u64 = slices.iter().map(|(_, items)| items).sum();
+    assert_eq!(filter.items(0), items);
+    assert_eq!(filter.table().map(Table::len), Some(items));
+    assert!(items <= filter.capacity());
+    assert!((0.0..=1.0).contains(&filter.false_positive_rate(0)));
+    assert_eq!(filter.bits_per_item(0).is_some(), items > 0);
+    assert!(filter.bytes() >= filter.table().map_or(0, Table::bytes));
     if let Some(loading) = filter.loading() {
         assert_loading(loading, 0);
     }

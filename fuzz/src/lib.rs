@@ -6,11 +6,12 @@
 //!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
+//!   windowed    the same of windowed filters, and time         against the times of items
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what is asked of either kind; `series` makes filters as earlier versions
+//! through; `fuzzed` is what is asked of each kind; `series` makes filters as earlier versions
 //! grew them.
 
 pub mod chunks;
@@ -24,6 +25,7 @@ pub mod options;
 mod plain_reader;
 mod series;
 mod survival;
+pub mod windowed;
 
 #[global_allocator]
 static ALLOCATOR: splitbloom_test_allocator::TestAllocator =

@@ -6,6 +6,7 @@ use super::number;
 pub enum Head {
     Filter,
     CountingFilter,
+    WindowedFilter,
 }
 
 impl Head {
@@ -13,6 +14,7 @@ impl Head {
         match kind {
             1 => Some(Self::Filter),
             8 => Some(Self::CountingFilter),
+            9 => Some(Self::WindowedFilter),
             _ => None,
         }
     }
@@ -21,6 +23,7 @@ impl Head {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
+            Self::WindowedFilter => 35,
         }
     }
 
@@ -44,6 +47,14 @@ impl Head {
                     [2; 3].map(|width| number(&mut rest, width).unwrap());
                 expansion <= 32_768 && (1..=255).contains(&bucket_size) && iterations > 0
             }
+            Self::WindowedFilter => {
+                let [expansion, window, slices, renew] =
+                    [4, 4, 1, 1].map(|width| number(&mut rest, width).unwrap());
+                expansion <= 32_768
+                    && (1..=315_360_000).contains(&window)
+                    && (2..=14).contains(&slices)
+                    && renew <= 1
+            }
         }
     }
 
@@ -52,12 +63,29 @@ impl Head {
         number(&mut rest, 8).unwrap()
     }
 
+    /// The seconds and the slices of its window.
+    pub fn window(self, record: &[u8]) -> Option<(u64, u64)> {
+        let mut rest = record.get(29..)?;
+        (self == Self::WindowedFilter)
+            .then(|| Some((number(&mut rest, 4)?, number(&mut rest, 1)?)))?
+    }
+
+    /// Bits of payload of an entry.
+    pub fn payload_bits(self, record: &[u8]) -> u64 {
+        match self.window(record) {
+            None => 0,
+            Some((_, 2)) => 2,
+            Some((_, 3..=6)) => 3,
+            Some(_) => 4,
+        }
+    }
+
     /// The error rate of a table behind so many sub-filters, if there can be one.
     pub fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
         let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
         let error_rate = f64::from_bits(error_rate);
-        if self == Self::CountingFilter {
+        if self != Self::Filter {
             return Some(error_rate);
         }
         if number(&mut rest, 4) == Some(0) {

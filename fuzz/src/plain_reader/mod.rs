@@ -4,11 +4,13 @@
 
 mod head;
 mod page;
+mod state;
 mod table;
 
 pub use head::Head;
 
 use page::Page;
+use state::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use table::{Run, Table};
@@ -51,8 +53,9 @@ pub struct Chain {
     pub head: Vec<u8>,
     pub sub_filters: Vec<SubFilter>,
     table: Option<Table>,
-    /// Items removed.
+    /// Items removed or forgotten.
     removed: u64,
+    state: Option<State>,
     /// The iterator of the chunk that is due and the number of sub-filters so far; `None` if the
     /// filter is complete.
     pub loading: Option<(u64, usize)>,
@@ -94,6 +97,7 @@ impl Chain {
             sub_filters: Vec::new(),
             table: None,
             removed: 0,
+            state: None,
             loading: None,
         }
     }
@@ -152,7 +156,7 @@ impl Chain {
         let mut came = came_before;
         // Sub-filters that the filter has added meanwhile: a chunk cannot refer to them.
         let grown = self.sub_filters.split_off(came_before);
-        let (mut last_segment, mut end) = (None, None);
+        let (mut last_segment, mut end, mut state) = (None, None, None);
         let first_path = start.saturating_sub(TABLE) << PATH_SHIFT;
         let (mut run, mut end_of_table) = (Run::default(), None);
         while !rest.is_empty() {
@@ -195,10 +199,18 @@ impl Chain {
                 }
                 (5, None) if grown.is_empty() => {
                     let error_rate = self.kind.table_rate(&self.head, came)?;
-                    if number(&mut rest, 8)? != error_rate.to_bits() || number(&mut rest, 1)? != 0 {
+                    let payload_bits = self.kind.payload_bits(&self.head);
+                    if number(&mut rest, 8)? != error_rate.to_bits()
+                        || number(&mut rest, 1)? != payload_bits
+                    {
                         return None;
                     }
-                    self.table = Some(Table::new(error_rate));
+                    self.table = Some(Table::new(error_rate, payload_bits));
+                }
+                (10, Some(_)) if run.is_empty() && state.is_none() => {
+                    let window = self.kind.window(&self.head)?;
+                    let payload_bits = self.kind.payload_bits(&self.head);
+                    state = Some(State::read(&mut rest, window, payload_bits)?);
                 }
                 (6, Some(table)) => {
                     let len = number(&mut rest, 2)?;
@@ -224,7 +236,16 @@ impl Chain {
                 if next != due || end_of_table.is_some() != (due == END) {
                     return None;
                 }
+                let came = run.payloads();
                 table.take(run, end_of_table)?;
+                if state.is_some() != (self.kind == Head::WindowedFilter) {
+                    return None;
+                }
+                if let Some(said) = state.take() {
+                    let state = said.after(self.state.as_ref(), &came, table, end_of_table)?;
+                    table.items = state.items();
+                    self.state = Some(state);
+                }
             }
             _ => return None,
         }
@@ -288,6 +309,9 @@ impl Chain {
             segments_before += sub_filter.num_segments();
         }
         for (next, record) in self.table_records() {
+            if records.is_empty() && record[0] == 6 {
+                records.extend(self.state.iter().flat_map(State::record));
+            }
             records.extend(record);
             if let Some(next) = next.filter(|_| records.len() >= least) {
                 end_chunk(&mut records, next);
@@ -306,7 +330,8 @@ impl Chain {
         };
         let mut record = vec![5];
         record.extend(table.error_rate.to_le_bytes());
-        record.push(0);
+        record.push(self.kind.payload_bits(&self.head) as u8);
+        record.extend(self.state.iter().flat_map(State::record));
         let mut records = Vec::new();
         let nexts = table.pages.keys().skip(1);
         let nexts = nexts.map(|path| Some(TABLE + (path >> PATH_SHIFT)));
@@ -324,11 +349,12 @@ impl Chain {
         records
     }
 
-    /// How many copies of an item are in the table.
+    /// How many copies of an item are in the table, but for those of dead payloads.
     pub fn count(&self, item: &[u8]) -> u64 {
         let path = path_of(item, self.kind.seed(&self.head));
         let table = self.table.as_ref();
-        table.map_or(0, |table| table.page(path).1.count(path))
+        let dead = self.state.as_ref().map_or(0, |state| state.dead);
+        table.map_or(0, |table| table.page(path).1.count(path, dead))
     }
 
     fn end_record(&self) -> Vec<u8> {
