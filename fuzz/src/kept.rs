@@ -1,8 +1,9 @@
 //! The inputs in `fuzz/kept`: filters that must always load, and inputs that once broke an
 //! invariant.
 
-use super::windowed::windowed;
-use super::{chunks::chunks, counting::counting, decode::decode, operations::operations};
+use super::{
+    chunks::chunks, counting::counting, decode::decode, foreign::foreign, operations::operations,
+};
 use std::fs;
 use std::path::Path;
 
@@ -31,6 +32,11 @@ fn kept_orders_of_chunks_break_no_law() {
 }
 
 #[test]
+fn kept_filters_of_redisbloom_break_no_law() {
+    replay("foreign", foreign);
+}
+
+#[test]
 fn kept_operations_break_no_law() {
     replay("operations", operations);
 }
@@ -41,8 +47,8 @@ fn kept_operations_on_counting_filters_break_no_law() {
 }
 
 #[test]
-fn kept_operations_on_windowed_filters_break_no_law() {
-    replay("windowed", windowed);
+fn kept_cuckoo_filters_break_no_law() {
+    replay("cuckoo", super::cuckoo::cuckoo);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::number;
 pub enum Head {
     Filter,
     CountingFilter,
-    WindowedFilter,
+    Foreign,
 }
 
 impl Head {
@@ -14,7 +14,7 @@ impl Head {
         match kind {
             1 => Some(Self::Filter),
             8 => Some(Self::CountingFilter),
-            9 => Some(Self::WindowedFilter),
+            10 => Some(Self::Foreign),
             _ => None,
         }
     }
@@ -23,11 +23,23 @@ impl Head {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
-            Self::WindowedFilter => 35,
+            Self::Foreign => 17,
+        }
+    }
+
+    /// Bytes of the record of a sub-filter from the layout kind on.
+    pub fn sub_filter_bytes(self) -> usize {
+        match self {
+            Self::Filter => 49,
+            Self::CountingFilter => 15,
+            Self::Foreign => 46,
         }
     }
 
     pub fn is_good(self, record: &[u8]) -> bool {
+        if self == Self::Foreign {
+            return record[0] == 10;
+        }
         let mut rest = record;
         let [kind, _seed, error_rate, capacity] =
             [1, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
@@ -41,19 +53,12 @@ impl Head {
 
     fn is_good_rest(self, mut rest: &[u8]) -> bool {
         match self {
+            Self::Foreign => true,
             Self::Filter => number(&mut rest, 4).is_some_and(|expansion| expansion <= 32_768),
             Self::CountingFilter => {
                 let [expansion, bucket_size, iterations] =
                     [2; 3].map(|width| number(&mut rest, width).unwrap());
                 expansion <= 32_768 && (1..=255).contains(&bucket_size) && iterations > 0
-            }
-            Self::WindowedFilter => {
-                let [expansion, window, slices, renew] =
-                    [4, 4, 1, 1].map(|width| number(&mut rest, width).unwrap());
-                expansion <= 32_768
-                    && (1..=315_360_000).contains(&window)
-                    && (2..=14).contains(&slices)
-                    && renew <= 1
             }
         }
     }
@@ -63,29 +68,20 @@ impl Head {
         number(&mut rest, 8).unwrap()
     }
 
-    /// The seconds and the slices of its window.
-    pub fn window(self, record: &[u8]) -> Option<(u64, u64)> {
-        let mut rest = record.get(29..)?;
-        (self == Self::WindowedFilter)
-            .then(|| Some((number(&mut rest, 4)?, number(&mut rest, 1)?)))?
-    }
-
-    /// Bits of payload of an entry.
-    pub fn payload_bits(self, record: &[u8]) -> u64 {
-        match self.window(record) {
-            None => 0,
-            Some((_, 2)) => 2,
-            Some((_, 3..=6)) => 3,
-            Some(_) => 4,
+    /// Whether a table behind so many sub-filters may have this error rate.
+    pub fn is_table_rate(self, record: &[u8], sub_filters: usize, rate: f64) -> bool {
+        match self {
+            Self::Foreign => sub_filters > 0 && rate > 0.0 && rate < 1.0,
+            _ => self.table_rate(record, sub_filters).map(f64::to_bits) == Some(rate.to_bits()),
         }
     }
 
     /// The error rate of a table behind so many sub-filters, if there can be one.
-    pub fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
+    fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
         let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
         let error_rate = f64::from_bits(error_rate);
-        if self != Self::Filter {
+        if self == Self::CountingFilter {
             return Some(error_rate);
         }
         if number(&mut rest, 4) == Some(0) {

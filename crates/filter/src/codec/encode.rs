@@ -2,16 +2,15 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    Head, State, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER,
-    END_OF_TABLE, END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT,
-    SEGMENT, SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_BYTES, TABLE, TABLE_BYTES, TABLE_START,
+    Head, State, Version, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
+    END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
+    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START,
 };
 use super::sink::{Buffer, Sink};
 use super::Chunked;
-use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::error::AddError;
 use crate::growing::{Cut, PageRecord};
-use crate::parts::Loading;
+use crate::parts::{Loading, SubFilter};
 use crate::storage::segments::Segments;
 use std::collections::TryReserveError;
 use std::iter::successors;
@@ -70,6 +69,11 @@ pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encod
 }
 
 impl<'a, F: Chunked> Outline<'a, F> {
+    /// The chunk at `iterator`, in the version that is written; nothing at or after the end.
+    pub(super) fn at(filter: &'a F, iterator: u64) -> Option<Self> {
+        Self::new(filter, Version::CURRENT, iterator, Cut::default())
+    }
+
     /// Fills a chunk with records up to its largest size.
     fn new(filter: &'a F, version: Version, start: u64, cut: Cut) -> Option<Self> {
         if !is_within(filter, start) {
@@ -145,7 +149,7 @@ impl<'a, F: Chunked> Outline<'a, F> {
             .take_while(|(place, _)| *place < self.next)
             .for_each(|(_, record)| record.write(to));
         if self.next == END {
-            Record::End(self.filter.parts().loading()).write(to);
+            Record::<F::SubFilter>::End(self.filter.parts().loading()).write(to);
         }
         to.u64(to.checksum());
     }
@@ -160,11 +164,11 @@ fn is_within(filter: &impl Chunked, iterator: u64) -> bool {
     }
 }
 
-enum Record<'a> {
+enum Record<'a, B> {
     Head(Head),
     SubFilter {
         index: u32,
-        header: Header,
+        header: &'a B,
     },
     Segment {
         sub_filter: u32,
@@ -190,7 +194,7 @@ fn records<'a, F: Chunked>(
     filter: &'a F,
     start: u64,
     cut: &'a Cut,
-) -> impl Iterator<Item = (u64, Record<'a>)> {
+) -> impl Iterator<Item = (u64, Record<'a, F::SubFilter>)> {
     let head = (start == 0).then(|| (0, Record::Head(Head::of(filter))));
     let from = start.saturating_sub(1);
     let mut end = 0;
@@ -209,7 +213,7 @@ fn records_of_table<'a, F: Chunked>(
     filter: &'a F,
     start: u64,
     cut: &'a Cut,
-) -> impl Iterator<Item = (u64, Record<'a>)> {
+) -> impl Iterator<Item = (u64, Record<'a, F::SubFilter>)> {
     let (table, blooms) = (filter.parts().table(), filter.parts().blooms().len());
     let error_rate = filter.table_rate(blooms).unwrap_or_default();
     let head = (table.is_some() && start <= TABLE_START).then_some((
@@ -247,14 +251,14 @@ fn records_of_table<'a, F: Chunked>(
 
 /// The records of a sub-filter whose segment 0 is segment `first` of the filter: from the header on
 /// if `from` is 0, else from segment `from` on.
-fn records_of(
+fn records_of<B: SubFilter>(
     index: u32,
-    sub_filter: &BlockedBloom,
+    sub_filter: &B,
     first: u64,
     from: u64,
-) -> impl Iterator<Item = (u64, Record<'_>)> {
+) -> impl Iterator<Item = (u64, Record<'_, B>)> {
     let header = (from == 0).then(|| {
-        let header = sub_filter.header();
+        let header = sub_filter;
         (first + 1, Record::SubFilter { index, header })
     });
     let segments = sub_filter.segments();
@@ -286,11 +290,11 @@ fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
     None
 }
 
-impl Record<'_> {
+impl<B: SubFilter> Record<'_, B> {
     fn num_bytes(&self) -> usize {
         match self {
             Self::Head(head) => head.bytes().len(),
-            Self::SubFilter { .. } => SUB_FILTER_BYTES,
+            Self::SubFilter { .. } => SUB_FILTER_HEAD_BYTES + B::HEADER_BYTES,
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.len() * 8,
             Self::Table { .. } => TABLE_BYTES,
             Self::State(state) => state.bytes().len(),
@@ -325,14 +329,7 @@ impl Record<'_> {
             Self::SubFilter { index, header } => {
                 to.u8(SUB_FILTER);
                 to.u32(*index);
-                to.u8(BLOCKED_LAYOUT);
-                to.u32(header.shape.sub_bitmap_bits);
-                to.u32(header.shape.num_hashes);
-                to.u64(header.shape.num_sub_bitmaps);
-                to.u64(header.capacity);
-                to.f64(header.error_rate);
-                to.u64(header.guard_limit);
-                to.u64(header.items);
+                header.write_header(to);
             }
             Self::Segment {
                 sub_filter,

@@ -105,6 +105,11 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+#[allow(
+    unsafe_code,
+    reason = "calls what is compiled for BMI2, behind detection"
+)]
+mod change;
 mod cut;
 mod directory;
 mod entries;
@@ -120,6 +125,7 @@ mod load;
 )]
 mod lookup;
 mod mark;
+mod packed;
 mod page;
 mod parse;
 mod path;

@@ -80,7 +80,7 @@ fn contradictions_are_refused() {
     let field = |name| Err(DecodeError::Field(name));
     // Payload 0 is dead, 1 is that of the third slice of five, the others are free.
     let slice = |n: usize| STATE + 21 + 9 * n;
-    assert_eq!((bytes[STATE], bytes[slice(2)]), (10, 1));
+    assert_eq!((bytes[STATE], bytes[slice(2)]), (11, 1));
     let far = (1u64 << 53).to_le_bytes();
     assert_eq!(with(STATE + 1, &far), field("time"));
     // Of the year 1970, in which the slices that are there have no number.
