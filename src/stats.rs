@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static ITEMS_ADDED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
+static ITEMS_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
 static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
 static FILL_GUARD_CLOSINGS: AtomicU64 = AtomicU64::new(0);
@@ -28,6 +29,11 @@ pub fn items_added() -> u64 {
 /// Copies of items removed from counting filters.
 pub fn items_deleted() -> u64 {
     ITEMS_DELETED.load(Relaxed)
+}
+
+/// Items whose window has passed.
+pub fn items_forgotten() -> u64 {
+    ITEMS_FORGOTTEN.load(Relaxed)
 }
 
 /// Items looked up.
@@ -84,6 +90,11 @@ pub(crate) fn copy_deleted() {
 /// Counts a command from the primary or the append-only file that did not apply here.
 pub(crate) fn replay_ignored() {
     count(&REPLAYS_IGNORED, 1);
+}
+
+/// Counts items whose window has passed.
+pub(crate) fn forgotten(items: u64) {
+    count(&ITEMS_FORGOTTEN, items);
 }
 
 /// Adds to a counter that only commands change.

@@ -36,6 +36,9 @@ pub enum ReplyError {
     PartitionsRange,
     BraceInName,
     ReplyTooLong,
+    /// A time, or a command about time, for a filter that does not forget.
+    WindowMissing,
+    FarFuture,
 }
 
 impl From<WordsError> for ReplyError {
@@ -64,6 +67,12 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
         WordsError::BadMaxIterations => "ERR bad max iterations",
         WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
+        WordsError::BadWindow => "ERR bad window",
+        WordsError::WindowRange => "ERR window must be in the range [1, 315360000]",
+        WordsError::BadSlices => "ERR bad slices",
+        WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
+        WordsError::WindowMissing => "ERR a window is missing",
+        WordsError::BadTime => "ERR bad time",
         WordsError::Syntax => "ERR syntax error",
     }
 }
@@ -95,6 +104,8 @@ impl ReplyError {
                 "ERR partitions must be a power of two in the range [1, 16384]"
             }
             Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
+            Self::WindowMissing => text_of(WordsError::WindowMissing),
+            Self::FarFuture => "ERR the time is more than one window ahead of the server's clock",
             Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
         }
     }

@@ -58,6 +58,7 @@ pub fn load<T: Stored>(
     } else {
         load_chunk::<T>(context, &mut key, iterator, bytes)
     }?;
+    found(key.held::<T>())?.attend(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
     if begun.is_empty() {
         context.replicate_verbatim();

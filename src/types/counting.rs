@@ -4,7 +4,9 @@ use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
 use super::refusals::{refuse, refuse_version};
 use crate::server::context::Context;
-use crate::server::data_type::{self, methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
+use crate::server::data_type::{
+    self, methods, AofTarget, CopyTarget, Defrag, RdbSource, RdbTarget, Value,
+};
 use crate::server::Refused;
 use crate::stats;
 use crate::types::Stored;
@@ -94,7 +96,7 @@ impl Value for StoredCountingFilter {
         self.filter.allocations() as usize
     }
 
-    fn try_copy(&mut self) -> Option<Self> {
+    fn try_copy(&mut self, _to: &CopyTarget) -> Option<Self> {
         self.filter.try_clone().ok().map(Self::new)
     }
 

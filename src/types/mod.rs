@@ -7,6 +7,8 @@ mod fields;
 mod memory;
 mod refusals;
 
+use crate::server::arguments::Argument;
+use crate::server::context::Context;
 use crate::server::data_type::Value;
 use splitbloom_filter::codec::Transfer;
 use splitbloom_filter::foreign::pieces::Pieces;
@@ -19,4 +21,6 @@ pub trait Stored: Value {
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;
     fn filter_mut(&mut self) -> &mut Self::Filter;
+    /// Called when a command has created or changed it, or it has come to this key.
+    fn attend(&mut self, _: &Context, _: Argument<'_>) {}
 }

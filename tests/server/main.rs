@@ -26,3 +26,4 @@ mod pollution;
 mod replication;
 mod secrecy;
 mod transcripts;
+mod windows;

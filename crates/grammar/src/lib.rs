@@ -3,6 +3,7 @@
 //! ```text
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
+//!   window          what both say of filters that forget
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   load_arguments  loadmodule
 //!   loose           words that RedisBloom takes, in what it replicated
@@ -15,6 +16,7 @@ pub mod load_arguments;
 pub mod loose;
 pub mod number;
 pub mod options;
+pub mod window;
 
 /// What is wrong with the words of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,13 @@ pub enum WordsError {
     BucketSizeRange,
     BadMaxIterations,
     MaxIterationsRange,
+    BadWindow,
+    WindowRange,
+    BadSlices,
+    SlicesRange,
+    /// SLICES or RENEW without WINDOW.
+    WindowMissing,
+    BadTime,
     /// An unknown word.
     Syntax,
 }

@@ -1,23 +1,28 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
-use super::reserve::{create, replicate_creation};
+use super::reserve::{create, Made};
+use super::time::time_of;
 use crate::commands::answers::room_for_answers;
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{
-    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE,
+    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SLICES, TIME,
+    WINDOW,
 };
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_now;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
+use crate::sweeper::free_gone;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
+use splitbloom_filter::any::{Lasting, Timed};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Parameters, SizeLimit};
-use splitbloom_filter::AnyFilter;
+use splitbloom_filter::filter::{Counters, SizeLimit};
+use splitbloom_filter::windowed::{Outcome, WindowedFilter};
 use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation};
 use std::ffi::CStr;
@@ -48,6 +53,7 @@ impl Command for Add {
         let add = Adding {
             event: c"bf.add",
             creation: Some(Creation::default()),
+            at: None,
             first_item: 2,
         };
         let mut is_new = false;
@@ -79,6 +85,7 @@ impl Command for MultiAdd {
         let add = Adding {
             event: c"bf.madd",
             creation: Some(Creation::default()),
+            at: None,
             first_item: 2,
         };
         match room_for_answers(arguments.len()) {
@@ -108,6 +115,10 @@ impl Command for Insert {
             EXPANSION.optional(),
             NO_CREATE,
             NONSCALING.optional(),
+            WINDOW,
+            SLICES,
+            RENEW,
+            TIME.after(c"AT").optional(),
             ITEMS.after(c"ITEMS"),
         ],
     };
@@ -128,6 +139,7 @@ impl Command for Insert {
                 let add = Adding {
                     event: c"bf.insert",
                     creation: insertion.creation,
+                    at: insertion.at,
                     first_item: 2 + insertion.first_item,
                 };
                 let added = add.run(context, arguments, |new| answers.push(new));
@@ -154,11 +166,12 @@ fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) 
     }
 }
 
-/// What the three commands tell an add: where the items begin, what to create if the key is missing
-/// (`None`: an error), and the name of the event.
+/// What the three commands tell an add: where the items begin, when they came (`None`: now), what to
+/// create if the key is missing (`None`: an error), and the name of the event.
 struct Adding {
     event: &'static CStr,
     creation: Option<Creation>,
+    at: Option<u64>,
     first_item: usize,
 }
 
@@ -169,7 +182,19 @@ struct Added {
     answered: usize,
     /// Those of them that were new.
     new: usize,
+    /// Whether any of them changed the filter: those that were new, and those that were renewed.
+    has_changed: bool,
     refusal: Option<ReplyError>,
+    /// When they came, in a filter that forgets.
+    time: Option<u64>,
+}
+
+impl Added {
+    fn count(&mut self, is_new: bool, has_changed: bool) {
+        self.answered += 1;
+        self.new += usize::from(is_new);
+        self.has_changed |= has_changed;
+    }
 }
 
 impl Adding {
@@ -178,41 +203,50 @@ impl Adding {
         &self,
         context: &Context,
         arguments: Arguments<'_>,
-        mut answer: impl FnMut(bool),
+        answer: impl FnMut(bool),
     ) -> Result<Added, ReplyError> {
         let limit = config::size_limit(context);
         let mut key = context.open_to_write(arguments.at(1));
-        let mut made = None;
-        let filter = match found_or_missing(key.held::<StoredFilter>())? {
+        let mut present = found_or_missing(key.held::<StoredFilter>())?;
+        let mut new = None;
+        let filter = match &mut present {
             Some(stored) => stored.filter_mut(),
             None => {
                 let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
-                made.insert(AnyFilter::Lasting(create(context, creation)?))
+                new.insert(create(context, creation)?)
+            }
+        };
+        let added = match filter {
+            AnyFilter::Windowed(timed) => {
+                let [Timed { filter, beside }] = &mut **timed;
+                let time = time_of(context, filter, self.at)?;
+                if self.at.is_some() {
+                    beside.told = time_now();
+                }
+                self.add_at(filter, time, arguments, limit, answer)
+            }
+            _ if self.at.is_some() => return Err(ReplyError::WindowMissing),
+            AnyFilter::Lasting(filter) => self.add(context, filter, arguments, limit, answer),
+            AnyFilter::Foreign(one) => {
+                let [filter] = &mut **one;
+                self.add(context, filter, arguments, limit, answer)
             }
         };
 
-        let before = filter.progress();
-        let mut added = Added::default();
-        let mut end = self.add(filter, arguments, limit, &mut added, &mut answer);
-        // The primary has acknowledged some of these items. It may have been RedisBloom, with other
-        // false positives, and so with room left where there is none here.
-        if end == Err(AddError::Full) && context.is_replay() {
-            end = self.add(filter, arguments, SizeLimit::Replay, &mut added, answer);
-        }
-        added.refusal = end.err().map(ReplyError::of_add);
-        stats::added(added.new, filter.counters_since(before));
-
-        let parameters = made.as_ref().map(AnyFilter::parameters);
+        let made = new.as_ref().map(Made::of);
         // If the first item is refused, the key stays missing.
-        if let Some(filter) = made.filter(|_| added.new > 0) {
-            key.put(StoredFilter::new(filter))
-                .ok_or(ReplyError::NoMemoryToCreate)?;
+        if let Some(filter) = new.filter(|_| added.has_changed) {
+            let stored = key.put(StoredFilter::new(filter));
+            present = Some(stored.ok_or(ReplyError::NoMemoryToCreate)?);
+        }
+        if let Some(stored) = present {
+            stored.attend(context, arguments.at(1));
         }
         drop(key); // before a module is notified that might delete it
-        if added.new > 0 {
-            self.replicate(context, arguments, parameters.as_ref(), &added);
+        if added.has_changed {
+            self.replicate(context, arguments, made.as_ref(), &added);
             // Last: a module that is notified may change the key, which must replicate after this.
-            if parameters.is_some() {
+            if made.is_some() {
                 context.signal_change(c"bf.reserve", arguments.at(1));
             }
             context.signal_change(self.event, arguments.at(1));
@@ -220,10 +254,32 @@ impl Adding {
         Ok(added)
     }
 
-    /// Adds the items that have no answer yet, up to the first one refused.
+    /// Adds the items to a filter that keeps what it has.
     fn add(
         &self,
-        filter: &mut AnyFilter,
+        context: &Context,
+        filter: &mut impl Lasting,
+        arguments: Arguments<'_>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Added {
+        let before = filter.progress();
+        let mut added = Added::default();
+        let mut end = self.add_rest(filter, arguments, limit, &mut added, &mut answer);
+        // The primary has acknowledged some of these items. It may have been RedisBloom, with other
+        // false positives, and so with room left where there is none here.
+        if end == Err(AddError::Full) && context.is_replay() {
+            end = self.add_rest(filter, arguments, SizeLimit::Replay, &mut added, answer);
+        }
+        added.refusal = end.err().map(ReplyError::of_add);
+        stats::added(added.new, filter.counters_since(before));
+        added
+    }
+
+    /// Adds the items that have no answer yet, up to the first one refused.
+    fn add_rest(
+        &self,
+        filter: &mut impl Lasting,
         arguments: Arguments<'_>,
         limit: SizeLimit,
         added: &mut Added,
@@ -232,8 +288,7 @@ impl Adding {
         let first = self.first_item + added.answered;
         let items = arguments.bytes_from(first);
         let mut count = |new| {
-            added.answered += 1;
-            added.new += usize::from(new);
+            added.count(new, new);
             answer(new);
         };
         match items.len() {
@@ -243,23 +298,61 @@ impl Adding {
         }
     }
 
-    /// Replicates what took effect: the creation, if there was one, and the command as it came, or
-    /// the items before the one refused.
+    /// Adds the items to a filter that forgets.
+    fn add_at(
+        &self,
+        filter: &mut WindowedFilter,
+        time: u64,
+        arguments: Arguments<'_>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Added {
+        let forgotten = filter.forgotten();
+        let mut added = Added {
+            time: Some(time),
+            ..Added::default()
+        };
+        let mut count = |outcome: Outcome| {
+            added.count(outcome.is_new(), outcome.has_changed());
+            answer(outcome.is_new());
+        };
+        let items = arguments.bytes_from(self.first_item);
+        let end = match items.len() {
+            1 => filter
+                .add(arguments.bytes(self.first_item), time, limit)
+                .map(count),
+            _ => filter.add_many(items, time, limit, &mut count),
+        };
+        added.refusal = end.err().map(ReplyError::of_add);
+        stats::added(added.new, Counters::default());
+        stats::forgotten(filter.forgotten() - forgotten);
+        free_gone(filter);
+        added
+    }
+
+    /// Replicates what took effect: the creation, if there was one, and the items, as they came or
+    /// with their time, but without the one refused and those after it.
     fn replicate(
         &self,
         context: &Context,
         arguments: Arguments<'_>,
-        made: Option<&Parameters>,
+        made: Option<&Made>,
         added: &Added,
     ) {
-        if let Some(parameters) = made {
-            replicate_creation(context, arguments.at(1), parameters);
+        let key = arguments.at(1);
+        if let Some(made) = made {
+            made.replicate(context, key);
         }
-        if added.refusal.is_none() {
+        let items = (self.first_item, self.first_item + added.answered);
+        if let Some(time) = added.time {
+            let time = time.to_string();
+            let words = [b"AT".as_slice(), time.as_bytes(), b"ITEMS"];
+            context.replicate_before(c"BF.INSERT", key, &words, arguments, items);
+        } else if added.refusal.is_none() {
             context.replicate_verbatim();
         } else {
-            let end = self.first_item + added.answered;
-            context.replicate_some(c"BF.MADD", arguments.at(1), arguments, self.first_item, end);
+            let (first, end) = items;
+            context.replicate_some(c"BF.MADD", key, arguments, first, end);
         }
     }
 }

@@ -5,14 +5,16 @@ use crate::commands::held::found;
 use crate::commands::parameters::KEY;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::foreign::{ForeignFilter, Layer};
 use splitbloom_filter::growing::Table;
-use splitbloom_filter::{AnyFilter, Filter};
+use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_filter::Filter;
 
 /// BF.DEBUG.
 pub struct Debug;
@@ -46,6 +48,9 @@ impl Command for Debug {
                 let lines = match stored.filter() {
                     AnyFilter::Lasting(filter) => lines(filter, MAX_LINES),
                     AnyFilter::Foreign(one) => lines_of_foreign(&one[0], MAX_LINES),
+                    AnyFilter::Windowed(timed) => {
+                        lines_of_window(&timed[0].filter, time_of_command())
+                    }
                 };
                 context.reply_array(lines.len());
                 for line in lines {
@@ -106,6 +111,20 @@ fn line_of_layer(layer: &Layer) -> String {
         about.items,
         about.error_rate,
     )
+}
+
+/// The number of items remembered, the window, then the table.
+fn lines_of_window(filter: &WindowedFilter, now: u64) -> Vec<String> {
+    let (items, window) = (filter.items(now), filter.window());
+    let (seconds, slices, renew) = (window.seconds(), window.slices(), window.renews());
+    let (renew, forgotten) = (u8::from(renew), filter.forgotten());
+    let bytes = filter.num_bits() / 8;
+    let error_rate = filter.parameters().error_rate;
+    vec![
+        format!("size:{items}"),
+        format!("window:{seconds} slices:{slices} renew:{renew} forgotten:{forgotten}"),
+        line(bytes, 1, items, items, error_rate),
+    ]
 }
 
 fn line_of_bloom(bloom: &BlockedBloom) -> String {

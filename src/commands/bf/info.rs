@@ -1,20 +1,23 @@
 //! BF.INFO and BF.CARD: describe a filter.
 
+mod window;
+
+use super::time::items_now;
 use crate::commands::held::{found, found_or_missing};
 use crate::commands::parameters::{word, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::server::data_type::Value as _;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::Filter;
 use splitbloom_filter::foreign::{ForeignFilter, Layer};
 use splitbloom_filter::growing::Table;
-use splitbloom_filter::AnyFilter;
 
 /// BF.INFO.
 pub struct Info;
@@ -40,7 +43,7 @@ impl Command for Card {
         match found_or_missing(key.held::<StoredFilter>()) {
             Err(error) => error.reply(context),
             Ok(None) => context.reply_integer(0),
-            Ok(Some(stored)) => context.reply_integer(stored.filter().items()),
+            Ok(Some(stored)) => context.reply_integer(items_now(stored.filter())),
         }
     }
 }
@@ -135,11 +138,18 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             reply_five(context, stored);
         }
         Question::Full => {
-            context.reply_map(FIELDS.len() + MORE);
+            let further = match stored.filter() {
+                AnyFilter::Lasting(_) | AnyFilter::Foreign(_) => MORE,
+                AnyFilter::Windowed(_) => MORE + window::FIELDS,
+            };
+            context.reply_map(FIELDS.len() + further);
             reply_five(context, stored);
             match stored.filter() {
                 AnyFilter::Lasting(filter) => reply_more(context, filter),
                 AnyFilter::Foreign(one) => reply_more_of_foreign(context, &one[0]),
+                AnyFilter::Windowed(timed) => {
+                    window::reply(context, &timed[0].filter, time_of_command());
+                }
             }
         }
     }
@@ -169,7 +179,7 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
         Field::Capacity => context.reply_integer(filter.capacity()),
         Field::Size => context.reply_integer(stored.memory_usage() as u64),
         Field::Filters => context.reply_integer(filter.num_parts() as u64),
-        Field::Items => context.reply_integer(filter.items()),
+        Field::Items => context.reply_integer(items_now(filter)),
         Field::Expansion => match filter.parameters().growth.factor() {
             0 => context.reply_null(),
             factor => context.reply_integer(u64::from(factor)),
@@ -234,7 +244,7 @@ fn reply_more(context: &Context, filter: &Filter) {
     }
     context.reply_simple("Table");
     match (filter.table(), filter.table_error_rate()) {
-        (Some(table), Some(error_rate)) => reply_table(context, table, error_rate),
+        (Some(table), Some(error_rate)) => TableFacts::of(table, error_rate).reply(context),
         _ => context.reply_null(),
     }
 }
@@ -259,7 +269,7 @@ fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
     }
     context.reply_simple("Table");
     match filter.table() {
-        Some(table) => reply_table(context, table, filter.table_error_rate()),
+        Some(table) => TableFacts::of(table, filter.table_error_rate()).reply(context),
         None => context.reply_null(),
     }
 }
@@ -283,20 +293,41 @@ fn reply_layer(context: &Context, layer: &Layer) {
     }
 }
 
-fn reply_table(context: &Context, table: &Table, error_rate: f64) {
-    context.reply_map(5);
-    context.reply_simple("Items");
-    context.reply_integer(table.len());
-    for (name, value) in [
-        ("Error rate", error_rate),
-        ("Expected false positive rate", table.false_positive_rate()),
-    ] {
-        context.reply_simple(name);
-        context.reply_double(value);
+/// What the long form says about a table.
+struct TableFacts {
+    items: u64,
+    error_rate: f64,
+    false_positive_rate: f64,
+    pages: u64,
+    bytes: u64,
+}
+
+impl TableFacts {
+    fn of(table: &Table, error_rate: f64) -> Self {
+        Self {
+            items: table.len(),
+            error_rate,
+            false_positive_rate: table.false_positive_rate(),
+            pages: table.pages(),
+            bytes: table.bytes(),
+        }
     }
-    for (name, value) in [("Pages", table.pages()), ("Bytes", table.bytes())] {
-        context.reply_simple(name);
-        context.reply_integer(value);
+
+    fn reply(&self, context: &Context) {
+        context.reply_map(5);
+        context.reply_simple("Items");
+        context.reply_integer(self.items);
+        for (name, value) in [
+            ("Error rate", self.error_rate),
+            ("Expected false positive rate", self.false_positive_rate),
+        ] {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+        for (name, value) in [("Pages", self.pages), ("Bytes", self.bytes)] {
+            context.reply_simple(name);
+            context.reply_integer(value);
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! A filter of any kind as a chain of chunks: its head record tells the kind.
 
-use super::{each, AnyFilter};
+use super::{each, AnyFilter, Timed};
 use crate::codec::{load_chunk, Chunk, Encoded, Transfer, MAX_CHUNK_BYTES};
 use crate::error::{AddError, DecodeError};
 use crate::foreign::ForeignFilter;
 use crate::size_limit::SizeLimit;
+use crate::windowed::WindowedFilter;
 
-impl Transfer for AnyFilter {
+impl<T: Default> Transfer for AnyFilter<T> {
     fn encode_chunk(&self, iterator: u64) -> Result<Option<Encoded>, AddError> {
         each!(self, filter => filter.encode_chunk(iterator))
     }
@@ -26,9 +27,17 @@ impl Transfer for AnyFilter {
                 let [filter] = &mut **one;
                 load_chunk(Some(filter), chunk, limit).map(|_| None)
             }
+            Some(Self::Windowed(timed)) => {
+                let [Timed { filter, .. }] = &mut **timed;
+                load_chunk(Some(filter), chunk, limit).map(|_| None)
+            }
             None if chunk.begins::<ForeignFilter>() => {
-                let begun = load_chunk(None, chunk, limit)?;
-                begun.map(Self::foreign).transpose()
+                let begun = load_chunk(None, chunk, limit)?.map(Self::foreign);
+                begun.transpose().map_err(|_| DecodeError::OutOfMemory)
+            }
+            None if chunk.begins::<WindowedFilter>() => {
+                let begun = load_chunk(None, chunk, limit)?.map(Self::forgetful);
+                begun.transpose().map_err(|_| DecodeError::OutOfMemory)
             }
             None => Ok(load_chunk(None, chunk, limit)?.map(Self::Lasting)),
         }

@@ -167,15 +167,15 @@ pub trait Pieces: Sized {
     fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError>;
 }
 
-impl Pieces for AnyFilter {
+impl<T: Default> Pieces for AnyFilter<T> {
     fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
-        Self::foreign(begin(header, seed, limit)?)
+        Self::foreign(begin(header, seed, limit)?).map_err(|_| DecodeError::OutOfMemory)
     }
 
     fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
         match self {
             Self::Foreign(one) => one[0].take_piece(iterator, piece),
-            Self::Lasting(_) => Err(DecodeError::Order),
+            Self::Lasting(_) | Self::Windowed(_) => Err(DecodeError::Order),
         }
     }
 }
