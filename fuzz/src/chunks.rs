@@ -10,6 +10,8 @@ use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_filter::foreign::cuckoo::pieces::begin;
+use splitbloom_filter::foreign::cuckoo::Remainder;
 use splitbloom_filter::hash::Seed;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -212,8 +214,32 @@ fn counting_donors() -> &'static [Donor<CountingFilter>] {
             Donor::of(&several, 1, by_turns),
             Donor::of(&part_of(&several, 1), 1, by_turns),
             Donor::of(&counting(0.000_001, 1, 200, 5), 1, by_turns),
+            Donor::of(&from_redisbloom(), 1, by_turns),
         ]
     })
+}
+
+/// A counting filter with slots in several segments, and a table.
+fn from_redisbloom() -> CountingFilter {
+    let mut header = vec![0; 8]; // items
+    header.extend([1 << 16, 3, 2].map(u64::to_le_bytes).as_flattened());
+    header.extend([1, 20, 1].map(u16::to_le_bytes).as_flattened());
+    let remainder = Remainder {
+        error_rate: 0.01,
+        seed: Seed(1),
+    };
+    let mut filter = begin(&header, remainder, SizeLimit::Unlimited).unwrap();
+    for end in [500, 65_500, 65_600, 131_072] {
+        let piece: Vec<u8> = (0..100).collect();
+        filter.take_piece(1 + end, &piece).unwrap();
+    }
+    for item in 0..100u16 {
+        let item = item.to_be_bytes();
+        filter
+            .add(&item, Adding::Copies, SizeLimit::Unlimited)
+            .unwrap();
+    }
+    filter
 }
 
 fn by_turns(chunk: usize) -> u8 {

@@ -1,11 +1,12 @@
 //! What the targets ask of a filter, whichever kind it is.
 
-use super::laws::{assert_sound, assert_sound_counting};
+use super::laws::{assert_sound, assert_sound_counting, assert_sound_foreign};
 use super::plain_reader::Head;
 use splitbloom_filter::codec::Chunked;
 use splitbloom_filter::counting::Adding;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
+use splitbloom_filter::foreign::ForeignFilter;
 use splitbloom_filter::CountingFilter;
 use std::alloc::Layout;
 
@@ -73,6 +74,53 @@ impl Fuzzed for Filter {
 
     fn assert_sound(&self) {
         assert_sound(self);
+    }
+}
+
+impl Fuzzed for ForeignFilter {
+    const KIND: Head = Head::Foreign;
+
+    fn digest(&self) -> u128 {
+        self.digest()
+    }
+
+    fn items(&self) -> u64 {
+        self.items()
+    }
+
+    fn loading(&self) -> Option<Loading> {
+        self.loading()
+    }
+
+    fn contains(&self, item: &[u8]) -> bool {
+        self.contains(item)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.reserved_bytes()
+    }
+
+    fn visit(&self, visit: impl FnMut(Layout, u64)) {
+        self.visit_allocations(visit);
+    }
+
+    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+        self.add(item, limit)
+    }
+
+    fn use_otherwise(&mut self, _: &[u8]) {}
+
+    fn count(&self, item: &[u8]) -> u64 {
+        let hash = splitbloom_filter::hash::ItemHash::of(item, self.parameters().seed);
+        self.table().map_or(0, |table| table.count(hash))
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        self.try_clone()
+    }
+
+    fn assert_sound(&self) {
+        assert_sound_foreign(self);
     }
 }
 

@@ -4,8 +4,10 @@
 //! ```text
 //!   decode      a chain of chunks, checksums corrected      \  the decoder against plain_reader,
 //!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
+//!   foreign     what RedisBloom writes                      the decoders against a second reader
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
+//!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //! ```
 //!
@@ -15,13 +17,16 @@
 
 pub mod chunks;
 pub mod counting;
+pub mod cuckoo;
 pub mod decode;
+pub mod foreign;
 mod fuzzed;
 mod laws;
 mod loaded;
 pub mod operations;
 pub mod options;
 mod plain_reader;
+mod redisbloom;
 mod series;
 mod survival;
 

@@ -8,7 +8,7 @@ use crate::server::arguments::Arguments;
 use crate::server::command::{Kind, Parameter, Times};
 use crate::server::context::Context;
 use crate::types::Stored;
-use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk};
+use splitbloom_filter::codec::{Chunk, Transferable as _};
 use splitbloom_grammar::number::parse_integer;
 use std::ffi::CStr;
 
@@ -27,7 +27,10 @@ pub fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Resu
     let stored: &T = found(key.held())?;
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
-    let chunk = encode_chunk(stored.filter(), iterator).map_err(|_| ReplyError::NoMemoryToDump)?;
+    let chunk = stored
+        .filter()
+        .encode_chunk(iterator)
+        .map_err(|_| ReplyError::NoMemoryToDump)?;
     let (next, bytes) = chunk.map_or((0, Vec::new()), |chunk| (chunk.next, chunk.bytes));
     context.reply_array(2);
     context.reply_integer(next);
@@ -51,7 +54,7 @@ pub fn load<T: Stored>(
     if u64::try_from(iterator) != Ok(chunk.next) {
         return Err(ReplyError::BadData);
     }
-    let begun = load_chunk(present.map(T::filter_mut), &chunk, limit);
+    let begun = T::Filter::load_chunk(present.map(T::filter_mut), &chunk, limit);
     let stored = match begun.map_err(ReplyError::of_load)? {
         Some(begun) => key.put(T::new(begun)).ok_or(ReplyError::NoMemoryToCreate)?,
         None => found(key.held::<T>())?,

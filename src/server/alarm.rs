@@ -100,14 +100,19 @@ unsafe extern "C" fn ring(context: *mut raw::RedisModuleCtx, data: *mut c_void) 
     // SAFETY: the caller's duty.
     let alarm: &'static Alarm = unsafe { &*data.cast::<Alarm>() };
     *alarm.pending() = None; // first, so that no panic keeps it from being set again
-    let ring = || {
-        let Connected { ring, .. } = alarm.connected.get()?;
+    let body = || {
+        let Some(Connected { ring, .. }) = alarm.connected.get() else {
+            return true;
+        };
         // SAFETY: the caller's duty.
         let context = unsafe { Context::new(context) };
-        ring(&context)
+        if let Some(at) = ring(&context) {
+            alarm.set(at);
+        }
+        true
     };
-    let again = catch_panic("a timer", || Some(time_now() + AFTER_PANIC), ring);
-    if let Some(at) = again {
-        alarm.set(at);
+    if !catch_panic("a timer", || false, body) {
+        let again = || alarm.set(time_now() + AFTER_PANIC);
+        catch_panic("a timer after a panic", || (), again);
     }
 }

@@ -95,16 +95,16 @@ impl Context {
         self.has_flag(LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
     }
 
-    /// Whether the dataset is the server's own to change: it is a primary, and not loading.
+    /// Whether the server is a primary, whose dataset is its own to change.
     pub fn is_primary(&self) -> bool {
-        self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER) && !self.has_flag(LOADING)
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
     }
 
-    /// Whether nothing may be replicated now except what clients in the middle of a transaction do:
-    /// a failover waits for replicas to catch up.
-    pub fn must_not_replicate(&self) -> bool {
+    /// Whether the module must not change the dataset now by itself: the server is loading it, or a
+    /// failover waits for replicas to catch up.
+    pub fn must_wait(&self) -> bool {
         // SAFETY: the function takes nothing and returns a number.
-        unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
+        self.has_flag(LOADING) || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
     }
 
     /// Whether any of these context flags is set.

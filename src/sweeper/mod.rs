@@ -13,7 +13,7 @@ use crate::server::elsewhere::free_elsewhere;
 use crate::server::events::{self, Listener};
 use crate::server::key::Held;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{StoredFilter, Sweeping};
 use crate::types::Stored as _;
 use queue::{Called, Ticket, ALARM};
 use splitbloom_filter::windowed::{Swept, WindowedFilter};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const BUDGET: Duration = Duration::from_micros(50);
 /// Between two rings while there is work, in milliseconds: the shortest that servers know.
 const BREAK: u64 = 1;
-/// Until the server is asked again whether it may replicate, in milliseconds.
+/// Until the server is asked again whether its dataset may change, in milliseconds.
 const PAUSE: u64 = 100;
 /// Until a step for which there was no memory is tried again, in milliseconds.
 const RETRY: u64 = 1_000;
@@ -77,7 +77,7 @@ fn ring(context: &Context) -> Option<u64> {
     if !context.is_primary() {
         return None; // until `role_changed`
     }
-    if context.must_not_replicate() {
+    if context.must_wait() {
         return Some(time_now() + PAUSE);
     }
     let begun = Instant::now();
@@ -85,7 +85,7 @@ fn ring(context: &Context) -> Option<u64> {
         let now = time_now();
         match queue::call(now) {
             None => return queue::next_due(),
-            Some(called) => visit(context, called, now),
+            Some(called) => visit(context, &called, now),
         }
         if begun.elapsed() >= BUDGET {
             return Some(now + BREAK);
@@ -94,7 +94,7 @@ fn ring(context: &Context) -> Option<u64> {
 }
 
 /// Goes where the entry leads, does a step there, and queues the filter again.
-fn visit(context: &Context, called: Called, now: u64) {
+fn visit(context: &Context, called: &Called, now: u64) {
     let Some(name) = context.go_to(&called.place) else {
         return;
     };
@@ -102,11 +102,16 @@ fn visit(context: &Context, called: Called, now: u64) {
     let Held::Value(stored) = key.held::<StoredFilter>() else {
         return;
     };
-    let Some((filter, ticket)) = stored.filter_mut().windowed_mut() else {
+    let Some((filter, Sweeping { ticket, told })) = stored.filter_mut().windowed_mut() else {
         return;
     };
-    if !ticket.as_ref().is_some_and(|ticket| ticket.is(&called)) {
+    if !ticket.as_ref().is_some_and(|ticket| ticket.is(called)) {
         return; // another filter has come to this key, and waits by itself
+    }
+    let quiet = *told + slice(filter);
+    if quiet > now && *told <= now {
+        *ticket = Some(Ticket::again(quiet, called));
+        return;
     }
     let is_due = filter.next_due().is_some_and(|due| due <= now);
     let has_changed = is_due && step(filter, now).is_ok_and(|swept| swept.has_changed);
@@ -114,10 +119,17 @@ fn visit(context: &Context, called: Called, now: u64) {
         true if !has_changed => now + RETRY,
         _ => due.max(now), // behind the others that wait
     });
-    *ticket = next.map(|due| Ticket::without_alarm(due, called.place));
+    *ticket = next.map(|due| Ticket::again(due, called));
     drop(key);
     if has_changed {
         let time = now.to_string();
         context.replicate(c"BF.FORGET", name.argument(), &[time.as_bytes()]);
     }
+}
+
+/// How long a filter is left alone after a client has told the time of its items: a slice, in
+/// milliseconds.
+fn slice(filter: &WindowedFilter) -> u64 {
+    let window = filter.window();
+    u64::from(window.seconds()) * 1_000 / u64::from(window.slices())
 }

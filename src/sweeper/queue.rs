@@ -14,6 +14,7 @@ use crate::server::alarm::Alarm;
 use crate::server::place::Place;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::panicking;
 
 /// Held for a microsecond at most: by the server's thread, and by the one that frees values. A node
 /// of the tree is the largest allocation, so a million entries make no stall.
@@ -45,25 +46,29 @@ pub struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        queue().waiting.remove(&self.turn);
+        queue().remove(self.turn);
     }
 }
 
 impl Ticket {
     /// Queues a filter.
     pub fn new(due: u64, place: Place) -> Self {
-        let ticket = Self::without_alarm(due, place);
+        let database = queue().databases.origin_of(place.database);
+        let ticket = Self::at(due, Arc::new(Place { database, ..place }));
         ALARM.set(due);
         ticket
     }
 
-    /// The same while the alarm rings: who sets it afterwards asks [`next_due`].
-    pub fn without_alarm(due: u64, place: Place) -> Self {
+    /// Queues a filter again that has been called, while the alarm rings: who sets it afterwards
+    /// asks [`next_due`].
+    pub fn again(due: u64, called: &Called) -> Self {
+        Self::at(due, Arc::clone(&called.origin))
+    }
+
+    fn at(due: u64, place: Arc<Place>) -> Self {
         let mut queue = queue();
         let number = queue.last_number + 1;
         queue.last_number = number;
-        let database = queue.databases.origin_of(place.database);
-        let place = Arc::new(Place { database, ..place });
         let turn = Turn { due, number };
         queue.waiting.insert(turn, Arc::clone(&place));
         Self { turn, place }
@@ -86,27 +91,41 @@ impl Ticket {
     }
 }
 
-/// An entry that is no longer in the queue: its time has come.
+/// An entry that is no longer in the queue: its time has come. If a panic ends what is done about
+/// it, it is back.
 pub struct Called {
     turn: Turn,
+    /// As in the ticket.
+    origin: Arc<Place>,
     /// Where to go.
     pub place: Place,
+}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        if panicking() {
+            queue().waiting.insert(self.turn, Arc::clone(&self.origin));
+        }
+    }
 }
 
 /// Takes the first entry that is due.
 pub fn call(now: u64) -> Option<Called> {
     let mut queue = queue();
-    let (turn, _) = queue
-        .waiting
-        .first_key_value()
-        .filter(|(turn, _)| turn.due <= now)?;
+    let (turn, _) = queue.waiting.first_key_value()?;
     let turn = *turn;
-    let place = queue.waiting.remove(&turn)?;
-    let database = queue.databases.now_at(place.database);
-    let name = place.name.clone();
+    if turn.due > now {
+        return None;
+    }
+    let origin = queue.remove(turn)?;
+    let place = Place {
+        database: queue.databases.now_at(origin.database),
+        name: origin.name.clone(),
+    };
     Some(Called {
         turn,
-        place: Place { database, name },
+        origin,
+        place,
     })
 }
 
@@ -137,6 +156,14 @@ impl Queue {
             last_number: 0,
             databases: Databases::new(),
         }
+    }
+
+    fn remove(&mut self, turn: Turn) -> Option<Arc<Place>> {
+        let place = self.waiting.remove(&turn);
+        if self.waiting.is_empty() {
+            self.waiting = BTreeMap::new(); // which frees its last node
+        }
+        place
     }
 }
 

@@ -38,8 +38,19 @@ pub fn register(context: &Context) -> Result<(), Refused> {
     data_type::register(context, NAME, &BLOOM_TYPE)
 }
 
-/// A filter of any kind, with the place of one that forgets among those that wait to be swept.
-pub type AnyFilter = splitbloom_filter::AnyFilter<Option<Ticket>>;
+/// A filter of any kind; with one that forgets, what its sweeping needs.
+pub type AnyFilter = splitbloom_filter::AnyFilter<Sweeping>;
+
+/// What the sweeping of a filter needs besides the filter.
+#[derive(Default)]
+pub struct Sweeping {
+    /// Its place among the filters that wait.
+    pub ticket: Option<Ticket>,
+    /// When a client has last told the time of its items, in milliseconds since 1970. A sweep moves
+    /// the filter's time to the clock's, from where it does not run back, so it waits until a
+    /// history is loaded.
+    pub told: u64,
+}
 
 /// A filter that the server keeps.
 pub struct StoredFilter {
@@ -49,7 +60,7 @@ pub struct StoredFilter {
 impl StoredFilter {
     /// As `attend`, for a value that the server loads or copies, and says where it will be.
     fn attended(mut self, place: impl FnOnce() -> Option<Place>) -> Self {
-        if let Some((filter, ticket)) = self.filter.windowed_mut() {
+        if let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() {
             let due = filter.next_due();
             *ticket = due.and_then(|due| place().map(|place| Ticket::new(due, place)));
         }
@@ -76,7 +87,7 @@ impl Stored for StoredFilter {
     /// Queues a filter that forgets, if it has something to forget one day and does not wait under
     /// this key already. Cost: nothing for other filters, some 50 ns for one that waits.
     fn attend(&mut self, context: &Context, key: Argument<'_>) {
-        let Some((filter, ticket)) = self.filter.windowed_mut() else {
+        let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() else {
             return;
         };
         let Some(due) = filter.next_due() else {

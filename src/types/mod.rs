@@ -8,12 +8,12 @@ mod memory;
 use crate::server::arguments::Argument;
 use crate::server::context::Context;
 use crate::server::data_type::Value;
-use splitbloom_filter::codec::Chunked;
+use splitbloom_filter::codec::Transferable;
 
 /// A value that is a filter.
 pub trait Stored: Value {
     /// The filter without the server.
-    type Filter: Chunked;
+    type Filter: Transferable;
 
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;

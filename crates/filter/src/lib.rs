@@ -15,6 +15,7 @@
 //!   any       whichever kind of filter a key of BF.* commands holds
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
 //!   windowed  a filter that forgets: a table whose fingerprints carry a slice of time
+//!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page
@@ -58,6 +59,7 @@ pub mod codec;
 pub mod counting;
 pub mod error;
 pub mod filter;
+pub mod foreign;
 pub mod growing;
 pub mod hash;
 pub mod math;

@@ -6,6 +6,7 @@ use super::number;
 pub enum Head {
     Filter,
     CountingFilter,
+    Foreign,
 }
 
 impl Head {
@@ -13,6 +14,7 @@ impl Head {
         match kind {
             1 => Some(Self::Filter),
             8 => Some(Self::CountingFilter),
+            10 => Some(Self::Foreign),
             _ => None,
         }
     }
@@ -21,10 +23,23 @@ impl Head {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
+            Self::Foreign => 17,
+        }
+    }
+
+    /// Bytes of the record of a sub-filter from the layout kind on.
+    pub fn sub_filter_bytes(self) -> usize {
+        match self {
+            Self::Filter => 49,
+            Self::CountingFilter => 15,
+            Self::Foreign => 46,
         }
     }
 
     pub fn is_good(self, record: &[u8]) -> bool {
+        if self == Self::Foreign {
+            return record[0] == 10;
+        }
         let mut rest = record;
         let [kind, _seed, error_rate, capacity] =
             [1, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
@@ -38,6 +53,7 @@ impl Head {
 
     fn is_good_rest(self, mut rest: &[u8]) -> bool {
         match self {
+            Self::Foreign => true,
             Self::Filter => number(&mut rest, 4).is_some_and(|expansion| expansion <= 32_768),
             Self::CountingFilter => {
                 let [expansion, bucket_size, iterations] =
@@ -52,8 +68,16 @@ impl Head {
         number(&mut rest, 8).unwrap()
     }
 
+    /// Whether a table behind so many sub-filters may have this error rate.
+    pub fn is_table_rate(self, record: &[u8], sub_filters: usize, rate: f64) -> bool {
+        match self {
+            Self::Foreign => sub_filters > 0 && rate > 0.0 && rate < 1.0,
+            _ => self.table_rate(record, sub_filters).map(f64::to_bits) == Some(rate.to_bits()),
+        }
+    }
+
     /// The error rate of a table behind so many sub-filters, if there can be one.
-    pub fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
+    fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
         let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
         let error_rate = f64::from_bits(error_rate);

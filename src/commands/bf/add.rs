@@ -12,6 +12,7 @@ use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_now;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
 use crate::stats;
@@ -212,8 +213,11 @@ impl Adding {
             AnyFilter::Lasting(_) if self.at.is_some() => return Err(ReplyError::WindowMissing),
             AnyFilter::Lasting(filter) => self.add(filter, arguments, limit, answer),
             AnyFilter::Windowed(timed) => {
-                let [Timed { filter, .. }] = &mut **timed;
+                let [Timed { filter, beside }] = &mut **timed;
                 let time = time_of(context, filter, self.at)?;
+                if self.at.is_some() {
+                    beside.told = time_now();
+                }
                 self.add_at(filter, time, arguments, limit, answer)
             }
         };

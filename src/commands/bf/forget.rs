@@ -5,6 +5,7 @@ use super::time::time_of;
 use crate::commands::held::found;
 use crate::commands::parameters::{KEY, TIME};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
@@ -23,7 +24,7 @@ impl Command for Forget {
         flags: c"write fast",
         categories: "write fast",
         access: KeyAccess::Delete,
-        since: c"0.2.0",
+        since: FIRST_RELEASE,
         summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
         complexity: c"O(1)",
         parameters: &[KEY, TIME],

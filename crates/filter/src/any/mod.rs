@@ -3,7 +3,7 @@
 //! All are described, copied, moved, saved and loaded alike, which is here. What depends on the kind
 //! (how items are added and found) callers decide by a `match`.
 
-mod chunked;
+mod transferable;
 
 use crate::error::AddError;
 use crate::filter::{Filter, Parameters};

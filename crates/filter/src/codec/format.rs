@@ -19,7 +19,7 @@ pub const PATH_SHIFT: u32 = 13;
 
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 
-pub(super) const BLOCKED_LAYOUT: u8 = 1;
+pub const BLOCKED_LAYOUT: u8 = 1;
 /// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
 pub(super) const MAX_BITS: u64 = 1 << 47;
 /// The smallest error rate asks for 50 hashes; 64 is the next round number.
@@ -35,14 +35,16 @@ pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
 pub const COUNTING_FILTER: u8 = 8;
 pub const WINDOWED_FILTER: u8 = 9;
-pub(super) const STATE: u8 = 10;
+pub const FOREIGN_FILTER: u8 = 10;
+pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// A head record of any kind has at most so many.
 pub(super) const MAX_HEAD_BYTES: usize = 64;
 /// And a state record: of 15 slices.
 pub(super) const MAX_STATE_BYTES: usize = 1 + 20 + 15 * 9;
-pub(super) const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+/// Before the header of the sub-filter.
+pub(super) const SUB_FILTER_HEAD_BYTES: usize = 1 + 4;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
 pub(super) const TABLE_BYTES: usize = 1 + 8 + 1;
@@ -142,7 +144,7 @@ impl Head {
     pub fn of<F: Chunked>(filter: &F) -> Self {
         let mut bytes = [0; MAX_HEAD_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(filter.head());
+        buffer.u8(F::HEAD);
         filter.write_head(&mut buffer);
         let len = buffer.len();
         Self { bytes, len }

@@ -16,13 +16,15 @@
 //!               filter       iterations:2
 //!            9  windowed     seed:8 error_rate:f64 capacity:8 expansion:4 seconds:4 slices:1
 //!               filter       renew:1
-//!           10  state        latest:8 dead:2 sweeping:2 swept:8 (payload:1 items:8)…
+//!           10  foreign      seed:8 options:4 growth:4
+//!               filter
+//!           11  state        latest:8 dead:2 sweeping:2 swept:8 (payload:1 items:8)…
 //! ```
 //!
 //! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`
 //! the one after it: 0 at the start, then 1 + the number of segments, over all sub-filters, that
 //! come before; 2^51 + the first 51 bits of the path at which a page begins; [`END`] after the last
-//! chunk. `filter` is a hash of the head record (1, 8 or 9), equal in all chunks of a chain, so that a
+//! chunk. `filter` is a hash of the head record (1, 8 or more), equal in all chunks of a chain, so that a
 //! chunk of another filter does not fit. `checksum` is XXH3-64 of
 //! everything before it. The end record of a filter that is itself part loaded names the chunk it
 //! waits for and the number of sub-filters that have come so far; otherwise both are 0.
@@ -55,15 +57,20 @@ mod encode;
 mod format;
 mod reader;
 mod sink;
+mod transferable;
 
 pub use crate::storage::MEMORY_PER_BYTE;
 pub use chunked::{Chunked, Place};
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use format::{END, MAX_CHUNK_BYTES};
+pub use transferable::Transferable;
 
+pub(crate) use decode::{is_chunk, MAX_SEGMENTS};
 pub(crate) use digest::digest;
-pub(crate) use format::{identity, COUNTING_FILTER, FILTER, PATH_SHIFT, WINDOWED_FILTER};
+pub(crate) use format::{
+    identity, BLOCKED_LAYOUT, COUNTING_FILTER, FILTER, FOREIGN_FILTER, PATH_SHIFT, WINDOWED_FILTER,
+};
 pub(crate) use reader::{within, Reader};
 pub(crate) use sink::Sink;
 

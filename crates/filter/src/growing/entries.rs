@@ -121,24 +121,30 @@ impl Entries {
 
     /// Those of the two pages that one is split into, each mark without its first bit.
     pub fn split(&self) -> Result<[Self; 2], AddError> {
-        let mut halves = [(); 2].map(|()| Self::default());
+        // In order are those of the low half, marks of no length, which go to both, and the rest.
         let second = self.marks.partition_point(|m| m.bits() >> 63 == 0);
-        // A mark of no length goes to both.
-        let both = self.marks.iter().filter(|m| m.length() == 0).count();
-        halves[0].marks = try_vec(second + both)?;
-        halves[1].marks = try_vec(self.marks.len() - second + both)?;
-        for mark in &self.marks {
-            for (half, mark) in parts(*mark).into_iter().flatten() {
-                halves[half].marks.push(mark);
-            }
+        let (low, rest) = self.marks.split_at(second);
+        let both = rest.iter().take_while(|m| m.length() == 0).count();
+        let (both, high) = rest.split_at(both);
+        let mut halves = [
+            Self::with_room(low.len() + both.len(), self.surplus.len())?,
+            Self::with_room(high.len() + both.len(), self.surplus.len())?,
+        ];
+        for (half, marks) in halves.iter_mut().zip([low, high]) {
+            half.marks.extend(both);
+            half.marks
+                .extend(marks.iter().map(|mark| mark.without_first_bit()));
         }
         for surplus in &self.surplus {
             for (half, mark) in parts(surplus.mark).into_iter().flatten() {
-                try_push(&mut halves[half].surplus, Surplus { mark, ..*surplus })?;
+                halves[half].surplus.push(Surplus { mark, ..*surplus });
             }
         }
-        for half in &mut halves {
-            half.normalise()?;
+        // Marks that have lost the same bit are still in order, and as many are equal.
+        if !both.is_empty() {
+            for half in &mut halves {
+                half.normalise()?;
+            }
         }
         Ok(halves)
     }

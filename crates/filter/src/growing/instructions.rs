@@ -6,6 +6,8 @@
 
 /// A way to find set bits.
 pub trait Instructions {
+    /// Whether four words or more are shifted at once, each by its own number of bits.
+    const HAS_VECTORS: bool;
     /// Set bit number `n`, counted from 0, alone; nothing if there are not as many.
     fn nth_one(word: u64, n: u32) -> u64;
 }
@@ -14,6 +16,8 @@ pub trait Instructions {
 pub struct Portable;
 
 impl Instructions for Portable {
+    const HAS_VECTORS: bool = false;
+
     #[inline(always)]
     fn nth_one(word: u64, n: u32) -> u64 {
         if n < word.count_ones() {
@@ -67,6 +71,8 @@ pub struct Bmi2;
 
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Bmi2 {
+    const HAS_VECTORS: bool = true;
+
     #[inline(always)]
     fn nth_one(word: u64, n: u32) -> u64 {
         // SAFETY: this type is used only by functions that are compiled for BMI2 and called where
@@ -84,6 +90,7 @@ pub fn has_fast_select() -> bool {
     is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("avx2")
         && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"))
 }
 

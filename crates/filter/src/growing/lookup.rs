@@ -53,8 +53,16 @@ impl Table {
         probe_contains::<Portable>(&probe, payloads)
     }
 
-    /// Asks for the slots and then for the lines of a group of items that are about to be added.
+    /// Asks for the slots and then for the lines of a group of items that are about to be added. A
+    /// single one has nothing to overlap with.
+    #[inline]
     pub fn prefetch(&self, hashes: &[ItemHash]) {
+        if hashes.len() > 1 {
+            self.prefetch_several(hashes);
+        }
+    }
+
+    fn prefetch_several(&self, hashes: &[ItemHash]) {
         let mut slots = Slots::default();
         slots.fetch(self, hashes);
         slots.fetch_lines(&mut Lines::default());

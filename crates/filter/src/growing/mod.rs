@@ -29,8 +29,8 @@
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
-//!   load     pages into a table            payloads entries that are renewed and dropped by payload
-//!                                          oracle   the same as a plain multiset (tests)
+//!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
+//!   load     pages into a table            oracle   the same as a plain multiset (tests)
 //! ```
 //!
 //! Nothing big ever happens at once: an insert touches one page and, if that splits, one node of
@@ -105,6 +105,12 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+#[allow(
+    unsafe_code,
+    reason = "calls what is compiled for BMI2, behind detection"
+)]
+mod change;
+mod cut;
 mod directory;
 mod entries;
 mod grid;
@@ -119,6 +125,7 @@ mod load;
 )]
 mod lookup;
 mod mark;
+mod packed;
 mod page;
 mod parse;
 mod path;
@@ -134,6 +141,7 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use cut::Cut;
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
 pub use parse::{Pages, Payloads};

@@ -54,7 +54,9 @@ impl Table {
     ) -> Result<Option<(u8, u64)>, AddError> {
         let path = Path::of(hash);
         let (alive, payload) = (self.alive, self.plan.payload(payload));
-        let page = self.root.page_mut(path)?;
+        let Some(page) = self.root.page_to_write(path, |_| false)? else {
+            return Ok(None);
+        };
         page.set_saturated_payload(payload);
         let marks = page.matching(path.below(page.depth()));
         let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);
@@ -138,5 +140,13 @@ impl Table {
         }
         let next = path.after(self.root.page(path).depth());
         Ok(Swept { next, written })
+    }
+}
+
+#[cfg(test)]
+impl Table {
+    /// Whether the item belongs to a saturated page.
+    pub fn is_saturated_at(&self, hash: ItemHash) -> bool {
+        self.root.page(Path::of(hash)).is_saturated()
     }
 }

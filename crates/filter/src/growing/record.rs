@@ -107,11 +107,16 @@ impl Table {
 
 /// A page as bytes, which are made as they are asked for: saving needs no memory.
 pub struct PageRecord<'a> {
-    page: &'a Page,
-    start: Path,
+    pub(super) page: &'a Page,
+    pub(super) start: Path,
 }
 
 impl PageRecord<'_> {
+    /// Where it begins.
+    pub fn start(&self) -> u64 {
+        self.start.0
+    }
+
     /// Where the next page begins; nothing after the last one.
     pub fn next(&self) -> Option<u64> {
         self.start.after(self.page.depth())

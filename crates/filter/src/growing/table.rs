@@ -1,11 +1,12 @@
 //! The table: a plan, a directory of pages, and what they hold in all.
 
 use crate::error::AddError;
+use crate::growing::change::{Adding, Gap, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
 use crate::growing::mark::Mark;
-use crate::growing::page::{Insert, Page, Remove};
+use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
@@ -109,7 +110,8 @@ impl Table {
     /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
     /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        self.insert_path(Path::of(hash), payload, most_bytes)
+        self.add(Path::of(hash), payload, most_bytes, Adding::Copies)
+            .map(|_| ())
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.
@@ -123,47 +125,67 @@ impl Table {
         most_bytes: u64,
     ) -> Result<bool, AddError> {
         let path = Path::of(hash);
-        let is_new = !self.contains_path(path);
-        if is_new {
-            self.insert_path(path, payload, most_bytes)?;
+        // A page knows nothing of payloads gone by.
+        if self.alive != ALL_PAYLOADS {
+            let is_new = !self.contains_path(path);
+            return Ok(is_new && self.add(path, payload, most_bytes, Adding::Copies)?);
         }
-        Ok(is_new)
+        self.add(path, payload, most_bytes, Adding::Absent)
     }
 
-    fn insert_path(&mut self, path: Path, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        let page = self.root.page_mut(path)?;
-        let depth = page.depth();
-        let length = self.plan.length(depth, page.len());
+    fn add(
+        &mut self,
+        path: Path,
+        payload: u8,
+        most_bytes: u64,
+        adding: Adding,
+    ) -> Result<bool, AddError> {
+        let is_present =
+            |page: &Page| adding == Adding::Absent && page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_present)? else {
+            return Ok(false);
+        };
+        let (depth, length) = (page.depth(), self.plan.length(page.depth(), page.len()));
         let payload = self.plan.payload(payload);
-        let mark = Mark::new(path.below(depth), length, payload);
+        let below = path.below(depth);
+        let mark = Mark::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
             self.rewrite(path, 1, most_bytes, payload, |entries| entries.insert(mark))?;
             self.items += 1;
-            return Ok(());
+            return Ok(true);
         }
-        let least = match page.insert(mark, self.plan.most())? {
-            Insert::Done => {
-                self.totals.weight = self
-                    .totals
-                    .weight
-                    .plus(Weight::of_mark(path, depth, length));
-                self.items += 1;
-                return Ok(());
+        let least = match page.insert(below, mark, self.plan.most(), adding)? {
+            Insert::Done { is_new } => {
+                self.count_one(path, depth, length, is_new);
+                return Ok(true);
             }
-            Insert::DoneAgain => {
-                self.items += 1;
-                return Ok(());
+            Insert::Saturated => return Ok(adding == Adding::Copies),
+            Insert::Present => return Ok(false),
+            Insert::NoRoom { gap, is_new } => {
+                let least = page.lines().len() + 1;
+                if self.reline(path, Some((gap, mark)), least, most_bytes)? {
+                    self.count_one(path, depth, length, is_new);
+                    return Ok(true);
+                }
+                least
             }
-            Insert::Saturated => return Ok(()),
-            Insert::NoRoom => page.lines().len() + 1,
             Insert::Unfit => 1,
         };
         self.rewrite(path, least, most_bytes, payload, |entries| {
             entries.insert(mark)
         })?;
         self.items += 1;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Counts an entry, and what it adds to the rate if its fingerprint is new.
+    fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
+        self.items += 1;
+        if is_new {
+            let weight = Weight::of_mark(path, depth, length);
+            self.totals.weight = self.totals.weight.plus(weight);
+        }
     }
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
@@ -177,10 +199,10 @@ impl Table {
     }
 
     pub(super) fn remove_path(&mut self, path: Path) -> Result<bool, AddError> {
-        if !self.contains_path(path) {
+        let is_absent = |page: &Page| !page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_absent)? else {
             return Ok(false);
-        }
-        let page = self.root.page_mut(path)?;
+        };
         let depth = page.depth();
         match page.remove(path.below(depth), self.alive) {
             Remove::Absent => return Ok(false),
@@ -204,6 +226,32 @@ impl Table {
         }
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
+        Ok(true)
+    }
+
+    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading its
+    /// entries. Returns whether that can be; if not, it must be written anew.
+    fn reline(
+        &mut self,
+        path: Path,
+        more: Option<(Gap, Mark)>,
+        least: usize,
+        most_bytes: u64,
+    ) -> Result<bool, AddError> {
+        if self.alive != ALL_PAYLOADS {
+            return Ok(false);
+        }
+        let page = self.root.page(path);
+        let Some(relined) = page.relined(&self.plan, more, least)? else {
+            return Ok(false);
+        };
+        let (before, after) = (page.lines().len(), relined.lines().len());
+        let totals = self.totals.with_lines(before, after);
+        if totals.bytes() > most_bytes.max(self.bytes()) {
+            return Err(AddError::OverLimit);
+        }
+        self.root.put(path, Slot::Own(relined));
+        self.totals = totals;
         Ok(true)
     }
 
@@ -256,7 +304,9 @@ impl Table {
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+        if !self.reline(path, None, 1, u64::MAX)? {
+            self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+        }
         self.merge(path).map(|_| ())
     }
 

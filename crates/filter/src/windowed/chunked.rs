@@ -2,6 +2,7 @@
 
 use super::slices::Slices;
 use super::{Window, WindowedFilter};
+use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{within, Chunked, Place, Reader, Sink, WINDOWED_FILTER};
 use crate::error::DecodeError;
 use crate::filter::{Growth, Packed, Parameters, MAX_EXPANSION};
@@ -10,11 +11,9 @@ use crate::hash::Seed;
 use crate::parts::Parts;
 
 impl Chunked for WindowedFilter {
+    type SubFilter = BlockedBloom;
+    const HEAD: u8 = WINDOWED_FILTER;
     type State = Slices;
-
-    fn head(&self) -> u8 {
-        WINDOWED_FILTER
-    }
 
     fn write_head(&self, to: &mut impl Sink) {
         let parameters = self.parameters();
@@ -27,10 +26,7 @@ impl Chunked for WindowedFilter {
         to.u8(self.window.renews().into());
     }
 
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if kind != WINDOWED_FILTER {
-            return Err(DecodeError::Order);
-        }
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u32()?);
@@ -65,8 +61,8 @@ impl Chunked for WindowedFilter {
         (blooms == 0).then_some(self.parameters().error_rate)
     }
 
-    fn may_have_blooms(&self) -> bool {
-        false
+    fn most_blooms(&self) -> usize {
+        0
     }
 
     /// Those forgotten.

@@ -110,6 +110,11 @@ impl WindowedFilter {
         self.window
     }
 
+    /// The table, if a load has not yet to bring it.
+    pub fn table(&self) -> Option<&Table> {
+        self.parts.table()
+    }
+
     /// The load in chunks that has begun and not ended, if there is one.
     pub fn loading(&self) -> Option<Loading> {
         self.parts.loading()
@@ -158,12 +163,12 @@ impl WindowedFilter {
         if self.slices.visible(&self.window, now) == 0 {
             return 0.0;
         }
-        self.parts.table().map_or(0.0, Table::false_positive_rate)
+        self.table().map_or(0.0, Table::false_positive_rate)
     }
 
     /// Pages of the table.
     pub fn pages(&self) -> u64 {
-        self.parts.table().map_or(0, Table::pages)
+        self.table().map_or(0, Table::pages)
     }
 
     /// Whether the item is (probably) remembered at `now`.
@@ -173,7 +178,7 @@ impl WindowedFilter {
 
     fn contains_hash(&self, hash: ItemHash, now: u64) -> bool {
         let visible = self.slices.visible(&self.window, now);
-        let table = self.parts.table();
+        let table = self.table();
         visible != 0 && table.is_some_and(|table| table.contains_among(hash, visible))
     }
 
@@ -185,7 +190,7 @@ impl WindowedFilter {
         now: u64,
         mut answer: impl FnMut(bool),
     ) {
-        match (self.parts.table(), self.slices.visible(&self.window, now)) {
+        match (self.table(), self.slices.visible(&self.window, now)) {
             (Some(table), visible @ 1..) => {
                 let hashes = items.map(|item| self.hash(item));
                 table.contains_many_among(hashes, visible, answer);
@@ -225,7 +230,7 @@ impl WindowedFilter {
                 return Ok(());
             }
             let group = &group[..len];
-            if let Some(table) = self.parts.table() {
+            if let Some(table) = self.table() {
                 table.prefetch(group);
             }
             for hash in group {
@@ -277,7 +282,7 @@ impl WindowedFilter {
         let payload = (slice == self.slices.current)
             .then(|| self.slices.slice(slice).payload)
             .flatten();
-        let found = payload.zip(self.parts.table());
+        let found = payload.zip(self.table());
         found.is_some_and(|(payload, table)| table.contains_among(hash, 1 << payload))
     }
 

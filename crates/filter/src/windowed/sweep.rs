@@ -124,7 +124,7 @@ impl WindowedFilter {
     }
 
     /// Passes pages until they have cost `most`.
-    fn sweep(&mut self, most: u32) {
+    pub(super) fn sweep(&mut self, most: u32) {
         let mut cost = 0;
         while let (Some(from), true) = (self.slices.sweep(), cost < most) {
             let Some(table) = self.parts.table_mut() else {
