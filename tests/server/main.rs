@@ -25,3 +25,4 @@ mod pollution;
 mod replication;
 mod secrecy;
 mod transcripts;
+mod windows;

@@ -315,6 +315,10 @@ fn assert_every_error_occurred(errors: &BTreeMap<String, usize>) {
         "ERR Not found",
         "ERR bucket size must be in the range [1, 255]",
         "ERR bad max iterations",
+        "ERR window must be in the range [1, 315360000]",
+        "ERR a window is missing",
+        "ERR bad time",
+        "ERR the time is more than one window ahead of the server's clock",
     ] {
         let occurred = errors.contains_key(expected);
         assert!(occurred, "never seen: {expected}; seen: {errors:#?}");
