@@ -212,6 +212,10 @@ fn the_server_survives_a_panic_in_an_event_or_a_timer() {
             db.info_number("bf", "bf_items_forgotten") > before
         });
     });
+    // See `MISPLACES_CLIENTS`.
+    if db.run("INFO server").text().contains("valkey_version:8.") {
+        return;
+    }
     db.run("BF.INSERT window WINDOW 9000 ITEMS a");
     at_every_call(&mut db, "a key event", |db, _| {
         db.run("RENAME window window-2");

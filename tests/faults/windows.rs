@@ -291,7 +291,10 @@ fn many_filters_that_are_due_at_once_are_all_swept() {
     });
     clocked.db.pipeline(inserts);
     clocked.advance(70 * SECOND);
+    // In one of so many filters an item may have been taken for another.
+    let added = clocked.db.info_number("bf", "bf_items_added");
+    assert!(added > 3 * FILTERS as i64 - 100, "{added} items were added");
     eventually("all are swept", || {
-        clocked.db.info_number("bf", "bf_items_forgotten") == 3 * FILTERS as i64
+        clocked.db.info_number("bf", "bf_items_forgotten") == added
     });
 }
