@@ -187,7 +187,7 @@ fn look_up(db: &mut Connection, kind: Kind, items: u64, round: u64) -> Outcome<(
     // A stride without pattern; every other item is absent.
     let number = |n: u64| {
         let present = first + (n * 7_919 + round * 104_729) % (last - first);
-        present + if n % 2 == 0 { 0 } else { 1 << 40 }
+        present + if n.is_multiple_of(2) { 0 } else { 1 << 40 }
     };
     send(db, &heads, (0..LOOKUPS).map(number).collect())
 }

@@ -184,7 +184,9 @@ fn a_model_with_a_clock_agrees_over_fifty_windows_restarts_and_a_failover() {
             server = Clocked::connect(&primary, server.offset);
             if digest != server.db.digest_of_everything() {
                 // Only the sweeper has been here since.
-                assert!(commands_in_append_only_file(&primary).iter().any(is_step));
+                assert!(commands_in_append_only_file(&primary)
+                    .iter()
+                    .any(|command| is_step(command)));
             }
             primary.wait_for(&replica);
         }
@@ -214,7 +216,7 @@ fn a_model_with_a_clock_agrees_over_fifty_windows_restarts_and_a_failover() {
     }
 }
 
-fn is_step(command: &String) -> bool {
+fn is_step(command: &str) -> bool {
     command.starts_with("BF.FORGET ")
 }
 

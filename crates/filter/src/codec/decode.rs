@@ -31,6 +31,12 @@ pub fn is_chunk(bytes: &[u8]) -> bool {
     begins() == Ok(true) && (bytes[3] != Version::One as u8 || Chunk::parse(bytes).is_ok())
 }
 
+/// What a chunk has for the parts, and the state that it says.
+type Contents<'a, F> = (
+    Arrivals<'a, <F as Chunked>::SubFilter>,
+    Option<<F as Chunked>::State>,
+);
+
 /// A chunk whose frame is sound: its version is known and its checksum right. Its records are
 /// still to be read.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +97,7 @@ impl<'a> Chunk<'a> {
         &self,
         mut reader: Reader<'a>,
         filter: &F,
-    ) -> Result<(Arrivals<'a, F::SubFilter>, Option<F::State>), DecodeError> {
+    ) -> Result<Contents<'a, F>, DecodeError> {
         let parts = filter.parts();
         let present = parts.loading().map_or(0, |loading| loading.sub_filters);
         let mut blooms = Vec::new();
