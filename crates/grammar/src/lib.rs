@@ -4,6 +4,7 @@
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
+//!   packing         many items in one argument
 //!   load_arguments  loadmodule
 //! ```
 //!
@@ -13,6 +14,7 @@ pub mod counting;
 pub mod load_arguments;
 pub mod number;
 pub mod options;
+pub mod packing;
 
 /// What is wrong with the words of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,10 @@ pub enum WordsError {
     BucketSizeRange,
     BadMaxIterations,
     MaxIterationsRange,
+    /// The width of items is no integer.
+    BadWidth,
+    /// What an argument holds is not items of its layout, one after another.
+    BadPacking,
     /// An unknown word.
     Syntax,
 }
