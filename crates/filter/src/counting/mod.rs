@@ -25,13 +25,14 @@
 //! maximum number of times. Clients set both. The growing table has neither, so a filter keeps the
 //! numbers and reports them.
 
+mod batch;
 mod chunked;
 mod memory;
 #[cfg(test)]
 mod tests;
 
 use crate::error::AddError;
-use crate::growing::{Table, GROUP};
+use crate::growing::Table;
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
@@ -139,19 +140,6 @@ impl CountingFilter {
         self.parts.contain(self.hash(item))
     }
 
-    /// Looks up many items and calls `answer` for each in order. The cache misses of 16 items
-    /// overlap.
-    pub fn contains_many<'a>(
-        &self,
-        items: impl Iterator<Item = &'a [u8]>,
-        answer: impl FnMut(bool),
-    ) {
-        let hashes = items.map(|item| self.hash(item));
-        if let Some(table) = self.parts.table() {
-            table.contains_many(hashes, answer);
-        }
-    }
-
     /// How many copies of the item are there: at least as many as were added and not removed.
     pub fn count(&self, item: &[u8]) -> u64 {
         let hash = self.hash(item);
@@ -167,35 +155,6 @@ impl CountingFilter {
     /// `OutOfMemory`. Nothing has changed.
     pub fn add(&mut self, item: &[u8], adding: Adding, limit: SizeLimit) -> Result<bool, AddError> {
         self.add_hash(self.hash(item), adding, limit)
-    }
-
-    /// Adds many items and calls `answer` for each in order with what [`CountingFilter::add`]
-    /// returns. An item that is refused does not keep those after it from being tried. The cache
-    /// misses of 16 items overlap.
-    pub fn add_many<'a>(
-        &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        adding: Adding,
-        limit: SizeLimit,
-        mut answer: impl FnMut(Result<bool, AddError>),
-    ) {
-        loop {
-            let (mut group, mut len) = ([ItemHash::default(); GROUP], 0);
-            for (hash, item) in group.iter_mut().zip(&mut items) {
-                *hash = self.hash(item);
-                len += 1;
-            }
-            if len == 0 {
-                return;
-            }
-            let group = &group[..len];
-            if let Some(table) = self.parts.table() {
-                table.prefetch(group);
-            }
-            for hash in group {
-                answer(self.add_hash(*hash, adding, limit));
-            }
-        }
     }
 
     fn add_hash(
@@ -224,7 +183,10 @@ impl CountingFilter {
     /// # Errors
     /// `OutOfMemory` or `Loading`, and nothing has changed.
     pub fn remove(&mut self, item: &[u8]) -> Result<bool, AddError> {
-        let hash = self.hash(item);
+        self.remove_hash(self.hash(item))
+    }
+
+    fn remove_hash(&mut self, hash: ItemHash) -> Result<bool, AddError> {
         let was_there = self.table_mut()?.remove(hash)?;
         self.deleted += u64::from(was_there);
         Ok(was_there)
