@@ -7,6 +7,7 @@
 //! | `bf.initial-size` | `INITIAL_SIZE` | 100 | 1 … 2^40 |
 //! | `bf.expansion-factor` | `EXPANSION` | 2 | 0 (does not grow) … 32768 |
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
+//! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
 //! on: see [`settings`]. Those of counting filters are in [`counting`].
@@ -27,6 +28,11 @@ static ERROR_RATE_BITS: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 static CAPACITY: AtomicI64 = AtomicI64::new(INITIAL_SIZE);
 static EXPANSION_FACTOR: AtomicI64 = AtomicI64::new(EXPANSION);
 static MAX_FILTER_BYTES: AtomicI64 = AtomicI64::new(0);
+static MAX_PACK_BYTES: AtomicI64 = AtomicI64::new(PACK_BYTES);
+
+/// The default of the most bytes of items in one argument. At this size no command holds the server
+/// for longer than one with a million items in a filter of 10^8 does.
+const PACK_BYTES: i64 = 16 << 20;
 
 /// The error rate of a filter created without one.
 pub fn error_rate() -> f64 {
@@ -55,6 +61,15 @@ pub fn size_limit(context: &Context) -> SizeLimit {
         0 => SizeLimit::Unlimited,
         _ if context.is_replay() => SizeLimit::Unlimited,
         bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
+    }
+}
+
+/// The most bytes of packed items that the running command may have. Commands from the primary or
+/// the append-only file have run before and are never refused.
+pub fn max_pack_bytes(context: &Context) -> u64 {
+    match MAX_PACK_BYTES.load(Ordering::Relaxed) {
+        _ if context.is_replay() => u64::MAX,
+        bytes => bytes.unsigned_abs(),
     }
 }
 
@@ -101,10 +116,19 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         get: || MAX_FILTER_BYTES.load(Ordering::Relaxed),
         set: |value| MAX_FILTER_BYTES.store(value, Ordering::Relaxed),
     };
+    static PACK_LIMIT: Integer = Integer {
+        default: PACK_BYTES,
+        min: 1,
+        max: i64::MAX,
+        is_memory: true,
+        get: || MAX_PACK_BYTES.load(Ordering::Relaxed),
+        set: |value| MAX_PACK_BYTES.store(value, Ordering::Relaxed),
+    };
     settings::register_text(context, "bf.error-rate", rate)?;
     settings::register_integer(context, "bf.initial-size", size)?;
     settings::register_integer(context, "bf.expansion-factor", factor)?;
     settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
+    settings::register_integer(context, "bf.max-pack-bytes", &PACK_LIMIT)?;
     counting::register(context)?;
     settings::load(context)
 }

@@ -28,6 +28,8 @@ pub enum ReplyError {
     NoMemoryToAdd,
     NoMemoryToDelete,
     NoMemoryToDump,
+    NoMemoryToReply,
+    PackingTooLong,
     BadInfoField,
     NotNumeric,
     BadData,
@@ -63,6 +65,8 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
         WordsError::BadMaxIterations => "ERR bad max iterations",
         WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
+        WordsError::BadWidth => "ERR bad width",
+        WordsError::BadPacking => "ERR bad packing",
         WordsError::Syntax => "ERR syntax error",
     }
 }
@@ -86,6 +90,8 @@ impl ReplyError {
             Self::NoMemoryToAdd => "ERR Insufficient memory to add item",
             Self::NoMemoryToDelete => "ERR Insufficient memory to delete item",
             Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
+            Self::NoMemoryToReply => "ERR Insufficient memory to reply",
+            Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
             Self::BadInfoField => "ERR Invalid information value",
             Self::NotNumeric => "ERR Second argument must be numeric",
             Self::BadData => "ERR received bad data",

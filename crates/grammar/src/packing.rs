@@ -167,7 +167,10 @@ pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsErro
         return Err(WordsError::Syntax);
     };
     let (bytes, options) = rest.split_first().ok_or(WordsError::WrongArity)?;
-    if !options.iter().all(|word| word.eq_ignore_ascii_case(b"BITS")) {
+    if !options
+        .iter()
+        .all(|word| word.eq_ignore_ascii_case(b"BITS"))
+    {
         return Err(WordsError::Syntax);
     }
     Ok(PackedWords {

@@ -15,7 +15,8 @@ use crate::server::context::Context;
 use crate::stats;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::filter::{Filter, Parameters};
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::filter::{Filter, Parameters, SizeLimit};
 use splitbloom_filter::AnyFilter;
 use splitbloom_grammar::options::{parse_insert, Creation};
 use std::ffi::CStr;
@@ -46,7 +47,10 @@ impl Command for Add {
         let add = Adding {
             event: c"bf.add",
             creation: Some(Creation::default()),
-            first_item: 2,
+            items: Words {
+                arguments,
+                first: 2,
+            },
         };
         let mut is_new = false;
         match add.run(context, arguments, |new| is_new = new) {
@@ -77,7 +81,10 @@ impl Command for MultiAdd {
         let add = Adding {
             event: c"bf.madd",
             creation: Some(Creation::default()),
-            first_item: 2,
+            items: Words {
+                arguments,
+                first: 2,
+            },
         };
         match room_for_answers(arguments.len()) {
             Err(error) => error.reply(context),
@@ -121,7 +128,10 @@ impl Command for Insert {
                 let add = Adding {
                     event: c"bf.insert",
                     creation: insertion.creation,
-                    first_item: 2 + insertion.first_item,
+                    items: Words {
+                        arguments,
+                        first: 2 + insertion.first_item,
+                    },
                 };
                 let added = add.run(context, arguments, |new| answers.push(new));
                 reply(context, &answers, added);
@@ -147,30 +157,54 @@ fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) 
     }
 }
 
-/// What the three commands tell an add: where the items begin, what to create if the key is missing
+/// Where the items of an add are: each is a word of the command, or one word packs them all.
+pub(super) trait Source<'a> {
+    fn items(&self) -> impl ExactSizeIterator<Item = &'a [u8]>;
+    /// Replicates an add of the first `number` items.
+    fn replicate_first(self, context: &Context, number: usize);
+}
+
+/// The words from `first` on.
+struct Words<'a> {
+    arguments: Arguments<'a>,
+    first: usize,
+}
+
+impl<'a> Source<'a> for Words<'a> {
+    fn items(&self) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        self.arguments.bytes_from(self.first)
+    }
+
+    fn replicate_first(self, context: &Context, number: usize) {
+        let (words, end) = (self.arguments, self.first + number);
+        context.replicate_some(c"BF.MADD", words.at(1), words, self.first, end);
+    }
+}
+
+/// What the commands tell an add: where the items are, what to create if the key is missing
 /// (`None`: an error), and the name of the event.
-struct Adding {
-    event: &'static CStr,
-    creation: Option<Creation>,
-    first_item: usize,
+pub(super) struct Adding<S> {
+    pub event: &'static CStr,
+    pub creation: Option<Creation>,
+    pub items: S,
 }
 
 /// The outcome of an add, up to the first item refused.
 #[derive(Default)]
-struct Added {
+pub(super) struct Added {
     /// Items before that one.
-    answered: usize,
+    pub answered: usize,
     /// Those of them that were new.
-    new: usize,
-    refusal: Option<ReplyError>,
+    pub new: usize,
+    pub refusal: Option<ReplyError>,
 }
 
-impl Adding {
+impl<'a, S: Source<'a>> Adding<S> {
     /// Adds the items, and calls `answer` with whether each was new.
-    fn run(
-        &self,
+    pub fn run(
+        self,
         context: &Context,
-        arguments: Arguments<'_>,
+        arguments: Arguments<'a>,
         mut answer: impl FnMut(bool),
     ) -> Result<Added, ReplyError> {
         let limit = config::size_limit(context);
@@ -194,14 +228,7 @@ impl Adding {
             added.new += usize::from(new);
             answer(new);
         };
-        let items = arguments.bytes_from(self.first_item);
-        let end = match items.len() {
-            // One item is not worth setting up a group.
-            1 => filter
-                .add(arguments.bytes(self.first_item), limit)
-                .map(count),
-            _ => filter.add_many(items, limit, &mut count),
-        };
+        let end = add_all(filter, self.items.items(), limit, &mut count);
         added.refusal = end.err().map(ReplyError::of_add);
         stats::added(added.new, filter.counters_since(before));
 
@@ -213,12 +240,13 @@ impl Adding {
         }
         drop(key); // before a module is notified that might delete it
         if added.new > 0 {
+            let event = self.event;
             self.replicate(context, arguments, parameters.as_ref(), &added);
             // Last: a module that is notified may change the key, which must replicate after this.
             if parameters.is_some() {
                 context.signal_change(c"bf.reserve", arguments.at(1));
             }
-            context.signal_change(self.event, arguments.at(1));
+            context.signal_change(event, arguments.at(1));
         }
         Ok(added)
     }
@@ -226,7 +254,7 @@ impl Adding {
     /// Replicates what took effect: the creation, if there was one, and the command as it came, or
     /// the items before the one refused.
     fn replicate(
-        &self,
+        self,
         context: &Context,
         arguments: Arguments<'_>,
         made: Option<&Parameters>,
@@ -238,8 +266,21 @@ impl Adding {
         if added.refusal.is_none() {
             context.replicate_verbatim();
         } else {
-            let end = self.first_item + added.answered;
-            context.replicate_some(c"BF.MADD", arguments.at(1), arguments, self.first_item, end);
+            self.items.replicate_first(context, added.answered);
         }
+    }
+}
+
+/// Adds the items up to the first one refused.
+fn add_all<'a>(
+    filter: &mut Filter,
+    mut items: impl ExactSizeIterator<Item = &'a [u8]>,
+    limit: SizeLimit,
+    mut answer: impl FnMut(bool),
+) -> Result<(), AddError> {
+    match items.len() {
+        // One item is not worth setting up a group.
+        1 => items.try_for_each(|item| filter.add(item, limit).map(&mut answer)),
+        _ => filter.add_many(items, limit, answer),
     }
 }

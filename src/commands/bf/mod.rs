@@ -4,7 +4,7 @@
 //!   reserve   BF.RESERVE                    exists   BF.EXISTS, BF.MEXISTS
 //!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
 //!   info      BF.INFO, BF.CARD              keys     BF.KEYS
-//!   debug     BF.DEBUG
+//!   debug     BF.DEBUG                      pack     BF.PACKADD, BF.PACKEXISTS
 //! ```
 
 mod add;
@@ -13,6 +13,7 @@ mod dump;
 mod exists;
 mod info;
 mod keys;
+mod pack;
 mod reserve;
 
 use crate::server::command::register;
@@ -30,6 +31,8 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<add::Insert>(context, category)?;
     register::<exists::Exists>(context, category)?;
     register::<exists::MultiExists>(context, category)?;
+    register::<pack::PackAdd>(context, category)?;
+    register::<pack::PackExists>(context, category)?;
     register::<info::Info>(context, category)?;
     register::<info::Card>(context, category)?;
     register::<debug::Debug>(context, category)?;

@@ -88,7 +88,10 @@ fn layouts() -> impl Strategy<Value = Layout> {
 
 /// Bytes of which many end lines, and many are prefixes of what is there.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    vec(prop_oneof![Just(b'\n'), Just(0), 0..8u8, any::<u8>()], 0..200)
+    vec(
+        prop_oneof![Just(b'\n'), Just(0), 0..8u8, any::<u8>()],
+        0..200,
+    )
 }
 
 proptest! {
