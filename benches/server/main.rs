@@ -7,6 +7,7 @@
 //! | `growth` | filters grown from the default, beside reserved ones | `growth-PEER` |
 //! | | bits per item and false positives of these filters | `growth-sizes-PEER` |
 //! | `memory` | bits per item at every moment of growth | `memory-PEER` |
+//! | `bulk` | packed commands, beside the same batches unpacked | `bulk-PEER` |
 //! | `steps` | the slowest single BF.ADD of a growth | `steps-PEER` |
 //!
 //! Each round measures all contenders in turn, so that a disturbance of the machine affects them
@@ -24,6 +25,7 @@
 //! | `BENCH_SAVE` | `yes`: saves the tables of other sizes and rounds than the default ones, too |
 //! | `PEER`, `PEER_SERVER` | the other module, and its server if it is not the same |
 
+mod bulk;
 mod chance;
 mod contender;
 mod filter;
@@ -45,11 +47,12 @@ type Part = fn(&Settings) -> Outcome<()>;
 
 fn main() -> Outcome<()> {
     let settings = Settings::from_environment()?;
-    let parts: [(&str, Part); 4] = [
+    let parts: [(&str, Part); 5] = [
         ("reserved", reserved::run),
         ("growth", growth::run),
         ("memory", memory::run),
         ("steps", steps::run),
+        ("bulk", bulk::run),
     ];
     for (name, run) in parts {
         if settings.runs(name) {

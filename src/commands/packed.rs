@@ -75,13 +75,11 @@ impl<'a> Packed<'a> {
 
     /// Memory for [`Packed::replicate_first`], held until then: the server does not return from a
     /// string that it has no memory for, and an item may be refused because there is none.
-    pub fn room_to_replicate(&self) -> Result<Vec<u8>, ReplyError> {
+    /// `None` if there is none.
+    pub fn room_to_replicate(&self) -> Option<Vec<u8>> {
         let mut room = Vec::new();
-        let bytes = self.items.first(self.items.len()).len();
-        match room.try_reserve_exact(bytes) {
-            Ok(()) => Ok(room),
-            Err(_) => Err(ReplyError::NoMemoryToReply),
-        }
+        room.try_reserve_exact(self.items.bytes().len()).ok()?;
+        Some(room)
     }
 
     /// Replicates the command of this name with the first `number` items, in the same layout.

@@ -93,6 +93,11 @@ impl<'a> Packing<'a> {
         self.items
     }
 
+    /// All bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The items, in order.
     pub fn items(&self) -> Items<'a> {
         Items {

@@ -60,7 +60,9 @@ impl Command for PackExists {
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::change(context, arguments)?;
     let mut bits = packed.room_for_bits()?;
-    let room = packed.room_to_replicate()?;
+    let room = packed
+        .room_to_replicate()
+        .ok_or(ReplyError::NoMemoryToAdd)?;
     let add = Adding {
         event: c"bf.packadd",
         creation: Some(Creation::default()),

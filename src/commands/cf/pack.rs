@@ -89,7 +89,9 @@ impl Command for PackExists {
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::change(context, arguments)?;
     let mut bits = packed.room_for_bits()?;
-    let room = packed.room_to_replicate()?;
+    let room = packed
+        .room_to_replicate()
+        .ok_or(ReplyError::NoMemoryToAdd)?;
     let creation = CountingCreation::default();
     let changed = add_to(
         context,
@@ -115,7 +117,9 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::change(context, arguments)?;
     let mut bits = packed.room_for_bits()?;
-    let room = packed.room_to_replicate()?;
+    let room = packed
+        .room_to_replicate()
+        .ok_or(ReplyError::NoMemoryToDelete)?;
     let mut key = context.open_to_write(arguments.at(1));
     let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
