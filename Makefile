@@ -67,7 +67,7 @@ version: ## prints the version of module, package and image
 hostile: build ## loads PAYLOADS=100000 mutated dumps into a server (SERVER=)
 	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server hostile -- --nocapture
 
-fuzz: toolchain ## runs five fuzz targets for SECONDS=60 each
+fuzz: toolchain ## runs six fuzz targets for SECONDS=60 each
 	@scripts/fuzz $(SECONDS)
 
 sanitize: toolchain ## runs the tests under AddressSanitizer and ThreadSanitizer (half an hour, SERVER=)

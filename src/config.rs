@@ -30,8 +30,8 @@ static EXPANSION_FACTOR: AtomicI64 = AtomicI64::new(EXPANSION);
 static MAX_FILTER_BYTES: AtomicI64 = AtomicI64::new(0);
 static MAX_PACK_BYTES: AtomicI64 = AtomicI64::new(PACK_BYTES);
 
-/// The default of the most bytes of items in one argument. At this size no command holds the server
-/// for longer than one with a million items in a filter of 10^8 does.
+/// The default of the most bytes of items in one argument: a million of 16 bytes, as many as the
+/// server takes in arguments of their own.
 const PACK_BYTES: i64 = 16 << 20;
 
 /// The error rate of a filter created without one.

@@ -40,6 +40,11 @@ fn kept_operations_on_counting_filters_break_no_law() {
 }
 
 #[test]
+fn kept_packings_break_no_law() {
+    replay("packing", super::packing::packing);
+}
+
+#[test]
 fn kept_options_break_no_law() {
     replay("options", super::options::options);
 }

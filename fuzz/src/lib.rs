@@ -7,6 +7,7 @@
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
+//!   packing     items in one argument                         against what packs them
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
@@ -21,6 +22,7 @@ mod laws;
 mod loaded;
 pub mod operations;
 pub mod options;
+pub mod packing;
 mod plain_reader;
 mod series;
 mod survival;
