@@ -126,6 +126,7 @@ mod rate;
 mod record;
 mod table;
 mod totals;
+mod union;
 
 #[cfg(test)]
 mod oracle;

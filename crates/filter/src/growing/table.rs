@@ -4,7 +4,7 @@ use crate::error::AddError;
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
-use crate::growing::mark::Mark;
+use crate::growing::mark::{Mark, MAX_LENGTH};
 use crate::growing::page::{Insert, Page, Remove};
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
@@ -120,7 +120,7 @@ impl Table {
     /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
     /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        self.insert_path(Path::of(hash), payload, most_bytes)
+        self.insert_path(Path::of(hash), MAX_LENGTH, payload, most_bytes)
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.
@@ -136,15 +136,22 @@ impl Table {
         let path = Path::of(hash);
         let is_new = !self.contains_path(path);
         if is_new {
-            self.insert_path(path, payload, most_bytes)?;
+            self.insert_path(path, MAX_LENGTH, payload, most_bytes)?;
         }
         Ok(is_new)
     }
 
-    fn insert_path(&mut self, path: Path, payload: u8, most_bytes: u64) -> Result<(), AddError> {
+    /// Adds a fingerprint of the usual length, but of no more than `longest` bits.
+    pub(super) fn insert_path(
+        &mut self,
+        path: Path,
+        longest: u8,
+        payload: u8,
+        most_bytes: u64,
+    ) -> Result<(), AddError> {
         let page = self.root.page_mut(path)?;
         let depth = page.depth();
-        let length = self.plan.length(depth, page.len());
+        let length = self.plan.length(depth, page.len()).min(longest);
         let payload = payload & ((1 << self.plan.payload_bits()) - 1);
         let mark = Mark::new(path.below(depth), length, payload);
         let least = match page.insert(mark, self.plan.most())? {

@@ -120,7 +120,8 @@ impl Parts {
         }
     }
 
-    fn blooms_mut(&mut self) -> &mut [BlockedBloom] {
+    /// The same, to be changed.
+    pub fn blooms_mut(&mut self) -> &mut [BlockedBloom] {
         match self {
             Self::Bloom(only) => std::slice::from_mut(only),
             Self::Table(_) => &mut [],
