@@ -3,6 +3,7 @@
 
 use crate::server::context::Context;
 use splitbloom_filter::error::{AddError, DecodeError};
+use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
 
 /// An error reply.
@@ -30,6 +31,12 @@ pub enum ReplyError {
     NoMemoryToDump,
     NoMemoryToReply,
     PackingTooLong,
+    BadNumberOfKeys,
+    WrongNumberOfKeys,
+    /// The filters were not created alike.
+    Different(Difference),
+    TooMuchToMerge,
+    NoMemoryToMerge,
     BadInfoField,
     NotNumeric,
     BadData,
@@ -71,6 +78,16 @@ fn text_of(error: WordsError) -> &'static str {
     }
 }
 
+fn text_of_difference(difference: Difference) -> &'static str {
+    match difference {
+        Difference::ErrorRate => "ERR filters differ in error rate",
+        Difference::Capacity => "ERR filters differ in capacity",
+        Difference::Expansion => "ERR filters differ in expansion",
+        Difference::Seed => "ERR filters differ in seed",
+        Difference::Structure => "ERR filters differ in structure",
+    }
+}
+
 impl ReplyError {
     /// The text. The server has its own for the first two, which serve as elements of an array.
     pub fn text(self) -> &'static str {
@@ -92,6 +109,11 @@ impl ReplyError {
             Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
             Self::NoMemoryToReply => "ERR Insufficient memory to reply",
             Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
+            Self::BadNumberOfKeys => "ERR bad number of keys",
+            Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",
+            Self::Different(difference) => text_of_difference(difference),
+            Self::TooMuchToMerge => "ERR filters to merge would exceed bf.max-merge-bytes",
+            Self::NoMemoryToMerge => "ERR Insufficient memory to merge filters",
             Self::BadInfoField => "ERR Invalid information value",
             Self::NotNumeric => "ERR Second argument must be numeric",
             Self::BadData => "ERR received bad data",

@@ -19,6 +19,7 @@ mod library;
 mod loading;
 mod machine;
 mod memory;
+mod merge;
 mod packed;
 mod persistence;
 mod plain_server;

@@ -5,6 +5,7 @@
 //!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
 //!   info      BF.INFO, BF.CARD              keys     BF.KEYS
 //!   debug     BF.DEBUG                      pack     BF.PACKADD, BF.PACKEXISTS
+//!   merge     BF.MERGE
 //! ```
 
 mod add;
@@ -13,6 +14,7 @@ mod dump;
 mod exists;
 mod info;
 mod keys;
+mod merge;
 mod pack;
 mod reserve;
 
@@ -33,6 +35,7 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<exists::MultiExists>(context, category)?;
     register::<pack::PackAdd>(context, category)?;
     register::<pack::PackExists>(context, category)?;
+    register::<merge::Merge>(context, category)?;
     register::<info::Info>(context, category)?;
     register::<info::Card>(context, category)?;
     register::<debug::Debug>(context, category)?;
