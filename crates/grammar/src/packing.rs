@@ -25,7 +25,7 @@ impl Layout {
     /// The next item, and what follows it; `None` at the end, or if no item of this layout begins
     /// the bytes.
     #[inline]
-    fn split<'a>(self, bytes: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         match self {
             Self::Fixed(width) => bytes.split_at_checked(width),
             Self::Lines => {
