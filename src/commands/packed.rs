@@ -11,6 +11,7 @@ use crate::server::command::{Kind, Parameter, Times};
 use crate::server::context::Context;
 use crate::stats;
 use splitbloom_grammar::packing::{parse_packed, parse_packed_lookup, PackedWords, Packing};
+use splitbloom_grammar::WordsError;
 use std::ffi::CStr;
 
 /// How the items are told apart.
@@ -52,7 +53,7 @@ impl<'a> Packed<'a> {
     fn read(
         context: &Context,
         arguments: Arguments<'a>,
-        parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, splitbloom_grammar::WordsError>,
+        parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
     ) -> Result<Self, ReplyError> {
         let words = arguments.try_list_from(2);
         let words = parse(&words.ok_or(ReplyError::NoMemoryToReply)?)?;

@@ -24,8 +24,7 @@ impl Command for PackAdd {
         categories: "write",
         access: KeyAccess::Add,
         since: FIRST_RELEASE,
-        summary:
-            c"Adds the items in one argument to a Bloom filter, which is created if it is missing",
+        summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
         complexity: c"O(N) with N items",
         parameters: OF_A_CHANGE,
     };
@@ -45,7 +44,7 @@ impl Command for PackExists {
         categories: "read",
         access: KeyAccess::Read,
         since: FIRST_RELEASE,
-        summary: c"Checks for each item in one argument whether it is probably in a Bloom filter",
+        summary: c"Checks for each packed item whether it is probably in a Bloom filter",
         complexity: c"O(N*S) with N items and S sub-filters",
         parameters: OF_A_LOOKUP,
     };

@@ -33,7 +33,7 @@ impl Command for PackAdd {
         categories: "write",
         access: KeyAccess::Add,
         since: FIRST_RELEASE,
-        summary: c"Adds a copy of each item in one argument to a counting filter, which is created if it is missing",
+        summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
         complexity: c"O(N) with N items",
         parameters: OF_A_CHANGE,
     };
@@ -53,7 +53,7 @@ impl Command for PackDelete {
         categories: "write",
         access: KeyAccess::Delete,
         since: FIRST_RELEASE,
-        summary: c"Removes a copy of each item in one argument, all of which must have been added, from a counting filter",
+        summary: c"Removes a copy of each packed item, which must have been added",
         complexity: c"O(N) with N items",
         parameters: OF_A_CHANGE,
     };
@@ -73,8 +73,7 @@ impl Command for PackExists {
         categories: "read",
         access: KeyAccess::Read,
         since: FIRST_RELEASE,
-        summary:
-            c"Checks for each item in one argument whether it is probably in a counting filter",
+        summary: c"Checks for each packed item whether it is probably in a counting filter",
         complexity: c"O(N) with N items",
         parameters: OF_A_LOOKUP,
     };
