@@ -193,6 +193,7 @@ fn a_filter_that_is_being_loaded_is_not_merged() {
 fn unions_are_replicated_and_announced_once_and_only_if_they_change_something() {
     let server = Server::configured(&[
         "appendonly yes",
+        "appendfsync no",
         "auto-aof-rewrite-percentage 0",
         "notify-keyspace-events KEA",
     ]);

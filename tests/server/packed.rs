@@ -310,6 +310,7 @@ fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
 fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
     let server = Server::configured(&[
         "appendonly yes",
+        "appendfsync no",
         "auto-aof-rewrite-percentage 0",
         "notify-keyspace-events KEA",
     ]);

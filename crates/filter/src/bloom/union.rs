@@ -54,9 +54,12 @@ fn items_that_set(bits: u64, shape: Shape, mut least: u64, mut most: u64) -> u64
         u64::from(shape.num_hashes),
     );
     let spared_by_one = 1.0 - (1.0 - spared) / shape.num_sub_bitmaps as f64;
+    // The nearest whole number, not the next one.
+    let half_an_item = (1.0 - spared) * f64::from(shape.sub_bitmap_bits) / 2.0;
+    let wanted = bits as f64 - half_an_item;
     while least < most {
         let middle = least + (most - least) / 2;
-        if all * (1.0 - power(spared_by_one, middle)) < bits as f64 {
+        if all * (1.0 - power(spared_by_one, middle)) < wanted {
             least = middle + 1;
         } else {
             most = middle;
