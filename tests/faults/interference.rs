@@ -5,7 +5,7 @@ use std::env;
 
 /// Every write command in a form that creates its key (`KEY`), and the events it publishes. What
 /// CF.DEL and CF.PACKDEL delete from is created before.
-const CREATIONS: [(&str, &[&str]); 16] = [
+const CREATIONS: [(&str, &[&str]); 17] = [
     ("BF.RESERVE KEY 0.001 1000", &["bf.reserve"]),
     ("BF.ADD KEY a", &["bf.reserve", "bf.add"]),
     ("BF.MADD KEY a b c", &["bf.reserve", "bf.madd"]),
@@ -19,6 +19,7 @@ const CREATIONS: [(&str, &[&str]); 16] = [
         &["bf.reserve", "bf.insert"],
     ),
     ("BF.PACKADD KEY FIXED 1 abc", &["bf.reserve", "bf.packadd"]),
+    ("BF.MERGE KEY 1 other", &["bf.reserve", "bf.merge"]),
     ("BF.LOADCHUNK KEY", &["bf.loadchunk"]),
     ("CF.RESERVE KEY 1000", &["cf.reserve"]),
     ("CF.ADD KEY a", &["cf.reserve", "cf.add"]),
@@ -97,7 +98,7 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
             }
         }
     }
-    assert_eq!(done, 4 * 26);
+    assert_eq!(done, 4 * 28);
 }
 
 /// The type of the key after the interference: the filter is gone.

@@ -30,6 +30,7 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
         "BF.MADD k more",
         "BF.INSERT k ITEMS more",
         "BF.PACKADD k LINES more",
+        "BF.MERGE new 1 k",
         "BF.INSERT new ITEMS more",
         "BF.LOADCHUNK new 1 a",
         "COPY k new",

@@ -88,6 +88,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.mexists", words("BF.MEXISTS k item:1 item:2 c")),
         ("bf.packadd", words("BF.PACKADD new FIXED 1 abc BITS")),
         ("bf.packexists", words("BF.PACKEXISTS k LINES c")),
+        ("bf.merge", words("BF.MERGE new 2 k k")),
         ("bf.keys", words("BF.KEYS k PARTITIONS 4")),
         ("bf.card", words("BF.CARD k")),
         ("bf.debug", words("BF.DEBUG k")),

@@ -222,6 +222,32 @@ fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
 }
 
 #[test]
+fn a_union_that_finds_no_memory_changes_nothing() {
+    let (primary, replica) = servers_short_of_memory();
+    let mut db = primary.connect();
+    for key in ["one", "other"] {
+        db.run(&format!(
+            "BF.RESERVE {key} 0.01 10000000 SEED 0123456789abcdef"
+        ));
+    }
+    add_items(&mut db, "one", 0..30);
+    add_items(&mut db, "other", 30..60);
+    let digest = db.digest("one");
+    for blocks in [0, 1, 10] {
+        allow_large_blocks(&mut db, blocks);
+        assert_eq!(db.ask("BF.MERGE one 1 other"), NO_MEMORY, "{blocks}");
+        assert_eq!(db.ask("BF.MERGE new 2 one other"), NO_MEMORY, "{blocks}");
+        allow_large_blocks(&mut db, i64::MAX);
+        assert_eq!(db.digest("one"), digest, "{blocks}");
+        assert_eq!(db.ask("EXISTS new"), ":0", "{blocks}");
+    }
+    assert_eq!(db.ask("BF.MERGE one 1 other"), "+OK");
+    assert_eq!(missing_items(&mut db, "one", 0..60), 0);
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest("one"), db.digest("one"));
+}
+
+#[test]
 fn a_load_refused_for_lack_of_memory_can_continue_later() {
     let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
