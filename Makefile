@@ -15,7 +15,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck demo fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck migrate demo fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -67,7 +67,7 @@ version: ## prints the version of module, package and image
 hostile: build ## loads PAYLOADS=100000 mutated dumps into a server (SERVER=)
 	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server hostile -- --nocapture
 
-fuzz: toolchain ## runs six fuzz targets for SECONDS=60 each
+fuzz: toolchain ## runs the fuzz targets for SECONDS=60 each
 	@scripts/fuzz $(SECONDS)
 
 sanitize: toolchain ## runs the tests under AddressSanitizer and ThreadSanitizer (half an hour, SERVER=)
@@ -81,6 +81,9 @@ faults: build ## runs the long fault tests: 50 kills, 100 cuts (about five minut
 
 soak: build ## runs random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
 	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak
+
+migrate: build ## comes over from RedisBloom, each way (PEER= its module, PEER_SERVER=, FILTERS=60)
+	@scripts/migrate $(BENCH_SERVER) $(MODULE)
 
 demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)

@@ -63,7 +63,7 @@ pub fn defaults(seed: Seed) -> Parameters {
 pub fn size_limit(context: &Context) -> SizeLimit {
     match MAX_FILTER_BYTES.load(Ordering::Relaxed) {
         0 => SizeLimit::Unlimited,
-        _ if context.is_replay() => SizeLimit::Unlimited,
+        _ if context.is_replay() => SizeLimit::Replay,
         bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
     }
 }

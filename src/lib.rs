@@ -4,6 +4,7 @@
 //!   module     what happens when a server loads the module
 //!   commands   parse, open, act, propagate, reply        types   filters as values of the server
 //!   config     the settings                              stats   counters for INFO
+//!   sweeper    frees what filters have forgotten
 //!   server     the server made safe; knows no filter
 //! ```
 //!
@@ -19,4 +20,5 @@ mod module;
 )]
 mod server;
 mod stats;
+mod sweeper;
 mod types;

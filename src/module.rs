@@ -10,7 +10,7 @@ use crate::server::info::{self, Field};
 use crate::server::log::notice;
 use crate::server::Refused;
 use crate::types::{bloom, counting};
-use crate::{commands, stats};
+use crate::{commands, stats, sweeper};
 use splitbloom_filter::kernel_name;
 use splitbloom_grammar::load_arguments::LoadArguments;
 
@@ -28,10 +28,12 @@ const INFO: &[Field] = &[
     Field::Number(c"filters", stats::filters),
     Field::Number(c"items_added", stats::items_added),
     Field::Number(c"items_deleted", stats::items_deleted),
+    Field::Number(c"items_forgotten", stats::items_forgotten),
     Field::Number(c"lookups", stats::lookups),
     Field::Number(c"bytes_held", bytes_held),
     Field::Number(c"filters_grown", stats::filters_grown),
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
+    Field::Number(c"replays_ignored", stats::replays_ignored),
     Field::Number(c"caught_panics", caught_panics),
 ];
 
@@ -64,6 +66,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     #[cfg(feature = "injected-faults")]
     crate::server::failpoint_settings::register(context, "bf")?;
     config::register(context, arguments)?;
+    sweeper::register(context);
     info::register(context, INFO);
     let (server, kernel) = (context.server(), kernel_name());
     notice(

@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static ITEMS_ADDED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
+static ITEMS_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
 static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
 static FILL_GUARD_CLOSINGS: AtomicU64 = AtomicU64::new(0);
+static REPLAYS_IGNORED: AtomicU64 = AtomicU64::new(0);
 
 /// Filters in the keyspace.
 pub fn filters() -> u64 {
@@ -29,6 +31,11 @@ pub fn items_deleted() -> u64 {
     ITEMS_DELETED.load(Relaxed)
 }
 
+/// Items whose window has passed.
+pub fn items_forgotten() -> u64 {
+    ITEMS_FORGOTTEN.load(Relaxed)
+}
+
 /// Items looked up.
 pub fn lookups() -> u64 {
     LOOKUPS.load(Relaxed)
@@ -42,6 +49,11 @@ pub fn filters_grown() -> u64 {
 /// Sub-filters that the fill guard closed before they reached their capacity.
 pub fn fill_guard_closings() -> u64 {
     FILL_GUARD_CLOSINGS.load(Relaxed)
+}
+
+/// Commands from the primary or the append-only file that a client would have got an error for.
+pub fn replays_ignored() -> u64 {
+    REPLAYS_IGNORED.load(Relaxed)
 }
 
 pub(crate) fn filter_created() {
@@ -73,6 +85,16 @@ pub(crate) fn copies_added(copies: usize) {
 /// Counts the copies that a command removed.
 pub(crate) fn copies_deleted(copies: usize) {
     count(&ITEMS_DELETED, copies as u64);
+}
+
+/// Counts a command from the primary or the append-only file that did not apply here.
+pub(crate) fn replay_ignored() {
+    count(&REPLAYS_IGNORED, 1);
+}
+
+/// Counts items whose window has passed.
+pub(crate) fn forgotten(items: u64) {
+    count(&ITEMS_FORGOTTEN, items);
 }
 
 /// Adds to a counter that only commands change.

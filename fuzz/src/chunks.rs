@@ -10,7 +10,10 @@ use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_filter::foreign::cuckoo::pieces::begin;
+use splitbloom_filter::foreign::cuckoo::Remainder;
 use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{Window, WindowedFilter};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
@@ -67,7 +70,7 @@ struct Donor<F> {
 }
 
 /// Runs the steps that the bytes encode. After each one the filter is what the plain reader says,
-/// and survives saving and loading. The same with counting filters.
+/// and survives saving and loading. The same with counting and windowed filters.
 pub fn chunks(bytes: &[u8]) {
     let mut source = Unstructured::new(bytes);
     let Ok(steps) = Vec::<Step>::arbitrary(&mut source) else {
@@ -75,6 +78,7 @@ pub fn chunks(bytes: &[u8]) {
     };
     take(&steps, donors());
     take(&steps, counting_donors());
+    take(&steps, windowed_donors());
 }
 
 fn take<F: Fuzzed>(steps: &[Step], donors: &[Donor<F>]) {
@@ -212,8 +216,75 @@ fn counting_donors() -> &'static [Donor<CountingFilter>] {
             Donor::of(&several, 1, by_turns),
             Donor::of(&part_of(&several, 1), 1, by_turns),
             Donor::of(&counting(0.000_001, 1, 200, 5), 1, by_turns),
+            Donor::of(&from_redisbloom(), 1, by_turns),
         ]
     })
+}
+
+/// A counting filter with slots in several segments, and a table.
+fn from_redisbloom() -> CountingFilter {
+    let mut header = vec![0; 8]; // items
+    header.extend([1 << 16, 3, 2].map(u64::to_le_bytes).as_flattened());
+    header.extend([1, 20, 1].map(u16::to_le_bytes).as_flattened());
+    let remainder = Remainder {
+        error_rate: 0.01,
+        seed: Seed(1),
+    };
+    let mut filter = begin(&header, remainder, SizeLimit::Unlimited).unwrap();
+    for end in [500, 65_500, 65_600, 131_072] {
+        let piece: Vec<u8> = (0..100).collect();
+        filter.take_piece(1 + end, &piece).unwrap();
+    }
+    for item in 0..100u16 {
+        let item = item.to_be_bytes();
+        filter
+            .add(&item, Adding::Copies, SizeLimit::Unlimited)
+            .unwrap();
+    }
+    filter
+}
+
+/// Tables of several pages and of one, part loaded, in the midst of a sweep, and with a page that
+/// says yes to everything.
+fn windowed_donors() -> &'static [Donor<WindowedFilter>] {
+    static DONORS: OnceLock<Vec<Donor<WindowedFilter>>> = OnceLock::new();
+    DONORS.get_or_init(|| {
+        let several = windowed(0.01, 8, false, 5_000);
+        let mut sweeping = windowed(0.5, 2, true, 12_000);
+        let end = sweeping.next_due().expect("items that will be over");
+        assert!(!sweeping.sweep_step(end).unwrap().is_done);
+        let mut crowded = windowed(0.5, 3, false, 10);
+        for item in aimed(1, 8, 3_000) {
+            crowded.add(&item, 10, SizeLimit::Unlimited).unwrap();
+        }
+        vec![
+            Donor::of(&windowed(0.01, 2, false, 20), 1, |_| 1),
+            Donor::of(&windowed(0.01, 14, true, 60), 1, by_turns),
+            Donor::of(&several, 1, by_turns),
+            Donor::of(&part_of(&several, 1), 1, by_turns),
+            Donor::of(&sweeping, 1, by_turns),
+            Donor::of(&crowded, 1, by_turns),
+        ]
+    })
+}
+
+/// A filter of one second to which an item comes each millisecond, later ones twice.
+fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> WindowedFilter {
+    let parameters = Parameters {
+        error_rate,
+        capacity: 100,
+        growth: Growth::Times(2),
+        seed: Seed(1),
+    };
+    let window = Window::new(1, slices, renews).expect("a sound window");
+    let mut filter = WindowedFilter::new(parameters, window, SizeLimit::Unlimited).unwrap();
+    let times = (0..items).flat_map(|item| [item, item.saturating_sub(300)]);
+    for (n, item) in (0u64..).zip(times) {
+        let now = n * 2_000 / (2 * u64::from(items));
+        let limit = SizeLimit::Unlimited;
+        filter.add(&item.to_be_bytes(), now, limit).unwrap();
+    }
+    filter
 }
 
 fn by_turns(chunk: usize) -> u8 {

@@ -8,7 +8,8 @@ use super::survival::assert_survives;
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::{CountingFilter, WindowedFilter};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The size limit of a filter of unknown origin.
@@ -20,6 +21,8 @@ pub fn decode(bytes: &[u8]) {
     let (_, record) = head_places(bytes);
     match bytes.get(record.start).copied().and_then(Head::of_kind) {
         Some(Head::CountingFilter) => decode_as::<CountingFilter>(bytes),
+        Some(Head::Foreign) => decode_as::<ForeignFilter>(bytes),
+        Some(Head::WindowedFilter) => decode_as::<WindowedFilter>(bytes),
         _ => decode_as::<Filter>(bytes),
     }
 }
@@ -77,7 +80,7 @@ fn assert_limited<F: Fuzzed>(chunk: &[u8], filter: &F) {
 }
 
 /// The filter takes items as long as it has room, and then finds them.
-fn use_it<F: Fuzzed>(filter: &mut F) {
+pub fn use_it<F: Fuzzed>(filter: &mut F) {
     for number in 0..16u64 {
         let item = number.to_le_bytes();
         let known = filter.contains(&item);

@@ -1,12 +1,17 @@
 //! What the targets ask of a filter, whichever kind it is.
 
-use super::laws::{assert_sound, assert_sound_counting};
+use super::laws::{
+    assert_sound, assert_sound_counting, assert_sound_foreign, assert_sound_windowed,
+};
 use super::plain_reader::Head;
 use splitbloom_filter::codec::Chunked;
 use splitbloom_filter::counting::Adding;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::hash::ItemHash;
+use splitbloom_filter::windowed::{Outcome, MAX_TIME};
+use splitbloom_filter::{CountingFilter, WindowedFilter};
 use std::alloc::Layout;
 
 pub trait Fuzzed: Chunked {
@@ -76,6 +81,53 @@ impl Fuzzed for Filter {
     }
 }
 
+impl Fuzzed for ForeignFilter {
+    const KIND: Head = Head::Foreign;
+
+    fn digest(&self) -> u128 {
+        self.digest()
+    }
+
+    fn items(&self) -> u64 {
+        self.items()
+    }
+
+    fn loading(&self) -> Option<Loading> {
+        self.loading()
+    }
+
+    fn contains(&self, item: &[u8]) -> bool {
+        self.contains(item)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.reserved_bytes()
+    }
+
+    fn visit(&self, visit: impl FnMut(Layout, u64)) {
+        self.visit_allocations(visit);
+    }
+
+    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+        self.add(item, limit)
+    }
+
+    fn use_otherwise(&mut self, _: &[u8]) {}
+
+    fn count(&self, item: &[u8]) -> u64 {
+        let hash = splitbloom_filter::hash::ItemHash::of(item, self.parameters().seed);
+        self.table().map_or(0, |table| table.count(hash))
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        self.try_clone()
+    }
+
+    fn assert_sound(&self) {
+        assert_sound_foreign(self);
+    }
+}
+
 impl Fuzzed for CountingFilter {
     const KIND: Head = Head::CountingFilter;
 
@@ -137,5 +189,75 @@ impl Fuzzed for CountingFilter {
 
     fn assert_sound(&self) {
         assert_sound_counting(self);
+    }
+}
+
+/// At the latest time that the filter has seen.
+impl Fuzzed for WindowedFilter {
+    const KIND: Head = Head::WindowedFilter;
+
+    fn digest(&self) -> u128 {
+        self.digest()
+    }
+
+    fn items(&self) -> u64 {
+        self.items(0)
+    }
+
+    fn loading(&self) -> Option<Loading> {
+        self.loading()
+    }
+
+    fn contains(&self, item: &[u8]) -> bool {
+        self.contains(item, 0)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn visit(&self, visit: impl FnMut(Layout, u64)) {
+        self.visit_allocations(visit);
+    }
+
+    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+        let known = self.contains(item, 0);
+        match self.add(item, 0, limit) {
+            // It is there, but cannot be renewed.
+            Err(AddError::Loading) if known => Ok(false),
+            outcome => outcome.map(Outcome::is_new),
+        }
+    }
+
+    /// It forgets it.
+    fn use_otherwise(&mut self, item: &[u8]) {
+        let slice = u64::from(self.window().seconds()) * 1_000 / u64::from(self.window().slices());
+        for _ in 0..3 {
+            let now = (self.latest() + slice + 1).min(MAX_TIME);
+            match self.sweep_step(now) {
+                Ok(_) => assert!(self.next_due().is_none_or(|due| due > now || due == 0)),
+                Err(error) => assert!(error == AddError::Loading && self.loading().is_some()),
+            }
+            let known = self.contains(item, now);
+            match self.add(item, now, SizeLimit::Bytes(1 << 24)) {
+                Ok(outcome) => assert!(outcome.is_new() != known && self.contains(item, now)),
+                Err(error) => assert_ne!(error, AddError::OutOfMemory),
+            }
+        }
+        let over = self.latest() + 100 * slice + 1_000;
+        assert!(!self.contains(item, over) || over > MAX_TIME);
+    }
+
+    fn count(&self, item: &[u8]) -> u64 {
+        let (hash, table) = (ItemHash::of(item, self.parameters().seed), self.table());
+        table.map_or(0, |table| table.count(hash))
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        self.try_clone()
+    }
+
+    fn assert_sound(&self) {
+        assert_sound_windowed(self);
     }
 }

@@ -1,7 +1,10 @@
 //! The inputs in `fuzz/kept`: filters that must always load, and inputs that once broke an
 //! invariant.
 
-use super::{chunks::chunks, counting::counting, decode::decode, operations::operations};
+use super::{
+    chunks::chunks, counting::counting, decode::decode, foreign::foreign, operations::operations,
+    windowed::windowed,
+};
 use std::fs;
 use std::path::Path;
 
@@ -30,6 +33,11 @@ fn kept_orders_of_chunks_break_no_law() {
 }
 
 #[test]
+fn kept_filters_of_redisbloom_break_no_law() {
+    replay("foreign", foreign);
+}
+
+#[test]
 fn kept_operations_break_no_law() {
     replay("operations", operations);
 }
@@ -42,6 +50,16 @@ fn kept_operations_on_counting_filters_break_no_law() {
 #[test]
 fn kept_packings_break_no_law() {
     replay("packing", super::packing::packing);
+}
+
+#[test]
+fn kept_cuckoo_filters_break_no_law() {
+    replay("cuckoo", super::cuckoo::cuckoo);
+}
+
+#[test]
+fn kept_operations_on_windowed_filters_break_no_law() {
+    replay("windowed", windowed);
 }
 
 #[test]

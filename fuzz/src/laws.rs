@@ -5,9 +5,11 @@ use splitbloom_filter::codec::{
     chunks, encode_chunk, load_chunk, Chunk, Chunked, Encoded, END, MAX_CHUNK_BYTES,
 };
 use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
+use splitbloom_filter::foreign::{ForeignFilter, Layer};
 use splitbloom_filter::growing::Table;
 use splitbloom_filter::storage::bits;
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::storage::segments::Segments;
+use splitbloom_filter::{CountingFilter, WindowedFilter};
 
 /// All chunks of a filter.
 pub fn encoded(filter: &impl Chunked) -> Vec<Encoded> {
@@ -68,13 +70,61 @@ pub fn assert_sound(filter: &Filter) {
     }
 }
 
+/// The same for a filter from RedisBloom.
+pub fn assert_sound_foreign(filter: &ForeignFilter) {
+    let layers = filter.layers();
+    assert!(!layers.is_empty());
+    let parts = layers.len() + usize::from(filter.table().is_some());
+    assert_eq!(filter.num_parts(), parts);
+    for layer in layers {
+        let (set_bits, allocated) = counted(layer.segments());
+        assert_eq!(
+            (layer.set_bits(), layer.segments().allocated()),
+            (set_bits, allocated)
+        );
+        assert!((0.0..=1.0).contains(&layer.false_positive_rate()));
+        assert!((0.0..=1.0).contains(&layer.rate_of_items()));
+    }
+    filter.table().into_iter().for_each(assert_table);
+    let table_bytes = filter.table().map_or(0, Table::bytes);
+    let bits: u64 = layers.iter().map(Layer::num_bits).sum();
+    assert_eq!(filter.num_bits(), bits + 8 * table_bytes);
+    assert!(filter.reserved_bytes() >= table_bytes + filter.allocated_segments() * 8);
+    assert!((0.0..1.0).contains(&filter.asked_error_rate()));
+    assert!(filter.table_error_rate() > 0.0 && filter.table_error_rate() < 1.0);
+    assert!((0.0..=1.0).contains(&filter.expected_false_positive_rate()));
+    assert!(filter.estimated_items() >= 0.0 && filter.estimated_items().is_finite());
+    if let Some(loading) = filter.loading() {
+        assert_loading(loading, layers.len());
+    }
+}
+
 /// The same for a counting filter.
 pub fn assert_sound_counting(filter: &CountingFilter) {
-    assert!(filter.pages() > 0);
+    // Slots may come before the table.
+    assert!(filter.pages() > 0 || filter.loading().is_some() && filter.series().is_some());
     assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
     let bits = filter.bits_per_item();
     assert_eq!(bits.is_some(), filter.items() > 0);
     assert!(bits.is_none_or(|bits| bits > 0.0 && bits.is_finite()));
+    if let Some(loading) = filter.loading() {
+        assert_loading(loading, usize::from(filter.series().is_some()));
+    }
+}
+
+/// The same for a windowed filter.
+pub fn assert_sound_windowed(filter: &WindowedFilter) {
+    filter.table().into_iter().for_each(assert_table);
+    let slices: Vec<_> = filter.items_by_slice(0).collect();
+    assert!((1..=usize::from(filter.window().slices()) + 1).contains(&slices.len()));
+    assert!(slices.iter().all(|(start, _)| *start <= filter.latest()));
+    let items: u64 = slices.iter().map(|(_, items)| items).sum();
+    assert_eq!(filter.items(0), items);
+    assert_eq!(filter.table().map(Table::len), Some(items));
+    assert!(items <= filter.capacity());
+    assert!((0.0..=1.0).contains(&filter.false_positive_rate(0)));
+    assert_eq!(filter.bits_per_item(0).is_some(), items > 0);
+    assert!(filter.bytes() >= filter.table().map_or(0, Table::bytes));
     if let Some(loading) = filter.loading() {
         assert_loading(loading, 0);
     }
@@ -102,6 +152,16 @@ fn assert_table(table: &Table) {
 fn assert_sub_filter(sub_filter: &BlockedBloom) {
     let (header, segments) = (sub_filter.header(), sub_filter.segments());
     assert!(header.items <= header.capacity);
+    let (set_bits, allocated) = counted(segments);
+    assert_eq!(
+        (sub_filter.set_bits(), segments.allocated()),
+        (set_bits, allocated)
+    );
+    assert!(set_bits <= sub_filter.num_bits());
+}
+
+/// The bits that are set, and the segments that are there.
+fn counted(segments: &Segments) -> (u64, u64) {
     let (mut set_bits, mut allocated) = (0, 0);
     let mut next = segments.next_allocated(0);
     while let Some(number) = next {
@@ -115,9 +175,5 @@ fn assert_sub_filter(sub_filter: &BlockedBloom) {
         allocated += 1;
         next = segments.next_allocated(number + 1);
     }
-    assert_eq!(
-        (sub_filter.set_bits(), segments.allocated()),
-        (set_bits, allocated)
-    );
-    assert!(set_bits <= sub_filter.num_bits());
+    (set_bits, allocated)
 }

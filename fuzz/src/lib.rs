@@ -4,19 +4,24 @@
 //! ```text
 //!   decode      a chain of chunks, checksums corrected      \  the decoder against plain_reader,
 //!   chunks      chunks in any order, changed, cut, repeated /  a second reader; memory is bounded
+//!   foreign     what RedisBloom writes                      the decoders against a second reader
 //!   operations  adds, lookups, copies, transfers, moves        against sets of items
 //!   counting    the same of counting filters, and removals     against multisets
+//!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
+//!   windowed    the same of windowed filters, and time         against the times of items
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //!   packing     items in one argument                         against what packs them
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what is asked of either kind; `series` makes filters as earlier versions
+//! through; `fuzzed` is what is asked of each kind; `series` makes filters as earlier versions
 //! grew them.
 
 pub mod chunks;
 pub mod counting;
+pub mod cuckoo;
 pub mod decode;
+pub mod foreign;
 mod fuzzed;
 mod laws;
 mod loaded;
@@ -24,8 +29,10 @@ pub mod operations;
 pub mod options;
 pub mod packing;
 mod plain_reader;
+mod redisbloom;
 mod series;
 mod survival;
+pub mod windowed;
 
 #[global_allocator]
 static ALLOCATOR: splitbloom_test_allocator::TestAllocator =

@@ -3,12 +3,14 @@
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::counting::{MAX_BUCKET_SIZE, MAX_EXPANSION as MAX_COUNTING_EXPANSION};
 use splitbloom_filter::filter::{Growth, MAX_EXPANSION};
+use splitbloom_filter::windowed::{Window, MAX_TIME};
 use splitbloom_grammar::counting::{
     parse_counting_insert, parse_counting_reserve, CountingCreation,
 };
 use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_grammar::number::{parse_error_rate, parse_integer, parse_seed};
 use splitbloom_grammar::options::{parse_insert, parse_reserve, Creation};
+use splitbloom_grammar::window::parse_time;
 
 /// The parsers return. What they accept is in range, and means the same when it is written out.
 pub fn options(bytes: &[u8]) {
@@ -26,7 +28,7 @@ pub fn options(bytes: &[u8]) {
     if let Ok(insertion) = parse_insert(&words) {
         assert!(insertion.first_item < words.len(), "there is an item");
         assert!(words[insertion.first_item - 1].eq_ignore_ascii_case(b"ITEMS"));
-        let written = match &insertion.creation {
+        let mut written = match &insertion.creation {
             Some(creation) => {
                 assert_in_range(creation);
                 assert_eq!(creation.seed, None, "BF.INSERT has no word for it");
@@ -34,8 +36,15 @@ pub fn options(bytes: &[u8]) {
             }
             None => "NOCREATE ITEMS i".to_owned(),
         };
+        if let Some(at) = insertion.at {
+            assert!(at <= MAX_TIME);
+            written = format!("AT {at} {written}");
+        }
         let again = parse_insert(&as_words(&written)).unwrap();
-        assert_eq!(again.creation, insertion.creation);
+        assert_eq!(
+            (again.creation, again.at),
+            (insertion.creation, insertion.at)
+        );
     }
     if let Ok(creation) = parse_counting_reserve(&words) {
         assert_counting_in_range(&creation);
@@ -78,6 +87,9 @@ pub fn options(bytes: &[u8]) {
 fn numbers(word: &[u8]) {
     if let Some(value) = parse_integer(word) {
         assert_eq!(value.to_string().as_bytes(), word);
+    }
+    if let Ok(time) = parse_time(word) {
+        assert_eq!(parse_integer(word), i64::try_from(time).ok());
     }
     if let Some(seed) = parse_seed(word) {
         assert!(format!("{seed:016x}").as_bytes().eq_ignore_ascii_case(word));
@@ -129,18 +141,27 @@ fn growth_in_words(growth: Option<Growth>) -> String {
     }
 }
 
+fn window_in_words(window: Option<Window>) -> String {
+    window.map_or(String::new(), |window| {
+        let (seconds, slices) = (window.seconds(), window.slices());
+        let renew = if window.renews() { " RENEW" } else { "" };
+        format!(" WINDOW {seconds} SLICES {slices}{renew}")
+    })
+}
+
 fn as_reserve(creation: &Creation) -> String {
     let (rate, capacity) = (creation.error_rate.unwrap(), creation.capacity.unwrap());
     let seed = creation.seed;
     let seed = seed.map_or(String::new(), |seed| format!(" SEED {:016x}", seed.0));
     format!(
-        "{rate} {capacity}{}{seed}",
-        growth_in_words(creation.growth)
+        "{rate} {capacity}{}{}{seed}",
+        growth_in_words(creation.growth),
+        window_in_words(creation.window)
     )
 }
 
 fn as_insert(creation: &Creation) -> String {
-    let mut line = growth_in_words(creation.growth);
+    let mut line = growth_in_words(creation.growth) + &window_in_words(creation.window);
     if let Some(rate) = creation.error_rate {
         line += &format!(" ERROR {rate}");
     }

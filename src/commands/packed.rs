@@ -3,16 +3,22 @@
 use crate::commands::bits::Bits;
 use crate::commands::held::found_or_missing;
 use crate::commands::lookup::Lookup;
-use crate::commands::parameters::{word, KEY};
+use crate::commands::parameters::{word, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Kind, Parameter, Times};
 use crate::server::context::Context;
 use crate::stats;
-use splitbloom_grammar::packing::{parse_packed, parse_packed_lookup, PackedWords, Packing};
+use splitbloom_grammar::packing::{
+    parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
+};
 use splitbloom_grammar::WordsError;
 use std::ffi::CStr;
+use std::ops::Range;
+
+/// The word after the key.
+const FIRST_WORD: usize = 2;
 
 /// How the items are told apart.
 const LAYOUT: Parameter = Parameter::one_of(
@@ -26,16 +32,26 @@ const LAYOUT: Parameter = Parameter::one_of(
 );
 const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
 
-/// The arguments of a lookup, and of a change.
+/// The arguments of a lookup, of a change, and of an add to a filter that may forget.
 pub const OF_A_LOOKUP: &[Parameter] = &[KEY, LAYOUT, PACKING];
 pub const OF_A_CHANGE: &[Parameter] = &[KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
+
+pub const OF_AN_ADD: &[Parameter] = &[
+    KEY,
+    TIME.after(c"AT").optional(),
+    LAYOUT,
+    PACKING,
+    word(c"bits", c"BITS").optional(),
+];
 
 /// The items of a command, and how they came.
 pub struct Packed<'a> {
     pub items: Packing<'a>,
+    /// When they came, if a word tells.
+    pub at: Option<u64>,
     arguments: Arguments<'a>,
-    /// The words between key and items.
-    layout_words: usize,
+    /// The words from the layout up to the items.
+    layout: Range<usize>,
     with_bits: bool,
 }
 
@@ -43,6 +59,11 @@ impl<'a> Packed<'a> {
     /// Reads a command that changes a filter. The items have been checked.
     pub fn change(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
         Self::read(context, arguments, parse_packed)
+    }
+
+    /// Reads a command that adds to a filter which may forget: a time may come first.
+    pub fn add(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
+        Self::read(context, arguments, parse_packed_at)
     }
 
     /// Reads a command that looks items up.
@@ -55,15 +76,16 @@ impl<'a> Packed<'a> {
         arguments: Arguments<'a>,
         parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
     ) -> Result<Self, ReplyError> {
-        let words = arguments.try_list_from(2);
+        let words = arguments.try_list_from(FIRST_WORD);
         let words = parse(&words.ok_or(ReplyError::NoMemoryToReply)?)?;
         if words.bytes.len() as u64 > config::max_pack_bytes(context) {
             return Err(ReplyError::PackingTooLong);
         }
         Ok(Self {
             items: Packing::new(words.layout, words.bytes)?,
+            at: words.at,
             arguments,
-            layout_words: words.place,
+            layout: FIRST_WORD + words.first..FIRST_WORD + words.place,
             with_bits: words.with_bits,
         })
     }
@@ -85,8 +107,39 @@ impl<'a> Packed<'a> {
 
     /// Replicates the command of this name with the first `number` items, in the same layout.
     pub fn replicate_first(&self, context: &Context, name: &CStr, number: usize) {
-        let layout = self.arguments.bytes_from(2).take(self.layout_words);
-        let words: Vec<&[u8]> = layout.chain([self.items.first(number)]).collect();
+        self.replicate_first_after(context, name, &[], number);
+    }
+
+    /// Replicates the command of this name with the first `number` items, in the same layout, and
+    /// with their time. Copies no item if these are all.
+    pub fn replicate_first_at(&self, context: &Context, name: &CStr, time: u64, number: usize) {
+        let time = time.to_string();
+        let words = [b"AT".as_slice(), time.as_bytes()];
+        if number < self.items.len() {
+            return self.replicate_first_after(context, name, &words, number);
+        }
+        let (key, rest) = (
+            self.arguments.at(1),
+            (self.layout.start, self.layout.end + 1),
+        );
+        context.replicate_before(name, key, &words, self.arguments, rest);
+    }
+
+    fn replicate_first_after(
+        &self,
+        context: &Context,
+        name: &CStr,
+        before: &[&[u8]],
+        number: usize,
+    ) {
+        let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
+        let items = self.items.first(number);
+        let words: Vec<&[u8]> = before
+            .iter()
+            .copied()
+            .chain(layout)
+            .chain([items])
+            .collect();
         context.replicate(name, self.arguments.at(1), &words);
     }
 }

@@ -14,6 +14,13 @@ pub const NONSCALING: Parameter =
     Parameter::new(c"nonscaling", Kind::Token, Times::Once).after(c"NONSCALING");
 pub const NO_CREATE: Parameter =
     Parameter::new(c"nocreate", Kind::Token, Times::AtMostOnce).after(c"NOCREATE");
+pub const WINDOW: Parameter =
+    Parameter::new(c"seconds", Kind::Integer, Times::AtMostOnce).after(c"WINDOW");
+pub const SLICES: Parameter =
+    Parameter::new(c"slices", Kind::Integer, Times::AtMostOnce).after(c"SLICES");
+pub const RENEW: Parameter =
+    Parameter::new(c"renew", Kind::Token, Times::AtMostOnce).after(c"RENEW");
+pub const TIME: Parameter = Parameter::new(c"unix-time-milliseconds", Kind::Integer, Times::Once);
 pub const SEED: Parameter = Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED");
 
 /// A keyword that stands for itself.

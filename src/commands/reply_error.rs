@@ -2,6 +2,7 @@
 //! compare them.
 
 use crate::server::context::Context;
+use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
@@ -35,6 +36,8 @@ pub enum ReplyError {
     WrongNumberOfKeys,
     /// The filters were not created alike.
     Different(Difference),
+    /// No union is known of filters that forget, or that RedisBloom made.
+    NoUnion,
     TooMuchToMerge,
     NoMemoryToMerge,
     BadInfoField,
@@ -44,6 +47,9 @@ pub enum ReplyError {
     PartitionsRange,
     BraceInName,
     ReplyTooLong,
+    /// A time, or a command about time, for a filter that does not forget.
+    WindowMissing,
+    FarFuture,
 }
 
 impl From<WordsError> for ReplyError {
@@ -74,6 +80,12 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
         WordsError::BadWidth => "ERR bad width",
         WordsError::BadPacking => "ERR bad packing",
+        WordsError::BadWindow => "ERR bad window",
+        WordsError::WindowRange => "ERR window must be in the range [1, 315360000]",
+        WordsError::BadSlices => "ERR bad slices",
+        WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
+        WordsError::WindowMissing => "ERR a window is missing",
+        WordsError::BadTime => "ERR bad time",
         WordsError::Syntax => "ERR syntax error",
     }
 }
@@ -112,6 +124,7 @@ impl ReplyError {
             Self::BadNumberOfKeys => "ERR bad number of keys",
             Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",
             Self::Different(difference) => text_of_difference(difference),
+            Self::NoUnion => "ERR filters of this kind cannot be merged",
             Self::TooMuchToMerge => "ERR filters to merge would exceed bf.max-merge-bytes",
             Self::NoMemoryToMerge => "ERR Insufficient memory to merge filters",
             Self::BadInfoField => "ERR Invalid information value",
@@ -122,12 +135,37 @@ impl ReplyError {
                 "ERR partitions must be a power of two in the range [1, 16384]"
             }
             Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
+            Self::WindowMissing => text_of(WordsError::WindowMissing),
+            Self::FarFuture => "ERR the time is more than one window ahead of the server's clock",
             Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
         }
     }
 
-    /// Replies with it.
+    /// Whether a server that follows another may take no notice: what was asked for did not happen
+    /// there either, or need not happen here. What is left is a loss.
+    fn is_harmless_in_a_replay(self) -> bool {
+        !matches!(
+            self,
+            Self::OverLimit
+                | Self::Loading
+                | Self::NoMemoryToCreate
+                | Self::NoMemoryToAdd
+                | Self::NoMemoryToDelete
+                | Self::NoMemoryToReply
+                | Self::NoMemoryToMerge
+                | Self::Different(_)
+                | Self::NoUnion
+        )
+    }
+
+    /// Replies with it; to the primary and the append-only file, which want no reply, only with
+    /// what they must hear of. A primary with RedisBloom passes on commands that failed, and a
+    /// server reports each error that it would reply to its primary as a broken replication.
     pub fn reply(self, context: &Context) {
+        if self.is_harmless_in_a_replay() && context.is_replay() {
+            stats::replay_ignored();
+            return context.reply_null();
+        }
         match self {
             Self::WrongArity => context.reply_wrong_arity(),
             Self::WrongType => context.reply_wrong_type(),

@@ -69,6 +69,15 @@ impl<'a> Arguments<'a> {
 }
 
 impl<'a> Argument<'a> {
+    /// # Safety
+    /// The string lives and does not change for `'a`.
+    pub(super) unsafe fn new(raw: *mut raw::RedisModuleString) -> Self {
+        Self {
+            raw,
+            _words: std::marker::PhantomData,
+        }
+    }
+
     /// Its bytes. Cost: one call, some 2 ns.
     pub fn bytes(&self) -> &'a [u8] {
         // SAFETY: a word of `Arguments`, which live for `'a` (see `Arguments::new`).

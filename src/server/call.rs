@@ -15,7 +15,7 @@ use redis_module::raw;
 use redis_module::raw::{
     RedisModuleCtx as Context, RedisModuleDefragCtx as Defrag, RedisModuleDigest as Digest,
     RedisModuleIO as Io, RedisModuleInfoCtx as Info, RedisModuleKey as Key,
-    RedisModuleString as Text,
+    RedisModuleKeyOptCtx as Places, RedisModuleString as Text,
 };
 use std::ffi::{c_char, c_int, c_long, c_longlong, c_uchar, c_uint, c_ulong, c_ulonglong, c_void};
 
@@ -46,6 +46,7 @@ macro_rules! functions {
 }
 
 functions! {
+    fn RedisModule_AvoidReplicaTraffic() -> c_int;
     fn RedisModule_CloseKey(key: *mut Key);
     fn RedisModule_CreateCommand(
         context: *mut Context, name: *const c_char, run: raw::RedisModuleCmdFunc,
@@ -54,6 +55,10 @@ functions! {
     fn RedisModule_CreateString(
         context: *mut Context, start: *const c_char, len: usize
     ) -> *mut Text;
+    fn RedisModule_CreateTimer(
+        context: *mut Context, period: c_longlong, ring: raw::RedisModuleTimerProc,
+        data: *mut c_void
+    ) -> raw::RedisModuleTimerID;
     fn RedisModule_DefragAlloc(context: *mut Defrag, block: *mut c_void) -> *mut c_void;
     fn RedisModule_DefragCursorGet(context: *mut Defrag, cursor: *mut c_ulong) -> c_int;
     fn RedisModule_DefragCursorSet(context: *mut Defrag, cursor: c_ulong) -> c_int;
@@ -68,10 +73,16 @@ functions! {
         context: *mut Context, name: *const c_char
     ) -> *mut raw::RedisModuleCommand;
     fn RedisModule_GetContextFlags(context: *mut Context) -> c_int;
+    fn RedisModule_GetDbIdFromIO(io: *mut Io) -> c_int;
+    fn RedisModule_GetDetachedThreadSafeContext(context: *mut Context) -> *mut Context;
+    fn RedisModule_GetKeyNameFromIO(io: *mut Io) -> *const Text;
     fn RedisModule_GetRandomBytes(start: *mut c_uchar, len: usize);
+    fn RedisModule_GetSelectedDb(context: *mut Context) -> c_int;
     fn RedisModule_GetServerInfo(
         context: *mut Context, section: *const c_char
     ) -> *mut raw::RedisModuleServerInfoData;
+    fn RedisModule_GetToDbIdFromOptCtx(places: *mut Places) -> c_int;
+    fn RedisModule_GetToKeyNameFromOptCtx(places: *mut Places) -> *const Text;
     fn RedisModule_InfoAddFieldCString(
         context: *mut Info, field: *const c_char, value: *const c_char
     ) -> c_int;
@@ -82,7 +93,10 @@ functions! {
     fn RedisModule_IsIOError(io: *mut Io) -> c_int;
     fn RedisModule_KeyType(key: *mut Key) -> c_int;
     fn RedisModule_LoadConfigs(context: *mut Context) -> c_int;
+    fn RedisModule_LoadDouble(io: *mut Io) -> f64;
     fn RedisModule_LoadStringBuffer(io: *mut Io, len: *mut usize) -> *mut c_char;
+    fn RedisModule_LoadUnsigned(io: *mut Io) -> u64;
+    fn RedisModule_Milliseconds() -> c_longlong;
     fn RedisModule_ModuleTypeGetType(key: *mut Key) -> *mut raw::RedisModuleType;
     fn RedisModule_ModuleTypeGetValue(key: *mut Key) -> *mut c_void;
     fn RedisModule_ModuleTypeSetValue(
@@ -120,6 +134,7 @@ functions! {
         context: *mut Context, start: *const c_char, len: usize
     ) -> c_int;
     fn RedisModule_SaveStringBuffer(io: *mut Io, start: *const c_char, len: usize);
+    fn RedisModule_SelectDb(context: *mut Context, database: c_int) -> c_int;
     fn RedisModule_ServerInfoGetFieldC(
         info: *mut raw::RedisModuleServerInfoData, field: *const c_char
     ) -> *const c_char;
@@ -128,11 +143,20 @@ functions! {
     ) -> c_int;
     fn RedisModule_SetModuleOptions(context: *mut Context, options: c_int);
     fn RedisModule_SignalModifiedKey(context: *mut Context, key: *mut Text) -> c_int;
+    fn RedisModule_StopTimer(
+        context: *mut Context, timer: raw::RedisModuleTimerID, data: *mut *mut c_void
+    ) -> c_int;
     fn RedisModule_StringPtrLen(text: *const Text, len: *mut usize) -> *const c_char;
+    fn RedisModule_SubscribeToKeyspaceEvents(
+        context: *mut Context, classes: c_int, tell: raw::RedisModuleNotificationFunc
+    ) -> c_int;
+    fn RedisModule_SubscribeToServerEvent(
+        context: *mut Context, event: raw::RedisModuleEvent, tell: raw::RedisModuleEventCallback
+    ) -> c_int;
     fn RedisModule_WrongArity(context: *mut Context) -> c_int;
 }
 
-/// Replicates `name key words…`.
+/// Replicates `name key words… more…`.
 ///
 /// # Safety
 /// The context is live, `name` ends in a zero byte, and the strings are the server's.
@@ -141,14 +165,17 @@ pub(super) unsafe fn RedisModule_Replicate(
     name: *const c_char,
     key: *mut Text,
     words: &[*mut Text],
+    more: &[*mut Text],
 ) -> c_int {
     // SAFETY: as in `functions`.
     let replicate = unsafe { raw::RedisModule_Replicate }.expect("RedisModule_Replicate");
     // "s" takes a string, "v" an array of strings and its length (a size_t). The server takes
     // references of its own.
-    let format = c"sv".as_ptr();
+    let format = c"svv".as_ptr();
+    let (words, len) = (words.as_ptr(), words.len());
+    let (more, more_len) = (more.as_ptr(), more.len());
     // SAFETY: the caller's duty; the arguments are those of the format.
-    unsafe { replicate(context, name, format, key, words.as_ptr(), words.len()) }
+    unsafe { replicate(context, name, format, key, words, len, more, more_len) }
 }
 
 /// Writes `name key number bytes` to an append-only file.

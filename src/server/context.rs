@@ -39,7 +39,8 @@ impl Drop for Strings<'_> {
 
 impl Context {
     /// # Safety
-    /// `raw` is the context of a running command, or of `OnLoad`, and outlives what is returned.
+    /// `raw` is the context of a running command, event or timer, or of `OnLoad`, and outlives what
+    /// is returned.
     pub(super) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
         Self {
             raw,
@@ -94,6 +95,18 @@ impl Context {
         self.has_flag(LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
     }
 
+    /// Whether the server is a primary, whose dataset is its own to change.
+    pub fn is_primary(&self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
+    }
+
+    /// Whether the module must not change the dataset now by itself: the server is loading it, or a
+    /// failover waits for replicas to catch up.
+    pub fn must_wait(&self) -> bool {
+        // SAFETY: the function takes nothing and returns a number.
+        self.has_flag(LOADING) || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
+    }
+
     /// Whether any of these context flags is set.
     pub(super) fn has_flag(&self, any: u32) -> bool {
         // SAFETY: the context is live.
@@ -126,6 +139,29 @@ impl Context {
 
     /// Replicates a command on `key`: `name key words…`.
     pub fn replicate(&self, name: &CStr, key: Argument<'_>, words: &[&[u8]]) {
+        self.replicate_with(name, key, words, &[]);
+    }
+
+    /// Replicates `name key words…`, and after them the running command's words from `first` up to
+    /// `end`.
+    pub fn replicate_before(
+        &self,
+        name: &CStr,
+        key: Argument<'_>,
+        words: &[&[u8]],
+        arguments: Arguments<'_>,
+        (first, end): (usize, usize),
+    ) {
+        self.replicate_with(name, key, words, &arguments.0[first..end]);
+    }
+
+    fn replicate_with(
+        &self,
+        name: &CStr,
+        key: Argument<'_>,
+        words: &[&[u8]],
+        more: &[*mut raw::RedisModuleString],
+    ) {
         let mut strings = Strings {
             context: self,
             created: Vec::new(),
@@ -141,7 +177,7 @@ impl Context {
             };
             strings.created.push(string);
         }
-        self.replicate_strings(name, key, &strings.created);
+        self.replicate_strings(name, key, &strings.created, more);
     }
 
     /// Replicates `name key words…`, with the running command's words from `first` up to `end`.
@@ -154,7 +190,7 @@ impl Context {
         first: usize,
         end: usize,
     ) {
-        self.replicate_strings(name, key, &words.0[first..end]);
+        self.replicate_strings(name, key, &words.0[first..end], &[]);
     }
 
     fn replicate_strings(
@@ -162,10 +198,11 @@ impl Context {
         name: &CStr,
         key: Argument<'_>,
         words: &[*mut raw::RedisModuleString],
+        more: &[*mut raw::RedisModuleString],
     ) {
         let name = name.as_ptr();
         // SAFETY: the context is live, and so are the strings.
-        unsafe { call!(RedisModule_Replicate(self.raw, name, key.raw, words)) };
+        unsafe { call!(RedisModule_Replicate(self.raw, name, key.raw, words, more)) };
     }
 
     /// Tells the server that `key` has changed: transactions that watch it, clients that cache it,

@@ -31,7 +31,7 @@ pub trait Value: Sized + Send + 'static {
     /// About how many allocations freeing the value returns.
     fn free_effort(&self) -> usize;
     /// A copy, if there is memory for it. The two may share memory.
-    fn try_copy(&mut self) -> Option<Self>;
+    fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
     /// Moves the value's memory through `defrag`, starting at `from`; returns where to continue if
@@ -41,7 +41,7 @@ pub trait Value: Sized + Send + 'static {
 }
 
 /// An RDB file, or a dump, being read.
-pub struct RdbSource(*mut raw::RedisModuleIO);
+pub struct RdbSource(pub(super) *mut raw::RedisModuleIO);
 
 /// An RDB file, or a dump, being written.
 pub struct RdbTarget(*mut raw::RedisModuleIO);
@@ -51,6 +51,9 @@ pub struct AofTarget {
     io: *mut raw::RedisModuleIO,
     key: *mut raw::RedisModuleString,
 }
+
+/// Where a copy of a value goes.
+pub struct CopyTarget(pub(super) *mut raw::RedisModuleKeyOptCtx);
 
 /// One step of the server's defragmentation.
 pub struct Defrag(*mut raw::RedisModuleDefragCtx);
@@ -65,6 +68,12 @@ impl Drop for Loaded {
     fn drop(&mut self) {
         // SAFETY: the server allocated it for us to free.
         unsafe { call!(RedisModule_Free(self.start.cast())) };
+    }
+}
+
+impl AsRef<[u8]> for Loaded {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
     }
 }
 
@@ -88,9 +97,28 @@ impl RdbSource {
             start: start.cast(),
             len,
         };
+        self.unless_failed(loaded)
+    }
+
+    /// The next unsigned number; `None` as for a string.
+    pub fn load_unsigned(&mut self) -> Option<u64> {
+        // SAFETY: as above.
+        let value = unsafe { call!(RedisModule_LoadUnsigned(self.0)) };
+        self.unless_failed(value)
+    }
+
+    /// The next double; `None` as for a string.
+    pub fn load_double(&mut self) -> Option<f64> {
+        // SAFETY: as above.
+        let value = unsafe { call!(RedisModule_LoadDouble(self.0)) };
+        self.unless_failed(value)
+    }
+
+    /// What was read, if it was.
+    fn unless_failed<T>(&self, value: T) -> Option<T> {
         // SAFETY: as above.
         let failed = unsafe { call!(RedisModule_IsIOError(self.0)) } != 0;
-        (!failed).then_some(loaded)
+        (!failed).then_some(value)
     }
 }
 
@@ -171,12 +199,12 @@ pub const fn methods<T: Value>() -> raw::RedisModuleTypeMethods {
         aux_save_triggers: 0,
         free_effort: Some(free_effort::<T>),
         unlink: None,
-        copy: Some(copy::<T>),
+        copy: None, // `copy2` says where the copy goes
         defrag: Some(defrag::<T>),
         mem_usage2: None,
         free_effort2: None,
         unlink2: None,
-        copy2: None,
+        copy2: Some(copy::<T>),
         aux_save2: None,
     }
 }
@@ -263,13 +291,12 @@ unsafe extern "C" fn free_effort<T: Value>(
 /// # Safety
 /// See [`borrow`].
 unsafe extern "C" fn copy<T: Value>(
-    _from: *mut raw::RedisModuleString,
-    _to: *mut raw::RedisModuleString,
+    places: *mut raw::RedisModuleKeyOptCtx,
     value: *const c_void,
 ) -> *mut c_void {
     catch_panic("copy", std::ptr::null_mut, || {
         // SAFETY: see `borrow`; nobody else looks at the value while the server copies it.
-        owned(unsafe { &mut *value.cast_mut().cast::<T>() }.try_copy())
+        owned(unsafe { &mut *value.cast_mut().cast::<T>() }.try_copy(&CopyTarget(places)))
     })
 }
 

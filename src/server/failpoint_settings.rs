@@ -1,7 +1,7 @@
 //! The settings that arm the [`failpoints`](super::failpoints), in builds that have them.
 
 use super::context::Context;
-use super::failpoints::{want, BLOCKS_LEFT, LARGE, MIN_BYTES};
+use super::failpoints::{want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES};
 use super::refused::Refused;
 use super::settings::{register_integer, register_text, Integer, Text};
 use std::sync::atomic::Ordering;
@@ -24,6 +24,15 @@ static REFUSAL_FROM: Integer = Integer {
     set: |bytes| MIN_BYTES.store(bytes as usize, Ordering::Relaxed),
 };
 
+static OFFSET: Integer = Integer {
+    default: 0,
+    min: i64::MIN,
+    max: i64::MAX,
+    is_memory: false,
+    get: || CLOCK_OFFSET.load(Ordering::Relaxed),
+    set: |milliseconds| CLOCK_OFFSET.store(milliseconds, Ordering::Relaxed),
+};
+
 /// Registers the settings of `module`; like all others, before they are loaded.
 ///
 /// # Errors
@@ -34,5 +43,6 @@ pub fn register(context: &Context, module: &str) -> Result<(), Refused> {
     register_text(context, &format!("{module}.inject-panic"), panic)?;
     register_integer(context, &format!("{module}.inject-refusal"), &REFUSAL)?;
     let name = format!("{module}.inject-refusal-from");
-    register_integer(context, &name, &REFUSAL_FROM)
+    register_integer(context, &name, &REFUSAL_FROM)?;
+    register_integer(context, &format!("{module}.inject-clock-offset"), &OFFSET)
 }

@@ -6,12 +6,15 @@
 //!   fires once.
 //! - The setting `inject-refusal` is the number of blocks that the allocator still grants, of those
 //!   with at least `inject-refusal-from` bytes (64 KiB by default).
+//! - The setting `inject-clock-offset` moves the module's clock by that many milliseconds.
 
 #[cfg(not(feature = "injected-faults"))]
-pub(super) use never::{enter, refuses, step};
+pub(super) use never::{clock_offset, enter, refuses, step};
 
 #[cfg(feature = "injected-faults")]
-pub(super) use on_demand::{enter, refuses, step, want, BLOCKS_LEFT, LARGE, MIN_BYTES};
+pub(super) use on_demand::{
+    clock_offset, enter, refuses, step, want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES,
+};
 
 #[cfg(not(feature = "injected-faults"))]
 mod never {
@@ -20,6 +23,11 @@ mod never {
 
     #[inline]
     pub fn step() {}
+
+    #[inline]
+    pub fn clock_offset() -> i64 {
+        0
+    }
 
     #[inline]
     pub fn refuses(_: std::alloc::Layout) -> bool {
@@ -49,6 +57,14 @@ mod on_demand {
     pub static MIN_BYTES: AtomicUsize = AtomicUsize::new(LARGE);
     /// Other blocks that the allocator still grants.
     pub static BLOCKS_LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
+
+    /// How far the module's clock is moved, in milliseconds.
+    pub static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
+
+    /// See [`CLOCK_OFFSET`].
+    pub fn clock_offset() -> i64 {
+        CLOCK_OFFSET.load(Ordering::Relaxed)
+    }
 
     /// Whether the allocator is to refuse a block.
     pub fn refuses(layout: Layout) -> bool {

@@ -119,6 +119,14 @@ impl Context {
         WriteKey(self.open(name, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE))
     }
 
+    /// Opens a key for writing without a trace: its age for eviction stays, statistics do not count
+    /// it, and if it has expired it is missing, but not deleted. Redis 7.0 knows only the first.
+    pub fn open_quietly(&self, name: Argument<'_>) -> WriteKey<'_> {
+        let quietly = raw::REDISMODULE_OPEN_KEY_NOTOUCH | raw::REDISMODULE_OPEN_KEY_NOEFFECTS;
+        let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE | quietly;
+        WriteKey(self.open(name, mode))
+    }
+
     fn open(&self, name: Argument<'_>, mode: u32) -> Key<'_> {
         // SAFETY: context and name are live.
         let raw = unsafe { call!(RedisModule_OpenKey(self.raw, name.raw, mode as i32)) };

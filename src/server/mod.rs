@@ -8,19 +8,25 @@
 //!   reply       replies                                  info         INFO
 //!   key         keys, opened and closed                  call         the server's functions
 //!   data_type   a type of value: save, load, copy, …     failpoints   faults on demand, for tests
-//!   line        text that needs no heap
+//!   line        text that needs no heap                  clock        the time of day
+//!   alarm       calls at a later time                    events       what happens to keys
+//!   place       where a key is                           elsewhere    freeing without a stop
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound.
 
+pub mod alarm;
 pub mod allocator;
 pub mod arguments;
 mod call;
 pub mod catch_panic;
+pub mod clock;
 pub mod command;
 pub mod context;
 pub mod data_type;
+pub mod elsewhere;
 pub mod entry;
+pub mod events;
 #[cfg(feature = "injected-faults")]
 pub mod failpoint_settings;
 mod failpoints;
@@ -28,6 +34,7 @@ pub mod info;
 pub mod key;
 mod line;
 pub mod log;
+pub mod place;
 mod progress;
 mod refused;
 pub mod reply;

@@ -5,25 +5,32 @@
 
 use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
+use super::refusals::{refuse, refuse_version};
+use crate::server::arguments::Argument;
+use crate::server::clock::time_now;
 use crate::server::context::Context;
-use crate::server::data_type::{self, methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
-use crate::server::log::warn;
+use crate::server::data_type::{
+    self, methods, AofTarget, CopyTarget, Defrag, RdbSource, RdbTarget, Value,
+};
+use crate::server::place::Place;
 use crate::server::Refused;
 use crate::stats;
+use crate::sweeper::queue::Ticket;
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
-use splitbloom_filter::AnyFilter;
+use splitbloom_filter::error::DecodeError;
+use splitbloom_filter::foreign::rdb::VERSIONS;
+use splitbloom_filter::foreign::ForeignFilter;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
-/// same name and the lower half of the versions, so its filters can be told apart,
-/// and one day read.
-const ENCODING_VERSION: i32 = 512;
+/// same name and the lower half of the versions, of which it has used [`VERSIONS`].
+const OURS: u32 = 512;
 
 /// RedisBloom's name: this module replaces RedisBloom, and so does its type.
 const NAME: &str = "MBbloom--";
 
-static BLOOM_TYPE: RedisType = RedisType::new(NAME, ENCODING_VERSION, methods::<StoredFilter>());
+static BLOOM_TYPE: RedisType = RedisType::new(NAME, OURS as i32, methods::<StoredFilter>());
 
 /// Registers the type.
 ///
@@ -33,9 +40,34 @@ pub fn register(context: &Context) -> Result<(), Refused> {
     data_type::register(context, NAME, &BLOOM_TYPE)
 }
 
+/// A filter of any kind; with one that forgets, what its sweeping needs.
+pub type AnyFilter = splitbloom_filter::AnyFilter<Sweeping>;
+
+/// What the sweeping of a filter needs besides the filter.
+#[derive(Default)]
+pub struct Sweeping {
+    /// Its place among the filters that wait.
+    pub ticket: Option<Ticket>,
+    /// When a client has last told the time of its items, in milliseconds since 1970. A sweep moves
+    /// the filter's time to the clock's, from where it does not run back, so it waits until a
+    /// history is loaded.
+    pub told: u64,
+}
+
 /// A filter that the server keeps.
 pub struct StoredFilter {
     filter: AnyFilter,
+}
+
+impl StoredFilter {
+    /// As `attend`, for a value that the server loads or copies, and says where it will be.
+    fn attended(mut self, place: impl FnOnce() -> Option<Place>) -> Self {
+        if let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() {
+            let due = filter.next_due();
+            *ticket = due.and_then(|due| place().map(|place| Ticket::new(due, place)));
+        }
+        self
+    }
 }
 
 impl Stored for StoredFilter {
@@ -53,6 +85,23 @@ impl Stored for StoredFilter {
     fn filter_mut(&mut self) -> &mut AnyFilter {
         &mut self.filter
     }
+
+    /// Queues a filter that forgets, if it has something to forget one day and does not wait under
+    /// this key already. Cost: nothing for other filters, some 50 ns for one that waits.
+    fn attend(&mut self, context: &Context, key: Argument<'_>) {
+        let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() else {
+            return;
+        };
+        let Some(due) = filter.next_due() else {
+            return;
+        };
+        let (database, name) = (context.database(), key.bytes());
+        let leads_here = |ticket: &Ticket| ticket.leads_to(database, name, due, time_now());
+        if !ticket.as_ref().is_some_and(leads_here) {
+            // Without memory for the name it waits for the next command that changes it.
+            *ticket = context.place_of(key).map(|place| Ticket::new(due, place));
+        }
+    }
 }
 
 impl Drop for StoredFilter {
@@ -67,19 +116,20 @@ impl Value for StoredFilter {
     }
 
     fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
-        if version != ENCODING_VERSION {
-            warn(format_args!(
-                "refused a filter in encoding version {version}: this module reads version {ENCODING_VERSION}"
-            ));
-            return None;
-        }
-        match load(source) {
-            Ok(filter) => Some(Self::new(filter)),
-            Err(error) => {
-                warn(format_args!("refused a filter: {error}"));
-                None
+        let loaded = match u32::try_from(version) {
+            Ok(OURS) => load(source),
+            Ok(version) if VERSIONS.contains(&version) => ForeignFilter::load(version, source)
+                .and_then(|filter| {
+                    AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
+                }),
+            _ => {
+                refuse_version(NAME, version, VERSIONS, OURS);
+                return None;
             }
-        }
+        };
+        let loaded = loaded.map_err(|error| refuse(NAME, version, error));
+        let stored = loaded.ok().map(Self::new)?;
+        Some(stored.attended(|| source.place()))
     }
 
     fn save(&self, target: &mut RdbTarget) {
@@ -99,8 +149,9 @@ impl Value for StoredFilter {
         self.filter.allocations() as usize
     }
 
-    fn try_copy(&mut self) -> Option<Self> {
-        self.filter.try_clone().ok().map(Self::new)
+    fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
+        let copy = self.filter.try_clone().ok().map(Self::new);
+        copy.map(|copy| copy.attended(|| to.place()))
     }
 
     fn digest(&self) -> u128 {

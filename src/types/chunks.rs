@@ -1,7 +1,7 @@
 //! Filters of every type as chunks: saved, loaded, and written as commands.
 
 use crate::server::data_type::{AofTarget, RdbSource, RdbTarget};
-use splitbloom_filter::codec::{chunks, load_chunk, Chunk, Chunked, Outline, MAX_CHUNK_BYTES};
+use splitbloom_filter::codec::{Chunk, Transfer, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::filter::SizeLimit;
 use std::ffi::CStr;
@@ -12,36 +12,28 @@ use std::sync::{Mutex, PoisonError};
 /// nothing before the first save, which touches as many pages as its largest chunk has.
 static BUFFER: Mutex<[u8; MAX_CHUNK_BYTES]> = Mutex::new([0; MAX_CHUNK_BYTES]);
 
-/// Calls `take` with each chunk.
-fn for_each_chunk<F: Chunked>(filter: &F, mut take: impl FnMut(&Outline<'_, F>, &[u8])) {
-    let mut buffer = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
-    for chunk in chunks(filter) {
-        take(&chunk, chunk.write_into(&mut buffer));
-    }
-}
-
 /// Saves all chunks.
-pub fn save(filter: &impl Chunked, target: &mut RdbTarget) {
-    for_each_chunk(filter, |_, bytes| target.save_string(bytes));
+pub fn save(filter: &impl Transfer, target: &mut RdbTarget) {
+    let mut buffer = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
+    filter.for_each_chunk(&mut buffer, |_, bytes| target.save_string(bytes));
 }
 
 /// Writes all chunks as commands that load them.
-pub fn rewrite(filter: &impl Chunked, target: &mut AofTarget, command: &'static CStr) {
-    for_each_chunk(filter, |chunk, bytes| {
-        target.emit(command, chunk.next(), bytes)
-    });
+pub fn rewrite(filter: &impl Transfer, target: &mut AofTarget, command: &'static CStr) {
+    let mut buffer = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
+    filter.for_each_chunk(&mut buffer, |next, bytes| target.emit(command, next, bytes));
 }
 
 /// Reads chunks up to the last one.
 ///
 /// # Errors
 /// What is wrong with a chunk.
-pub fn load<F: Chunked>(source: &mut RdbSource) -> Result<F, DecodeError> {
+pub fn load<F: Transfer>(source: &mut RdbSource) -> Result<F, DecodeError> {
     let mut filter: Option<F> = None;
     loop {
         let string = source.load_string().ok_or(DecodeError::Length)?;
         let chunk = Chunk::parse(string.bytes())?;
-        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited)?;
+        let begun = F::load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited)?;
         filter = begun.or(filter);
         if chunk.is_last() {
             return filter.ok_or(DecodeError::Order);

@@ -2,25 +2,28 @@
 
 use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
+use super::refusals::{refuse, refuse_version};
 use crate::server::context::Context;
-use crate::server::data_type::{self, methods, AofTarget, Defrag, RdbSource, RdbTarget, Value};
-use crate::server::log::warn;
+use crate::server::data_type::{
+    self, methods, AofTarget, CopyTarget, Defrag, RdbSource, RdbTarget, Value,
+};
 use crate::server::Refused;
 use crate::stats;
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::counting::CountingFilter;
+use splitbloom_filter::foreign::cuckoo::rdb::VERSIONS;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. RedisBloom's type has the same name and the lower half of
-/// the versions.
-const ENCODING_VERSION: i32 = 512;
+/// the versions, of which it has used [`VERSIONS`].
+const OURS: u32 = 512;
 
 /// RedisBloom's name: this module replaces RedisBloom, and so does its type.
 const NAME: &str = "MBbloomCF";
 
 static COUNTING_TYPE: RedisType =
-    RedisType::new(NAME, ENCODING_VERSION, methods::<StoredCountingFilter>());
+    RedisType::new(NAME, OURS as i32, methods::<StoredCountingFilter>());
 
 /// Registers the type.
 ///
@@ -64,19 +67,16 @@ impl Value for StoredCountingFilter {
     }
 
     fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
-        if version != ENCODING_VERSION {
-            warn(format_args!(
-                "refused a counting filter in encoding version {version}: this module reads version {ENCODING_VERSION}"
-            ));
-            return None;
-        }
-        match load(source) {
-            Ok(filter) => Some(Self::new(filter)),
-            Err(error) => {
-                warn(format_args!("refused a counting filter: {error}"));
-                None
+        let loaded = match u32::try_from(version) {
+            Ok(OURS) => load(source),
+            Ok(version) if VERSIONS.contains(&version) => CountingFilter::load(version, source),
+            _ => {
+                refuse_version(NAME, version, VERSIONS, OURS);
+                return None;
             }
-        }
+        };
+        let loaded = loaded.map_err(|error| refuse(NAME, version, error));
+        loaded.ok().map(Self::new)
     }
 
     fn save(&self, target: &mut RdbTarget) {
@@ -96,7 +96,7 @@ impl Value for StoredCountingFilter {
         self.filter.allocations() as usize
     }
 
-    fn try_copy(&mut self) -> Option<Self> {
+    fn try_copy(&mut self, _to: &CopyTarget) -> Option<Self> {
         self.filter.try_clone().ok().map(Self::new)
     }
 

@@ -3,17 +3,24 @@
 pub mod bloom;
 mod chunks;
 pub mod counting;
+mod fields;
 mod memory;
+mod refusals;
 
+use crate::server::arguments::Argument;
+use crate::server::context::Context;
 use crate::server::data_type::Value;
-use splitbloom_filter::codec::Chunked;
+use splitbloom_filter::codec::Transfer;
+use splitbloom_filter::foreign::pieces::Pieces;
 
 /// A value that is a filter.
 pub trait Stored: Value {
     /// The filter without the server.
-    type Filter: Chunked;
+    type Filter: Transfer + Pieces;
 
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;
     fn filter_mut(&mut self) -> &mut Self::Filter;
+    /// Called when a command has created or changed it, or it has come to this key.
+    fn attend(&mut self, _: &Context, _: Argument<'_>) {}
 }

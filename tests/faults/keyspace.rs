@@ -50,6 +50,7 @@ fn random_command(db: &mut Connection, random: &mut Random) -> crate::harness::R
         29 => format!("CF.RESERVE {key} 20"),
         0..=5 => format!("BF.ADD {key} item:{item}"),
         6..=8 => format!("BF.MADD {key} item:{item} item:{} {item}", item + 1),
+        9 if item % 2 == 0 => format!("BF.RESERVE {key} 0.001 20 WINDOW 1000000"),
         9 => format!("BF.RESERVE {key} 0.001 20 EXPANSION 1"),
         10 => format!("SELECT {database}"),
         11 => format!("SWAPDB {database} {}", random.below(DATABASES)),

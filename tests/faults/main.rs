@@ -20,6 +20,7 @@ mod refusals;
 mod saves;
 mod tables;
 mod topology;
+mod windows;
 
 use harness::{Options, Server};
 use std::env;

@@ -68,6 +68,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
     let mut db = server.connect();
     let copies = " a".repeat(MANY_CALLS as usize);
     db.run(&format!("CF.INSERT counted ITEMS{copies}"));
+    db.run("BF.INSERT window WINDOW 9000 ITEMS a");
     let [load, load_counting] =
         [(Family::Bloom, "k"), (Family::Counting, "counted")].map(|(family, key)| {
             let (iterator, bytes) = family.scan_dump(&mut db, key).remove(0);
@@ -96,6 +97,15 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.info", words("BF.INFO k FULL")),
         ("bf.scandump", words("BF.SCANDUMP k 0")),
         ("bf.loadchunk", load),
+        ("bf.add", words("BF.ADD window b")),
+        (
+            "bf.insert",
+            words("BF.INSERT new WINDOW 9000 AT 5 ITEMS a b"),
+        ),
+        ("bf.mexists", words("BF.MEXISTS window a b")),
+        ("bf.info", words("BF.INFO window FULL")),
+        ("bf.debug", words("BF.DEBUG window")),
+        ("bf.forget", words("BF.FORGET window 5")),
         (
             "cf.reserve",
             words("CF.RESERVE new 100 SEED 0123456789abcdef"),
@@ -181,6 +191,42 @@ fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
         }
     }
     at_every_call(&mut db, "info", |db, _| drop(db.line("INFO modules")));
+}
+
+#[test]
+fn the_server_survives_a_panic_in_an_event_or_a_timer() {
+    let server = server_with(&[]);
+    let mut db = server.connect();
+    at_every_call(&mut db, "a server event", |db, _| {
+        db.run("SWAPDB 0 1");
+        db.run("SWAPDB 0 1");
+    });
+    at_every_call(&mut db, "a timer", |db, _| {
+        db.run("DEL window");
+        // The window has passed before the timer can come.
+        for line in [
+            "CONFIG SET bf.inject-clock-offset 0",
+            "MULTI",
+            "BF.INSERT window WINDOW 1 ITEMS a",
+            "CONFIG SET bf.inject-clock-offset 10000",
+            "EXEC",
+        ] {
+            db.run(line);
+        }
+        let before = db.info_number("bf", "bf_items_forgotten");
+        eventually("the timer comes, after a panic again", || {
+            db.info_number("bf", "bf_items_forgotten") > before
+        });
+    });
+    // See `MISPLACES_CLIENTS`.
+    if db.run("INFO server").text().contains("valkey_version:8.") {
+        return;
+    }
+    db.run("BF.INSERT window WINDOW 9000 ITEMS a");
+    at_every_call(&mut db, "a key event", |db, _| {
+        db.run("RENAME window window-2");
+        db.run("RENAME window-2 window");
+    });
 }
 
 #[test]

@@ -8,6 +8,8 @@
 //! | `SPLITBLOOM_SERVER`          | the server's executable         | `redis-server` on PATH            |
 //! | `SPLITBLOOM_MODULE`          | the absolute path of the module | `target/release/libsplitbloom.so` |
 //! | `SPLITBLOOM_PATIENCE_FACTOR` | a factor for all timeouts       | 1                                 |
+//! | `PEER`                       | RedisBloom, to come over from   | none: those tests do nothing      |
+//! | `PEER_SERVER`                | the server that it runs on      | the one under test                |
 //! | `SPLITBLOOM_PYTHON`          | a Python with redis-py          | `python3` on PATH                 |
 
 #![allow(dead_code, unused_imports)] // no test program uses all of it
@@ -21,6 +23,7 @@ mod items;
 mod limits;
 mod link;
 mod long_series;
+mod peer;
 mod process;
 mod random;
 mod reply;
@@ -38,6 +41,7 @@ pub use items::{absent_item, add_items, count_found, item, missing_items};
 pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;
 pub use long_series::long_series;
+pub use peer::peer;
 pub use random::Random;
 pub use reply::Reply;
 pub use server::{module_path, Options, Server};

@@ -51,21 +51,25 @@ impl Drop for Folder {
 
 pub struct Process(Child);
 
+/// The server to test with.
+pub fn server_path() -> PathBuf {
+    let on_path = || OsString::from("redis-server");
+    PathBuf::from(env::var_os("SPLITBLOOM_SERVER").unwrap_or_else(on_path))
+}
+
 impl Process {
     /// Starts a server. Its output is appended to the folder's log.
     #[allow(
         unsafe_code,
         reason = "what the child does before it becomes the server"
     )]
-    pub fn launch(folder: &Folder) -> Process {
+    pub fn launch(executable: &Path, folder: &Folder) -> Process {
         let log = File::options()
             .create(true)
             .append(true)
             .open(folder.path().join("log"));
         let log = log.expect("the log is writable");
-        let executable =
-            env::var_os("SPLITBLOOM_SERVER").unwrap_or_else(|| OsString::from("redis-server"));
-        let mut command = Command::new(&executable);
+        let mut command = Command::new(executable);
         command
             .arg(folder.configuration())
             .current_dir(folder.path());

@@ -1,6 +1,6 @@
 //! A server for one test: started with the module, checked at the end, and removed.
 
-use super::process::{Folder, Process};
+use super::process::{server_path, Folder, Process};
 use super::{eventually, Connection, Dialect};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,8 @@ pub struct Options {
     pub without_module: bool,
     /// Another build of the module than the one under test.
     pub module: Option<PathBuf>,
+    /// Another server than the one under test.
+    pub executable: Option<PathBuf>,
     /// The test provokes panics, so the module may catch some.
     pub provokes_panics: bool,
     /// The server is a cluster node, with its bus on a free port.
@@ -42,10 +44,23 @@ pub struct Options {
 
 impl Options {
     pub fn settings(lines: &[&str]) -> Options {
-        Options {
-            settings: lines.iter().map(|line| line.to_string()).collect(),
-            ..Options::default()
-        }
+        Options::default().and_settings(lines)
+    }
+
+    /// With these lines, too.
+    pub fn and_settings(mut self, lines: &[&str]) -> Options {
+        self.settings
+            .extend(lines.iter().map(|line| line.to_string()));
+        self
+    }
+
+    /// Whether the server must have caught no panic.
+    fn counts_panics(&self) -> bool {
+        !self.without_module && !self.provokes_panics && self.executable.is_none()
+    }
+
+    fn executable(&self) -> PathBuf {
+        self.executable.clone().unwrap_or_else(server_path)
     }
 }
 
@@ -71,7 +86,8 @@ impl Server {
     }
 
     pub fn with(options: Options) -> Server {
-        Server::try_start(&options, knows_panic_setting())
+        let is_under_test = options.executable.is_none();
+        Server::try_start(&options, is_under_test && knows_panic_setting())
             .unwrap_or_else(|log| panic!("the server does not start:\n{log}"))
     }
 
@@ -90,7 +106,7 @@ impl Server {
                 configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
             }
             fs::write(folder.configuration(), configuration).expect("the folder is writable");
-            let mut process = Process::launch(&folder);
+            let mut process = Process::launch(&options.executable(), &folder);
             if comes_up(&mut process, port) {
                 return Ok(Server {
                     process,
@@ -212,7 +228,7 @@ impl Server {
     pub fn start_again(&mut self) {
         let log_before = self.log().len();
         eventually("the port is free again", || {
-            self.process = Process::launch(&self.folder);
+            self.process = Process::launch(&self.options.executable(), &self.folder);
             let up = comes_up(&mut self.process, self.port);
             let log = self.log();
             // A saving child may briefly outlive its parent and keep the port.
@@ -234,7 +250,7 @@ impl Server {
         );
         let log = self.log();
         assert!(!log.contains("BUG REPORT START"), "a crash report:\n{log}");
-        if !self.options.without_module && !self.options.provokes_panics {
+        if self.options.counts_panics() {
             assert_eq!(
                 self.connect().info("bf", "bf_caught_panics"),
                 "0",

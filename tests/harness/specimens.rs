@@ -36,8 +36,8 @@ const fn counting(key: &'static str, parameters: &'static str, items: u64) -> Sp
 }
 
 /// Bloom filters; tables, in which those begin that are reserved for 100 items; Bloom filters with
-/// a table behind them; and counting filters, which are tables.
-const SPECIMENS: [Specimen; 12] = [
+/// a table behind them; filters that forget, one day; and counting filters, which are tables.
+const SPECIMENS: [Specimen; 14] = [
     bloom("empty", "0.01 1000", 0),
     bloom("strict", "0.000001 5000", 4000),
     bloom("non-scaling", "0.01 10000 NONSCALING", 9000),
@@ -46,6 +46,12 @@ const SPECIMENS: [Specimen; 12] = [
     bloom("small", "0.01 100", 60),
     bloom("grown", "0.01 100", 20_000),
     bloom("bloom-and-table", "0.01 50", 3200),
+    bloom("window", "0.01 100 WINDOW 300000000 SLICES 14", 20_000),
+    bloom(
+        "window-few",
+        "0.001 5000 WINDOW 300000000 RENEW NONSCALING",
+        60,
+    ),
     counting("counting", "1000", 0),
     counting("counting-few", "1000 BUCKETSIZE 4 MAXITERATIONS 7", 60),
     counting(COPIES, "1000 EXPANSION 2", 5000),
@@ -141,8 +147,8 @@ fn counts(db: &mut Connection, key: &str) -> Vec<i64> {
 }
 
 /// What depends on spare capacity in the filter's lists, and on the order in which the directory of
-/// its table grew.
-const SIZES: [&str; 3] = ["Size", "Bits per item", "Bytes"];
+/// its table grew; and on the time.
+const SIZES: [&str; 4] = ["Size", "Bits per item", "Bytes", "Age of the oldest"];
 
 /// All of INFO except the sizes.
 fn everything_but_sizes(info: &Reply) -> String {

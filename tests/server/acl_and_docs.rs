@@ -14,7 +14,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 28] = [
+const TABLE: [Row; 29] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -84,6 +84,13 @@ const TABLE: [Row; 28] = [
         flags: &["readonly", "fast"],
         access: &["RO", "access"],
         example: "BF.CARD k",
+    },
+    Row {
+        name: "bf.forget",
+        arity: 3,
+        flags: &["write", "fast"],
+        access: &["RW", "delete"],
+        example: "BF.FORGET w 5",
     },
     Row {
         name: "bf.debug",
@@ -494,6 +501,7 @@ fn check_calls_of_user(
 ) {
     admin.run("FLUSHALL");
     admin.run("BF.ADD k a");
+    admin.run("BF.INSERT w WINDOW 60 ITEMS a");
     admin.run("CF.ADD c a");
     admin.run("ACL DELUSER someone");
     admin.run(&format!("ACL SETUSER someone on nopass +auth {rules}"));

@@ -102,12 +102,14 @@ fn every_error_names_what_differs_and_changes_nothing() {
         "BF.RESERVE full 0.01 200000 SEED 0123456789abcdef",
         "BF.ADD full y",
         "BF.RESERVE empty 0.01 200000 SEED 0123456789abcdef",
+        "BF.RESERVE window 0.01 1000 WINDOW 60 SEED 0123456789abcdef",
         "SET text a",
         "CF.ADD cf a",
         "CONFIG SET bf.max-merge-bytes 65535",
     ];
     let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
     let arity = "ERR wrong number of arguments for 'bf.merge' command";
+    let kind = "ERR filters of this kind cannot be merged";
     let numbers = "ERR number of keys does not match the keys given";
     let lines = [
         ("BF.MERGE a", arity),
@@ -126,6 +128,9 @@ fn every_error_names_what_differs_and_changes_nothing() {
         ("BF.MERGE cf 1 a", wrong_type),
         ("BF.MERGE a 1 text", wrong_type),
         ("BF.MERGE a 1 cf", wrong_type),
+        ("BF.MERGE a 1 window", kind),
+        ("BF.MERGE window 1 a", kind),
+        ("BF.MERGE new 2 window window", kind),
         ("BF.MERGE a 1 rate", "ERR filters differ in error rate"),
         ("BF.MERGE a 1 capacity", "ERR filters differ in capacity"),
         ("BF.MERGE a 1 fixed", "ERR filters differ in expansion"),

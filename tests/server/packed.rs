@@ -1,6 +1,7 @@
 //! The commands that have all their items in one argument, of both kinds of filter.
 
 use crate::errors::check_errors;
+use crate::foreign::samples::{ALL, CUCKOO, GROWING};
 use crate::harness::{
     commands_in_append_only_file, item, missing_items, words, Connection, Family, Random, Reply,
     Server,
@@ -65,6 +66,46 @@ fn packed_items_are_added_and_found_as_others_are() {
             ("CF.PACKEXISTS c FIXED 1 ab", "$\\x00"),
         ]);
     }
+}
+
+#[test]
+fn packed_items_come_to_filters_that_forget_with_their_time() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.converse(&[
+        ("BF.RESERVE w 0.01 100 WINDOW 60", "+OK"),
+        ("BF.PACKADD w FIXED 1 ab", ":2"),
+        ("BF.PACKADD w FIXED 1 bc BITS", "$\\x02"),
+        ("BF.PACKEXISTS w FIXED 1 abcx", "$\\x07"),
+        ("BF.MEXISTS w a x", "[:1, :0]"),
+        // Long gone.
+        ("BF.RESERVE old 0.01 100 WINDOW 60", "+OK"),
+        ("BF.PACKADD old AT 5 LINES a", ":1"),
+        ("BF.PACKEXISTS old LINES a", "$\\x00"),
+    ]);
+}
+
+#[test]
+fn packed_items_come_to_filters_from_redisbloom_too() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for sample in ALL {
+        sample.restore(&mut db);
+    }
+    for (family, key) in [("BF", GROWING.key), ("CF", CUCKOO.key)] {
+        let before = db.ask(&format!("{family}.PACKEXISTS {key} LINES one-more"));
+        assert_eq!(before, "$\\x00", "{key}");
+        let add = format!("{family}.PACKADD {key} LINES one-more");
+        assert_eq!(db.ask(&add), ":1", "{key}");
+        let found = db.ask(&format!("{family}.PACKEXISTS {key} LINES one-more"));
+        assert_eq!(found, "$\\x01", "{key}");
+    }
+    assert_eq!(
+        db.ask(&format!("BF.MERGE new 1 {}", GROWING.key)),
+        "-ERR filters of this kind cannot be merged"
+    );
+    let delete = format!("CF.PACKDEL {} LINES one-more", CUCKOO.key);
+    assert_eq!(db.ask(&delete), ":1");
 }
 
 #[test]

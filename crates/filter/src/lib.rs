@@ -14,6 +14,10 @@
 //!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
 //!   any       whichever kind of filter a key of BF.* commands holds
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
+//!   windowed  a filter that forgets: a table whose fingerprints carry a slice of time
+//!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
+//!
+//!   foreign   filters that come from RedisBloom, answered by its arithmetic; and a table behind
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page
@@ -57,6 +61,7 @@ pub mod codec;
 pub mod counting;
 pub mod error;
 pub mod filter;
+pub mod foreign;
 pub mod growing;
 pub mod hash;
 pub mod math;
@@ -65,12 +70,15 @@ mod parts;
 mod prefetch;
 mod size_limit;
 pub mod storage;
+pub mod windowed;
 
 pub use any::AnyFilter;
 pub use counting::{CountingFilter, CountingParameters};
 pub use error::{AddError, DecodeError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
+pub use foreign::ForeignFilter;
 pub use hash::Seed;
+pub use windowed::{Window, WindowedFilter};
 
 /// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.
 pub fn kernel_name() -> &'static str {

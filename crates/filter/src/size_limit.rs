@@ -8,13 +8,16 @@ pub enum SizeLimit {
     Unlimited,
     /// At most this many bytes.
     Bytes(u64),
+    /// No limit, not even the capacity of a filter that does not grow: what is done here has been
+    /// acknowledged elsewhere.
+    Replay,
 }
 
 impl SizeLimit {
     /// The number of bytes.
     pub(crate) fn most_bytes(self) -> u64 {
         match self {
-            Self::Unlimited => u64::MAX,
+            Self::Unlimited | Self::Replay => u64::MAX,
             Self::Bytes(most) => most,
         }
     }

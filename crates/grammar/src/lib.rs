@@ -3,18 +3,22 @@
 //! ```text
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
+//!   window          what both say of filters that forget
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   packing         many items in one argument
 //!   load_arguments  loadmodule
+//!   loose           words that RedisBloom takes, in what it replicated
 //! ```
 //!
 //! An error is data ([`WordsError`]); the module has the text that a client sees.
 
 pub mod counting;
 pub mod load_arguments;
+pub mod loose;
 pub mod number;
 pub mod options;
 pub mod packing;
+pub mod window;
 
 /// What is wrong with the words of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,13 @@ pub enum WordsError {
     BadWidth,
     /// What an argument holds is not items of its layout, one after another.
     BadPacking,
+    BadWindow,
+    WindowRange,
+    BadSlices,
+    SlicesRange,
+    /// SLICES or RENEW without WINDOW.
+    WindowMissing,
+    BadTime,
     /// An unknown word.
     Syntax,
 }

@@ -1,10 +1,12 @@
 //! The options of BF.RESERVE and BF.INSERT.
 
 use crate::number::{parse_error_rate, parse_integer, parse_seed, parse_within};
+use crate::window::{parse_time, WindowOptions};
 use crate::WordsError;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::{Growth, Parameters, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
+use splitbloom_filter::windowed::Window;
 
 /// How a client describes a filter to be created. `None` means the default of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -13,6 +15,8 @@ pub struct Creation {
     pub capacity: Option<u64>,
     pub growth: Option<Growth>,
     pub seed: Option<Seed>,
+    /// How long it remembers items; `None` for good.
+    pub window: Option<Window>,
 }
 
 impl Creation {
@@ -44,7 +48,8 @@ fn expansion(word: &[u8]) -> Result<u32, WordsError> {
 }
 
 /// Parses the words of BF.RESERVE after the key:
-/// `error_rate capacity [EXPANSION n] [NONSCALING] [SEED hex16]`.
+/// `error_rate capacity [EXPANSION n] [NONSCALING] [WINDOW seconds [SLICES n] [RENEW]]
+/// [SEED hex16]`.
 /// Options may come in any order; the last of a kind wins.
 ///
 /// # Errors
@@ -59,20 +64,29 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
         ..Creation::default()
     };
     let (mut factor, mut non_scaling) = (None, false);
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
+    let mut window = WindowOptions::default();
+    let mut place = 0;
+    while let Some(option) = options.get(place) {
+        let value = options.get(place + 1);
         if option.eq_ignore_ascii_case(b"EXPANSION") {
-            factor = Some(expansion(options.next().ok_or(WordsError::NoExpansion)?)?);
+            factor = Some(expansion(value.ok_or(WordsError::NoExpansion)?)?);
+            place += 2;
         } else if option.eq_ignore_ascii_case(b"NONSCALING") {
             non_scaling = true;
+            place += 1;
         } else if option.eq_ignore_ascii_case(b"SEED") {
-            let seed = options.next().ok_or(WordsError::BadSeed)?;
-            creation.seed = Some(Seed(parse_seed(seed).ok_or(WordsError::BadSeed)?));
+            let seed = value.and_then(|value| parse_seed(value));
+            creation.seed = Some(Seed(seed.ok_or(WordsError::BadSeed)?));
+            place += 2;
         } else if parse_integer(option).is_some() {
             // NRedisStack sends the expansion as a bare number.
             factor = Some(expansion(option)?);
+            place += 1;
         } else {
-            return Err(WordsError::Syntax);
+            match window.take(&options[place..])? {
+                0 => return Err(WordsError::Syntax),
+                taken => place += taken,
+            }
         }
     }
     if non_scaling && factor.is_some_and(|factor| factor > 0) {
@@ -82,6 +96,7 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
         true => Some(Growth::Fixed),
         false => factor.map(Growth::from_factor),
     };
+    creation.window = window.window()?;
     Ok(creation)
 }
 
@@ -90,12 +105,15 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
 pub struct Insertion {
     /// What to create if the key is missing; `None` with NOCREATE.
     pub creation: Option<Creation>,
+    /// When the items came, in milliseconds since 1970; `None`: now.
+    pub at: Option<u64>,
     /// The index of the first item among the words.
     pub first_item: usize,
 }
 
 /// Parses the words of BF.INSERT after the key:
-/// `[CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item…`.
+/// `[CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING]
+/// [WINDOW seconds [SLICES n] [RENEW]] [AT milliseconds] ITEMS item…`.
 /// Options may come in any order; the last of a kind wins, and NONSCALING overrides EXPANSION.
 ///
 /// # Errors
@@ -103,6 +121,7 @@ pub struct Insertion {
 pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
     let mut creation = Creation::default();
     let (mut no_create, mut non_scaling) = (false, false);
+    let (mut window, mut at) = (WindowOptions::default(), None);
     let mut place = 0;
     loop {
         let option = words.get(place).ok_or(WordsError::WrongArity)?;
@@ -124,10 +143,17 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
         } else if option.eq_ignore_ascii_case(b"NONSCALING") {
             non_scaling = true;
             place += 1;
+        } else if option.eq_ignore_ascii_case(b"AT") {
+            at = Some(parse_time(value()?)?);
+            place += 2;
         } else {
-            return Err(WordsError::Syntax);
+            match window.take(&words[place..])? {
+                0 => return Err(WordsError::Syntax),
+                taken => place += taken,
+            }
         }
     }
+    creation.window = window.window()?;
     let first_item = place + 1;
     if first_item >= words.len() {
         return Err(WordsError::WrongArity);
@@ -137,6 +163,7 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
     }
     Ok(Insertion {
         creation: (!no_create).then_some(creation),
+        at,
         first_item,
     })
 }
@@ -180,6 +207,22 @@ mod tests {
     }
 
     #[test]
+    fn a_window_goes_with_every_other_option() {
+        let minute = Window::new(60, 8, true);
+        let both = reserve("0.1 9 window 60 3 RENEW SEED 00000000000000ff").unwrap();
+        assert_eq!(both.window, minute);
+        assert_eq!(both.growth, Some(Growth::Times(3)));
+        let fixed = reserve("0.1 9 NONSCALING WINDOW 60 SLICES 2").unwrap();
+        assert_eq!(fixed.growth, Some(Growth::Fixed));
+        assert_eq!(fixed.window, Window::new(60, 2, false));
+        let insertion = insert("RENEW CAPACITY 9 at 5 WINDOW 60 ITEMS AT").unwrap();
+        assert_eq!((insertion.at, insertion.first_item), (Some(5), 8));
+        assert_eq!(insertion.creation.unwrap().window, minute);
+        let later = insert("NOCREATE AT 7 ITEMS a").unwrap();
+        assert_eq!((later.at, later.creation), (Some(7), None));
+    }
+
+    #[test]
     fn reserve_names_what_is_wrong() {
         for (line, error) in [
             ("0.1", WordsError::WrongArity),
@@ -204,6 +247,10 @@ mod tests {
             ("0.1 9 EXP 2", WordsError::Syntax),
             ("0.1 9 SEED 1", WordsError::BadSeed),
             ("0.1 9 SEED", WordsError::BadSeed),
+            ("0.1 9 WINDOW", WordsError::WrongArity),
+            ("0.1 9 WINDOW 0", WordsError::WindowRange),
+            ("0.1 9 SLICES 4", WordsError::WindowMissing),
+            ("0.1 9 WINDOW 9 AT 5", WordsError::Syntax),
         ] {
             assert_eq!(reserve(line), Err(error), "{line}");
         }
@@ -244,6 +291,11 @@ mod tests {
             ("ERROR x ITEMS a", WordsError::BadErrorRate),
             ("ERROR 1 ITEMS a", WordsError::ErrorRateRange),
             ("EXPANSION x ITEMS a", WordsError::BadExpansion),
+            ("AT ITEMS a", WordsError::BadTime),
+            ("WINDOW 9 AT", WordsError::WrongArity),
+            ("WINDOW ITEMS a", WordsError::BadWindow),
+            ("RENEW AT 5 ITEMS a", WordsError::WindowMissing),
+            ("NOCREATE SLICES 4 ITEMS a", WordsError::WindowMissing),
             ("ITEMSX a", WordsError::Syntax),
             ("a b", WordsError::Syntax),
         ] {
@@ -256,7 +308,7 @@ mod tests {
         fn no_words_make_the_parsers_panic(
             words in prop::collection::vec(
                 prop_oneof![
-                    prop::sample::select(vec!["ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "SEED", "0.1", "7"])
+                    prop::sample::select(vec!["ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "SEED", "WINDOW", "SLICES", "RENEW", "AT", "0.1", "7"])
                         .prop_map(|w| w.as_bytes().to_vec()),
                     prop::collection::vec(any::<u8>(), 0..20),
                 ],

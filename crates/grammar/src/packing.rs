@@ -4,6 +4,7 @@
 //! broken one changes nothing. Nothing is copied: the items are slices of the argument.
 
 use crate::number::parse_integer;
+use crate::window::parse_time;
 use crate::WordsError;
 use memchr::{memchr, memchr_iter};
 
@@ -149,11 +150,18 @@ pub struct PackedWords<'a> {
     pub layout: Layout,
     /// The argument with the items, not looked into yet.
     pub bytes: &'a [u8],
-    /// Number of words before that one: those of the layout.
+    /// When they came, if a word tells: milliseconds since 1970.
+    pub at: Option<u64>,
+    /// The word that the layout begins with.
+    pub first: usize,
+    /// The word after the layout, which is that argument.
     pub place: usize,
     /// Whether the reply is a bit for each item.
     pub with_bits: bool,
 }
+
+/// `AT milliseconds`.
+const AT_WORDS: usize = 2;
 
 /// Parses `(FIXED width | LINES | PREFIXED) items [BITS]`.
 ///
@@ -181,9 +189,31 @@ pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsErro
     Ok(PackedWords {
         layout,
         bytes,
+        at: None,
+        first: 0,
         place: words.len() - rest.len(),
         with_bits: !options.is_empty(),
     })
+}
+
+/// Parses the words of an add to a filter that may forget: the same after `[AT milliseconds]`.
+///
+/// # Errors
+/// As [`parse_packed`]; `BadTime`.
+pub fn parse_packed_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    match words {
+        [at, rest @ ..] if at.eq_ignore_ascii_case(b"AT") => {
+            let (time, rest) = rest.split_first().ok_or(WordsError::WrongArity)?;
+            let (at, packed) = (parse_time(time)?, parse_packed(rest)?);
+            Ok(PackedWords {
+                at: Some(at),
+                first: AT_WORDS,
+                place: AT_WORDS + packed.place,
+                ..packed
+            })
+        }
+        _ => parse_packed(words),
+    }
 }
 
 /// Parses the words of a command that only looks items up: the same without BITS.

@@ -6,6 +6,8 @@ use super::number;
 pub enum Head {
     Filter,
     CountingFilter,
+    Foreign,
+    WindowedFilter,
 }
 
 impl Head {
@@ -13,18 +15,39 @@ impl Head {
         match kind {
             1 => Some(Self::Filter),
             8 => Some(Self::CountingFilter),
+            10 => Some(Self::Foreign),
+            9 => Some(Self::WindowedFilter),
             _ => None,
         }
     }
 
-    pub fn num_bytes(self) -> usize {
+    /// Bytes of the record with which these bytes begin.
+    pub fn num_bytes(self, record: &[u8]) -> usize {
         match self {
             Self::Filter => 29,
             Self::CountingFilter => 31,
+            Self::WindowedFilter => 35,
+            // With keys, if the highest bit of the options is set.
+            Self::Foreign => match record.get(12) {
+                Some(128..) => 17 + 32,
+                _ => 17,
+            },
+        }
+    }
+
+    /// The most sub-filters.
+    pub fn most_sub_filters(self) -> usize {
+        match self {
+            Self::CountingFilter => 1,
+            Self::WindowedFilter => 0,
+            _ => usize::MAX,
         }
     }
 
     pub fn is_good(self, record: &[u8]) -> bool {
+        if self == Self::Foreign {
+            return record[0] == 10;
+        }
         let mut rest = record;
         let [kind, _seed, error_rate, capacity] =
             [1, 8, 8, 8].map(|width| number(&mut rest, width).unwrap());
@@ -38,11 +61,20 @@ impl Head {
 
     fn is_good_rest(self, mut rest: &[u8]) -> bool {
         match self {
+            Self::Foreign => true,
             Self::Filter => number(&mut rest, 4).is_some_and(|expansion| expansion <= 32_768),
             Self::CountingFilter => {
                 let [expansion, bucket_size, iterations] =
                     [2; 3].map(|width| number(&mut rest, width).unwrap());
                 expansion <= 32_768 && (1..=255).contains(&bucket_size) && iterations > 0
+            }
+            Self::WindowedFilter => {
+                let [expansion, window, slices, renew] =
+                    [4, 4, 1, 1].map(|width| number(&mut rest, width).unwrap());
+                expansion <= 32_768
+                    && (1..=315_360_000).contains(&window)
+                    && (2..=14).contains(&slices)
+                    && renew <= 1
             }
         }
     }
@@ -52,19 +84,52 @@ impl Head {
         number(&mut rest, 8).unwrap()
     }
 
+    /// Bytes of the header of its sub-filters, from the layout kind on.
+    pub fn sub_filter_bytes(self) -> usize {
+        match self {
+            Self::Filter => 49,
+            Self::CountingFilter => 15,
+            Self::WindowedFilter => 0,
+            Self::Foreign => 46,
+        }
+    }
+
+    /// Whether a table behind so many sub-filters may have this error rate.
+    pub fn is_table_rate(self, record: &[u8], sub_filters: usize, rate: f64) -> bool {
+        match self {
+            Self::Foreign => sub_filters > 0 && rate > 0.0 && rate < 1.0,
+            _ => self.table_rate(record, sub_filters).map(f64::to_bits) == Some(rate.to_bits()),
+        }
+    }
+
+    /// The seconds and the slices of its window.
+    pub fn window(self, record: &[u8]) -> Option<(u64, u64)> {
+        let mut rest = record.get(29..)?;
+        (self == Self::WindowedFilter)
+            .then(|| Some((number(&mut rest, 4)?, number(&mut rest, 1)?)))?
+    }
+
+    /// Bits of payload of an entry.
+    pub fn payload_bits(self, record: &[u8]) -> u64 {
+        match self.window(record) {
+            None => 0,
+            Some((_, 2)) => 2,
+            Some((_, 3..=6)) => 3,
+            Some(_) => 4,
+        }
+    }
+
     /// The error rate of a table behind so many sub-filters, if there can be one.
-    pub fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
+    fn table_rate(self, record: &[u8], sub_filters: usize) -> Option<f64> {
         let mut rest = &record[9..];
         let [error_rate, _capacity] = [8, 8].map(|width| number(&mut rest, width).unwrap());
         let error_rate = f64::from_bits(error_rate);
-        if self == Self::CountingFilter {
+        if self != Self::Filter {
             return Some(error_rate);
         }
-        if number(&mut rest, 4) == Some(0) {
-            return None;
-        }
+        let grows = number(&mut rest, 4) != Some(0);
         let Some(mut further) = sub_filters.checked_sub(1) else {
-            return Some(error_rate);
+            return grows.then_some(error_rate);
         };
         let (mut left, mut square) = (1.0, 0.85);
         while further > 0 {

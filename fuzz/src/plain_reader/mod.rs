@@ -4,11 +4,16 @@
 
 mod head;
 mod page;
+mod slots;
+mod state;
 mod table;
 
 pub use head::Head;
+pub use slots::Slots;
 
+use super::redisbloom::LN_2;
 use page::Page;
+use state::State;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use table::{Run, Table};
@@ -24,6 +29,8 @@ const PATH_SHIFT: u32 = 13;
 
 const MAX_CHUNK_BYTES: usize = 1_048_576;
 const SEGMENT_BYTES: u64 = 65_536;
+/// The layout kind of slots.
+const SLOTS: u8 = 3;
 
 /// Whether a chunk of either version may begin with these bytes.
 pub fn is_start(bytes: &[u8]) -> bool {
@@ -38,7 +45,8 @@ pub fn head_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
     };
     let record = hash + 8;
     let kind = chunk.get(record).copied().unwrap_or(0);
-    let bytes = Head::of_kind(kind).map_or(0, Head::num_bytes);
+    let rest = chunk.get(record..).unwrap_or_default();
+    let bytes = Head::of_kind(kind).map_or(0, |head| head.num_bytes(rest));
     (hash..record, record..record + bytes)
 }
 
@@ -51,8 +59,9 @@ pub struct Chain {
     pub head: Vec<u8>,
     pub sub_filters: Vec<SubFilter>,
     table: Option<Table>,
-    /// Items removed.
+    /// Items removed or forgotten.
     removed: u64,
+    state: Option<State>,
     /// The iterator of the chunk that is due and the number of sub-filters so far; `None` if the
     /// filter is complete.
     pub loading: Option<(u64, usize)>,
@@ -67,21 +76,65 @@ pub struct SubFilter {
 }
 
 impl SubFilter {
-    fn num_bits(&self) -> u64 {
+    fn num_bytes(&self) -> u64 {
+        if let Some(slots) = self.slots() {
+            return slots.number().next_multiple_of(8);
+        }
         let mut fields = self.header.as_slice();
+        if self.header[0] == 2 {
+            let mut bits = &self.header[29..37];
+            let bits = number(&mut bits, 8).unwrap();
+            // Arrays of more than a page are kept in whole lines.
+            return match bits {
+                0..=32_768 => bits.next_multiple_of(64) / 8,
+                _ => bits.next_multiple_of(512) / 8,
+            };
+        }
         let [_, sub_bitmap_bits, _, num_sub_bitmaps] =
             [1, 4, 4, 8].map(|width| number(&mut fields, width).unwrap());
-        sub_bitmap_bits * num_sub_bitmaps
+        sub_bitmap_bits * num_sub_bitmaps / 8
+    }
+
+    /// What it is if it has the slots of a cuckoo filter.
+    fn slots(&self) -> Option<Slots> {
+        (self.header[0] == SLOTS).then(|| Slots::of_record(&self.header))
+    }
+
+    fn slot(&self, number: u64) -> u8 {
+        let segment = self.segments.get(&(number / SEGMENT_BYTES));
+        segment.map_or(0, |segment| segment[(number % SEGMENT_BYTES) as usize])
+    }
+
+    /// Takes a segment. Bits are set where they were clear; slots replace those that were there.
+    /// What has none changes nothing.
+    fn take(&mut self, segment: u64, data: &[u8]) {
+        if data.iter().all(|byte| *byte == 0) {
+            return;
+        }
+        let slots = self.slots();
+        let to = self.segments.entry(segment);
+        let to = to.or_insert_with(|| vec![0; data.len()]);
+        match slots {
+            None => to.iter_mut().zip(data).for_each(|(to, from)| *to |= from),
+            Some(slots) => {
+                let number = slots.number() - segment * SEGMENT_BYTES;
+                let data = &data[..data.len().min(number as usize)];
+                to[..data.len()].copy_from_slice(data);
+            }
+        }
+        if to.iter().all(|byte| *byte == 0) {
+            self.segments.remove(&segment);
+        }
     }
 
     pub fn num_segments(&self) -> u64 {
-        (self.num_bits() / 8).div_ceil(SEGMENT_BYTES)
+        self.num_bytes().div_ceil(SEGMENT_BYTES)
     }
 
     /// Length of a segment in bytes, if it exists.
     fn segment_bytes(&self, segment: u64) -> Option<u64> {
         (segment < self.num_segments())
-            .then(|| (self.num_bits() / 8 - segment * SEGMENT_BYTES).min(SEGMENT_BYTES))
+            .then(|| (self.num_bytes() - segment * SEGMENT_BYTES).min(SEGMENT_BYTES))
     }
 }
 
@@ -94,6 +147,7 @@ impl Chain {
             sub_filters: Vec::new(),
             table: None,
             removed: 0,
+            state: None,
             loading: None,
         }
     }
@@ -137,7 +191,8 @@ impl Chain {
             return None;
         }
         if self.head.is_empty() {
-            self.head = bytes(&mut rest, self.kind.num_bytes())?.to_vec();
+            let len = self.kind.num_bytes(rest);
+            self.head = bytes(&mut rest, len)?.to_vec();
             if start != 0 || !self.kind.is_good(&self.head) {
                 return None;
             }
@@ -152,7 +207,7 @@ impl Chain {
         let mut came = came_before;
         // Sub-filters that the filter has added meanwhile: a chunk cannot refer to them.
         let grown = self.sub_filters.split_off(came_before);
-        let (mut last_segment, mut end) = (None, None);
+        let (mut last_segment, mut end, mut state) = (None, None, None);
         let first_path = start.saturating_sub(TABLE) << PATH_SHIFT;
         let (mut run, mut end_of_table) = (Run::default(), None);
         while !rest.is_empty() {
@@ -160,12 +215,21 @@ impl Chain {
                 return None;
             }
             match (number(&mut rest, 1)?, &mut self.table) {
-                (2, None) if self.kind == Head::Filter => {
+                (2, None) if came < self.kind.most_sub_filters() => {
+                    let len = self.kind.sub_filter_bytes();
                     if number(&mut rest, 4)? != came as u64 {
                         return None;
                     }
-                    let header = bytes(&mut rest, 49)?.to_vec();
-                    if !is_good_sub_filter(&header) {
+                    let header = bytes(&mut rest, len)?.to_vec();
+                    let is_good = match self.kind {
+                        Head::Filter => is_good_sub_filter(&header),
+                        Head::Foreign => is_good_layer(&header),
+                        Head::WindowedFilter => false,
+                        Head::CountingFilter => {
+                            header[0] == SLOTS && Slots::of_record(&header).is_good()
+                        }
+                    };
+                    if !is_good {
                         return None;
                     }
                     came += 1;
@@ -185,20 +249,22 @@ impl Chain {
                         return None;
                     }
                     last_segment = Some((index, segment));
-                    if data.iter().any(|byte| *byte != 0) {
-                        let to = sub_filter
-                            .segments
-                            .entry(segment)
-                            .or_insert_with(|| vec![0; data.len()]);
-                        to.iter_mut().zip(data).for_each(|(to, from)| *to |= from);
-                    }
+                    sub_filter.take(segment, data);
                 }
                 (5, None) if grown.is_empty() => {
-                    let error_rate = self.kind.table_rate(&self.head, came)?;
-                    if number(&mut rest, 8)? != error_rate.to_bits() || number(&mut rest, 1)? != 0 {
+                    let error_rate = f64::from_bits(number(&mut rest, 8)?);
+                    let payload_bits = self.kind.payload_bits(&self.head);
+                    if !self.kind.is_table_rate(&self.head, came, error_rate)
+                        || number(&mut rest, 1)? != payload_bits
+                    {
                         return None;
                     }
-                    self.table = Some(Table::new(error_rate));
+                    self.table = Some(Table::new(error_rate, payload_bits));
+                }
+                (11, Some(_)) if run.is_empty() && state.is_none() => {
+                    let window = self.kind.window(&self.head)?;
+                    let payload_bits = self.kind.payload_bits(&self.head);
+                    state = Some(State::read(&mut rest, window, payload_bits)?);
                 }
                 (6, Some(table)) => {
                     let len = number(&mut rest, 2)?;
@@ -208,7 +274,7 @@ impl Chain {
                 (7, Some(_)) if end_of_table.is_none() => {
                     end_of_table = Some(number(&mut rest, 8)?);
                     self.removed = number(&mut rest, 8)?;
-                    if self.kind == Head::Filter && self.removed != 0 {
+                    if matches!(self.kind, Head::Filter | Head::Foreign) && self.removed != 0 {
                         return None;
                     }
                 }
@@ -224,13 +290,23 @@ impl Chain {
                 if next != due || end_of_table.is_some() != (due == END) {
                     return None;
                 }
+                let came = run.payloads();
                 table.take(run, end_of_table)?;
+                if state.is_some() != (self.kind == Head::WindowedFilter) {
+                    return None;
+                }
+                if let Some(said) = state.take() {
+                    let state = said.after(self.state.as_ref(), &came, table, end_of_table)?;
+                    table.items = state.items();
+                    self.state = Some(state);
+                }
             }
             _ => return None,
         }
         let is_of_table = |iterator| (iterator > TABLE) == self.table.is_some();
+        let is_whole = self.kind != Head::CountingFilter || self.table.is_some();
         self.loading = match end {
-            Some((0, 0)) if next == END => None,
+            Some((0, 0)) if next == END && is_whole => None,
             Some((due, loaded))
                 if next == END && (1..END).contains(&due) && is_of_table(due) && loaded <= came =>
             {
@@ -288,6 +364,9 @@ impl Chain {
             segments_before += sub_filter.num_segments();
         }
         for (next, record) in self.table_records() {
+            if records.is_empty() && record[0] == 6 {
+                records.extend(self.state.iter().flat_map(State::record));
+            }
             records.extend(record);
             if let Some(next) = next.filter(|_| records.len() >= least) {
                 end_chunk(&mut records, next);
@@ -306,7 +385,8 @@ impl Chain {
         };
         let mut record = vec![5];
         record.extend(table.error_rate.to_le_bytes());
-        record.push(0);
+        record.push(self.kind.payload_bits(&self.head) as u8);
+        record.extend(self.state.iter().flat_map(State::record));
         let mut records = Vec::new();
         let nexts = table.pages.keys().skip(1);
         let nexts = nexts.map(|path| Some(TABLE + (path >> PATH_SHIFT)));
@@ -324,11 +404,21 @@ impl Chain {
         records
     }
 
-    /// How many copies of an item are in the table.
-    pub fn count(&self, item: &[u8]) -> u64 {
+    /// How many copies of an item are in the table and the slots, but for those of dead payloads;
+    /// nothing if they are too many to be looked at.
+    pub fn count(&self, item: &[u8]) -> Option<u64> {
         let path = path_of(item, self.kind.seed(&self.head));
         let table = self.table.as_ref();
-        table.map_or(0, |table| table.page(path).1.count(path))
+        let dead = self.state.as_ref().map_or(0, |state| state.dead);
+        let mut count = table.map_or(0, |table| table.page(path).1.count(path, dead));
+        for sub_filter in &self.sub_filters {
+            if let Some(slots) = sub_filter.slots() {
+                let (places, fingerprint) = slots.is_quick().then(|| slots.places(item))?;
+                let places = places.into_iter().map(|slot| sub_filter.slot(slot));
+                count += places.filter(|slot| *slot == fingerprint).count() as u64;
+            }
+        }
+        Some(count)
     }
 
     fn end_record(&self) -> Vec<u8> {
@@ -413,6 +503,22 @@ fn is_good_sub_filter(header: &[u8]) -> bool {
         && (0.0..1.0).contains(&error_rate)
         && (1..=number_of_sub_bitmaps << 21).contains(&guard_limit)
         && items <= capacity
+}
+
+fn is_good_layer(header: &[u8]) -> bool {
+    let mut rest = header;
+    let [layout, entries, error_rate, hashes, bits_per_item, bits, n2, _items] =
+        [1, 8, 8, 4, 8, 8, 1, 8].map(|width| number(&mut rest, width).unwrap());
+    let [error_rate, bits_per_item] = [error_rate, bits_per_item].map(f64::from_bits);
+    layout == 2
+        && entries >= 1
+        && error_rate > 0.0
+        && error_rate < 1.0
+        && bits_per_item > 0.0
+        && (LN_2 * bits_per_item).ceil() == hashes as f64
+        && (1..=1074).contains(&hashes)
+        && (1..=1 << 47).contains(&bits)
+        && (n2 == 0 || n2 < 64 && 1 << n2 <= bits)
 }
 
 fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {

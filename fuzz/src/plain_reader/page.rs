@@ -7,17 +7,18 @@ use super::{bytes, number};
 pub struct Plan {
     most_entries: u64,
     most_bucket_bits: u64,
+    payload_bits: u64,
 }
 
 impl Plan {
-    pub fn of(error_rate: f64) -> Self {
+    pub fn of(error_rate: f64, payload_bits: u64) -> Self {
         let rate = error_rate.clamp(1e-12, 0.25);
         let (mut load, mut bits) = (rate / 12.05, 0);
         while load < 0.67 {
             load *= 2.0;
             bits += 1;
         }
-        let slot = bits + 2;
+        let slot = bits + 2 + payload_bits;
         let mut most_bucket_bits = 11;
         loop {
             let full = (load * f64::from(1 << most_bucket_bits)) as u64;
@@ -26,6 +27,7 @@ impl Plan {
                 return Self {
                     most_entries: full + (5 << most_bucket_bits) / 8,
                     most_bucket_bits,
+                    payload_bits,
                 };
             }
             most_bucket_bits -= 1;
@@ -39,6 +41,8 @@ pub struct Page {
     /// As it is written. Each page has one form.
     pub bytes: Vec<u8>,
     pub is_saturated: bool,
+    /// Of a saturated page.
+    payload: u64,
     marks: Vec<u64>,
     surplus: Vec<(u64, u64)>,
 }
@@ -58,6 +62,7 @@ impl Page {
             depth,
             bytes,
             is_saturated: false,
+            payload: 0,
             marks: Vec::new(),
             surplus: Vec::new(),
         }
@@ -79,13 +84,28 @@ impl Page {
         self.marks.len() as u64 + copies.sum::<u64>()
     }
 
-    /// How many entries an item with this path has.
-    pub fn count(&self, path: u64) -> u64 {
+    /// The payloads of its entries, each with how many of these it is, or of the saturated page.
+    pub fn payloads(&self) -> Vec<(u64, u64)> {
+        let marks = self.marks.iter().map(|mark| (mark & 0xf, 1));
+        let surplus = self
+            .surplus
+            .iter()
+            .map(|(mark, copies)| (mark & 0xf, *copies));
+        let saturated = self.is_saturated.then_some((self.payload, 0));
+        marks.chain(surplus).chain(saturated).collect()
+    }
+
+    /// How many entries an item with this path has, but for those of dead payloads.
+    pub fn count(&self, path: u64, dead: u64) -> u64 {
         if self.is_saturated {
             return 1;
         }
         let below = path << self.depth;
         let matches = |mark: u64| {
+            if dead >> (mark & 0xf) & 1 == 1 {
+                return false;
+            }
+            let mark = mark & !0xf;
             let length = 63 - mark.trailing_zeros();
             length == 0 || (mark ^ below) >> (64 - length) == 0
         };
@@ -102,11 +122,23 @@ impl Page {
             return None;
         }
         let read = match kind {
-            EMPTY | SATURATED => Self {
-                is_saturated: kind == SATURATED,
-                bytes: page.to_vec(),
-                ..Self::empty(depth as u32)
-            },
+            EMPTY | SATURATED => {
+                let is_saturated = kind == SATURATED;
+                let payload = if is_saturated {
+                    number(&mut rest, 1)?
+                } else {
+                    0
+                };
+                if payload >= 1 << plan.payload_bits {
+                    return None;
+                }
+                Self {
+                    is_saturated,
+                    payload,
+                    bytes: page.to_vec(),
+                    ..Self::empty(depth as u32)
+                }
+            }
             ENTRIES => Self::with_entries(depth, &mut rest, page, plan)?,
             _ => return None,
         };
@@ -122,7 +154,7 @@ impl Page {
         let (entries, counters) = (field(2)?, field(2)?);
         let longest = (bucket_bits + slot_bits).checked_sub(1)?;
         let is_good = (1..=plan.most_bucket_bits).contains(&bucket_bits)
-            && (2..=57).contains(&slot_bits)
+            && (2..=57 - plan.payload_bits).contains(&slot_bits)
             && longest <= 59
             && depth + longest <= 64
             && (1..=plan.most_entries).contains(&entries);
@@ -130,7 +162,8 @@ impl Page {
             return None;
         }
         let buckets = 1u64 << bucket_bits;
-        let packed_bits = buckets + entries + entries * slot_bits;
+        let whole_bits = slot_bits + plan.payload_bits;
+        let packed_bits = buckets + entries + entries * whole_bits;
         let packed = bytes(rest, packed_bits.div_ceil(8) as usize)?;
         let bit = |n: u64| u64::from(packed[n as usize / 8] >> (n % 8) & 1);
         if (packed_bits..packed.len() as u64 * 8).any(|n| bit(n) == 1) {
@@ -144,16 +177,19 @@ impl Page {
                 bucket += 1;
                 continue;
             }
-            let first = buckets + entries + marks.len() as u64 * slot_bits;
+            let first = buckets + entries + marks.len() as u64 * whole_bits;
             if bucket >= buckets || marks.len() as u64 == entries {
                 return None;
             }
-            let slot = (0..slot_bits).fold(0, |slot, i| slot | bit(first + i) << i);
+            let whole = (0..whole_bits).fold(0, |slot, i| slot | bit(first + i) << i);
+            let slot = whole >> plan.payload_bits;
+            let payload = whole - (slot << plan.payload_bits);
             if slot == 0 {
                 return None;
             }
             own[bucket as usize] += 1;
-            marks.push(bucket << (64 - bucket_bits) | slot << (64 - bucket_bits - slot_bits));
+            let mark = bucket << (64 - bucket_bits) | slot << (64 - bucket_bits - slot_bits);
+            marks.push(mark + payload);
         }
         let is_in_order = marks.is_sorted() && marks.windows(4).all(|same| same[0] != same[3]);
         if bucket != buckets || !is_in_order {
@@ -174,13 +210,14 @@ impl Page {
         let without_filler = page.len() - rest.len();
         let len = without_filler.max(memory.div_ceil(18) as usize);
         let lines_of_entries = lines.checked_sub(counters.div_ceil(4))?;
-        if page.len() != len || lines > 128 || !fit(&own, lines_of_entries, slot_bits) {
+        if page.len() != len || lines > 128 || !fit(&own, lines_of_entries, whole_bits) {
             return None;
         }
         Some(Self {
             depth: depth as u32,
             bytes: page.to_vec(),
             is_saturated: false,
+            payload: 0,
             marks,
             surplus,
         })

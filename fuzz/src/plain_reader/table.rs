@@ -24,6 +24,15 @@ fn after(path: u64, depth: u32) -> Option<u64> {
 }
 
 impl Run {
+    /// The payloads of entries and saturated pages, each with how many entries have it.
+    pub fn payloads(&self) -> BTreeMap<u64, u64> {
+        let mut payloads = BTreeMap::new();
+        for (payload, entries) in self.pages.iter().flat_map(|(_, page)| page.payloads()) {
+            *payloads.entry(payload).or_default() += entries;
+        }
+        payloads
+    }
+
     /// Where the next page begins; `None` after the last one.
     pub fn next(&self, first: u64) -> Option<u64> {
         self.pages
@@ -60,10 +69,10 @@ impl Run {
 }
 
 impl Table {
-    pub fn new(error_rate: f64) -> Self {
+    pub fn new(error_rate: f64, payload_bits: u64) -> Self {
         Self {
             error_rate,
-            plan: Plan::of(error_rate),
+            plan: Plan::of(error_rate, payload_bits),
             pages: BTreeMap::from([(0, Page::empty(0))]),
             items: 0,
         }
@@ -77,13 +86,17 @@ impl Table {
         let entries = run.pages.iter().map(|(_, page)| page.items());
         let entries = self.items.saturating_add(entries.sum());
         self.pages.extend(run.pages);
-        let is_counted = self.pages.values().all(Page::is_counted);
         self.items = match items {
-            Some(items) if is_counted => items.min(entries),
+            Some(items) if self.is_counted() => items.min(entries),
             Some(items) => items,
             None => entries,
         };
         Some(())
+    }
+
+    /// Whether no page has lost count.
+    pub fn is_counted(&self) -> bool {
+        self.pages.values().all(Page::is_counted)
     }
 
     /// Takes out of an empty page what pages are to come for; what is left of it is empty pages.

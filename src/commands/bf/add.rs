@@ -1,23 +1,29 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
-use super::reserve::{create, replicate_creation};
+use super::reserve::{create, Made};
+use super::time::time_of;
 use crate::commands::answers::room_for_answers;
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{
-    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE,
+    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SLICES, TIME,
+    WINDOW,
 };
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_now;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
+use crate::sweeper::free_gone;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
+use splitbloom_filter::any::{Lasting, Timed};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Filter, Parameters, SizeLimit};
-use splitbloom_filter::AnyFilter;
+use splitbloom_filter::filter::{Counters, SizeLimit};
+use splitbloom_filter::windowed::{Outcome, WindowedFilter};
+use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation};
 use std::ffi::CStr;
 
@@ -47,6 +53,7 @@ impl Command for Add {
         let add = Adding {
             event: c"bf.add",
             creation: Some(Creation::default()),
+            at: None,
             items: Words {
                 arguments,
                 first: 2,
@@ -81,6 +88,7 @@ impl Command for MultiAdd {
         let add = Adding {
             event: c"bf.madd",
             creation: Some(Creation::default()),
+            at: None,
             items: Words {
                 arguments,
                 first: 2,
@@ -113,21 +121,31 @@ impl Command for Insert {
             EXPANSION.optional(),
             NO_CREATE,
             NONSCALING.optional(),
+            WINDOW,
+            SLICES,
+            RENEW,
+            TIME.after(c"AT").optional(),
             ITEMS.after(c"ITEMS"),
         ],
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        let Some(words) = arguments.try_list_from(2) else {
+        let Some(mut words) = arguments.try_list_from(2) else {
             return ReplyError::NoMemoryToAdd.reply(context);
         };
-        let insertion = parse_insert(&words).map_err(ReplyError::from);
+        let mut insertion = parse_insert(&words);
+        if insertion.is_err() && context.is_replay() {
+            spell_out_bloom_insert(&mut words);
+            insertion = parse_insert(&words);
+        }
+        let insertion = insertion.map_err(ReplyError::from);
         match insertion.and_then(|insertion| Ok((insertion, room_for_answers(arguments.len())?))) {
             Err(error) => error.reply(context),
             Ok((insertion, mut answers)) => {
                 let add = Adding {
                     event: c"bf.insert",
                     creation: insertion.creation,
+                    at: insertion.at,
                     items: Words {
                         arguments,
                         first: 2 + insertion.first_item,
@@ -159,9 +177,12 @@ fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) 
 
 /// Where the items of an add are: each is a word of the command, or one word packs them all.
 pub(super) trait Source<'a> {
-    fn items(&self) -> impl ExactSizeIterator<Item = &'a [u8]>;
+    /// The items but the first `first`.
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
     /// Replicates an add of the first `number` items.
     fn replicate_first(self, context: &Context, number: usize);
+    /// Replicates an add of the first `number` items with their time.
+    fn replicate_first_at(self, context: &Context, time: u64, number: usize);
 }
 
 /// The words from `first` on.
@@ -171,21 +192,29 @@ struct Words<'a> {
 }
 
 impl<'a> Source<'a> for Words<'a> {
-    fn items(&self) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        self.arguments.bytes_from(self.first)
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        self.arguments.bytes_from(self.first + first)
     }
 
     fn replicate_first(self, context: &Context, number: usize) {
         let (words, end) = (self.arguments, self.first + number);
         context.replicate_some(c"BF.MADD", words.at(1), words, self.first, end);
     }
+
+    fn replicate_first_at(self, context: &Context, time: u64, number: usize) {
+        let time = time.to_string();
+        let before = [b"AT".as_slice(), time.as_bytes(), b"ITEMS"];
+        let (words, items) = (self.arguments, (self.first, self.first + number));
+        context.replicate_before(c"BF.INSERT", words.at(1), &before, words, items);
+    }
 }
 
-/// What the commands tell an add: where the items are, what to create if the key is missing
-/// (`None`: an error), and the name of the event.
+/// What the commands tell an add: where the items are, when they came (`None`: now), what to create
+/// if the key is missing (`None`: an error), and the name of the event.
 pub(super) struct Adding<S> {
     pub event: &'static CStr,
     pub creation: Option<Creation>,
+    pub at: Option<u64>,
     pub items: S,
 }
 
@@ -196,7 +225,19 @@ pub(super) struct Added {
     pub answered: usize,
     /// Those of them that were new.
     pub new: usize,
+    /// Whether any of them changed the filter: those that were new, and those that were renewed.
+    has_changed: bool,
     pub refusal: Option<ReplyError>,
+    /// When they came, in a filter that forgets.
+    time: Option<u64>,
+}
+
+impl Added {
+    fn count(&mut self, is_new: bool, has_changed: bool) {
+        self.answered += 1;
+        self.new += usize::from(is_new);
+        self.has_changed |= has_changed;
+    }
 }
 
 impl<'a, S: Source<'a>> Adding<S> {
@@ -204,46 +245,52 @@ impl<'a, S: Source<'a>> Adding<S> {
     pub fn run(
         self,
         context: &Context,
-        arguments: Arguments<'a>,
-        mut answer: impl FnMut(bool),
+        arguments: Arguments<'_>,
+        answer: impl FnMut(bool),
     ) -> Result<Added, ReplyError> {
         let limit = config::size_limit(context);
         let mut key = context.open_to_write(arguments.at(1));
-        let mut made = None;
-        let filter = match found_or_missing(key.held::<StoredFilter>())? {
-            Some(stored) => {
-                let AnyFilter::Lasting(filter) = stored.filter_mut();
-                filter
-            }
+        let mut present = found_or_missing(key.held::<StoredFilter>())?;
+        let mut new = None;
+        let filter = match &mut present {
+            Some(stored) => stored.filter_mut(),
             None => {
                 let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
-                made.insert(create(context, creation)?)
+                new.insert(create(context, creation)?)
+            }
+        };
+        let added = match filter {
+            AnyFilter::Windowed(timed) => {
+                let [Timed { filter, beside }] = &mut **timed;
+                let time = time_of(context, filter, self.at)?;
+                if self.at.is_some() {
+                    beside.told = time_now();
+                }
+                self.add_at(filter, time, limit, answer)
+            }
+            _ if self.at.is_some() => return Err(ReplyError::WindowMissing),
+            AnyFilter::Lasting(filter) => self.add(context, filter, limit, answer),
+            AnyFilter::Foreign(one) => {
+                let [filter] = &mut **one;
+                self.add(context, filter, limit, answer)
             }
         };
 
-        let before = filter.progress();
-        let mut added = Added::default();
-        let mut count = |new| {
-            added.answered += 1;
-            added.new += usize::from(new);
-            answer(new);
-        };
-        let end = add_all(filter, self.items.items(), limit, &mut count);
-        added.refusal = end.err().map(ReplyError::of_add);
-        stats::added(added.new, filter.counters_since(before));
-
-        let parameters = made.as_ref().map(Filter::parameters);
+        let made = new.as_ref().map(Made::of);
         // If the first item is refused, the key stays missing.
-        if let Some(filter) = made.filter(|_| added.new > 0) {
-            key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
-                .ok_or(ReplyError::NoMemoryToCreate)?;
+        if let Some(filter) = new.filter(|_| added.has_changed) {
+            let stored = key.put(StoredFilter::new(filter));
+            present = Some(stored.ok_or(ReplyError::NoMemoryToCreate)?);
+        }
+        if let Some(stored) = present {
+            stored.attend(context, arguments.at(1));
         }
         drop(key); // before a module is notified that might delete it
-        if added.new > 0 {
+        if added.has_changed {
             let event = self.event;
-            self.replicate(context, arguments, parameters.as_ref(), &added);
+            self.replicate(context, arguments, made.as_ref(), &added);
             // Last: a module that is notified may change the key, which must replicate after this.
-            if parameters.is_some() {
+            if made.is_some() {
                 context.signal_change(c"bf.reserve", arguments.at(1));
             }
             context.signal_change(event, arguments.at(1));
@@ -251,36 +298,94 @@ impl<'a, S: Source<'a>> Adding<S> {
         Ok(added)
     }
 
-    /// Replicates what took effect: the creation, if there was one, and the command as it came, or
-    /// the items before the one refused.
+    /// Adds the items to a filter that keeps what it has.
+    fn add(
+        &self,
+        context: &Context,
+        filter: &mut impl Lasting,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Added {
+        let before = filter.progress();
+        let mut added = Added::default();
+        let mut end = self.add_rest(filter, limit, &mut added, &mut answer);
+        // The primary has acknowledged some of these items. It may have been RedisBloom, with other
+        // false positives, and so with room left where there is none here.
+        if end == Err(AddError::Full) && context.is_replay() {
+            end = self.add_rest(filter, SizeLimit::Replay, &mut added, answer);
+        }
+        added.refusal = end.err().map(ReplyError::of_add);
+        stats::added(added.new, filter.counters_since(before));
+        added
+    }
+
+    /// Adds the items that have no answer yet, up to the first one refused.
+    fn add_rest(
+        &self,
+        filter: &mut impl Lasting,
+        limit: SizeLimit,
+        added: &mut Added,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        let mut items = self.items.items_from(added.answered);
+        let mut count = |new| {
+            added.count(new, new);
+            answer(new);
+        };
+        match items.len() {
+            // One item is not worth setting up a group.
+            1 => items.try_for_each(|item| filter.add(item, limit).map(&mut count)),
+            _ => filter.add_many(items, limit, &mut count),
+        }
+    }
+
+    /// Adds the items to a filter that forgets.
+    fn add_at(
+        &self,
+        filter: &mut WindowedFilter,
+        time: u64,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Added {
+        let forgotten = filter.forgotten();
+        let mut added = Added {
+            time: Some(time),
+            ..Added::default()
+        };
+        let mut count = |outcome: Outcome| {
+            added.count(outcome.is_new(), outcome.has_changed());
+            answer(outcome.is_new());
+        };
+        let mut items = self.items.items_from(0);
+        let end = match items.len() {
+            1 => items.try_for_each(|item| filter.add(item, time, limit).map(&mut count)),
+            _ => filter.add_many(items, time, limit, &mut count),
+        };
+        added.refusal = end.err().map(ReplyError::of_add);
+        stats::added(added.new, Counters::default());
+        stats::forgotten(filter.forgotten() - forgotten);
+        free_gone(filter);
+        added
+    }
+
+    /// Replicates what took effect: the creation, if there was one, and the items, as they came or
+    /// with their time, but without the one refused and those after it.
     fn replicate(
         self,
         context: &Context,
         arguments: Arguments<'_>,
-        made: Option<&Parameters>,
+        made: Option<&Made>,
         added: &Added,
     ) {
-        if let Some(parameters) = made {
-            replicate_creation(context, arguments.at(1), parameters);
+        if let Some(made) = made {
+            made.replicate(context, arguments.at(1));
         }
-        if added.refusal.is_none() {
+        if let Some(time) = added.time {
+            self.items.replicate_first_at(context, time, added.answered);
+        } else if added.refusal.is_none() {
             context.replicate_verbatim();
         } else {
             self.items.replicate_first(context, added.answered);
         }
-    }
-}
-
-/// Adds the items up to the first one refused.
-fn add_all<'a>(
-    filter: &mut Filter,
-    mut items: impl ExactSizeIterator<Item = &'a [u8]>,
-    limit: SizeLimit,
-    mut answer: impl FnMut(bool),
-) -> Result<(), AddError> {
-    match items.len() {
-        // One item is not worth setting up a group.
-        1 => items.try_for_each(|item| filter.add(item, limit).map(&mut answer)),
-        _ => filter.add_many(items, limit, answer),
     }
 }

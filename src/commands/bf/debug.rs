@@ -5,12 +5,16 @@ use crate::commands::held::found;
 use crate::commands::parameters::KEY;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::{AnyFilter, Filter};
+use splitbloom_filter::foreign::{ForeignFilter, Layer};
+use splitbloom_filter::growing::Table;
+use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_filter::Filter;
 
 /// BF.DEBUG.
 pub struct Debug;
@@ -41,8 +45,13 @@ impl Command for Debug {
         match found(key.held::<StoredFilter>()) {
             Err(error) => error.reply(context),
             Ok(stored) => {
-                let AnyFilter::Lasting(filter) = stored.filter();
-                let lines = lines(filter, MAX_LINES);
+                let lines = match stored.filter() {
+                    AnyFilter::Lasting(filter) => lines(filter, MAX_LINES),
+                    AnyFilter::Foreign(one) => lines_of_foreign(&one[0], MAX_LINES),
+                    AnyFilter::Windowed(timed) => {
+                        lines_of_window(&timed[0].filter, time_of_command())
+                    }
+                };
                 context.reply_array(lines.len());
                 for line in lines {
                     context.reply_bytes(line.as_bytes());
@@ -55,19 +64,67 @@ impl Command for Debug {
 /// The number of items, then the Bloom filters, oldest first, then the table. Of more than `max`
 /// Bloom filters, the newest, after the number of those left out.
 fn lines(filter: &Filter, max: usize) -> Vec<String> {
-    let blooms = filter.blooms();
-    let (left_out, shown) = blooms.split_at(blooms.len().saturating_sub(max));
-    let mut lines = vec![format!("size:{}", filter.items())];
+    let mut lines = lines_of_series(filter.items(), filter.blooms(), max, line_of_bloom);
+    if let (Some(table), Some(error_rate)) = (filter.table(), filter.table_error_rate()) {
+        lines.push(line_of_table(table, error_rate));
+    }
+    lines
+}
+
+/// The same of a filter that RedisBloom made.
+fn lines_of_foreign(filter: &ForeignFilter, max: usize) -> Vec<String> {
+    let mut lines = lines_of_series(filter.items(), filter.layers(), max, line_of_layer);
+    if let Some(table) = filter.table() {
+        lines.push(line_of_table(table, filter.table_error_rate()));
+    }
+    lines
+}
+
+fn lines_of_series<B>(
+    items: u64,
+    series: &[B],
+    max: usize,
+    line: impl FnMut(&B) -> String,
+) -> Vec<String> {
+    let (left_out, shown) = series.split_at(series.len().saturating_sub(max));
+    let mut lines = vec![format!("size:{items}")];
     if !left_out.is_empty() {
         lines.push(format!("older sub-filters left out:{}", left_out.len()));
     }
-    lines.extend(shown.iter().map(line_of_bloom));
-    if let (Some(table), Some(error_rate)) = (filter.table(), filter.table_error_rate()) {
-        // An item has one fingerprint; there is room for as many as come.
-        let (items, bytes) = (table.len(), table.bytes());
-        lines.push(line(bytes, 1, items, items, error_rate));
-    }
+    lines.extend(shown.iter().map(line));
     lines
+}
+
+fn line_of_table(table: &Table, error_rate: f64) -> String {
+    // An item has one fingerprint; there is room for as many as come.
+    let (items, bytes) = (table.len(), table.bytes());
+    line(bytes, 1, items, items, error_rate)
+}
+
+fn line_of_layer(layer: &Layer) -> String {
+    let about = layer.description();
+    let bytes = layer.num_bits() / 8;
+    line(
+        bytes,
+        about.hashes,
+        about.entries,
+        about.items,
+        about.error_rate,
+    )
+}
+
+/// The number of items remembered, the window, then the table.
+fn lines_of_window(filter: &WindowedFilter, now: u64) -> Vec<String> {
+    let (items, window) = (filter.items(now), filter.window());
+    let (seconds, slices, renew) = (window.seconds(), window.slices(), window.renews());
+    let (renew, forgotten) = (u8::from(renew), filter.forgotten());
+    let bytes = filter.num_bits() / 8;
+    let error_rate = filter.parameters().error_rate;
+    vec![
+        format!("size:{items}"),
+        format!("window:{seconds} slices:{slices} renew:{renew} forgotten:{forgotten}"),
+        line(bytes, 1, items, items, error_rate),
+    ]
 }
 
 fn line_of_bloom(bloom: &BlockedBloom) -> String {

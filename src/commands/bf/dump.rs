@@ -47,7 +47,9 @@ impl Command for LoadChunk {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = load::<StoredFilter>(context, arguments, c"bf.loadchunk") {
+        if let Err(error) =
+            load::<StoredFilter>(context, arguments, c"BF.LOADCHUNK", c"bf.loadchunk")
+        {
             error.reply(context);
         }
     }

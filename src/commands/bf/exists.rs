@@ -4,11 +4,11 @@ use crate::commands::lookup::{look_up, look_up_many, Lookup};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Specification};
 use crate::server::context::Context;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
-use splitbloom_filter::AnyFilter;
 
 /// BF.EXISTS.
 pub struct Exists;
@@ -58,12 +58,21 @@ impl Command for MultiExists {
 
 impl Lookup for StoredFilter {
     fn contains(&self, item: &[u8]) -> bool {
-        let AnyFilter::Lasting(filter) = self.filter();
-        filter.contains(item)
+        match self.filter() {
+            AnyFilter::Lasting(filter) => filter.contains(item),
+            AnyFilter::Foreign(one) => one[0].contains(item),
+            AnyFilter::Windowed(timed) => timed[0].filter.contains(item, time_of_command()),
+        }
     }
 
     fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        let AnyFilter::Lasting(filter) = self.filter();
-        filter.contains_many(items, answer);
+        match self.filter() {
+            AnyFilter::Lasting(filter) => filter.contains_many(items, answer),
+            AnyFilter::Foreign(one) => one[0].contains_many(items, answer),
+            AnyFilter::Windowed(timed) => {
+                let now = time_of_command();
+                timed[0].filter.contains_many(items, now, answer);
+            }
+        }
     }
 }

@@ -1,19 +1,23 @@
 //! BF.INFO and BF.CARD: describe a filter.
 
+mod window;
+
+use super::time::items_now;
 use crate::commands::held::{found, found_or_missing};
 use crate::commands::parameters::{word, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
+use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::server::data_type::Value as _;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::Filter;
+use splitbloom_filter::foreign::{ForeignFilter, Layer};
 use splitbloom_filter::growing::Table;
-use splitbloom_filter::AnyFilter;
 
 /// BF.INFO.
 pub struct Info;
@@ -39,7 +43,7 @@ impl Command for Card {
         match found_or_missing(key.held::<StoredFilter>()) {
             Err(error) => error.reply(context),
             Ok(None) => context.reply_integer(0),
-            Ok(Some(stored)) => context.reply_integer(stored.filter().items()),
+            Ok(Some(stored)) => context.reply_integer(items_now(stored.filter())),
         }
     }
 }
@@ -134,10 +138,19 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             reply_five(context, stored);
         }
         Question::Full => {
-            context.reply_map(FIELDS.len() + 9);
+            let further = match stored.filter() {
+                AnyFilter::Lasting(_) | AnyFilter::Foreign(_) => MORE,
+                AnyFilter::Windowed(_) => MORE + window::FIELDS,
+            };
+            context.reply_map(FIELDS.len() + further);
             reply_five(context, stored);
-            let AnyFilter::Lasting(filter) = stored.filter();
-            reply_more(context, filter);
+            match stored.filter() {
+                AnyFilter::Lasting(filter) => reply_more(context, filter),
+                AnyFilter::Foreign(one) => reply_more_of_foreign(context, &one[0]),
+                AnyFilter::Windowed(timed) => {
+                    window::reply(context, &timed[0].filter, time_of_command());
+                }
+            }
         }
     }
     Ok(())
@@ -166,7 +179,7 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
         Field::Capacity => context.reply_integer(filter.capacity()),
         Field::Size => context.reply_integer(stored.memory_usage() as u64),
         Field::Filters => context.reply_integer(filter.num_parts() as u64),
-        Field::Items => context.reply_integer(filter.items()),
+        Field::Items => context.reply_integer(items_now(filter)),
         Field::Expansion => match filter.parameters().growth.factor() {
             0 => context.reply_null(),
             factor => context.reply_integer(u64::from(factor)),
@@ -174,33 +187,56 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
     }
 }
 
-/// The nine further fields of the long form.
+/// The further fields of the long form.
+const MORE: usize = 9;
+
+/// Those before the parts, which every kind of filter has.
+struct Long {
+    error_rate: f64,
+    expected: f64,
+    estimated_items: f64,
+    fill: f64,
+    bits_per_item: f64,
+    allocated_segments: u64,
+    reserved_segments: u64,
+}
+
+impl Long {
+    fn reply(&self, context: &Context) {
+        for (name, value) in [
+            ("Error rate", self.error_rate),
+            ("Expected false positive rate", self.expected),
+        ] {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+        context.reply_simple("Estimated items");
+        context.reply_integer(self.estimated_items.round() as u64);
+        for (name, value) in [("Fill", self.fill), ("Bits per item", self.bits_per_item)] {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+        for (name, value) in [
+            ("Segments allocated", self.allocated_segments),
+            ("Segments reserved", self.reserved_segments),
+        ] {
+            context.reply_simple(name);
+            context.reply_integer(value);
+        }
+    }
+}
+
 fn reply_more(context: &Context, filter: &Filter) {
-    let doubles = [
-        ("Error rate", filter.parameters().error_rate),
-        (
-            "Expected false positive rate",
-            filter.expected_false_positive_rate(),
-        ),
-    ];
-    for (name, value) in doubles {
-        context.reply_simple(name);
-        context.reply_double(value);
+    Long {
+        error_rate: filter.parameters().error_rate,
+        expected: filter.expected_false_positive_rate(),
+        estimated_items: filter.estimated_items(),
+        fill: filter.fill_ratio(),
+        bits_per_item: filter.num_bits() as f64 / filter.capacity() as f64,
+        allocated_segments: filter.allocated_segments(),
+        reserved_segments: filter.reserved_segments(),
     }
-    context.reply_simple("Estimated items");
-    context.reply_integer(filter.estimated_items().round() as u64);
-    let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
-    for (name, value) in [
-        ("Fill", filter.fill_ratio()),
-        ("Bits per item", bits_per_item),
-    ] {
-        context.reply_simple(name);
-        context.reply_double(value);
-    }
-    context.reply_simple("Segments allocated");
-    context.reply_integer(filter.allocated_segments());
-    context.reply_simple("Segments reserved");
-    context.reply_integer(filter.reserved_segments());
+    .reply(context);
     context.reply_simple("Sub-filters");
     context.reply_array(filter.blooms().len());
     for sub_filter in filter.blooms() {
@@ -208,25 +244,90 @@ fn reply_more(context: &Context, filter: &Filter) {
     }
     context.reply_simple("Table");
     match (filter.table(), filter.table_error_rate()) {
-        (Some(table), Some(error_rate)) => reply_table(context, table, error_rate),
+        (Some(table), Some(error_rate)) => TableFacts::of(table, error_rate).reply(context),
         _ => context.reply_null(),
     }
 }
 
-fn reply_table(context: &Context, table: &Table, error_rate: f64) {
-    context.reply_map(5);
-    context.reply_simple("Items");
-    context.reply_integer(table.len());
-    for (name, value) in [
-        ("Error rate", error_rate),
-        ("Expected false positive rate", table.false_positive_rate()),
-    ] {
-        context.reply_simple(name);
-        context.reply_double(value);
+/// The same of a filter that RedisBloom made. Its sub-filters have another name, so that it can be
+/// told from one of ours.
+fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
+    Long {
+        error_rate: filter.parameters().error_rate,
+        expected: filter.expected_false_positive_rate(),
+        estimated_items: filter.estimated_items(),
+        fill: filter.fill_ratio(),
+        bits_per_item: filter.num_bits() as f64 / filter.capacity() as f64,
+        allocated_segments: filter.allocated_segments(),
+        reserved_segments: filter.reserved_segments(),
     }
-    for (name, value) in [("Pages", table.pages()), ("Bytes", table.bytes())] {
+    .reply(context);
+    context.reply_simple("Sub-filters from RedisBloom");
+    context.reply_array(filter.layers().len());
+    for layer in filter.layers() {
+        reply_layer(context, layer);
+    }
+    context.reply_simple("Table");
+    match filter.table() {
+        Some(table) => TableFacts::of(table, filter.table_error_rate()).reply(context),
+        None => context.reply_null(),
+    }
+}
+
+fn reply_layer(context: &Context, layer: &Layer) {
+    let about = layer.description();
+    context.reply_map(6);
+    for (name, value) in [("Capacity", about.entries), ("Items", about.items)] {
         context.reply_simple(name);
         context.reply_integer(value);
+    }
+    context.reply_simple("Error rate");
+    context.reply_double(about.error_rate);
+    for (name, value) in [
+        ("Hashes", u64::from(about.hashes)),
+        ("Bytes", layer.num_bits() / 8),
+        ("Set bits", layer.set_bits()),
+    ] {
+        context.reply_simple(name);
+        context.reply_integer(value);
+    }
+}
+
+/// What the long form says about a table.
+struct TableFacts {
+    items: u64,
+    error_rate: f64,
+    false_positive_rate: f64,
+    pages: u64,
+    bytes: u64,
+}
+
+impl TableFacts {
+    fn of(table: &Table, error_rate: f64) -> Self {
+        Self {
+            items: table.len(),
+            error_rate,
+            false_positive_rate: table.false_positive_rate(),
+            pages: table.pages(),
+            bytes: table.bytes(),
+        }
+    }
+
+    fn reply(&self, context: &Context) {
+        context.reply_map(5);
+        context.reply_simple("Items");
+        context.reply_integer(self.items);
+        for (name, value) in [
+            ("Error rate", self.error_rate),
+            ("Expected false positive rate", self.false_positive_rate),
+        ] {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+        for (name, value) in [("Pages", self.pages), ("Bytes", self.bytes)] {
+            context.reply_simple(name);
+            context.reply_integer(value);
+        }
     }
 }
 

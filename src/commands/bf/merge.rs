@@ -9,10 +9,9 @@ use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification,
 use crate::server::context::Context;
 use crate::server::key::ReadKey;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
+use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::filter::Filter;
-use splitbloom_filter::AnyFilter;
 use splitbloom_grammar::number::parse_within;
 
 /// BF.MERGE.
@@ -62,10 +61,10 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 
     let mut made = None;
     let filter = match stored {
-        Some(stored) => {
-            let AnyFilter::Lasting(filter) = stored.filter_mut();
-            filter
-        }
+        Some(stored) => match stored.filter_mut() {
+            AnyFilter::Lasting(filter) => filter,
+            _ => return Err(ReplyError::NoUnion),
+        },
         None => {
             let first = sources.first().ok_or(ReplyError::NotFound)?;
             let new = Filter::new(first.parameters(), limit);
@@ -119,14 +118,16 @@ fn open_sources<'a>(
     Ok(keys)
 }
 
-/// The filters of these keys, all of which must hold one.
+/// The filters of these keys, all of which must hold one that keeps what it has.
 fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
     let mut filters = Vec::new();
     let room = filters.try_reserve_exact(keys.len());
     room.map_err(|_| ReplyError::NoMemoryToMerge)?;
     for key in keys {
-        let AnyFilter::Lasting(filter) = found(key.held::<StoredFilter>())?.filter();
-        filters.push(filter);
+        match found(key.held::<StoredFilter>())?.filter() {
+            AnyFilter::Lasting(filter) => filters.push(filter),
+            _ => return Err(ReplyError::NoUnion),
+        }
     }
     Ok(filters)
 }

@@ -4,7 +4,8 @@
 //!   reserve   BF.RESERVE                    exists   BF.EXISTS, BF.MEXISTS
 //!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
 //!   info      BF.INFO, BF.CARD              keys     BF.KEYS
-//!   debug     BF.DEBUG                      pack     BF.PACKADD, BF.PACKEXISTS
+//!   debug     BF.DEBUG                      forget   BF.FORGET
+//!   time      when items come               pack     BF.PACKADD, BF.PACKEXISTS
 //!   merge     BF.MERGE
 //! ```
 
@@ -12,11 +13,13 @@ mod add;
 mod debug;
 mod dump;
 mod exists;
+mod forget;
 mod info;
 mod keys;
 mod merge;
 mod pack;
 mod reserve;
+mod time;
 
 use crate::server::command::register;
 use crate::server::context::Context;
@@ -41,5 +44,6 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<debug::Debug>(context, category)?;
     register::<dump::ScanDump>(context, category)?;
     register::<dump::LoadChunk>(context, category)?;
+    register::<forget::Forget>(context, category)?;
     register::<keys::Keys>(context, category)
 }

@@ -1,7 +1,7 @@
 //! BF.PACKADD and BF.PACKEXISTS: BF.MADD and BF.MEXISTS with all items in one argument.
 
 use super::add::{Adding, Source};
-use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
+use crate::commands::packed::{look_up_packed, Changed, Packed, OF_AN_ADD, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
@@ -26,7 +26,7 @@ impl Command for PackAdd {
         since: FIRST_RELEASE,
         summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
         complexity: c"O(N) with N items",
-        parameters: OF_A_CHANGE,
+        parameters: OF_AN_ADD,
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
@@ -57,7 +57,7 @@ impl Command for PackExists {
 }
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let packed = Packed::change(context, arguments)?;
+    let packed = Packed::add(context, arguments)?;
     let mut bits = packed.room_for_bits()?;
     let room = packed
         .room_to_replicate()
@@ -65,6 +65,7 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let add = Adding {
         event: c"bf.packadd",
         creation: Some(Creation::default()),
+        at: packed.at,
         items: PackedItems { packed, room },
     };
     let added = add.run(context, arguments, |new| {
@@ -86,12 +87,18 @@ struct PackedItems<'a> {
 }
 
 impl<'a> Source<'a> for PackedItems<'a> {
-    fn items(&self) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        self.packed.items.items()
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        self.packed.items.items().skip(first)
     }
 
     fn replicate_first(self, context: &Context, number: usize) {
         drop(self.room); // for the server to take
         self.packed.replicate_first(context, c"BF.PACKADD", number);
+    }
+
+    fn replicate_first_at(self, context: &Context, time: u64, number: usize) {
+        drop(self.room); // for the server to take
+        self.packed
+            .replicate_first_at(context, c"BF.PACKADD", time, number);
     }
 }

@@ -10,6 +10,7 @@ use crate::server::command::{Command, KeyAccess, Parameter, Specification};
 use crate::server::context::Context;
 use splitbloom_filter::counting::Adding;
 use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
+use splitbloom_grammar::loose::spell_out_counting_insert;
 use std::ffi::CStr;
 
 /// CF.ADD.
@@ -145,10 +146,15 @@ fn insert(
     event: &'static CStr,
     adding: Adding,
 ) -> Result<Vec<Answer>, ReplyError> {
-    let words = arguments
+    let mut words = arguments
         .try_list_from(2)
         .ok_or(ReplyError::NoMemoryToAdd)?;
-    let insertion = parse_counting_insert(&words)?;
+    let mut insertion = parse_counting_insert(&words);
+    if insertion.is_err() && context.is_replay() {
+        spell_out_counting_insert(&mut words);
+        insertion = parse_counting_insert(&words);
+    }
+    let insertion = insertion?;
     let items = words.len() - insertion.first_item;
     let mut answers = room_for_answers(items)?;
     answers.resize(items, Ok(false));

@@ -11,7 +11,7 @@ use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::SizeLimit;
+use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::CountingCreation;
 use std::ffi::CStr;
 
@@ -46,12 +46,31 @@ impl Request {
                     *place = answer;
                 }
             });
+            if answers.contains(&Err(AddError::Full)) && context.is_replay() {
+                self.add_refused(filter, arguments, answers);
+            }
             let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
             (added, answers)
         };
         let replicate = |answers: &&mut [Answer]| self.replicate(context, arguments, answers);
         add_to(context, arguments, self.event, creation, add, replicate)?;
         Ok(())
+    }
+
+    /// Adds the items that were refused because the filter is full: the primary may have been
+    /// RedisBloom, with room left where there is none here.
+    fn add_refused(
+        &self,
+        filter: &mut CountingFilter,
+        arguments: Arguments<'_>,
+        answers: &mut [Answer],
+    ) {
+        let items = arguments.bytes_from(self.first_item);
+        for (item, answer) in items.zip(answers) {
+            if *answer == Err(AddError::Full) {
+                *answer = filter.add(item, self.adding, SizeLimit::Replay);
+            }
+        }
     }
 
     /// The command that adds these items, several at a time.
@@ -62,8 +81,9 @@ impl Request {
         }
     }
 
-    /// Replicates what took effect: the command as it came. If an item was refused, which a replica might not do, the command ends before it, and a CF.ADD
-    /// follows for each later one that was added.
+    /// Replicates what took effect: the command as it came. If an item was refused, which a replica
+    /// might not do, the command ends before it, and a CF.ADD follows for each later one that was
+    /// added.
     fn replicate(&self, context: &Context, arguments: Arguments<'_>, answers: &[Answer]) {
         let key = arguments.at(1);
         let Some(refused) = answers.iter().position(Result::is_err) else {

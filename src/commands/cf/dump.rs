@@ -47,7 +47,9 @@ impl Command for LoadChunk {
     };
 
     fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = load::<StoredCountingFilter>(context, arguments, c"cf.loadchunk") {
+        if let Err(error) =
+            load::<StoredCountingFilter>(context, arguments, c"CF.LOADCHUNK", c"cf.loadchunk")
+        {
             error.reply(context);
         }
     }

@@ -10,6 +10,8 @@ use crate::server::context::Context;
 use crate::server::data_type::Value as _;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
+use splitbloom_filter::counting::CountingFilter;
+use splitbloom_filter::foreign::cuckoo::CuckooSeries;
 
 /// CF.INFO.
 pub struct Info;
@@ -17,8 +19,14 @@ pub struct Info;
 /// CF.DEBUG.
 pub struct Debug;
 
-/// A filter is one table, however far it has grown.
-const FILTERS: u64 = 1;
+/// A filter is one table, however far it has grown; or the layers that RedisBloom made, and a table
+/// as soon as it is needed.
+fn filters(filter: &CountingFilter) -> u64 {
+    filter.series().map_or(1, |series| {
+        let has_more = filter.items() > series.items();
+        u64::from(series.shape().layers) + u64::from(has_more)
+    })
+}
 
 impl Command for Info {
     const SPECIFICATION: Specification = Specification {
@@ -50,7 +58,8 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &StoredCountingFilter = found(key.held())?;
     let short = short(stored);
-    let long = if is_full { MORE } else { 0 };
+    let of_redisbloom = usize::from(stored.filter().series().is_some());
+    let long = if is_full { MORE + of_redisbloom } else { 0 };
     context.reply_map(short.len() + long);
     for (name, value) in short {
         context.reply_simple(name);
@@ -68,7 +77,7 @@ fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
     [
         ("Size", stored.memory_usage() as u64),
         ("Number of buckets", parameters.buckets()),
-        ("Number of filters", FILTERS),
+        ("Number of filters", filters(filter)),
         ("Number of items inserted", filter.items()),
         ("Number of items deleted", filter.deleted()),
         ("Bucket size", u64::from(parameters.bucket_size)),
@@ -77,7 +86,7 @@ fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
     ]
 }
 
-/// The further fields of the long form.
+/// The further fields of the long form, without the one of a filter that RedisBloom made.
 const MORE: usize = 5;
 
 fn reply_more(context: &Context, stored: &StoredCountingFilter) {
@@ -95,6 +104,25 @@ fn reply_more(context: &Context, stored: &StoredCountingFilter) {
     }
     context.reply_simple("Pages");
     context.reply_integer(filter.pages());
+    if let Some(series) = filter.series() {
+        reply_series(context, series);
+    }
+}
+
+/// What RedisBloom made of the filter.
+fn reply_series(context: &Context, series: &CuckooSeries) {
+    context.reply_simple("Layers from RedisBloom");
+    context.reply_map(4);
+    for (name, value) in [
+        ("Layers", series.shape().layers.into()),
+        ("Slots", series.slots()),
+        ("Items", series.items()),
+    ] {
+        context.reply_simple(name);
+        context.reply_integer(value);
+    }
+    context.reply_simple("Expected false positive rate");
+    context.reply_double(series.false_positive_rate());
 }
 
 impl Command for Debug {
@@ -123,11 +151,12 @@ impl Command for Debug {
 fn line(stored: &StoredCountingFilter) -> String {
     let (filter, parameters) = (stored.filter(), stored.filter().parameters());
     format!(
-        "bktsize:{} buckets:{} items:{} deletes:{} filters:{FILTERS} max_iterations:{} expansion:{}",
+        "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
         parameters.bucket_size,
         parameters.buckets(),
         filter.items(),
         filter.deleted(),
+        filters(filter),
         parameters.max_iterations,
         parameters.expansion,
     )

@@ -13,6 +13,8 @@ use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::counting::Adding;
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::CountingCreation;
 use std::ffi::CStr;
 
@@ -99,11 +101,18 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         Some(&creation),
         |filter, limit| {
             let mut changed = Changed::default();
-            let end =
-                filter.add_until_refused(packed.items.items(), Adding::Copies, limit, |is_added| {
+            let mut add_rest = |limit| {
+                let items = packed.items.items().skip(changed.answered);
+                filter.add_until_refused(items, Adding::Copies, limit, |is_added| {
                     changed.count(is_added);
                     bits.iter_mut().for_each(|bits| bits.push(is_added));
-                });
+                })
+            };
+            let mut end = add_rest(limit);
+            // The primary may have had room left where there is none here.
+            if end == Err(AddError::Full) && context.is_replay() {
+                end = add_rest(SizeLimit::Replay);
+            }
             changed.refusal = end.err().map(ReplyError::of_counting);
             (changed.changed, changed)
         },

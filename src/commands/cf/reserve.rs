@@ -14,6 +14,7 @@ use crate::types::Stored as _;
 use splitbloom_filter::counting::{CountingFilter, CountingParameters};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::counting::{parse_counting_reserve, CountingCreation};
+use splitbloom_grammar::loose::known_words_of_reserve;
 
 /// CF.RESERVE.
 pub struct Reserve;
@@ -57,7 +58,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
         .try_list_from(2)
         .ok_or(ReplyError::NoMemoryToCreate)?;
     hide_seeds(context, &words, 2);
-    let creation = parse_counting_reserve(&words)?;
+    let creation = parse(context, &words)?;
     let mut key = context.open_to_write(arguments.at(1));
     missing(key.held::<StoredCountingFilter>())?;
     let filter = create(context, &creation)?;
@@ -68,6 +69,15 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     replicate_creation(context, arguments.at(1), &parameters);
     context.signal_change(c"cf.reserve", arguments.at(1));
     Ok(())
+}
+
+fn parse(context: &Context, words: &[&[u8]]) -> Result<CountingCreation, ReplyError> {
+    let strict = parse_counting_reserve(words);
+    if strict.is_err() && context.is_replay() {
+        let known = known_words_of_reserve(words, 1).ok_or(ReplyError::NoMemoryToCreate)?;
+        return Ok(parse_counting_reserve(&known)?);
+    }
+    Ok(strict?)
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.

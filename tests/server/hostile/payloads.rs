@@ -158,7 +158,7 @@ fn a_payload_around_a_chunk_of_the_other_family_is_refused() {
             }
         }
     }
-    assert_eq!((counting.len(), bloom.len()), (3, 6));
+    assert_eq!((counting.len(), bloom.len()), (3, 9));
     assert_eq!(db.ask("DBSIZE"), ":0");
 }
 

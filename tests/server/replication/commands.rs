@@ -45,6 +45,10 @@ pub fn random_command(random: &mut Random, donated: &[(Family, Chunks)]) -> Vec<
             random.pick(&["BF.INFO", "CF.INFO"]),
             random.pick(&["FULL", "SIZE", "NONSENSE"])
         ),
+        95 if random.percent(50) => format!(
+            "BF.FORGET {key} {}",
+            random.pick(&["5", "1700000000000", "9007199254740991"])
+        ),
         95 => format!(
             "{} {key} {}",
             random.pick(&["BF.SCANDUMP", "CF.SCANDUMP"]),
@@ -81,6 +85,9 @@ fn reserve_words(random: &mut Random) -> String {
         "2",
         "EXPANSION",
         "EXPANSION abc",
+        // A window of three years, so that no timer sweeps while digests are compared.
+        "WINDOW 100000000",
+        "WINDOW 100000000 SLICES 2 RENEW",
     ];
     let rarer = [
         "EXPANSION 40000",
@@ -88,6 +95,9 @@ fn reserve_words(random: &mut Random) -> String {
         "NONSENSE",
         "SEED 00000000000000ff",
         "EXPANSION 0",
+        "NONSCALING WINDOW 100000000",
+        "SLICES 4",
+        "WINDOW 0",
     ];
     let options = if random.percent(60) {
         random.pick(&options)
@@ -98,9 +108,15 @@ fn reserve_words(random: &mut Random) -> String {
 }
 
 fn insert_words(random: &mut Random) -> &'static str {
-    const CHOICES: [&str; 12] = [
+    const CHOICES: [&str; 18] = [
         "",
         "",
+        "WINDOW 100000000 CAPACITY 9",
+        "WINDOW 100000000 NONSCALING CAPACITY 8 AT 5",
+        "NOCREATE AT 5",
+        "NOCREATE AT 1700000000000",
+        "AT x",
+        "RENEW",
         "NOCREATE",
         "CAPACITY 5",
         "CAPACITY 50 ERROR 0.001 EXPANSION 1",

@@ -24,7 +24,10 @@ impl Player {
             .random
             .pick(&["100", "1000", "5000", "100000"])
             .to_string();
-        let options: &[&str] = match self.random.below(4) {
+        let options: &[&str] = match self.random.below(6) {
+            // They forget after the test.
+            3 => &["WINDOW", "315360000"],
+            4 => &["WINDOW", "10000000", "SLICES", "2", "RENEW"],
             0 => &["NONSCALING"],
             1 => &["EXPANSION", "1"],
             2 => &["EXPANSION", "4"],

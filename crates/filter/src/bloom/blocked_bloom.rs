@@ -12,12 +12,13 @@ use crate::bloom::guard::{self, Scale};
 use crate::bloom::shape::Shape;
 use crate::bloom::sizing::shape_for;
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
-use crate::error::AddError;
+use crate::codec::{Reader, Sink, BLOCKED_LAYOUT};
+use crate::error::{AddError, DecodeError};
 use crate::hash::{multiply_high, ItemHash};
+use crate::parts::SubFilter;
 use crate::prefetch;
 use crate::storage::segments::Segments;
-use crate::storage::{Mover, SEGMENT_WORDS};
-use std::alloc::Layout;
+use crate::storage::SEGMENT_WORDS;
 
 /// One sub-filter. It is small, because a server may hold millions of filters of a few items.
 pub struct BlockedBloom {
@@ -209,21 +210,6 @@ impl BlockedBloom {
         ))
     }
 
-    /// Allocates a segment, see [`Segments::allocate`].
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    pub(crate) fn allocate(&mut self, segment: u64) -> Result<(), AddError> {
-        self.segments.allocate(segment).map(drop)
-    }
-
-    /// Sets the bits that are set in `words` (little-endian bytes) in an allocated segment, and
-    /// weighs the changes.
-    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
-        let words = words.as_chunks::<8>().0.iter();
-        self.set(segment, words.map(|word| u64::from_le_bytes(*word)));
-    }
-
     /// Sets the number of items counted.
     pub(crate) fn set_items(&mut self, items: u64) {
         self.fill.set_items(items);
@@ -246,45 +232,6 @@ impl BlockedBloom {
             self.fill.count_bits(before, after, scale);
         }
         self.segments.count_set_bits(new_bits);
-    }
-
-    /// A copy: see [`Segments::try_clone`].
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    pub fn try_clone(&mut self) -> Result<Self, AddError> {
-        Ok(Self {
-            segments: self.segments.try_clone()?,
-            ..*self
-        })
-    }
-
-    /// Bytes that the allocator holds for the bits once each is in use.
-    pub(crate) fn reserved_bytes(&self) -> u64 {
-        self.segments.reserved_bytes()
-    }
-
-    /// Visits every kind of allocation but the `BlockedBloom` itself, see
-    /// [`Segments::visit_allocations`].
-    pub(crate) fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        self.segments.visit_allocations(visit);
-    }
-
-    /// Passes all allocations through `mover`, from segment `from` on, until it says stop, but at
-    /// least one segment. Returns the segment to continue from, or `None` at the end.
-    pub(crate) fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
-        if from == 0 {
-            self.segments.relocate_leaves(mover);
-        }
-        let mut segment = from;
-        while let Some(number) = self.segments.next_allocated(segment) {
-            self.segments.relocate(number, mover);
-            segment = number + 1;
-            if mover.should_stop() {
-                return Some(segment);
-            }
-        }
-        None
     }
 
     #[inline(always)]
@@ -320,6 +267,46 @@ impl BlockedBloom {
         let at = self.address(self.sub_bitmap_of(hash));
         let words = self.segments.get(at.segment)?;
         words.get(at.word..at.word + at.len)
+    }
+}
+
+impl SubFilter for BlockedBloom {
+    const HEADER_BYTES: usize = 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+
+    fn write_header(&self, to: &mut impl Sink) {
+        let header = self.header();
+        to.u8(BLOCKED_LAYOUT);
+        to.u32(header.shape.sub_bitmap_bits);
+        to.u32(header.shape.num_hashes);
+        to.u64(header.shape.num_sub_bitmaps);
+        to.u64(header.capacity);
+        to.f64(header.error_rate);
+        to.u64(header.guard_limit);
+        to.u64(header.items);
+    }
+
+    fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.header().map(Self::from_header)
+    }
+
+    fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    fn segments_mut(&mut self) -> &mut Segments {
+        &mut self.segments
+    }
+
+    fn merge(&mut self, segment: u64, words: &[u8]) {
+        let words = words.as_chunks::<8>().0.iter();
+        self.set(segment, words.map(|word| u64::from_le_bytes(*word)));
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        Ok(Self {
+            segments: self.segments.try_clone()?,
+            ..*self
+        })
     }
 }
 

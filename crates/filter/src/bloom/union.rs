@@ -4,6 +4,7 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::shape::Shape;
 use crate::error::AddError;
 use crate::math::power;
+use crate::parts::SubFilter;
 
 impl BlockedBloom {
     /// Allocates what uniting it with `other`, of the same shape, takes.
@@ -13,7 +14,7 @@ impl BlockedBloom {
     pub(crate) fn make_room_for(&mut self, other: &Self) -> Result<(), AddError> {
         let mut next = other.segments().next_allocated(0);
         while let Some(segment) = next {
-            self.allocate(segment)?;
+            self.segments_mut().allocate(segment)?;
             next = other.segments().next_allocated(segment + 1);
         }
         Ok(())

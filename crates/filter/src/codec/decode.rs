@@ -1,21 +1,35 @@
 //! Chunks into a filter. Everything in a chunk is read and checked before the filter changes.
 
+use super::chunked::Place;
 use super::format::{
     Head, Version, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, MAGIC, MAX_CHUNK_BYTES, PAGE,
-    PATH_SHIFT, SEGMENT, SUB_FILTER, TABLE, TABLE_START,
+    PATH_SHIFT, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START,
 };
-use super::reader::Reader;
+use super::reader::{within, Reader};
 use super::Chunked;
-use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::DecodeError;
 use crate::growing::{Pages, Table};
-use crate::parts::{Arrivals, Loading};
+use crate::parts::{Arrivals, Loading, SubFilter};
 use crate::size_limit::SizeLimit;
 use crate::storage::size_class;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
-const MAX_SEGMENTS: u64 = 1 << 44;
+pub const MAX_SEGMENTS: u64 = 1 << 44;
+
+/// Whether these bytes are a chunk, sound or damaged: its first bytes are known but for two
+/// iterators, or, in the first version, its checksum is right.
+pub fn is_chunk(bytes: &[u8]) -> bool {
+    let mut reader = Reader(bytes);
+    let mut begins = || {
+        let magic = reader.take(MAGIC.len())?;
+        let version = Version::from_byte(reader.u8()?).ok_or(DecodeError::Format)?;
+        reader.take(8 + 8)?;
+        let filler = version.filler();
+        Ok::<_, DecodeError>(magic == MAGIC && reader.take(filler.len())? == filler)
+    };
+    begins() == Ok(true) && (bytes[3] != Version::One as u8 || Chunk::parse(bytes).is_ok())
+}
 
 /// A chunk whose frame is sound: its version is known and its checksum right. Its records are
 /// still to be read.
@@ -62,6 +76,11 @@ impl<'a> Chunk<'a> {
         })
     }
 
+    /// Whether it begins a filter of this kind.
+    pub fn begins<F: Chunked>(&self) -> bool {
+        self.start == 0 && self.records.first() == Some(&F::HEAD)
+    }
+
     /// Whether it is the last of its chain.
     pub fn is_last(&self) -> bool {
         self.next == END
@@ -72,24 +91,24 @@ impl<'a> Chunk<'a> {
         &self,
         mut reader: Reader<'a>,
         filter: &F,
-    ) -> Result<Arrivals<'a>, DecodeError> {
+    ) -> Result<(Arrivals<'a, F::SubFilter>, Option<F::State>), DecodeError> {
         let parts = filter.parts();
         let present = parts.loading().map_or(0, |loading| loading.sub_filters);
         let mut blooms = Vec::new();
         let mut segments = Vec::new();
         let mut tables = Tables::new(parts.table(), self.start);
-        let mut end = None;
+        let (mut end, mut state) = (None, None);
         while !reader.is_at_end() {
             if end.is_some() {
                 return Err(DecodeError::Length);
             }
             let count = present + blooms.len();
             match reader.u8()? {
-                SUB_FILTER if filter.may_have_blooms() && !tables.has_begun() => {
+                SUB_FILTER if count < filter.most_blooms() && !tables.has_begun() => {
                     if reader.u32()? as usize != count {
                         return Err(DecodeError::Order);
                     }
-                    push(&mut blooms, BlockedBloom::from_header(reader.header()?))?;
+                    push(&mut blooms, F::SubFilter::read_header(&mut reader)?)?;
                 }
                 SEGMENT if !tables.has_begun() => {
                     let segment = reader.segment()?;
@@ -100,23 +119,33 @@ impl<'a> Chunk<'a> {
                 }
                 // Behind sub-filters that the filter has added meanwhile it would have another rate.
                 TABLE if !tables.has_begun() && parts.blooms().len() <= present => {
-                    let rate = filter.table_rate(count).ok_or(DecodeError::Order)?;
-                    tables.begin(&mut reader, rate)?;
+                    let rate = reader.f64()?;
+                    let field = "error rate of the table";
+                    within(field, filter.may_have_table(count, rate))?;
+                    tables.begin(&mut reader, rate, filter.payload_bits())?;
+                }
+                STATE if filter.state_bytes() > 0 && state.is_none() && tables.is_due() => {
+                    state = Some(filter.read_state(&mut reader)?);
                 }
                 PAGE => tables.page(&mut reader)?,
                 END_OF_TABLE => tables.end(&mut reader)?,
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
-                SUB_FILTER | SEGMENT | TABLE => return Err(DecodeError::Order),
+                SUB_FILTER | SEGMENT | TABLE | STATE => return Err(DecodeError::Order),
                 _ => return Err(DecodeError::Format),
             }
         }
         tables.check_end(self.next)?;
+        // What has one says it with each run of pages.
+        if state.is_some() != (filter.state_bytes() > 0 && tables.has_begun()) {
+            return Err(DecodeError::Order);
+        }
         let count = present + blooms.len();
         if count == 0 && !tables.has_begun() {
             return Err(DecodeError::Order);
         }
+        let is_whole = tables.has_begun() || filter.may_lack_table();
         let loading = match (self.next, end) {
-            (END, Some((0, 0))) => None,
+            (END, Some((0, 0))) if is_whole => None,
             // The filter that was encoded was itself being loaded.
             (END, Some((next @ 1..END, sub_filters)))
                 if sub_filters <= count && tables.has_begun() == (next > TABLE_START) =>
@@ -129,14 +158,16 @@ impl<'a> Chunk<'a> {
             }
             _ => return Err(DecodeError::Order),
         };
-        Ok(Arrivals {
+        let arrivals = Arrivals {
             blooms,
             segments,
             table: tables.new,
+            table_rate: tables.rate,
             pages: tables.pages,
             counts: tables.counts,
             loading,
-        })
+        };
+        Ok((arrivals, state))
     }
 }
 
@@ -146,6 +177,8 @@ struct Tables<'t> {
     old: Option<&'t Table>,
     /// What begins in this one.
     new: Option<Table>,
+    /// The error rate of that.
+    rate: Option<f64>,
     /// The path at which the first page of this chunk begins.
     from: u64,
     pages: Option<Pages>,
@@ -158,6 +191,7 @@ impl<'t> Tables<'t> {
         Self {
             old,
             new: None,
+            rate: None,
             from: start.saturating_sub(TABLE_START) << PATH_SHIFT,
             pages: None,
             counts: None,
@@ -168,15 +202,23 @@ impl<'t> Tables<'t> {
         self.old.is_some() || self.new.is_some()
     }
 
-    /// A table record, after its kind.
-    fn begin(&mut self, reader: &mut Reader<'_>, rate: f64) -> Result<(), DecodeError> {
-        if reader.u64()? != rate.to_bits() {
-            return Err(DecodeError::Field("error rate of the table"));
-        }
-        if reader.u8()? != 0 {
+    /// Whether pages come next, the first ones of the chunk.
+    fn is_due(&self) -> bool {
+        self.has_begun() && self.pages.is_none()
+    }
+
+    /// A table record, after its error rate.
+    fn begin(
+        &mut self,
+        reader: &mut Reader<'_>,
+        rate: f64,
+        payload_bits: u8,
+    ) -> Result<(), DecodeError> {
+        if reader.u8()? != payload_bits {
             return Err(DecodeError::Field("bits of payload"));
         }
-        self.new = Some(Table::new(rate, 0));
+        self.new = Some(Table::new(rate, payload_bits));
+        self.rate = Some(rate);
         self.from = 0;
         Ok(())
     }
@@ -266,10 +308,10 @@ pub fn load_chunk<F: Chunked>(
             take_in(filter, chunk, reader, limit).map(|()| None)
         }
         None => {
-            if chunk.start != 0 {
+            if chunk.start != 0 || reader.u8()? != F::HEAD {
                 return Err(DecodeError::Order);
             }
-            let mut begun = F::read_head(reader.u8()?, &mut reader)?;
+            let mut begun = F::read_head(&mut reader)?;
             take_in(&mut begun, chunk, reader, limit).map(|()| Some(begun))
         }
     }
@@ -284,19 +326,31 @@ fn take_in<F: Chunked>(
     if chunk.identity != Head::of(filter).identity() {
         return Err(DecodeError::Order);
     }
-    let arrivals = chunk.arrivals(reader, filter)?;
+    let (arrivals, state) = chunk.arrivals(reader, filter)?;
+    let table_rate = arrivals.table_rate;
     let removed = arrivals
         .counts
         .map_or(filter.removed(), |(_, removed)| removed);
     if !filter.may_have_removed(removed) {
         return Err(DecodeError::Field("items removed"));
     }
+    let place = Place {
+        is_first: chunk.start == 0,
+        items: arrivals.counts.map(|(items, _)| items),
+    };
+    let payloads = arrivals.pages.as_ref().map(Pages::payloads);
+    let payloads = payloads.unwrap_or_default();
+    let state = filter.next_state(state.unwrap_or_default(), &payloads, place)?;
     let own = size_class(size_of::<F>() as u64);
     let most_bytes = limit.most_bytes().checked_sub(own);
     let most_bytes = most_bytes.ok_or(DecodeError::OverLimit)?;
     let parts = filter.parts_mut();
     parts.take_in(arrivals, most_bytes, MAX_SEGMENTS)?;
+    filter.set_state(state);
     filter.set_removed(removed);
+    if let Some(rate) = table_rate {
+        filter.set_table_rate(rate);
+    }
     Ok(())
 }
 

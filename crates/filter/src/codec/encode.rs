@@ -2,15 +2,15 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    Head, Version, BLOCKED_LAYOUT, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
+    Head, State, Version, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
     END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
-    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_BYTES, TABLE, TABLE_BYTES, TABLE_START,
+    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START,
 };
 use super::sink::{Buffer, Sink};
 use super::Chunked;
-use crate::bloom::blocked_bloom::{BlockedBloom, Header};
-use crate::growing::PageRecord;
-use crate::parts::Loading;
+use crate::error::AddError;
+use crate::growing::{Cut, PageRecord};
+use crate::parts::{Loading, SubFilter};
 use crate::storage::segments::Segments;
 use std::collections::TryReserveError;
 use std::iter::successors;
@@ -30,6 +30,7 @@ pub struct Outline<'a, F> {
     start: u64,
     next: u64,
     num_bytes: usize,
+    cut: Cut,
 }
 
 /// The chunks of a filter, first to last.
@@ -44,26 +45,32 @@ pub(crate) fn chunks_of_version<F: Chunked>(
     version: Version,
     filter: &F,
 ) -> impl Iterator<Item = Outline<'_, F>> {
-    let at = move |iterator| Outline::new(filter, version, iterator);
+    let at = move |iterator| Outline::new(filter, version, iterator, Cut::default());
     successors(at(0), move |before| at(before.next))
 }
 
 /// The chunk at `iterator`: 0 for the first, then what the chunk before returned as `next`. Nothing
-/// at or after the end.
+/// at or after the end. The filter may have changed since the chunk before.
 ///
 /// # Errors
-/// The allocator refuses the buffer.
-pub fn encode_chunk(
-    filter: &impl Chunked,
-    iterator: u64,
-) -> Result<Option<Encoded>, TryReserveError> {
-    let outline = Outline::new(filter, Version::CURRENT, iterator);
-    outline.map(|outline| outline.encode()).transpose()
+/// `OutOfMemory`.
+pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encoded>, AddError> {
+    let table = filter.parts().table();
+    let path = iterator
+        .checked_sub(TABLE_START)
+        .map(|path| path << PATH_SHIFT);
+    let cut = match table.zip(path).filter(|_| iterator < END) {
+        Some((table, path)) => table.cut(path)?,
+        None => Cut::default(),
+    };
+    let outline = Outline::new(filter, Version::CURRENT, iterator, cut);
+    let encoded = outline.map(|outline| outline.encode()).transpose();
+    encoded.map_err(|_| AddError::OutOfMemory)
 }
 
 impl<'a, F: Chunked> Outline<'a, F> {
     /// Fills a chunk with records up to its largest size.
-    fn new(filter: &'a F, version: Version, start: u64) -> Option<Self> {
+    fn new(filter: &'a F, version: Version, start: u64, cut: Cut) -> Option<Self> {
         if !is_within(filter, start) {
             return None;
         }
@@ -74,11 +81,12 @@ impl<'a, F: Chunked> Outline<'a, F> {
             start,
             next: END,
             num_bytes: 0,
+            cut: Cut::default(),
         };
-        // A sub-filter record and segment 0 share a place, and so do the table's record and its
-        // first page, and its last page and its end: the chunk ends before both or neither.
+        // A sub-filter record and segment 0 share a place, and so do the table's record, the state
+        // and its first page, and its last page and its end: the chunk ends before all or none.
         let mut last_place = (start, records_end);
-        for (place, record) in records(filter, start) {
+        for (place, record) in records(filter, start, &cut) {
             if place != last_place.0 {
                 last_place = (place, records_end);
             }
@@ -92,6 +100,7 @@ impl<'a, F: Chunked> Outline<'a, F> {
         if outline.next == END {
             outline.num_bytes += END_BYTES;
         }
+        outline.cut = cut;
         Some(outline)
     }
 
@@ -131,11 +140,11 @@ impl<'a, F: Chunked> Outline<'a, F> {
         to.u64(self.next);
         to.bytes(self.version.filler());
         to.u64(Head::of(self.filter).identity());
-        records(self.filter, self.start)
+        records(self.filter, self.start, &self.cut)
             .take_while(|(place, _)| *place < self.next)
             .for_each(|(_, record)| record.write(to));
         if self.next == END {
-            Record::End(self.filter.parts().loading()).write(to);
+            Record::<F::SubFilter>::End(self.filter.parts().loading()).write(to);
         }
         to.u64(to.checksum());
     }
@@ -150,11 +159,11 @@ fn is_within(filter: &impl Chunked, iterator: u64) -> bool {
     }
 }
 
-enum Record<'a> {
+enum Record<'a, B> {
     Head(Head),
     SubFilter {
         index: u32,
-        header: Header,
+        header: &'a B,
     },
     Segment {
         sub_filter: u32,
@@ -163,7 +172,9 @@ enum Record<'a> {
     },
     Table {
         error_rate: f64,
+        payload_bits: u8,
     },
+    State(State),
     Page(PageRecord<'a>),
     EndOfTable {
         items: u64,
@@ -174,7 +185,11 @@ enum Record<'a> {
 
 /// The records of the chunk at `start` and of all later ones, but for the end record, each with its
 /// place: the iterator of a chunk that begins with it.
-fn records<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
+fn records<'a, F: Chunked>(
+    filter: &'a F,
+    start: u64,
+    cut: &'a Cut,
+) -> impl Iterator<Item = (u64, Record<'a, F::SubFilter>)> {
     let head = (start == 0).then(|| (0, Record::Head(Head::of(filter))));
     let from = start.saturating_sub(1);
     let mut end = 0;
@@ -185,20 +200,36 @@ fn records<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Rec
         (from < end).then(|| records_of(index, sub_filter, first, from.saturating_sub(first)))
     });
     let records = head.into_iter().chain(sub_filters.flatten());
-    records.chain(records_of_table(filter, start))
+    records.chain(records_of_table(filter, start, cut))
 }
 
 /// The records of the table, if there is one, from the page of the iterator `start` on.
-fn records_of_table<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = (u64, Record<'_>)> {
+fn records_of_table<'a, F: Chunked>(
+    filter: &'a F,
+    start: u64,
+    cut: &'a Cut,
+) -> impl Iterator<Item = (u64, Record<'a, F::SubFilter>)> {
     let (table, blooms) = (filter.parts().table(), filter.parts().blooms().len());
     let error_rate = filter.table_rate(blooms).unwrap_or_default();
-    let head = (table.is_some() && start <= TABLE_START)
-        .then_some((TABLE_START, Record::Table { error_rate }));
+    let head = (table.is_some() && start <= TABLE_START).then_some((
+        TABLE_START,
+        Record::Table {
+            error_rate,
+            payload_bits: filter.payload_bits(),
+        },
+    ));
+    let state = (table.is_some() && filter.state_bytes() > 0)
+        .then(|| (start.max(TABLE_START), Record::State(State::of(filter))));
     let from = start.saturating_sub(TABLE_START) << PATH_SHIFT;
     let pages = table.into_iter().flat_map(move |table| {
-        let pages = successors(Some((from, table.page_record(from))), |(_, page)| {
-            page.next().map(|next| (next, table.page_record(next)))
-        });
+        let whole = move |from| (from, table.page_record(from));
+        let first = cut.records().map(|page| (page.start(), page));
+        let after = match cut.records().last() {
+            Some(last) => last.next(),
+            None => Some(from),
+        };
+        let pages = successors(after.map(whole), move |(_, page)| page.next().map(whole));
+        let pages = first.chain(pages);
         pages.flat_map(|(from, page)| {
             let place = TABLE_START + (from >> PATH_SHIFT);
             let items = table.len();
@@ -210,19 +241,19 @@ fn records_of_table<F: Chunked>(filter: &F, start: u64) -> impl Iterator<Item = 
             std::iter::once((place, Record::Page(page))).chain(end)
         })
     });
-    head.into_iter().chain(pages)
+    head.into_iter().chain(state).chain(pages)
 }
 
 /// The records of a sub-filter whose segment 0 is segment `first` of the filter: from the header on
 /// if `from` is 0, else from segment `from` on.
-fn records_of(
+fn records_of<B: SubFilter>(
     index: u32,
-    sub_filter: &BlockedBloom,
+    sub_filter: &B,
     first: u64,
     from: u64,
-) -> impl Iterator<Item = (u64, Record<'_>)> {
+) -> impl Iterator<Item = (u64, Record<'_, B>)> {
     let header = (from == 0).then(|| {
-        let header = sub_filter.header();
+        let header = sub_filter;
         (first + 1, Record::SubFilter { index, header })
     });
     let segments = sub_filter.segments();
@@ -254,13 +285,14 @@ fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
     None
 }
 
-impl Record<'_> {
+impl<B: SubFilter> Record<'_, B> {
     fn num_bytes(&self) -> usize {
         match self {
             Self::Head(head) => head.bytes().len(),
-            Self::SubFilter { .. } => SUB_FILTER_BYTES,
+            Self::SubFilter { .. } => SUB_FILTER_HEAD_BYTES + B::HEADER_BYTES,
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.len() * 8,
             Self::Table { .. } => TABLE_BYTES,
+            Self::State(state) => state.bytes().len(),
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
             Self::EndOfTable { .. } => END_OF_TABLE_BYTES,
             Self::End(_) => END_BYTES,
@@ -270,11 +302,15 @@ impl Record<'_> {
     fn write(&self, to: &mut impl Sink) {
         match self {
             Self::Head(head) => to.bytes(head.bytes()),
-            Self::Table { error_rate } => {
+            Self::Table {
+                error_rate,
+                payload_bits,
+            } => {
                 to.u8(TABLE);
                 to.f64(*error_rate);
-                to.u8(0); // bits of payload
+                to.u8(*payload_bits);
             }
+            Self::State(state) => to.bytes(state.bytes()),
             Self::Page(page) => {
                 to.u8(PAGE);
                 to.u16(page.num_bytes() as u16);
@@ -288,14 +324,7 @@ impl Record<'_> {
             Self::SubFilter { index, header } => {
                 to.u8(SUB_FILTER);
                 to.u32(*index);
-                to.u8(BLOCKED_LAYOUT);
-                to.u32(header.shape.sub_bitmap_bits);
-                to.u32(header.shape.num_hashes);
-                to.u64(header.shape.num_sub_bitmaps);
-                to.u64(header.capacity);
-                to.f64(header.error_rate);
-                to.u64(header.guard_limit);
-                to.u64(header.items);
+                header.write_header(to);
             }
             Self::Segment {
                 sub_filter,

@@ -15,11 +15,11 @@ pub const END: u64 = 1 << 52;
 /// the path at which a page begins: no page is deeper.
 pub(super) const TABLE_START: u64 = 1 << 51;
 /// Bits of a path that are 0 at the beginning of every page.
-pub(super) const PATH_SHIFT: u32 = 13;
+pub const PATH_SHIFT: u32 = 13;
 
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 
-pub(super) const BLOCKED_LAYOUT: u8 = 1;
+pub const BLOCKED_LAYOUT: u8 = 1;
 /// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
 pub(super) const MAX_BITS: u64 = 1 << 47;
 /// The smallest error rate asks for 50 hashes; 64 is the next round number.
@@ -34,11 +34,17 @@ pub(super) const TABLE: u8 = 5;
 pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
 pub const COUNTING_FILTER: u8 = 8;
+pub const WINDOWED_FILTER: u8 = 9;
+pub const FOREIGN_FILTER: u8 = 10;
+pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
 /// A head record of any kind has at most so many.
 pub(super) const MAX_HEAD_BYTES: usize = 64;
-pub(super) const SUB_FILTER_BYTES: usize = 1 + 4 + 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+/// And a state record: of 15 slices.
+pub(super) const MAX_STATE_BYTES: usize = 1 + 20 + 15 * 9;
+/// Before the header of the sub-filter.
+pub(super) const SUB_FILTER_HEAD_BYTES: usize = 1 + 4;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
 pub(super) const TABLE_BYTES: usize = 1 + 8 + 1;
@@ -100,6 +106,33 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
     filler
 }
 
+/// What all chunks of a filter have in common.
+pub fn identity(filter: &impl Chunked) -> u64 {
+    Head::of(filter).identity()
+}
+
+/// A state record. Not on the heap either: saving needs no memory.
+pub(super) struct State {
+    bytes: [u8; MAX_STATE_BYTES],
+    len: usize,
+}
+
+impl State {
+    /// Of a filter that has one.
+    pub fn of(filter: &impl Chunked) -> Self {
+        let mut bytes = [0; MAX_STATE_BYTES];
+        let mut buffer = Buffer::new(&mut bytes);
+        buffer.u8(STATE);
+        filter.write_state(&mut buffer);
+        let len = buffer.len();
+        Self { bytes, len }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
 /// A head record. Not on the heap: chunks are checked where memory may be short.
 pub(super) struct Head {
     bytes: [u8; MAX_HEAD_BYTES],
@@ -111,7 +144,7 @@ impl Head {
     pub fn of<F: Chunked>(filter: &F) -> Self {
         let mut bytes = [0; MAX_HEAD_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(filter.head());
+        buffer.u8(F::HEAD);
         filter.write_head(&mut buffer);
         let len = buffer.len();
         Self { bytes, len }

@@ -14,12 +14,19 @@
 //!            7  end of table items:8 removed:8
 //!            8  counting     seed:8 error_rate:f64 capacity:8 expansion:2 bucket_size:2
 //!               filter       iterations:2
+//!            9  windowed     seed:8 error_rate:f64 capacity:8 expansion:4 seconds:4 slices:1
+//!               filter       renew:1
+//!           10  filter from  seed:8 options:4 growth:4
+//!               RedisBloom
+//!            2  its layer    index:4 layout:1 entries:8 error_rate:f64 hashes:4 bits_per_item:f64
+//!                            bits:8 n2:1 items:8
+//!           11  state        latest:8 dead:2 sweeping:2 swept:8 (payload:1 items:8)…
 //! ```
 //!
 //! All numbers are little-endian. `start` is the iterator that the chunk was made for and `next`
 //! the one after it: 0 at the start, then 1 + the number of segments, over all sub-filters, that
 //! come before; 2^51 + the first 51 bits of the path at which a page begins; [`END`] after the last
-//! chunk. `filter` is a hash of the head record (1 or 8), equal in all chunks of a chain, so that a
+//! chunk. `filter` is a hash of the head record (1, 8, 9 or 10), equal in all chunks of a chain, so that a
 //! chunk of another filter does not fit. `checksum` is XXH3-64 of
 //! everything before it. The end record of a filter that is itself part loaded names the chunk it
 //! waits for and the number of sub-filters that have come so far; otherwise both are 0.
@@ -42,8 +49,8 @@
 //! # Versions
 //! The version byte changes when an old reader would misread a chunk. Version 1 has no filler, and
 //! is otherwise the same. Each chunk tells its own version, so a chain may have both. The layout
-//! kind says how items map to bits in a sub-filter: 1 is this module's; 0 and 2 to 255 are
-//! reserved, also for filters that come from elsewhere.
+//! kind says how items map to bits in a sub-filter: 1 is this module's, 2 RedisBloom's
+//! ([`crate::foreign`]); 0 and 3 to 255 are reserved.
 
 mod chunked;
 mod decode;
@@ -52,15 +59,20 @@ mod encode;
 mod format;
 mod reader;
 mod sink;
+mod transfer;
 
 pub use crate::storage::MEMORY_PER_BYTE;
-pub use chunked::Chunked;
+pub use chunked::{Chunked, Place};
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use format::{END, MAX_CHUNK_BYTES};
+pub use transfer::Transfer;
 
+pub(crate) use decode::{is_chunk, MAX_SEGMENTS};
 pub(crate) use digest::digest;
-pub(crate) use format::{COUNTING_FILTER, FILTER};
+pub(crate) use format::{
+    identity, BLOCKED_LAYOUT, COUNTING_FILTER, FILTER, FOREIGN_FILTER, PATH_SHIFT, WINDOWED_FILTER,
+};
 pub(crate) use reader::{within, Reader};
 pub(crate) use sink::Sink;
 

@@ -13,6 +13,11 @@ use crate::storage::SEGMENT_BITS;
 pub struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
+    /// All of these bytes.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
     pub fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }
@@ -21,6 +26,11 @@ impl<'a> Reader<'a> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(DecodeError::Length)?;
         self.0 = rest;
         Ok(taken)
+    }
+
+    /// Two keys of 16 bytes.
+    pub fn keys(&mut self) -> Result<[[u8; 16]; 2], DecodeError> {
+        Ok([self.array()?, self.array()?])
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
@@ -49,8 +59,8 @@ impl<'a> Reader<'a> {
         self.u64().map(f64::from_bits)
     }
 
-    /// A sub-filter record, after its index.
-    pub(super) fn header(&mut self) -> Result<Header, DecodeError> {
+    /// The header of a blocked sub-filter.
+    pub(crate) fn header(&mut self) -> Result<Header, DecodeError> {
         match self.u8()? {
             BLOCKED_LAYOUT => {}
             unknown => return Err(DecodeError::Layout(unknown)),

@@ -12,8 +12,11 @@ impl CountingFilter {
     pub fn contains_many<'a>(
         &self,
         items: impl Iterator<Item = &'a [u8]>,
-        answer: impl FnMut(bool),
+        mut answer: impl FnMut(bool),
     ) {
+        if self.series().is_some() {
+            return items.for_each(|item| answer(self.contains(item)));
+        }
         let hashes = items.map(|item| self.hash(item));
         if let Some(table) = self.parts.table() {
             table.contains_many(hashes, answer);
@@ -30,6 +33,9 @@ impl CountingFilter {
         limit: SizeLimit,
         mut answer: impl FnMut(Result<bool, AddError>),
     ) {
+        if self.series().is_some() {
+            return items.for_each(|item| answer(self.add(item, adding, limit)));
+        }
         // No item ends the groups.
         let _ = self.in_groups(items, |filter, hash| {
             answer(filter.add_hash(hash, adding, limit));
@@ -45,11 +51,14 @@ impl CountingFilter {
     /// those after it have changed nothing.
     pub fn add_until_refused<'a>(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        mut items: impl Iterator<Item = &'a [u8]>,
         adding: Adding,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
+        if self.series().is_some() {
+            return items.try_for_each(|item| self.add(item, adding, limit).map(&mut answer));
+        }
         self.in_groups(items, |filter, hash| {
             filter.add_hash(hash, adding, limit).map(&mut answer)
         })
@@ -63,9 +72,12 @@ impl CountingFilter {
     /// gone; it and those after it have changed nothing.
     pub fn remove_many<'a>(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        mut items: impl Iterator<Item = &'a [u8]>,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
+        if self.series().is_some() {
+            return items.try_for_each(|item| self.remove(item).map(&mut answer));
+        }
         self.in_groups(items, |filter, hash| {
             filter.remove_hash(hash).map(&mut answer)
         })

@@ -3,6 +3,7 @@
 use super::{CountingFilter, CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
 use crate::codec::{digest, within, Chunked, Reader, Sink, COUNTING_FILTER};
 use crate::error::DecodeError;
+use crate::foreign::cuckoo::CuckooSeries;
 use crate::hash::Seed;
 use crate::parts::Parts;
 
@@ -15,9 +16,10 @@ impl CountingFilter {
 }
 
 impl Chunked for CountingFilter {
-    fn head(&self) -> u8 {
-        COUNTING_FILTER
-    }
+    type SubFilter = CuckooSeries;
+
+    const HEAD: u8 = COUNTING_FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         to.u64(self.parameters.seed.0);
@@ -28,10 +30,7 @@ impl Chunked for CountingFilter {
         to.u16(self.parameters.max_iterations);
     }
 
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if kind != COUNTING_FILTER {
-            return Err(DecodeError::Order);
-        }
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u16()?);
@@ -54,19 +53,25 @@ impl Chunked for CountingFilter {
         })
     }
 
-    fn parts(&self) -> &Parts {
+    fn parts(&self) -> &Parts<CuckooSeries> {
         &self.parts
     }
 
-    fn parts_mut(&mut self) -> &mut Parts {
+    fn parts_mut(&mut self) -> &mut Parts<CuckooSeries> {
         &mut self.parts
     }
 
-    fn table_rate(&self, blooms: usize) -> Option<f64> {
-        (blooms == 0).then_some(self.parameters.error_rate)
+    fn table_rate(&self, _: usize) -> Option<f64> {
+        Some(self.parameters.error_rate)
     }
 
-    fn may_have_blooms(&self) -> bool {
+    /// The series of a filter that RedisBloom made.
+    fn most_blooms(&self) -> usize {
+        1
+    }
+
+    /// What is added goes there.
+    fn may_lack_table(&self) -> bool {
         false
     }
 

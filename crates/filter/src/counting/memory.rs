@@ -3,6 +3,7 @@
 use super::CountingFilter;
 use crate::error::AddError;
 use crate::growing::Table;
+use crate::parts::SubFilter as _;
 use crate::size_limit::SizeLimit;
 use crate::storage::{size_class, Mover};
 use std::alloc::Layout;
@@ -34,7 +35,12 @@ impl CountingFilter {
 
     /// Allocations, about: what freeing it costs.
     pub fn allocations(&self) -> u64 {
-        self.parts.table().map_or(0, Table::allocations)
+        let slots = self
+            .series()
+            .map_or(0, |series| series.segments().allocated());
+        self.parts
+            .table()
+            .map_or(slots, |table| slots + table.allocations())
     }
 
     /// Visits every kind of allocation but the filter itself: its layout and its number. Takes a
@@ -43,8 +49,8 @@ impl CountingFilter {
         self.parts.visit_allocations(&mut visit);
     }
 
-    /// A copy, which shares all pages until one of the two changes them. Takes a step for each
-    /// page.
+    /// A copy, which shares all pages and segments until one of the two changes them. Takes a step
+    /// for each of them.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -58,7 +64,7 @@ impl CountingFilter {
     /// Passes all allocations through `mover`, from `from` on (0 at first), until it says stop.
     /// Returns where to continue, or `None` at the end.
     ///
-    /// Each step moves at least one page, however little time it has. So every step makes progress,
+    /// Each step moves at least one page or segment, however little time it has. So every step makes progress,
     /// and the number to continue from is never 0, which a server takes for the end.
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.parts.relocate(from, mover)

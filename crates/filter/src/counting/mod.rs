@@ -9,7 +9,8 @@
 //!   ├ parameters   what decides its fingerprints: error rate, seed
 //!   │              what limits it: capacity, if it does not grow
 //!   │              what it only reports: bucket size, iterations
-//!   ├ parts        a table: a fingerprint for each copy
+//!   ├ parts        a table: a fingerprint for each copy; before it, in a filter that RedisBloom
+//!   │              made, its series ([`crate::foreign::cuckoo`]), which nothing is added to
 //!   └ deleted      how many have been taken away
 //! ```
 //!
@@ -27,11 +28,14 @@
 
 mod batch;
 mod chunked;
+mod foreign;
 mod memory;
 #[cfg(test)]
 mod tests;
 
 use crate::error::AddError;
+use crate::foreign::cuckoo::CuckooSeries;
+pub use crate::growing::Adding;
 use crate::growing::Table;
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
@@ -49,7 +53,8 @@ pub const MAX_BUCKET_SIZE: u16 = 255;
 /// The parameters of a counting filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountingParameters {
-    /// The error rate asked for, above 0 and below 1. It holds however far the filter grows.
+    /// The error rate asked for, above 0 and below 1. It holds however far the filter grows. In a
+    /// filter that RedisBloom made it is that of the table behind the series.
     pub error_rate: f64,
     /// The most copies of a filter that does not grow.
     pub capacity: u64,
@@ -71,20 +76,12 @@ impl CountingParameters {
     }
 }
 
-/// Which items an add adds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Adding {
-    /// Each one, a copy each time.
-    Copies,
-    /// Those that are (probably) not there yet.
-    Absent,
-}
-
 /// A filter of items that counts and deletes.
 pub struct CountingFilter {
     parameters: CountingParameters,
-    /// One table. It is missing only before a load has brought its first chunk.
-    parts: Parts,
+    /// A table, behind a series of RedisBloom's or alone. It is missing only before a load has
+    /// brought its first chunk.
+    parts: Parts<CuckooSeries>,
     deleted: u64,
 }
 
@@ -115,7 +112,10 @@ impl CountingFilter {
 
     /// Copies that have been added and not removed.
     pub fn items(&self) -> u64 {
-        self.parts.table().map_or(0, Table::len)
+        let series = self.series().map_or(0, CuckooSeries::items);
+        self.parts
+            .table()
+            .map_or(series, |table| series + table.len())
     }
 
     /// Copies that have been removed.
@@ -123,10 +123,15 @@ impl CountingFilter {
         self.deleted
     }
 
-    /// The false-positive rate now, which never passes the error rate.
+    /// The false-positive rate now: that of the table, which never passes the error rate, and that
+    /// of RedisBloom's series.
     pub fn false_positive_rate(&self) -> f64 {
         let table = self.parts.table();
-        table.map_or(0.0, Table::false_positive_rate)
+        let table = table.map_or(0.0, Table::false_positive_rate);
+        match self.series() {
+            None => table,
+            Some(series) => 1.0 - (1.0 - table) * (1.0 - series.false_positive_rate()),
+        }
     }
 
     /// Pages of its table.
@@ -135,15 +140,29 @@ impl CountingFilter {
     }
 
     /// Whether the item is (probably) present. It reads one cache line of the table, and two slots
-    /// of its directory at most.
+    /// of its directory at most; and two buckets of each layer of RedisBloom's.
     pub fn contains(&self, item: &[u8]) -> bool {
-        self.parts.contain(self.hash(item))
+        self.is_in_table(self.hash(item)) || self.is_in_series(item)
+    }
+
+    #[inline]
+    fn is_in_table(&self, hash: ItemHash) -> bool {
+        let table = self.parts.table();
+        table.is_some_and(|table| table.contains(hash))
+    }
+
+    #[inline]
+    fn is_in_series(&self, item: &[u8]) -> bool {
+        let series = self.series();
+        series.is_some_and(|series| series.contains(item))
     }
 
     /// How many copies of the item are there: at least as many as were added and not removed.
     pub fn count(&self, item: &[u8]) -> u64 {
         let hash = self.hash(item);
-        self.parts.table().map_or(0, |table| table.count(hash))
+        let table = self.parts.table().map_or(0, |table| table.count(hash));
+        self.series()
+            .map_or(table, |series| table + series.count(item))
     }
 
     /// Adds a copy of the item, or with [`Adding::Absent`] only the first one. Returns whether it
@@ -154,6 +173,9 @@ impl CountingFilter {
     /// there are more copies of the item than the table counts (2^32); `OverLimit`; `Loading`;
     /// `OutOfMemory`. Nothing has changed.
     pub fn add(&mut self, item: &[u8], adding: Adding, limit: SizeLimit) -> Result<bool, AddError> {
+        if adding == Adding::Absent && self.is_in_series(item) {
+            return Ok(false);
+        }
         self.add_hash(self.hash(item), adding, limit)
     }
 
@@ -163,10 +185,11 @@ impl CountingFilter {
         adding: Adding,
         limit: SizeLimit,
     ) -> Result<bool, AddError> {
-        if adding == Adding::Absent && self.parts.contain(hash) {
+        if adding == Adding::Absent && self.is_in_table(hash) {
             return Ok(false);
         }
-        if self.parameters.expansion == 0 && self.items() >= self.parameters.capacity {
+        let may_grow = self.parameters.expansion > 0 || limit == SizeLimit::Replay;
+        if !may_grow && self.items() >= self.parameters.capacity {
             return Err(AddError::Full);
         }
         let most_bytes = limit.most_bytes().saturating_sub(self.bytes_besides());
@@ -178,18 +201,28 @@ impl CountingFilter {
         }
     }
 
-    /// Removes a copy of the item. Returns whether there was one.
+    /// Removes a copy of the item, from the table if there is one, else from RedisBloom's series.
+    /// Returns whether there was one.
     ///
     /// # Errors
     /// `OutOfMemory` or `Loading`, and nothing has changed.
     pub fn remove(&mut self, item: &[u8]) -> Result<bool, AddError> {
-        self.remove_hash(self.hash(item))
+        let hash = self.hash(item);
+        let was_there = self.table_mut()?.remove(hash)? || self.remove_from_series(item)?;
+        self.deleted = self.deleted.saturating_add(was_there.into());
+        Ok(was_there)
     }
 
+    /// As [`CountingFilter::remove`], where there is no series.
     fn remove_hash(&mut self, hash: ItemHash) -> Result<bool, AddError> {
         let was_there = self.table_mut()?.remove(hash)?;
-        self.deleted += u64::from(was_there);
+        self.deleted = self.deleted.saturating_add(was_there.into());
         Ok(was_there)
+    }
+
+    fn remove_from_series(&mut self, item: &[u8]) -> Result<bool, AddError> {
+        let series = self.series_mut();
+        series.map_or(Ok(false), |series| series.remove(item))
     }
 
     /// The table, to be changed. While a load goes on, it would no longer fit what is to come.

@@ -219,6 +219,8 @@ fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
     assert_eq!(filter.remove(b"a"), Ok(true));
     assert_eq!(filter.add(b"d", Adding::Absent, UNLIMITED), Ok(true));
     assert_eq!(filter.add(b"e", Adding::Absent, UNLIMITED), full);
+    let replayed = filter.add(b"e", Adding::Absent, SizeLimit::Replay);
+    assert_eq!(replayed, Ok(true), "acknowledged elsewhere");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A filter as a chain of chunks: its head record.
 
+use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{within, Chunked, Reader, Sink, FILTER};
 use crate::error::DecodeError;
 use crate::filter::parameters::Packed;
@@ -8,9 +9,10 @@ use crate::hash::Seed;
 use crate::parts::Parts;
 
 impl Chunked for Filter {
-    fn head(&self) -> u8 {
-        FILTER
-    }
+    type SubFilter = BlockedBloom;
+
+    const HEAD: u8 = FILTER;
+    type State = ();
 
     fn write_head(&self, to: &mut impl Sink) {
         let parameters = self.parameters();
@@ -20,10 +22,7 @@ impl Chunked for Filter {
         to.u32(parameters.growth.factor());
     }
 
-    fn read_head(kind: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        if kind != FILTER {
-            return Err(DecodeError::Order);
-        }
+    fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (seed, error_rate) = (Seed(reader.u64()?), reader.f64()?);
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         let (capacity, expansion) = (reader.capacity()?, reader.u32()?);
@@ -53,10 +52,6 @@ impl Chunked for Filter {
             error_rate, growth, ..
         } = self.parameters();
         growth.table_rate(error_rate, blooms)
-    }
-
-    fn may_have_blooms(&self) -> bool {
-        true
     }
 
     fn removed(&self) -> u64 {

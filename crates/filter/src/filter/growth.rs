@@ -15,6 +15,11 @@
 //! A filter without a Bloom filter gives the table all of it. (A Bloom filter's rate is never below
 //! 1e-15, see [`crate::bloom::shape::MIN_ERROR_RATE`], and a table's never below 1e-12.)
 //!
+//! A filter that does not grow is a Bloom filter of the whole rate. While it follows another server,
+//! it may still get a table, for items that were acknowledged there after it was full here: the two
+//! filters differ in their false positives, and so in what they count. That table has the share that
+//! it would have if the filter grew, so such a filter may pass its rate by a third.
+//!
 //! # Series of earlier versions
 //! Before there was the table, filters grew by ever larger Bloom filters ("Scalable Bloom filters",
 //! Almeida, Baquero, Preguiça, Hutchison, 2007), whose shares are 2/3 for the first and then 1/3 *
@@ -39,7 +44,7 @@ pub const MAX_EXPANSION: u32 = 32_768;
 /// What a filter does when it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Refuses further items.
+    /// Refuses further items, but those that were acknowledged elsewhere.
     Fixed,
     /// Grows by a table, whatever the factor, which is only kept to be reported.
     Times(u32),
@@ -75,11 +80,11 @@ impl Growth {
         }
     }
 
-    /// The error rate of the table for what `blooms` Bloom filters have no room for; nothing if the
-    /// filter does not grow.
+    /// The error rate of the table for what `blooms` Bloom filters have no room for; nothing for a
+    /// filter that does not grow and has none.
     pub(super) fn table_rate(self, error_rate: f64, blooms: usize) -> Option<f64> {
         match (self, blooms) {
-            (Self::Fixed, _) => None,
+            (Self::Fixed, 0) => None,
             (_, 0) => Some(error_rate),
             (_, blooms) => {
                 let left = power(TIGHTENING, blooms as u64 - 1);
@@ -114,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_does_not_grow_has_no_table() {
-        assert_eq!(Growth::Fixed.table_rate(0.01, 1), None);
+    fn a_filter_that_does_not_grow_begins_with_a_bloom_filter_of_the_whole_rate() {
+        assert_eq!(Growth::Fixed.table_rate(0.01, 0), None);
         assert_eq!(Growth::Fixed.bloom_rate(0.01), 0.01);
         assert!(!Growth::Fixed.begins_with_table(100));
         assert!(Growth::Times(1).begins_with_table(100));

@@ -14,23 +14,20 @@ mod union;
 pub use crate::parts::Loading;
 pub use crate::size_limit::SizeLimit;
 pub use growth::{Growth, MAX_EXPANSION};
+pub(crate) use parameters::Packed;
 pub use parameters::Parameters;
 pub use union::Difference;
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use crate::codec::digest;
+use crate::codec::{digest, MAX_SEGMENTS};
 use crate::error::AddError;
-use crate::filter::parameters::Packed;
 use crate::growing::Table;
 use crate::hash::ItemHash;
 use crate::parts::Parts;
 use crate::storage::{size_class, Mover};
 use std::alloc::Layout;
 use std::num::NonZeroU64;
-
-/// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
-const MAX_SEGMENTS: u64 = 1 << 44;
 
 /// A filter of items.
 pub struct Filter {
@@ -41,8 +38,17 @@ pub struct Filter {
 /// The state of a filter's counters at one time, to compute later what has happened since.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    has_table: bool,
-    is_closed: bool,
+    pub(crate) has_table: bool,
+    pub(crate) is_closed: bool,
+}
+
+impl Progress {
+    pub(crate) fn counters_since(self, before: Self) -> Counters {
+        Counters {
+            grown: u64::from(self.has_table && !before.has_table),
+            guard_closings: u64::from(self.is_closed && !before.is_closed),
+        }
+    }
 }
 
 /// What adding items has done to a filter.
@@ -171,11 +177,7 @@ impl Filter {
 
     /// What adding items has done to it since.
     pub fn counters_since(&self, before: Progress) -> Counters {
-        let now = self.progress();
-        Counters {
-            grown: u64::from(now.has_table && !before.has_table),
-            guard_closings: u64::from(now.is_closed && !before.is_closed),
-        }
+        self.progress().counters_since(before)
     }
 
     /// Items that it is made for: the sum of the capacities of its Bloom filters, and what is in
@@ -230,7 +232,8 @@ impl Filter {
         }
         let is_loading = self.loading().is_some();
         let most_bytes = self.most_table_bytes(limit);
-        if let Some(table) = self.parts.table_mut() {
+        let may_grow = self.parameters().growth != Growth::Fixed || limit == SizeLimit::Replay;
+        if let Some(table) = self.parts.table_mut().filter(|_| may_grow) {
             if is_loading {
                 return Err(AddError::Loading);
             }
@@ -242,7 +245,8 @@ impl Filter {
                 return newest.insert(hash);
             }
         }
-        let rate = self.table_error_rate().ok_or(AddError::Full)?;
+        let rate = self.table_error_rate().filter(|_| may_grow);
+        let rate = rate.ok_or(AddError::Full)?;
         if is_loading {
             return Err(AddError::Loading);
         }

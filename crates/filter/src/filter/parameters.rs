@@ -19,7 +19,7 @@ pub struct Parameters {
 
 /// Parameters in 24 bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
     error_rate: f64,
     pub seed: Seed,
     /// The capacity, at most 2^40, times 2^16, and the growth factor, at most 2^15.

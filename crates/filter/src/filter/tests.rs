@@ -1,4 +1,5 @@
 use super::*;
+use crate::codec::{chunks, load_chunk, Chunk};
 use crate::hash::Seed;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -95,6 +96,30 @@ fn a_fixed_filter_refuses_what_is_new_and_knows_what_is_there() {
     assert_eq!(add(&mut fixed, 3), Ok(false));
     assert_eq!(add(&mut fixed, 50), Err(AddError::Full));
     assert!(!fixed.contains(&50u64.to_le_bytes()));
+}
+
+#[test]
+fn a_fixed_filter_takes_what_was_acknowledged_elsewhere_and_stays_full_for_the_rest() {
+    let mut fixed = filter(0.001, 50, Growth::Fixed);
+    for i in 0..1000u64 {
+        let replayed = fixed.add(&i.to_le_bytes(), SizeLimit::Replay);
+        assert!(replayed.is_ok(), "{i}: {replayed:?}");
+    }
+    assert!((0..1000u64).all(|i| fixed.contains(&i.to_le_bytes())));
+    assert_eq!(add(&mut fixed, 1000), Err(AddError::Full));
+    assert_eq!(add(&mut fixed, 999), Ok(false));
+    let mut loaded: Option<Filter> = None;
+    for chunk in chunks(&fixed) {
+        let bytes = chunk.encode().unwrap().bytes;
+        let chunk = Chunk::parse(&bytes).unwrap();
+        let begun = load_chunk(loaded.as_mut(), &chunk, SizeLimit::Unlimited).unwrap();
+        loaded = begun.or(loaded);
+    }
+    let mut loaded = loaded.unwrap();
+    assert_eq!(loaded.digest(), fixed.digest());
+    assert_eq!(add(&mut loaded, 1000), Err(AddError::Full));
+    let found = (1000..101_000u64).filter(|i| fixed.contains(&i.to_le_bytes()));
+    assert!(found.count() < 200, "4/3 of 0.001");
 }
 
 #[test]

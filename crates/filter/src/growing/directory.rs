@@ -153,15 +153,30 @@ impl Slot {
         }
     }
 
-    /// The page of a path, for writing.
+    /// The page of a path, for writing: what is common on the way to it is copied, unless it is
+    /// settled by reading the page.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn page_mut(&mut self, path: Path) -> Result<&mut Page, AddError> {
-        self.make_own(path)?;
-        match self.slot_mut(path) {
-            Self::Own(page) => Ok(page),
-            _ => unreachable!("the slot of a page"),
+    #[inline]
+    pub fn page_to_write(
+        &mut self,
+        path: Path,
+        is_settled: impl Fn(&Page) -> bool,
+    ) -> Result<Option<&mut Page>, AddError> {
+        let mut slot = self;
+        loop {
+            if let Self::Common(common) = slot {
+                if is_settled(common.page(path)) {
+                    return Ok(None);
+                }
+                slot.take_over()?;
+            }
+            match slot {
+                Self::Own(page) => return Ok(Some(page)),
+                Self::Node { depth, slots } => slot = &mut slots[index(path, *depth, slots)],
+                _ => unreachable!("the slot of a page"),
+            }
         }
     }
 
@@ -170,17 +185,17 @@ impl Slot {
     /// # Errors
     /// `OutOfMemory`.
     pub fn make_own(&mut self, path: Path) -> Result<(), AddError> {
+        self.page_to_write(path, |_| false).map(|_| ())
+    }
+
+    /// Makes its own what is common, by a copy if need be.
+    #[cold]
+    fn take_over(&mut self) -> Result<(), AddError> {
         self.reclaim();
         if let Self::Common(common) = self {
             *self = common.copied()?;
         }
-        match self {
-            Self::Node { depth, slots } => {
-                let index = index(path, *depth, slots);
-                slots[index].make_own(path)
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Makes its own what is common, where the copy that had it too has it no more.

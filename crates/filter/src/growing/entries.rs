@@ -7,7 +7,8 @@
 //! page.
 
 use crate::error::AddError;
-use crate::growing::mark::Mark;
+use crate::growing::mark::{Mark, MAX_LENGTH};
+use crate::growing::plan::Plan;
 
 /// Equal marks that are stored in slots.
 pub const COPIES: usize = 3;
@@ -89,11 +90,21 @@ impl Entries {
         Ok(())
     }
 
-    /// Takes away what has another payload than these.
-    pub fn retain_payloads(&mut self, alive: u16) {
+    /// Takes away what has another payload than these. Returns whether there was any.
+    pub fn retain_payloads(&mut self, alive: u16) -> bool {
         let is_alive = |mark: Mark| alive >> mark.payload() & 1 == 1;
+        let before = self.marks.len();
         self.marks.retain(|mark| is_alive(*mark));
         self.surplus.retain(|surplus| is_alive(surplus.mark));
+        self.marks.len() < before
+    }
+
+    /// How many copies of a mark there are.
+    pub fn copies_of(&self, mark: Mark) -> u64 {
+        let first = self.marks.partition_point(|m| *m < mark);
+        let equal = self.marks[first..].iter().take_while(|m| **m == mark);
+        let surplus = self.surplus.iter().filter(|s| s.mark == mark);
+        equal.count() as u64 + surplus.map(|s| u64::from(s.copies)).sum::<u64>()
     }
 
     /// Gives all copies of a mark another payload.
@@ -110,24 +121,30 @@ impl Entries {
 
     /// Those of the two pages that one is split into, each mark without its first bit.
     pub fn split(&self) -> Result<[Self; 2], AddError> {
-        let mut halves = [(); 2].map(|()| Self::default());
+        // In order are those of the low half, marks of no length, which go to both, and the rest.
         let second = self.marks.partition_point(|m| m.bits() >> 63 == 0);
-        // A mark of no length goes to both.
-        let both = self.marks.iter().filter(|m| m.length() == 0).count();
-        halves[0].marks = try_vec(second + both)?;
-        halves[1].marks = try_vec(self.marks.len() - second + both)?;
-        for mark in &self.marks {
-            for (half, mark) in parts(*mark).into_iter().flatten() {
-                halves[half].marks.push(mark);
-            }
+        let (low, rest) = self.marks.split_at(second);
+        let both = rest.iter().take_while(|m| m.length() == 0).count();
+        let (both, high) = rest.split_at(both);
+        let mut halves = [
+            Self::with_room(low.len() + both.len(), self.surplus.len())?,
+            Self::with_room(high.len() + both.len(), self.surplus.len())?,
+        ];
+        for (half, marks) in halves.iter_mut().zip([low, high]) {
+            half.marks.extend(both);
+            half.marks
+                .extend(marks.iter().map(|mark| mark.without_first_bit()));
         }
         for surplus in &self.surplus {
             for (half, mark) in parts(surplus.mark).into_iter().flatten() {
-                try_push(&mut halves[half].surplus, Surplus { mark, ..*surplus })?;
+                halves[half].surplus.push(Surplus { mark, ..*surplus });
             }
         }
-        for half in &mut halves {
-            half.normalise()?;
+        // Marks that have lost the same bit are still in order, and as many are equal.
+        if !both.is_empty() {
+            for half in &mut halves {
+                half.normalise()?;
+            }
         }
         Ok(halves)
     }
@@ -179,6 +196,16 @@ impl Entries {
         (self.marks, self.surplus) = (marks, surplus);
         self.normalise()?;
         Ok(true)
+    }
+
+    /// Whether a page of them, merged, holds them as they were before: none is lengthened, and none
+    /// has lost its last bit.
+    pub fn keep_their_bits(&self, plan: &Plan) -> bool {
+        if self.marks.is_empty() {
+            return true;
+        }
+        let (shortest, longest) = self.lengths();
+        shortest >= plan.bucket_bits(self.marks.len()) && longest < MAX_LENGTH
     }
 
     /// Marks of no more than `length` bits.

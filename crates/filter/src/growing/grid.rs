@@ -60,6 +60,9 @@ const RECIPROCALS: [u64; 256] = {
     reciprocals
 };
 
+/// How many entries the buckets of each line have.
+pub type Own = [u16; MAX_LINES];
+
 /// How buckets lie in lines, and entries in slots.
 #[derive(Clone, Copy)]
 pub struct Grid {
@@ -117,8 +120,8 @@ impl Grid {
         self.first_bucket(line + 1) - self.first_bucket(line)
     }
 
-    /// The entries of each line's buckets, unless some line cannot even tell which they are.
-    pub fn own(self, marks: &[Mark]) -> Option<[u16; MAX_LINES]> {
+    /// The entries of each line's buckets.
+    pub fn own(self, marks: &[Mark]) -> Own {
         let mut own = [0; MAX_LINES];
         let mut before = 0;
         for (line, own) in own.iter_mut().enumerate().take(self.lines) {
@@ -127,22 +130,24 @@ impl Grid {
                 .iter()
                 .take_while(|m| m.bucket(self.shape.bucket_bits) < end)
                 .count();
-            if self.buckets_in(line) + count > BODY_BITS {
-                return None;
-            }
             *own = count as u16;
             before += count;
         }
-        Some(own)
+        own
     }
 
     /// Slots that line `line` can hold if `own` entries belong to it.
-    fn room(self, line: usize, own: u16) -> usize {
+    pub fn room(self, line: usize, own: u16) -> usize {
         ((BODY_BITS - self.buckets_in(line) - usize::from(own)) / self.shape.slot.bits()).min(255)
     }
 
-    /// What spills from the last line into the first, if all find a place.
-    pub fn spilled(self, own: &[u16; MAX_LINES]) -> Option<usize> {
+    /// What spills from the last line into the first, if all find a place and each line can tell
+    /// which are its own.
+    pub fn spilled(self, own: &Own) -> Option<usize> {
+        let mut lines = own.iter().enumerate().take(self.lines);
+        if lines.any(|(line, own)| self.buckets_in(line) + usize::from(*own) > BODY_BITS) {
+            return None;
+        }
         let around = |mut spilled: usize| {
             for (line, own) in own.iter().enumerate().take(self.lines) {
                 if spilled > MOST_SPILLED {
@@ -158,13 +163,7 @@ impl Grid {
     }
 
     /// Writes the lines; `first_spilled` is what [`Grid::spilled`] returned.
-    pub fn write(
-        self,
-        marks: &[Mark],
-        own: &[u16; MAX_LINES],
-        first_spilled: usize,
-        lines: &mut Vec<Line>,
-    ) {
+    pub fn write(self, marks: &[Mark], own: &Own, first_spilled: usize, lines: &mut Vec<Line>) {
         let (mut spilled, mut before) = (first_spilled, 0);
         for (number, own) in own.iter().enumerate().take(self.lines) {
             let own = usize::from(*own);

@@ -24,6 +24,8 @@ pub struct Place {
     pub depth: u8,
     /// How deep any page may be.
     pub max_depth: u8,
+    /// The payload of what is new, and of pages that are given up for it.
+    pub newest: u8,
 }
 
 /// Writes one page of at least `least` lines, or splits the entries until they fit. All allocations
@@ -40,15 +42,16 @@ pub fn grown(
         start,
         depth,
         max_depth,
+        newest,
     } = place;
     if entries.marks.len() <= plan.most() {
-        if let Some(page) = Page::of(plan, depth, entries, least)? {
+        if let Some(page) = Page::of(plan, depth, entries, least, newest)? {
             *totals = totals.plus(Totals::of(&page, entries, start));
             return Ok(Grown::Page(page));
         }
     }
     if depth >= max_depth {
-        let page = Page::saturated(depth);
+        let page = Page::saturated(depth, newest);
         *totals = totals.plus(Totals::of(&page, entries, start));
         return Ok(Grown::Page(page));
     }
@@ -58,7 +61,7 @@ pub fn grown(
         let place = Place {
             start,
             depth: depth + 1,
-            max_depth,
+            ..place
         };
         halves[bit] = match grown(plan, entries, place, 1, totals)? {
             Grown::Page(page) => Slot::Own(page),

@@ -19,10 +19,13 @@ use std::hint::select_unpredictable;
 
 /// Bytes of a line.
 pub const LINE_BYTES: usize = 64;
+pub const LINE_WORDS: usize = LINE_BYTES / 8;
+/// Bits of a line.
+pub const LINE_BITS: usize = LINE_BYTES * 8;
 /// Where the unary part begins.
-const UNARY: usize = 16;
+pub const UNARY: usize = 16;
 /// Bits of a line for unary part and slots.
-pub const BODY_BITS: usize = LINE_BYTES * 8 - UNARY;
+pub const BODY_BITS: usize = LINE_BITS - UNARY;
 /// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
 /// insert may add.
 pub const MOST_SPILLED: usize = 125;
@@ -55,7 +58,7 @@ pub struct Line([u8; LINE_BYTES]);
 /// line's own, and its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    start: usize,
+    pub start: usize,
     pub first: usize,
     pub len: usize,
 }
@@ -69,10 +72,48 @@ fn from(bit: usize, word: usize) -> u64 {
     }
 }
 
+/// Shifted up, to nothing by 64 bits or more.
+#[inline(always)]
+fn shifted_up(word: u64, by: u64) -> u64 {
+    if by < 64 {
+        word << by
+    } else {
+        0
+    }
+}
+
+/// Shifted down, to nothing by 64 bits or more.
+#[inline(always)]
+fn shifted_down(word: u64, by: u64) -> u64 {
+    if by < 64 {
+        word >> by
+    } else {
+        0
+    }
+}
+
 impl Line {
     /// A line of these bytes: all clear before it is written, or what pages keep their counters in.
     pub fn of_bytes(bytes: [u8; LINE_BYTES]) -> Self {
         Self(bytes)
+    }
+
+    /// A line of these words.
+    pub fn of_words(words: [u64; LINE_WORDS]) -> Self {
+        let mut line = Self([0; LINE_BYTES]);
+        for (n, word) in words.into_iter().enumerate() {
+            line.set_word(n, word);
+        }
+        line
+    }
+
+    pub fn words(&self) -> [u64; LINE_WORDS] {
+        std::array::from_fn(|n| self.word(n))
+    }
+
+    /// What stands before the unary part.
+    pub fn header(held: usize, spilled: usize) -> u64 {
+        1 << (UNARY - 1) | (spilled << 8 | held) as u64
     }
 
     pub fn bytes(&self) -> &[u8; LINE_BYTES] {
@@ -107,11 +148,12 @@ impl Line {
     #[inline(always)]
     fn word(&self, word: usize) -> u64 {
         let bytes = self.0.as_chunks::<8>().0;
-        u64::from_le_bytes(bytes[word])
+        u64::from_le_bytes(bytes[word & 7])
     }
 
+    #[inline(always)]
     fn set_word(&mut self, word: usize, value: u64) {
-        self.0.as_chunks_mut::<8>().0[word] = value.to_le_bytes();
+        self.0.as_chunks_mut::<8>().0[word & 7] = value.to_le_bytes();
     }
 
     /// The position of one number `n` at or after the one that stands before the first bucket.
@@ -124,7 +166,7 @@ impl Line {
             }
             n -= ones;
         }
-        LINE_BYTES * 8
+        LINE_BITS
     }
 
     /// Bucket number `q` of the line.
@@ -180,14 +222,66 @@ impl Line {
         })
     }
 
+    /// The same for slots whose payload is one of these.
+    #[inline(always)]
+    pub fn any_matches_among(
+        &self,
+        first: usize,
+        len: usize,
+        slot: SlotShape,
+        wanted: u64,
+        payloads: u16,
+    ) -> bool {
+        let bits = slot.bits();
+        if len * bits <= WINDOW_BITS {
+            return self.some_match_among(first, len, slot, wanted, payloads);
+        }
+        let step = WINDOW_BITS / bits;
+        (0..len).step_by(step).any(|n| {
+            let len = step.min(len - n);
+            self.some_match_among(first + n, len, slot, wanted, payloads)
+        })
+    }
+
+    /// The same for as many as one read gives. Of all lookups that find an entry, one in a hundred
+    /// or so finds two in a bucket: only then there is a branch to foretell.
+    #[inline(always)]
+    fn some_match_among(
+        &self,
+        first: usize,
+        len: usize,
+        slot: SlotShape,
+        wanted: u64,
+        payloads: u16,
+    ) -> bool {
+        let (mut found, slots) = self.matching(first, len, slot, wanted);
+        loop {
+            // Without a match this is some bit of the payloads, which does not count.
+            let end = found.trailing_zeros() + 1;
+            let payload = slots.wrapping_shr(end.wrapping_sub(slot.bits() as u32));
+            let payload = payload & ((1 << slot.payload_bits) - 1);
+            let is_one = payloads.wrapping_shr(payload as u32) & u16::from(found != 0) == 1;
+            found &= found.wrapping_sub(1);
+            if is_one | (found == 0) {
+                return is_one;
+            }
+        }
+    }
+
     /// The same for as many as one read gives.
     #[inline(always)]
     fn some_match(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
+        self.matching(first, len, slot, wanted).0 != 0
+    }
+
+    /// The highest bit of each slot that matches, and the slots, from the top on.
+    #[inline(always)]
+    fn matching(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> (u64, u64) {
         let bits = slot.bits();
         // What is compared, from the top on; all other bits are set, so that every slot has a
         // delimiter and none borrows from the next below.
         let others = u64::MAX >> (len * bits);
-        let slots = self.window_below(LINE_BYTES * 8 - first * bits) | others;
+        let slots = self.window_below(LINE_BITS - first * bits) | others;
         // The lowest bit of each slot, of its fingerprint, and the highest.
         let lowest = LOWEST_BITS[bits & 63];
         let unit = lowest << slot.payload_bits;
@@ -199,7 +293,7 @@ impl Line {
         // Adding all but the highest bit carries into that one unless a slot has no difference.
         let body = highest - lowest;
         let is_different = ((different & body) + body) | different;
-        !is_different & highest & !others != 0
+        (!is_different & highest & !others, slots)
     }
 
     /// The bits below `end`, the last one on top: at least 57 of them, or all.
@@ -214,7 +308,7 @@ impl Line {
 
     #[inline(always)]
     fn slot_or_garbage(&self, n: usize, slot: SlotShape) -> u64 {
-        let bit = (LINE_BYTES * 8).wrapping_sub((n + 1) * slot.bits());
+        let bit = LINE_BITS.wrapping_sub((n + 1) * slot.bits());
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let mut eight = [0; 8];
         eight.copy_from_slice(&self.0[byte..byte + 8]);
@@ -229,9 +323,9 @@ impl Line {
     }
 
     /// Writes a slot over clear bits.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, n: usize, slot: SlotShape, value: u64) {
-        let bit = LINE_BYTES * 8 - (n + 1) * slot.bits();
+        let bit = LINE_BITS - (n + 1) * slot.bits();
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let place = &mut self.0[byte..byte + 8];
         let mut eight = [0; 8];
@@ -241,9 +335,10 @@ impl Line {
     }
 
     /// Writes over slot number `n`.
+    #[inline(always)]
     pub fn replace_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
         let old = self.slot(n, slot);
-        let bit = LINE_BYTES * 8 - (n + 1) * slot.bits();
+        let bit = LINE_BITS - (n + 1) * slot.bits();
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let place = &mut self.0[byte..byte + 8];
         let mut eight = [0; 8];
@@ -253,13 +348,14 @@ impl Line {
     }
 
     /// Adds a slot at the end.
-    #[inline]
+    #[inline(always)]
     pub fn push_slot(&mut self, slot: SlotShape, value: u64) {
         self.put(self.held(), slot, value);
         self.0[0] += 1;
     }
 
     /// Takes the last slot off.
+    #[inline(always)]
     pub fn pop_slot(&mut self, slot: SlotShape) -> u64 {
         let last = self.held() - 1;
         let value = self.slot(last, slot);
@@ -269,34 +365,121 @@ impl Line {
     }
 
     /// Puts a slot in at place `n`, for which there is room.
-    pub fn insert_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
-        let (held, bits) = (self.held(), slot.bits());
-        let end = LINE_BYTES * 8;
-        self.slide_down(end - held * bits, end - n * bits, bits as u32);
-        self.put(n, slot, value);
+    #[inline(always)]
+    pub fn insert_slot<I: Instructions>(&mut self, n: usize, slot: SlotShape, value: u64) {
+        let held = self.held();
+        self.shift_slots::<I>(n, held, slot, value);
         self.set_held(held + 1);
     }
 
+    /// Puts a slot in at place `n`, before the last one, which comes out for it.
+    #[inline(always)]
+    pub fn insert_and_pop<I: Instructions>(
+        &mut self,
+        n: usize,
+        slot: SlotShape,
+        value: u64,
+    ) -> u64 {
+        let last = self.held() - 1;
+        let popped = self.slot(last, slot);
+        self.shift_slots::<I>(n, last, slot, value);
+        popped
+    }
+
+    /// Moves the slots from number `n` up to `end` on by one, over what stands there, and puts one in
+    /// front of them.
+    #[inline(always)]
+    fn shift_slots<I: Instructions>(&mut self, n: usize, end: usize, slot: SlotShape, value: u64) {
+        let bits = slot.bits();
+        let (low, high) = (LINE_BITS - end * bits, LINE_BITS - n * bits);
+        if I::HAS_VECTORS {
+            self.shift_all_words(low, high, bits, value);
+        } else {
+            self.shift_some_words(low, high, bits, value);
+        }
+    }
+
+    /// Moves the bits from `low` to `high` down by so many, over what stands there, and puts `value`
+    /// above them: in all words at once, without a branch.
+    #[inline(always)]
+    fn shift_all_words(&mut self, low: usize, high: usize, bits: usize, value: u64) {
+        let (words, mut next) = (self.words(), [0; LINE_WORDS]);
+        next[..LINE_WORDS - 1].copy_from_slice(&words[1..]);
+        let (bottom, top) = ((low - bits) as u64, (high - bits) as u64);
+        let mut new = [0; LINE_WORDS];
+        for word in 0..LINE_WORDS {
+            let first = 64 * word as u64;
+            let from =
+                |bit: u64| shifted_up(u64::MAX, (bit.wrapping_sub(first) as i64).max(0) as u64);
+            let moved = words[word] >> bits | next[word] << (64 - bits);
+            let moved = moved & from(bottom) & !from(top);
+            let stays = words[word] & (from(high as u64) | !from(bottom));
+            let above = shifted_up(value, top.wrapping_sub(first));
+            let across = shifted_down(value, first.wrapping_sub(top));
+            new[word] = moved | stays | above | across;
+        }
+        *self = Self::of_words(new);
+    }
+
+    /// The same in the words that change, one by one.
+    #[inline(always)]
+    fn shift_some_words(&mut self, low: usize, high: usize, bits: usize, value: u64) {
+        // The words that change, and what stays in the lowest and the highest of them.
+        let (first, last) = ((low - bits) / 64, (high - 1) / 64);
+        let is_moved = from(low - bits, first);
+        let stays_low = self.word(first) & !is_moved;
+        let stays_high = self.word(last) & from(high, last);
+        // The value stands above what moves and moves with it.
+        let value = u128::from(value) << (high - 64 * last);
+        let mut here = self.word(last) ^ stays_high | value as u64;
+        let mut moved = here >> bits | ((value >> 64) as u64) << (64 - bits) | stays_high;
+        for word in (first..last).rev() {
+            self.set_word(word + 1, moved);
+            let below = self.word(word);
+            moved = below >> bits | here << (64 - bits);
+            here = below;
+        }
+        self.set_word(first, moved & is_moved | stays_low);
+    }
+
     /// Takes slot number `n` out.
+    #[inline(always)]
     pub fn remove_slot(&mut self, n: usize, slot: SlotShape) -> u64 {
         let (held, bits) = (self.held(), slot.bits());
         let value = self.slot(n, slot);
         self.replace_slot(n, slot, 0);
-        let end = LINE_BYTES * 8;
+        let end = LINE_BITS;
         self.slide_up(end - held * bits, end - (n + 1) * bits, bits as u32);
         self.set_held(held - 1);
         value
     }
 
-    /// Marks one more entry in the bucket of `run`; `own` entries belong to the line so far, in
-    /// `buckets` buckets.
-    pub fn grow_run(&mut self, run: Run, own: usize, buckets: usize) {
-        self.slide_up(run.start, UNARY + own + buckets, 1);
+    /// Bits that neither unary part nor slots use: those between the last slot and the one that ends
+    /// the last bucket.
+    #[inline(always)]
+    pub fn free_bits(&self, slot: SlotShape) -> usize {
+        let slots = LINE_BITS - self.held() * slot.bits();
+        let mut end = slots;
+        loop {
+            let window = self.window_below(end);
+            if window != 0 || end < WINDOW_BITS {
+                return slots - end + window.leading_zeros() as usize;
+            }
+            end -= WINDOW_BITS;
+        }
+    }
+
+    /// Marks one more entry in the bucket of `run`; there is a free bit.
+    #[inline(always)]
+    pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
+        // Free bits move too, all but the last one.
+        self.slide_up(run.start, LINE_BITS - self.held() * slot.bits() - 1, 1);
     }
 
     /// Marks one entry less in the bucket of `run`.
-    pub fn shrink_run(&mut self, run: Run, own: usize, buckets: usize) {
-        self.slide_down(run.start + 1, UNARY + own + buckets, 1);
+    #[inline(always)]
+    pub fn shrink_run(&mut self, run: Run, slot: SlotShape) {
+        self.slide_down(run.start + 1, LINE_BITS - self.held() * slot.bits(), 1);
     }
 
     /// Writes the unary part of `len` bits into a line that is all clear, for entries of these
@@ -361,6 +544,7 @@ impl Line {
 
     /// Moves the bits from `low` to `high` up, over one clear stretch of `by` bits (1 to 57) or,
     /// for the unary part, into free bits.
+    #[inline(always)]
     fn slide_up(&mut self, low: usize, high: usize, by: u32) {
         let mut below = 0;
         let last = (high + by as usize - 1) / 64;
@@ -374,6 +558,7 @@ impl Line {
 
     /// Moves the bits from `low` to `high` down, over `by` bits below that are clear or given up.
     /// Only the first and the last word have bits that stay.
+    #[inline(always)]
     fn slide_down(&mut self, low: usize, high: usize, by: u32) {
         let Some(last) = high.checked_sub(1).filter(|last| *last >= low) else {
             return self.clear(low - by as usize, low);
@@ -423,6 +608,17 @@ impl SlotShape {
         (1 << self.bits()) - 1
     }
 
+    #[inline]
+    pub fn payload_mask(self) -> u64 {
+        (1 << self.payload_bits) - 1
+    }
+
+    /// The payload in a slot.
+    #[inline]
+    pub fn payload(self, value: u64) -> u8 {
+        (value & self.payload_mask()) as u8
+    }
+
     /// Whether the fingerprint in a slot is a prefix of the `fingerprint_bits` bits of `wanted`.
     /// Compared are the bits above the delimiter, which is the lowest bit set: `e ^ (e - 1)` masks
     /// it and all below.
@@ -436,11 +632,12 @@ impl SlotShape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::growing::instructions::Portable;
     use proptest::prelude::*;
 
     fn bits(line: &Line) -> Vec<bool> {
         let bit = |n: usize| line.0[n / 8] >> (n % 8) & 1 == 1;
-        (0..LINE_BYTES * 8).map(bit).collect()
+        (0..LINE_BITS).map(bit).collect()
     }
 
     proptest! {
@@ -470,6 +667,41 @@ mod tests {
                 expected.copy_within(low..high, low + step);
                 expected[low..(low + step).min(high + step)].fill(false);
                 prop_assert_eq!(bits(&up), expected);
+            }
+        }
+
+        #[test]
+        fn slots_shift_as_they_do_one_by_one(
+            slots in prop::collection::vec(any::<u64>(), 1..60), bits in 2..=57u8,
+            place in any::<prop::sample::Index>(), value in any::<u64>(),
+        ) {
+            let slot = SlotShape { fingerprint_bits: bits, payload_bits: 0 };
+            let most = (BODY_BITS - 1) / slot.bits();
+            let mut slots: Vec<u64> = slots.iter().map(|value| value & slot.mask()).collect();
+            slots.truncate(most - 1);
+            let (n, value) = (place.index(slots.len() + 1), value & slot.mask());
+            let line = |slots: &[u64]| {
+                let mut line = Line([0; LINE_BYTES]);
+                line.set_word(0, Line::header(0, 0));
+                line.write_slots(slot, slots.iter().copied());
+                line
+            };
+            let (low, high) = (LINE_BITS - slots.len() * slot.bits(), LINE_BITS - n * slot.bits());
+            let before = line(&slots);
+            slots.insert(n, value);
+            let mut expected = line(&slots);
+            expected.set_held(slots.len() - 1);
+            for shift in [Line::shift_all_words, Line::shift_some_words] {
+                let mut after = before;
+                shift(&mut after, low, high, slot.bits(), value);
+                prop_assert!(after == expected);
+            }
+            if n + 1 < slots.len() {
+                slots.pop();
+                let mut after = before;
+                let last = after.insert_and_pop::<Portable>(n, slot, value);
+                prop_assert!(after == line(&slots));
+                prop_assert_eq!(last, before.slot(slots.len() - 1, slot));
             }
         }
     }

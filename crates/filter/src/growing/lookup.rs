@@ -32,38 +32,37 @@ impl Table {
 
     #[inline]
     pub(super) fn contains_path(&self, path: Path) -> bool {
+        self.path_is_among(path, self.alive)
+    }
+
+    /// Whether the item is (probably) present, with one of these payloads.
+    #[inline]
+    pub fn contains_among(&self, hash: ItemHash, payloads: u16) -> bool {
+        self.path_is_among(Path::of(hash), payloads)
+    }
+
+    #[inline]
+    fn path_is_among(&self, path: Path, payloads: u16) -> bool {
         let page = self.root.page(path);
         let probe = page.probe(path.below(page.depth()));
         #[cfg(target_arch = "x86_64")]
         if has_fast_select() {
             // SAFETY: the processor has these instructions.
-            return unsafe { self.page_contains_with_bmi2(&probe) };
+            return unsafe { probe_contains_with_bmi2(&probe, payloads) };
         }
-        self.page_contains::<Portable>(&probe)
+        probe_contains::<Portable>(&probe, payloads)
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn page_contains_with_bmi2(&self, probe: &Probe<'_>) -> bool {
-        self.page_contains::<Bmi2>(probe)
-    }
-
-    #[inline(always)]
-    fn page_contains<I: Instructions>(&self, probe: &Probe<'_>) -> bool {
-        if self.alive == ALL_PAYLOADS {
-            probe.contains::<I>()
-        } else {
-            self.page_contains_alive(probe)
-        }
-    }
-
-    #[cold]
-    fn page_contains_alive(&self, Probe { page, below, .. }: &Probe<'_>) -> bool {
-        page.is_saturated() || page.matching(*below).any(|mark| self.is_alive(mark))
-    }
-
-    /// Asks for the slots and then for the lines of a group of items that are about to be added.
+    /// Asks for the slots and then for the lines of a group of items that are about to be added. A
+    /// single one has nothing to overlap with.
+    #[inline]
     pub fn prefetch(&self, hashes: &[ItemHash]) {
+        if hashes.len() > 1 {
+            self.prefetch_several(hashes);
+        }
+    }
+
+    fn prefetch_several(&self, hashes: &[ItemHash]) {
         let mut slots = Slots::default();
         slots.fetch(self, hashes);
         slots.fetch_lines(&mut Lines::default());
@@ -76,12 +75,22 @@ impl Table {
         hashes: impl IntoIterator<Item = ItemHash>,
         answer: impl FnMut(bool),
     ) {
+        self.contains_many_among(hashes, self.alive, answer);
+    }
+
+    /// The same for items that have one of these payloads.
+    pub fn contains_many_among(
+        &self,
+        hashes: impl IntoIterator<Item = ItemHash>,
+        payloads: u16,
+        answer: impl FnMut(bool),
+    ) {
         #[cfg(target_arch = "x86_64")]
         if has_fast_select() {
             // SAFETY: the processor has these instructions.
-            return unsafe { self.contains_many_with_bmi2(hashes, answer) };
+            return unsafe { self.contains_many_with_bmi2(hashes, payloads, answer) };
         }
-        self.contains_many_with::<Portable>(hashes, answer);
+        self.contains_many_with::<Portable>(hashes, payloads, answer);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -89,15 +98,17 @@ impl Table {
     fn contains_many_with_bmi2(
         &self,
         hashes: impl IntoIterator<Item = ItemHash>,
+        payloads: u16,
         answer: impl FnMut(bool),
     ) {
-        self.contains_many_with::<Bmi2>(hashes, answer);
+        self.contains_many_with::<Bmi2>(hashes, payloads, answer);
     }
 
     #[inline(always)]
     fn contains_many_with<I: Instructions>(
         &self,
         hashes: impl IntoIterator<Item = ItemHash>,
+        payloads: u16,
         mut answer: impl FnMut(bool),
     ) {
         let mut hashes = hashes.into_iter();
@@ -105,7 +116,7 @@ impl Table {
         let mut lines = Lines::default();
         loop {
             slots.fetch_next(self, &mut hashes);
-            let answers = lines.answers_with::<I>(self);
+            let answers = lines.answers_with::<I>(payloads);
             for n in 0..lines.len {
                 answer(answers >> n & 1 == 1);
             }
@@ -114,6 +125,21 @@ impl Table {
                 return;
             }
         }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn probe_contains_with_bmi2(probe: &Probe<'_>, payloads: u16) -> bool {
+    probe_contains::<Bmi2>(probe, payloads)
+}
+
+#[inline(always)]
+fn probe_contains<I: Instructions>(probe: &Probe<'_>, payloads: u16) -> bool {
+    if payloads == ALL_PAYLOADS {
+        probe.contains::<I>()
+    } else {
+        probe.contains_among::<I>(payloads)
     }
 }
 
@@ -207,23 +233,23 @@ impl Lines<'_> {
         #[cfg(target_arch = "x86_64")]
         if has_fast_select() {
             // SAFETY: the processor has these instructions.
-            return unsafe { self.answers_with_bmi2(table) };
+            return unsafe { self.answers_with_bmi2(table.alive) };
         }
-        self.answers_with::<Portable>(table)
+        self.answers_with::<Portable>(table.alive)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn answers_with_bmi2(&self, table: &Table) -> u32 {
-        self.answers_with::<Bmi2>(table)
+    fn answers_with_bmi2(&self, payloads: u16) -> u32 {
+        self.answers_with::<Bmi2>(payloads)
     }
 
     #[inline(always)]
-    fn answers_with<I: Instructions>(&self, table: &Table) -> u32 {
+    fn answers_with<I: Instructions>(&self, payloads: u16) -> u32 {
         let mut answers = 0;
         for (n, probe) in self.items[..self.len].iter().enumerate() {
             let is_there = match probe {
-                Some(probe) => table.page_contains::<I>(probe),
+                Some(probe) => probe_contains::<I>(probe, payloads),
                 None => false,
             };
             answers |= u32::from(is_there) << n;

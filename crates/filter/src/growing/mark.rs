@@ -98,8 +98,14 @@ impl Mark {
     /// The first bit of the path, and the mark without it; nothing for a mark of no length, which
     /// belongs to both halves.
     pub fn split_first_bit(self) -> Option<(bool, Self)> {
-        let rest = self.fingerprint() << 1;
-        (rest != 0).then_some((self.0 >> 63 == 1, Self(rest | u64::from(self.payload()))))
+        let rest = self.without_first_bit();
+        (rest.fingerprint() != 0).then_some((self.0 >> 63 == 1, rest))
+    }
+
+    /// Without the first bit of the path, which there must be.
+    #[inline]
+    pub fn without_first_bit(self) -> Self {
+        Self(self.fingerprint() << 1 | u64::from(self.payload()))
     }
 
     /// The two marks of one more bit that match what this one matches.

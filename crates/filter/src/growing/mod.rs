@@ -27,8 +27,11 @@
 //!
 //!   path     hash to bit string            plan     lengths and sizes for a rate
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
+//!   change   a page with one entry more    packed   a page as two strings of bits, on its
+//!            or less                                way into other lines
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
+//!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
 //!   load     pages into a table            oracle   the same as a plain multiset (tests)
 //! ```
 //!
@@ -104,6 +107,12 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+#[allow(
+    unsafe_code,
+    reason = "calls what is compiled for BMI2, behind detection"
+)]
+mod change;
+mod cut;
 mod directory;
 mod entries;
 mod grid;
@@ -118,9 +127,11 @@ mod load;
 )]
 mod lookup;
 mod mark;
+mod packed;
 mod page;
 mod parse;
 mod path;
+mod payloads;
 mod plan;
 mod rate;
 mod record;
@@ -133,8 +144,11 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use change::Adding;
+pub use cut::Cut;
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
-pub use parse::Pages;
+pub use parse::{Pages, Payloads};
+pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
 pub use table::{Table, ALL_PAYLOADS};

@@ -9,24 +9,23 @@
 //! ```
 //!
 //! The entries of all lines are one sorted, circular stream, cut where lines are full. 97 % of all
-//! lookups touch one line. An insert shifts the stream up to the next gap; where there is none
-//! within [`REACH`] lines the page is written anew with more lines, or split by the caller.
+//! lookups touch one line. An insert shifts the stream up to the next gap (`change`); where there is
+//! none near by the page gets more lines, or is split by the caller.
 //!
 //! Pages have 1, 2, ... 8, 10, 12, 14, 16, 20 ... 128 lines: size classes of jemalloc, so nothing
 //! is lost by rounding.
 
 use crate::error::AddError;
-use crate::growing::entries::{try_vec, Entries, Surplus, COPIES};
+use crate::growing::change::Gap;
+use crate::growing::entries::{try_vec, Entries, Surplus};
 use crate::growing::grid::{Grid, Shape};
 use crate::growing::instructions::{Instructions, Portable};
-use crate::growing::line::{Line, Run, SlotShape, BODY_BITS, LINE_BYTES, MOST_SPILLED};
+use crate::growing::line::{Line, Run, SlotShape, BODY_BITS, LINE_BYTES};
 use crate::growing::mark::Mark;
+use crate::growing::packed::Packed;
 use crate::growing::plan::{Plan, MAX_LINES};
 use crate::prefetch::prefetch;
 
-/// Lines beyond its own that an insert may shift: with more, pages are fuller and lookups walk
-/// further.
-const REACH: usize = 16;
 /// Hundredths of its lines that a page fills when it is written anew, at most.
 const FILL: usize = 94;
 /// Hundredths of the next smaller page that a page may fill before it is written anew as one. After
@@ -49,7 +48,8 @@ enum State {
 #[derive(PartialEq, Eq)]
 pub struct Page {
     lines: Box<[Line]>,
-    entries: u16,
+    /// Of a saturated page, which has none, the payload.
+    pub(super) entries: u16,
     shape: Shape,
     depth: u8,
     /// Lines at the end that hold surplus counters.
@@ -58,33 +58,6 @@ pub struct Page {
 }
 
 const _: () = assert!(size_of::<Page>() == 24);
-
-/// What became of an insert into the lines as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insert {
-    Done,
-    /// The same, but the fingerprint was there already.
-    DoneAgain,
-    /// The page says yes to everything already.
-    Saturated,
-    /// The page must be written anew, with more lines.
-    NoRoom,
-    /// The page must be written anew: another width of slots, or another counter.
-    Unfit,
-}
-
-/// What became of a removal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remove {
-    /// No mark matches.
-    Absent,
-    /// The page says yes to everything and counts nothing.
-    Saturated,
-    /// One mark of this length went; there may be others like it.
-    Done { length: u8, is_last: bool },
-    /// A surplus counter would become zero: the page must be written anew without it.
-    LastSurplus(Mark),
-}
 
 /// The next larger page, by lines.
 fn more_lines(lines: usize) -> usize {
@@ -103,6 +76,21 @@ fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
     let bits = entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits);
     // On average half a slot stays free in a line.
     (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
+}
+
+/// The numbers of lines that so many entries and counters may be written in, from the best one on,
+/// but at least `least`.
+fn sizes(
+    shape: Shape,
+    entries: usize,
+    counters: usize,
+    least: usize,
+) -> impl Iterator<Item = usize> {
+    let wanted = lines_for(entries, shape, FILL) + counters.div_ceil(COUNTERS);
+    let sizes = std::iter::successors(Some(1), |lines| Some(more_lines(*lines)));
+    sizes
+        .skip_while(move |lines| *lines < least.max(wanted))
+        .take_while(|lines| *lines <= MAX_LINES)
 }
 
 /// A lookup that has come as far as its line.
@@ -132,6 +120,24 @@ impl Probe<'_> {
         {
             prefetch(line);
         }
+    }
+
+    /// Whether the item may be present, with one of these payloads.
+    #[inline(always)]
+    pub fn contains_among<I: Instructions>(&self, payloads: u16) -> bool {
+        let Some(line) = self.line else {
+            return self.page.is_saturated_among(payloads);
+        };
+        let run = line.run::<I>(self.bucket_in_line);
+        let first = line.spilled() + run.first;
+        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
+        if first + run.len <= line.held() {
+            return line.any_matches_among(first, run.len, slot, wanted, payloads);
+        }
+        (first..first + run.len).any(|n| {
+            let value = self.page.slot(self.line_number, n);
+            slot.matches(value, wanted) && payloads >> slot.payload(value) & 1 == 1
+        })
     }
 
     /// Whether the item may be present.
@@ -169,21 +175,25 @@ impl Page {
         }
     }
 
-    /// A page that says yes to everything.
-    pub fn saturated(depth: u8) -> Self {
+    /// A page that says yes to everything, as if it had an entry of this payload that everything
+    /// matches.
+    pub fn saturated(depth: u8, payload: u8) -> Self {
         Self {
             state: State::Saturated,
+            entries: payload.into(),
             ..Self::empty(depth)
         }
     }
 
     /// A page of these entries with the fewest lines, but at least `least`, that leave it some
     /// room; nothing if they find none. Entries that are too short for their bucket are lengthened.
+    /// If they are too many for that, the page is saturated and has the payload `newest`.
     pub fn of(
         plan: &Plan,
         depth: u8,
         entries: &mut Entries,
         least: usize,
+        newest: u8,
     ) -> Result<Option<Self>, AddError> {
         if entries.marks.is_empty() {
             return Ok(Some(Self::empty(depth)));
@@ -195,7 +205,7 @@ impl Page {
             && (!entries.lengthen(bucket_bits, room_for_voids)?
                 || entries.count_up_to(bucket_bits) > room_for_voids)
         {
-            return Ok(Some(Self::saturated(depth)));
+            return Ok(Some(Self::saturated(depth, newest)));
         }
         let longest = longest
             .max(bucket_bits)
@@ -207,17 +217,55 @@ impl Page {
                 payload_bits: plan.payload_bits(),
             },
         };
-        let wanted =
-            lines_for(entries.marks.len(), shape, FILL) + entries.surplus.len().div_ceil(COUNTERS);
-        let mut lines = 1;
-        while lines < least.max(wanted) {
-            lines = more_lines(lines);
-        }
-        while lines <= MAX_LINES {
+        for lines in sizes(shape, entries.marks.len(), entries.surplus.len(), least) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
                 return Ok(Some(page));
             }
-            lines = more_lines(lines);
+        }
+        Ok(None)
+    }
+
+    /// This page in at least `least` lines, and perhaps with one more entry, if no slot need change
+    /// for that; nothing if the page must be written anew in another shape, or finds no room.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn relined(
+        &self,
+        plan: &Plan,
+        more: Option<(Gap, Mark)>,
+        least: usize,
+    ) -> Result<Option<Self>, AddError> {
+        let (entries, Shape { bucket_bits, slot }) =
+            (self.len() + usize::from(more.is_some()), self.shape);
+        let is_alike = (1..=plan.most()).contains(&entries)
+            && plan.bucket_bits(entries) == bucket_bits
+            && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
+            && more.is_none_or(|(_, mark)| mark.length() > bucket_bits);
+        if !is_alike {
+            return Ok(None);
+        }
+        let more = more.map(|(gap, mark)| (gap, self.shape.value(mark)));
+        let packed = Packed::of(self, more)?;
+        let (_, counters) = self.lines.split_at(self.grid().lines);
+        let num_counters = self.surplus().count();
+        for lines in sizes(self.shape, entries, num_counters, least) {
+            let grid = Grid {
+                shape: self.shape,
+                lines: lines - counters.len(),
+            };
+            let own = packed.own(grid);
+            let Some(spilled) = grid.spilled(&own) else {
+                continue;
+            };
+            let mut written = try_vec(lines)?;
+            packed.write(grid, &own, spilled, &mut written);
+            written.extend_from_slice(counters);
+            return Ok(Some(Self {
+                lines: written.into_boxed_slice(),
+                entries: entries as u16,
+                ..*self
+            }));
         }
         Ok(None)
     }
@@ -237,9 +285,7 @@ impl Page {
             shape,
             lines: lines - counter_lines,
         };
-        let Some(own) = grid.own(&entries.marks) else {
-            return Ok(None);
-        };
+        let own = grid.own(&entries.marks);
         let Some(spilled) = grid.spilled(&own) else {
             return Ok(None);
         };
@@ -287,11 +333,34 @@ impl Page {
 
     /// Entries in slots.
     pub fn len(&self) -> usize {
-        usize::from(self.entries)
+        match self.state {
+            State::Lines => self.entries.into(),
+            State::Saturated => 0,
+        }
     }
 
     pub fn is_saturated(&self) -> bool {
         self.state == State::Saturated
+    }
+
+    /// The payload of a saturated page.
+    pub fn saturated_payload(&self) -> Option<u8> {
+        self.is_saturated().then_some(self.entries as u8)
+    }
+
+    /// Whether it is saturated, with one of these payloads.
+    pub fn is_saturated_among(&self, payloads: u16) -> bool {
+        let payload = self.saturated_payload();
+        payload.is_some_and(|payload| payloads >> payload & 1 == 1)
+    }
+
+    /// Whether it is saturated or has an entry with another payload than these.
+    pub fn has_others(&self, payloads: u16) -> bool {
+        let slot = self.shape.slot;
+        let is_other = |value| payloads >> slot.payload(value) & 1 == 0;
+        let mut lines = self.lines[..self.grid().lines].iter();
+        self.is_saturated_among(!payloads)
+            || lines.any(|line| (0..line.held()).any(|n| is_other(line.slot(n, slot))))
     }
 
     /// Whether its entries fit well into fewer lines.
@@ -310,6 +379,10 @@ impl Page {
     /// All of its memory.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    pub(super) fn lines_mut(&mut self) -> &mut [Line] {
+        &mut self.lines
     }
 
     /// The same page with its lines elsewhere.
@@ -341,18 +414,38 @@ impl Page {
         }
     }
 
+    /// Whether an item with this path below the page may be present.
+    pub fn contains(&self, below: u64) -> bool {
+        self.probe(below).contains::<Portable>()
+    }
+
     /// The marks that match an item with this path below the page, in order. None where the page is
     /// saturated.
     pub fn matching(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
+        let marks = self.in_bucket(below);
+        marks.filter(move |mark| mark.matches(below))
+    }
+
+    /// All marks, in order.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> + '_ {
+        let buckets = 0..1u64 << self.shape.bucket_bits;
+        let has_some = self.len() > 0;
+        let first = buckets.map(|bucket| bucket << (64 - self.shape.bucket_bits));
+        first
+            .take_while(move |_| has_some)
+            .flat_map(|below| self.in_bucket(below))
+    }
+
+    /// The marks in the bucket of this path below the page.
+    fn in_bucket(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
         let grid = self.grid();
-        let found = (!self.lines.is_empty()).then(|| self.run(grid, below));
+        let found = (!self.lines.is_empty()).then(|| self.run::<Portable>(grid, below));
         let entries = found.into_iter().flat_map(move |(number, run)| {
             let first = self.lines[number].spilled() + run.first;
             (first..first + run.len).map(move |n| self.slot(number, n))
         });
         let bucket = grid.bucket(below);
-        let marks = entries.filter_map(move |value| self.shape.mark(bucket, value));
-        marks.filter(move |mark| mark.matches(below))
+        entries.filter_map(move |value| self.shape.mark(bucket, value))
     }
 
     /// Copies of a mark beyond those in slots.
@@ -378,7 +471,8 @@ impl Page {
         })
     }
 
-    fn counter_mut(&mut self, mark: Mark) -> Option<&mut [u8; 4]> {
+    /// The count of copies of a mark beyond those in slots.
+    pub(super) fn counter_mut(&mut self, mark: Mark) -> Option<&mut [u8; 4]> {
         let first = self.grid().lines;
         let lines = self.lines[first..].iter_mut();
         let mut counters = lines.flat_map(|line| line.bytes_mut().chunks_exact_mut(COUNTER_BYTES));
@@ -420,126 +514,34 @@ impl Page {
         Ok(entries)
     }
 
-    /// Inserts into the lines as they are, unless they hold `most` entries.
-    ///
-    /// # Errors
-    /// `Full` if there are more copies than can be counted.
-    pub fn insert(&mut self, mark: Mark, most: usize) -> Result<Insert, AddError> {
-        if self.is_saturated() {
-            return Ok(Insert::Saturated);
-        }
-        let grid = self.grid();
-        let bits = mark.length() + 1;
-        let range =
-            self.shape.bucket_bits + 1..=self.shape.bucket_bits + self.shape.slot.fingerprint_bits;
-        if self.lines.is_empty() || !range.contains(&bits) {
-            return Ok(Insert::Unfit);
-        }
-        let (number, run) = self.run(grid, mark.bits());
-        let first = self.lines[number].spilled() + run.first;
-        let value = self.shape.value(mark);
-        let (mut smaller, mut equal, mut is_known) = (0, 0, false);
-        for n in first..first + run.len {
-            let there = self.slot(number, n);
-            smaller += usize::from(there < value);
-            equal += usize::from(there == value);
-            is_known |= (there ^ value) >> self.shape.slot.payload_bits == 0;
-        }
-        if equal >= COPIES {
-            return match self.counter_mut(mark) {
-                None => Ok(Insert::Unfit),
-                Some(bytes) => {
-                    let copies = u32::from_le_bytes(*bytes)
-                        .checked_add(1)
-                        .filter(|copies| *copies < u32::MAX)
-                        .ok_or(AddError::Full)?;
-                    *bytes = copies.to_le_bytes();
-                    Ok(Insert::DoneAgain)
-                }
-            };
-        }
-        if self.len() >= most || !self.has_room(grid, number) {
-            return Ok(Insert::NoRoom);
-        }
-        self.insert_at(grid, number, run, first + smaller, value);
-        Ok(if is_known {
-            Insert::DoneAgain
-        } else {
-            Insert::Done
-        })
-    }
-
-    /// Removes a copy of the longest mark that matches and has one of these payloads.
-    pub fn remove(&mut self, below: u64, alive: u16) -> Remove {
-        if self.is_saturated() {
-            return Remove::Saturated;
-        }
-        let alive = self
-            .matching(below)
-            .filter(|mark| alive >> mark.payload() & 1 == 1);
-        let longest = alive.max_by_key(|mark| mark.length());
-        let Some(mark) = longest else {
-            return Remove::Absent;
-        };
-        self.remove_mark(mark)
-    }
-
-    /// Removes a copy of a mark that is there.
-    fn remove_mark(&mut self, mark: Mark) -> Remove {
-        if let Some(bytes) = self.counter_mut(mark) {
-            let left = match u32::from_le_bytes(*bytes) {
-                0 | 1 => return Remove::LastSurplus(mark),
-                // Nobody knows how many there were.
-                u32::MAX => return Remove::Saturated,
-                copies => copies - 1,
-            };
-            *bytes = left.to_le_bytes();
-            return Remove::Done {
-                length: mark.length(),
-                is_last: false,
-            };
-        }
-        let grid = self.grid();
-        let (number, run) = self.run(grid, mark.bits());
-        let first = self.lines[number].spilled() + run.first;
-        let value = self.shape.value(mark);
-        let (mut same, mut place) = (0, first);
-        for n in first..first + run.len {
-            let there = self.slot(number, n);
-            same += usize::from((there ^ value) >> self.shape.slot.payload_bits == 0);
-            if there == value {
-                place = n;
-            }
-        }
-        self.remove_at(grid, number, run, place);
-        Remove::Done {
-            length: mark.length(),
-            is_last: same == 1,
-        }
-    }
-
-    /// Writes another payload into a mark that is in a slot, unless equal marks stand beside it:
-    /// then the page must be written anew.
+    /// Writes another payload into a mark that is in a slot, unless there are others of the same
+    /// fingerprint: then the page must be written anew.
     pub fn set_payload(&mut self, mark: Mark, payload: u8) -> bool {
         let grid = self.grid();
-        let (number, run) = self.run(grid, mark.bits());
+        let (number, run) = self.run::<Portable>(grid, mark.bits());
         let first = self.lines[number].spilled() + run.first;
-        if run.len != 1 {
+        let (slot, value) = (self.shape.slot, self.shape.value(mark));
+        let is_same = |n: &usize| (self.slot(number, *n) ^ value) >> slot.payload_bits == 0;
+        let mut same = (first..first + run.len).filter(is_same);
+        let (Some(n), None) = (same.next(), same.next()) else {
             return false;
-        }
-        let (line, n) = self.place(number, first);
-        let mask = (1 << self.shape.slot.payload_bits) - 1;
-        let value = self.shape.value(mark) & !mask | u64::from(payload);
-        self.lines[line].replace_slot(n, self.shape.slot, value);
+        };
+        let (line, n) = self.place(number, n);
+        let value = value & !slot.payload_mask() | u64::from(payload);
+        self.lines[line].replace_slot(n, slot, value);
         true
     }
 
-    fn run(&self, grid: Grid, below: u64) -> (usize, Run) {
-        self.run_with::<Portable>(grid, below)
+    /// Gives a saturated page another payload.
+    pub fn set_saturated_payload(&mut self, payload: u8) {
+        if self.is_saturated() {
+            self.entries = payload.into();
+        }
     }
 
+    /// The line of the bucket of an item with this path below the page, and the bucket in it.
     #[inline(always)]
-    fn run_with<I: Instructions>(&self, grid: Grid, below: u64) -> (usize, Run) {
+    pub(super) fn run<I: Instructions>(&self, grid: Grid, below: u64) -> (usize, Run) {
         let bucket = grid.bucket(below);
         let number = grid.line_of(bucket);
         (
@@ -549,6 +551,7 @@ impl Page {
     }
 
     /// Where entry `n`, counted over all that stand in line `number` or spilled from it, really is.
+    #[inline(always)]
     fn place(&self, mut number: usize, mut n: usize) -> (usize, usize) {
         while n >= self.lines[number].held() {
             n -= self.lines[number].held();
@@ -557,7 +560,9 @@ impl Page {
         (number, n)
     }
 
-    fn slot(&self, number: usize, n: usize) -> u64 {
+    /// Entry `n`, counted the same way.
+    #[inline(always)]
+    pub(super) fn slot(&self, number: usize, n: usize) -> u64 {
         let (number, n) = self.place(number, n);
         self.lines[number].slot(n, self.shape.slot)
     }
@@ -573,137 +578,13 @@ impl Page {
         };
         line.held() + spilled_on - line.spilled()
     }
-
-    /// Bits of line `number` that neither unary part nor slots use.
-    fn free_bits(&self, grid: Grid, number: usize) -> usize {
-        let unary = grid.buckets_in(number) + self.own(grid, number);
-        BODY_BITS - unary - self.lines[number].held() * self.shape.slot.bits()
-    }
-
-    /// Whether line `number` and those within reach can take one entry more.
-    fn has_room(&self, grid: Grid, number: usize) -> bool {
-        let slot = self.shape.slot.bits();
-        let held = self.lines[number].held();
-        // One bit of unary, one slot: what of the line's slots remains, and how many go on to the
-        // next line?
-        let body = BODY_BITS - grid.buckets_in(number) - self.own(grid, number);
-        let Some(body) = body.checked_sub(1) else {
-            return false;
-        };
-        let mut going = (held + 1).saturating_sub(body / slot);
-        if held == usize::from(u8::MAX) {
-            return false;
-        }
-        let mut next = number;
-        for _ in 0..REACH {
-            if going == 0 {
-                return true;
-            }
-            next = grid.next(next);
-            let line = &self.lines[next];
-            if next == number || line.spilled() + going > MOST_SPILLED {
-                return false;
-            }
-            let free = self.free_bits(grid, next) / slot;
-            going -= going.min(free);
-        }
-        going == 0
-    }
-
-    /// Inserts `value` as entry `n` from line `number` on, in the bucket of `run`; there is room.
-    fn insert_at(&mut self, grid: Grid, number: usize, run: Run, n: usize, value: u64) {
-        let (slot, own) = (self.shape.slot, self.own(grid, number));
-        if self.free_bits(grid, number) == 0 {
-            let last = self.lines[number].pop_slot(slot);
-            self.spill(grid, number, 0, last);
-        }
-        self.lines[number].grow_run(run, own, grid.buckets_in(number));
-        self.entries += 1;
-        // The unary part says so now; the counts follow. A line with a bit to spare is not always
-        // one with a slot to spare.
-        let free = BODY_BITS
-            - (grid.buckets_in(number) + own + 1)
-            - self.lines[number].held() * slot.bits();
-        if free >= slot.bits() {
-            self.lines[number].insert_slot(n, slot, value);
-        } else if n < self.lines[number].held() {
-            let last = self.lines[number].pop_slot(slot);
-            self.lines[number].insert_slot(n, slot, value);
-            self.spill(grid, number, 0, last);
-        } else {
-            self.spill(grid, number, n - self.lines[number].held(), value);
-        }
-    }
-
-    /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
-    /// them and of all there.
-    fn spill(&mut self, grid: Grid, mut number: usize, mut n: usize, mut value: u64) {
-        let slot = self.shape.slot;
-        loop {
-            number = grid.next(number);
-            let has_room = self.free_bits(grid, number) >= slot.bits();
-            let line = &mut self.lines[number];
-            line.set_spilled(line.spilled() + 1);
-            let held = line.held();
-            if has_room {
-                return line.insert_slot(n, slot, value);
-            }
-            if n < held {
-                let last = line.pop_slot(slot);
-                line.insert_slot(n, slot, value);
-                (n, value) = (0, last);
-            } else {
-                n -= held;
-            }
-        }
-    }
-
-    /// Removes entry `n` from line `number` on, in the bucket of `run`.
-    fn remove_at(&mut self, grid: Grid, number: usize, run: Run, mut n: usize) {
-        let own = self.own(grid, number);
-        let mut line = number;
-        while n >= self.lines[line].held() {
-            n -= self.lines[line].held();
-            line = grid.next(line);
-            let next = &mut self.lines[line];
-            next.set_spilled(next.spilled() - 1);
-        }
-        self.lines[line].remove_slot(n, self.shape.slot);
-        self.lines[number].shrink_run(run, own, grid.buckets_in(number));
-        self.entries -= 1;
-        self.refill(grid, line);
-        self.refill(grid, number);
-        self.refill(grid, number);
-    }
-
-    /// Takes back into line `number` what it left to the next ones, as far as there is room, and so
-    /// on where that came from.
-    fn refill(&mut self, grid: Grid, mut number: usize) {
-        loop {
-            let mut next = grid.next(number);
-            let has_room = self.free_bits(grid, number) >= self.shape.slot.bits();
-            if next == number || self.lines[next].spilled() == 0 || !has_room {
-                return;
-            }
-            while self.lines[next].held() == 0 {
-                let line = &mut self.lines[next];
-                line.set_spilled(line.spilled() - 1);
-                next = grid.next(next);
-            }
-            let line = &mut self.lines[next];
-            line.set_spilled(line.spilled() - 1);
-            let value = line.remove_slot(0, self.shape.slot);
-            self.lines[number].push_slot(self.shape.slot, value);
-            number = next;
-        }
-    }
 }
 
 #[cfg(test)]
 impl Page {
     /// Lines that a lookup reads.
     pub fn lines_touched(&self, below: u64) -> usize {
-        let (number, run) = self.run(self.grid(), below);
+        let (number, run) = self.run::<Portable>(self.grid(), below);
         let first = self.lines[number].spilled() + run.first;
         if run.len == 0 || first + run.len <= self.lines[number].held() {
             return 1;

@@ -9,7 +9,7 @@ use crate::growing::directory::Slot;
 use crate::growing::entries::{try_push, Entries, Surplus, COPIES};
 use crate::growing::grid::Shape;
 use crate::growing::line::{SlotShape, MAX_SLOT_BITS};
-use crate::growing::mark::Mark;
+use crate::growing::mark::{Mark, MAX_PAYLOAD};
 use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::{Plan, MAX_DEPTH};
@@ -29,6 +29,37 @@ pub struct Pages {
     pub(super) totals: Totals,
     /// Entries, each copy counted.
     pub(super) items: u64,
+    payloads: Payloads,
+}
+
+/// The payloads of a run of pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Payloads {
+    /// Entries of each payload, each copy counted.
+    pub entries: [u64; MAX_PAYLOAD as usize + 1],
+    /// Payloads of entries and of saturated pages, bit i for payload i.
+    pub all: u16,
+    /// Whether no page has lost count of its items.
+    pub are_counted: bool,
+}
+
+impl Payloads {
+    fn add(&mut self, page: &Page, entries: &Entries) {
+        let mut add = |payload: u8, copies: u64| {
+            let sum = &mut self.entries[usize::from(payload)];
+            *sum = sum.saturating_add(copies);
+            self.all |= 1 << payload;
+        };
+        for mark in &entries.marks {
+            add(mark.payload(), 1);
+        }
+        for surplus in &entries.surplus {
+            add(surplus.mark.payload(), surplus.copies.into());
+        }
+        if let Some(payload) = page.saturated_payload() {
+            add(payload, 0);
+        }
+    }
 }
 
 impl Pages {
@@ -40,6 +71,7 @@ impl Pages {
             parts: Vec::new(),
             totals: Totals::none(),
             items: 0,
+            payloads: Payloads::default(),
         }
     }
 
@@ -51,6 +83,14 @@ impl Pages {
     /// What they take of a table's memory, without the way to them in the directory.
     pub fn bytes(&self) -> u64 {
         self.totals().bytes()
+    }
+
+    /// The payloads of their entries, if these have any.
+    pub fn payloads(&self) -> Payloads {
+        Payloads {
+            are_counted: self.totals.uncounted == 0,
+            ..self.payloads
+        }
     }
 
     pub(super) fn totals(&self) -> Totals {
@@ -77,12 +117,15 @@ impl Pages {
         }
         let (page, entries, rest) = match kind {
             EMPTY => short(Page::empty(depth), bytes)?,
-            SATURATED => short(Page::saturated(depth), bytes)?,
+            SATURATED => saturated(plan, depth, bytes)?,
             ENTRIES => with_entries(plan, depth, bytes)?,
             _ => return Err(DecodeError::Field("kind of page")),
         };
         self.totals = self.totals.plus(Totals::of(&page, &entries, start));
         self.items = self.items.saturating_add(entries.items());
+        if plan.payload_bits() > 0 {
+            self.payloads.add(&page, &entries);
+        }
         self.next = start.after(depth);
         self.join(start, Slot::Own(page)).map_err(no_memory)?;
         Ok(rest)
@@ -118,6 +161,22 @@ fn short(page: Page, bytes: &[u8]) -> Result<(Page, Entries, &[u8]), DecodeError
         .ok_or(DecodeError::Length)?;
     check_filler(&record[2..])?;
     Ok((page, Entries::default(), rest))
+}
+
+fn saturated<'a>(
+    plan: &Plan,
+    depth: u8,
+    bytes: &'a [u8],
+) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
+    let (record, rest) = bytes
+        .split_first_chunk::<SHORT_BYTES>()
+        .ok_or(DecodeError::Length)?;
+    let payload = record[2];
+    if payload >> plan.payload_bits() != 0 {
+        return Err(DecodeError::Field("payload"));
+    }
+    check_filler(&record[3..])?;
+    Ok((Page::saturated(depth, payload), Entries::default(), rest))
 }
 
 /// Takes bits, the least first.

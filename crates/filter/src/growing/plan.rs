@@ -146,6 +146,11 @@ impl Plan {
         self.payload_bits
     }
 
+    /// A payload as an entry holds it.
+    pub fn payload(&self, payload: u8) -> u8 {
+        payload & ((1 << self.payload_bits) - 1)
+    }
+
     /// Bits of path below `depth` for a new entry of a page of that depth with so many entries.
     #[inline]
     pub fn length(&self, depth: u8, entries: usize) -> u8 {

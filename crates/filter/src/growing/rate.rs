@@ -56,14 +56,16 @@ impl Weight {
 
     /// Of marks of one cell, none of them so short that it spans two.
     fn of_marks(marks: &[Mark], path: Path, depth: u8) -> Self {
+        // The delimiter of a mark of t bits is 2^(63-t).
         let (mut sum, mut before) = (0u128, 0);
         for mark in marks {
             let fingerprint = mark.fingerprint();
+            let delimiter = fingerprint & fingerprint.wrapping_neg();
             let is_new = fingerprint != before;
-            sum += u128::from(is_new) << (64 - mark.length());
+            sum += u128::from(delimiter * u64::from(is_new));
             before = fingerprint;
         }
-        Self::new((sum >> depth << (UNIT - 64)) * u128::from(path.share()))
+        Self::new((sum << 1 >> depth << (UNIT - 64)) * u128::from(path.share()))
     }
 
     pub fn plus(self, more: Self) -> Self {

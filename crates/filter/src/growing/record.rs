@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   depth   1 byte
-//!   kind    1 byte   0 no entries, 2 says yes to everything, 1 goes on with
+//!   kind    1 byte   0 no entries, 2 says yes to everything (and goes on with its payload),
+//!                    1 goes on with
 //!   bucket bits, fingerprint bits, lines              1 byte each
 //!   entries, surplus counters                         2 bytes each
 //!   unary: a 0 an entry, a 1 a bucket                 2^(bucket bits) + entries bits
@@ -74,7 +75,7 @@ const fn least_bytes(memory: usize) -> usize {
     (SLOTS_A_PAGE * size_of::<Slot>() + memory).div_ceil(MEMORY_PER_BYTE)
 }
 
-/// The length of a record of a page without entries: depth, kind, zeros.
+/// The length of a record of a page without entries: depth, kind, payload, zeros.
 pub const SHORT_BYTES: usize = least_bytes(0);
 
 impl Table {
@@ -106,11 +107,16 @@ impl Table {
 
 /// A page as bytes, which are made as they are asked for: saving needs no memory.
 pub struct PageRecord<'a> {
-    page: &'a Page,
-    start: Path,
+    pub(super) page: &'a Page,
+    pub(super) start: Path,
 }
 
 impl PageRecord<'_> {
+    /// Where it begins.
+    pub fn start(&self) -> u64 {
+        self.start.0
+    }
+
     /// Where the next page begins; nothing after the last one.
     pub fn next(&self) -> Option<u64> {
         self.start.after(self.page.depth())
@@ -146,8 +152,8 @@ impl PageRecord<'_> {
     pub fn write(&self, put: &mut impl FnMut(&[u8])) {
         let (page, kind) = (self.page, self.kind());
         if kind != ENTRIES {
-            put(&[page.depth(), kind]);
-            return put(&[0; SHORT_BYTES - 2]);
+            put(&[page.depth(), kind, page.saturated_payload().unwrap_or(0)]);
+            return put(&[0; SHORT_BYTES - 3]);
         }
         let (shape, grid, sizes) = (page.shape(), page.grid(), self.sizes());
         let [entries_low, entries_high] = (sizes.entries as u16).to_le_bytes();

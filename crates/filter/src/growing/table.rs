@@ -1,11 +1,12 @@
 //! The table: a plan, a directory of pages, and what they hold in all.
 
 use crate::error::AddError;
+use crate::growing::change::{Adding, Gap, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
 use crate::growing::mark::{Mark, MAX_LENGTH};
-use crate::growing::page::{Insert, Page, Remove};
+use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
@@ -102,17 +103,6 @@ impl Table {
         copies
     }
 
-    /// The largest payload among the entries that match the item.
-    pub fn payload(&self, hash: ItemHash) -> Option<u8> {
-        let path = Path::of(hash);
-        let page = self.root.page(path);
-        let marks = page.matching(path.below(page.depth()));
-        marks
-            .filter(|mark| self.is_alive(*mark))
-            .map(Mark::payload)
-            .max()
-    }
-
     /// Adds a copy of the item, unless the table would grow to more than `most_bytes`
     /// ([`Table::bytes`]).
     ///
@@ -120,7 +110,9 @@ impl Table {
     /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
     /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        self.insert_path(Path::of(hash), MAX_LENGTH, payload, most_bytes)
+        let path = Path::of(hash);
+        self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Copies)
+            .map(|_| ())
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.
@@ -134,46 +126,71 @@ impl Table {
         most_bytes: u64,
     ) -> Result<bool, AddError> {
         let path = Path::of(hash);
-        let is_new = !self.contains_path(path);
-        if is_new {
-            self.insert_path(path, MAX_LENGTH, payload, most_bytes)?;
+        // A page knows nothing of payloads gone by.
+        if self.alive != ALL_PAYLOADS {
+            let is_new = !self.contains_path(path);
+            return Ok(is_new && self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Copies)?);
         }
-        Ok(is_new)
+        self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Absent)
     }
 
-    /// Adds a fingerprint of the usual length, but of no more than `longest` bits.
-    pub(super) fn insert_path(
+    /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether it
+    /// was added.
+    pub(super) fn add(
         &mut self,
         path: Path,
         longest: u8,
         payload: u8,
         most_bytes: u64,
-    ) -> Result<(), AddError> {
-        let page = self.root.page_mut(path)?;
+        adding: Adding,
+    ) -> Result<bool, AddError> {
+        let is_present =
+            |page: &Page| adding == Adding::Absent && page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_present)? else {
+            return Ok(false);
+        };
         let depth = page.depth();
         let length = self.plan.length(depth, page.len()).min(longest);
-        let payload = payload & ((1 << self.plan.payload_bits()) - 1);
-        let mark = Mark::new(path.below(depth), length, payload);
-        let least = match page.insert(mark, self.plan.most())? {
-            Insert::Done => {
-                self.totals.weight = self
-                    .totals
-                    .weight
-                    .plus(Weight::of_mark(path, depth, length));
-                self.items += 1;
-                return Ok(());
+        let payload = self.plan.payload(payload);
+        let below = path.below(depth);
+        let mark = Mark::new(below, length, payload);
+        if page.is_saturated_among(!self.alive) {
+            // What it was given up for is over.
+            self.rewrite(path, 1, most_bytes, payload, |entries| entries.insert(mark))?;
+            self.items += 1;
+            return Ok(true);
+        }
+        let least = match page.insert(below, mark, self.plan.most(), adding)? {
+            Insert::Done { is_new } => {
+                self.count_one(path, depth, length, is_new);
+                return Ok(true);
             }
-            Insert::DoneAgain => {
-                self.items += 1;
-                return Ok(());
+            Insert::Saturated => return Ok(adding == Adding::Copies),
+            Insert::Present => return Ok(false),
+            Insert::NoRoom { gap, is_new } => {
+                let least = page.lines().len() + 1;
+                if self.reline(path, Some((gap, mark)), least, most_bytes)? {
+                    self.count_one(path, depth, length, is_new);
+                    return Ok(true);
+                }
+                least
             }
-            Insert::Saturated => return Ok(()),
-            Insert::NoRoom => page.lines().len() + 1,
             Insert::Unfit => 1,
         };
-        self.rewrite(path, least, most_bytes, |entries| entries.insert(mark))?;
+        self.rewrite(path, least, most_bytes, payload, |entries| {
+            entries.insert(mark)
+        })?;
         self.items += 1;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Counts an entry, and what it adds to the rate if its fingerprint is new.
+    fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
+        self.items += 1;
+        if is_new {
+            let weight = Weight::of_mark(path, depth, length);
+            self.totals.weight = self.totals.weight.plus(weight);
+        }
     }
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
@@ -187,10 +204,10 @@ impl Table {
     }
 
     pub(super) fn remove_path(&mut self, path: Path) -> Result<bool, AddError> {
-        if !self.contains_path(path) {
+        let is_absent = |page: &Page| !page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_absent)? else {
             return Ok(false);
-        }
-        let page = self.root.page_mut(path)?;
+        };
         let depth = page.depth();
         match page.remove(path.below(depth), self.alive) {
             Remove::Absent => return Ok(false),
@@ -205,73 +222,53 @@ impl Table {
                     let _ = self.shrink(path);
                 }
             }
-            Remove::LastSurplus(mark) => self.rewrite(path, 1, u64::MAX, |entries| {
-                entries.surplus.retain(|surplus| surplus.mark != mark);
-                Ok(())
-            })?,
+            Remove::LastSurplus(mark) => {
+                self.rewrite(path, 1, u64::MAX, mark.payload(), |entries| {
+                    entries.surplus.retain(|surplus| surplus.mark != mark);
+                    Ok(())
+                })?
+            }
         }
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
         Ok(true)
     }
 
-    /// Gives the largest payload of the entries that match the item another value. Returns whether
-    /// there was one.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; nothing has changed.
-    pub fn replace_payload(&mut self, hash: ItemHash, payload: u8) -> Result<bool, AddError> {
-        let path = Path::of(hash);
-        let payload = payload & ((1 << self.plan.payload_bits()) - 1);
-        let page = self.root.page_mut(path)?;
-        let below = path.below(page.depth());
-        let (alive, marks) = (self.alive, page.matching(below));
-        let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);
-        let Some(mark) = marks.max_by_key(|mark| (mark.payload(), mark.length())) else {
-            return Ok(page.is_saturated());
-        };
-        if mark.payload() != payload && !page.set_payload(mark, payload) {
-            self.rewrite(path, 1, u64::MAX, |entries| {
-                entries.set_payload(mark, payload)
-            })?;
+    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading its
+    /// entries. Returns whether that can be; if not, it must be written anew.
+    fn reline(
+        &mut self,
+        path: Path,
+        more: Option<(Gap, Mark)>,
+        least: usize,
+        most_bytes: u64,
+    ) -> Result<bool, AddError> {
+        if self.alive != ALL_PAYLOADS {
+            return Ok(false);
         }
+        let page = self.root.page(path);
+        let Some(relined) = page.relined(&self.plan, more, least)? else {
+            return Ok(false);
+        };
+        let (before, after) = (page.lines().len(), relined.lines().len());
+        let totals = self.totals.with_lines(before, after);
+        if totals.bytes() > most_bytes.max(self.bytes()) {
+            return Err(AddError::OverLimit);
+        }
+        self.root.put(path, Slot::Own(relined));
+        self.totals = totals;
         Ok(true)
     }
 
-    /// Says which payloads lookups still find, bit i for payload i, and how many items have them: the
-    /// table does not count them apart. Entries of the others go when their page is next written
-    /// anew, or by [`Table::sweep`].
-    pub fn set_alive(&mut self, payloads: u16, items: u64) {
-        self.alive = payloads;
-        self.items = items;
-    }
-
-    /// Drops entries that lookups find no more from the page at `from` (0 at first). Returns where
-    /// to go on, or nothing at the end.
-    ///
-    /// # Errors
-    /// `OutOfMemory`; nothing has changed.
-    pub fn sweep(&mut self, from: u64) -> Result<Option<u64>, AddError> {
-        let path = Path(from);
-        let page = self.root.page(path);
-        let next = path.after(page.depth());
-        if page.len() > 0 {
-            let entries = page.entries()?;
-            if entries.marks.iter().any(|mark| !self.is_alive(*mark)) {
-                self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
-                let _ = self.merge(path);
-            }
-        }
-        Ok(next)
-    }
-
     /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
-    /// the table would grow to more than `most_bytes`.
-    fn rewrite(
+    /// the table would grow to more than `most_bytes`. Entries that are not alive are dropped; a
+    /// page that is given up has the payload `newest`.
+    pub(super) fn rewrite(
         &mut self,
         path: Path,
         least: usize,
         most_bytes: u64,
+        newest: u8,
         edit: impl FnOnce(&mut Entries) -> Result<(), AddError>,
     ) -> Result<(), AddError> {
         self.root.make_own(path)?;
@@ -279,7 +276,11 @@ impl Table {
         let (depth, start) = (page.depth(), path.start(page.depth()));
         let mut entries = page.entries()?;
         let before = Totals::of(page, &entries, start);
-        entries.retain_payloads(self.alive);
+        let least = if entries.retain_payloads(self.alive) {
+            1
+        } else {
+            least
+        };
         edit(&mut entries)?;
         let mut after = Totals::none();
         let max_depth = self.plan.max_depth(self.pages());
@@ -287,6 +288,7 @@ impl Table {
             start,
             depth,
             max_depth,
+            newest,
         };
         let grown = grown(&self.plan, &mut entries, place, least, &mut after)?;
         if let Grown::Halves(_) = grown {
@@ -307,14 +309,17 @@ impl Table {
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        self.rewrite(path, 1, u64::MAX, |_| Ok(()))?;
-        self.merge(path)
+        if !self.reline(path, None, 1, u64::MAX)? {
+            self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+        }
+        self.merge(path).map(|_| ())
     }
 
-    fn merge(&mut self, path: Path) -> Result<(), AddError> {
+    /// Merges a page with its buddy if both together are far from full. Returns whether it did.
+    pub(super) fn merge(&mut self, path: Path) -> Result<bool, AddError> {
         let page = self.root.page(path);
         let Some(depth) = page.depth().checked_sub(1) else {
-            return Ok(());
+            return Ok(false);
         };
         let buddy_path = Path(path.0 ^ 1 << (63 - depth));
         let buddy = self.root.page(buddy_path);
@@ -324,15 +329,17 @@ impl Table {
             && !buddy.is_saturated()
             && page.len() + buddy.len() <= most;
         if !is_possible {
-            return Ok(());
+            return Ok(false);
         }
         let start = path.start(depth);
-        let (one, other) = (page.entries()?, buddy.entries()?);
+        let (mut one, mut other) = (page.entries()?, buddy.entries()?);
         let before = Totals::of(page, &one, path.start(depth + 1)).plus(Totals::of(
             buddy,
             &other,
             buddy_path.start(depth + 1),
         ));
+        one.retain_payloads(self.alive);
+        other.retain_payloads(self.alive);
         let is_low = path < buddy_path;
         let halves = if is_low {
             [&one, &other]
@@ -340,15 +347,18 @@ impl Table {
             [&other, &one]
         };
         let mut entries = Entries::merged(halves)?;
-        let merged = Page::of(&self.plan, depth, &mut entries, 1)?;
+        if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
+            return Ok(false);
+        }
+        let merged = Page::of(&self.plan, depth, &mut entries, 1, 0)?;
         let Some(merged) = merged.filter(|page| !page.is_saturated()) else {
-            return Ok(());
+            return Ok(false);
         };
         let after = Totals::of(&merged, &entries, start);
         let shrunk = self.root.merge(path, merged) as u32;
         self.totals = self.totals.plus(after).minus(before);
         self.totals.slots = self.totals.slots.saturating_sub(shrunk);
-        Ok(())
+        Ok(true)
     }
 
     /// A copy that shares all pages until one of the two writes to them, in some 2 048 steps.

@@ -56,6 +56,15 @@ impl Totals {
         u64::from(self.lines) * LINE_BYTES as u64 + slots
     }
 
+    /// The same where a page has `after` lines instead of `before`.
+    pub fn with_lines(self, before: usize, after: usize) -> Self {
+        let lines = self.lines.saturating_add(after as u32);
+        Self {
+            lines: lines.saturating_sub(before as u32),
+            ..self
+        }
+    }
+
     /// Both together.
     pub fn plus(self, more: Self) -> Self {
         Self {

@@ -2,6 +2,7 @@
 //! are known: those that led to its page, and its fingerprint.
 
 use crate::error::AddError;
+use crate::growing::change::Adding;
 use crate::growing::path::Path;
 use crate::growing::table::Table;
 
@@ -11,7 +12,7 @@ const PATH_BITS: u8 = u64::BITS as u8;
 const NO_PAYLOAD: u8 = 0;
 
 impl Table {
-    /// Adds every entry of another table of the same error rate, unless one of this table matches
+    /// Adds every entry of another table of the same error rate, which has no payloads either, unless one of this table matches
     /// all that it matches: whatever the other finds, this one finds from then on. Returns whether
     /// anything was added.
     ///
@@ -24,6 +25,10 @@ impl Table {
     /// `OverLimit` if it would grow to more than `most_bytes`; `OutOfMemory`; `Full` if copies
     /// cannot be counted any more. Some entries may have been added.
     pub fn unite(&mut self, other: &Self, most_bytes: u64) -> Result<bool, AddError> {
+        debug_assert_eq!(
+            (self.plan.payload_bits(), other.plan.payload_bits()),
+            (0, 0)
+        );
         let (mut has_changed, mut next) = (false, Some(0));
         while let Some(from) = next {
             let start = Path(from);
@@ -57,7 +62,7 @@ impl Table {
         let below = path.below(depth);
         let is_covered = page.is_saturated() || page.matching(below).any(|m| m.length() <= length);
         if !is_covered {
-            self.insert_path(path, length, NO_PAYLOAD, most_bytes)?;
+            self.add(path, length, NO_PAYLOAD, most_bytes, Adding::Copies)?;
         }
         Ok(!is_covered)
     }

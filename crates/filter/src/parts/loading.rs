@@ -1,18 +1,19 @@
 //! Loading parts in chunks: what is still to come, and how a chunk is applied.
 
-use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::DecodeError;
 use crate::growing::{Pages, Table};
-use crate::parts::{bytes_of_lists, Loading, Parts};
+use crate::parts::{bytes_of_lists, Loading, Parts, SubFilter};
 
 /// The contents of a chunk.
-pub(crate) struct Arrivals<'a> {
+pub(crate) struct Arrivals<'a, B> {
     /// Bloom filters without bits, which follow those of earlier chunks.
-    pub blooms: Vec<BlockedBloom>,
+    pub blooms: Vec<B>,
     /// Bits of these or of earlier Bloom filters, in ascending order.
     pub segments: Vec<SegmentBits<'a>>,
     /// An empty table, if none came before.
     pub table: Option<Table>,
+    /// The error rate of that.
+    pub table_rate: Option<f64>,
     /// Pages of this or the earlier table.
     pub pages: Option<Pages>,
     /// The numbers of items in the table and of those removed, which come with its last page.
@@ -31,7 +32,7 @@ pub(crate) struct SegmentBits<'a> {
     pub bytes: &'a [u8],
 }
 
-impl Parts {
+impl<B: SubFilter> Parts<B> {
     /// Applies a chunk: checks it, allocates everything, and only then changes the parts.
     ///
     /// # Errors
@@ -39,7 +40,7 @@ impl Parts {
     /// changed.
     pub(crate) fn take_in(
         &mut self,
-        arrivals: Arrivals<'_>,
+        arrivals: Arrivals<'_, B>,
         most_bytes: u64,
         most_segments: u64,
     ) -> Result<(), DecodeError> {
@@ -47,6 +48,7 @@ impl Parts {
             mut blooms,
             mut segments,
             mut table,
+            table_rate: _,
             pages,
             counts,
             loading,
@@ -68,14 +70,14 @@ impl Parts {
 
         let added = blooms.iter().map(|bloom| bloom.segments().reserved());
         let num_segments = added.fold(self.reserved_segments(), u64::saturating_add);
-        let added = blooms.iter().map(BlockedBloom::reserved_bytes);
+        let added = blooms.iter().map(|bloom| bloom.segments().reserved_bytes());
         let bytes = added.fold(self.bytes_besides_lists(), u64::saturating_add);
         let num_blooms = self.blooms().len() + blooms.len();
         let num_tables = usize::from(table.is_some() || self.table().is_some());
         // A single part needs no list once it is complete.
         let lists = match (num_blooms + num_tables, loading) {
             (1, None) => 0,
-            _ => bytes_of_lists(num_blooms, num_tables),
+            _ => bytes_of_lists::<B>(num_blooms, num_tables),
         };
         let bytes = bytes.saturating_add(lists);
         let bytes = bytes.saturating_add(pages.as_ref().map_or(0, Pages::bytes));
@@ -92,6 +94,7 @@ impl Parts {
             };
             bloom
                 .ok_or(DecodeError::Order)?
+                .segments_mut()
                 .allocate(segment.number)
                 .map_err(|_| DecodeError::OutOfMemory)?;
         }
@@ -125,7 +128,7 @@ impl SegmentBits<'_> {
     }
 
     /// Whether the Bloom filter has this segment.
-    fn check(&self, bloom: &BlockedBloom) -> Result<(), DecodeError> {
+    fn check(&self, bloom: &impl SubFilter) -> Result<(), DecodeError> {
         let segments = bloom.segments();
         let fits = self.number < segments.reserved()
             && self.bytes.len() == segments.len_of(self.number) * 8;

@@ -5,8 +5,10 @@
 //! asked of all parts alike (copies, moves, memory, loading) is asked here.
 
 mod loading;
+mod sub_filter;
 
 pub(crate) use loading::{Arrivals, SegmentBits};
+pub use sub_filter::SubFilter;
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
@@ -19,16 +21,16 @@ use std::num::NonZeroU64;
 /// The first cursor of [`Parts::relocate`] that means the table; those below count segments.
 const TABLE_CURSOR: u64 = 1 << 63;
 
-/// The parts of a filter.
-pub enum Parts {
+/// The parts of a filter, whose Bloom filters are of one kind.
+pub enum Parts<B = BlockedBloom> {
     /// As reserved.
-    Bloom(BlockedBloom),
+    Bloom(B),
     /// As created small.
     Table(Table),
     /// A Bloom filter that is full and the table behind it, a series that an earlier version grew,
     /// or what a load in chunks has brought so far.
     Several {
-        blooms: Vec<BlockedBloom>,
+        blooms: Vec<B>,
         /// An array of one, as [`Mover`] moves slices; or none.
         table: Box<[Table]>,
         loading: Option<Loading>,
@@ -53,16 +55,16 @@ fn room_for(len: usize) -> usize {
 }
 
 /// Bytes of a list of so many.
-fn bytes_of_list(len: usize) -> u64 {
-    size_class((room_for(len) * size_of::<BlockedBloom>()) as u64)
+fn bytes_of_list<B>(len: usize) -> u64 {
+    size_class((room_for(len) * size_of::<B>()) as u64)
 }
 
 /// Bytes of the lists of so many Bloom filters and tables.
-fn bytes_of_lists(blooms: usize, tables: usize) -> u64 {
-    bytes_of_list(blooms) + size_class((tables * size_of::<Table>()) as u64)
+fn bytes_of_lists<B>(blooms: usize, tables: usize) -> u64 {
+    bytes_of_list::<B>(blooms) + size_class((tables * size_of::<Table>()) as u64)
 }
 
-impl Parts {
+impl<B: SubFilter> Parts<B> {
     /// No parts yet, for a filter about to be loaded.
     pub fn none() -> Self {
         Self::Several {
@@ -70,6 +72,20 @@ impl Parts {
             table: Box::default(),
             loading: None,
         }
+    }
+
+    /// These Bloom filters, with room for as many as a list of them has.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn of(mut blooms: Vec<B>) -> Result<Self, AddError> {
+        let mut parts = Self::none();
+        parts.reserve(blooms.len())?;
+        if let Self::Several { blooms: all, .. } = &mut parts {
+            all.append(&mut blooms);
+        }
+        parts.simplify();
+        Ok(parts)
     }
 
     /// The load that has begun and not ended, if there is one.
@@ -112,7 +128,7 @@ impl Parts {
 
     /// The Bloom filters, oldest first.
     #[inline]
-    pub fn blooms(&self) -> &[BlockedBloom] {
+    pub fn blooms(&self) -> &[B] {
         match self {
             Self::Bloom(only) => std::slice::from_ref(only),
             Self::Table(_) => &[],
@@ -121,7 +137,7 @@ impl Parts {
     }
 
     /// The same, to be changed.
-    pub fn blooms_mut(&mut self) -> &mut [BlockedBloom] {
+    pub fn blooms_mut(&mut self) -> &mut [B] {
         match self {
             Self::Bloom(only) => std::slice::from_mut(only),
             Self::Table(_) => &mut [],
@@ -159,29 +175,13 @@ impl Parts {
     }
 
     /// The newest Bloom filter.
-    pub fn newest_bloom(&mut self) -> Option<&mut BlockedBloom> {
+    pub fn newest_bloom(&mut self) -> Option<&mut B> {
         self.blooms_mut().last_mut()
     }
 
     /// Bloom filter `index`, to merge bits into.
-    pub fn bloom_mut(&mut self, index: usize) -> Option<&mut BlockedBloom> {
+    pub fn bloom_mut(&mut self, index: usize) -> Option<&mut B> {
         self.blooms_mut().get_mut(index)
-    }
-
-    /// Whether the item is (probably) in some part.
-    #[inline]
-    pub fn contain(&self, hash: ItemHash) -> bool {
-        match self {
-            // No branch on the answer, which is unpredictable: the processor continues while the
-            // cache miss is outstanding.
-            Self::Bloom(only) => only.contains(hash),
-            Self::Table(only) => only.contains(hash),
-            // The table first: it has most items.
-            Self::Several { blooms, table, .. } => {
-                table.iter().any(|table| table.contains(hash))
-                    || blooms.iter().rev().any(|bloom| bloom.contains(hash))
-            }
-        }
     }
 
     /// Makes a list of the parts, with room for so many more Bloom filters.
@@ -213,7 +213,7 @@ impl Parts {
     }
 
     /// Inserts Bloom filters at `place`, for which there is room.
-    fn insert(&mut self, place: usize, added: Vec<BlockedBloom>) {
+    fn insert(&mut self, place: usize, added: Vec<B>) {
         if let Self::Several { blooms, .. } = self {
             blooms.splice(place..place, added);
         }
@@ -232,7 +232,7 @@ impl Parts {
         Ok(())
     }
 
-    /// A copy: see [`BlockedBloom::try_clone`] and [`Table::try_clone`].
+    /// A copy: see [`SubFilter::try_clone`] and [`Table::try_clone`].
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -271,7 +271,7 @@ impl Parts {
     pub fn reserved_bytes(&self) -> u64 {
         let own = match self {
             Self::Bloom(_) | Self::Table(_) => 0,
-            Self::Several { blooms, table, .. } => bytes_of_lists(blooms.len(), table.len()),
+            Self::Several { blooms, table, .. } => bytes_of_lists::<B>(blooms.len(), table.len()),
         };
         own.saturating_add(self.bytes_besides_lists())
     }
@@ -279,7 +279,8 @@ impl Parts {
     /// Those of them that are not for the lists of the parts.
     fn bytes_besides_lists(&self) -> u64 {
         let table = self.table().map_or(0, Table::bytes);
-        let blooms = self.blooms().iter().map(BlockedBloom::reserved_bytes);
+        let blooms = self.blooms().iter();
+        let blooms = blooms.map(|bloom| bloom.segments().reserved_bytes());
         blooms.fold(table, u64::saturating_add)
     }
 
@@ -287,7 +288,7 @@ impl Parts {
     pub fn bytes_of_next_table(&self) -> u64 {
         let table = size_class(size_of::<Table>() as u64);
         match self {
-            Self::Bloom(_) => bytes_of_list(1) + table,
+            Self::Bloom(_) => bytes_of_list::<B>(1) + table,
             Self::Table(_) => 0,
             Self::Several { table: one, .. } if !one.is_empty() => 0,
             Self::Several { .. } => table,
@@ -297,7 +298,7 @@ impl Parts {
     /// Visits every kind of allocation: its layout and its number.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         if let Self::Several { blooms, table, .. } = self {
-            if let Ok(layout) = Layout::array::<BlockedBloom>(blooms.capacity()) {
+            if let Ok(layout) = Layout::array::<B>(blooms.capacity()) {
                 visit(layout, 1);
             }
             if !table.is_empty() {
@@ -305,7 +306,7 @@ impl Parts {
             }
         }
         for bloom in self.blooms() {
-            bloom.visit_allocations(visit);
+            bloom.segments().visit_allocations(visit);
         }
         if let Some(table) = self.table() {
             table.visit_allocations(visit);
@@ -331,6 +332,24 @@ impl Parts {
         let path = from.saturating_sub(TABLE_CURSOR) << 1;
         let next = self.table_mut()?.relocate(path, mover)?;
         NonZeroU64::new(TABLE_CURSOR | next >> 1)
+    }
+}
+
+impl Parts {
+    /// Whether the item is (probably) in some part.
+    #[inline]
+    pub fn contain(&self, hash: ItemHash) -> bool {
+        match self {
+            // No branch on the answer, which is unpredictable: the processor continues while the
+            // cache miss is outstanding.
+            Self::Bloom(only) => only.contains(hash),
+            Self::Table(only) => only.contains(hash),
+            // The table first: it has most items.
+            Self::Several { blooms, table, .. } => {
+                table.iter().any(|table| table.contains(hash))
+                    || blooms.iter().rev().any(|bloom| bloom.contains(hash))
+            }
+        }
     }
 }
 

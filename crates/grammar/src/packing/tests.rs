@@ -211,7 +211,29 @@ fn errors_name_what_is_wrong() {
         assert_eq!(parsed(line), Err(error), "{line}");
     }
     assert_eq!(parse_packed(&[]), Err(WordsError::WrongArity));
+    assert_eq!(parsed("AT 5 LINES abc"), Err(WordsError::Syntax));
     let words: [&[u8]; 3] = [b"LINES", b"abc", b"BITS"];
     assert!(parse_packed_lookup(&words[..2]).is_ok());
     assert_eq!(parse_packed_lookup(&words), Err(WordsError::Syntax));
+}
+
+#[test]
+fn a_time_may_come_before_the_layout_of_an_add() {
+    let parsed = |line: &str| {
+        let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.into()).collect();
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        parse_packed_at(&words).map(|packed| (packed.at, packed.layout, packed.first, packed.place))
+    };
+    assert_eq!(parsed("LINES abc"), Ok((None, Layout::Lines, 0, 1)));
+    let fixed = Ok((Some(7), Layout::Fixed(3), 2, 4));
+    assert_eq!(parsed("at 7 FIXED 3 abc BITS"), fixed);
+    for (line, error) in [
+        ("AT", WordsError::WrongArity),
+        ("AT 7", WordsError::WrongArity),
+        ("AT -1 LINES abc", WordsError::BadTime),
+        ("AT 7 AT 8 LINES abc", WordsError::Syntax),
+        ("LINES abc AT 7", WordsError::Syntax),
+    ] {
+        assert_eq!(parsed(line), Err(error), "{line}");
+    }
 }

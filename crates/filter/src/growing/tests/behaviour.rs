@@ -1,7 +1,9 @@
 //! What a table answers and what it takes, through inserts, removals and payloads.
 
 use super::*;
+use crate::growing::change::{Adding, Insert};
 use crate::growing::lookup::{Lines, Slots, GROUP};
+use crate::growing::mark::Mark;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -88,6 +90,39 @@ fn at_least_95_of_100_lookups_touch_one_line() {
         }
     }
     assert!(more < 4_000, "{more} of 80 000");
+}
+
+#[test]
+fn every_way_of_changing_a_page_leaves_the_same() {
+    for (error_rate, payload_bits) in [(0.1, 0), (0.01, 0), (0.01, 4), (1e-7, 2)] {
+        let mut table = Table::new(error_rate, payload_bits);
+        for n in 0..5_000 {
+            table.insert(hash(n), 0, u64::MAX).unwrap();
+        }
+        let (plan, mut no_room) = (*table.plan(), 0);
+        for (start, page) in table.all_pages() {
+            let (mut one, mut other) = (page.try_clone().unwrap(), page.try_clone().unwrap());
+            for n in 2_500..10_000 {
+                let (path, depth) = (Path::of(hash(n)), page.depth());
+                let below = path.below(depth);
+                if path.start(depth) != start {
+                    continue;
+                }
+                if n % 4 == 0 {
+                    let removed = one.remove_with::<Portable>(below, ALL_PAYLOADS);
+                    assert_eq!(other.remove(below, ALL_PAYLOADS), removed);
+                } else {
+                    let adding = [Adding::Copies, Adding::Absent][n as usize % 2];
+                    let mark = Mark::new(below, plan.length(depth, one.len()), 0);
+                    let inserted = one.insert_with::<Portable>(below, mark, plan.most(), adding);
+                    assert_eq!(other.insert(below, mark, plan.most(), adding), inserted);
+                    no_room += usize::from(matches!(inserted, Ok(Insert::NoRoom { .. })));
+                }
+                assert!(one == other);
+            }
+        }
+        assert!(no_room > 0, "pages are filled");
+    }
 }
 
 #[test]
@@ -272,7 +307,7 @@ fn entries_of_payloads_gone_by_are_skipped_and_swept() {
     }
     let (bytes, mut from) = (table.bytes(), Some(0));
     while let Some(start) = from {
-        from = table.sweep(start).unwrap();
+        from = table.sweep(start).unwrap().next;
     }
     table.check();
     assert_eq!(table.len(), 30_000);
@@ -283,7 +318,7 @@ fn entries_of_payloads_gone_by_are_skipped_and_swept() {
         .all(|n| table.contains(hash(n))));
 
     for n in (0..40_000).filter(|n| n % 4 == 1) {
-        assert!(table.replace_payload(hash(n), 3).unwrap());
+        assert!(table.replace_payload(hash(n), 3).unwrap().is_some());
         assert_eq!(table.payload(hash(n)), Some(3));
     }
     table.check();

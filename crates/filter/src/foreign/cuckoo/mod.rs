@@ -1,0 +1,37 @@
+//! RedisBloom's cuckoo filters: read, looked up, counted and deleted from by their own arithmetic.
+//!
+//! A cuckoo filter has buckets of a few slots of a byte (Fan, Andersen, Kaminsky, Mitzenmacher
+//! 2014). An item's fingerprint is in a slot of one of two buckets; 0 is an empty slot. A filter
+//! that was full got another layer, of at least as many buckets, so it is a series of layers.
+//!
+//! ```text
+//!   shape     how many layers, buckets and slots there are, and where
+//!   place     an item's fingerprint, and its two buckets in a layer
+//!   series    the slots: all layers one after the other, in segments as our own bits
+//!   rdb       RedisBloom's encoding in RDB files and DUMP     \  into a counting filter whose
+//!   pieces    the header and the pieces of its CF.SCANDUMP    /  table takes what is added
+//! ```
+//!
+//! Nothing is added to the slots. So their error rate, which no longer rises, is what RedisBloom
+//! left, and a table of our own behind them has the rate it is given. A deletion takes the copy
+//! from the table if it is there, else from the slots.
+
+pub mod pieces;
+mod place;
+pub mod rdb;
+mod series;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use series::CuckooSeries;
+pub use shape::Shape;
+
+/// What decides about the table behind a series. It does not travel with RedisBloom's filters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Remainder {
+    /// The error rate of the table, above 0 and below 1.
+    pub error_rate: f64,
+    /// Makes the fingerprints of the table unpredictable.
+    pub seed: crate::hash::Seed,
+}

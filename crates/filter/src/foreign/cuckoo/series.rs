@@ -1,0 +1,265 @@
+//! The slots of a cuckoo filter.
+
+use super::place::Place;
+use super::shape::Shape;
+use crate::codec::{Reader, Sink};
+use crate::error::{AddError, DecodeError};
+use crate::parts::SubFilter;
+use crate::storage::segments::Segments;
+use crate::storage::SEGMENT_WORDS;
+
+/// The layout kind that says how items map to these bytes.
+const LAYOUT: u8 = 3;
+/// Slots of a full segment: a slot is a byte.
+const SEGMENT_SLOTS: u64 = SEGMENT_WORDS as u64 * WORD_SLOTS;
+/// Slots of a word.
+const WORD_SLOTS: u64 = 8;
+
+/// The layers of a cuckoo filter that RedisBloom wrote.
+///
+/// All slots, layer after layer from the oldest on, are one array of bytes, which is stored in
+/// segments as the bits of a sub-filter are. Slots that are all empty need not be allocated.
+pub struct CuckooSeries {
+    shape: Shape,
+    segments: Segments,
+    occupied: u64,
+    /// The sum of the weights of the layers of all occupied slots. At most 2^60: in each of at most
+    /// 2^16 layers it is at most the 2^44 slots of the newest.
+    weight: u64,
+}
+
+impl CuckooSeries {
+    /// Empty slots, which take no memory. The shape must have been checked.
+    pub(crate) fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            segments: Segments::new(shape.slots().div_ceil(WORD_SLOTS)),
+            occupied: 0,
+            weight: 0,
+        }
+    }
+
+    /// What it is made of.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Slots of all layers, in use or not.
+    pub fn slots(&self) -> u64 {
+        self.shape.slots()
+    }
+
+    /// Copies of items: slots in use. They are counted here, because the number that RedisBloom
+    /// writes can be wrong: items may be added between a header and its pieces.
+    pub fn items(&self) -> u64 {
+        self.occupied
+    }
+
+    /// The share of strangers that it takes for items. A stranger's fingerprint, one of 255, is
+    /// compared with all slots of two buckets in each layer.
+    pub fn false_positive_rate(&self) -> f64 {
+        let newest = self.shape.layer(self.shape.layers - 1);
+        let newest_slots = self.shape.slots_of(newest) as f64;
+        let compared = 2.0 * f64::from(self.shape.bucket_size);
+        (self.weight as f64 / newest_slots * compared / 255.0).min(1.0)
+    }
+
+    /// Whether the item is (probably) there: what RedisBloom's CF.EXISTS answers.
+    pub fn contains(&self, item: &[u8]) -> bool {
+        self.slots_with(Place::of(item)).next().is_some()
+    }
+
+    /// How many slots say that it is: what RedisBloom's CF.COUNT answers. Where both buckets of an
+    /// item are the same one, each of its slots counts twice.
+    pub fn count(&self, item: &[u8]) -> u64 {
+        self.slots_with(Place::of(item)).count() as u64
+    }
+
+    /// Empties a slot that has the item, in the newest layer that does. Returns whether there was
+    /// one.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn remove(&mut self, item: &[u8]) -> Result<bool, AddError> {
+        let Some(slot) = self.slots_with(Place::of(item)).next() else {
+            return Ok(false);
+        };
+        self.segments.allocate(slot / SEGMENT_SLOTS)?;
+        self.write(slot, &[0]);
+        Ok(true)
+    }
+
+    /// The slots that have the fingerprint of the item.
+    fn slots_with(&self, place: Place) -> impl Iterator<Item = u64> + '_ {
+        let len = u64::from(self.shape.bucket_size);
+        let buckets = self.shape.layers_from_newest().flat_map(move |layer| {
+            let buckets = place.buckets(layer);
+            buckets.map(|bucket| layer.start + bucket * len)
+        });
+        buckets
+            .flat_map(move |start| self.runs(start, len))
+            .flat_map(move |(start, words, len)| {
+                let slots = start..start + len;
+                slots.filter(move |slot| slot_of(words, *slot) == Some(place.fingerprint))
+            })
+    }
+
+    /// `len` slots from `start` on, divided by segments: for each allocated one the first slot in
+    /// it, its words, and how many slots.
+    fn runs(&self, start: u64, len: u64) -> impl Iterator<Item = (u64, &[u64], u64)> {
+        runs_of(start, len).filter_map(|(start, len)| {
+            let words = self.segments.get(start / SEGMENT_SLOTS)?;
+            Some((start, words, len))
+        })
+    }
+
+    /// Writes slots from `start` on.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(super) fn fill(&mut self, start: u64, bytes: &[u8]) -> Result<(), DecodeError> {
+        let ready = self.allocate_for(start, bytes);
+        ready.map_err(|_| DecodeError::OutOfMemory)?;
+        self.write(start, bytes);
+        Ok(())
+    }
+
+    /// Makes the segments ready in which these bytes change something.
+    fn allocate_for(&mut self, start: u64, bytes: &[u8]) -> Result<(), AddError> {
+        let mut rest = bytes;
+        for (start, len) in runs_of(start, bytes.len() as u64) {
+            let segment = start / SEGMENT_SLOTS;
+            let run;
+            (run, rest) = rest.split_at(len as usize);
+            let is_there = self.segments.get(segment).is_some();
+            if is_there || run.iter().any(|byte| *byte != 0) {
+                self.segments.allocate(segment)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes slots from `start` on, in segments that are ready, and counts what changes. Slots of
+    /// others, and those after the last one, are left as they are.
+    fn write(&mut self, start: u64, bytes: &[u8]) {
+        let slots = self.slots();
+        let (mut start, mut rest) = (start, bytes);
+        while !rest.is_empty() && start < slots {
+            let (layer, end_of_layer) = self.shape.layer_of(start);
+            let end_of_segment = (start / SEGMENT_SLOTS + 1) * SEGMENT_SLOTS;
+            let len = end_of_layer.min(end_of_segment) - start;
+            let (run, after) = rest.split_at(len.min(rest.len() as u64) as usize);
+            if let Some(words) = self.segments.get_mut(start / SEGMENT_SLOTS) {
+                let (before, now) = write_slots(words, (start % SEGMENT_SLOTS) as usize, run);
+                self.occupied = self.occupied + now - before;
+                self.weight = self.weight + now * layer.weight - before * layer.weight;
+            }
+            start += len;
+            rest = after;
+        }
+    }
+}
+
+impl SubFilter for CuckooSeries {
+    const HEADER_BYTES: usize = 1 + 8 + 2 + 2 + 2;
+
+    fn write_header(&self, to: &mut impl Sink) {
+        to.u8(LAYOUT);
+        to.u64(self.shape.buckets);
+        to.u16(self.shape.bucket_size);
+        to.u16(self.shape.expansion);
+        to.u16(self.shape.layers);
+    }
+
+    fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match reader.u8()? {
+            LAYOUT => {}
+            unknown => return Err(DecodeError::Layout(unknown)),
+        }
+        let shape = Shape {
+            buckets: reader.u64()?,
+            bucket_size: reader.u16()?,
+            expansion: reader.u16()?,
+            layers: reader.u16()?,
+        };
+        shape.checked().map(Self::new)
+    }
+
+    fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    fn segments_mut(&mut self) -> &mut Segments {
+        &mut self.segments
+    }
+
+    /// Slots do not merge: a segment comes once, and replaces what is there.
+    fn merge(&mut self, segment: u64, words: &[u8]) {
+        self.write(segment * SEGMENT_SLOTS, words);
+    }
+
+    fn try_clone(&mut self) -> Result<Self, AddError> {
+        Ok(Self {
+            segments: self.segments.try_clone()?,
+            ..*self
+        })
+    }
+}
+
+/// `len` slots from `start` on, divided by segments.
+fn runs_of(start: u64, len: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = start + len;
+    let first = start / SEGMENT_SLOTS;
+    let segments = first..end.div_ceil(SEGMENT_SLOTS).max(first);
+    segments.map(move |segment| {
+        let from = start.max(segment * SEGMENT_SLOTS);
+        let to = end.min((segment + 1) * SEGMENT_SLOTS);
+        (from, to - from)
+    })
+}
+
+/// The slot of that number, in the words of its segment.
+fn slot_of(words: &[u64], slot: u64) -> Option<u8> {
+    let slot = slot % SEGMENT_SLOTS;
+    let word = words.get((slot / WORD_SLOTS) as usize)?;
+    Some((word >> (slot % WORD_SLOTS * 8)) as u8)
+}
+
+/// Writes bytes to the slots from `at` on. Returns how many of these were occupied before, and how
+/// many are now.
+fn write_slots(words: &mut [u64], at: usize, bytes: &[u8]) -> (u64, u64) {
+    let slots = WORD_SLOTS as usize;
+    let head = (slots - at % slots) % slots;
+    let (head, rest) = bytes.split_at(head.min(bytes.len()));
+    let (mut before, mut now) = (0, 0);
+    let mut write = |at: usize, bytes: &[u8]| {
+        let Some(word) = words.get_mut(at / slots) else {
+            return;
+        };
+        let shift = at % slots * 8;
+        let (mut mask, mut new) = ([0; 8], [0; 8]);
+        for ((mask, new), byte) in mask.iter_mut().zip(&mut new).zip(bytes) {
+            (*mask, *new) = (u8::MAX, *byte);
+        }
+        let mask = u64::from_le_bytes(mask) << shift;
+        let new = u64::from_le_bytes(new) << shift;
+        before += num_occupied(*word & mask);
+        now += num_occupied(new);
+        *word = *word & !mask | new;
+    };
+    if !head.is_empty() {
+        write(at, head);
+    }
+    for (chunk, at) in rest.chunks(slots).zip((at + head.len()..).step_by(slots)) {
+        write(at, chunk);
+    }
+    (before, now)
+}
+
+/// How many bytes of a word are not 0.
+fn num_occupied(word: u64) -> u64 {
+    const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // The high bit of each byte: set by a carry out of the low ones, or set before.
+    let occupied = (((word & LOW_BITS) + LOW_BITS) | word) & !LOW_BITS;
+    occupied.count_ones().into()
+}

@@ -1,0 +1,244 @@
+//! Where the slots of a series are.
+
+use crate::bloom::sizing::MAX_CAPACITY;
+use crate::codec::within;
+use crate::error::DecodeError;
+
+/// The most slots of a series, which are bytes: 16 TiB, far more than any server has.
+const MAX_SLOTS: u64 = 1 << 44;
+/// The largest bucket size that RedisBloom takes.
+const MAX_BUCKET_SIZE: u16 = 255;
+/// The largest expansion that it takes.
+const MAX_EXPANSION: u16 = 32_768;
+
+/// The numbers that a series is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Buckets of the oldest layer, a power of two. Each next layer has `expansion` times as many
+    /// as the one before.
+    pub buckets: u64,
+    /// Slots of a bucket, 1 to 255.
+    pub bucket_size: u16,
+    /// A power of two up to 32768; or 0, which has a single layer.
+    pub expansion: u16,
+    /// Number of layers, at least 1.
+    pub layers: u16,
+}
+
+/// One layer of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layer {
+    /// Its first slot, counted over the series.
+    pub start: u64,
+    /// A power of two.
+    pub buckets: u64,
+    /// How much a slot of it counts for the error rate, in slots of the newest layer.
+    pub weight: u64,
+}
+
+impl Shape {
+    /// Checks the numbers against each other.
+    ///
+    /// # Errors
+    /// The `Field` that is out of range.
+    pub(crate) fn checked(self) -> Result<Self, DecodeError> {
+        let Self {
+            buckets,
+            bucket_size,
+            expansion,
+            layers,
+        } = self;
+        within("buckets", buckets.is_power_of_two() && buckets <= MAX_SLOTS)?;
+        within("bucket size", (1..=MAX_BUCKET_SIZE).contains(&bucket_size))?;
+        let is_known = expansion == 0 || expansion.is_power_of_two();
+        within("expansion", is_known && expansion <= MAX_EXPANSION)?;
+        within("layers", layers == 1 || layers > 1 && expansion > 0)?;
+        within("slots", self.checked_slots().is_some())?;
+        within("capacity", self.first_slots() <= MAX_CAPACITY)?;
+        Ok(self)
+    }
+
+    /// The number of slots, if it is not too large. Where layers grow, that ends the sum early.
+    fn checked_slots(self) -> Option<u64> {
+        let (mut sum, mut of_layer) = (0u64, self.buckets.checked_mul(self.bucket_size.into())?);
+        for _ in 0..self.layers {
+            sum = sum.checked_add(of_layer).filter(|sum| *sum <= MAX_SLOTS)?;
+            of_layer = of_layer.saturating_mul(self.expansion.into());
+        }
+        Some(sum)
+    }
+
+    /// Slots of the oldest layer.
+    pub(crate) fn first_slots(self) -> u64 {
+        self.buckets * u64::from(self.bucket_size)
+    }
+
+    /// Slots of all layers.
+    pub(super) fn slots(self) -> u64 {
+        self.layers_from_newest()
+            .map(|layer| self.slots_of(layer))
+            .sum()
+    }
+
+    /// Slots of a layer.
+    pub(super) fn slots_of(self, layer: Layer) -> u64 {
+        layer.buckets * u64::from(self.bucket_size)
+    }
+
+    /// Layer `index`, counted from the oldest, which is 0.
+    pub(super) fn layer(self, index: u16) -> Layer {
+        let shift = self.shift();
+        let before = match shift {
+            0 => u64::from(index),
+            // 1 + e + e^2 + … for e = 2^shift.
+            _ => ((1 << (shift * u32::from(index))) - 1) / ((1 << shift) - 1),
+        };
+        Layer {
+            start: before * self.first_slots(),
+            buckets: self.buckets << (shift * u32::from(index)),
+            weight: 1 << (shift * u32::from(self.layers - 1 - index)),
+        }
+    }
+
+    /// All layers, the newest first, as RedisBloom asks them.
+    pub(super) fn layers_from_newest(self) -> impl Iterator<Item = Layer> {
+        (0..self.layers).rev().map(move |index| self.layer(index))
+    }
+
+    /// The layer in which a slot is, and where the next one begins.
+    pub(super) fn layer_of(self, slot: u64) -> (Layer, u64) {
+        let index = match self.shift() {
+            0 => (slot / self.first_slots()).min(u64::from(self.layers - 1)) as u16,
+            // There are at most 45 of them.
+            _ => (1..self.layers)
+                .find(|index| self.layer(*index).start > slot)
+                .map_or(self.layers - 1, |index| index - 1),
+        };
+        let layer = self.layer(index);
+        (layer, layer.start + self.slots_of(layer))
+    }
+
+    /// The binary logarithm of the expansion.
+    fn shift(self) -> u32 {
+        self.expansion.checked_ilog2().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shapes() -> impl Strategy<Value = Shape> {
+        let expansion = prop_oneof![Just(0), (0u32..16).prop_map(|log| 1u16 << log)];
+        (0u32..46, 0u16..300, expansion, 0u16..70).prop_map(
+            |(log, bucket_size, expansion, layers)| Shape {
+                buckets: 1 << log,
+                bucket_size,
+                expansion,
+                layers,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn layers_follow_one_another_and_multiply(shape in shapes()) {
+            let Ok(shape) = shape.checked() else { return Ok(()) };
+            let (mut start, mut buckets, mut sum) = (0, shape.buckets, 0u64);
+            for index in 0..shape.layers {
+                let layer = shape.layer(index);
+                prop_assert_eq!((layer.start, layer.buckets), (start, buckets));
+                let end = start + buckets * u64::from(shape.bucket_size);
+                prop_assert_eq!(shape.layer_of(start), (layer, end));
+                prop_assert_eq!(shape.layer_of(end - 1), (layer, end));
+                start = end;
+                sum += layer.weight * shape.slots_of(layer);
+                buckets *= u64::from(shape.expansion);
+            }
+            prop_assert_eq!(shape.slots(), start);
+            prop_assert!(start <= MAX_SLOTS);
+            let newest = shape.slots_of(shape.layer(shape.layers - 1));
+            prop_assert_eq!(sum, newest * u64::from(shape.layers));
+        }
+    }
+
+    #[test]
+    fn what_redisbloom_cannot_have_is_refused() {
+        let sound = Shape {
+            buckets: 8,
+            bucket_size: 2,
+            expansion: 2,
+            layers: 3,
+        };
+        assert_eq!(sound.checked(), Ok(sound));
+        for (shape, field) in [
+            (
+                Shape {
+                    buckets: 0,
+                    ..sound
+                },
+                "buckets",
+            ),
+            (
+                Shape {
+                    buckets: 6,
+                    ..sound
+                },
+                "buckets",
+            ),
+            (
+                Shape {
+                    bucket_size: 0,
+                    ..sound
+                },
+                "bucket size",
+            ),
+            (
+                Shape {
+                    bucket_size: 256,
+                    ..sound
+                },
+                "bucket size",
+            ),
+            (
+                Shape {
+                    expansion: 3,
+                    ..sound
+                },
+                "expansion",
+            ),
+            (
+                Shape {
+                    expansion: 0,
+                    ..sound
+                },
+                "layers",
+            ),
+            (Shape { layers: 0, ..sound }, "layers"),
+            (
+                Shape {
+                    layers: 42,
+                    ..sound
+                },
+                "slots",
+            ),
+            (
+                Shape {
+                    layers: u16::MAX,
+                    ..sound
+                },
+                "slots",
+            ),
+            (
+                Shape {
+                    buckets: 1 << 63,
+                    ..sound
+                },
+                "buckets",
+            ),
+        ] {
+            assert_eq!(shape.checked(), Err(DecodeError::Field(field)), "{shape:?}");
+        }
+    }
+}

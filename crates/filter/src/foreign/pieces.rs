@@ -1,0 +1,191 @@
+//! What RedisBloom's BF.SCANDUMP answers, and its BF.LOADCHUNK takes: a header with iterator 1, and
+//! then the arrays of all sub-filters, oldest first, as one run of bytes cut into pieces.
+//!
+//! A piece comes with the iterator of the byte after it, from 1 on. Pieces have no magic, no
+//! checksum and no order, may be of any size and come again, and nothing says which is the last. So
+//! a filter answers at any time from what has come, and takes further pieces for ever. A piece
+//! sets bits and never clears one: what was there stays there.
+
+use super::layer::{Description, Layer};
+use super::load::remainder;
+use super::{cuckoo, ForeignFilter, Options, USUAL_GROWTH};
+use crate::any::AnyFilter;
+use crate::codec::{is_chunk, within, Reader};
+use crate::counting::CountingFilter;
+use crate::error::DecodeError;
+use crate::hash::Seed;
+use crate::size_limit::SizeLimit;
+
+/// The iterator of a header.
+pub const HEADER: u64 = 1;
+/// The fields that not all headers have. Their length tells which they are.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Bytes before the first layer.
+    head: usize,
+    /// Bytes of a layer.
+    layer: usize,
+    has_growth: bool,
+    /// Whether the number of entries has 64 bits.
+    has_wide_entries: bool,
+}
+
+/// The header of today, and those of before, which lack the growth or the high half of the entries.
+const LAYOUTS: [Layout; 3] = [
+    Layout {
+        head: 20,
+        layer: 53,
+        has_growth: true,
+        has_wide_entries: true,
+    },
+    Layout {
+        head: 20,
+        layer: 49,
+        has_growth: true,
+        has_wide_entries: false,
+    },
+    Layout {
+        head: 16,
+        layer: 49,
+        has_growth: false,
+        has_wide_entries: false,
+    },
+];
+
+/// Whether these bytes are a header or piece of RedisBloom's, as they are no chunk of ours, not
+/// even a damaged one: chunks begin with 128 bytes of which 112 are known, or, in their first
+/// version, have a checksum.
+pub fn is_foreign(bytes: &[u8]) -> bool {
+    !is_chunk(bytes)
+}
+
+/// The filter that a header begins. It has no set bit, and allocates nothing but a list of its
+/// layers. What is added to it is hashed with `seed`.
+///
+/// # Errors
+/// `Length`, a `Field` out of range or that contradicts another one, `OverLimit`, `OutOfMemory`.
+pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilter, DecodeError> {
+    let mut reader = Reader::of(header);
+    let (items, num_layers) = (reader.u64()?, reader.u32()? as usize);
+    within("number of layers", num_layers > 0)?;
+    let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
+    let options = Options(reader.u32()?);
+    within("options", options.0 & Options::SIP == 0)?;
+    let growth = if layout.has_growth {
+        reader.u32()?
+    } else {
+        USUAL_GROWTH
+    };
+    let mut layers = Vec::new();
+    let room = layers.try_reserve_exact(num_layers);
+    room.map_err(|_| DecodeError::OutOfMemory)?;
+    let mut sum = Some(0u64);
+    while !reader.is_at_end() {
+        let (bytes, bits, items) = (reader.u64()?, reader.u64()?, reader.u64()?);
+        let (error_rate, bits_per_item) = (reader.f64()?, reader.f64()?);
+        let hashes = reader.u32()?;
+        let entries = if layout.has_wide_entries {
+            reader.u64()?
+        } else {
+            reader.u32()?.into()
+        };
+        let n2 = reader.u8()?;
+        let layer = Layer::new(Description {
+            entries,
+            error_rate,
+            hashes,
+            bits_per_item,
+            bits,
+            n2,
+            items,
+        })?;
+        let is_whole = bytes.is_multiple_of(8) && bytes.checked_mul(8) == Some(bits);
+        within("number of bits", is_whole)?;
+        sum = sum.and_then(|sum| sum.checked_add(items));
+        layers.push(layer);
+    }
+    within("items", sum == Some(items))?;
+    let filter = ForeignFilter::of_layers(options, growth, layers, seed)?;
+    if filter.reserved_bytes() > limit.most_bytes() {
+        return Err(DecodeError::OverLimit);
+    }
+    Ok(filter)
+}
+
+impl Layout {
+    /// That of a header of this length: no two have the same with one number of layers above 0.
+    fn of(len: usize, num_layers: usize) -> Option<Self> {
+        LAYOUTS.into_iter().find(|layout| {
+            let layers = num_layers.checked_mul(layout.layer);
+            layers.and_then(|layers| layers.checked_add(layout.head)) == Some(len)
+        })
+    }
+}
+
+impl ForeignFilter {
+    /// Takes a piece of the arrays, which ends before byte `iterator`, counted from 1.
+    ///
+    /// # Errors
+    /// `Order` if there is no such place in one of the arrays, or the filter waits for a chunk of
+    /// ours; `OutOfMemory`. No bit has changed.
+    pub fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        if self.loading().is_some() {
+            return Err(DecodeError::Order);
+        }
+        let end = iterator.checked_sub(1);
+        let start = end.and_then(|end| end.checked_sub(piece.len() as u64));
+        let mut at = start.ok_or(DecodeError::Order)?;
+        for layer in self.layers_mut() {
+            let Some(rest) = layer.num_bytes().checked_sub(at) else {
+                at -= layer.num_bytes();
+                continue;
+            };
+            if piece.len() as u64 <= rest && rest > 0 {
+                return layer.take(at, piece);
+            }
+            if rest > 0 {
+                return Err(DecodeError::Order);
+            }
+            at = 0;
+        }
+        Err(DecodeError::Order)
+    }
+}
+
+/// A filter that takes what a SCANDUMP of RedisBloom answered.
+pub trait Pieces: Sized {
+    /// What a header begins. What is added to it is hashed with `seed`.
+    ///
+    /// # Errors
+    /// What is wrong with it, or `OverLimit`, or `OutOfMemory`.
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError>;
+
+    /// Takes a piece, which came with `iterator`.
+    ///
+    /// # Errors
+    /// `Order` if it has no place, or the filter is none of RedisBloom's; `OutOfMemory`.
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError>;
+}
+
+impl<T: Default> Pieces for AnyFilter<T> {
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
+        Self::foreign(begin(header, seed, limit)?).map_err(|_| DecodeError::OutOfMemory)
+    }
+
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        match self {
+            Self::Foreign(one) => one[0].take_piece(iterator, piece),
+            Self::Lasting(_) | Self::Windowed(_) => Err(DecodeError::Order),
+        }
+    }
+}
+
+impl Pieces for CountingFilter {
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
+        cuckoo::pieces::begin(header, remainder(seed), limit)
+    }
+
+    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        self.take_piece(iterator, piece)
+    }
+}

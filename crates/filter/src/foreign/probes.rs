@@ -1,0 +1,110 @@
+//! Which bits an item has in a filter from elsewhere: double hashing, of RedisBloom with MurmurHash2,
+//! of valkey-bloom with SipHash.
+
+use super::murmur::{murmur32, murmur64a};
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher as _;
+
+/// Probes of an item whose cache lines are fetched together. docs/design.md has the times with 4 and
+/// 8.
+pub const ROUND: usize = 4;
+
+/// How items are hashed, which all sub-filters of a series have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hashing {
+    /// MurmurHash2 of 32 bits, as in filters of old.
+    Bits32,
+    /// MurmurHash64A.
+    Bits64,
+    /// SipHash-1-3 under two keys, as valkey-bloom does it.
+    Sip(Keys),
+}
+
+/// The two keys of valkey-bloom, in its order.
+pub type Keys = [[u8; 16]; 2];
+
+/// What valkey-bloom reduces its numbers by: the largest prime of 64 bits.
+const PRIME: u64 = 0xFFFF_FFFF_FFFF_FFC5;
+
+/// The two hashes of an item; number i of it is a + i * b. In valkey-bloom number 1 is b itself, and
+/// those that follow are taken modulo a prime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    a: u64,
+    b: u64,
+    is_sip: bool,
+}
+
+impl Hashing {
+    /// The hashes of `item`.
+    #[inline]
+    pub fn pair(self, item: &[u8]) -> Pair {
+        match self {
+            Self::Bits64 => {
+                let a = murmur64a(item, 0xc6a4_a793_5bd1_e995);
+                let b = murmur64a(item, a);
+                Pair {
+                    a,
+                    b,
+                    is_sip: false,
+                }
+            }
+            Self::Bits32 => {
+                let a = murmur32(item, 0x9747_b28c);
+                let b = murmur32(item, a);
+                Pair {
+                    a: a.into(),
+                    b: b.into(),
+                    is_sip: false,
+                }
+            }
+            Self::Sip(keys) => {
+                let [a, b] = keys.map(|key| {
+                    let mut hasher = SipHasher13::new_with_key(&key);
+                    // As Rust hashes a slice: its length comes first.
+                    hasher.write(&(item.len() as u64).to_le_bytes());
+                    hasher.write(item);
+                    hasher.finish()
+                });
+                Pair { a, b, is_sip: true }
+            }
+        }
+    }
+}
+
+impl Pair {
+    /// The numbers of the item, from number `from` on.
+    #[inline]
+    pub fn numbers(self, from: usize) -> impl Iterator<Item = u64> {
+        let first = self.a.wrapping_add(self.b.wrapping_mul(from as u64));
+        let numbers = std::iter::successors(Some(first), move |x| Some(x.wrapping_add(self.b)));
+        let numbers = numbers.zip(from..);
+        numbers.map(move |(x, number)| match number {
+            _ if !self.is_sip => x,
+            0 => x,
+            1 => self.b,
+            _ => x.checked_sub(PRIME).unwrap_or(x),
+        })
+    }
+}
+
+/// A bit of a filter, and the word that holds it.
+#[derive(Clone, Copy)]
+pub struct Probe<'a> {
+    pub word: &'a u64,
+    /// Its number in the filter, of which the last six bits are the place in the word.
+    pub bit: u64,
+}
+
+impl Probe<'_> {
+    /// A bit that is clear.
+    pub const NONE: Self = Self { word: &0, bit: 0 };
+}
+
+/// Whether all of these bits are set. It reads all of them: a branch on each, wrong every other
+/// time for an absent item, would take longer.
+#[inline]
+pub fn all_set(probes: &[Probe<'_>]) -> bool {
+    let bits = probes.iter().map(|probe| probe.word >> (probe.bit % 64));
+    bits.fold(1, |all, bit| all & bit) == 1
+}

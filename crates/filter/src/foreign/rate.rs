@@ -1,0 +1,49 @@
+//! What is left of the error rate for items that come after the series.
+//!
+//! A false positive of the series is one of the filter, and so is one of our own part behind it. So
+//! our part gets what was asked for, less what the series errs:
+//!
+//! ```text
+//!   asked     that of the first layer; twice that if the filter grows, as RedisBloom gives its first
+//!             layer half, the next a quarter, and so on
+//!   series    the sum over its layers of fill^hashes, from the bits that are set; or, where that is
+//!             more, of what its number of items leads to: their bits may have yet to come
+//!   ours      asked - series, but no less than a 64th of asked
+//! ```
+//!
+//! It is settled when the first new item comes, once and for all, as marks in a table are as long as
+//! its rate asks for. A series that was filled as it was meant to be keeps within what was asked
+//! for, and so does the sum, but for the 64th: six full layers leave just that, each
+//! further halving would cost a bit an item, and one that has eaten up all of its share gets it on
+//! top. A series that RedisBloom or its users overfilled errs more than was asked for, and it is not
+//! ours to lower that.
+
+use super::layer::Layer;
+use super::ForeignFilter;
+
+/// The least share of the error rate that new items get.
+const LEAST_SHARE: f64 = 1.0 / 64.0;
+/// A table is made for no lower one ([`crate::growing`]).
+const LEAST_RATE: f64 = 1e-12;
+
+impl ForeignFilter {
+    /// The error rate that the series was made for: that of its first layer, or, if it grows, twice
+    /// that.
+    pub fn asked_error_rate(&self) -> f64 {
+        let first = self.layers().first();
+        let rate = first.map_or(0.0, |layer| layer.description().error_rate);
+        let asked = if self.is_fixed() { rate } else { 2.0 * rate };
+        asked.min(1.0 - f64::EPSILON)
+    }
+
+    /// The error rate of the part for new items: as it is, or as it would be if it began now.
+    pub fn table_error_rate(&self) -> f64 {
+        if self.table_rate > 0.0 {
+            return self.table_rate;
+        }
+        let rate = |layer: &Layer| layer.false_positive_rate().max(layer.rate_of_items());
+        let asked = self.asked_error_rate();
+        let series: f64 = self.layers().iter().map(rate).sum();
+        (asked - series).max(asked * LEAST_SHARE).max(LEAST_RATE)
+    }
+}

@@ -1,0 +1,110 @@
+//! What is added behind a series.
+
+use super::*;
+use crate::error::AddError;
+
+#[test]
+fn an_item_that_the_series_knows_is_not_new_and_any_other_is_kept() {
+    let twin = Twin::filled(0.01, 100, 2, 250);
+    let mut filter = from_rdb(&twin);
+    assert_eq!(filter.add(&item(7), NO_LIMIT), Ok(false));
+    assert!(filter.table().is_none());
+    for number in 250..5_000 {
+        let known = filter.contains(&item(number));
+        assert_eq!(filter.add(&item(number), NO_LIMIT), Ok(!known));
+        assert_eq!(filter.add(&item(number), NO_LIMIT), Ok(false));
+    }
+    let items: Vec<_> = (0..5_000).map(item).collect();
+    assert!(answers(&filter, &items).into_iter().all(|there| there));
+    assert_eq!(filter.items(), twin.items() + filter.table().unwrap().len());
+    assert_eq!(filter.capacity(), filter.items());
+    // The series is what it was.
+    let layers = filter.layers().iter().zip(&twin.layers);
+    assert!(layers
+        .into_iter()
+        .all(|(own, twin)| own.description().items == twin.items));
+}
+
+#[test]
+fn many_at_once_are_added_as_one_by_one() {
+    let twin = Twin::filled(0.02, 60, 1, 200);
+    let (mut one_by_one, mut at_once) = (from_rdb(&twin), from_rdb(&twin));
+    let items: Vec<_> = (150..900).chain(880..910).map(item).collect();
+    let mut are_new = Vec::new();
+    let added = at_once.add_many(items.iter().map(Vec::as_slice), NO_LIMIT, |is_new| {
+        are_new.push(is_new)
+    });
+    assert_eq!(added, Ok(()));
+    let expected: Vec<_> = items
+        .iter()
+        .map(|item| one_by_one.add(item, NO_LIMIT).unwrap())
+        .collect();
+    assert_eq!(are_new, expected);
+    assert_eq!(at_once.digest(), one_by_one.digest());
+}
+
+#[test]
+fn the_rates_of_series_and_table_add_up_to_what_was_asked_for() {
+    for (growth, items) in [(2, 3_000), (2, 1_000), (1, 4_000), (2, 0), (0, 700)] {
+        let mut filter = from_rdb(&Twin::filled(0.02, 1_000, growth, items));
+        assert_eq!(filter.asked_error_rate(), 0.02);
+        for number in items..items + 20_000 {
+            match filter.add(&item(number), NO_LIMIT) {
+                Err(AddError::Full) => assert!(growth == 0 && filter.items() == 1_000),
+                result => assert!(result.is_ok()),
+            }
+        }
+        let expected = filter.expected_false_positive_rate();
+        // 40 000 strangers: 800 hits have a standard deviation of 3.5 %.
+        let strangers: Vec<_> = (0..40_000).map(stranger).collect();
+        let hits = answers(&filter, &strangers).into_iter().filter(|hit| *hit);
+        let measured = hits.count() as f64 / 40_000.0;
+        assert!((measured - expected).abs() < 0.004, "{measured} {expected}");
+        assert!(expected < 0.0205, "{growth}, {items}: {expected}");
+    }
+}
+
+#[test]
+fn a_share_is_left_even_where_the_series_takes_more_than_all() {
+    let mut twin = Twin::new(0.01, 100, 0);
+    twin.layers[0].bytes.fill(0xff);
+    let mut filter = from_rdb(&twin);
+    assert_eq!(filter.expected_false_positive_rate(), 1.0);
+    assert_eq!(filter.table_error_rate(), 0.01 / 64.0);
+    assert_eq!(filter.add(b"item", NO_LIMIT), Ok(false));
+}
+
+#[test]
+fn items_whose_bits_have_not_come_have_their_share_all_the_same() {
+    let twin = Twin::filled(0.01, 2_000, 2, 2_000);
+    let whole = from_rdb(&twin).table_error_rate();
+    let header = pieces::begin(&twin.header(), SEED, NO_LIMIT).unwrap();
+    assert!((header.table_error_rate() / whole - 1.0).abs() < 0.2);
+    assert!(whole < 0.006);
+}
+
+#[test]
+fn a_filter_that_does_not_grow_is_full_when_layer_and_table_are() {
+    let mut filter = from_rdb(&Twin::filled(0.01, 10, 0, 4));
+    let room = 10 - filter.items();
+    for number in 0..room {
+        assert_eq!(filter.add(&stranger(number), NO_LIMIT), Ok(true));
+    }
+    assert_eq!(filter.add(&stranger(99), NO_LIMIT), Err(AddError::Full));
+    assert_eq!(filter.add(&stranger(0), NO_LIMIT), Ok(false));
+    assert_eq!((filter.items(), filter.capacity()), (10, 10));
+}
+
+#[test]
+fn a_limit_stops_the_table() {
+    let mut filter = from_rdb(&Twin::filled(0.01, 10, 2, 4));
+    let now = SizeLimit::Bytes(filter.reserved_bytes());
+    assert_eq!(filter.add(b"new", now), Err(AddError::OverLimit));
+    assert!(filter.table().is_none() && !filter.contains(b"new"));
+    let more = SizeLimit::Bytes(filter.reserved_bytes() + 10_000);
+    let added = (0..)
+        .map(stranger)
+        .take_while(|item| filter.add(item, more).is_ok());
+    assert!(added.count() > 1_000);
+    assert!(filter.reserved_bytes() <= now.most_bytes() + 10_000);
+}

@@ -1,0 +1,169 @@
+//! Bloom filters of valkey-bloom (1.0 and later): type `bloomfltr`, encoding version 1.
+//!
+//! ```text
+//!   RDB, DUMP   layers expansion error_rate:f64 tightening:f64 seed_is_random
+//!               then for each layer, oldest first: bitmap, capacity, of the last also items
+//!   BF.LOAD     version:1 expansion:4 error_rate:f64 tightening:f64 seed_is_random:1 layers:8
+//!               then for each layer: length:8 bitmap items:8 capacity:8
+//!   bitmap      version:1 length:8 hashes:4 keys:32 bits      as the crate `bloomfilter` 3 has it
+//! ```
+//!
+//! The bits are asked by that crate's arithmetic (`probes`); everything else is as in a
+//! filter from RedisBloom, with expansion 0 for one that does not grow.
+
+#[cfg(test)]
+mod tests;
+
+use super::layer::{Description, Layer};
+use super::probes::Keys;
+use super::rdb::Fields;
+use super::{ForeignFilter, Options};
+use crate::codec::{within, Reader};
+use crate::error::DecodeError;
+use crate::hash::Seed;
+use crate::size_limit::SizeLimit;
+use std::f64::consts::LN_2;
+
+/// The encoding version of its RDB fields, and the version of the bytes of BF.LOAD.
+pub const VERSION: u8 = 1;
+/// The version of a bitmap.
+const BITMAP_VERSION: u8 = 1;
+
+/// A filter as it is read, layer by layer.
+struct Series {
+    expansion: u32,
+    /// That of the next layer.
+    error_rate: f64,
+    tightening: f64,
+    keys: Option<Keys>,
+    layers: Vec<Layer>,
+}
+
+impl Series {
+    fn new(expansion: u32, error_rate: f64, tightening: f64) -> Result<Self, DecodeError> {
+        within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
+        within("tightening ratio", tightening > 0.0 && tightening < 1.0)?;
+        Ok(Self {
+            expansion,
+            error_rate,
+            tightening,
+            keys: None,
+            layers: Vec::new(),
+        })
+    }
+
+    fn push(&mut self, bitmap: &[u8], capacity: u64, items: u64) -> Result<(), DecodeError> {
+        let mut reader = Reader::of(bitmap);
+        within("version of a bitmap", reader.u8()? == BITMAP_VERSION)?;
+        let (len, hashes, keys) = (reader.u64()?, reader.u32()?, reader.keys()?);
+        within("seed", self.keys.is_none_or(|all| all == keys))?;
+        self.keys = Some(keys);
+        let bytes = usize::try_from(len).map_err(|_| DecodeError::Length)?;
+        let bytes = reader.take(bytes)?;
+        let bits = len.checked_mul(8).ok_or(DecodeError::Length)?;
+        if !reader.is_at_end() {
+            return Err(DecodeError::Length);
+        }
+        within("items of a layer", items <= capacity)?;
+        let best = (bits as f64 / capacity as f64 * LN_2).round().max(1.0);
+        within("number of hashes", f64::from(hashes) == best)?;
+        let mut layer = Layer::new(Description {
+            entries: capacity,
+            error_rate: self.error_rate,
+            hashes,
+            // It is rounded, not up as in RedisBloom; this is one that leads to as many.
+            bits_per_item: (f64::from(hashes) - 0.5) / LN_2,
+            bits,
+            n2: 0,
+            items,
+        })?;
+        layer.take(0, bytes)?;
+        let room = self.layers.try_reserve(1);
+        room.map_err(|_| DecodeError::OutOfMemory)?;
+        self.layers.push(layer);
+        self.error_rate *= self.tightening;
+        Ok(())
+    }
+
+    fn finish(self, seed: Seed) -> Result<ForeignFilter, DecodeError> {
+        let fixed = match self.expansion {
+            0 => Options::FIXED,
+            _ => 0,
+        };
+        let options = Options(Options::SIP | fixed);
+        within("number of layers", fixed == 0 || self.layers.len() == 1)?;
+        let mut filter = ForeignFilter::of_layers(options, self.expansion, self.layers, seed)?;
+        filter.keys = self.keys.unwrap_or_default();
+        Ok(filter)
+    }
+}
+
+/// Reads a filter of valkey-bloom's encoding `version` of its RDB fields. What is added to it is
+/// hashed with `seed`.
+///
+/// # Errors
+/// `Format` for other versions, `Length` if fields are missing, a `Field` out of range or that
+/// contradicts another one, `OutOfMemory`.
+pub fn read_valkey(
+    version: u32,
+    fields: &mut impl Fields,
+    seed: Seed,
+) -> Result<ForeignFilter, DecodeError> {
+    if version != VERSION.into() {
+        return Err(DecodeError::Format);
+    }
+    let missing = DecodeError::Length;
+    let unsigned = |fields: &mut _| Fields::unsigned(fields).ok_or(missing);
+    let layers = unsigned(fields)?;
+    let expansion = u32::try_from(unsigned(fields)?);
+    let expansion = expansion.map_err(|_| DecodeError::Field("expansion"))?;
+    let error_rate = fields.double().ok_or(missing)?;
+    let tightening = fields.double().ok_or(missing)?;
+    within("random seed", unsigned(fields)? <= 1)?;
+    let mut series = Series::new(expansion, error_rate, tightening)?;
+    for left in (0..layers).rev() {
+        let bitmap = fields.string().ok_or(missing)?;
+        let capacity = unsigned(fields)?;
+        // All but the last are full.
+        let items = match left {
+            0 => unsigned(fields)?,
+            _ => capacity,
+        };
+        series.push(bitmap.as_ref(), capacity, items)?;
+    }
+    series.finish(seed)
+}
+
+/// Reads the value of a BF.LOAD, which valkey-bloom writes into append-only files. What is added is
+/// hashed with `seed`.
+///
+/// # Errors
+/// `Format` for other versions, `Length`, a `Field` out of range or that contradicts another one,
+/// `OverLimit`, `OutOfMemory`.
+pub fn load_valkey(
+    bytes: &[u8],
+    seed: Seed,
+    limit: SizeLimit,
+) -> Result<ForeignFilter, DecodeError> {
+    let mut reader = Reader::of(bytes);
+    if reader.u8()? != VERSION {
+        return Err(DecodeError::Format);
+    }
+    let (expansion, error_rate, tightening) = (reader.u32()?, reader.f64()?, reader.f64()?);
+    within("random seed", reader.u8()? <= 1)?;
+    let mut series = Series::new(expansion, error_rate, tightening)?;
+    for _ in 0..reader.u64()? {
+        let len = usize::try_from(reader.u64()?).map_err(|_| DecodeError::Length)?;
+        let bitmap = reader.take(len)?;
+        let (items, capacity) = (reader.u64()?, reader.u64()?);
+        series.push(bitmap, capacity, items)?;
+    }
+    if !reader.is_at_end() {
+        return Err(DecodeError::Length);
+    }
+    let filter = series.finish(seed)?;
+    if filter.reserved_bytes() > limit.most_bytes() {
+        return Err(DecodeError::OverLimit);
+    }
+    Ok(filter)
+}

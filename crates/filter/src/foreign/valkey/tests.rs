@@ -1,0 +1,232 @@
+//! The reader against samples, and against changes of them.
+
+use super::{load_valkey, read_valkey};
+use crate::codec::{chunks, load_chunk, Chunk};
+use crate::error::{AddError, DecodeError};
+use crate::foreign::rdb::Fields;
+use crate::foreign::ForeignFilter;
+use crate::hash::Seed;
+use crate::size_limit::SizeLimit;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+const SEED: Seed = Seed(3);
+const NO_LIMIT: SizeLimit = SizeLimit::Unlimited;
+
+const SAMPLES: [&str; 5] = [
+    include_str!("golden/empty.txt"),
+    include_str!("golden/fixed.txt"),
+    include_str!("golden/growing.txt"),
+    include_str!("golden/part-full.txt"),
+    include_str!("golden/tight.txt"),
+];
+
+fn value(sample: &'static str, name: &str) -> &'static str {
+    let mut lines = sample.lines().filter_map(|line| line.split_once(' '));
+    lines.find(|line| line.0 == name).unwrap().1
+}
+
+fn bytes(sample: &'static str) -> Vec<u8> {
+    let digits = value(sample, "load").as_bytes().chunks(2);
+    let digits = digits.map(|two| std::str::from_utf8(two).unwrap());
+    let bytes = digits.map(|two| u8::from_str_radix(two, 16).unwrap());
+    bytes.collect()
+}
+
+fn loaded(sample: &'static str) -> ForeignFilter {
+    load_valkey(&bytes(sample), SEED, NO_LIMIT).unwrap()
+}
+
+enum Field {
+    Unsigned(u64),
+    Double(f64),
+    String(Vec<u8>),
+}
+
+impl Fields for VecDeque<Field> {
+    type String = Vec<u8>;
+
+    fn unsigned(&mut self) -> Option<u64> {
+        match self.pop_front()? {
+            Field::Unsigned(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn double(&mut self) -> Option<f64> {
+        match self.pop_front()? {
+            Field::Double(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn string(&mut self) -> Option<Vec<u8>> {
+        match self.pop_front()? {
+            Field::String(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The fields that an RDB file has of the same filter.
+fn fields(load: &[u8]) -> VecDeque<Field> {
+    let (_, mut rest) = load.split_at(1);
+    let mut number = |len: usize| {
+        let (taken, after) = rest.split_at(len);
+        rest = after;
+        let mut word = [0; 8];
+        word[..len].copy_from_slice(taken);
+        u64::from_le_bytes(word)
+    };
+    let [expansion, error_rate, tightening, is_random, layers] = [4, 8, 8, 1, 8].map(&mut number);
+    let mut fields = VecDeque::from([
+        Field::Unsigned(layers),
+        Field::Unsigned(expansion),
+        Field::Double(f64::from_bits(error_rate)),
+        Field::Double(f64::from_bits(tightening)),
+        Field::Unsigned(is_random),
+    ]);
+    for layer in 1..=layers {
+        let len = number(8);
+        let bitmap = (0..len).map(|_| number(1) as u8).collect();
+        let (items, capacity) = (number(8), number(8));
+        fields.push_back(Field::String(bitmap));
+        fields.push_back(Field::Unsigned(capacity));
+        if layer == layers {
+            fields.push_back(Field::Unsigned(items));
+        }
+    }
+    fields
+}
+
+fn assert_answers(filter: &ForeignFilter, sample: &'static str) {
+    for kind in ["item", "stranger"] {
+        let names = value(sample, kind).chars().enumerate();
+        let (items, expected): (Vec<_>, Vec<_>) = names
+            .map(|(number, answer)| (format!("{kind}:{number}"), answer == '1'))
+            .unzip();
+        let mut many = Vec::new();
+        filter.contains_many(items.iter().map(String::as_bytes), |answer| {
+            many.push(answer);
+        });
+        assert_eq!(many, expected);
+        let singly = items.iter().map(|item| filter.contains(item.as_bytes()));
+        assert!(singly.eq(expected));
+    }
+    let numbers = [filter.layers().len() as u64, filter.items()];
+    let expected = ["layers", "items"].map(|name| value(sample, name).parse().unwrap());
+    assert_eq!(numbers, expected);
+    assert!(filter.is_from_valkey());
+}
+
+#[test]
+fn a_load_is_answered_as_the_crate_answers() {
+    SAMPLES
+        .iter()
+        .for_each(|sample| assert_answers(&loaded(sample), sample));
+}
+
+#[test]
+fn rdb_fields_hold_the_same_filter() {
+    for sample in SAMPLES {
+        let filter = read_valkey(1, &mut fields(&bytes(sample)), SEED).unwrap();
+        assert_answers(&filter, sample);
+        assert_eq!(filter.digest(), loaded(sample).digest());
+        for version in [0, 2] {
+            let refused = read_valkey(version, &mut fields(&bytes(sample)), SEED).err();
+            assert_eq!(refused, Some(DecodeError::Format));
+        }
+    }
+}
+
+#[test]
+fn chunks_of_ours_hold_all_of_it() {
+    for sample in SAMPLES {
+        let mut filter = loaded(sample);
+        let is_new = filter.add(b"new", NO_LIMIT);
+        assert!(is_new == Ok(true) || is_new == Err(AddError::Full));
+        let mut again: Option<ForeignFilter> = None;
+        for chunk in chunks(&filter) {
+            let bytes = chunk.encode().unwrap().bytes;
+            let chunk = Chunk::parse(&bytes).unwrap();
+            again = load_chunk(again.as_mut(), &chunk, NO_LIMIT)
+                .unwrap()
+                .or(again);
+        }
+        let again = again.unwrap();
+        assert_eq!(again.digest(), filter.digest());
+        assert_eq!(again.contains(b"new"), is_new == Ok(true));
+        assert_eq!(
+            (again.capacity(), again.items()),
+            (filter.capacity(), filter.items())
+        );
+    }
+}
+
+#[test]
+fn one_that_does_not_grow_is_full() {
+    let mut filter = loaded(SAMPLES[1]);
+    assert!(filter.is_fixed());
+    let added = (0..100u32).filter(|n| filter.add(&n.to_le_bytes(), NO_LIMIT) == Ok(true));
+    assert!(added.count() <= 1);
+    assert!(!loaded(SAMPLES[2]).is_fixed());
+}
+
+#[test]
+fn a_field_out_of_range_is_refused() {
+    let good = bytes(SAMPLES[1]);
+    let refused = |at: usize, with: &[u8]| {
+        let mut changed = good.clone();
+        changed[at..at + with.len()].copy_from_slice(with);
+        load_valkey(&changed, SEED, NO_LIMIT).err()
+    };
+    let field = |name| Some(DecodeError::Field(name));
+    let (bitmap, end) = (30 + 8, good.len());
+    assert_eq!(refused(0, &[2]), Some(DecodeError::Format));
+    assert_eq!(refused(5, &1.0f64.to_le_bytes()), field("error rate"));
+    assert_eq!(refused(5, &f64::NAN.to_le_bytes()), field("error rate"));
+    assert_eq!(
+        refused(13, &0.0f64.to_le_bytes()),
+        field("tightening ratio")
+    );
+    assert_eq!(refused(21, &[2]), field("random seed"));
+    assert_eq!(refused(22, &[0]), Some(DecodeError::Length));
+    assert_eq!(refused(22, &[2]), Some(DecodeError::Length));
+    assert_eq!(refused(30, &[0xff; 8]), Some(DecodeError::Length));
+    assert_eq!(refused(bitmap, &[0]), field("version of a bitmap"));
+    assert_eq!(refused(bitmap + 1, &[1]), Some(DecodeError::Length));
+    assert_eq!(refused(bitmap + 9, &[1]), field("number of hashes"));
+    assert_eq!(refused(end - 16, &[51]), field("items of a layer"));
+    assert_eq!(refused(end - 8, &[0]), field("items of a layer"));
+    for len in 0..end {
+        assert_eq!(
+            load_valkey(&good[..len], SEED, NO_LIMIT).err(),
+            Some(DecodeError::Length)
+        );
+    }
+    let limit = SizeLimit::Bytes(loaded(SAMPLES[1]).reserved_bytes() - 1);
+    assert_eq!(
+        load_valkey(&good, SEED, limit).err(),
+        Some(DecodeError::OverLimit)
+    );
+    let mut two = bytes(SAMPLES[2]);
+    two[1] = 0;
+    let refused = load_valkey(&two, SEED, NO_LIMIT).err();
+    assert_eq!(refused, field("number of layers"));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(at in 0usize..600, byte: u8, cut in 0usize..60) {
+        for sample in SAMPLES {
+            let mut changed = bytes(sample);
+            let len = changed.len();
+            changed[at % len] = byte;
+            changed.truncate(len - cut.saturating_sub(40));
+            if let Ok(mut filter) = load_valkey(&changed, SEED, NO_LIMIT) {
+                let _ = filter.add(b"item", NO_LIMIT);
+                prop_assert!(filter.expected_false_positive_rate() <= 1.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Pages changed in place: an entry comes or goes. Compiled for what the processor has, as lookups
+//! are.
+//!
+//! An entry takes a bit of its line's unary part and a slot. Where the line has no room for both,
+//! it leaves its last slots to the next one, and so on up to a gap.
+
+use crate::error::AddError;
+use crate::growing::entries::COPIES;
+use crate::growing::grid::Grid;
+#[cfg(target_arch = "x86_64")]
+use crate::growing::instructions::{has_fast_select, Bmi2};
+use crate::growing::instructions::{Instructions, Portable};
+use crate::growing::line::{Run, MOST_SPILLED};
+use crate::growing::mark::Mark;
+use crate::growing::page::Page;
+
+/// Lines beyond its own that an insert may shift: with more, pages are fuller and lookups walk
+/// further.
+const REACH: usize = 16;
+
+/// Which items an insert adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adding {
+    /// Each one, a copy each time.
+    Copies,
+    /// Those that are (probably) not there yet.
+    Absent,
+}
+
+/// What became of an insert into the lines as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Whether the fingerprint is the first of its kind.
+    Done { is_new: bool },
+    /// It was there already, and only absent items are added.
+    Present,
+    /// The page says yes to everything already.
+    Saturated,
+    /// The page must be written anew, with more lines.
+    NoRoom { gap: Gap, is_new: bool },
+    /// The page must be written anew: another width of slots, or another counter.
+    Unfit,
+}
+
+/// Where an entry belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The line of its bucket.
+    pub line: usize,
+    /// The bucket.
+    pub run: Run,
+    /// How many slots stand before it, counted from the first one of the line on.
+    pub slot: usize,
+}
+
+/// What became of a removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remove {
+    /// No mark matches.
+    Absent,
+    /// The page says yes to everything and counts nothing.
+    Saturated,
+    /// One mark of this length went; there may be others like it.
+    Done { length: u8, is_last: bool },
+    /// A surplus counter would become zero: the page must be written anew without it.
+    LastSurplus(Mark),
+}
+
+impl Page {
+    /// Inserts the mark of an item with this path below the page into the lines as they are, unless
+    /// they hold `most` entries.
+    ///
+    /// # Errors
+    /// `Full` if there are more copies than can be counted.
+    #[inline]
+    pub fn insert(
+        &mut self,
+        below: u64,
+        mark: Mark,
+        most: usize,
+        adding: Adding,
+    ) -> Result<Insert, AddError> {
+        #[cfg(target_arch = "x86_64")]
+        if has_fast_select() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.insert_with_bmi2(below, mark, most, adding) };
+        }
+        self.insert_with::<Portable>(below, mark, most, adding)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
+    fn insert_with_bmi2(
+        &mut self,
+        below: u64,
+        mark: Mark,
+        most: usize,
+        adding: Adding,
+    ) -> Result<Insert, AddError> {
+        self.insert_with::<Bmi2>(below, mark, most, adding)
+    }
+
+    #[inline(always)]
+    pub(super) fn insert_with<I: Instructions>(
+        &mut self,
+        below: u64,
+        mark: Mark,
+        most: usize,
+        adding: Adding,
+    ) -> Result<Insert, AddError> {
+        if self.is_saturated() {
+            return Ok(Insert::Saturated);
+        }
+        if self.lines().is_empty() {
+            return Ok(Insert::Unfit);
+        }
+        let (grid, shape) = (self.grid(), self.shape());
+        let (line, run) = self.run::<I>(grid, below);
+        let first = self.lines()[line].spilled() + run.first;
+        let (value, wanted) = (shape.value(mark), shape.wanted(below));
+        let (mut smaller, mut equal, mut is_new) = (0, 0, true);
+        for n in first..first + run.len {
+            let there = self.slot(line, n);
+            if adding == Adding::Absent && shape.slot.matches(there, wanted) {
+                return Ok(Insert::Present);
+            }
+            smaller += usize::from(there < value);
+            equal += usize::from(there == value);
+            is_new &= (there ^ value) >> shape.slot.payload_bits != 0;
+        }
+        let bits = mark.length() + 1;
+        if bits <= shape.bucket_bits || bits > shape.bucket_bits + shape.slot.fingerprint_bits {
+            return Ok(Insert::Unfit);
+        }
+        if equal >= COPIES {
+            return self.count_surplus(mark);
+        }
+        let slot = first + smaller;
+        let gap = Gap { line, run, slot };
+        if self.len() >= most || !self.insert_at::<I>(grid, gap, value) {
+            return Ok(Insert::NoRoom { gap, is_new });
+        }
+        self.entries += 1;
+        Ok(Insert::Done { is_new })
+    }
+
+    /// Counts a copy that is in no slot.
+    #[cold]
+    fn count_surplus(&mut self, mark: Mark) -> Result<Insert, AddError> {
+        let Some(bytes) = self.counter_mut(mark) else {
+            return Ok(Insert::Unfit);
+        };
+        let copies = u32::from_le_bytes(*bytes)
+            .checked_add(1)
+            .filter(|copies| *copies < u32::MAX)
+            .ok_or(AddError::Full)?;
+        *bytes = copies.to_le_bytes();
+        Ok(Insert::Done { is_new: false })
+    }
+
+    /// Inserts a slot where it belongs. Returns whether there was room.
+    #[inline(always)]
+    fn insert_at<I: Instructions>(&mut self, grid: Grid, gap: Gap, value: u64) -> bool {
+        let slot = self.shape().slot;
+        let line = &mut self.lines_mut()[gap.line];
+        let (held, free) = (line.held(), line.free_bits(slot));
+        if held == usize::from(u8::MAX) {
+            return false;
+        }
+        if free > slot.bits() {
+            line.insert_slot::<I>(gap.slot, slot, value);
+            line.grow_run(gap.run, slot);
+            return true;
+        }
+        let has_room = self.has_room_behind(grid, gap.line, held, free);
+        if has_room {
+            self.insert_and_spill::<I>(grid, gap, free, value);
+        }
+        has_room
+    }
+
+    /// Whether the lines behind line `number` can take what it must leave them for one entry more.
+    #[inline(always)]
+    fn has_room_behind(&self, grid: Grid, number: usize, held: usize, free: usize) -> bool {
+        // One slot, and another one where that of an entry has to make room for a bit of unary.
+        let mut going = match (free, held) {
+            (0, 0) => return false,
+            (0, _) => 2,
+            _ => 1,
+        };
+        let slot = self.shape().slot;
+        let mut next = number;
+        for _ in 0..REACH {
+            next = grid.next(next);
+            let line = &self.lines()[next];
+            if next == number || line.spilled() + going > MOST_SPILLED {
+                return false;
+            }
+            let free = line.free_bits(slot);
+            let room = usize::from(free >= slot.bits()) + usize::from(free >= 2 * slot.bits());
+            going -= going.min(room);
+            if going == 0 {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Inserts a slot into a line of `free` bits that cannot hold all of its entries then.
+    #[inline(always)]
+    fn insert_and_spill<I: Instructions>(
+        &mut self,
+        grid: Grid,
+        gap: Gap,
+        mut free: usize,
+        value: u64,
+    ) {
+        let (slot, number) = (self.shape().slot, gap.line);
+        if free == 0 {
+            let last = self.lines_mut()[number].pop_slot(slot);
+            self.spill::<I>(grid, number, 0, last);
+            free = slot.bits();
+        }
+        let line = &mut self.lines_mut()[number];
+        line.grow_run(gap.run, slot);
+        // A line with a bit to spare is not always one with a slot to spare.
+        if free > slot.bits() {
+            line.insert_slot::<I>(gap.slot, slot, value);
+        } else if gap.slot < line.held() {
+            let last = line.insert_and_pop::<I>(gap.slot, slot, value);
+            self.spill::<I>(grid, number, 0, last);
+        } else {
+            let n = gap.slot - line.held();
+            self.spill::<I>(grid, number, n, value);
+        }
+    }
+
+    /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
+    /// them and of all there.
+    #[inline(always)]
+    fn spill<I: Instructions>(
+        &mut self,
+        grid: Grid,
+        mut number: usize,
+        mut n: usize,
+        mut value: u64,
+    ) {
+        let slot = self.shape().slot;
+        loop {
+            number = grid.next(number);
+            let line = &mut self.lines_mut()[number];
+            let (held, has_room) = (line.held(), line.free_bits(slot) >= slot.bits());
+            line.set_spilled(line.spilled() + 1);
+            if has_room {
+                return line.insert_slot::<I>(n, slot, value);
+            }
+            if n < held {
+                value = line.insert_and_pop::<I>(n, slot, value);
+                n = 0;
+            } else {
+                n -= held;
+            }
+        }
+    }
+
+    /// Removes a copy of the longest mark that matches and has one of these payloads.
+    #[inline]
+    pub fn remove(&mut self, below: u64, alive: u16) -> Remove {
+        #[cfg(target_arch = "x86_64")]
+        if has_fast_select() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.remove_with_bmi2(below, alive) };
+        }
+        self.remove_with::<Portable>(below, alive)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
+    fn remove_with_bmi2(&mut self, below: u64, alive: u16) -> Remove {
+        self.remove_with::<Bmi2>(below, alive)
+    }
+
+    #[inline(always)]
+    pub(super) fn remove_with<I: Instructions>(&mut self, below: u64, alive: u16) -> Remove {
+        if self.is_saturated() {
+            return Remove::Saturated;
+        }
+        if self.lines().is_empty() {
+            return Remove::Absent;
+        }
+        let (grid, shape) = (self.grid(), self.shape());
+        let (line, run) = self.run::<I>(grid, below);
+        let (first, wanted) = (
+            self.lines()[line].spilled() + run.first,
+            shape.wanted(below),
+        );
+        let mut longest = None;
+        for n in first..first + run.len {
+            let there = self.slot(line, n);
+            let is_alive = alive >> shape.remainder(there).payload() & 1 == 1;
+            let fingerprint = there >> shape.slot.payload_bits;
+            let delimiter = fingerprint & fingerprint.wrapping_neg();
+            let is_longer = longest.is_none_or(|(_, _, least)| delimiter <= least);
+            if is_alive && is_longer && shape.slot.matches(there, wanted) {
+                longest = Some((n, there, delimiter));
+            }
+        }
+        let Some((place, value, delimiter)) = longest else {
+            return Remove::Absent;
+        };
+        if self.lines().len() > grid.lines {
+            let mark = shape.mark_of(grid.bucket(below)).or(shape.remainder(value));
+            if let Some(uncounted) = self.uncount_surplus(mark) {
+                return uncounted;
+            }
+        }
+        let mut same = 0;
+        for n in first..first + run.len {
+            let differs = self.slot(line, n) ^ value;
+            same += usize::from(differs >> shape.slot.payload_bits == 0);
+        }
+        self.remove_at(grid, line, run, place);
+        Remove::Done {
+            length: shape.bucket_bits + shape.slot.fingerprint_bits
+                - 1
+                - delimiter.trailing_zeros() as u8,
+            is_last: same == 1,
+        }
+    }
+
+    /// Takes away a copy that is in no slot, if there is one.
+    #[cold]
+    fn uncount_surplus(&mut self, mark: Mark) -> Option<Remove> {
+        let bytes = self.counter_mut(mark)?;
+        let left = match u32::from_le_bytes(*bytes) {
+            0 | 1 => return Some(Remove::LastSurplus(mark)),
+            // Nobody knows how many there were.
+            u32::MAX => return Some(Remove::Saturated),
+            copies => copies - 1,
+        };
+        *bytes = left.to_le_bytes();
+        Some(Remove::Done {
+            length: mark.length(),
+            is_last: false,
+        })
+    }
+
+    /// Removes entry `n` from line `number` on, in the bucket of `run`.
+    #[inline(always)]
+    fn remove_at(&mut self, grid: Grid, number: usize, run: Run, mut n: usize) {
+        let slot = self.shape().slot;
+        let mut last = number;
+        while n >= self.lines()[last].held() {
+            n -= self.lines()[last].held();
+            last = grid.next(last);
+            let line = &mut self.lines_mut()[last];
+            line.set_spilled(line.spilled() - 1);
+        }
+        self.lines_mut()[last].remove_slot(n, slot);
+        self.lines_mut()[number].shrink_run(run, slot);
+        self.entries -= 1;
+        self.refill(grid, last);
+        self.refill(grid, number);
+        self.refill(grid, number);
+    }
+
+    /// Takes back into line `number` what it left to the next ones, as far as there is room, and so
+    /// on where that came from.
+    #[inline(always)]
+    fn refill(&mut self, grid: Grid, mut number: usize) {
+        let slot = self.shape().slot;
+        loop {
+            let mut next = grid.next(number);
+            if next == number
+                || self.lines()[next].spilled() == 0
+                || self.lines()[number].free_bits(slot) < slot.bits()
+            {
+                return;
+            }
+            while self.lines()[next].held() == 0 {
+                let line = &mut self.lines_mut()[next];
+                line.set_spilled(line.spilled() - 1);
+                next = grid.next(next);
+            }
+            let line = &mut self.lines_mut()[next];
+            line.set_spilled(line.spilled() - 1);
+            let value = line.remove_slot(0, slot);
+            self.lines_mut()[number].push_slot(slot, value);
+            number = next;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A page cut where a dump goes on.
+//!
+//! Whoever dumps a table call by call is told where the next page begins. Before the next call that
+//! page may be merged with the one before it, which has been dumped already. Then what is left is
+//! written as if it had not been merged: as the largest pages that begin where they are to.
+
+use crate::error::AddError;
+use crate::growing::entries::{try_push, Entries};
+use crate::growing::page::Page;
+use crate::growing::path::Path;
+use crate::growing::record::PageRecord;
+use crate::growing::table::Table;
+
+/// The pages that a page is cut into from some path on, in order; none if it begins there.
+#[derive(Default)]
+pub struct Cut(Vec<(Path, Page)>);
+
+impl Cut {
+    /// Their records.
+    pub fn records(&self) -> impl Iterator<Item = PageRecord<'_>> {
+        let pages = self.0.iter();
+        pages.map(|(start, page)| PageRecord {
+            page,
+            start: *start,
+        })
+    }
+}
+
+impl Table {
+    /// Cuts the page of the path `from` there. Takes no memory unless the page begins before it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn cut(&self, from: u64) -> Result<Cut, AddError> {
+        let from = Path(from);
+        let page = self.root.page(from);
+        let (mut depth, mut cut) = (page.depth(), Vec::new());
+        if from.start(depth) == from {
+            return Ok(Cut(cut));
+        }
+        let mut entries = page.entries()?;
+        // What is beyond the path comes from the last paths on.
+        while from.start(depth) != from {
+            let is_high = from.below(depth) >> 63 == 1;
+            depth += 1;
+            let [low, high] = entries.split()?;
+            entries = if is_high {
+                high
+            } else {
+                let start = Path(from.start(depth).0 | 1 << (64 - depth));
+                try_push(&mut cut, (start, self.part(page, depth, high)?))?;
+                low
+            };
+        }
+        try_push(&mut cut, (from, self.part(page, depth, entries)?))?;
+        cut.reverse();
+        Ok(Cut(cut))
+    }
+
+    /// A part of a page, with these of its entries.
+    fn part(&self, of: &Page, depth: u8, mut entries: Entries) -> Result<Page, AddError> {
+        if let Some(payload) = of.saturated_payload() {
+            return Ok(Page::saturated(depth, payload));
+        }
+        let newest = entries.marks.last().map_or(0, |mark| mark.payload());
+        let part = Page::of(&self.plan, depth, &mut entries, 1, newest)?;
+        // What has found room in a page finds it in a part.
+        Ok(part.unwrap_or_else(|| Page::saturated(depth, newest)))
+    }
+}

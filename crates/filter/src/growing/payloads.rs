@@ -1,0 +1,152 @@
+//! Entries by their payload: those of some payloads are over, are found no more, and are dropped
+//! page by page; others get a new one.
+
+use crate::error::AddError;
+use crate::growing::mark::Mark;
+use crate::growing::path::Path;
+use crate::growing::table::Table;
+use crate::hash::ItemHash;
+
+/// What a step of a sweep did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Where the next step begins; nothing at the end.
+    pub next: Option<u64>,
+    /// Pages written anew, the main part of what it costs.
+    pub written: u32,
+}
+
+/// An entry as it is to lookups, whichever page it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The first path that it matches.
+    pub start: u64,
+    /// How many bits of a path must be like those of `start`.
+    pub length: u8,
+    pub payload: u8,
+    /// 2^64 - 1 where a saturated page has lost count.
+    pub copies: u64,
+}
+
+impl Table {
+    /// The largest payload among the entries that match the item.
+    pub fn payload(&self, hash: ItemHash) -> Option<u8> {
+        let path = Path::of(hash);
+        let page = self.root.page(path);
+        let marks = page.matching(path.below(page.depth()));
+        marks
+            .filter(|mark| self.is_alive(*mark))
+            .map(Mark::payload)
+            .max()
+    }
+
+    /// Gives an entry that matches the item another payload: the longest, so that one that matches
+    /// more items than others do not become older than it need be. Returns which payload it had, and
+    /// how many copies of it there are, which all change; nothing if there is no entry, or a
+    /// saturated page, which then has the new payload.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    pub fn replace_payload(
+        &mut self,
+        hash: ItemHash,
+        payload: u8,
+    ) -> Result<Option<(u8, u64)>, AddError> {
+        let path = Path::of(hash);
+        let (alive, payload) = (self.alive, self.plan.payload(payload));
+        let Some(page) = self.root.page_to_write(path, |_| false)? else {
+            return Ok(None);
+        };
+        page.set_saturated_payload(payload);
+        let marks = page.matching(path.below(page.depth()));
+        let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);
+        let Some(mark) = marks.max_by_key(|mark| (mark.length(), mark.payload())) else {
+            return Ok(None);
+        };
+        let mut copies = 1;
+        if mark.payload() != payload && !page.set_payload(mark, payload) {
+            self.rewrite(path, 1, u64::MAX, payload, |entries| {
+                copies = entries.copies_of(mark);
+                entries.set_payload(mark, payload)
+            })?;
+        }
+        Ok(Some((mark.payload(), copies)))
+    }
+
+    /// Whether no page has lost count of its items.
+    pub fn is_counted(&self) -> bool {
+        self.totals.uncounted == 0
+    }
+
+    /// Visits what lookups find, in order of paths.
+    pub fn visit_alive(&self, mut visit: impl FnMut(Entry)) {
+        let mut from = Some(0);
+        while let Some(start) = from.map(Path) {
+            let page = self.root.page(start);
+            let depth = page.depth();
+            if let Some(payload) = page.saturated_payload() {
+                if self.alive >> payload & 1 == 1 {
+                    visit(Entry {
+                        start: start.0,
+                        length: depth,
+                        payload,
+                        copies: u64::MAX,
+                    });
+                }
+            }
+            let mut marks = page.marks().filter(|mark| self.is_alive(*mark)).peekable();
+            let mut copies = 0;
+            while let Some(mark) = marks.next() {
+                copies += 1;
+                if marks.peek() != Some(&mark) {
+                    let delimiter = mark.fingerprint() & mark.fingerprint().wrapping_neg();
+                    visit(Entry {
+                        start: start.0 | (mark.fingerprint() ^ delimiter) >> depth,
+                        length: depth + mark.length(),
+                        payload: mark.payload(),
+                        copies: copies + u64::from(page.surplus_of(mark)),
+                    });
+                    copies = 0;
+                }
+            }
+            from = start.after(depth);
+        }
+    }
+
+    /// Says which payloads lookups still find, bit i for payload i, and how many items have them: the
+    /// table does not count them apart. Entries of the others go when their page is next written
+    /// anew, or by [`Table::sweep`].
+    pub fn set_alive(&mut self, payloads: u16, items: u64) {
+        self.alive = payloads;
+        self.items = items;
+    }
+
+    /// Drops entries that lookups find no more from the page at `from` (0 at first), and merges it
+    /// with its buddies as long as these are far from full.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    pub fn sweep(&mut self, from: u64) -> Result<Swept, AddError> {
+        let path = Path(from);
+        let page = self.root.page(path);
+        let mut written = 0;
+        if page.has_others(self.alive) {
+            self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+            written += 1;
+        }
+        // They work as they are, so they may stay so where there is no memory.
+        while self.merge(path).unwrap_or(false) {
+            written += 1;
+        }
+        let next = path.after(self.root.page(path).depth());
+        Ok(Swept { next, written })
+    }
+}
+
+#[cfg(test)]
+impl Table {
+    /// Whether the item belongs to a saturated page.
+    pub fn is_saturated_at(&self, hash: ItemHash) -> bool {
+        self.root.page(Path::of(hash)).is_saturated()
+    }
+}

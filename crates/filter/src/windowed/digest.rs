@@ -1,0 +1,52 @@
+//! The digest of a windowed filter: of what it remembers, not of how.
+//!
+//! Other filters digest their chunks. Here a sweep may write pages anew and merge them, and says
+//! nothing by that: it takes away what is over already. So the digest is made of what is left if all
+//! that is over is taken away and nobody asks in which page an entry stands:
+//!
+//! ```text
+//!   head record, latest time, items forgotten, items of each slice
+//!   each entry that is not over, in order of paths:   path:8 length:1 slice:8 copies:8
+//!   each saturated page that is not over:             path:8 length:1 slice:8 2^64 - 1
+//!   load that has begun and not ended:                next:8
+//! ```
+
+use super::WindowedFilter;
+use crate::codec::identity;
+use crate::growing::Entry;
+use xxhash_rust::xxh3::Xxh3;
+
+impl WindowedFilter {
+    /// XXH3-128, equal for two filters if they remember the same until when, and have seen the same
+    /// time. A step of a sweep does not change it unless it moves the time. Reads every page once;
+    /// allocates nothing.
+    pub fn digest(&self) -> u128 {
+        let mut hash = Xxh3::new();
+        hash.update(&identity(self).to_le_bytes());
+        let mut number = |number: u64| hash.update(&number.to_le_bytes());
+        number(self.slices.latest());
+        number(self.slices.forgotten());
+        let mut slice_of = [0; 16];
+        for slice in self.slices.remembered(&self.window, 0) {
+            let there = self.slices.slice(slice);
+            number(there.items);
+            if let Some(payload) = there.payload {
+                slice_of[usize::from(payload & 0xf)] = slice;
+            }
+        }
+        number(self.loading().map_or(0, |loading| loading.next));
+        let each = |entry: Entry| {
+            let mut bytes = [0; 25];
+            bytes[..8].copy_from_slice(&entry.start.to_le_bytes());
+            bytes[8] = entry.length;
+            let slice = slice_of[usize::from(entry.payload & 0xf)];
+            bytes[9..17].copy_from_slice(&slice.to_le_bytes());
+            bytes[17..].copy_from_slice(&entry.copies.to_le_bytes());
+            hash.update(&bytes);
+        };
+        if let Some(table) = self.parts.table() {
+            table.visit_alive(each);
+        }
+        hash.digest128()
+    }
+}

@@ -1,0 +1,268 @@
+//! The clock of a filter: the latest time seen, and what is known of each slice.
+//!
+//! ```text
+//!   slices:       | gone by | oldest | ... | current |      n + 1 are remembered
+//!   payload         dead      3        5     0              a free one for each slice with items
+//!   items           0         812      0     93
+//! ```
+//!
+//! A slice gets a payload when its first item comes, one that no entry has. When the slice is over,
+//! the payload is dead: its entries count no more, and when a sweep has gone through all pages there
+//! are none left. If there is no free payload, because slices pass faster than a sweep, the newest
+//! slice with items hands its own on: its items are remembered longer than they need be, and no item
+//! shorter.
+
+use super::window::{Window, MAX_TIME};
+
+/// The slices that are kept, by their number modulo this: a power of two, and at least one more than
+/// a window has.
+const KEPT: usize = 16;
+
+/// What is known of a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// The payload of its entries, if it has had any.
+    pub payload: Option<u8>,
+    /// Items that began in it.
+    pub items: u64,
+}
+
+/// The state that is not in entries. Copied before each change, to be put back if it fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slices {
+    /// The latest time seen, in milliseconds since 1970.
+    pub(super) latest: u64,
+    /// The slice it lies in.
+    pub(super) current: u64,
+    /// Payloads of the slices that are remembered, bit i for payload i.
+    pub(super) used: u16,
+    /// Payloads of slices gone by, whose entries may still be there.
+    pub(super) dead: u16,
+    /// Those of them whose entries are gone when the sweep that is under way has passed all pages.
+    pub(super) sweeping: u16,
+    pub(super) payloads: [Option<Payload>; KEPT],
+    pub(super) items: [u64; KEPT],
+    /// Items of slices gone by.
+    pub(super) forgotten: u64,
+    /// The path that the sweep has come to.
+    pub(super) swept: u64,
+}
+
+/// A payload plus one, so that none takes no room.
+type Payload = std::num::NonZeroU8;
+
+fn place(slice: u64) -> usize {
+    (slice % KEPT as u64) as usize
+}
+
+impl Slices {
+    /// The latest time seen, in milliseconds since 1970; 0 before the first change.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// Items forgotten so far.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Notes how many have been.
+    pub fn set_forgotten(&mut self, forgotten: u64) {
+        self.forgotten = forgotten;
+    }
+
+    /// The time as the filter counts it: it never runs back.
+    pub fn time(&self, now: u64) -> u64 {
+        now.min(MAX_TIME).max(self.latest)
+    }
+
+    /// The slice that is under way at a time.
+    pub fn slice_at(&self, window: &Window, now: u64) -> u64 {
+        match self.time(now) {
+            latest if latest == self.latest => self.current,
+            time => window.slice_of(time),
+        }
+    }
+
+    /// What is known of a slice that is remembered.
+    pub fn slice(&self, slice: u64) -> Slice {
+        Slice {
+            payload: self.payload_at(place(slice)),
+            items: self.items[place(slice)],
+        }
+    }
+
+    pub(super) fn payload_at(&self, place: usize) -> Option<u8> {
+        self.payloads[place].map(|payload| payload.get() - 1)
+    }
+
+    pub(super) fn set_slice(&mut self, slice: u64, payload: u8, items: u64) {
+        self.used |= 1 << payload;
+        self.payloads[place(slice)] = Payload::new(payload + 1);
+        self.items[place(slice)] = items;
+    }
+
+    /// Items of the slice of a payload.
+    pub(super) fn items_of(&self, payload: u8) -> u64 {
+        let place = (0..KEPT).find(|place| self.payload_at(*place) == Some(payload));
+        place.map_or(0, |place| self.items[place])
+    }
+
+    /// All payloads that there are.
+    pub(super) fn all_payloads(window: &Window) -> u16 {
+        u16::MAX >> (16 - (1u32 << window.payload_bits()))
+    }
+
+    /// The slices that are remembered at a time and may have items, oldest first.
+    pub fn remembered(&self, window: &Window, now: u64) -> std::ops::RangeInclusive<u64> {
+        window.oldest(self.slice_at(window, now))..=self.current
+    }
+
+    /// The payloads of what is remembered at a time.
+    pub fn visible(&self, window: &Window, now: u64) -> u16 {
+        if self.slice_at(window, now) == self.current {
+            return self.used;
+        }
+        let slices = self.remembered(window, now);
+        let payloads = slices.filter_map(|slice| self.slice(slice).payload);
+        payloads.fold(0, |all, payload| all | 1 << payload)
+    }
+
+    /// Items that are remembered at a time.
+    pub fn items_at(&self, window: &Window, now: u64) -> u64 {
+        let slices = self.remembered(window, now);
+        let items = slices.map(|slice| self.slice(slice).items);
+        items.fold(0, u64::saturating_add)
+    }
+
+    /// Items of slices that are not over at the latest time.
+    pub fn items(&self) -> u64 {
+        self.items
+            .iter()
+            .fold(0, |all, items| all.saturating_add(*items))
+    }
+
+    /// Payloads that entries may have which are not over.
+    pub fn alive(&self) -> u16 {
+        !self.dead
+    }
+
+    /// Moves the time on, and forgets what is over by then. Returns whether that was anything.
+    pub fn advance(&mut self, window: &Window, now: u64) -> bool {
+        let (current, dead) = (self.slice_at(window, now), self.dead);
+        let oldest = window.oldest(current);
+        for slice in window.oldest(self.current)..=self.current.min(oldest.saturating_sub(1)) {
+            if slice < oldest {
+                self.forget(slice);
+            }
+        }
+        (self.latest, self.current) = (self.time(now), current);
+        if self.sweeping == 0 {
+            self.begin_sweep();
+        }
+        self.dead != dead
+    }
+
+    fn forget(&mut self, slice: u64) {
+        let Slice { payload, items } = self.slice(slice);
+        self.forgotten = self.forgotten.saturating_add(items);
+        self.items[place(slice)] = 0;
+        if let Some(payload) = payload {
+            self.payloads[place(slice)] = None;
+            self.used &= !(1 << payload);
+            self.dead |= 1 << payload;
+        }
+    }
+
+    /// Whether no slice that is remembered has had items.
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Notes that there are no entries any more.
+    pub fn clear_dead(&mut self) {
+        (self.dead, self.sweeping, self.swept) = (0, 0, 0);
+    }
+
+    /// The payload of the current slice, which gets one if it has none.
+    pub fn open(&mut self, window: &Window) -> u8 {
+        if let Some(payload) = self.slice(self.current).payload {
+            return payload;
+        }
+        let free = Self::all_payloads(window) & !self.used & !self.dead;
+        let Slice { payload, items } = match free {
+            0 => self.take_newest(window),
+            free => Slice {
+                payload: Some(free.trailing_zeros() as u8),
+                items: 0,
+            },
+        };
+        // If all payloads were dead the table would have been exchanged, and none would be.
+        let payload = payload.unwrap_or(0);
+        self.set_slice(self.current, payload, items);
+        payload
+    }
+
+    /// Takes its payload and items from the newest slice that has some.
+    fn take_newest(&mut self, window: &Window) -> Slice {
+        let mut slices = (window.oldest(self.current)..self.current).rev();
+        let newest = slices.find(|slice| self.slice(*slice).payload.is_some());
+        let newest = newest.unwrap_or(self.current);
+        let taken = self.slice(newest);
+        self.payloads[place(newest)] = None;
+        self.items[place(newest)] = 0;
+        taken
+    }
+
+    /// Counts an item of the current slice. Returns how many there are in it now.
+    pub fn count(&mut self) -> u64 {
+        let items = &mut self.items[place(self.current)];
+        *items = items.saturating_add(1);
+        *items
+    }
+
+    /// Moves so many items from the slice of a payload to the current one.
+    pub fn renew(&mut self, payload: u8, copies: u64) -> u64 {
+        let slices = self.payloads.iter();
+        let from = slices
+            .zip(&mut self.items)
+            .find(|(there, _)| there.is_some_and(|there| there.get() == payload + 1));
+        // One fingerprint may have become several, which are one item together.
+        let moved = from.map_or(0, |(_, items)| {
+            let moved = copies.min(*items);
+            *items -= moved;
+            moved
+        });
+        let items = &mut self.items[place(self.current)];
+        *items += moved;
+        *items
+    }
+
+    pub(super) fn begin_sweep(&mut self) {
+        (self.sweeping, self.swept) = (self.dead, 0);
+    }
+
+    /// Where the sweep goes on, if there is one under way.
+    pub fn sweep(&self) -> Option<u64> {
+        (self.sweeping != 0).then_some(self.swept)
+    }
+
+    /// Notes where it goes on, or that it has passed all pages. Slices may have gone by since it
+    /// began; if so, another one begins.
+    pub fn set_swept(&mut self, next: Option<u64>) {
+        match next {
+            Some(next) => self.swept = next,
+            None => {
+                self.dead &= !self.sweeping;
+                self.begin_sweep();
+            }
+        }
+    }
+
+    /// When the next slice with items is over, in milliseconds since 1970.
+    pub fn next_end(&self, window: &Window) -> Option<u64> {
+        let mut slices = window.oldest(self.current)..=self.current;
+        let oldest = slices.find(|slice| self.slice(*slice).payload.is_some())?;
+        Some(window.start_of(oldest.saturating_add(u64::from(window.slices()) + 1)))
+    }
+}

@@ -1,0 +1,135 @@
+//! The words of filters that forget: `WINDOW seconds [SLICES n] [RENEW]`, and times.
+
+use crate::number::parse_within;
+use crate::WordsError;
+use splitbloom_filter::windowed::{
+    Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
+};
+use std::ops::RangeInclusive;
+
+const SECONDS: RangeInclusive<u64> = 1..=MAX_WINDOW_SECONDS as u64;
+const SLICES: RangeInclusive<u64> = MIN_SLICES as u64..=MAX_SLICES as u64;
+
+/// What the words have said about the window so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WindowOptions {
+    seconds: Option<u32>,
+    slices: Option<u8>,
+    renew: bool,
+}
+
+impl WindowOptions {
+    /// Takes the option that `words` begin with, and returns how many words it has: 0 if it is none
+    /// of the three. The last of a kind wins.
+    pub fn take(&mut self, words: &[&[u8]]) -> Result<usize, WordsError> {
+        let [option, rest @ ..] = words else {
+            return Ok(0);
+        };
+        if option.eq_ignore_ascii_case(b"WINDOW") {
+            let errors = (WordsError::BadWindow, WordsError::WindowRange);
+            self.seconds = Some(value(rest, SECONDS, errors)? as u32);
+            Ok(2)
+        } else if option.eq_ignore_ascii_case(b"SLICES") {
+            let errors = (WordsError::BadSlices, WordsError::SlicesRange);
+            self.slices = Some(value(rest, SLICES, errors)? as u8);
+            Ok(2)
+        } else if option.eq_ignore_ascii_case(b"RENEW") {
+            self.renew = true;
+            Ok(1)
+        } else {
+            Ok(0)
+        }
+    }
+
+    /// The window, if there is one.
+    pub fn window(self) -> Result<Option<Window>, WordsError> {
+        match self.seconds {
+            Some(seconds) => {
+                let slices = self.slices.unwrap_or(DEFAULT_SLICES);
+                let window = Window::new(seconds, slices, self.renew);
+                window.map(Some).ok_or(WordsError::WindowRange)
+            }
+            None if self.renew || self.slices.is_some() => Err(WordsError::WindowMissing),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The number that `rest` begins with, or the first or second error if it is none or out of range.
+fn value(
+    rest: &[&[u8]],
+    range: RangeInclusive<u64>,
+    (malformed, out_of_range): (WordsError, WordsError),
+) -> Result<u64, WordsError> {
+    let word = rest.first().ok_or(WordsError::WrongArity)?;
+    parse_within(word, range).map_err(|error| error.either(malformed, out_of_range))
+}
+
+/// Parses a time: milliseconds since 1970.
+///
+/// # Errors
+/// It is not a number, negative, or later than the latest that filters know.
+pub fn parse_time(word: &[u8]) -> Result<u64, WordsError> {
+    parse_within(word, 0..=MAX_TIME).map_err(|_| WordsError::BadTime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(line: &str) -> Result<Option<Window>, WordsError> {
+        let words: Vec<&[u8]> = line.split_ascii_whitespace().map(str::as_bytes).collect();
+        let (mut options, mut place) = (WindowOptions::default(), 0);
+        while place < words.len() {
+            let taken = options.take(&words[place..])?;
+            assert_ne!(taken, 0, "{line}");
+            place += taken;
+        }
+        options.window()
+    }
+
+    fn of(seconds: u32, slices: u8, renew: bool) -> Result<Option<Window>, WordsError> {
+        Ok(Window::new(seconds, slices, renew))
+    }
+
+    #[test]
+    fn the_options_come_in_any_order_and_case_and_the_last_of_a_kind_wins() {
+        assert_eq!(window(""), Ok(None));
+        assert_eq!(window("WINDOW 60"), of(60, 8, false));
+        assert_eq!(window("renew slices 4 window 1"), of(1, 4, true));
+        assert_eq!(
+            window("Slices 2 WINDOW 7 RENEW SLICES 14 RENEW WINDOW 315360000"),
+            of(315_360_000, 14, true)
+        );
+    }
+
+    #[test]
+    fn errors_name_what_is_wrong() {
+        for (line, error) in [
+            ("WINDOW", WordsError::WrongArity),
+            ("WINDOW x", WordsError::BadWindow),
+            ("WINDOW 1.5", WordsError::BadWindow),
+            ("WINDOW 0", WordsError::WindowRange),
+            ("WINDOW -1", WordsError::WindowRange),
+            ("WINDOW 315360001", WordsError::WindowRange),
+            ("WINDOW 9 SLICES", WordsError::WrongArity),
+            ("WINDOW 9 SLICES x", WordsError::BadSlices),
+            ("WINDOW 9 SLICES 1", WordsError::SlicesRange),
+            ("WINDOW 9 SLICES 15", WordsError::SlicesRange),
+            ("SLICES 8", WordsError::WindowMissing),
+            ("RENEW", WordsError::WindowMissing),
+        ] {
+            assert_eq!(window(line), Err(error), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_a_number_of_milliseconds() {
+        assert_eq!(parse_time(b"0"), Ok(0));
+        assert_eq!(parse_time(b"9007199254740991"), Ok(MAX_TIME));
+        assert_eq!(parse_time(b"1789000000000"), Ok(1_789_000_000_000));
+        for word in ["", "x", "-1", "1.5", "9007199254740992"] {
+            assert_eq!(parse_time(word.as_bytes()), Err(WordsError::BadTime));
+        }
+    }
+}

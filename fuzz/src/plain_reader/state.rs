@@ -1,0 +1,123 @@
+//! The state of a windowed filter: [Time](../../../docs/format.md#time).
+
+use super::number;
+use super::table::Table;
+use std::collections::BTreeMap;
+
+const NONE: u64 = 255;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    latest: u64,
+    pub dead: u64,
+    sweeping: u64,
+    swept: u64,
+    /// Payloads and items of the slices that are remembered, oldest first.
+    slices: Vec<(u64, u64)>,
+}
+
+impl State {
+    /// The state record after its kind, of a filter with this window and so many bits of payload.
+    pub fn read(rest: &mut &[u8], (seconds, n): (u64, u64), payload_bits: u64) -> Option<Self> {
+        let [latest, dead, sweeping, swept] = [8, 2, 2, 8].map(|width| number(rest, width));
+        let (latest, dead, sweeping, swept) = (latest?, dead?, sweeping?, swept?);
+        let slices: Option<Vec<_>> = (0..=n)
+            .map(|_| Some((number(rest, 1)?, number(rest, 8)?)))
+            .collect();
+        let slices = slices?;
+        let current = u128::from(latest) * u128::from(n) / (u128::from(seconds) * 1000);
+        let is_good_slice = |(place, (payload, items)): (usize, &(u64, u64))| {
+            let is_before_0 = current + (place as u128) < u128::from(n);
+            let is_only = slices.iter().filter(|(other, _)| other == payload).count() == 1;
+            match *payload {
+                NONE => *items == 0,
+                payload => {
+                    payload < 1 << payload_bits
+                        && dead >> payload & 1 == 0
+                        && is_only
+                        && !is_before_0
+                }
+            }
+        };
+        let is_good = latest < 1 << 53
+            && dead >> (1 << payload_bits) == 0
+            && sweeping & !dead == 0
+            && (sweeping == 0) == (dead == 0)
+            && swept % (1 << 13) == 0
+            && (sweeping != 0 || swept == 0)
+            && slices.iter().enumerate().all(is_good_slice)
+            && slices
+                .iter()
+                .map(|(_, items)| u128::from(*items))
+                .sum::<u128>()
+                < 1 << 64;
+        is_good.then_some(Self {
+            latest,
+            dead,
+            sweeping,
+            swept,
+            slices,
+        })
+    }
+
+    pub fn record(&self) -> Vec<u8> {
+        let mut record = vec![11];
+        record.extend(self.latest.to_le_bytes());
+        record.extend((self.dead as u16).to_le_bytes());
+        record.extend((self.sweeping as u16).to_le_bytes());
+        record.extend(self.swept.to_le_bytes());
+        for (payload, items) in &self.slices {
+            record.push(*payload as u8);
+            record.extend(items.to_le_bytes());
+        }
+        record
+    }
+
+    /// Payloads of slices, as bits.
+    fn used(&self) -> u64 {
+        let payloads = self.slices.iter().filter(|(payload, _)| *payload != NONE);
+        payloads.fold(0, |used, (payload, _)| used | 1 << payload)
+    }
+
+    pub fn items(&self) -> u64 {
+        self.slices.iter().map(|(_, items)| items).sum()
+    }
+
+    /// The state after a chunk that says this one. `came` has how many entries of each payload the
+    /// chunk has brought, and all of them are in `table`; with the last chunk come the `items`.
+    pub fn after(
+        mut self,
+        before: Option<&Self>,
+        came: &BTreeMap<u64, u64>,
+        table: &Table,
+        items: Option<u64>,
+    ) -> Option<Self> {
+        let known = self.used() | self.dead;
+        if came.keys().any(|payload| known >> payload & 1 == 0)
+            || items.is_some_and(|items| items != self.items())
+        {
+            return None;
+        }
+        for (payload, items_there) in &mut self.slices {
+            let slices = before.into_iter().flat_map(|before| &before.slices);
+            let earlier = slices.filter(|(other, _)| other == payload && *other != NONE);
+            let entries = earlier.map(|(_, items)| items).sum::<u64>()
+                + came.get(payload).copied().unwrap_or(0);
+            let is_more = *items_there > entries && table.is_counted();
+            if is_more && items.is_some() && before.is_none() {
+                return None;
+            }
+            if *payload != NONE && (items.is_none() || is_more) {
+                *items_there = entries;
+            }
+        }
+        if let Some(before) = before {
+            let sweep = |state: &Self| (state.used(), state.dead, state.sweeping, state.swept);
+            if sweep(&self) != sweep(before) {
+                self.dead |= (before.used() | before.dead) & !self.used();
+                (self.sweeping, self.swept) = (self.dead, 0);
+            }
+        }
+        Some(self)
+    }
+}

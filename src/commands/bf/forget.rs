@@ -1,0 +1,58 @@
+//! BF.FORGET: a step of sweeping what a filter has forgotten. The server's timer does the same; the
+//! command is how its steps reach replicas and the append-only file.
+
+use super::time::time_of;
+use crate::commands::held::found;
+use crate::commands::parameters::{KEY, TIME};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::context::Context;
+use crate::sweeper::step;
+use crate::types::bloom::StoredFilter;
+use crate::types::Stored as _;
+use splitbloom_grammar::window::parse_time;
+
+/// BF.FORGET.
+pub struct Forget;
+
+impl Command for Forget {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.forget",
+        arity: 3,
+        flags: c"write fast",
+        categories: "write fast",
+        access: KeyAccess::Delete,
+        since: FIRST_RELEASE,
+        summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
+        complexity: c"O(1)",
+        parameters: &[KEY, TIME],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        match forget(context, arguments) {
+            Ok(is_done) => context.reply_bool(is_done),
+            Err(error) => error.reply(context),
+        }
+    }
+}
+
+/// Returns whether nothing is left to do before the next slice is over.
+fn forget(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
+    let given = parse_time(arguments.bytes(2))?;
+    let mut key = context.open_to_write(arguments.at(1));
+    let stored: &mut StoredFilter = found(key.held())?;
+    let (filter, _) = stored
+        .filter_mut()
+        .windowed_mut()
+        .ok_or(ReplyError::WindowMissing)?;
+    let time = time_of(context, filter, Some(given))?;
+    let swept = step(filter, time).map_err(ReplyError::of_add)?;
+    stored.attend(context, arguments.at(1));
+    drop(key);
+    if swept.has_changed {
+        context.replicate_verbatim();
+    }
+    Ok(swept.is_done)
+}

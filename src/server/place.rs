@@ -1,0 +1,109 @@
+//! Where a key is: its database and its name, to come back to it later.
+
+use super::arguments::{bytes_of, Argument};
+use super::call::call;
+use super::context::Context;
+use super::data_type::{CopyTarget, RdbSource};
+use redis_module::raw;
+use std::ffi::{c_char, c_int};
+
+/// A database and the name of a key in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub database: u32,
+    pub name: Box<[u8]>,
+}
+
+impl Place {
+    /// `None` if there is no memory for the name.
+    fn new(database: c_int, name: &[u8]) -> Option<Self> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(name.len()).ok()?;
+        copy.extend_from_slice(name);
+        Some(Self {
+            database: u32::try_from(database).ok()?,
+            name: copy.into_boxed_slice(),
+        })
+    }
+}
+
+/// A name of a key that no client has sent, as the server holds it. Freed on drop.
+pub struct Name<'a> {
+    context: &'a Context,
+    raw: *mut raw::RedisModuleString,
+}
+
+impl Drop for Name<'_> {
+    fn drop(&mut self) {
+        // SAFETY: created with this context, freed once.
+        unsafe { call!(RedisModule_FreeString(self.context.raw, self.raw)) };
+    }
+}
+
+impl Name<'_> {
+    /// The name as if it were a word of a command.
+    pub fn argument(&self) -> Argument<'_> {
+        // SAFETY: the string lives as long as `self`, which is borrowed.
+        unsafe { Argument::new(self.raw) }
+    }
+}
+
+impl Context {
+    /// The database of the running command, event or timer.
+    pub fn database(&self) -> u32 {
+        // SAFETY: the context is live.
+        let database = unsafe { call!(RedisModule_GetSelectedDb(self.raw)) };
+        u32::try_from(database).unwrap_or(0)
+    }
+
+    /// Where the key of this name is; `None` if there is no memory for it.
+    pub fn place_of(&self, key: Argument<'_>) -> Option<Place> {
+        Place::new(self.database() as c_int, key.bytes())
+    }
+
+    /// Goes to the database of `place` and returns its name there; `None` if there is no such
+    /// database. Only in a timer: a command stays in the database of its client.
+    pub fn go_to(&self, place: &Place) -> Option<Name<'_>> {
+        let database = c_int::try_from(place.database).ok()?;
+        // SAFETY: the context is live; the server checks the number.
+        let status = unsafe { call!(RedisModule_SelectDb(self.raw, database)) };
+        if status as isize != raw::REDISMODULE_OK {
+            return None;
+        }
+        let (start, len) = (place.name.as_ptr().cast::<c_char>(), place.name.len());
+        // SAFETY: the context is live; the server copies the bytes.
+        let raw = unsafe { call!(RedisModule_CreateString(self.raw, start, len)) };
+        Some(Name { context: self, raw })
+    }
+}
+
+impl RdbSource {
+    /// Where the value being read will be; `None` if the server does not say, or if there is no
+    /// memory for the name.
+    pub fn place(&self) -> Option<Place> {
+        // SAFETY: the source is being read. So below.
+        let name = unsafe { call!(RedisModule_GetKeyNameFromIO(self.0)) };
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: as above.
+        let database = unsafe { call!(RedisModule_GetDbIdFromIO(self.0)) };
+        // SAFETY: the name lives as long as the source is being read.
+        Place::new(database, unsafe { bytes_of(name) })
+    }
+}
+
+impl CopyTarget {
+    /// Where the copy will be; `None` as in [`RdbSource::place`].
+    pub fn place(&self) -> Option<Place> {
+        // SAFETY: the copy is being made. So below.
+        let name = unsafe { call!(RedisModule_GetToKeyNameFromOptCtx(self.0)) };
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: as above.
+        let database = unsafe { call!(RedisModule_GetToDbIdFromOptCtx(self.0)) };
+        // SAFETY: the name lives until the copy is made.
+        Place::new(database, unsafe { bytes_of(name) })
+    }
+}

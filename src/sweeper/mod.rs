@@ -1,0 +1,135 @@
+//! Sweeping: the memory of what filters have forgotten is freed in small steps, between commands.
+//!
+//! The primary decides and replicates each step (BF.FORGET), as it does when a key expires, so that
+//! primary, replicas and append-only file agree. The [`queue`] knows which filters wait for their
+//! next step; values enter it by themselves ([`StoredFilter::attend`]).
+
+pub mod queue;
+
+use crate::server::arguments::Argument;
+use crate::server::clock::time_now;
+use crate::server::context::Context;
+use crate::server::elsewhere::free_elsewhere;
+use crate::server::events::{self, Listener};
+use crate::server::key::Held;
+use crate::stats;
+use crate::types::bloom::{StoredFilter, Sweeping};
+use crate::types::Stored as _;
+use queue::{Called, Ticket, ALARM};
+use splitbloom_filter::windowed::{Swept, WindowedFilter};
+use splitbloom_filter::AddError;
+use std::time::{Duration, Instant};
+
+/// No step begins later than this after the alarm has rung. A step takes at most 200 µs; that of a
+/// small filter some 2 µs.
+const BUDGET: Duration = Duration::from_micros(50);
+/// Between two rings while there is work, in milliseconds: the shortest that servers know.
+const BREAK: u64 = 1;
+/// Until the server is asked again whether its dataset may change, in milliseconds.
+const PAUSE: u64 = 100;
+/// Until a step for which there was no memory is tried again, in milliseconds.
+const RETRY: u64 = 1_000;
+
+/// Lets the server call when a filter is due, and tell what happens to keys.
+pub fn register(context: &Context) {
+    ALARM.register(context, ring);
+    events::register(
+        context,
+        Listener {
+            moved,
+            swapped: queue::swap,
+            role_changed: || ALARM.set(0),
+        },
+    );
+}
+
+/// A step of forgetting, counted. A large table that is forgotten as a whole is freed on another
+/// thread.
+///
+/// # Errors
+/// As [`WindowedFilter::sweep_step`].
+pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
+    let swept = filter.sweep_step(now)?;
+    stats::forgotten(swept.forgotten);
+    free_gone(filter);
+    Ok(swept)
+}
+
+/// Frees the table that the filter has forgotten as a whole, if there is one.
+pub fn free_gone(filter: &mut WindowedFilter) {
+    if let Some(table) = filter.take_gone() {
+        free_elsewhere(table);
+    }
+}
+
+/// A value has come to this key from another.
+fn moved(context: &Context, key: Argument<'_>) {
+    if queue::is_empty() {
+        return; // most servers have no filters that forget
+    }
+    if let Held::Value(stored) = context.open_quietly(key).held::<StoredFilter>() {
+        stored.attend(context, key);
+    }
+}
+
+/// Sweeps what is due, for as long as the budget lasts.
+fn ring(context: &Context) -> Option<u64> {
+    if !context.is_primary() {
+        return None; // until `role_changed`
+    }
+    if context.must_wait() {
+        return Some(time_now() + PAUSE);
+    }
+    let begun = Instant::now();
+    loop {
+        let now = time_now();
+        match queue::call(now) {
+            None => return queue::next_due(),
+            Some(called) => visit(context, &called, now),
+        }
+        if begun.elapsed() >= BUDGET {
+            return Some(now + BREAK);
+        }
+    }
+}
+
+/// Goes where the entry leads, does a step there, and queues the filter again.
+fn visit(context: &Context, called: &Called, now: u64) {
+    let Some(name) = context.go_to(&called.place) else {
+        return;
+    };
+    let mut key = context.open_quietly(name.argument());
+    let Held::Value(stored) = key.held::<StoredFilter>() else {
+        return;
+    };
+    let Some((filter, Sweeping { ticket, told })) = stored.filter_mut().windowed_mut() else {
+        return;
+    };
+    if !ticket.as_ref().is_some_and(|ticket| ticket.is(called)) {
+        return; // another filter has come to this key, and waits by itself
+    }
+    let quiet = *told + slice(filter);
+    if quiet > now && *told <= now {
+        *ticket = Some(Ticket::again(quiet, called));
+        return;
+    }
+    let is_due = filter.next_due().is_some_and(|due| due <= now);
+    let has_changed = is_due && step(filter, now).is_ok_and(|swept| swept.has_changed);
+    let next = filter.next_due().map(|due| match due <= now {
+        true if !has_changed => now + RETRY,
+        _ => due.max(now), // behind the others that wait
+    });
+    *ticket = next.map(|due| Ticket::again(due, called));
+    drop(key);
+    if has_changed {
+        let time = now.to_string();
+        context.replicate(c"BF.FORGET", name.argument(), &[time.as_bytes()]);
+    }
+}
+
+/// How long a filter is left alone after a client has told the time of its items: a slice, in
+/// milliseconds.
+fn slice(filter: &WindowedFilter) -> u64 {
+    let window = filter.window();
+    u64::from(window.seconds()) * 1_000 / u64::from(window.slices())
+}

@@ -1,0 +1,33 @@
+//! A trial of docs/migrate.md with the module that filters come from, on real servers:
+//! `make migrate PEER=redisbloom.so`. Without `PEER` it does nothing.
+//!
+//! | variable     | meaning                                        | default |
+//! |--------------|------------------------------------------------|---------|
+//! | `FILTERS`    | Bloom filters; a fifth as many cuckoo filters  | 60      |
+//! | `MOST_ITEMS` | items of the largest filter                    | 200 000 |
+//! | `STRANGERS`  | items looked up that were never added          | 20 000  |
+//! | `COMMANDS`   | commands that a replica follows                | 100 000 |
+//! | `CUTS`       | how often its link is cut meanwhile            | 10      |
+//! | `SEED`       | of all that is random                          | 1       |
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod follow;
+mod moves;
+mod settings;
+mod shapes;
+mod words;
+
+use std::env;
+
+/// A number from the environment.
+fn number(variable: &str, usual: u64) -> u64 {
+    let text = env::var(variable).unwrap_or_default();
+    match text.as_str() {
+        "" => usual,
+        text => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} is not a number: {text}")),
+    }
+}

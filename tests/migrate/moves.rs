@@ -1,0 +1,184 @@
+//! Filters of all shapes, moved each way: all answers stay the same, and what is added afterwards
+//! is there as well.
+
+use crate::harness::{
+    add_items, eventually, missing_items, peer, Connection, Family, Options, Random, Server,
+};
+use crate::number;
+use crate::shapes::Shape;
+use std::fs;
+
+/// A server with filters of the module that they come from.
+struct Origin {
+    server: Server,
+    shapes: Vec<Shape>,
+}
+
+impl Origin {
+    fn new(lines: &[&str]) -> Option<Origin> {
+        let server = Server::with(peer()?.and_settings(lines));
+        let mut shapes = Shape::all(&mut Random::seeded(number("SEED", 1)));
+        let mut db = server.connect();
+        for shape in &mut shapes {
+            shape.write(&mut db);
+        }
+        Some(Origin { server, shapes })
+    }
+
+    fn assert_moved(&self, to: &Server, way: &str) {
+        let mut db = to.connect();
+        for shape in &self.shapes {
+            shape.assert_moved(&mut db, way);
+        }
+        for shape in &self.shapes {
+            lives_on(&mut db, shape, way);
+        }
+        db.run("DEBUG RELOAD");
+        for shape in &self.shapes {
+            shape.assert_lives(&mut db, way);
+        }
+        eprintln!("{way}: {} filters", self.shapes.len());
+    }
+}
+
+/// Items that are added after the move; those that a full filter refuses are not its own.
+fn lives_on(db: &mut Connection, shape: &Shape, way: &str) {
+    const NEW: std::ops::Range<u64> = 10_000_000..10_000_500;
+    let key = &shape.key;
+    if shape.family == Family::Counting {
+        for number in NEW {
+            let added = shape.family.adding(key);
+            let added = added.into_iter().chain([crate::harness::item(number)]);
+            if db.call(added).to_string() != "[:1]" {
+                return; // full
+            }
+        }
+        assert_eq!(shape.family.missing_items(db, key, NEW), 0, "{way}, {key}");
+    } else if !db
+        .run(&format!("BF.INFO {key} EXPANSION"))
+        .to_string()
+        .contains('_')
+    {
+        add_items(db, key, NEW);
+        assert_eq!(missing_items(db, key, NEW), 0, "{way}, {key}");
+    }
+    shape.assert_lives(db, way);
+}
+
+/// A server of ours that begins with files from another server's folder.
+fn server_with_files(from: &Server, names: &[&str], lines: &[&str]) -> Server {
+    let mut server = Server::with(Options::settings(lines));
+    server.kill();
+    for name in names {
+        let (from, to) = (from.folder().join(name), server.folder().join(name));
+        if from.is_dir() {
+            let _ = fs::remove_dir_all(&to);
+            fs::create_dir_all(&to).expect("a folder");
+            for file in fs::read_dir(from).expect("a folder") {
+                let file = file.expect("a file").path();
+                fs::copy(&file, to.join(file.file_name().expect("a name"))).expect("a copy");
+            }
+        } else {
+            fs::copy(from, to).expect("a copy");
+        }
+    }
+    server.start_again();
+    server
+}
+
+#[test]
+fn by_rdb_file() {
+    let Some(origin) = Origin::new(&[]) else {
+        return;
+    };
+    origin.server.connect().run("SAVE");
+    let server = server_with_files(&origin.server, &["dump.rdb"], &[]);
+    origin.assert_moved(&server, "RDB file");
+}
+
+#[test]
+fn by_append_only_file() {
+    for (preamble, rewrite) in [("yes", true), ("no", true), ("no", false)] {
+        let preamble = format!("aof-use-rdb-preamble {preamble}");
+        let lines = ["appendonly yes", "appendfsync no", &preamble];
+        let Some(origin) = Origin::new(&lines) else {
+            return;
+        };
+        let mut db = origin.server.connect();
+        if rewrite {
+            db.run("BGREWRITEAOF");
+            eventually("the rewrite ends", || {
+                db.info("persistence", "aof_rewrite_in_progress") == "0"
+                    && db.info("persistence", "aof_rewrite_scheduled") == "0"
+            });
+        }
+        let server = server_with_files(&origin.server, &["appendonlydir"], &lines);
+        let way = format!("append-only file, {preamble}, rewritten: {rewrite}");
+        if rewrite {
+            origin.assert_moved(&server, &way);
+        } else {
+            // Commands make filters of ours, with other false positives.
+            let mut db = server.connect();
+            for shape in &origin.shapes {
+                shape.assert_lives(&mut db, &way);
+            }
+        }
+    }
+}
+
+#[test]
+fn by_dump_and_restore() {
+    let Some(origin) = Origin::new(&[]) else {
+        return;
+    };
+    let server = Server::start();
+    let (mut from, mut to) = (origin.server.connect(), server.connect());
+    for Shape { key, .. } in &origin.shapes {
+        let payload = from.call(["DUMP", key]).bytes().to_vec();
+        let reply = to.call([b"RESTORE", key.as_bytes(), b"0", &payload]);
+        assert_eq!(reply.to_string(), "+OK", "{key}");
+    }
+    origin.assert_moved(&server, "DUMP and RESTORE");
+}
+
+#[test]
+fn by_scandump_and_loadchunk() {
+    let Some(origin) = Origin::new(&[]) else {
+        return;
+    };
+    let server = Server::start();
+    let (mut from, mut to) = (origin.server.connect(), server.connect());
+    for Shape { key, family, .. } in &origin.shapes {
+        let dump = family.command("SCANDUMP");
+        let mut iterator = 0;
+        loop {
+            let reply = from.call([&dump, key, &iterator.to_string()]);
+            // RedisBloom answers nothing for an empty cuckoo filter.
+            let [next, bytes] = reply.elements() else {
+                panic!("{key}: {reply}")
+            };
+            iterator = next.integer();
+            if iterator == 0 {
+                break;
+            }
+            assert_eq!(
+                family.load(&mut to, key, iterator, bytes.bytes()),
+                "+OK",
+                "{key}"
+            );
+        }
+    }
+    origin.assert_moved(&server, "SCANDUMP and LOADCHUNK");
+}
+
+#[test]
+fn by_replica() {
+    for diskless in ["yes", "no"] {
+        let Some(origin) = Origin::new(&[&format!("repl-diskless-sync {diskless}")]) else {
+            return;
+        };
+        let replica = origin.server.replica(&[]);
+        replica.connect().run("REPLICAOF NO ONE");
+        origin.assert_moved(&replica, &format!("replica, diskless {diskless}"));
+    }
+}

@@ -1,0 +1,236 @@
+//! Filters of all shapes, written by the module that they come from, with what it answers.
+
+use crate::harness::{item, Connection, Family, Random};
+use crate::number;
+
+/// An item that no filter has.
+pub fn stranger(number: u64) -> Vec<u8> {
+    format!("stranger:{number}").into_bytes()
+}
+
+/// Items per command.
+const BATCH: u64 = 1000;
+
+const ERROR_RATES: [&str; 10] = [
+    "0.25",
+    "0.1",
+    "0.05",
+    "0.01",
+    "0.003",
+    "0.001",
+    "0.0001",
+    "0.000001",
+    "0.00000001",
+    "0.000000001",
+];
+
+/// The most sub-filters that a series is made of.
+const LONGEST_SERIES: u64 = 20;
+
+/// A filter on the server that it was made on.
+pub struct Shape {
+    pub family: Family,
+    pub key: String,
+    /// How it was reserved.
+    reserve: String,
+    /// The items below were added, but for those that were deleted.
+    items: u64,
+    /// Of a cuckoo filter: items below that were added twice, and the first one that was deleted.
+    twice: u64,
+    deleted_from: u64,
+    answers: Answers,
+}
+
+/// What the module that wrote a filter says about it.
+#[derive(Default, PartialEq, Eq)]
+pub struct Answers {
+    /// A cuckoo filter of several layers may delete the copy of another item.
+    missing: u64,
+    card: String,
+    strangers: Vec<bool>,
+    counts: Vec<i64>,
+}
+
+impl Shape {
+    /// A Bloom filter, number `n`.
+    fn bloom(random: &mut Random, n: u64) -> Shape {
+        let most = number("MOST_ITEMS", 200_000);
+        let growth = random.below(4);
+        let expansion = [0, 1, 2, 4][growth as usize];
+        // Capacities are as likely to have few digits as many.
+        let digits = random.below(most.ilog10() as u64 + 1);
+        let capacity = (10u64.pow(digits as u32) * (1 + random.below(9))).min(most);
+        let series = match expansion {
+            0 => 1,
+            _ => 1 + random.below(LONGEST_SERIES),
+        };
+        let (mut room, mut next) = (0u64, capacity);
+        for _ in 0..series {
+            room = room.saturating_add(next);
+            next = next.saturating_mul(expansion);
+        }
+        let room = room.min(most.max(capacity));
+        let items = match random.below(4) {
+            0 => room, // full
+            1 => 0,
+            _ => random.below(room + 1),
+        };
+        let rate = random.pick(&ERROR_RATES);
+        let growth = match expansion {
+            0 => "NONSCALING".to_owned(),
+            factor => format!("EXPANSION {factor}"),
+        };
+        Shape {
+            family: Family::Bloom,
+            key: format!("bloom:{n}"),
+            reserve: format!("BF.RESERVE bloom:{n} {rate} {capacity} {growth}"),
+            items,
+            twice: 0,
+            deleted_from: items,
+            answers: Answers::default(),
+        }
+    }
+
+    /// A cuckoo filter, number `n`.
+    fn cuckoo(random: &mut Random, n: u64) -> Shape {
+        let most = number("MOST_ITEMS", 200_000);
+        let capacity = 8 << random.below(u64::from(most.ilog2()) - 4);
+        let bucket = [1, 2, 3, 4, 8][random.index(5)];
+        let expansion = [0, 1, 2, 4][random.index(4)];
+        // Without growth, a cuckoo filter with buckets of one slot refuses items when half full.
+        let items = match expansion {
+            0 => random.below(capacity / 2),
+            _ => random.below((8 * capacity).min(most)),
+        };
+        Shape {
+            family: Family::Counting,
+            key: format!("cuckoo:{n}"),
+            reserve: format!(
+                "CF.RESERVE cuckoo:{n} {} BUCKETSIZE {bucket} MAXITERATIONS {} EXPANSION {expansion}",
+                capacity.max(2 * bucket),
+                1 + random.below(50)
+            ),
+            items,
+            twice: items / 10,
+            deleted_from: items - items / 5,
+            answers: Answers::default(),
+        }
+    }
+
+    /// Many of both.
+    pub fn all(random: &mut Random) -> Vec<Shape> {
+        let filters = number("FILTERS", 60);
+        let blooms: Vec<Shape> = (0..filters).map(|n| Shape::bloom(random, n)).collect();
+        let cuckoos = (0..filters / 5).map(|n| Shape::cuckoo(random, n));
+        let cuckoos: Vec<Shape> = cuckoos.collect();
+        blooms.into_iter().chain(cuckoos).collect()
+    }
+
+    /// Makes it, and notes what its maker answers.
+    pub fn write(&mut self, db: &mut Connection) {
+        db.run(&self.reserve);
+        match self.family {
+            Family::Bloom => drop(self.family.add_items(db, &self.key, 0..self.items)),
+            Family::Counting => self.write_cuckoo(db),
+        }
+        self.answers = self.answers(db);
+        let is_bloom = self.family == Family::Bloom;
+        assert!(!is_bloom || self.answers.missing == 0, "{}", self.reserve);
+    }
+
+    /// A cuckoo filter may refuse items; they end what was added.
+    fn write_cuckoo(&mut self, db: &mut Connection) {
+        for number in 0..self.items {
+            let reply = db.call([b"CF.ADD", self.key.as_bytes(), &item(number)]);
+            if reply.is_error() {
+                self.items = number;
+                break;
+            }
+        }
+        self.twice = self.twice.min(self.items / 10);
+        self.deleted_from = self.items - self.items / 5;
+        for number in 0..self.twice {
+            let reply = db.call([b"CF.ADD", self.key.as_bytes(), &item(number)]);
+            if reply.is_error() {
+                self.twice = number;
+                break;
+            }
+        }
+        for number in self.deleted_from..self.items {
+            db.call([b"CF.DEL", self.key.as_bytes(), &item(number)]);
+        }
+    }
+
+    fn answers(&self, db: &mut Connection) -> Answers {
+        let strangers = number("STRANGERS", 20_000);
+        Answers {
+            missing: self.missing(db),
+            card: match self.family {
+                Family::Bloom => db.ask(&format!("BF.CARD {}", self.key)),
+                Family::Counting => {
+                    let info = db.run(&format!("CF.INFO {}", self.key));
+                    let field = |name| info.field(name).to_string();
+                    field("Number of items inserted") + " " + &field("Number of items deleted")
+                }
+            },
+            strangers: found(self.family, db, &self.key, strangers),
+            counts: match self.family {
+                Family::Bloom => Vec::new(),
+                Family::Counting => self.counts(db),
+            },
+        }
+    }
+
+    /// How many copies there are of items that were added twice, once, deleted, and never.
+    fn counts(&self, db: &mut Connection) -> Vec<i64> {
+        let some = 0..200;
+        let items = some.clone().map(item);
+        let deleted = some.clone().map(|n| item(self.deleted_from + n));
+        let questions = items.chain(deleted).chain(some.map(stranger));
+        let questions =
+            questions.map(|item| vec![b"CF.COUNT".to_vec(), self.key.clone().into(), item]);
+        let replies = db.pipeline(questions);
+        replies.iter().map(|reply| reply.integer()).collect()
+    }
+
+    /// It is on another server what it was: everything that was added is there, and strangers get
+    /// the same answers.
+    pub fn assert_moved(&self, db: &mut Connection, way: &str) {
+        let of = format!("{way}: {}, {} items", self.reserve, self.items);
+        let answers = self.answers(db);
+        assert_eq!(answers.missing, self.answers.missing, "missing after {of}");
+        assert_eq!(answers.card, self.answers.card, "{of}");
+        let differ = self.answers.strangers.iter().zip(&answers.strangers);
+        let differ = differ.filter(|(here, there)| here != there).count();
+        assert_eq!(differ, 0, "strangers with another answer after {of}");
+        assert_eq!(answers.counts, self.answers.counts, "{of}");
+    }
+
+    /// No more items are missing than were where it was made.
+    pub fn assert_lives(&self, db: &mut Connection, way: &str) {
+        let missing = self.missing(db);
+        assert!(
+            missing <= self.answers.missing,
+            "{way}: {missing} items of {}",
+            self.reserve
+        );
+    }
+
+    /// How many of the items that were added and not deleted are not there.
+    pub fn missing(&self, db: &mut Connection) -> u64 {
+        self.family
+            .missing_items(db, &self.key, 0..self.deleted_from)
+    }
+}
+
+/// Which of so many strangers are found.
+fn found(family: Family, db: &mut Connection, key: &str, strangers: u64) -> Vec<bool> {
+    let batches = (0..strangers).step_by(BATCH as usize).map(|first| {
+        let mut command = family.looking_up(key);
+        command.extend((first..strangers.min(first + BATCH)).map(stranger));
+        command
+    });
+    let replies = db.pipeline(batches);
+    let answers = replies.iter().flat_map(|reply| reply.elements());
+    answers.map(|answer| answer.integer() == 1).collect()
+}

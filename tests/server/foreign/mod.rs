@@ -1,0 +1,5 @@
+//! Filters that come from RedisBloom.
+
+mod following;
+mod reading;
+pub mod samples;

@@ -1,0 +1,221 @@
+//! What RedisBloom wrote loads, whichever way it comes, and lives on.
+
+use super::samples::{
+    payload, rdb_for_all_servers, strangers_found, Sample, ALL, AOF, CUCKOO, FIXED, GROWING,
+};
+use crate::harness::{add_items, missing_items, Connection, Family, Options, Server};
+use std::fs;
+
+#[test]
+fn dumps_restore_to_what_they_were() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for sample in ALL {
+        sample.restore(&mut db);
+        sample.assert_is_what_it_was(&mut db);
+    }
+}
+
+#[test]
+fn a_file_loads_to_what_it_was() {
+    let server = Server::start();
+    let mut db = server.connect();
+    fs::write(server.folder().join("dump.rdb"), rdb_for_all_servers()).expect("a file");
+    db.run("DEBUG RELOAD NOSAVE");
+    assert_eq!(db.ask("DBSIZE"), ":3");
+    for sample in ALL {
+        sample.assert_is_what_it_was(&mut db);
+    }
+}
+
+#[test]
+fn an_append_only_file_without_preamble_loads_to_what_it_was() {
+    let server = server_with_log(AOF);
+    let mut db = server.connect();
+    for sample in ALL {
+        sample.assert_is_what_it_was(&mut db);
+    }
+}
+
+#[test]
+fn an_append_only_file_with_preamble_loads_to_what_it_was() {
+    let server = server_with_log(&rdb_for_all_servers());
+    let mut db = server.connect();
+    for sample in ALL {
+        sample.assert_is_what_it_was(&mut db);
+    }
+}
+
+#[test]
+fn pieces_of_any_size_load_to_what_they_were() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for size in [1, 7, 64, usize::MAX] {
+        for sample in ALL {
+            load_pieces(&mut db, &sample, size);
+            sample.assert_is_what_it_was(&mut db);
+        }
+        db.run("FLUSHALL");
+    }
+}
+
+/// Loads the sample's pieces, of which each but the header is cut into some of at most `size`.
+fn load_pieces(db: &mut Connection, sample: &Sample, size: usize) {
+    let Sample { family, key, .. } = sample;
+    let pieces = sample.pieces();
+    let (header, data) = pieces.split_first().expect("a header");
+    assert_eq!(family.load(db, key, header.0, &header.1), "+OK");
+    for (end, bytes) in data {
+        let mut at = end - bytes.len() as i64;
+        for part in bytes.chunks(size.min(bytes.len())) {
+            at += part.len() as i64;
+            assert_eq!(family.load(db, key, at, part), "+OK", "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_came_lives_on_as_one_of_ours() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for sample in ALL {
+        sample.restore(&mut db);
+    }
+    add_items(&mut db, "growing", 1000..3000);
+    assert_eq!(missing_items(&mut db, "growing", 0..300), 0);
+    assert_eq!(missing_items(&mut db, "growing", 1000..3000), 0);
+    // 1 % was asked for, of which RedisBloom used up what its three sub-filters err.
+    let found = strangers_found(&mut db, "growing");
+    assert!(found < 200, "{found} of 10 000");
+    db.converse(&[
+        ("BF.ADD fixed item:7", ":0"),
+        ("BF.ADD fixed more", "-ERR non scaling filter is full"),
+        ("CF.DEL cuckoo item:3", ":1"),
+        ("CF.COUNT cuckoo item:3", ":1"),
+        ("CF.ADD cuckoo new", ":1"),
+        ("CF.ADD cuckoo new", ":1"),
+        ("CF.COUNT cuckoo new", ":2"),
+        ("CF.DEL cuckoo new", ":1"),
+        ("CF.DEL cuckoo item:3", ":1"),
+    ]);
+    // Saved, copied, dumped and moved as any other.
+    let keys = ["growing", "fixed", "cuckoo"];
+    let digests = keys.map(|key| db.digest(key));
+    db.run("DEBUG RELOAD");
+    assert_eq!(keys.map(|key| db.digest(key)), digests, "reloaded");
+    for (key, digest) in keys.iter().zip(&digests) {
+        db.run(&format!("COPY {key} copy"));
+        assert_eq!(&db.digest("copy"), digest, "a copy of {key}");
+        let dump = db.call(["DUMP", "copy"]).bytes().to_vec();
+        db.run("DEL copy");
+        db.call([b"RESTORE".as_slice(), b"restored", b"0", &dump]);
+        assert_eq!(&db.digest("restored"), digest, "{key}, restored");
+        db.run("DEL restored");
+        let family = if *key == "cuckoo" {
+            Family::Counting
+        } else {
+            Family::Bloom
+        };
+        let chunks = family.scan_dump(&mut db, key);
+        assert!(chunks.iter().all(|(_, bytes)| bytes.starts_with(b"SBF")));
+        family.load_chunks(&mut db, "loaded", &chunks);
+        assert_eq!(&db.digest("loaded"), digest, "{key}, loaded");
+        db.run("DEL loaded");
+        assert!(db.run(&format!("MEMORY USAGE {key}")).integer() > 400);
+    }
+}
+
+#[test]
+fn info_and_debug_say_what_is_from_redisbloom() {
+    let server = Server::start();
+    let mut db = server.connect();
+    GROWING.restore(&mut db);
+    add_items(&mut db, "growing", 1000..1010);
+    let info = db.run("BF.INFO growing FULL");
+    let layers = info.field("Sub-filters from RedisBloom");
+    let capacities = layers.elements().iter();
+    let capacities: Vec<i64> = capacities
+        .map(|one| one.field("Capacity").integer())
+        .collect();
+    assert_eq!(capacities, [50, 100, 200]);
+    assert_eq!(info.field("Error rate").double(), 0.01);
+    assert_eq!(info.field("Capacity").integer(), 350);
+    assert_eq!(info.field("Number of filters").integer(), 4);
+    assert_eq!(info.field("Table").field("Items").integer(), 10);
+    let expected = info.field("Expected false positive rate").double();
+    assert!((0.001..0.01).contains(&expected), "{expected}");
+    assert_eq!(db.run("BF.DEBUG growing").elements().len(), 1 + 3 + 1);
+
+    CUCKOO.restore(&mut db);
+    let info = db.run("CF.INFO cuckoo FULL");
+    assert_eq!(info.field("Number of filters").integer(), 2);
+    assert_eq!(info.field("Number of buckets").integer(), 128);
+    let layers = info.field("Layers from RedisBloom");
+    assert_eq!(layers.field("Slots").integer(), 256 + 512);
+    assert_eq!(layers.field("Items").integer(), 300);
+}
+
+/// The seed of what is added must be the same: else a replica could lack items that its primary
+/// took for present.
+#[test]
+fn primary_and_replica_are_equal_however_a_filter_came() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    for sample in ALL {
+        sample.restore(&mut db);
+    }
+    for (sample, key) in [
+        (FIXED, "pieces"),
+        (CUCKOO, "cuckoo-pieces"),
+        (GROWING, "grown"),
+    ] {
+        load_pieces(&mut db, &sample.under(key), 100);
+    }
+    add_items(&mut db, "growing", 1000..2000);
+    add_items(&mut db, "grown", 1000..2000);
+    Family::Counting.add_items(&mut db, "cuckoo", 100..400);
+    Family::Counting.add_items(&mut db, "cuckoo-pieces", 100..400);
+    primary.wait_for(&replica);
+    crate::replication::assert_equal_keys(&primary, &replica);
+    crate::replication::assert_no_error_line(&replica);
+    assert_eq!(replica.connect().info("bf", "bf_replays_ignored"), "0");
+}
+
+#[test]
+fn a_newer_encoding_is_refused_with_a_line_that_helps() {
+    /// The last byte of the module's id ends with the low bits of the encoding version.
+    const LAST_BYTE_OF_IDENTITY: usize = 1 + 8;
+    let server = Server::start();
+    let mut db = server.connect();
+    for (sample, name) in [(GROWING, "MBbloom--"), (CUCKOO, "MBbloomCF")] {
+        let mut body = sample.body();
+        body[LAST_BYTE_OF_IDENTITY] += 1;
+        let payload = payload(&mut db, &body);
+        let reply = db.call([b"RESTORE".as_slice(), b"k", b"0", &payload]);
+        assert!(reply.is_error(), "{reply}");
+        let log = server.log();
+        let line = log
+            .lines()
+            .find(|line| line.contains(name) && line.contains("version 5"));
+        let line = line.unwrap_or_else(|| panic!("{log}"));
+        for words in ["RedisBloom", "newer", "SCANDUMP"] {
+            assert!(line.contains(words), "{line}");
+        }
+    }
+}
+
+/// A server whose append-only file is one file of RedisBloom's.
+fn server_with_log(base: &[u8]) -> Server {
+    let mut server = Server::with(Options::settings(&["appendonly yes"]));
+    server.kill();
+    let folder = server.folder().join("appendonlydir");
+    for entry in fs::read_dir(&folder).expect("a folder") {
+        fs::remove_file(entry.expect("an entry").path()).expect("the file can be removed");
+    }
+    fs::write(folder.join("appendonly.aof.1.base.aof"), base).expect("a file");
+    let manifest = "file appendonly.aof.1.base.aof seq 1 type b\n";
+    fs::write(folder.join("appendonly.aof.manifest"), manifest).expect("a file");
+    server.start_again();
+    server
+}

@@ -1,0 +1,125 @@
+//! Bytes that RedisBloom did not write, where its own are expected: in its encodings, headers and
+//! pieces nothing is checked by a checksum.
+
+use super::payloads::{restore, TYPE_BYTES};
+use super::storm::{is_a_working_value, wanted};
+use super::{bodies_with_boundaries, exercise, mutated, siege, BOUNDARIES};
+use crate::foreign::samples::{payload, Sample, ALL};
+use crate::harness::{Connection, Random, Server};
+
+#[test]
+fn a_truncated_value_of_redisbloom_is_refused_or_works() {
+    siege(|db| {
+        for sample in ALL {
+            let body = sample.body();
+            for length in 0..body.len() {
+                try_body(db, &body[..length]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_value_of_redisbloom_with_any_field_at_its_boundaries_is_refused_or_works() {
+    /// Type, identity, and the numbers before and of the first sub-filter are among these.
+    const FIELDS_BYTES: usize = 100;
+    siege(|db| {
+        for sample in ALL {
+            let body = sample.body();
+            let (fields, rest) = body.split_at(FIELDS_BYTES);
+            for mutant in bodies_with_boundaries(&fields[TYPE_BYTES..]) {
+                try_body(db, &[&fields[..TYPE_BYTES], &mutant, rest].concat());
+            }
+        }
+    });
+}
+
+#[test]
+fn each_of_very_many_mutated_values_of_redisbloom_is_refused_or_works() {
+    siege(|db| {
+        let mut random = Random::seeded(9);
+        let (count, mut loaded) = (wanted(), 0);
+        for number in 0..count {
+            let body = ALL[number % ALL.len()].body();
+            let body = mutated(&mut random, &body, TYPE_BYTES);
+            let payload = payload(db, &body);
+            loaded += usize::from(restore(db, &payload) && is_a_working_value(db));
+        }
+        println!(
+            "{count} values: {} refused, {loaded} loaded",
+            count - loaded
+        );
+        assert!(loaded > count / 10, "most mutants are refused too early");
+    });
+}
+
+#[test]
+fn each_of_very_many_mutated_pieces_of_redisbloom_is_refused_or_works() {
+    siege(|db| {
+        let mut random = Random::seeded(10);
+        for number in 0..wanted() {
+            let sample = &ALL[number % ALL.len()];
+            let mut pieces = sample.pieces();
+            let place = random.index(pieces.len());
+            if random.percent(70) {
+                pieces[place].1 = mutated(&mut random, &pieces[place].1, 0);
+            } else {
+                let iterator = *random.pick(&BOUNDARIES) as i64;
+                pieces[place].0 = iterator.wrapping_sub(random.below(3) as i64);
+            }
+            try_pieces(db, sample, &pieces);
+        }
+    });
+}
+
+#[test]
+fn every_field_of_a_header_of_redisbloom_at_its_boundaries_is_refused_or_works() {
+    siege(|db| {
+        for sample in ALL {
+            let pieces = sample.pieces();
+            let (iterator, header) = &pieces[0];
+            for mutant in bodies_with_boundaries(header) {
+                let pieces = [&[(*iterator, mutant)], &pieces[1..]].concat();
+                try_pieces(db, &sample, &pieces);
+            }
+        }
+    });
+}
+
+/// Nothing is kept but what has bits: a header cannot ask for memory.
+#[test]
+fn a_header_of_redisbloom_costs_no_more_memory_than_its_bytes() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let before = super::held(&mut db);
+    for sample in ALL {
+        let (iterator, header) = &sample.pieces()[0];
+        for mutant in bodies_with_boundaries(header) {
+            sample.family.load(&mut db, "k", *iterator, &mutant);
+            let taken = super::held(&mut db) - before;
+            assert!(taken < 64 << 10, "{taken} bytes");
+            db.run("DEL k");
+        }
+    }
+}
+
+fn try_body(db: &mut Connection, body: &[u8]) {
+    let payload = payload(db, body);
+    if restore(db, &payload) {
+        exercise(db);
+        db.run("DEL k");
+    }
+}
+
+fn try_pieces(db: &mut Connection, sample: &Sample, pieces: &[(i64, Vec<u8>)]) {
+    for (iterator, data) in pieces {
+        let reply = sample.family.load(db, "k", *iterator, data);
+        assert!(
+            reply == "+OK" || reply == "-ERR received bad data",
+            "{reply}"
+        );
+    }
+    if db.ask("EXISTS k") == ":1" {
+        is_a_working_value(db);
+    }
+}

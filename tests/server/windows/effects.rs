@@ -1,0 +1,270 @@
+//! What is replicated, logged and signalled of filters that forget.
+
+use crate::harness::{
+    add_items, commands_in_append_only_file, eventually, load_chunks, scan_dump, Connection, Server,
+};
+use crate::keyspace::events_of;
+use crate::replication::{assert_equal_keys, assert_no_error_line, without_seed, APPEND_ONLY};
+use crate::windows::{field, now};
+
+/// Commands with the time that the server gave them shown as `…`.
+fn without_time(command: &str) -> String {
+    let mut words: Vec<&str> = command.split(' ').collect();
+    let given = words.iter().position(|word| *word == "AT").map(|at| at + 1);
+    if let Some(time) = given.filter(|time| words[*time].len() == 13) {
+        words[time] = "…";
+    }
+    without_seed(&words.join(" "))
+}
+
+#[test]
+fn commands_are_propagated_with_their_time() {
+    const RESERVE: &str = "BF.RESERVE k 0.01 100 EXPANSION 2 WINDOW 500 SLICES 8 SEED …";
+    let server = Server::configured(&APPEND_ONLY);
+    let mut db = server.connect();
+    for (command, propagated) in [
+        (
+            "BF.RESERVE r 0.01 9 slices 3 window 60 renew",
+            ["BF.RESERVE r 0.01 9 EXPANSION 2 WINDOW 60 SLICES 3 RENEW SEED …"].as_slice(),
+        ),
+        (
+            "BF.RESERVE f 0.0001 2 WINDOW 999 NONSCALING",
+            &["BF.RESERVE f 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
+        ),
+        (
+            "BF.INSERT k WINDOW 500 ITEMS a",
+            &["MULTI", RESERVE, "BF.INSERT k AT … ITEMS a", "EXEC"],
+        ),
+        ("BF.ADD k a", &[]),
+        ("BF.ADD k b", &["BF.INSERT k AT … ITEMS b"]),
+        ("BF.MADD k a b", &[]),
+        ("BF.MADD k a c b", &["BF.INSERT k AT … ITEMS a c b"]),
+        ("BF.INSERT k AT 5 NOCREATE ITEMS a", &[]),
+        ("BF.INSERT k AT 5 ITEMS d", &["BF.INSERT k AT 5 ITEMS d"]),
+        ("BF.PACKADD k LINES b", &[]),
+        ("BF.PACKADD k LINES p", &["BF.PACKADD k AT … LINES p"]),
+        (
+            "BF.PACKADD k AT 5 FIXED 1 qa BITS",
+            &["BF.PACKADD k AT 5 FIXED 1 qa"],
+        ),
+        ("BF.MADD f a", &["BF.INSERT f AT … ITEMS a"]),
+        (
+            "BF.PACKADD f FIXED 1 abc",
+            &["BF.PACKADD f AT … FIXED 1 ab"],
+        ),
+        (
+            "BF.RESERVE g 0.0001 2 WINDOW 999 NONSCALING",
+            &["BF.RESERVE g 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
+        ),
+        ("BF.MADD g a b c", &["BF.INSERT g AT … ITEMS a b"]),
+        ("BF.MADD f c", &[]),
+        (
+            "BF.INSERT r AT 1000 ITEMS a",
+            &["BF.INSERT r AT 1000 ITEMS a"],
+        ),
+        ("BF.INSERT r AT 1000 ITEMS a", &[]),
+        // Renewed.
+        (
+            "BF.INSERT r AT 21000 ITEMS a",
+            &["BF.INSERT r AT 21000 ITEMS a"],
+        ),
+        ("BF.FORGET k 5", &[]),
+        ("BF.EXISTS k a", &[]),
+        ("BF.INFO k FULL", &[]),
+        ("BF.INSERT k AT 9007199254740991 ITEMS z", &[]),
+    ] {
+        let before = commands_in_append_only_file(&server).len();
+        db.line(command);
+        let after = commands_in_append_only_file(&server);
+        // The sweeper may have a step of its own in between.
+        let new: Vec<String> = after[before..]
+            .iter()
+            .filter(|command| !command.starts_with("BF.FORGET r"))
+            .map(|command| without_time(command))
+            .collect();
+        assert_eq!(new, propagated, "{command}");
+    }
+}
+
+#[test]
+fn forgetting_is_propagated_and_sends_no_event() {
+    let lines = [&APPEND_ONLY[..], &["notify-keyspace-events KEA"]].concat();
+    let server = Server::configured(&lines);
+    let events = events_of(&server, |db| {
+        db.run("BF.INSERT w WINDOW 1 SLICES 2 ITEMS a b");
+        eventually("the sweeper has come", || {
+            field(db, "w", "Items forgotten") == ":2"
+        });
+    });
+    assert_eq!(events, ["bf.reserve w", "bf.insert w"]);
+    let logged = commands_in_append_only_file(&server);
+    let is_step = |command: &String| command.starts_with("BF.FORGET w ");
+    assert!(logged.iter().any(is_step), "{logged:?}");
+}
+
+/// Fills filters with items of several slices that will be over soon.
+fn fill(db: &mut Connection, keys: &[&str]) {
+    for key in keys {
+        db.run(&format!("BF.RESERVE {key} 0.01 100 WINDOW 2 SLICES 4"));
+        add_items(db, key, 0..3000);
+    }
+}
+
+fn wait_until_swept(db: &mut Connection, keys: &[&str]) {
+    for key in keys {
+        eventually("the sweeper has come", || {
+            field(db, key, "Items forgotten") != ":0" && {
+                db.run(&format!("MEMORY USAGE {key}")).integer() < 1024
+            }
+        });
+    }
+}
+
+#[test]
+fn the_sweeper_finds_filters_that_have_moved() {
+    let server = Server::start();
+    let replica = server.replica(&[]);
+    let mut db = server.connect();
+    fill(
+        &mut db,
+        &[
+            "stays", "renamed", "moved", "copied", "over", "restored", "dumped",
+        ],
+    );
+    add_items(&mut db, "last", 0..10); // one that does not forget
+    let payload = db.run("DUMP restored").bytes().to_vec();
+    let chunks = scan_dump(&mut db, "dumped");
+    db.run("RENAME renamed new-name");
+    db.run("RENAME over last");
+    db.run("COPY copied copy");
+    db.run("COPY copied copy DB 5");
+    db.run("MOVE moved 3");
+    assert_eq!(
+        db.ask("EXISTS stays"),
+        ":1",
+        "the client stays in its database"
+    );
+    db.run("DEL restored dumped");
+    db.call([b"RESTORE".as_slice(), b"restored", b"0", &payload]);
+    load_chunks(&mut db, "dumped", &chunks);
+    // Valkey 8 tells no module of a move without harm: there the next change counts.
+    if db.run("INFO server").text().contains("valkey_version:8.") {
+        db.run("BF.ADD new-name more");
+        db.run("BF.ADD last more");
+        db.run("SELECT 3");
+        db.run("BF.ADD moved more");
+        db.run("SELECT 0");
+    }
+    db.run("SWAPDB 3 4");
+    let here = [
+        "stays", "new-name", "copied", "copy", "last", "restored", "dumped",
+    ];
+    wait_until_swept(&mut db, &here);
+    db.run("SELECT 4");
+    wait_until_swept(&mut db, &["moved"]);
+    db.run("SELECT 5");
+    wait_until_swept(&mut db, &["copy"]);
+    server.wait_for(&replica);
+    assert_equal_keys(&server, &replica);
+    assert_eq!(
+        db.digest_of_everything(),
+        replica.connect().digest_of_everything()
+    );
+    assert_no_error_line(&replica);
+}
+
+#[test]
+fn databases_that_change_places_keep_their_turn() {
+    let server = Server::start();
+    let mut db = server.connect();
+    fill(&mut db, &["a"]);
+    db.run("SWAPDB 0 1");
+    fill(&mut db, &["a", "b"]);
+    db.run("SWAPDB 1 2");
+    db.run("SWAPDB 0 2");
+    wait_until_swept(&mut db, &["a"]);
+    db.run("SELECT 2");
+    wait_until_swept(&mut db, &["a", "b"]);
+}
+
+#[test]
+fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let held = db.info_number("bf", "bf_bytes_held");
+    fill(
+        &mut db,
+        &["deleted", "expired", "replaced", "text", "stays"],
+    );
+    db.run("UNLINK deleted");
+    db.run("PEXPIRE expired 1");
+    db.run("BF.RESERVE other 0.01 100");
+    db.run("RENAME other replaced");
+    db.run("SET text x");
+    wait_until_swept(&mut db, &["stays"]);
+    db.run("FLUSHALL ASYNC");
+    eventually("all memory is back", || {
+        db.info_number("bf", "bf_bytes_held") <= held + 1000
+    });
+    // Those that come later have their turn.
+    fill(&mut db, &["later"]);
+    wait_until_swept(&mut db, &["later"]);
+}
+
+#[test]
+fn a_restart_knows_what_is_to_be_forgotten() {
+    for settings in [&APPEND_ONLY[..], &["save 3600 100000"]] {
+        let mut server = Server::configured(settings);
+        let mut db = server.connect();
+        let old = now() - 3_600_000;
+        db.run(&format!("BF.INSERT old WINDOW 60 AT {old} ITEMS a b"));
+        db.run("BF.INSERT w WINDOW 2 SLICES 2 ITEMS a b");
+        db.run("BF.INSERT long WINDOW 2000 ITEMS a b");
+        let digest = db.digest("long");
+        if settings.len() == 1 {
+            db.run("SAVE");
+        }
+        server.restart();
+        let mut db = server.connect();
+        assert_eq!(db.ask("BF.MEXISTS old a b"), "[:0, :0]");
+        assert_eq!(db.ask("BF.MEXISTS long a b"), "[:1, :1]");
+        assert_eq!(db.digest("long"), digest);
+        wait_until_swept(&mut db, &["old", "w"]);
+        db.run("BGREWRITEAOF");
+        eventually("the file is rewritten", || {
+            db.info("persistence", "aof_rewrite_in_progress") == "0"
+                && db.info("persistence", "aof_rewrite_scheduled") == "0"
+        });
+        db.run("BF.ADD long c");
+        let all = db.digest_of_everything();
+        db.run("DEBUG RELOAD");
+        assert_eq!(db.digest_of_everything(), all);
+    }
+}
+
+#[test]
+fn a_promoted_replica_sweeps() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    db.run("BF.RESERVE w 0.01 100 WINDOW 2 SLICES 4");
+    add_items(&mut db, "w", 0..3000);
+    primary.wait_for(&replica);
+    let mut other = replica.connect();
+    other.run("REPLICAOF NO ONE");
+    wait_until_swept(&mut other, &["w"]);
+}
+
+#[test]
+fn a_paused_primary_does_not_sweep() {
+    let server = Server::configured(&APPEND_ONLY);
+    let mut db = server.connect();
+    db.run("BF.INSERT w WINDOW 1 SLICES 2 ITEMS a b");
+    db.run("CLIENT PAUSE 3000 WRITE");
+    let written = || commands_in_append_only_file(&server).len();
+    let before = written();
+    eventually("the window has passed", || db.ask("BF.CARD w") == ":0");
+    assert_eq!(field(&mut db, "w", "Items forgotten"), ":0");
+    assert_eq!(written(), before);
+    wait_until_swept(&mut db, &["w"]);
+}

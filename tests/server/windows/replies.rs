@@ -1,0 +1,118 @@
+//! What commands reply of filters that forget.
+
+use crate::harness::{Reply, Server};
+
+#[test]
+fn every_command_of_other_filters_works() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("BF.RESERVE w 0.01 100 WINDOW 1000", "+OK"),
+        ("BF.ADD w a", ":1"),
+        ("BF.ADD w a", ":0"),
+        ("BF.MADD w a b c b", "[:0, :1, :1, :0]"),
+        ("BF.INSERT w ITEMS c d", "[:0, :1]"),
+        ("BF.EXISTS w a", ":1"),
+        ("BF.MEXISTS w a z d", "[:1, :0, :1]"),
+        ("BF.CARD w", ":4"),
+        ("BF.INFO w ITEMS", "[:4]"),
+        ("BF.INFO w CAPACITY", "[:100]"),
+        ("BF.INFO w FILTERS", "[:1]"),
+        ("BF.INFO w EXPANSION", "[:2]"),
+        ("TYPE w", "+MBbloom--"),
+        ("COPY w copy", ":1"),
+        ("BF.MEXISTS copy a z d", "[:1, :0, :1]"),
+        ("BF.ADD copy e", ":1"),
+        ("BF.EXISTS w e", ":0"),
+        ("BF.FORGET w 5", ":1"),
+    ]);
+    let mut db = server.connect_resp3();
+    db.converse(&[
+        ("BF.ADD w f", "#t"),
+        ("BF.MADD w f g", "[#f, #t]"),
+        ("BF.INSERT w WINDOW 5 ITEMS f h", "[#f, #t]"),
+        ("BF.FORGET w 5", "#t"),
+    ]);
+    assert_eq!(db.run("BF.INFO w").pairs().len(), 5);
+}
+
+#[test]
+fn the_long_form_has_the_window_after_the_fields_of_every_filter() {
+    const OF_EVERY_FILTER: [&str; 14] = [
+        "Capacity",
+        "Size",
+        "Number of filters",
+        "Number of items inserted",
+        "Expansion rate",
+        "Error rate",
+        "Expected false positive rate",
+        "Estimated items",
+        "Fill",
+        "Bits per item",
+        "Segments allocated",
+        "Segments reserved",
+        "Sub-filters",
+        "Table",
+    ];
+    const OF_A_WINDOW: [&str; 6] = [
+        "Window",
+        "Slices",
+        "Renew",
+        "Items by slice",
+        "Age of the oldest",
+        "Items forgotten",
+    ];
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("DEL w plain");
+        db.run("BF.INSERT w WINDOW 1000 SLICES 4 ITEMS a b");
+        db.run("BF.INSERT plain ITEMS a b");
+        let names = |reply: Reply| reply.pairs().into_iter().map(|(name, _)| name);
+        let long = db.run("BF.INFO w FULL");
+        let plain: Vec<String> = names(db.run("BF.INFO plain FULL")).collect();
+        assert_eq!(plain, OF_EVERY_FILTER);
+        let all: Vec<String> = names(long.clone()).collect();
+        assert_eq!(all, [&OF_EVERY_FILTER[..], &OF_A_WINDOW].concat());
+        assert_eq!(
+            long.field("Items by slice").to_string(),
+            "[:0, :0, :0, :0, :2]"
+        );
+        assert!(long.field("Age of the oldest").integer() <= 250);
+        assert_eq!(long.field("Items forgotten").to_string(), ":0");
+    }
+}
+
+#[test]
+fn a_filter_that_does_not_grow_refuses_more_than_its_capacity_and_has_room_again_later() {
+    let server = Server::start();
+    server.connect().converse(&[
+        ("BF.RESERVE w 0.001 3 NONSCALING WINDOW 10 SLICES 2", "+OK"),
+        ("BF.INSERT w AT 1000 ITEMS a b", "[:1, :1]"),
+        (
+            "BF.INSERT w AT 6000 ITEMS a c d e",
+            "[:0, :1, -ERR non scaling filter is full]",
+        ),
+        (
+            "BF.INSERT w AT 6000 ITEMS d",
+            "[-ERR non scaling filter is full]",
+        ),
+        // a and b have gone.
+        (
+            "BF.INSERT w AT 15000 ITEMS d e f",
+            "[:1, :1, -ERR non scaling filter is full]",
+        ),
+        ("BF.INSERT w AT 15000 ITEMS c d e", "[:0, :0, :0]"),
+    ]);
+}
+
+#[test]
+fn lines_for_people_show_the_window() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.INSERT w WINDOW 1000 SLICES 4 RENEW ITEMS a b");
+    let lines = db.run("BF.DEBUG w");
+    let lines: Vec<String> = lines.elements().iter().map(Reply::text).collect();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert_eq!(lines[0], "size:2");
+    assert_eq!(lines[1], "window:1000 slices:4 renew:1 forgotten:0");
+    assert!(lines[2].ends_with(" size:2 ratio:0.01"), "{}", lines[2]);
+}
