@@ -15,7 +15,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck migrate demo fpr bits bench bench-core bench-server bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck migrate demo fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ bench-core: toolchain
 bench-server: build ## measures the server alone (BENCH_PARTS=, BENCH_SIZES=, BENCH_ROUNDS=, BENCH_SAVE=)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
+bench-bulk: build ## measures packed commands beside the same batches unpacked (PEER=, BENCH_SIZES=)
+	@BENCH_PARTS=bulk scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
+
 bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
 
@@ -165,6 +168,6 @@ toolchain:
 ## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of
 ##   them with the suffix -arm64 (runs in QEMU), or a path
 ## BENCH_SERVER=: the same, for the benchmarks. Servers are downloaded on first use.
-## BENCH_PARTS=: reserved, growth, memory, steps, or some of them. BENCH_SIZES=10000,100000000: items.
+## BENCH_PARTS=: reserved, growth, memory, steps, bulk, or some of them. BENCH_SIZES=10000,100000000: items.
 ## BENCH_SAVE=yes saves the tables of such runs too. See benches/server/main.rs.
 ## PEER=: another module's .so to compare with, on PEER_SERVER= (a path) or the same server

@@ -7,6 +7,8 @@
 //! | `bf.initial-size` | `INITIAL_SIZE` | 100 | 1 … 2^40 |
 //! | `bf.expansion-factor` | `EXPANSION` | 2 | 0 (does not grow) … 32768 |
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
+//! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
+//! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, bytes of filters that are merged at once |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
 //! on: see [`settings`]. Those of counting filters are in [`counting`].
@@ -27,6 +29,14 @@ static ERROR_RATE_BITS: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 static CAPACITY: AtomicI64 = AtomicI64::new(INITIAL_SIZE);
 static EXPANSION_FACTOR: AtomicI64 = AtomicI64::new(EXPANSION);
 static MAX_FILTER_BYTES: AtomicI64 = AtomicI64::new(0);
+static MAX_PACK_BYTES: AtomicI64 = AtomicI64::new(PACK_BYTES);
+static MAX_MERGE_BYTES: AtomicI64 = AtomicI64::new(MERGE_BYTES);
+
+/// The default of the most bytes of items in one argument: a million of 16 bytes, as many as the
+/// server takes in arguments of their own.
+const PACK_BYTES: i64 = 16 << 20;
+/// The default of the most bytes merged at once: what takes some tens of milliseconds.
+const MERGE_BYTES: i64 = 64 << 20;
 
 /// The error rate of a filter created without one.
 pub fn error_rate() -> f64 {
@@ -55,6 +65,23 @@ pub fn size_limit(context: &Context) -> SizeLimit {
         0 => SizeLimit::Unlimited,
         _ if context.is_replay() => SizeLimit::Replay,
         bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
+    }
+}
+
+/// The most bytes of packed items that the running command may have. Commands from the primary or
+/// the append-only file have run before and are never refused.
+pub fn max_pack_bytes(context: &Context) -> u64 {
+    match MAX_PACK_BYTES.load(Ordering::Relaxed) {
+        _ if context.is_replay() => u64::MAX,
+        bytes => bytes.unsigned_abs(),
+    }
+}
+
+/// The most bytes of filters that the running command may merge, with the same exception.
+pub fn max_merge_bytes(context: &Context) -> u64 {
+    match MAX_MERGE_BYTES.load(Ordering::Relaxed) {
+        _ if context.is_replay() => u64::MAX,
+        bytes => bytes.unsigned_abs(),
     }
 }
 
@@ -101,10 +128,28 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         get: || MAX_FILTER_BYTES.load(Ordering::Relaxed),
         set: |value| MAX_FILTER_BYTES.store(value, Ordering::Relaxed),
     };
+    static PACK_LIMIT: Integer = Integer {
+        default: PACK_BYTES,
+        min: 1,
+        max: i64::MAX,
+        is_memory: true,
+        get: || MAX_PACK_BYTES.load(Ordering::Relaxed),
+        set: |value| MAX_PACK_BYTES.store(value, Ordering::Relaxed),
+    };
+    static MERGE_LIMIT: Integer = Integer {
+        default: MERGE_BYTES,
+        min: 1,
+        max: i64::MAX,
+        is_memory: true,
+        get: || MAX_MERGE_BYTES.load(Ordering::Relaxed),
+        set: |value| MAX_MERGE_BYTES.store(value, Ordering::Relaxed),
+    };
     settings::register_text(context, "bf.error-rate", rate)?;
     settings::register_integer(context, "bf.initial-size", size)?;
     settings::register_integer(context, "bf.expansion-factor", factor)?;
     settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
+    settings::register_integer(context, "bf.max-pack-bytes", &PACK_LIMIT)?;
+    settings::register_integer(context, "bf.max-merge-bytes", &MERGE_LIMIT)?;
     counting::register(context)?;
     settings::load(context)
 }

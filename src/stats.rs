@@ -82,9 +82,9 @@ pub(crate) fn copies_added(copies: usize) {
     count(&ITEMS_ADDED, copies as u64);
 }
 
-/// Counts a copy that a command removed.
-pub(crate) fn copy_deleted() {
-    count(&ITEMS_DELETED, 1);
+/// Counts the copies that a command removed.
+pub(crate) fn copies_deleted(copies: usize) {
+    count(&ITEMS_DELETED, copies as u64);
 }
 
 /// Counts a command from the primary or the append-only file that did not apply here.

@@ -6,7 +6,7 @@ use super::rig::info::microseconds_in;
 use super::rig::process::cpu_seconds;
 use super::rig::server::{Server, Setup};
 use super::rig::Outcome;
-use super::workload::{Measured, Workload, FILTER};
+use super::workload::{Measured, Workload, BATCH, FILTER};
 use redis::{Connection, Value};
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::time::Duration;
@@ -144,7 +144,8 @@ impl Filter {
                 let pipeline = match (workload.must_be_whole(), workload.items_per_command()) {
                     (false, _) => workload.pipeline(),
                     (true, 1) => 25,
-                    (true, _) => 5,
+                    (true, BATCH) => 5,
+                    (true, _) => workload.pipeline(),
                 };
                 let connections = workload.connections();
                 let port = self.server.port();
@@ -156,11 +157,29 @@ impl Filter {
 
     /// Fills filters of `items` for a round; the last one stays.
     pub fn fill(&mut self, family: Family, start: Start, items: u64) -> Outcome<Measured> {
+        self.fill_with(family.adding(), family, start, items)
+    }
+
+    /// The same with a certain command.
+    pub fn fill_with(
+        &mut self,
+        workload: Workload,
+        family: Family,
+        start: Start,
+        items: u64,
+    ) -> Outcome<Measured> {
         let mut tally = Tally::default();
         while tally.seconds < ROUND.as_secs_f64() {
             self.renew(family, start, items)?;
-            self.count(family.adding(), Items::From(0), items, &mut tally)?;
+            self.count(workload, Items::From(0), items, &mut tally)?;
         }
+        Ok(tally.measured())
+    }
+
+    /// Sends one load.
+    pub fn measure(&mut self, workload: Workload, items: Items, len: u64) -> Outcome<Measured> {
+        let mut tally = Tally::default();
+        self.count(workload, items, len, &mut tally)?;
         Ok(tally.measured())
     }
 

@@ -12,9 +12,6 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Bytes per item.
-pub const ITEM_BYTES: usize = 12;
-
 /// Timeout for a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,6 +33,10 @@ pub struct Pattern {
     pub alternating: Option<[&'static str; 2]>,
     /// Number of items after them.
     pub items: usize,
+    /// Bytes of an item, 8 to 16.
+    pub item_bytes: usize,
+    /// Whether one argument holds all items.
+    pub is_packed: bool,
     /// The expected reply to each command, except for its digits.
     pub reply: Reply,
 }
@@ -49,6 +50,10 @@ pub enum Reply {
     Array(usize),
     /// `:0` to `:9`.
     Count,
+    /// A number of four digits.
+    Thousands,
+    /// As many bits.
+    Bits(usize),
     Pong,
 }
 
@@ -62,23 +67,55 @@ impl Reply {
                 bytes.extend(b":0\r\n".repeat(len));
                 bytes
             }
+            Self::Thousands => b":0000\r\n".to_vec(),
+            Self::Bits(len) => {
+                let mut bytes = format!("${}\r\n", len.div_ceil(8)).into_bytes();
+                bytes.extend(std::iter::repeat_n(0, len.div_ceil(8)));
+                bytes.extend(b"\r\n");
+                bytes
+            }
         }
     }
 
-    /// The greatest digit.
-    fn limit(self) -> u8 {
-        match self {
+    /// The ones among the answers, or the sum of counts; `None` if this is no such reply.
+    fn ones(self, got: &[u8], expected: &[u8]) -> Option<u64> {
+        let limit = match self {
             Self::Integer | Self::Array(_) | Self::Pong => 1,
             Self::Count => 9,
+            Self::Thousands => return thousands(got),
+            Self::Bits(len) => return bits(got, len.div_ceil(8)),
+        };
+        let mut ones = 0;
+        for (got, expected) in got.iter().zip(expected) {
+            // A digit may differ where 0 is expected, and then by its value: the lower half of `0`
+            // is zero. Every other byte must match.
+            let digit = got ^ expected;
+            if digit > limit || (digit > 0 && *expected != b'0') {
+                return None;
+            }
+            ones += u64::from(digit);
         }
+        Some(ones)
     }
 }
 
-/// The item for a number: eight bytes that look random, then four of the number itself.
+fn thousands(got: &[u8]) -> Option<u64> {
+    let digits = got.strip_prefix(b":")?.strip_suffix(b"\r\n")?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// The ones in a string of so many bytes.
+fn bits(got: &[u8], bytes: usize) -> Option<u64> {
+    let got = got.strip_prefix(format!("${bytes}\r\n").as_bytes())?;
+    let bits = got.strip_suffix(b"\r\n")?;
+    Some(bits.iter().map(|byte| u64::from(byte.count_ones())).sum())
+}
+
+/// The item for a number: eight bytes that look random, then some of the number itself.
 pub fn write_item(number: u64, item: &mut [u8]) {
-    let mixed = splitmix64(number);
-    item[..8].copy_from_slice(&mixed.to_le_bytes());
-    item[8..ITEM_BYTES].copy_from_slice(&(number as u32).to_le_bytes());
+    let (mixed, rest) = item.split_at_mut(8);
+    mixed.copy_from_slice(&splitmix64(number).to_le_bytes());
+    rest.copy_from_slice(&number.to_le_bytes()[..rest.len()]);
 }
 
 /// Commands that recreate the filter before it is full, pipelined ahead of the others so that no
@@ -115,8 +152,9 @@ struct Connection {
     places: Vec<usize>,
     expected: Vec<u8>,
     replies: Vec<u8>,
-    /// The greatest digit of a reply.
-    limit: u8,
+    /// The reply to one command.
+    reply: Reply,
+    item_bytes: usize,
     /// The replies to a renewal, if one was sent ahead of the commands.
     renewal: Option<Vec<u8>>,
 }
@@ -152,11 +190,17 @@ impl Load {
                     .alternating
                     .map(|words| words[number % 2].to_string()),
             );
-            write_head(&mut bytes, &head, pattern.items);
-            for _ in 0..pattern.items {
-                write!(bytes, "${ITEM_BYTES}\r\n")?;
-                places.push(bytes.len());
-                bytes.extend([0; ITEM_BYTES]);
+            let (arguments, items_of_each) = match pattern.is_packed {
+                true => (1, pattern.items),
+                false => (pattern.items, 1),
+            };
+            write_head(&mut bytes, &head, arguments);
+            for _ in 0..arguments {
+                write!(bytes, "${}\r\n", items_of_each * pattern.item_bytes)?;
+                for _ in 0..items_of_each {
+                    places.push(bytes.len());
+                    bytes.resize(bytes.len() + pattern.item_bytes, 0);
+                }
                 bytes.extend(b"\r\n");
             }
         }
@@ -172,7 +216,8 @@ impl Load {
                 places: places.clone(),
                 replies: vec![0; expected.len()],
                 expected: expected.clone(),
-                limit: pattern.reply.limit(),
+                reply: pattern.reply,
+                item_bytes: pattern.item_bytes,
                 renewal: None,
             })
         };
@@ -264,7 +309,8 @@ impl Connection {
         }
         source.since_renewal += self.places.len() as u64;
         for place in &self.places {
-            write_item(source.next(), &mut self.bytes[*place..*place + ITEM_BYTES]);
+            let item = &mut self.bytes[*place..*place + self.item_bytes];
+            write_item(source.next(), item);
         }
         Ok(self.stream.write_all(&self.bytes)?)
     }
@@ -281,14 +327,10 @@ impl Connection {
         let read = self.stream.read_exact(&mut self.replies);
         read.map_err(|error| format!("{error}: {}", start_of(&self.replies)))?;
         let mut ones = 0;
-        for (got, expected) in self.replies.iter().zip(&self.expected) {
-            // A digit may differ where 0 is expected, and then by its value: the lower half of `0`
-            // is zero. Every other byte must match.
-            let digit = got ^ expected;
-            if digit > self.limit || (digit > 0 && *expected != b'0') {
-                return Err(unexpected(&self.replies));
-            }
-            ones += u64::from(digit);
+        let one = self.reply.template().len();
+        for (got, expected) in self.replies.chunks(one).zip(self.expected.chunks(one)) {
+            let in_reply = self.reply.ones(got, expected);
+            ones += in_reply.ok_or_else(|| unexpected(&self.replies))?;
         }
         Ok(ones)
     }

@@ -9,6 +9,7 @@
 //! | `memory` | bits per item at every moment of growth | `memory-PEER` |
 //! | `windows` | filters that forget, beside others and beside eight keys | `windows-PEER` |
 //! | | the wait of a bystander while items are forgotten | `windows-sweep-PEER` |
+//! | `bulk` | packed commands, beside the same batches unpacked | `bulk-PEER` |
 //! | `steps` | the slowest single BF.ADD of a growth | `steps-PEER` |
 //!
 //! Each round measures all contenders in turn, so that a disturbance of the machine affects them
@@ -26,6 +27,7 @@
 //! | `BENCH_SAVE` | `yes`: saves the tables of other sizes and rounds than the default ones, too |
 //! | `PEER`, `PEER_SERVER` | the other module, and its server if it is not the same |
 
+mod bulk;
 mod chance;
 mod contender;
 mod filter;
@@ -48,12 +50,13 @@ type Part = fn(&Settings) -> Outcome<()>;
 
 fn main() -> Outcome<()> {
     let settings = Settings::from_environment()?;
-    let parts: [(&str, Part); 5] = [
+    let parts: [(&str, Part); 6] = [
         ("reserved", reserved::run),
         ("growth", growth::run),
         ("memory", memory::run),
         ("steps", steps::run),
         ("windows", windows::run),
+        ("bulk", bulk::run),
     ];
     for (name, run) in parts {
         if settings.runs(name) {

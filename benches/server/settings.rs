@@ -6,7 +6,7 @@ use std::env;
 use std::path::Path;
 
 /// The parts of the benchmark, in the order in which they run.
-pub const PARTS: [&str; 5] = ["reserved", "growth", "memory", "steps", "windows"];
+pub const PARTS: [&str; 6] = ["reserved", "growth", "memory", "steps", "windows", "bulk"];
 
 pub struct Settings {
     parts: Vec<String>,

@@ -10,6 +10,10 @@ pub enum Workload {
     Add,
     MultiExists,
     MultiAdd,
+    BulkExists,
+    BulkAdd,
+    PackExists,
+    PackAdd,
     CuckooAdd,
     CuckooExists,
     CuckooCount,
@@ -35,7 +39,12 @@ pub const BITS: &str = "bits";
 pub const SET: &str = "set";
 
 /// Items per batch, typical of issue trackers and client documentation.
-const BATCH: usize = 100;
+pub const BATCH: usize = 100;
+/// Items per batch of those who load lists, and their bytes: those of a digest or a UUID.
+const BULK: usize = 4096;
+const BULK_ITEM_BYTES: usize = 16;
+/// Bytes of other items.
+const ITEM_BYTES: usize = 12;
 /// A bit of the small key of GETBIT and SETBIT: 8 KiB, which fits in every cache.
 const BIT: &str = "54321";
 
@@ -47,8 +56,10 @@ impl Workload {
         match self {
             Self::Exists => "BF.EXISTS",
             Self::Add => "BF.ADD",
-            Self::MultiExists => "BF.MEXISTS",
-            Self::MultiAdd => "BF.MADD",
+            Self::MultiExists | Self::BulkExists => "BF.MEXISTS",
+            Self::MultiAdd | Self::BulkAdd => "BF.MADD",
+            Self::PackExists => "BF.PACKEXISTS",
+            Self::PackAdd => "BF.PACKADD",
             Self::CuckooAdd => "CF.ADD",
             Self::CuckooExists => "CF.EXISTS",
             Self::CuckooCount => "CF.COUNT",
@@ -70,7 +81,10 @@ impl Workload {
     }
 
     pub fn adds(self) -> bool {
-        matches!(self, Self::Add | Self::MultiAdd)
+        matches!(
+            self,
+            Self::Add | Self::MultiAdd | Self::BulkAdd | Self::PackAdd
+        )
     }
 
     /// Whether exactly as many commands as asked for must be sent.
@@ -82,8 +96,18 @@ impl Workload {
     pub fn items_per_command(self) -> usize {
         match self {
             Self::MultiExists | Self::MultiAdd | Self::SetHasMembers => BATCH,
+            Self::BulkExists | Self::BulkAdd | Self::PackExists | Self::PackAdd => BULK,
             _ => 1,
         }
+    }
+
+    /// Items that all connections send before they wait for a reply.
+    pub fn items_per_turn(self) -> u64 {
+        (self.connections() * self.pipeline() * self.items_per_command()) as u64
+    }
+
+    fn is_packed(self) -> bool {
+        matches!(self, Self::PackExists | Self::PackAdd)
     }
 
     /// Enough connections to keep the server busy. On 4 of them, single-item commands left it idle
@@ -101,6 +125,7 @@ impl Workload {
     pub fn pipeline(self) -> usize {
         match self.items_per_command() {
             1 => 32,
+            BULK => 1,
             _ => 8,
         }
     }
@@ -110,8 +135,8 @@ impl Workload {
     /// of the items looked up are present.
     pub fn ones(self) -> RangeInclusive<f64> {
         match self {
-            Self::Add | Self::MultiAdd => 0.985..=1.0,
-            Self::Exists | Self::MultiExists => 0.5..=0.5075,
+            Self::Add | Self::MultiAdd | Self::BulkAdd | Self::PackAdd => 0.985..=1.0,
+            Self::Exists | Self::MultiExists | Self::BulkExists | Self::PackExists => 0.5..=0.5075,
             Self::CuckooAdd => 1.0..=1.0,
             // Cuckoo filters have error rates of their own, which are measured; and a deletion may
             // remove the entry of another item, which is then not found.
@@ -128,6 +153,7 @@ impl Workload {
             Self::SetBit => &["SETBIT", BITS, BIT],
             Self::SetHasMembers => &["SMISMEMBER", SET],
             Self::Ping => &["PING"],
+            Self::PackExists | Self::PackAdd => &[self.name(), FILTER, "FIXED", "16"],
             _ => &[self.name(), FILTER],
         };
         let items = match self {
@@ -139,9 +165,16 @@ impl Workload {
             // Every SETBIT flips its bit, as every BF.ADD of a new item sets some.
             alternating: (self == Self::SetBit).then_some(["1", "0"]),
             items,
+            item_bytes: match items {
+                BULK => BULK_ITEM_BYTES,
+                _ => ITEM_BYTES,
+            },
+            is_packed: self.is_packed(),
             reply: match (self, items) {
                 (Self::Ping, _) => Reply::Pong,
                 (Self::CuckooCount, _) => Reply::Count,
+                (Self::PackAdd, _) => Reply::Thousands,
+                (Self::PackExists, len) => Reply::Bits(len),
                 (_, 0 | 1) => Reply::Integer,
                 (_, len) => Reply::Array(len),
             },

@@ -48,6 +48,11 @@ fn kept_operations_on_counting_filters_break_no_law() {
 }
 
 #[test]
+fn kept_packings_break_no_law() {
+    replay("packing", super::packing::packing);
+}
+
+#[test]
 fn kept_cuckoo_filters_break_no_law() {
     replay("cuckoo", super::cuckoo::cuckoo);
 }

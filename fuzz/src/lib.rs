@@ -10,6 +10,7 @@
 //!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
 //!   windowed    the same of windowed filters, and time         against the times of items
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
+//!   packing     items in one argument                         against what packs them
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
@@ -26,6 +27,7 @@ mod laws;
 mod loaded;
 pub mod operations;
 pub mod options;
+pub mod packing;
 mod plain_reader;
 mod redisbloom;
 mod series;

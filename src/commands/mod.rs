@@ -2,9 +2,11 @@
 
 mod answers;
 mod bf;
+mod bits;
 mod cf;
 mod held;
 mod lookup;
+mod packed;
 mod parameters;
 pub mod reply_error;
 mod seeds;

@@ -4,6 +4,7 @@
 use crate::server::context::Context;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError};
+use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
 
 /// An error reply.
@@ -29,6 +30,16 @@ pub enum ReplyError {
     NoMemoryToAdd,
     NoMemoryToDelete,
     NoMemoryToDump,
+    NoMemoryToReply,
+    PackingTooLong,
+    BadNumberOfKeys,
+    WrongNumberOfKeys,
+    /// The filters were not created alike.
+    Different(Difference),
+    /// No union is known of filters that forget, or that RedisBloom made.
+    NoUnion,
+    TooMuchToMerge,
+    NoMemoryToMerge,
     BadInfoField,
     NotNumeric,
     BadData,
@@ -67,6 +78,8 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
         WordsError::BadMaxIterations => "ERR bad max iterations",
         WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
+        WordsError::BadWidth => "ERR bad width",
+        WordsError::BadPacking => "ERR bad packing",
         WordsError::BadWindow => "ERR bad window",
         WordsError::WindowRange => "ERR window must be in the range [1, 315360000]",
         WordsError::BadSlices => "ERR bad slices",
@@ -74,6 +87,16 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::WindowMissing => "ERR a window is missing",
         WordsError::BadTime => "ERR bad time",
         WordsError::Syntax => "ERR syntax error",
+    }
+}
+
+fn text_of_difference(difference: Difference) -> &'static str {
+    match difference {
+        Difference::ErrorRate => "ERR filters differ in error rate",
+        Difference::Capacity => "ERR filters differ in capacity",
+        Difference::Expansion => "ERR filters differ in expansion",
+        Difference::Seed => "ERR filters differ in seed",
+        Difference::Structure => "ERR filters differ in structure",
     }
 }
 
@@ -96,6 +119,14 @@ impl ReplyError {
             Self::NoMemoryToAdd => "ERR Insufficient memory to add item",
             Self::NoMemoryToDelete => "ERR Insufficient memory to delete item",
             Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
+            Self::NoMemoryToReply => "ERR Insufficient memory to reply",
+            Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
+            Self::BadNumberOfKeys => "ERR bad number of keys",
+            Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",
+            Self::Different(difference) => text_of_difference(difference),
+            Self::NoUnion => "ERR filters of this kind cannot be merged",
+            Self::TooMuchToMerge => "ERR filters to merge would exceed bf.max-merge-bytes",
+            Self::NoMemoryToMerge => "ERR Insufficient memory to merge filters",
             Self::BadInfoField => "ERR Invalid information value",
             Self::NotNumeric => "ERR Second argument must be numeric",
             Self::BadData => "ERR received bad data",
@@ -120,6 +151,10 @@ impl ReplyError {
                 | Self::NoMemoryToCreate
                 | Self::NoMemoryToAdd
                 | Self::NoMemoryToDelete
+                | Self::NoMemoryToReply
+                | Self::NoMemoryToMerge
+                | Self::Different(_)
+                | Self::NoUnion
         )
     }
 

@@ -25,12 +25,17 @@ pub enum KeyAccess {
     Delete,
     /// Changes the value without adding or removing.
     Update,
+    /// Adds to the first key what it reads from others: as many as the argument after the first
+    /// says follow that argument.
+    AddFromOthers,
 }
 
 /// The type of an argument, as clients show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Key,
+    /// A key besides the first.
+    OtherKey,
     Text,
     Integer,
     Double,
@@ -226,6 +231,9 @@ impl Created {
     /// Whether the server took what COMMAND DOCS and COMMAND INFO say about the command.
     fn set_info(&self, specification: &Specification) -> bool {
         let mut key_specs: Vec<_> = key_spec(specification.access).into_iter().collect();
+        if specification.access == KeyAccess::AddFromOthers {
+            key_specs.push(OTHER_KEYS);
+        }
         key_specs.push(END_OF_KEY_SPECS);
         let mut choices: Vec<Vec<raw::RedisModuleCommandArg>> = Vec::new();
         let mut parameters = native_parameters(specification.parameters, &mut choices);
@@ -252,7 +260,9 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
     let flags = match access {
         KeyAccess::None => return None,
         KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
-        KeyAccess::Add => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT,
+        KeyAccess::Add | KeyAccess::AddFromOthers => {
+            raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
+        }
         KeyAccess::Create => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
         KeyAccess::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
         KeyAccess::Update => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
@@ -263,6 +273,24 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
         ..END_OF_KEY_SPECS
     })
 }
+
+/// Keys that are read: their number is word 2, and they follow it.
+const OTHER_KEYS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpec {
+    flags: (raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS) as u64,
+    begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
+    bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
+        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 2 },
+    },
+    find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_KEYNUM,
+    fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {
+        keynum: raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_2 {
+            keynumidx: 0,
+            firstkey: 1,
+            keystep: 1,
+        },
+    },
+    notes: null(),
+};
 
 /// Ends the list. Also the template for the others, which add flags and how to begin the search:
 /// the one key is word 1.
@@ -304,7 +332,7 @@ fn native_parameters(
 fn native_parameter(parameter: &Parameter) -> raw::RedisModuleCommandArg {
     let kind = match (parameter.kind, parameter.choices) {
         (_, [_, ..]) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF,
-        (Kind::Key, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY,
+        (Kind::Key | Kind::OtherKey, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY,
         (Kind::Text, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING,
         (Kind::Integer, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER,
         (Kind::Double, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE,
@@ -316,7 +344,11 @@ fn native_parameter(parameter: &Parameter) -> raw::RedisModuleCommandArg {
         Times::OnceOrMore => raw::REDISMODULE_CMD_ARG_MULTIPLE,
         Times::Any => raw::REDISMODULE_CMD_ARG_OPTIONAL | raw::REDISMODULE_CMD_ARG_MULTIPLE,
     };
-    let key_spec = if parameter.kind == Kind::Key { 0 } else { -1 };
+    let key_spec = match parameter.kind {
+        Kind::Key => 0,
+        Kind::OtherKey => 1,
+        _ => -1,
+    };
     let token = parameter.token.map_or(null(), CStr::as_ptr);
     native_argument(parameter.name.as_ptr(), token, kind, flags, key_spec)
 }

@@ -4,8 +4,8 @@ use crate::harness::{commands_in_append_only_file, Connection, Family, Options, 
 use std::env;
 
 /// Every write command in a form that creates its key (`KEY`), and the events it publishes. What
-/// CF.DEL deletes from is created before.
-const CREATIONS: [(&str, &[&str]); 13] = [
+/// CF.DEL and CF.PACKDEL delete from is created before.
+const CREATIONS: [(&str, &[&str]); 17] = [
     ("BF.RESERVE KEY 0.001 1000", &["bf.reserve"]),
     ("BF.ADD KEY a", &["bf.reserve", "bf.add"]),
     ("BF.MADD KEY a b c", &["bf.reserve", "bf.madd"]),
@@ -18,6 +18,8 @@ const CREATIONS: [(&str, &[&str]); 13] = [
         "BF.INSERT KEY CAPACITY 2 NONSCALING ITEMS a b c d",
         &["bf.reserve", "bf.insert"],
     ),
+    ("BF.PACKADD KEY FIXED 1 abc", &["bf.reserve", "bf.packadd"]),
+    ("BF.MERGE KEY 1 other", &["bf.reserve", "bf.merge"]),
     ("BF.LOADCHUNK KEY", &["bf.loadchunk"]),
     ("CF.RESERVE KEY 1000", &["cf.reserve"]),
     ("CF.ADD KEY a", &["cf.reserve", "cf.add"]),
@@ -27,8 +29,10 @@ const CREATIONS: [(&str, &[&str]); 13] = [
         &["cf.reserve", "cf.insert"],
     ),
     ("CF.INSERTNX KEY ITEMS a b", &["cf.reserve", "cf.insertnx"]),
+    ("CF.PACKADD KEY LINES a", &["cf.reserve", "cf.packadd"]),
     ("CF.LOADCHUNK KEY", &["cf.loadchunk"]),
     ("CF.DEL KEY a", &["cf.del"]),
+    ("CF.PACKDEL KEY LINES a", &["cf.packdel"]),
 ];
 
 /// What the other module does in the event.
@@ -68,7 +72,7 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
                         words.extend([iterator.to_string().into_bytes(), chunk.clone()]);
                     }
                 }
-                if creation.starts_with("CF.DEL") {
+                if creation.starts_with("CF.DEL") || creation.starts_with("CF.PACKDEL") {
                     db.run(&format!("CF.ADD {key} a"));
                 }
                 let reply = db.call(&words);
@@ -94,7 +98,7 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
             }
         }
     }
-    assert_eq!(done, 4 * 21);
+    assert_eq!(done, 4 * 28);
 }
 
 /// The type of the key after the interference: the filter is gone.

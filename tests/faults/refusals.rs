@@ -181,6 +181,73 @@ fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
 }
 
 #[test]
+fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
+    const BLOCKS: usize = 30;
+    let (primary, replica) = servers_short_of_memory();
+    let mut db = primary.connect();
+    let items: Vec<u8> = (0..200_000)
+        .flat_map(|number| [item(number), b"\n".to_vec()].concat())
+        .collect();
+    for (key, options) in [("huge", ""), ("copy", "BITS")] {
+        let command = || {
+            let head = words(&format!("BF.PACKADD {key} LINES")).into_iter();
+            head.chain([items.clone()]).chain(words(options))
+        };
+        let before = db.line(&format!("BF.CARD {key}")).integer();
+        allow_large_blocks(&mut db, 0);
+        assert_eq!(db.call(command()).to_string(), NO_MEMORY, "{key}");
+        assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
+        allow_large_blocks(&mut db, BLOCKS as i64);
+        let reply = db.call(command());
+        allow_large_blocks(&mut db, i64::MAX);
+        let [kept, new, error] = reply.elements() else {
+            panic!("{reply}")
+        };
+        assert_eq!(error.to_string(), NO_MEMORY, "{key}");
+        let kept = kept.integer() as u64;
+        assert!(kept > BLOCKS as u64, "{key}: {kept} items");
+        assert_eq!(missing_items(&mut db, key, 0..kept), 0);
+        let new = match options {
+            "" => new.integer(),
+            _ => new
+                .bytes()
+                .iter()
+                .map(|byte| i64::from(byte.count_ones()))
+                .sum(),
+        };
+        assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before + new);
+        primary.wait_for(&replica);
+        assert_eq!(replica.connect().digest(key), db.digest(key), "{key}");
+    }
+}
+
+#[test]
+fn a_union_that_finds_no_memory_changes_nothing() {
+    let (primary, replica) = servers_short_of_memory();
+    let mut db = primary.connect();
+    for key in ["one", "other"] {
+        db.run(&format!(
+            "BF.RESERVE {key} 0.01 10000000 SEED 0123456789abcdef"
+        ));
+    }
+    add_items(&mut db, "one", 0..30);
+    add_items(&mut db, "other", 30..60);
+    let digest = db.digest("one");
+    for blocks in [0, 1, 10] {
+        allow_large_blocks(&mut db, blocks);
+        assert_eq!(db.ask("BF.MERGE one 1 other"), NO_MEMORY, "{blocks}");
+        assert_eq!(db.ask("BF.MERGE new 2 one other"), NO_MEMORY, "{blocks}");
+        allow_large_blocks(&mut db, i64::MAX);
+        assert_eq!(db.digest("one"), digest, "{blocks}");
+        assert_eq!(db.ask("EXISTS new"), ":0", "{blocks}");
+    }
+    assert_eq!(db.ask("BF.MERGE one 1 other"), "+OK");
+    assert_eq!(missing_items(&mut db, "one", 0..60), 0);
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest("one"), db.digest("one"));
+}
+
+#[test]
 fn a_load_refused_for_lack_of_memory_can_continue_later() {
     let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();

@@ -74,6 +74,8 @@ fn a_deletion_that_finds_no_memory_changes_nothing() {
         let refused = "-ERR Insufficient memory to delete item";
         assert_eq!(db.ask(&format!("CF.DEL {key} a")), refused);
         assert_eq!(db.ask(&format!("CF.DEL {key} z")), ":0");
+        let packed = db.ask(&format!("CF.PACKDEL {key} FIXED 1 zab"));
+        assert_eq!(packed, format!("[:1, :0, {refused}]"));
     }
     allow_blocks(&mut db, i64::MAX as u64);
     assert_eq!([db.digest("k"), db.digest("copy")], before);

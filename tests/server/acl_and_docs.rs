@@ -14,7 +14,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 24] = [
+const TABLE: [Row; 29] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -56,6 +56,20 @@ const TABLE: [Row; 24] = [
         flags: &["readonly"],
         access: &["RO", "access"],
         example: "BF.MEXISTS k a b",
+    },
+    Row {
+        name: "bf.packadd",
+        arity: -4,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "BF.PACKADD k LINES g",
+    },
+    Row {
+        name: "bf.packexists",
+        arity: -4,
+        flags: &["readonly"],
+        access: &["RO", "access"],
+        example: "BF.PACKEXISTS k LINES g",
     },
     Row {
         name: "bf.info",
@@ -168,6 +182,27 @@ const TABLE: [Row; 24] = [
         flags: &["write", "fast"],
         access: &["RW", "delete"],
         example: "CF.DEL c a",
+    },
+    Row {
+        name: "cf.packadd",
+        arity: -4,
+        flags: &["write", "denyoom"],
+        access: &["RW", "insert"],
+        example: "CF.PACKADD c LINES g",
+    },
+    Row {
+        name: "cf.packdel",
+        arity: -4,
+        flags: &["write"],
+        access: &["RW", "delete"],
+        example: "CF.PACKDEL c LINES g",
+    },
+    Row {
+        name: "cf.packexists",
+        arity: -4,
+        flags: &["readonly"],
+        access: &["RO", "access"],
+        example: "CF.PACKEXISTS c LINES g",
     },
     Row {
         name: "cf.info",
@@ -421,6 +456,9 @@ fn the_options_are_documented() {
         ("cf.insert", &["CAPACITY", "NOCREATE", "ITEMS"]),
         ("cf.insertnx", &["CAPACITY", "NOCREATE", "ITEMS"]),
         ("cf.info", &["FULL"]),
+        ("bf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS"]),
+        ("bf.packexists", &["FIXED", "LINES", "PREFIXED"]),
+        ("cf.packdel", &["FIXED", "LINES", "PREFIXED", "BITS"]),
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));
         for token in tokens {

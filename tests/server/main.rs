@@ -20,6 +20,8 @@ mod library;
 mod loading;
 mod machine;
 mod memory;
+mod merge;
+mod packed;
 mod persistence;
 mod plain_server;
 mod pollution;

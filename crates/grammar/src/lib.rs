@@ -5,6 +5,7 @@
 //!   options         BF.RESERVE and BF.INSERT
 //!   window          what both say of filters that forget
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
+//!   packing         many items in one argument
 //!   load_arguments  loadmodule
 //!   loose           words that RedisBloom takes, in what it replicated
 //! ```
@@ -16,6 +17,7 @@ pub mod load_arguments;
 pub mod loose;
 pub mod number;
 pub mod options;
+pub mod packing;
 pub mod window;
 
 /// What is wrong with the words of a command.
@@ -38,6 +40,10 @@ pub enum WordsError {
     BucketSizeRange,
     BadMaxIterations,
     MaxIterationsRange,
+    /// The width of items is no integer.
+    BadWidth,
+    /// What an argument holds is not items of its layout, one after another.
+    BadPacking,
     BadWindow,
     WindowRange,
     BadSlices,

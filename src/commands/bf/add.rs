@@ -54,7 +54,10 @@ impl Command for Add {
             event: c"bf.add",
             creation: Some(Creation::default()),
             at: None,
-            first_item: 2,
+            items: Words {
+                arguments,
+                first: 2,
+            },
         };
         let mut is_new = false;
         match add.run(context, arguments, |new| is_new = new) {
@@ -86,7 +89,10 @@ impl Command for MultiAdd {
             event: c"bf.madd",
             creation: Some(Creation::default()),
             at: None,
-            first_item: 2,
+            items: Words {
+                arguments,
+                first: 2,
+            },
         };
         match room_for_answers(arguments.len()) {
             Err(error) => error.reply(context),
@@ -140,7 +146,10 @@ impl Command for Insert {
                     event: c"bf.insert",
                     creation: insertion.creation,
                     at: insertion.at,
-                    first_item: 2 + insertion.first_item,
+                    items: Words {
+                        arguments,
+                        first: 2 + insertion.first_item,
+                    },
                 };
                 let added = add.run(context, arguments, |new| answers.push(new));
                 reply(context, &answers, added);
@@ -166,25 +175,59 @@ fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) 
     }
 }
 
-/// What the three commands tell an add: where the items begin, when they came (`None`: now), what to
-/// create if the key is missing (`None`: an error), and the name of the event.
-struct Adding {
-    event: &'static CStr,
-    creation: Option<Creation>,
-    at: Option<u64>,
-    first_item: usize,
+/// Where the items of an add are: each is a word of the command, or one word packs them all.
+pub(super) trait Source<'a> {
+    /// The items but the first `first`.
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
+    /// Replicates an add of the first `number` items.
+    fn replicate_first(self, context: &Context, number: usize);
+    /// Replicates an add of the first `number` items with their time.
+    fn replicate_first_at(self, context: &Context, time: u64, number: usize);
+}
+
+/// The words from `first` on.
+struct Words<'a> {
+    arguments: Arguments<'a>,
+    first: usize,
+}
+
+impl<'a> Source<'a> for Words<'a> {
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        self.arguments.bytes_from(self.first + first)
+    }
+
+    fn replicate_first(self, context: &Context, number: usize) {
+        let (words, end) = (self.arguments, self.first + number);
+        context.replicate_some(c"BF.MADD", words.at(1), words, self.first, end);
+    }
+
+    fn replicate_first_at(self, context: &Context, time: u64, number: usize) {
+        let time = time.to_string();
+        let before = [b"AT".as_slice(), time.as_bytes(), b"ITEMS"];
+        let (words, items) = (self.arguments, (self.first, self.first + number));
+        context.replicate_before(c"BF.INSERT", words.at(1), &before, words, items);
+    }
+}
+
+/// What the commands tell an add: where the items are, when they came (`None`: now), what to create
+/// if the key is missing (`None`: an error), and the name of the event.
+pub(super) struct Adding<S> {
+    pub event: &'static CStr,
+    pub creation: Option<Creation>,
+    pub at: Option<u64>,
+    pub items: S,
 }
 
 /// The outcome of an add, up to the first item refused.
 #[derive(Default)]
-struct Added {
+pub(super) struct Added {
     /// Items before that one.
-    answered: usize,
+    pub answered: usize,
     /// Those of them that were new.
-    new: usize,
+    pub new: usize,
     /// Whether any of them changed the filter: those that were new, and those that were renewed.
     has_changed: bool,
-    refusal: Option<ReplyError>,
+    pub refusal: Option<ReplyError>,
     /// When they came, in a filter that forgets.
     time: Option<u64>,
 }
@@ -197,10 +240,10 @@ impl Added {
     }
 }
 
-impl Adding {
+impl<'a, S: Source<'a>> Adding<S> {
     /// Adds the items, and calls `answer` with whether each was new.
-    fn run(
-        &self,
+    pub fn run(
+        self,
         context: &Context,
         arguments: Arguments<'_>,
         answer: impl FnMut(bool),
@@ -223,13 +266,13 @@ impl Adding {
                 if self.at.is_some() {
                     beside.told = time_now();
                 }
-                self.add_at(filter, time, arguments, limit, answer)
+                self.add_at(filter, time, limit, answer)
             }
             _ if self.at.is_some() => return Err(ReplyError::WindowMissing),
-            AnyFilter::Lasting(filter) => self.add(context, filter, arguments, limit, answer),
+            AnyFilter::Lasting(filter) => self.add(context, filter, limit, answer),
             AnyFilter::Foreign(one) => {
                 let [filter] = &mut **one;
-                self.add(context, filter, arguments, limit, answer)
+                self.add(context, filter, limit, answer)
             }
         };
 
@@ -244,12 +287,13 @@ impl Adding {
         }
         drop(key); // before a module is notified that might delete it
         if added.has_changed {
+            let event = self.event;
             self.replicate(context, arguments, made.as_ref(), &added);
             // Last: a module that is notified may change the key, which must replicate after this.
             if made.is_some() {
                 context.signal_change(c"bf.reserve", arguments.at(1));
             }
-            context.signal_change(self.event, arguments.at(1));
+            context.signal_change(event, arguments.at(1));
         }
         Ok(added)
     }
@@ -259,17 +303,16 @@ impl Adding {
         &self,
         context: &Context,
         filter: &mut impl Lasting,
-        arguments: Arguments<'_>,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Added {
         let before = filter.progress();
         let mut added = Added::default();
-        let mut end = self.add_rest(filter, arguments, limit, &mut added, &mut answer);
+        let mut end = self.add_rest(filter, limit, &mut added, &mut answer);
         // The primary has acknowledged some of these items. It may have been RedisBloom, with other
         // false positives, and so with room left where there is none here.
         if end == Err(AddError::Full) && context.is_replay() {
-            end = self.add_rest(filter, arguments, SizeLimit::Replay, &mut added, answer);
+            end = self.add_rest(filter, SizeLimit::Replay, &mut added, answer);
         }
         added.refusal = end.err().map(ReplyError::of_add);
         stats::added(added.new, filter.counters_since(before));
@@ -280,20 +323,18 @@ impl Adding {
     fn add_rest(
         &self,
         filter: &mut impl Lasting,
-        arguments: Arguments<'_>,
         limit: SizeLimit,
         added: &mut Added,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
-        let first = self.first_item + added.answered;
-        let items = arguments.bytes_from(first);
+        let mut items = self.items.items_from(added.answered);
         let mut count = |new| {
             added.count(new, new);
             answer(new);
         };
         match items.len() {
             // One item is not worth setting up a group.
-            1 => filter.add(arguments.bytes(first), limit).map(count),
+            1 => items.try_for_each(|item| filter.add(item, limit).map(&mut count)),
             _ => filter.add_many(items, limit, &mut count),
         }
     }
@@ -303,7 +344,6 @@ impl Adding {
         &self,
         filter: &mut WindowedFilter,
         time: u64,
-        arguments: Arguments<'_>,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Added {
@@ -316,11 +356,9 @@ impl Adding {
             added.count(outcome.is_new(), outcome.has_changed());
             answer(outcome.is_new());
         };
-        let items = arguments.bytes_from(self.first_item);
+        let mut items = self.items.items_from(0);
         let end = match items.len() {
-            1 => filter
-                .add(arguments.bytes(self.first_item), time, limit)
-                .map(count),
+            1 => items.try_for_each(|item| filter.add(item, time, limit).map(&mut count)),
             _ => filter.add_many(items, time, limit, &mut count),
         };
         added.refusal = end.err().map(ReplyError::of_add);
@@ -333,26 +371,21 @@ impl Adding {
     /// Replicates what took effect: the creation, if there was one, and the items, as they came or
     /// with their time, but without the one refused and those after it.
     fn replicate(
-        &self,
+        self,
         context: &Context,
         arguments: Arguments<'_>,
         made: Option<&Made>,
         added: &Added,
     ) {
-        let key = arguments.at(1);
         if let Some(made) = made {
-            made.replicate(context, key);
+            made.replicate(context, arguments.at(1));
         }
-        let items = (self.first_item, self.first_item + added.answered);
         if let Some(time) = added.time {
-            let time = time.to_string();
-            let words = [b"AT".as_slice(), time.as_bytes(), b"ITEMS"];
-            context.replicate_before(c"BF.INSERT", key, &words, arguments, items);
+            self.items.replicate_first_at(context, time, added.answered);
         } else if added.refusal.is_none() {
             context.replicate_verbatim();
         } else {
-            let (first, end) = items;
-            context.replicate_some(c"BF.MADD", key, arguments, first, end);
+            self.items.replicate_first(context, added.answered);
         }
     }
 }

@@ -5,7 +5,8 @@
 //!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
 //!   info      BF.INFO, BF.CARD              keys     BF.KEYS
 //!   debug     BF.DEBUG                      forget   BF.FORGET
-//!   time      when items come
+//!   time      when items come               pack     BF.PACKADD, BF.PACKEXISTS
+//!   merge     BF.MERGE
 //! ```
 
 mod add;
@@ -15,6 +16,8 @@ mod exists;
 mod forget;
 mod info;
 mod keys;
+mod merge;
+mod pack;
 mod reserve;
 mod time;
 
@@ -33,6 +36,9 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<add::Insert>(context, category)?;
     register::<exists::Exists>(context, category)?;
     register::<exists::MultiExists>(context, category)?;
+    register::<pack::PackAdd>(context, category)?;
+    register::<pack::PackExists>(context, category)?;
+    register::<merge::Merge>(context, category)?;
     register::<info::Info>(context, category)?;
     register::<info::Card>(context, category)?;
     register::<debug::Debug>(context, category)?;

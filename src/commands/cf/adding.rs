@@ -9,7 +9,7 @@ use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
+use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::CountingCreation;
@@ -37,45 +37,23 @@ impl Request {
         arguments: Arguments<'_>,
         answers: &mut [Answer],
     ) -> Result<(), ReplyError> {
-        let limit = config::size_limit(context);
-        let mut key = context.open_to_write(arguments.at(1));
-        let mut made = None;
-        let filter = match found_or_missing(key.held::<StoredCountingFilter>())? {
-            Some(stored) => stored.filter_mut(),
-            None => {
-                let creation = self.creation.as_ref().ok_or(ReplyError::NotFound)?;
-                made.insert(create(context, creation)?)
+        let creation = self.creation.as_ref();
+        let add = |filter: &mut CountingFilter, limit| {
+            let mut free = answers.iter_mut();
+            let items = arguments.bytes_from(self.first_item);
+            filter.add_many(items, self.adding, limit, |answer| {
+                if let Some(place) = free.next() {
+                    *place = answer;
+                }
+            });
+            if answers.contains(&Err(AddError::Full)) && context.is_replay() {
+                self.add_refused(filter, arguments, answers);
             }
+            let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
+            (added, answers)
         };
-
-        let mut free = answers.iter_mut();
-        let items = arguments.bytes_from(self.first_item);
-        filter.add_many(items, self.adding, limit, |answer| {
-            if let Some(place) = free.next() {
-                *place = answer;
-            }
-        });
-        if answers.contains(&Err(AddError::Full)) && context.is_replay() {
-            self.add_refused(filter, arguments, answers);
-        }
-        let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
-        stats::copies_added(added);
-
-        let parameters = made.as_ref().map(CountingFilter::parameters);
-        // If every item is refused, the key stays missing.
-        if let Some(filter) = made.filter(|_| added > 0) {
-            key.put(StoredCountingFilter::new(filter))
-                .ok_or(ReplyError::NoMemoryToCreate)?;
-        }
-        drop(key); // before a module is notified that might delete it
-        if added > 0 {
-            self.replicate(context, arguments, parameters.as_ref(), answers);
-            // Last: a module that is notified may change the key, which must replicate after this.
-            if parameters.is_some() {
-                context.signal_change(c"cf.reserve", arguments.at(1));
-            }
-            context.signal_change(self.event, arguments.at(1));
-        }
+        let replicate = |answers: &&mut [Answer]| self.replicate(context, arguments, answers);
+        add_to(context, arguments, self.event, creation, add, replicate)?;
         Ok(())
     }
 
@@ -103,20 +81,11 @@ impl Request {
         }
     }
 
-    /// Replicates what took effect: the creation, if there was one, and the command as it came. If
-    /// an item was refused, which a replica might not do, the command ends before it, and a CF.ADD
-    /// follows for each later one that was added.
-    fn replicate(
-        &self,
-        context: &Context,
-        arguments: Arguments<'_>,
-        made: Option<&CountingParameters>,
-        answers: &[Answer],
-    ) {
+    /// Replicates what took effect: the command as it came. If an item was refused, which a replica
+    /// might not do, the command ends before it, and a CF.ADD follows for each later one that was
+    /// added.
+    fn replicate(&self, context: &Context, arguments: Arguments<'_>, answers: &[Answer]) {
         let key = arguments.at(1);
-        if let Some(parameters) = made {
-            replicate_creation(context, key, parameters);
-        }
         let Some(refused) = answers.iter().position(Result::is_err) else {
             return context.replicate_verbatim();
         };
@@ -133,4 +102,46 @@ impl Request {
             }
         }
     }
+}
+
+/// Opens the filter, or creates it as `creation` says (`None`: an error). Then `add` adds to it and
+/// says how many copies. If there are any, the creation is replicated, then what `replicate`
+/// replicates, and the changes are signalled. Returns what else `add` returns.
+pub(super) fn add_to<T>(
+    context: &Context,
+    arguments: Arguments<'_>,
+    event: &CStr,
+    creation: Option<&CountingCreation>,
+    add: impl FnOnce(&mut CountingFilter, SizeLimit) -> (usize, T),
+    replicate: impl FnOnce(&T),
+) -> Result<T, ReplyError> {
+    let limit = config::size_limit(context);
+    let mut key = context.open_to_write(arguments.at(1));
+    let mut made = None;
+    let filter = match found_or_missing(key.held::<StoredCountingFilter>())? {
+        Some(stored) => stored.filter_mut(),
+        None => made.insert(create(context, creation.ok_or(ReplyError::NotFound)?)?),
+    };
+    let (added, outcome) = add(filter, limit);
+    stats::copies_added(added);
+
+    let parameters = made.as_ref().map(CountingFilter::parameters);
+    // If every item is refused, the key stays missing.
+    if let Some(filter) = made.filter(|_| added > 0) {
+        key.put(StoredCountingFilter::new(filter))
+            .ok_or(ReplyError::NoMemoryToCreate)?;
+    }
+    drop(key); // before a module is notified that might delete it
+    if added > 0 {
+        if let Some(parameters) = &parameters {
+            replicate_creation(context, arguments.at(1), parameters);
+        }
+        replicate(&outcome);
+        // Last: a module that is notified may change the key, which must replicate after this.
+        if parameters.is_some() {
+            context.signal_change(c"cf.reserve", arguments.at(1));
+        }
+        context.signal_change(event, arguments.at(1));
+    }
+    Ok(outcome)
 }

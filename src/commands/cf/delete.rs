@@ -43,7 +43,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyErro
     let was_there = removed.map_err(ReplyError::of_deletion)?;
     drop(key); // before a module is notified that might delete it
     if was_there {
-        stats::copy_deleted();
+        stats::copies_deleted(1);
         context.replicate_verbatim();
         context.signal_change(c"cf.del", arguments.at(1));
     }

@@ -6,6 +6,7 @@
 //!             CF.INSERT, CF.INSERTNX     delete    CF.DEL
 //!   adding    what those four do         compact   CF.COMPACT
 //!   dump      CF.SCANDUMP, CF.LOADCHUNK  info      CF.INFO, CF.DEBUG
+//!   pack      CF.PACKADD, CF.PACKDEL, CF.PACKEXISTS
 //! ```
 
 mod add;
@@ -16,6 +17,7 @@ mod delete;
 mod dump;
 mod exists;
 mod info;
+mod pack;
 mod reserve;
 
 use crate::server::command::register;
@@ -36,6 +38,9 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<exists::MultiExists>(context, category)?;
     register::<count::Count>(context, category)?;
     register::<delete::Delete>(context, category)?;
+    register::<pack::PackAdd>(context, category)?;
+    register::<pack::PackDelete>(context, category)?;
+    register::<pack::PackExists>(context, category)?;
     register::<info::Info>(context, category)?;
     register::<info::Debug>(context, category)?;
     register::<dump::ScanDump>(context, category)?;

@@ -41,7 +41,22 @@ fn commands_are_propagated_with_their_time() {
         ("BF.MADD k a c b", &["BF.INSERT k AT … ITEMS a c b"]),
         ("BF.INSERT k AT 5 NOCREATE ITEMS a", &[]),
         ("BF.INSERT k AT 5 ITEMS d", &["BF.INSERT k AT 5 ITEMS d"]),
-        ("BF.MADD f a b c", &["BF.INSERT f AT … ITEMS a b"]),
+        ("BF.PACKADD k LINES b", &[]),
+        ("BF.PACKADD k LINES p", &["BF.PACKADD k AT … LINES p"]),
+        (
+            "BF.PACKADD k AT 5 FIXED 1 qa BITS",
+            &["BF.PACKADD k AT 5 FIXED 1 qa"],
+        ),
+        ("BF.MADD f a", &["BF.INSERT f AT … ITEMS a"]),
+        (
+            "BF.PACKADD f FIXED 1 abc",
+            &["BF.PACKADD f AT … FIXED 1 ab"],
+        ),
+        (
+            "BF.RESERVE g 0.0001 2 WINDOW 999 NONSCALING",
+            &["BF.RESERVE g 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
+        ),
+        ("BF.MADD g a b c", &["BF.INSERT g AT … ITEMS a b"]),
         ("BF.MADD f c", &[]),
         (
             "BF.INSERT r AT 1000 ITEMS a",

@@ -210,6 +210,30 @@ impl BlockedBloom {
         ))
     }
 
+    /// Sets the number of items counted.
+    pub(crate) fn set_items(&mut self, items: u64) {
+        self.fill.set_items(items);
+    }
+
+    /// Sets the bits that are set in `words` in an allocated segment, and weighs the changes.
+    pub(crate) fn set(&mut self, segment: u64, mut words: impl Iterator<Item = u64>) {
+        let (len, scale) = (self.sub_bitmap_words(), self.scale());
+        let Some(segment) = self.segments.get_mut(segment) else {
+            return;
+        };
+        let mut new_bits = 0;
+        for to in segment.chunks_mut(len) {
+            let before = sub_bitmap::count_ones(to);
+            for (to, from) in to.iter_mut().zip(&mut words) {
+                *to |= from;
+            }
+            let after = sub_bitmap::count_ones(to);
+            new_bits += after - before;
+            self.fill.count_bits(before, after, scale);
+        }
+        self.segments.count_set_bits(new_bits);
+    }
+
     #[inline(always)]
     fn scale(&self) -> Scale {
         Scale::new(self.shape(), self.error_rate)
@@ -274,21 +298,8 @@ impl SubFilter for BlockedBloom {
     }
 
     fn merge(&mut self, segment: u64, words: &[u8]) {
-        let (len, scale) = (self.sub_bitmap_words(), self.scale());
-        let Some(segment) = self.segments.get_mut(segment) else {
-            return;
-        };
-        let mut new_bits = 0;
-        for (to, from) in segment.chunks_mut(len).zip(words.chunks(len * 8)) {
-            let before = sub_bitmap::count_ones(to);
-            for (to, from) in to.iter_mut().zip(from.as_chunks::<8>().0) {
-                *to |= u64::from_le_bytes(*from);
-            }
-            let after = sub_bitmap::count_ones(to);
-            new_bits += after - before;
-            self.fill.count_bits(before, after, scale);
-        }
-        self.segments.count_set_bits(new_bits);
+        let words = words.as_chunks::<8>().0.iter();
+        self.set(segment, words.map(|word| u64::from_le_bytes(*word)));
     }
 
     fn try_clone(&mut self) -> Result<Self, AddError> {

@@ -40,6 +40,11 @@ impl Fill {
         self.items
     }
 
+    /// Sets the number of items, where it has become an estimate.
+    pub fn set_items(&mut self, items: u64) {
+        self.items = items;
+    }
+
     /// The sum of the weights of all sub-bitmaps.
     pub fn weight(&self) -> u64 {
         self.weight

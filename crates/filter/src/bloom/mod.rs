@@ -5,7 +5,7 @@
 //!   sub_bitmap     the k bits of an item            shape    how many sub-bitmaps, bits, probes
 //!   guard          when it is too full              sizing   shape for a capacity and error rate
 //!   fill           how full it is                   estimate items and false-positive rate now
-//!   blocked_bloom  puts them together
+//!   blocked_bloom  puts them together         union    the bits of two
 //! ```
 
 pub mod blocked_bloom;
@@ -15,3 +15,4 @@ pub mod guard;
 pub mod shape;
 pub mod sizing;
 pub(crate) mod sub_bitmap;
+mod union;

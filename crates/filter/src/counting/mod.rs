@@ -26,6 +26,7 @@
 //! maximum number of times. Clients set both. The growing table has neither, so a filter keeps the
 //! numbers and reports them.
 
+mod batch;
 mod chunked;
 mod foreign;
 mod memory;
@@ -35,7 +36,7 @@ mod tests;
 use crate::error::AddError;
 use crate::foreign::cuckoo::CuckooSeries;
 pub use crate::growing::Adding;
-use crate::growing::{Table, GROUP};
+use crate::growing::Table;
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
@@ -156,22 +157,6 @@ impl CountingFilter {
         series.is_some_and(|series| series.contains(item))
     }
 
-    /// Looks up many items and calls `answer` for each in order. The cache misses of 16 items
-    /// overlap.
-    pub fn contains_many<'a>(
-        &self,
-        items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
-    ) {
-        if self.series().is_some() {
-            return items.for_each(|item| answer(self.contains(item)));
-        }
-        let hashes = items.map(|item| self.hash(item));
-        if let Some(table) = self.parts.table() {
-            table.contains_many(hashes, answer);
-        }
-    }
-
     /// How many copies of the item are there: at least as many as were added and not removed.
     pub fn count(&self, item: &[u8]) -> u64 {
         let hash = self.hash(item);
@@ -192,38 +177,6 @@ impl CountingFilter {
             return Ok(false);
         }
         self.add_hash(self.hash(item), adding, limit)
-    }
-
-    /// Adds many items and calls `answer` for each in order with what [`CountingFilter::add`]
-    /// returns. An item that is refused does not keep those after it from being tried. The cache
-    /// misses of 16 items overlap.
-    pub fn add_many<'a>(
-        &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        adding: Adding,
-        limit: SizeLimit,
-        mut answer: impl FnMut(Result<bool, AddError>),
-    ) {
-        if self.series().is_some() {
-            return items.for_each(|item| answer(self.add(item, adding, limit)));
-        }
-        loop {
-            let (mut group, mut len) = ([ItemHash::default(); GROUP], 0);
-            for (hash, item) in group.iter_mut().zip(&mut items) {
-                *hash = self.hash(item);
-                len += 1;
-            }
-            if len == 0 {
-                return;
-            }
-            let group = &group[..len];
-            if let Some(table) = self.parts.table() {
-                table.prefetch(group);
-            }
-            for hash in group {
-                answer(self.add_hash(*hash, adding, limit));
-            }
-        }
     }
 
     fn add_hash(
@@ -256,6 +209,13 @@ impl CountingFilter {
     pub fn remove(&mut self, item: &[u8]) -> Result<bool, AddError> {
         let hash = self.hash(item);
         let was_there = self.table_mut()?.remove(hash)? || self.remove_from_series(item)?;
+        self.deleted = self.deleted.saturating_add(was_there.into());
+        Ok(was_there)
+    }
+
+    /// As [`CountingFilter::remove`], where there is no series.
+    fn remove_hash(&mut self, hash: ItemHash) -> Result<bool, AddError> {
+        let was_there = self.table_mut()?.remove(hash)?;
         self.deleted = self.deleted.saturating_add(was_there.into());
         Ok(was_there)
     }

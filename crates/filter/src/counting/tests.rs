@@ -155,6 +155,45 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_batch_that_ends_at_a_refusal_does_what_its_items_do_one_by_one(
+        batches in prop::collection::vec(
+            (prop::collection::vec(0..300u64, 0..400), 0..3u8), 1..6
+        ),
+        expansion in 0..2u16,
+    ) {
+        let parameters = CountingParameters { expansion, ..parameters(0.01) };
+        let mut together = CountingFilter::new(parameters, UNLIMITED).unwrap();
+        let mut singly = CountingFilter::new(parameters, UNLIMITED).unwrap();
+        for (numbers, change) in batches {
+            let items: Vec<[u8; 8]> = numbers.into_iter().map(item).collect();
+            let slices = items.iter().map(|item| &item[..]);
+            let adding = if change == 0 { Adding::Absent } else { Adding::Copies };
+            let mut answers = Vec::new();
+            let answer = |is_done| answers.push(is_done);
+            let end = match change {
+                2 => together.remove_many(slices, answer),
+                _ => together.add_until_refused(slices, adding, UNLIMITED, answer),
+            };
+            let mut expected = Vec::new();
+            let end_of_twin = items.iter().try_for_each(|item| {
+                let done = match change {
+                    2 => singly.remove(item),
+                    _ => singly.add(item, adding, UNLIMITED),
+                };
+                done.map(|is_done| expected.push(is_done))
+            });
+            prop_assert_eq!(end, end_of_twin);
+            prop_assert_eq!(answers, expected);
+        }
+        prop_assert_eq!(together.digest(), singly.digest());
+        prop_assert_eq!(together.deleted(), singly.deleted());
+    }
+}
+
 #[test]
 fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
     let fixed = CountingParameters {

@@ -9,12 +9,14 @@ mod chunked;
 mod estimate;
 pub mod growth;
 mod parameters;
+mod union;
 
 pub use crate::parts::Loading;
 pub use crate::size_limit::SizeLimit;
 pub use growth::{Growth, MAX_EXPANSION};
 pub(crate) use parameters::Packed;
 pub use parameters::Parameters;
+pub use union::Difference;
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};

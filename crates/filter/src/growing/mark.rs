@@ -57,6 +57,12 @@ impl Mark {
         self.0 >> PAYLOAD_BITS << PAYLOAD_BITS
     }
 
+    /// The bits of the path that it holds, and zeros after them.
+    pub fn path(self) -> u64 {
+        let mark = self.fingerprint();
+        mark & mark.wrapping_sub(1)
+    }
+
     #[inline]
     pub fn payload(self) -> u8 {
         self.0 as u8 & MAX_PAYLOAD

@@ -137,6 +137,7 @@ mod rate;
 mod record;
 mod table;
 mod totals;
+mod union;
 
 #[cfg(test)]
 mod oracle;

@@ -5,7 +5,7 @@ use crate::growing::change::{Adding, Gap, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
-use crate::growing::mark::Mark;
+use crate::growing::mark::{Mark, MAX_LENGTH};
 use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
@@ -110,7 +110,8 @@ impl Table {
     /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
     /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        self.add(Path::of(hash), payload, most_bytes, Adding::Copies)
+        let path = Path::of(hash);
+        self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Copies)
             .map(|_| ())
     }
 
@@ -128,14 +129,17 @@ impl Table {
         // A page knows nothing of payloads gone by.
         if self.alive != ALL_PAYLOADS {
             let is_new = !self.contains_path(path);
-            return Ok(is_new && self.add(path, payload, most_bytes, Adding::Copies)?);
+            return Ok(is_new && self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Copies)?);
         }
-        self.add(path, payload, most_bytes, Adding::Absent)
+        self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Absent)
     }
 
-    fn add(
+    /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether it
+    /// was added.
+    pub(super) fn add(
         &mut self,
         path: Path,
+        longest: u8,
         payload: u8,
         most_bytes: u64,
         adding: Adding,
@@ -145,7 +149,8 @@ impl Table {
         let Some(page) = self.root.page_to_write(path, is_present)? else {
             return Ok(false);
         };
-        let (depth, length) = (page.depth(), self.plan.length(page.depth(), page.len()));
+        let depth = page.depth();
+        let length = self.plan.length(depth, page.len()).min(longest);
         let payload = self.plan.payload(payload);
         let below = path.below(depth);
         let mark = Mark::new(below, length, payload);

@@ -136,6 +136,7 @@ impl<B: SubFilter> Parts<B> {
         }
     }
 
+    /// The same, to be changed.
     pub fn blooms_mut(&mut self) -> &mut [B] {
         match self {
             Self::Bloom(only) => std::slice::from_mut(only),

@@ -6,6 +6,7 @@ mod adversaries;
 mod behaviour;
 mod copies;
 mod loading;
+mod union;
 
 use crate::error::{AddError, DecodeError};
 use crate::growing::directory::Slot;

@@ -1,0 +1,238 @@
+//! Items packed into one argument: all of one width, or lines, or each with its length in front.
+//!
+//! A packing is checked as a whole before its first item is read, so a command that comes with a
+//! broken one changes nothing. Nothing is copied: the items are slices of the argument.
+
+use crate::number::parse_integer;
+use crate::window::parse_time;
+use crate::WordsError;
+use memchr::{memchr, memchr_iter};
+
+/// The byte that ends a line.
+const END_OF_LINE: u8 = b'\n';
+
+/// How the items of a packing are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each has this many bytes.
+    Fixed(usize),
+    /// Each ends with a line feed; the last one need not.
+    Lines,
+    /// Each follows its length, a little-endian number of four bytes.
+    Prefixed,
+}
+
+impl Layout {
+    /// The next item, and what follows it; `None` at the end, or if no item of this layout begins
+    /// the bytes.
+    #[inline]
+    fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        match self {
+            Self::Fixed(width) => bytes.split_at_checked(width),
+            Self::Lines => {
+                let len = memchr(END_OF_LINE, bytes).unwrap_or(bytes.len());
+                let (line, rest) = bytes.split_at_checked(len)?;
+                Some((line, rest.get(1..).unwrap_or_default()))
+            }
+            Self::Prefixed => {
+                let (prefix, rest) = bytes.split_first_chunk()?;
+                rest.split_at_checked(u32::from_le_bytes(*prefix) as usize)
+            }
+        }
+    }
+
+    /// The number of items in these bytes, if they hold some and nothing else.
+    fn count(self, bytes: &[u8]) -> Option<usize> {
+        let last = bytes.last()?;
+        match self {
+            Self::Fixed(width) => {
+                let is_whole = width > 0 && bytes.len().is_multiple_of(width);
+                is_whole.then(|| bytes.len() / width)
+            }
+            Self::Lines => {
+                let ends = memchr_iter(END_OF_LINE, bytes).count();
+                Some(ends + usize::from(*last != END_OF_LINE))
+            }
+            Self::Prefixed => {
+                let (mut rest, mut items) = (bytes, 0);
+                while !rest.is_empty() {
+                    (_, rest) = self.split(rest)?;
+                    items += 1;
+                }
+                Some(items)
+            }
+        }
+    }
+}
+
+/// Items in one argument: at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing<'a> {
+    layout: Layout,
+    bytes: &'a [u8],
+    items: usize,
+}
+
+impl<'a> Packing<'a> {
+    /// The items of these bytes. Cost: the bytes of lines are read once, of items with prefixes
+    /// the prefixes.
+    ///
+    /// # Errors
+    /// `BadPacking` if there is no item, or bytes that belong to none.
+    pub fn new(layout: Layout, bytes: &'a [u8]) -> Result<Self, WordsError> {
+        let items = layout.count(bytes).ok_or(WordsError::BadPacking)?;
+        Ok(Self {
+            layout,
+            bytes,
+            items,
+        })
+    }
+
+    /// Number of items.
+    #[allow(clippy::len_without_is_empty, reason = "a packing is never empty")]
+    pub fn len(&self) -> usize {
+        self.items
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The items, in order.
+    pub fn items(&self) -> Items<'a> {
+        Items {
+            layout: self.layout,
+            rest: self.bytes,
+            left: self.items,
+        }
+    }
+
+    /// The bytes that pack the first `number` items in the same layout; all if there are not that
+    /// many. Cost: as reading these items.
+    pub fn first(&self, number: usize) -> &'a [u8] {
+        let mut items = self.items();
+        items.by_ref().take(number).for_each(drop);
+        let len = self.bytes.len() - items.rest.len();
+        self.bytes.get(..len).unwrap_or_default()
+    }
+}
+
+/// The items of a packing.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    layout: Layout,
+    rest: &'a [u8],
+    left: usize,
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        self.left = self.left.checked_sub(1)?;
+        let (item, rest) = self.layout.split(self.rest)?;
+        self.rest = rest;
+        Some(item)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Items<'_> {}
+
+/// The words of a packed command after its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedWords<'a> {
+    pub layout: Layout,
+    /// The argument with the items, not looked into yet.
+    pub bytes: &'a [u8],
+    /// When they came, if a word tells: milliseconds since 1970.
+    pub at: Option<u64>,
+    /// The word that the layout begins with.
+    pub first: usize,
+    /// The word after the layout, which is that argument.
+    pub place: usize,
+    /// Whether the reply is a bit for each item.
+    pub with_bits: bool,
+}
+
+/// `AT milliseconds`.
+const AT_WORDS: usize = 2;
+
+/// Parses `(FIXED width | LINES | PREFIXED) items [BITS]`.
+///
+/// # Errors
+/// What is wrong with the words, but not with the items.
+pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    let (first, rest) = words.split_first().ok_or(WordsError::WrongArity)?;
+    let (layout, rest) = if first.eq_ignore_ascii_case(b"LINES") {
+        (Layout::Lines, rest)
+    } else if first.eq_ignore_ascii_case(b"PREFIXED") {
+        (Layout::Prefixed, rest)
+    } else if first.eq_ignore_ascii_case(b"FIXED") {
+        let (width, rest) = rest.split_first().ok_or(WordsError::WrongArity)?;
+        (Layout::Fixed(parse_width(width)?), rest)
+    } else {
+        return Err(WordsError::Syntax);
+    };
+    let (bytes, options) = rest.split_first().ok_or(WordsError::WrongArity)?;
+    if !options
+        .iter()
+        .all(|word| word.eq_ignore_ascii_case(b"BITS"))
+    {
+        return Err(WordsError::Syntax);
+    }
+    Ok(PackedWords {
+        layout,
+        bytes,
+        at: None,
+        first: 0,
+        place: words.len() - rest.len(),
+        with_bits: !options.is_empty(),
+    })
+}
+
+/// Parses the words of an add to a filter that may forget: the same after `[AT milliseconds]`.
+///
+/// # Errors
+/// As [`parse_packed`]; `BadTime`.
+pub fn parse_packed_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    match words {
+        [at, rest @ ..] if at.eq_ignore_ascii_case(b"AT") => {
+            let (time, rest) = rest.split_first().ok_or(WordsError::WrongArity)?;
+            let (at, packed) = (parse_time(time)?, parse_packed(rest)?);
+            Ok(PackedWords {
+                at: Some(at),
+                first: AT_WORDS,
+                place: AT_WORDS + packed.place,
+                ..packed
+            })
+        }
+        _ => parse_packed(words),
+    }
+}
+
+/// Parses the words of a command that only looks items up: the same without BITS.
+///
+/// # Errors
+/// As [`parse_packed`].
+pub fn parse_packed_lookup<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    let packed = parse_packed(words)?;
+    if packed.with_bits {
+        return Err(WordsError::Syntax);
+    }
+    Ok(packed)
+}
+
+/// A width that no packing has, such as 0, is found out with the packing.
+fn parse_width(word: &[u8]) -> Result<usize, WordsError> {
+    let width = parse_integer(word).ok_or(WordsError::BadWidth)?;
+    usize::try_from(width).map_err(|_| WordsError::BadPacking)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! BF.MERGE: the union of filters that were created alike.
+
+use crate::commands::held::{found, found_or_missing};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::config;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::context::Context;
+use crate::server::key::ReadKey;
+use crate::stats;
+use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::Stored as _;
+use splitbloom_filter::filter::Filter;
+use splitbloom_grammar::number::parse_within;
+
+/// BF.MERGE.
+pub struct Merge;
+
+/// The word of the first source.
+const FIRST_SOURCE: usize = 3;
+
+impl Command for Merge {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.merge",
+        arity: -4,
+        flags: c"write deny-oom",
+        categories: "write",
+        access: KeyAccess::AddFromOthers,
+        since: FIRST_RELEASE,
+        summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
+        complexity: c"O(N) with N bytes of all sources",
+        parameters: &[
+            Parameter::new(c"destination", Kind::Key, Times::Once),
+            Parameter::new(c"numkeys", Kind::Integer, Times::Once),
+            Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
+        ],
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        match merge(context, arguments) {
+            Ok(()) => context.reply_simple("OK"),
+            Err(error) => error.reply(context),
+        }
+    }
+}
+
+fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let given = arguments.len().saturating_sub(FIRST_SOURCE);
+    match parse_within(arguments.bytes(2), 1..=u64::MAX >> 1) {
+        Ok(number) if number == given as u64 => {}
+        Ok(_) => return Err(ReplyError::WrongNumberOfKeys),
+        Err(_) => return Err(ReplyError::BadNumberOfKeys),
+    }
+    let limit = config::size_limit(context);
+    let mut key = context.open_to_write(arguments.at(1));
+    let stored = found_or_missing(key.held::<StoredFilter>())?;
+    let is_known = stored.is_some();
+    let keys = open_sources(context, arguments, is_known)?;
+    let sources = filters(&keys)?;
+
+    let mut made = None;
+    let filter = match stored {
+        Some(stored) => match stored.filter_mut() {
+            AnyFilter::Lasting(filter) => filter,
+            _ => return Err(ReplyError::NoUnion),
+        },
+        None => {
+            let first = sources.first().ok_or(ReplyError::NotFound)?;
+            let new = Filter::new(first.parameters(), limit);
+            made.insert(new.map_err(ReplyError::of_creation)?)
+        }
+    };
+    let different = sources.iter().find_map(|source| filter.difference(source));
+    if let Some(difference) = different {
+        return Err(ReplyError::Different(difference));
+    }
+    let bytes = sources.iter().map(|source| source.bytes_to_unite());
+    if bytes.fold(0, u64::saturating_add) > config::max_merge_bytes(context) {
+        return Err(ReplyError::TooMuchToMerge);
+    }
+    let before = filter.progress();
+    let has_changed = filter.unite(&sources, limit).map_err(ReplyError::of_add)?;
+    stats::added(0, filter.counters_since(before));
+
+    if let Some(filter) = made {
+        key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
+            .ok_or(ReplyError::NoMemoryToCreate)?;
+    }
+    drop(sources);
+    drop((key, keys)); // before a module is notified that might delete them
+    if has_changed || !is_known {
+        // What comes out depends on the keys alone, and they are the same wherever this arrives.
+        context.replicate_verbatim();
+        if !is_known {
+            context.signal_change(c"bf.reserve", arguments.at(1));
+        }
+        context.signal_change(c"bf.merge", arguments.at(1));
+    }
+    Ok(())
+}
+
+/// Opens the sources, but not the destination, of which a union with itself is nothing new.
+fn open_sources<'a>(
+    context: &'a Context,
+    arguments: Arguments<'_>,
+    is_known: bool,
+) -> Result<Vec<ReadKey<'a>>, ReplyError> {
+    let mut keys = Vec::new();
+    let most = arguments.len() - FIRST_SOURCE;
+    let room = keys.try_reserve_exact(most);
+    room.map_err(|_| ReplyError::NoMemoryToMerge)?;
+    for source in FIRST_SOURCE..arguments.len() {
+        if !is_known || arguments.bytes(source) != arguments.bytes(1) {
+            keys.push(context.open_to_read(arguments.at(source)));
+        }
+    }
+    Ok(keys)
+}
+
+/// The filters of these keys, all of which must hold one that keeps what it has.
+fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
+    let mut filters = Vec::new();
+    let room = filters.try_reserve_exact(keys.len());
+    room.map_err(|_| ReplyError::NoMemoryToMerge)?;
+    for key in keys {
+        match found(key.held::<StoredFilter>())?.filter() {
+            AnyFilter::Lasting(filter) => filters.push(filter),
+            _ => return Err(ReplyError::NoUnion),
+        }
+    }
+    Ok(filters)
+}

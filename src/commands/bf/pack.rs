@@ -1,0 +1,104 @@
+//! BF.PACKADD and BF.PACKEXISTS: BF.MADD and BF.MEXISTS with all items in one argument.
+
+use super::add::{Adding, Source};
+use crate::commands::packed::{look_up_packed, Changed, Packed, OF_AN_ADD, OF_A_LOOKUP};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::context::Context;
+use crate::types::bloom::StoredFilter;
+use splitbloom_grammar::options::Creation;
+
+/// BF.PACKADD.
+pub struct PackAdd;
+
+/// BF.PACKEXISTS.
+pub struct PackExists;
+
+impl Command for PackAdd {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.packadd",
+        arity: -4,
+        flags: c"write deny-oom",
+        categories: "write",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
+        complexity: c"O(N) with N items",
+        parameters: OF_AN_ADD,
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = add(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+impl Command for PackExists {
+    const SPECIFICATION: Specification = Specification {
+        name: c"bf.packexists",
+        arity: -4,
+        flags: c"readonly",
+        categories: "read",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Checks for each packed item whether it is probably in a Bloom filter",
+        complexity: c"O(N*S) with N items and S sub-filters",
+        parameters: OF_A_LOOKUP,
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = look_up_packed::<StoredFilter>(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let packed = Packed::add(context, arguments)?;
+    let mut bits = packed.room_for_bits()?;
+    let room = packed
+        .room_to_replicate()
+        .ok_or(ReplyError::NoMemoryToAdd)?;
+    let add = Adding {
+        event: c"bf.packadd",
+        creation: Some(Creation::default()),
+        at: packed.at,
+        items: PackedItems { packed, room },
+    };
+    let added = add.run(context, arguments, |new| {
+        bits.iter_mut().for_each(|bits| bits.push(new));
+    })?;
+    let changed = Changed {
+        answered: added.answered,
+        changed: added.new,
+        refusal: added.refusal,
+    };
+    changed.reply(context, bits);
+    Ok(())
+}
+
+/// The items of the command.
+struct PackedItems<'a> {
+    packed: Packed<'a>,
+    room: Vec<u8>,
+}
+
+impl<'a> Source<'a> for PackedItems<'a> {
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
+        self.packed.items.items().skip(first)
+    }
+
+    fn replicate_first(self, context: &Context, number: usize) {
+        drop(self.room); // for the server to take
+        self.packed.replicate_first(context, c"BF.PACKADD", number);
+    }
+
+    fn replicate_first_at(self, context: &Context, time: u64, number: usize) {
+        drop(self.room); // for the server to take
+        self.packed
+            .replicate_first_at(context, c"BF.PACKADD", time, number);
+    }
+}

@@ -1,0 +1,163 @@
+//! CF.PACKADD, CF.PACKDEL and CF.PACKEXISTS: copies of items added, removed and looked up, with all
+//! items in one argument.
+
+use super::adding::add_to;
+use crate::commands::held::found_or_missing;
+use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
+use crate::commands::reply_error::ReplyError;
+use crate::commands::FIRST_RELEASE;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::context::Context;
+use crate::stats;
+use crate::types::counting::StoredCountingFilter;
+use crate::types::Stored as _;
+use splitbloom_filter::counting::Adding;
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::SizeLimit;
+use splitbloom_grammar::counting::CountingCreation;
+use std::ffi::CStr;
+
+/// CF.PACKADD.
+pub struct PackAdd;
+
+/// CF.PACKDEL.
+pub struct PackDelete;
+
+/// CF.PACKEXISTS.
+pub struct PackExists;
+
+impl Command for PackAdd {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.packadd",
+        arity: -4,
+        flags: c"write deny-oom",
+        categories: "write",
+        access: KeyAccess::Add,
+        since: FIRST_RELEASE,
+        summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
+        complexity: c"O(N) with N items",
+        parameters: OF_A_CHANGE,
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = add(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+impl Command for PackDelete {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.packdel",
+        arity: -4,
+        flags: c"write",
+        categories: "write",
+        access: KeyAccess::Delete,
+        since: FIRST_RELEASE,
+        summary: c"Removes a copy of each packed item, which must have been added",
+        complexity: c"O(N) with N items",
+        parameters: OF_A_CHANGE,
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = delete(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+impl Command for PackExists {
+    const SPECIFICATION: Specification = Specification {
+        name: c"cf.packexists",
+        arity: -4,
+        flags: c"readonly",
+        categories: "read",
+        access: KeyAccess::Read,
+        since: FIRST_RELEASE,
+        summary: c"Checks for each packed item whether it is probably in a counting filter",
+        complexity: c"O(N) with N items",
+        parameters: OF_A_LOOKUP,
+    };
+
+    fn run(context: &Context, arguments: Arguments<'_>) {
+        if let Err(error) = look_up_packed::<StoredCountingFilter>(context, arguments) {
+            error.reply(context);
+        }
+    }
+}
+
+fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let packed = Packed::change(context, arguments)?;
+    let mut bits = packed.room_for_bits()?;
+    let room = packed
+        .room_to_replicate()
+        .ok_or(ReplyError::NoMemoryToAdd)?;
+    let creation = CountingCreation::default();
+    let changed = add_to(
+        context,
+        arguments,
+        c"cf.packadd",
+        Some(&creation),
+        |filter, limit| {
+            let mut changed = Changed::default();
+            let mut add_rest = |limit| {
+                let items = packed.items.items().skip(changed.answered);
+                filter.add_until_refused(items, Adding::Copies, limit, |is_added| {
+                    changed.count(is_added);
+                    bits.iter_mut().for_each(|bits| bits.push(is_added));
+                })
+            };
+            let mut end = add_rest(limit);
+            // The primary may have had room left where there is none here.
+            if end == Err(AddError::Full) && context.is_replay() {
+                end = add_rest(SizeLimit::Replay);
+            }
+            changed.refusal = end.err().map(ReplyError::of_counting);
+            (changed.changed, changed)
+        },
+        |changed| replicate(context, c"CF.PACKADD", &packed, room, changed),
+    )?;
+    changed.reply(context, bits);
+    Ok(())
+}
+
+fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let packed = Packed::change(context, arguments)?;
+    let mut bits = packed.room_for_bits()?;
+    let room = packed
+        .room_to_replicate()
+        .ok_or(ReplyError::NoMemoryToDelete)?;
+    let mut key = context.open_to_write(arguments.at(1));
+    let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
+    let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
+    let mut changed = Changed::default();
+    let end = filter.remove_many(packed.items.items(), |was_there| {
+        changed.count(was_there);
+        bits.iter_mut().for_each(|bits| bits.push(was_there));
+    });
+    changed.refusal = end.err().map(ReplyError::of_deletion);
+    drop(key); // before a module is notified that might delete it
+    if changed.changed > 0 {
+        stats::copies_deleted(changed.changed);
+        replicate(context, c"CF.PACKDEL", &packed, room, &changed);
+        context.signal_change(c"cf.packdel", arguments.at(1));
+    }
+    changed.reply(context, bits);
+    Ok(())
+}
+
+/// Replicates the command as it came, or its items before the one refused.
+fn replicate(
+    context: &Context,
+    name: &CStr,
+    packed: &Packed<'_>,
+    room: Vec<u8>,
+    changed: &Changed,
+) {
+    if changed.refusal.is_none() {
+        return context.replicate_verbatim();
+    }
+    drop(room); // for the server to take
+    packed.replicate_first(context, name, changed.answered);
+}

@@ -1,0 +1,198 @@
+//! Commands that have all their items in one argument: what those of every kind of filter share.
+
+use crate::commands::bits::Bits;
+use crate::commands::held::found_or_missing;
+use crate::commands::lookup::Lookup;
+use crate::commands::parameters::{word, KEY, TIME};
+use crate::commands::reply_error::ReplyError;
+use crate::config;
+use crate::server::arguments::Arguments;
+use crate::server::command::{Kind, Parameter, Times};
+use crate::server::context::Context;
+use crate::stats;
+use splitbloom_grammar::packing::{
+    parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
+};
+use splitbloom_grammar::WordsError;
+use std::ffi::CStr;
+use std::ops::Range;
+
+/// The word after the key.
+const FIRST_WORD: usize = 2;
+
+/// How the items are told apart.
+const LAYOUT: Parameter = Parameter::one_of(
+    c"layout",
+    Times::Once,
+    &[
+        Parameter::new(c"width", Kind::Integer, Times::Once).after(c"FIXED"),
+        word(c"lines", c"LINES"),
+        word(c"prefixed", c"PREFIXED"),
+    ],
+);
+const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
+
+/// The arguments of a lookup, of a change, and of an add to a filter that may forget.
+pub const OF_A_LOOKUP: &[Parameter] = &[KEY, LAYOUT, PACKING];
+pub const OF_A_CHANGE: &[Parameter] = &[KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
+
+pub const OF_AN_ADD: &[Parameter] = &[
+    KEY,
+    TIME.after(c"AT").optional(),
+    LAYOUT,
+    PACKING,
+    word(c"bits", c"BITS").optional(),
+];
+
+/// The items of a command, and how they came.
+pub struct Packed<'a> {
+    pub items: Packing<'a>,
+    /// When they came, if a word tells.
+    pub at: Option<u64>,
+    arguments: Arguments<'a>,
+    /// The words from the layout up to the items.
+    layout: Range<usize>,
+    with_bits: bool,
+}
+
+impl<'a> Packed<'a> {
+    /// Reads a command that changes a filter. The items have been checked.
+    pub fn change(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
+        Self::read(context, arguments, parse_packed)
+    }
+
+    /// Reads a command that adds to a filter which may forget: a time may come first.
+    pub fn add(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
+        Self::read(context, arguments, parse_packed_at)
+    }
+
+    /// Reads a command that looks items up.
+    fn lookup(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
+        Self::read(context, arguments, parse_packed_lookup)
+    }
+
+    fn read(
+        context: &Context,
+        arguments: Arguments<'a>,
+        parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
+    ) -> Result<Self, ReplyError> {
+        let words = arguments.try_list_from(FIRST_WORD);
+        let words = parse(&words.ok_or(ReplyError::NoMemoryToReply)?)?;
+        if words.bytes.len() as u64 > config::max_pack_bytes(context) {
+            return Err(ReplyError::PackingTooLong);
+        }
+        Ok(Self {
+            items: Packing::new(words.layout, words.bytes)?,
+            at: words.at,
+            arguments,
+            layout: FIRST_WORD + words.first..FIRST_WORD + words.place,
+            with_bits: words.with_bits,
+        })
+    }
+
+    /// Room for a bit for each item, if the client wants them.
+    pub fn room_for_bits(&self) -> Result<Option<Bits>, ReplyError> {
+        let room = || Bits::with_room_for(self.items.len());
+        self.with_bits.then(room).transpose()
+    }
+
+    /// Memory for [`Packed::replicate_first`], held until then: the server does not return from a
+    /// string that it has no memory for, and an item may be refused because there is none.
+    /// `None` if there is none.
+    pub fn room_to_replicate(&self) -> Option<Vec<u8>> {
+        let mut room = Vec::new();
+        room.try_reserve_exact(self.items.bytes().len()).ok()?;
+        Some(room)
+    }
+
+    /// Replicates the command of this name with the first `number` items, in the same layout.
+    pub fn replicate_first(&self, context: &Context, name: &CStr, number: usize) {
+        self.replicate_first_after(context, name, &[], number);
+    }
+
+    /// Replicates the command of this name with the first `number` items, in the same layout, and
+    /// with their time. Copies no item if these are all.
+    pub fn replicate_first_at(&self, context: &Context, name: &CStr, time: u64, number: usize) {
+        let time = time.to_string();
+        let words = [b"AT".as_slice(), time.as_bytes()];
+        if number < self.items.len() {
+            return self.replicate_first_after(context, name, &words, number);
+        }
+        let (key, rest) = (
+            self.arguments.at(1),
+            (self.layout.start, self.layout.end + 1),
+        );
+        context.replicate_before(name, key, &words, self.arguments, rest);
+    }
+
+    fn replicate_first_after(
+        &self,
+        context: &Context,
+        name: &CStr,
+        before: &[&[u8]],
+        number: usize,
+    ) {
+        let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
+        let items = self.items.first(number);
+        let words: Vec<&[u8]> = before
+            .iter()
+            .copied()
+            .chain(layout)
+            .chain([items])
+            .collect();
+        context.replicate(name, self.arguments.at(1), &words);
+    }
+}
+
+/// What a packed change has done, up to the first item refused.
+#[derive(Default)]
+pub struct Changed {
+    /// Items before that one.
+    pub answered: usize,
+    /// Those of them that changed something.
+    pub changed: usize,
+    pub refusal: Option<ReplyError>,
+}
+
+impl Changed {
+    /// Counts an item.
+    #[inline]
+    pub fn count(&mut self, has_changed: bool) {
+        self.answered += 1;
+        self.changed += usize::from(has_changed);
+    }
+
+    /// Replies with the bits, or how many items changed something. If an item was refused, an
+    /// array has the number of items before it, that answer, and the error.
+    pub fn reply(self, context: &Context, bits: Option<Bits>) {
+        if self.refusal.is_some() {
+            context.reply_array(3);
+            context.reply_integer(self.answered as u64);
+        }
+        match bits {
+            Some(bits) => context.reply_bytes(&bits.into_bytes()),
+            None => context.reply_integer(self.changed as u64),
+        }
+        if let Some(error) = self.refusal {
+            error.reply(context);
+        }
+    }
+}
+
+/// Replies with a bit for each item: whether it is in the filter. Nothing is in a missing key.
+pub fn look_up_packed<T: Lookup>(
+    context: &Context,
+    arguments: Arguments<'_>,
+) -> Result<(), ReplyError> {
+    let Packed { items, .. } = Packed::lookup(context, arguments)?;
+    let key = context.open_to_read(arguments.at(1));
+    let filter = found_or_missing(key.held::<T>())?;
+    let mut bits = Bits::with_room_for(items.len())?;
+    match filter {
+        None => items.items().for_each(|_| bits.push(false)),
+        Some(filter) => filter.contains_many(items.items(), |found| bits.push(found)),
+    }
+    context.reply_bytes(&bits.into_bytes());
+    stats::looked_up(items.len());
+    Ok(())
+}

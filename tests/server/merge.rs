@@ -1,0 +1,329 @@
+//! BF.MERGE: the union of filters that were created alike.
+
+use crate::errors::check_errors;
+use crate::harness::{
+    add_items, commands_in_append_only_file, missing_items, scan_dump, Connection, Random, Server,
+};
+
+const SEED: &str = "SEED 0123456789abcdef";
+
+fn reserve(db: &mut Connection, keys: &[&str], parameters: &str) {
+    for key in keys {
+        db.run(&format!("BF.RESERVE {key} {parameters} {SEED}"));
+    }
+}
+
+#[test]
+fn a_union_has_what_its_sources_have() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        // A sub-filter; a table; both; several segments; one that does not grow.
+        for parameters in [
+            "0.01 10000",
+            "0.01 100",
+            "0.01 3000",
+            "0.01 200000",
+            "0.01 9000 NONSCALING",
+        ] {
+            db.run("FLUSHALL");
+            reserve(&mut db, &["a", "b", "c", "all"], parameters);
+            add_items(&mut db, "a", 0..4000);
+            add_items(&mut db, "b", 3000..6000);
+            add_items(&mut db, "c", 6000..8000);
+            add_items(&mut db, "all", 0..8000);
+            assert_eq!(db.ask("BF.MERGE new 3 a b c"), "+OK", "{parameters}");
+            assert_eq!(db.ask("BF.MERGE a 2 b c"), "+OK", "{parameters}");
+            for key in ["new", "a"] {
+                assert_eq!(missing_items(&mut db, key, 0..8000), 0, "{parameters}");
+                let items = db.line(&format!("BF.CARD {key}")).integer();
+                // A sub-filter counts no more than its capacity.
+                let least = if parameters == "0.01 3000" {
+                    3_000
+                } else {
+                    7_800
+                };
+                assert!((least..=9_100).contains(&items), "{parameters}: {items}");
+                // A union of sub-filters that were nearly full has more bits than one of them may.
+                if parameters != "0.01 3000" {
+                    let full = |db: &mut Connection, key: &str, field: &str| {
+                        db.line(&format!("BF.INFO {key} FULL"))
+                            .field(field)
+                            .double()
+                    };
+                    assert_eq!(full(&mut db, key, "Fill"), full(&mut db, "all", "Fill"));
+                    let field = "Expected false positive rate";
+                    let (rate, of_all) = (full(&mut db, key, field), full(&mut db, "all", field));
+                    // Each table has its own false positives, and the union has all of them.
+                    let is_expected = match parameters {
+                        "0.01 100" => rate <= 0.01,
+                        _ => rate <= of_all * 1.3,
+                    };
+                    assert!(is_expected, "{parameters}: {rate}, {of_all}");
+                }
+            }
+            let digest = db.digest("new");
+            db.converse(&[
+                ("BF.MERGE new 4 a b c new", "+OK"),
+                ("BF.MERGE new 1 new", "+OK"),
+            ]);
+            assert_eq!(db.digest("new"), digest, "{parameters}: nothing new");
+            db.run("DEBUG RELOAD");
+            assert_eq!(db.digest("new"), digest);
+        }
+    }
+}
+
+#[test]
+fn the_union_is_a_filter_like_any_other() {
+    let server = Server::start();
+    let mut db = server.connect();
+    reserve(&mut db, &["a", "b"], "0.01 5000");
+    add_items(&mut db, "a", 0..3000);
+    add_items(&mut db, "b", 3000..9000);
+    db.run("COPY b shared");
+    db.run("BF.MERGE union 2 a b");
+    add_items(&mut db, "union", 9000..20_000);
+    assert_eq!(missing_items(&mut db, "union", 0..20_000), 0);
+    assert_eq!(db.digest("b"), db.digest("shared"));
+    let chunks = scan_dump(&mut db, "union");
+    crate::harness::load_chunks(&mut db, "loaded", &chunks);
+    assert_eq!(db.digest("loaded"), db.digest("union"));
+}
+
+#[test]
+fn every_error_names_what_differs_and_changes_nothing() {
+    let setup = [
+        "BF.RESERVE a 0.01 1000 SEED 0123456789abcdef",
+        "BF.ADD a x",
+        "BF.RESERVE rate 0.02 2000 SEED fedcba9876543210",
+        "BF.RESERVE capacity 0.01 2000 SEED fedcba9876543210",
+        "BF.RESERVE fixed 0.01 1000 NONSCALING SEED fedcba9876543210",
+        "BF.RESERVE seed 0.01 1000 SEED fedcba9876543210",
+        "BF.RESERVE full 0.01 200000 SEED 0123456789abcdef",
+        "BF.ADD full y",
+        "BF.RESERVE empty 0.01 200000 SEED 0123456789abcdef",
+        "BF.RESERVE window 0.01 1000 WINDOW 60 SEED 0123456789abcdef",
+        "SET text a",
+        "CF.ADD cf a",
+        "CONFIG SET bf.max-merge-bytes 65535",
+    ];
+    let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
+    let arity = "ERR wrong number of arguments for 'bf.merge' command";
+    let kind = "ERR filters of this kind cannot be merged";
+    let numbers = "ERR number of keys does not match the keys given";
+    let lines = [
+        ("BF.MERGE a", arity),
+        ("BF.MERGE a 1", arity),
+        ("BF.MERGE a x a", "ERR bad number of keys"),
+        ("BF.MERGE a 0 a", "ERR bad number of keys"),
+        ("BF.MERGE a -1 a", "ERR bad number of keys"),
+        ("BF.MERGE a 9223372036854775808 a", "ERR bad number of keys"),
+        ("BF.MERGE a 2 a", numbers),
+        ("BF.MERGE a 1 a a", numbers),
+        ("BF.MERGE a 9223372036854775807 a", numbers),
+        ("BF.MERGE a 1 missing", "ERR not found"),
+        ("BF.MERGE missing 1 missing", "ERR not found"),
+        ("BF.MERGE missing 2 a missing", "ERR not found"),
+        ("BF.MERGE text 1 a", wrong_type),
+        ("BF.MERGE cf 1 a", wrong_type),
+        ("BF.MERGE a 1 text", wrong_type),
+        ("BF.MERGE a 1 cf", wrong_type),
+        ("BF.MERGE a 1 window", kind),
+        ("BF.MERGE window 1 a", kind),
+        ("BF.MERGE new 2 window window", kind),
+        ("BF.MERGE a 1 rate", "ERR filters differ in error rate"),
+        ("BF.MERGE a 1 capacity", "ERR filters differ in capacity"),
+        ("BF.MERGE a 1 fixed", "ERR filters differ in expansion"),
+        ("BF.MERGE a 1 seed", "ERR filters differ in seed"),
+        ("BF.MERGE new 2 a seed", "ERR filters differ in seed"),
+        (
+            "BF.MERGE empty 1 full",
+            "ERR filters to merge would exceed bf.max-merge-bytes",
+        ),
+    ];
+    let cases = lines.map(|(line, error)| (line.split(' ').collect(), error));
+    check_errors(&setup, &cases);
+}
+
+#[test]
+fn the_limits_hold_and_nothing_has_changed() {
+    let server = Server::start();
+    let mut db = server.connect();
+    reserve(&mut db, &["a", "b"], "0.01 100");
+    add_items(&mut db, "a", 0..1000);
+    add_items(&mut db, "b", 1000..50_000);
+    let digest = db.digest("a");
+    let size = db.line("BF.INFO a SIZE").elements()[0].integer();
+    db.run(&format!("CONFIG SET bf.max-filter-bytes {}", size + 1000));
+    let refused = "-ERR filter would exceed bf.max-filter-bytes";
+    assert_eq!(db.ask("BF.MERGE a 1 b"), refused);
+    assert_eq!(db.ask("BF.MERGE new 2 a b"), refused);
+    assert_eq!(db.digest("a"), digest);
+    assert_eq!(db.ask("EXISTS new"), ":0");
+    db.run("CONFIG SET bf.max-filter-bytes 0");
+    assert_eq!(db.ask("BF.MERGE new 2 a b"), "+OK");
+    assert_eq!(missing_items(&mut db, "new", 0..50_000), 0);
+    assert_eq!(
+        db.ask("CONFIG GET bf.max-merge-bytes"),
+        "[$bf.max-merge-bytes, $67108864]"
+    );
+}
+
+#[test]
+fn a_filter_that_is_being_loaded_is_not_merged() {
+    let server = Server::start();
+    let mut db = server.connect();
+    reserve(&mut db, &["a", "b"], "0.01 2000000");
+    add_items(&mut db, "b", 0..100_000);
+    let (iterator, bytes) = scan_dump(&mut db, "b").swap_remove(0);
+    let iterator = iterator.to_string();
+    db.call([
+        b"BF.LOADCHUNK",
+        b"part".as_slice(),
+        iterator.as_bytes(),
+        &bytes,
+    ]);
+    let digest = db.digest_of_everything();
+    for command in [
+        "BF.MERGE a 1 part",
+        "BF.MERGE part 1 b",
+        "BF.MERGE new 2 b part",
+    ] {
+        assert_eq!(db.ask(command), "-ERR filter is being loaded", "{command}");
+    }
+    assert_eq!(db.digest_of_everything(), digest);
+}
+
+#[test]
+fn unions_are_replicated_and_announced_once_and_only_if_they_change_something() {
+    let server = Server::configured(&[
+        "appendonly yes",
+        "appendfsync no",
+        "auto-aof-rewrite-percentage 0",
+        "notify-keyspace-events KEA",
+    ]);
+    let mut db = server.connect();
+    reserve(&mut db, &["a", "b", "empty"], "0.01 1000");
+    db.run("BF.ADD a x");
+    db.run("BF.ADD b y");
+    let mut listener = server.connect();
+    listener.run("PSUBSCRIBE __keyevent@0__:bf.*");
+    for (command, events) in [
+        ("BF.MERGE new 2 a b", ["bf.reserve", "bf.merge"].as_slice()),
+        ("BF.MERGE new 2 a b", &[]),
+        ("BF.MERGE new 1 empty", &[]),
+        ("BF.MERGE also 1 empty", &["bf.reserve", "bf.merge"]),
+        ("BF.MERGE a 1 b", &["bf.merge"]),
+        ("BF.MERGE a 1 missing", &[]),
+    ] {
+        let before = commands_in_append_only_file(&server).len();
+        db.line(command);
+        db.run("BF.RESERVE marker 0.01 10");
+        db.run("DEL marker");
+        let after = commands_in_append_only_file(&server);
+        let new = &after[before..after.len() - 2];
+        assert_eq!(new.len(), usize::from(!events.is_empty()), "{command}");
+        assert!(new.iter().all(|line| line == command), "{new:?}");
+        let mut announced = Vec::new();
+        loop {
+            let message = listener.receive();
+            let [.., channel, key] = message.elements() else {
+                panic!("{message}")
+            };
+            if key.text() == "marker" {
+                break;
+            }
+            let channel = channel.text();
+            announced.push(channel.rsplit(':').next().expect("an event").to_owned());
+        }
+        assert_eq!(announced, events, "{command}");
+    }
+    let digest = db.digest_of_everything();
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), digest);
+}
+
+#[test]
+fn a_replica_with_other_settings_holds_the_same_unions() {
+    let primary = Server::start();
+    let replica = primary.replica(&[
+        "bf.max-merge-bytes 1",
+        "bf.max-filter-bytes 1",
+        "bf.error-rate 0.2",
+    ]);
+    let mut db = primary.connect();
+    let mut random = Random::seeded(19);
+    let keys = ["a", "b", "c", "d"];
+    for (family, parameters) in ["0.01 1000", "0.01 100", "0.001 60000"].iter().enumerate() {
+        let keys = keys.map(|key| format!("{key}{family}"));
+        reserve(&mut db, &keys.each_ref().map(String::as_str), parameters);
+        for _ in 0..25 {
+            let key = random.pick(&keys);
+            let first = random.below(100_000);
+            add_items(&mut db, key, first..first + 1 + random.below(3000));
+            let [to, one, other] = [(); 3].map(|()| random.pick(&keys));
+            db.run(&format!("BF.MERGE {to} 2 {one} {other}"));
+        }
+    }
+    primary.wait_for(&replica);
+    assert_eq!(
+        db.digest_of_everything(),
+        replica.connect().digest_of_everything()
+    );
+    db.run("SAVE");
+    db.run("DEBUG RELOAD NOSAVE");
+    assert_eq!(
+        db.digest_of_everything(),
+        replica.connect().digest_of_everything()
+    );
+}
+
+#[test]
+fn its_keys_and_flags_are_declared() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let keys = db.ask("COMMAND GETKEYS BF.MERGE to 2 one other");
+    assert_eq!(keys, "[$to, $one, $other]");
+    let info = db.line("COMMAND INFO bf.merge");
+    let info = info.elements()[0].elements();
+    assert_eq!(info[1].integer(), -4);
+    let specs: Vec<String> = info[8]
+        .elements()
+        .iter()
+        .map(|spec| spec.field("flags").to_string())
+        .collect();
+    assert_eq!(specs.len(), 2, "{specs:?}");
+    assert!(specs[0].contains("RW") && specs[0].contains("insert"));
+    assert!(specs[1].contains("RO") && specs[1].contains("access"));
+    let docs = db.line("COMMAND DOCS bf.merge").field("bf.merge");
+    let arguments = docs.field("arguments");
+    assert_eq!(arguments.elements()[2].field("key_spec_index").integer(), 1);
+}
+
+#[test]
+fn a_user_needs_to_write_the_destination_and_to_read_the_sources() {
+    let server = Server::start();
+    let mut db = server.connect();
+    reserve(&mut db, &["a", "b"], "0.01 1000");
+    db.run("BF.ADD a x");
+    for (rules, is_allowed) in [
+        ("%RW~to %R~a", true),
+        ("%RW~to", false),
+        ("%RW~to %W~a", false),
+        ("%R~to %R~a", false),
+        ("%RW~a", false),
+    ] {
+        db.run("ACL DELUSER someone");
+        db.run(&format!("ACL SETUSER someone on nopass +@all {rules}"));
+        let mut someone = server.connect();
+        someone.run("AUTH someone any");
+        let reply = someone.ask("BF.MERGE to 1 a");
+        assert_eq!(reply == "+OK", is_allowed, "{rules}: {reply}");
+        assert_eq!(
+            reply.starts_with("-NOPERM "),
+            !is_allowed,
+            "{rules}: {reply}"
+        );
+        db.run("DEL to");
+    }
+}
