@@ -167,7 +167,7 @@ fn a_filter_that_does_not_grow_takes_all_that_its_primary_acknowledged() {
         ["full", "fixed", "counting"].map(|key| db.digest(key)),
         digests
     );
-    // A third of what is new here is taken for present.
+    // A third of the new items here are false positives.
     let replies: Vec<String> = (0..100)
         .map(|n| db.ask(&format!("BF.ADD full new:{n}")))
         .collect();
