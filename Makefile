@@ -20,8 +20,8 @@ export PEER PEER_SERVER
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
 
-build: toolchain ## builds the module: target/release/libsplitbloom.so
-	cargo build --release
+build: toolchain ## builds the module and the tool: target/release/libsplitbloom.so, target/release/splitbloom
+	cargo build --release --package splitbloom --package splitbloom-cli
 	@chmod +x $(MODULE) # servers load only executable files
 
 run: build ## runs a server with the module on 127.0.0.1 (PORT=6379, SERVER=)

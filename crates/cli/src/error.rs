@@ -1,0 +1,96 @@
+//! What may go wrong. A message is one line; the exit code tells scripts the kind.
+
+use redis::{ErrorKind, RedisError};
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// How a command ended that did what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// The answer is no: items are missing, or two filters differ.
+    No,
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Error {
+    /// Arguments that contradict each other, or are out of range.
+    Usage(String),
+    /// No connection, a lost one, or a refused login.
+    Connection(String),
+    /// The server refused a command, with this text.
+    Refused(String),
+    /// A file, with its name, that could not be read or written.
+    File(String, io::Error),
+    /// What a file or a key contains is not what the command needs.
+    Contents(String),
+    /// The program that standard output goes to has ended. That is no failure: `… | head`.
+    NobodyReads,
+}
+
+impl Error {
+    /// An operation on a file that failed.
+    pub fn file(path: &Path, error: io::Error) -> Self {
+        Self::File(path.display().to_string(), error)
+    }
+
+    /// The exit code of the process.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NobodyReads => 0,
+            Self::Usage(_) => 2,
+            Self::Connection(_) => 3,
+            Self::Refused(_) => 4,
+            Self::File(..) => 5,
+            Self::Contents(_) => 6,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text)
+            | Self::Connection(text)
+            | Self::Refused(text)
+            | Self::Contents(text) => write!(out, "{}", in_one_line(text)),
+            Self::File(name, error) => write!(out, "{}: {error}", in_one_line(name)),
+            Self::NobodyReads => write!(out, "standard output is closed"),
+        }
+    }
+}
+
+/// Names and texts from elsewhere may contain anything.
+fn in_one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
+impl std::error::Error for Error {}
+
+/// What standard output says.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::File("standard output".into(), error),
+        }
+    }
+}
+
+impl From<RedisError> for Error {
+    fn from(error: RedisError) -> Self {
+        let code = error.code();
+        if matches!(code, Some("NOAUTH" | "WRONGPASS"))
+            || error.kind() == ErrorKind::AuthenticationFailed
+        {
+            Self::Connection(format!("the server refused the login: {error}"))
+        } else if let Some(code) = code {
+            let detail = error.detail().unwrap_or_default();
+            Self::Refused(format!("the server refused: {code} {detail}"))
+        } else {
+            Self::Connection(format!("no connection to the server: {error}"))
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Items from files: lines, or pieces of a fixed width; plain, gzip or zstd.
+//!
+//! What a file is packed with is told by its first bytes, not by its name.
+
+use crate::error::Error;
+use clap::Args;
+use flate2::read::MultiGzDecoder;
+use memchr::{memchr, memrchr};
+use ruzstd::decoding::errors::FrameDecoderError;
+use ruzstd::decoding::errors::ReadFrameHeaderError::SkipFrame;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::fs::File;
+use std::io::{self, stdin, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes read at a time.
+const READ_BYTES: usize = 256 * 1024;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Where items come from, and where one ends.
+#[derive(Args, Clone, Debug)]
+pub struct InputArguments {
+    /// Files of items, plain or packed with gzip or zstd; `-` or none is standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Items are pieces of WIDTH bytes rather than lines
+    #[arg(long, value_name = "WIDTH", value_parser = clap::value_parser!(u32).range(1..))]
+    pub fixed: Option<u32>,
+}
+
+impl InputArguments {
+    /// Where an item ends.
+    pub fn framing(&self) -> Framing {
+        self.fixed
+            .map_or(Framing::Lines, |width| Framing::Fixed(width as usize))
+    }
+
+    /// The inputs, in order: the files, or standard input.
+    pub fn sources(&self) -> Vec<Source> {
+        match self.files.as_slice() {
+            [] => vec![Source::StandardInput],
+            files => files.iter().map(|file| Source::of(file)).collect(),
+        }
+    }
+}
+
+/// Where an item ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// At `\n`, or at the end of the input. `\r` belongs to the item; an empty line is an empty
+    /// item.
+    Lines,
+    /// After so many bytes, at least one.
+    Fixed(usize),
+}
+
+impl Framing {
+    /// How many of these bytes are whole items, with what ends the last one.
+    pub fn whole(self, bytes: &[u8]) -> usize {
+        match self {
+            Self::Lines => memrchr(b'\n', bytes).map_or(0, |at| at + 1),
+            Self::Fixed(width) => bytes.len() - bytes.len() % width,
+        }
+    }
+
+    /// The items of bytes that end with a whole item. The last line need not have its `\n`.
+    pub fn items(self, bytes: &[u8]) -> Items<'_> {
+        Items {
+            framing: self,
+            rest: bytes,
+        }
+    }
+}
+
+/// The items of a piece of input.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    framing: Framing,
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (item, rest) = match self.framing {
+            Framing::Lines => match memchr(b'\n', self.rest) {
+                Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+                None => (self.rest, [].as_slice()),
+            },
+            Framing::Fixed(width) => self.rest.split_at(width.min(self.rest.len())),
+        };
+        self.rest = rest;
+        Some(item)
+    }
+}
+
+/// One input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    StandardInput,
+    File(PathBuf),
+}
+
+impl Source {
+    fn of(file: &Path) -> Self {
+        match file.as_os_str().as_encoded_bytes() {
+            b"-" => Self::StandardInput,
+            _ => Self::File(file.to_owned()),
+        }
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Self::StandardInput => "standard input".into(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Its size before unpacking, if that is known: for progress.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::StandardInput => None,
+            Self::File(path) => {
+                let metadata = path.metadata().ok().filter(|metadata| metadata.is_file());
+                metadata.map(|metadata| metadata.len())
+            }
+        }
+    }
+
+    /// Opens it. `observe` is called with the number of bytes of each read, before unpacking.
+    pub fn open(&self, observe: impl FnMut(u64) + Send + 'static) -> Result<Input, Error> {
+        let failed = |error| Error::File(self.name(), error);
+        let raw: Box<dyn Read + Send> = match self {
+            Self::StandardInput => Box::new(stdin()),
+            Self::File(path) => Box::new(File::open(path).map_err(failed)?),
+        };
+        let raw = Observed { raw, observe };
+        let unpacked = unpack(raw).map_err(failed)?;
+        Ok(Input {
+            name: self.name(),
+            unpacked,
+            rest: Vec::new(),
+        })
+    }
+}
+
+/// An input, unpacked and cut into blocks of whole items.
+pub struct Input {
+    name: String,
+    unpacked: Box<dyn Read + Send>,
+    /// The beginning of an item whose end has not been read.
+    rest: Vec<u8>,
+}
+
+impl Input {
+    /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer.
+    /// Returns false at the end, with an empty block.
+    ///
+    /// # Errors
+    /// The input cannot be read or unpacked, or ends within an item of fixed width.
+    pub fn next_block(
+        &mut self,
+        framing: Framing,
+        len: usize,
+        block: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        block.clear();
+        block.append(&mut self.rest);
+        let mut wanted = len;
+        loop {
+            let missing = wanted.saturating_sub(block.len()) as u64;
+            let read = (&mut self.unpacked).take(missing).read_to_end(block);
+            read.map_err(|error| Error::File(self.name.clone(), error))?;
+            let is_end = block.len() < wanted;
+            let whole = framing.whole(block);
+            match framing {
+                Framing::Fixed(width) if is_end && whole < block.len() => {
+                    let over = block.len() - whole;
+                    let name = &self.name;
+                    return Err(Error::Contents(format!(
+                        "{name}: its length is no multiple of {width}: {over} bytes are left over"
+                    )));
+                }
+                _ if is_end => return Ok(!block.is_empty()),
+                _ if whole > 0 => {
+                    self.rest.extend_from_slice(&block[whole..]);
+                    block.truncate(whole);
+                    return Ok(true);
+                }
+                _ => wanted = wanted.saturating_mul(2),
+            }
+        }
+    }
+}
+
+/// Reads plain bytes from an input that may be packed.
+fn unpack(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut first = Vec::with_capacity(ZSTD.len());
+    (&mut raw).take(ZSTD.len() as u64).read_to_end(&mut first)?;
+    let (is_gzip, is_zstd) = (first.starts_with(&GZIP), first.starts_with(&ZSTD));
+    let whole = BufReader::with_capacity(READ_BYTES, Cursor::new(first).chain(raw));
+    Ok(if is_gzip {
+        Box::new(BufReader::with_capacity(
+            READ_BYTES,
+            MultiGzDecoder::new(whole),
+        ))
+    } else if is_zstd {
+        Box::new(Frames::new(whole))
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// A zstd file: frames, one after another. `flate2` has this for gzip; `ruzstd` leaves it to its
+/// caller.
+struct Frames<R> {
+    packed: R,
+    decoder: FrameDecoder,
+    is_within: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(packed: R) -> Self {
+        Self {
+            packed,
+            decoder: FrameDecoder::new(),
+            is_within: false,
+        }
+    }
+
+    /// Begins the next frame with items in it, if there is one.
+    fn begin(&mut self) -> io::Result<()> {
+        while !self.is_within && !self.packed.fill_buf()?.is_empty() {
+            match self.decoder.reset(&mut self.packed) {
+                Ok(()) => self.is_within = true,
+                Err(FrameDecoderError::ReadFrameHeaderError(SkipFrame { length, .. })) => {
+                    let length = u64::from(length);
+                    io::copy(&mut (&mut self.packed).take(length), &mut io::sink())?;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a frame that is read to its end.
+    fn end(&mut self) -> io::Result<()> {
+        self.is_within = false;
+        let decoder = &self.decoder;
+        match decoder.get_checksum_from_data() {
+            written if written.is_none() || written == decoder.get_calculated_checksum() => Ok(()),
+            _ => Err(io::Error::other("its checksum does not fit its contents")),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.begin()?;
+            if !self.is_within {
+                return Ok(0);
+            }
+            if self.decoder.can_collect() > 0 {
+                return self.decoder.read(to);
+            }
+            if self.decoder.is_finished() {
+                self.end()?;
+                continue;
+            }
+            let step = BlockDecodingStrategy::UptoBlocks(1);
+            let decoded = self.decoder.decode_blocks(&mut self.packed, step);
+            decoded.map_err(io::Error::other)?;
+        }
+    }
+}
+
+/// Tells what is read.
+struct Observed<R, F> {
+    raw: R,
+    observe: F,
+}
+
+impl<R: Read, F: FnMut(u64)> Read for Observed<R, F> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.raw.read(to)?;
+        (self.observe)(read as u64);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::write::GzEncoder;
+    use flate2::Compression;
+    use std::io::Write;
+
+    fn input(bytes: &[u8]) -> Input {
+        Input {
+            name: "test".into(),
+            unpacked: unpack(Cursor::new(bytes.to_vec())).unwrap(),
+            rest: Vec::new(),
+        }
+    }
+
+    /// Its items, read in blocks of about `len` bytes.
+    fn items(bytes: &[u8], framing: Framing, len: usize) -> Result<Vec<Vec<u8>>, Error> {
+        let (mut input, mut block, mut all) = (input(bytes), Vec::new(), Vec::new());
+        while input.next_block(framing, len, &mut block)? {
+            all.extend(framing.items(&block).map(<[u8]>::to_vec));
+        }
+        assert!(block.is_empty());
+        Ok(all)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    /// A frame for programs other than this one.
+    fn skippable(bytes: &[u8]) -> Vec<u8> {
+        let mut frame = 0x184d_2a50_u32.to_le_bytes().to_vec();
+        frame.extend((bytes.len() as u32).to_le_bytes());
+        frame.extend(bytes);
+        frame
+    }
+
+    #[test]
+    fn lines_end_at_a_line_feed_or_at_the_end() {
+        for (bytes, expected) in [
+            (b"".as_slice(), [].as_slice()),
+            (b"a\nbc\n", &[b"a".as_slice(), b"bc"]),
+            (b"a\nbc", &[b"a".as_slice(), b"bc"]),
+            (b"\n\na\r\n", &[b"".as_slice(), b"", b"a\r"]),
+        ] {
+            for len in 1..6 {
+                assert_eq!(
+                    items(bytes, Framing::Lines, len).unwrap(),
+                    expected,
+                    "{len}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_have_one_width_and_none_is_left_over() {
+        for len in 1..9 {
+            let pieces = items(b"abcdef", Framing::Fixed(3), len).unwrap();
+            assert_eq!(pieces, [b"abc", b"def"], "{len}");
+            let error = items(b"abcde", Framing::Fixed(3), len).unwrap_err();
+            assert!(matches!(error, Error::Contents(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn packed_inputs_have_the_items_that_were_packed() {
+        let lines: String = (0..100_000).map(|i| format!("item {i}\n")).collect();
+        let expected = items(lines.as_bytes(), Framing::Lines, 1 << 16).unwrap();
+        let (head, tail) = lines.as_bytes().split_at(lines.len() / 3);
+        for packed in [
+            gzip(lines.as_bytes()),
+            [gzip(head), gzip(tail)].concat(),
+            zstd(lines.as_bytes()),
+            [zstd(head), skippable(b"note"), zstd(tail)].concat(),
+        ] {
+            let unpacked = items(&packed, Framing::Lines, 1 << 16).unwrap();
+            assert!(unpacked == expected);
+        }
+    }
+
+    #[test]
+    fn a_packed_input_that_is_cut_off_is_refused() {
+        let lines: String = (0..10_000).map(|i| format!("item {i}\n")).collect();
+        for packed in [gzip(lines.as_bytes()), zstd(lines.as_bytes())] {
+            for len in [packed.len() / 2, packed.len() - 1] {
+                let error = items(&packed[..len], Framing::Lines, 1 << 16).unwrap_err();
+                assert!(matches!(error, Error::File(..)), "{len}: {error}");
+            }
+        }
+    }
+}

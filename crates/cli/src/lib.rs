@@ -1,0 +1,65 @@
+//! The tool `splitbloom`: everything that people otherwise write a script for.
+//!
+//! ```text
+//!   commands   one file for each command: its arguments, its help, what it does
+//!   connect    the server that a command talks to
+//!   input      items from files: lines or fixed widths, compressed or not
+//!   progress   a bar on a terminal, silence elsewhere
+//!   report     a filter described for people, or as JSON
+//!   error      what may go wrong, and the exit code of each
+//! ```
+//!
+//! It is a client like any other, and knows the filters through `splitbloom_filter`.
+
+pub mod commands;
+pub mod connect;
+pub mod error;
+pub mod input;
+pub mod progress;
+pub mod report;
+
+use clap::Parser;
+use commands::Command;
+use error::{Error, Outcome};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Bloom filters and counting filters of the module splitbloom: sized, built, loaded, checked,
+/// moved and described.
+#[derive(Debug, Parser)]
+#[command(name = "splitbloom", version, after_help = EXIT_CODES)]
+pub struct Tool {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the answer is no: items are missing, or two filters differ
+  2  wrong usage
+  3  no connection to the server, or the login was refused
+  4  the server refused a command
+  5  a file could not be read or written
+  6  what a file or a key contains is not what the command needs";
+
+/// Runs the tool with these arguments, the first of which is its name. An error is one line on
+/// standard error.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let tool = match Tool::try_parse_from(arguments) {
+        Ok(tool) => tool,
+        // Help and version come as errors as well. If nobody reads them, nobody misses them.
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    match tool.command.run() {
+        Ok(Outcome::Done) | Err(Error::NobodyReads) => ExitCode::SUCCESS,
+        Ok(Outcome::No) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("splitbloom: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

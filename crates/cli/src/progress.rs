@@ -1,0 +1,49 @@
+//! How far a command is, on a terminal: a bar with rate and time left. Elsewhere, silence.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
+
+/// What a bar counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Bytes,
+    Items,
+}
+
+const BYTES: &str = "{msg} [{bar:30}] {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left";
+const BYTES_SO_FAR: &str = "{msg} {spinner} {bytes} {binary_bytes_per_sec} {elapsed}";
+const ITEMS: &str = "{msg} [{bar:30}] {human_pos}/{human_len} {per_sec} {eta} left";
+const ITEMS_SO_FAR: &str = "{msg} {spinner} {human_pos} {per_sec} {elapsed}";
+
+/// A bar on standard error, of `total` units if that is known; it disappears when it is dropped. If
+/// standard error is no terminal, it shows nothing. It may be advanced from several threads.
+pub fn bar(what: &'static str, unit: Unit, total: Option<u64>) -> ProgressBar {
+    // Ten times a second, more than people see.
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(10));
+    let template = match (unit, total) {
+        (Unit::Bytes, Some(_)) => BYTES,
+        (Unit::Bytes, None) => BYTES_SO_FAR,
+        (Unit::Items, Some(_)) => ITEMS,
+        (Unit::Items, None) => ITEMS_SO_FAR,
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message(what);
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(250));
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_can_be_parsed() {
+        for template in [BYTES, BYTES_SO_FAR, ITEMS, ITEMS_SO_FAR] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+}

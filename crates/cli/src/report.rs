@@ -1,0 +1,145 @@
+//! A filter described: as JSON, and from that for people.
+
+use redis::Value as Reply;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// A reply as JSON. Names keep their order.
+pub fn from_reply(reply: &Reply) -> Value {
+    match reply {
+        Reply::Int(number) => (*number).into(),
+        Reply::Double(number) => (*number).into(),
+        Reply::Boolean(answer) => (*answer).into(),
+        Reply::BulkString(bytes) => text(bytes).into(),
+        Reply::SimpleString(text) => text.as_str().into(),
+        Reply::Array(values) | Reply::Set(values) => values.iter().map(from_reply).collect(),
+        Reply::Map(pairs) => {
+            let pairs = pairs.iter().map(|(name, value)| (name_of(name), value));
+            let pairs = pairs.map(|(name, value)| (name, from_reply(value)));
+            Value::Object(pairs.collect::<Map<_, _>>())
+        }
+        _ => Value::Null,
+    }
+}
+
+fn name_of(reply: &Reply) -> String {
+    match reply {
+        Reply::SimpleString(name) => name.clone(),
+        Reply::BulkString(bytes) => text(bytes),
+        other => format!("{other:?}"),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Lines of names and values; what is part of something is indented.
+pub fn for_people(report: &Value) -> String {
+    let mut lines = String::new();
+    write_lines(report, 0, &mut lines);
+    lines
+}
+
+fn write_lines(report: &Value, depth: usize, lines: &mut String) {
+    let Value::Object(entries) = report else {
+        return;
+    };
+    let width = entries.keys().map(|name| name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    let indent = 2 * depth;
+    for (name, value) in entries {
+        let values = match value {
+            Value::Array(values) if values.iter().any(Value::is_object) => values.as_slice(),
+            Value::Object(_) => std::slice::from_ref(value),
+            plain => {
+                let plain = in_words(plain);
+                // Writing to a string never fails.
+                let _ = writeln!(lines, "{:indent$}{name:width$}  {plain}", "");
+                continue;
+            }
+        };
+        for value in values {
+            let _ = writeln!(lines, "{:indent$}{name}", "");
+            write_lines(value, depth + 1, lines);
+        }
+    }
+}
+
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Null => "-".into(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(share) if number.is_f64() => rounded(share),
+            _ => with_spaces(&number.to_string()),
+        },
+        Value::Array(values) => {
+            let words: Vec<String> = values.iter().map(in_words).collect();
+            words.join(", ")
+        }
+        Value::Object(_) => String::new(),
+    }
+}
+
+/// Four digits that count.
+pub fn rounded(number: f64) -> String {
+    let magnitude = number.abs();
+    if number == 0.0 {
+        "0".into()
+    } else if (1e-4..1e6).contains(&magnitude) {
+        let digits = 3 - magnitude.log10().floor() as i32;
+        let text = format!("{number:.*}", digits.max(0) as usize);
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').into(),
+            false => text,
+        }
+    } else {
+        format!("{number:.3e}")
+    }
+}
+
+/// Groups of three digits.
+pub fn with_spaces(digits: &str) -> String {
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) && digits.len() > 4 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_easy_to_read() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.01, "0.01"),
+            (0.009_985_4, "0.009985"),
+            (9.585_1, "9.585"),
+            (1e-9, "1.000e-9"),
+            (123_456.7, "123457"),
+        ] {
+            assert_eq!(rounded(number), text);
+        }
+        for (digits, text) in [("7", "7"), ("6000", "6000"), ("258797", "258 797")] {
+            assert_eq!(with_spaces(digits), text);
+        }
+    }
+
+    #[test]
+    fn what_is_part_of_something_is_indented() {
+        let report = serde_json::json!({
+            "Capacity": 20000, "Expansion rate": null, "Sub-filters": [{"Hashes": 6}],
+        });
+        let lines = "Capacity        20 000\nExpansion rate  -\nSub-filters\n  Hashes  6\n";
+        assert_eq!(for_people(&report), lines);
+    }
+}
