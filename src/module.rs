@@ -8,10 +8,10 @@ use crate::server::context::Context;
 use crate::server::entry::{entry_of, Module};
 use crate::server::info::{self, Field};
 use crate::server::log::notice;
-use crate::server::Refused;
+use crate::server::{settings, Refused};
 use crate::types::{bloom, counting};
 use crate::{commands, stats, sweeper};
-use splitbloom_filter::kernel_name;
+use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
 
 /// The version of the module, from Cargo.toml, as text.
@@ -25,11 +25,13 @@ const VERSION_NUMBER: i32 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
 const INFO: &[Field] = &[
     Field::Text(c"version", || VERSION),
     Field::Text(c"kernel", kernel_name),
+    Field::Text(c"table_kernel", table_kernel_name),
     Field::Number(c"filters", stats::filters),
     Field::Number(c"items_added", stats::items_added),
     Field::Number(c"items_deleted", stats::items_deleted),
     Field::Number(c"items_forgotten", stats::items_forgotten),
     Field::Number(c"lookups", stats::lookups),
+    Field::Number(c"lookup_hits", stats::lookup_hits),
     Field::Number(c"bytes_held", bytes_held),
     Field::Number(c"filters_grown", stats::filters_grown),
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
@@ -68,10 +70,14 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     config::register(context, arguments)?;
     sweeper::register(context);
     info::register(context, INFO);
-    let (server, kernel) = (context.server(), kernel_name());
+    let (server, kernel, table_kernel) = (context.server(), kernel_name(), table_kernel_name());
+    let settings = settings::in_force();
     notice(
         context,
-        format_args!("splitbloom {VERSION} on {server}, kernel: {kernel}"),
+        format_args!(
+            "splitbloom {VERSION} on {server}, kernel: {kernel}, tables: {table_kernel}, \
+             settings: {settings}"
+        ),
     );
     Ok(())
 }

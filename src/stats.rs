@@ -12,6 +12,7 @@ static ITEMS_ADDED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
+static LOOKUP_HITS: AtomicU64 = AtomicU64::new(0);
 static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
 static FILL_GUARD_CLOSINGS: AtomicU64 = AtomicU64::new(0);
 static REPLAYS_IGNORED: AtomicU64 = AtomicU64::new(0);
@@ -41,6 +42,11 @@ pub fn lookups() -> u64 {
     LOOKUPS.load(Relaxed)
 }
 
+/// Items looked up and found, false positives included.
+pub fn lookup_hits() -> u64 {
+    LOOKUP_HITS.load(Relaxed)
+}
+
 /// Filters that have outgrown their Bloom filter, and go on with a table.
 pub fn filters_grown() -> u64 {
     FILTERS_GROWN.load(Relaxed)
@@ -64,8 +70,10 @@ pub(crate) fn filter_freed() {
     FILTERS.fetch_sub(1, Relaxed);
 }
 
-pub(crate) fn looked_up(items: usize) {
+/// Counts the items that a command looked up, and those of them that it found.
+pub(crate) fn looked_up(items: usize, found: usize) {
     count(&LOOKUPS, items as u64);
+    count(&LOOKUP_HITS, found as u64);
 }
 
 /// Counts what a command added, and what that did to the filter.

@@ -18,7 +18,7 @@ pub fn look_up<T: Lookup>(context: &Context, arguments: Arguments<'_>) -> Result
     let key = context.open_to_read(arguments.at(1));
     let filter = found_or_missing(key.held::<T>())?;
     let found = filter.is_some_and(|filter| filter.contains(arguments.bytes(2)));
-    stats::looked_up(1);
+    stats::looked_up(1, usize::from(found));
     context.reply_bool(found);
     Ok(())
 }
@@ -31,12 +31,16 @@ pub fn look_up_many<T: Lookup>(
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
     let filter = found_or_missing(key.held::<T>())?;
+    let mut hits = 0;
     context.reply_array(items.len());
     match filter {
         None => items.for_each(|_| context.reply_bool(false)),
         // Reply to each item as it is found: the memory of the next ones arrives meanwhile.
-        Some(filter) => filter.contains_many(items, |found| context.reply_bool(found)),
+        Some(filter) => filter.contains_many(items, |found| {
+            hits += usize::from(found);
+            context.reply_bool(found);
+        }),
     }
-    stats::looked_up(arguments.len() - 2);
+    stats::looked_up(arguments.len() - 2, hits);
     Ok(())
 }

@@ -192,7 +192,9 @@ pub fn look_up_packed<T: Lookup>(
         None => items.items().for_each(|_| bits.push(false)),
         Some(filter) => filter.contains_many(items.items(), |found| bits.push(found)),
     }
-    context.reply_bytes(&bits.into_bytes());
-    stats::looked_up(items.len());
+    let bits = bits.into_bytes();
+    context.reply_bytes(&bits);
+    let hits = bits.iter().map(|byte| byte.count_ones() as usize).sum();
+    stats::looked_up(items.len(), hits);
     Ok(())
 }

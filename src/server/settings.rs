@@ -9,6 +9,7 @@ use super::text::c_text;
 use redis_module::raw;
 use std::ffi::{c_char, c_int, c_longlong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// An integer setting.
 pub struct Integer {
@@ -46,6 +47,24 @@ impl Text {
     }
 }
 
+/// What has been registered, in that order, by the names that CONFIG SET knows.
+static REGISTERED: Mutex<Vec<(String, Setting)>> = Mutex::new(Vec::new());
+
+enum Setting {
+    Integer(&'static Integer),
+    Text(&'static Text),
+}
+
+/// All settings as they are now: `name value, name value, …`.
+pub fn in_force() -> String {
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let settings = registered.iter().map(|(name, setting)| match setting {
+        Setting::Integer(integer) => format!("{name} {}", (integer.get)()),
+        Setting::Text(text) => format!("{name} {}", (text.get)()),
+    });
+    settings.collect::<Vec<_>>().join(", ")
+}
+
 /// How a setting is registered. CONFIG REWRITE writes its name, `<module>.<name>`, on every server.
 ///
 /// Redis 8 prefers `<module>-<name>`. There that spelling is an alias: one setting that CONFIG GET,
@@ -59,6 +78,8 @@ impl Text {
 struct Registration {
     name: String,
     flags: u32,
+    /// The name that CONFIG REWRITE writes.
+    full_name: String,
 }
 
 impl Registration {
@@ -70,16 +91,31 @@ impl Registration {
         let (module, own_name) = name.split_once('.').unwrap_or(("", name));
         if allows_any_prefix {
             let (family, own_name) = own_name.split_once('.').unwrap_or((module, own_name));
+            let full_name = format!("{family}.{own_name}");
             Self {
-                name: format!("{family}.{own_name}|{family}-{own_name}"),
+                name: format!("{full_name}|{family}-{own_name}"),
                 flags: raw::REDISMODULE_CONFIG_UNPREFIXED,
+                full_name,
             }
         } else {
+            let name = own_name.replace('.', "-"); // the server adds the module's name
             Self {
-                name: own_name.replace('.', "-"), // the server adds the module's name
                 flags: raw::REDISMODULE_CONFIG_DEFAULT,
+                full_name: format!("{module}.{name}"),
+                name,
             }
         }
+    }
+
+    /// Notes the setting for [`in_force`] if the server took it.
+    fn finish(self, status: c_int, setting: Setting) -> Result<(), Refused> {
+        let name = self.full_name;
+        if status as isize != raw::REDISMODULE_OK {
+            return Err(Refused::Taken(format!("the setting {name}")));
+        }
+        let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.push((name, setting));
+        Ok(())
     }
 }
 
@@ -88,14 +124,6 @@ impl Registration {
 pub fn allows_any_prefix() -> bool {
     // SAFETY: the server's table is filled once, before anything else of the module runs.
     unsafe { raw::RedisModule_LoadDefaultConfigs }.is_some()
-}
-
-fn checked(name: &str, status: c_int) -> Result<(), Refused> {
-    if status as isize == raw::REDISMODULE_OK {
-        Ok(())
-    } else {
-        Err(Refused::Taken(format!("the setting {name}")))
-    }
 }
 
 /// Registers a setting for the life of the process; see [`Registration`] for its name.
@@ -129,7 +157,7 @@ pub fn register_integer(
             std::ptr::from_ref(setting).cast_mut().cast()
         ))
     };
-    checked(name, status)
+    registration.finish(status, Setting::Integer(setting))
 }
 
 /// Registers a setting for the life of the process; see [`Registration`] for its name.
@@ -151,7 +179,7 @@ pub fn register_text(context: &Context, name: &str, setting: &'static Text) -> R
             std::ptr::from_ref(setting).cast_mut().cast()
         ))
     };
-    checked(name, status)
+    registration.finish(status, Setting::Text(setting))
 }
 
 /// Sets all settings from the server's configuration file, or to their defaults. The server unloads
@@ -268,8 +296,10 @@ mod tests {
     fn the_spelling_with_a_dash_is_an_alias_where_the_server_has_aliases() {
         let with = Registration::spelled("module.some-name", true);
         assert_eq!(with.name, "module.some-name|module-some-name");
+        assert_eq!(with.full_name, "module.some-name");
         let without = Registration::spelled("module.some-name", false);
         assert_eq!(without.name, "some-name");
+        assert_eq!(without.full_name, "module.some-name");
         assert_ne!(with.flags, without.flags);
     }
 
@@ -277,7 +307,9 @@ mod tests {
     fn a_further_family_of_commands_has_its_own_prefix_where_the_server_allows_it() {
         let with = Registration::spelled("module.family.some-name", true);
         assert_eq!(with.name, "family.some-name|family-some-name");
+        assert_eq!(with.full_name, "family.some-name");
         let without = Registration::spelled("module.family.some-name", false);
         assert_eq!(without.name, "family-some-name");
+        assert_eq!(without.full_name, "module.family-some-name");
     }
 }

@@ -281,19 +281,44 @@ fn info_counts_the_work_done() {
             "bf_filters",
             "bf_items_added",
             "bf_lookups",
+            "bf_lookup_hits",
             "bf_filters_grown",
             "bf_fill_guard_closings",
         ]
         .map(|name| db.info_number("bf", name))
     };
-    assert_eq!(numbers(&mut db), [0, 0, 0, 0, 0]);
+    assert_eq!(numbers(&mut db), [0, 0, 0, 0, 0, 0]);
     db.run("BF.RESERVE k 0.000001 4 EXPANSION 1");
     db.run("BF.MADD k a b c d a");
-    db.run("BF.MEXISTS k a b c");
+    db.run("BF.MEXISTS k a b c y");
     db.run("BF.EXISTS k z");
-    assert_eq!(numbers(&mut db), [1, 4, 4, 0, 0]);
+    db.run("BF.EXISTS k a");
+    assert_eq!(numbers(&mut db), [1, 4, 6, 4, 0, 0]);
     db.run("BF.ADD k e");
-    assert_eq!(numbers(&mut db), [1, 5, 4, 1, 0]);
+    assert_eq!(numbers(&mut db), [1, 5, 6, 4, 1, 0]);
+    db.run("BF.PACKEXISTS k FIXED 1 abxyzcdeaa");
+    db.run("BF.MEXISTS missing a b");
+    assert_eq!(numbers(&mut db), [1, 5, 18, 11, 1, 0]);
+}
+
+#[test]
+fn info_shows_the_modules_section_where_it_is_asked_for() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let mut has_section = |command: &str| db.run(command).text().contains("\r\nbf_lookups:0\r\n");
+    // No server shows the sections of modules in plain INFO.
+    for command in ["INFO", "INFO default", "INFO all", "INFO stats"] {
+        assert!(!has_section(command), "{command}");
+    }
+    for command in [
+        "INFO bf",
+        "INFO bf_stats",
+        "INFO modules",
+        "INFO everything",
+        "INFO default bf",
+    ] {
+        assert!(has_section(command), "{command}");
+    }
 }
 
 #[test]

@@ -62,6 +62,55 @@ fn a_module_whose_name_command_or_type_is_taken_says_which() {
 }
 
 #[test]
+fn what_kept_the_module_from_being_loaded_is_in_the_log_of_every_server() {
+    let arguments = |words: &str| Options {
+        module_arguments: words.to_owned(),
+        ..Options::default()
+    };
+    let missing = Options {
+        module: Some(PathBuf::from("/nowhere/libsplitbloom.so")),
+        ..Options::default()
+    };
+    for (options, words) in [
+        (
+            arguments("NONSENSE 1"),
+            [
+                "splitbloom was not loaded",
+                "unknown load argument \"NONSENSE\"",
+            ],
+        ),
+        (
+            arguments("ERROR_RATE 2"),
+            [
+                "splitbloom was not loaded",
+                "ERROR_RATE must be a number above 0 and below 1, not \"2\"",
+            ],
+        ),
+        (
+            Options::settings(&["bf.error-rate 7"]),
+            [
+                "bf.error-rate : the error rate must be above 0 and below 1",
+                "splitbloom was not loaded: a value in the configuration file is refused",
+            ],
+        ),
+        // These two the server says: the module is not asked.
+        (
+            Options::settings(&["bf.nonsense 7"]),
+            ["Module Configuration detected", ""],
+        ),
+        (
+            missing,
+            ["/nowhere/libsplitbloom.so failed to load", "No such file"],
+        ),
+    ] {
+        let log = Server::refusal(options);
+        for words in words {
+            assert!(log.contains(words), "{words} in {log}");
+        }
+    }
+}
+
+#[test]
 fn loading_the_module_logs_no_warning() {
     let log = Server::start().log();
     let of_ours = |line: &&str| line.contains("<bf>") || line.contains("<module>");

@@ -1,14 +1,15 @@
 //! What the module reports about its machine.
 
-use crate::harness::{Connection, Server};
+use crate::harness::{Connection, Options, Server};
 use std::fs;
 
 #[test]
-fn the_log_and_info_name_the_kernel_that_the_processor_can_run() {
+fn the_log_and_info_name_version_server_and_what_the_processor_can_run() {
     let server = Server::start();
     let mut db = server.connect();
-    let kernel = expected_kernel(&mut db);
+    let (kernel, table_kernel) = expected_kernels(&mut db);
     assert_eq!(db.info("bf", "bf_kernel"), kernel);
+    assert_eq!(db.info("bf", "bf_table_kernel"), table_kernel);
     let info = db.run("INFO server").text();
     let version = |field: &str| info.lines().find_map(|line| line.strip_prefix(field));
     let on = match (version("valkey_version:"), version("redis_version:")) {
@@ -16,22 +17,59 @@ fn the_log_and_info_name_the_kernel_that_the_processor_can_run() {
         (None, redis) => format!("Redis {}", redis.expect("a version")),
     };
     let module = db.info("bf", "bf_version");
-    let line = format!("<bf> splitbloom {module} on {on}, kernel: {kernel}\n");
+    let line = format!(
+        "<bf> splitbloom {module} on {on}, kernel: {kernel}, tables: {table_kernel}, settings: "
+    );
     let log = server.log();
     assert_eq!(log.matches(&line).count(), 1, "{line}{log}");
 }
 
-/// The kernel that fits the processor, according to the system rather than the module. A server for
-/// another architecture runs in an emulator and reports its architecture.
-fn expected_kernel(db: &mut Connection) -> &'static str {
+#[test]
+fn the_log_has_the_settings_of_the_start_by_names_that_config_get_knows() {
+    let server = Server::with(Options {
+        module_arguments: "INITIAL_SIZE 777".to_owned(),
+        ..Options::settings(&["bf.error-rate 0.25", "bf.max-filter-bytes 1gb"])
+    });
+    let mut db = server.connect();
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains("<bf> splitbloom "));
+    let (_, settings) = line
+        .and_then(|line| line.split_once("settings: "))
+        .expect("a line");
+    let settings: Vec<(&str, &str)> = settings
+        .split(", ")
+        .filter_map(|setting| setting.split_once(' '))
+        .collect();
+    assert!(settings.len() >= 8, "{settings:?}");
+    for (name, value) in &settings {
+        let got = db.ask(&format!("CONFIG GET {name}"));
+        assert_eq!(got, format!("[${name}, ${value}]"));
+    }
+    for changed in [
+        ("bf.error-rate", "0.25"),
+        ("bf.initial-size", "777"),
+        ("bf.max-filter-bytes", "1073741824"),
+    ] {
+        assert!(settings.contains(&changed), "{changed:?} in {settings:?}");
+    }
+}
+
+/// The kernels that fit the processor, for sub-bitmaps and for tables, according to the system
+/// rather than the module. A server for another architecture runs in an emulator and reports its
+/// architecture.
+fn expected_kernels(db: &mut Connection) -> (&'static str, &'static str) {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let has = |flag| flags.split_whitespace().any(|word| word == flag);
+    let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
     let is_x86_64 = db.info("server", "os").ends_with(" x86_64");
-    let has_all = ["avx512f", "avx512dq", "avx512_vpopcntdq"]
-        .into_iter()
-        .all(has);
-    match is_x86_64 && has_all {
+    let has_all = |flags: &[&str]| is_x86_64 && flags.iter().all(|flag| has(flag));
+    let kernel = match has_all(&["avx512f", "avx512dq", "avx512_vpopcntdq"]) {
         true => "AVX-512",
         false => "portable",
-    }
+    };
+    let is_quick = has("vpclmulqdq") || has("avx512f");
+    let table_kernel = match has_all(&["bmi1", "bmi2", "popcnt", "avx2"]) && is_quick {
+        true => "BMI2",
+        false => "portable",
+    };
+    (kernel, table_kernel)
 }

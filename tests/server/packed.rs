@@ -509,6 +509,7 @@ fn a_million_items_in_one_command_are_all_added_and_counted() {
     assert!(found.bytes().iter().all(|byte| *byte == 0xFF));
     assert_eq!(db.info_number("bf", "bf_items_added"), new);
     assert_eq!(db.info_number("bf", "bf_lookups"), 2 * ITEMS as i64);
+    assert_eq!(db.info_number("bf", "bf_lookup_hits"), 2 * ITEMS as i64);
     call(&mut db, "CF.PACKADD c LINES", &bytes, "");
     assert_eq!(Family::Counting.missing_items(&mut db, "c", 0..ITEMS), 0);
     assert_eq!(

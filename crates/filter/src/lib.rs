@@ -84,3 +84,8 @@ pub use windowed::{Window, WindowedFilter};
 pub fn kernel_name() -> &'static str {
     bloom::sub_bitmap::Kernel::in_use().name()
 }
+
+/// The name of the instructions that growing tables use on this machine, for people to read.
+pub fn table_kernel_name() -> &'static str {
+    growing::instructions_name()
+}

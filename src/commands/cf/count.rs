@@ -32,7 +32,7 @@ impl Command for Count {
             Err(error) => error.reply(context),
             Ok(stored) => {
                 let copies = stored.map_or(0, |stored| stored.filter().count(arguments.bytes(2)));
-                stats::looked_up(1);
+                stats::looked_up(1, usize::from(copies > 0));
                 context.reply_integer(copies);
             }
         }

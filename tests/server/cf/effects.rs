@@ -221,11 +221,12 @@ fn info_counts_the_work_done_and_deletion_returns_the_memory() {
             "bf_items_added",
             "bf_items_deleted",
             "bf_lookups",
+            "bf_lookup_hits",
         ]
         .map(|name| db.info_number("bf", name))
     };
     let held = db.info_number("bf", "bf_bytes_held");
-    assert_eq!(numbers(&mut db), [0, 0, 0, 0]);
+    assert_eq!(numbers(&mut db), [0, 0, 0, 0, 0]);
     db.run("CF.INSERT k ITEMS a a b");
     db.run("CF.INSERTNX k ITEMS a c");
     db.run("CF.MEXISTS k a b");
@@ -233,8 +234,12 @@ fn info_counts_the_work_done_and_deletion_returns_the_memory() {
     db.run("CF.EXISTS missing a");
     db.run("CF.DEL k a");
     db.run("CF.DEL k z");
-    assert_eq!(numbers(&mut db), [1, 4, 1, 4]);
+    assert_eq!(numbers(&mut db), [1, 4, 1, 4, 3]);
+    db.run("CF.COUNT k y");
+    db.run("CF.EXISTS k c");
+    db.run("CF.PACKEXISTS k FIXED 1 abz");
+    assert_eq!(numbers(&mut db), [1, 4, 1, 9, 6]);
     db.run("DEL k");
-    assert_eq!(numbers(&mut db), [0, 4, 1, 4]);
+    assert_eq!(numbers(&mut db), [0, 4, 1, 9, 6]);
     assert_eq!(db.info_number("bf", "bf_bytes_held"), held);
 }

@@ -94,6 +94,15 @@ pub fn has_fast_select() -> bool {
         && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"))
 }
 
+/// The name of the instructions that tables use on this processor.
+pub fn instructions_name() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    if has_fast_select() {
+        return "BMI2";
+    }
+    "portable"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -146,6 +146,7 @@ mod tests;
 
 pub use change::Adding;
 pub use cut::Cut;
+pub use instructions::instructions_name;
 pub use lookup::{Lines, Slots, GROUP};
 pub use mark::MAX_PAYLOAD;
 pub use parse::{Pages, Payloads};
