@@ -162,22 +162,6 @@ fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) 
     }
 }
 
-#[test]
-fn the_program_in_the_readme_runs() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let page = std::fs::read_to_string(page).expect("the README");
-    let (_, program) = page.split_once("```python\n").expect("a program");
-    let (program, _) = program.split_once("```").expect("its end");
-    let server = Server::start();
-    let here = format!("redis.Redis(port={})", server.port());
-    let program = program.replace("redis.Redis()", &here);
-    let printed = run_python(&["-c", &program]);
-    assert!(
-        ["[1, 0]", "[True, False]"].contains(&printed.trim()),
-        "{printed}"
-    );
-}
-
 fn run_redis_py(protocol: &str) {
     let server = Server::start();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");

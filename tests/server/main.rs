@@ -27,5 +27,4 @@ mod plain_server;
 mod pollution;
 mod replication;
 mod secrecy;
-mod transcripts;
 mod windows;

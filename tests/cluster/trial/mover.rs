@@ -1,4 +1,5 @@
-//! Moves slots from primary to primary with the ordinary protocol of Redis Cluster.
+//! Moves slots from primary to primary with the ordinary protocol of Redis Cluster, as in
+//! docs/cluster.md.
 //!
 //! ```text
 //!   target   CLUSTER SETSLOT s IMPORTING source      serves the slot's keys after ASKING

@@ -1,0 +1,194 @@
+//! Where the blocks of one document are run: a server, another one, and a folder that looks like the
+//! repository, with the programs and files that documents take for granted.
+
+use super::{root, Outcome};
+use crate::harness::{module_path, Options, Server};
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::fs::{symlink, PermissionsExt as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+/// Files that readers bring along.
+const FILES: [(&str, &str); 2] = [("urls", "/a\n/b\n"), ("items.txt", "alice\nbob\n")];
+
+/// A command of redis-cli that fails also fails its shell script.
+const AS_IN_A_SCRIPT: &str = "-e";
+const AS_ON_A_TERMINAL: &str = "--no-raw";
+
+pub struct Desk {
+    document: String,
+    /// On the usual port, or called `old`.
+    server: Server,
+    /// On the port after that, or called `new`.
+    other: OnceCell<Server>,
+}
+
+impl Desk {
+    pub fn for_readers_of(document: &str) -> Desk {
+        let desk = Desk {
+            document: document.to_owned(),
+            server: Server::start(),
+            other: OnceCell::new(),
+        };
+        fs::create_dir_all(desk.folder().join("bin")).expect("a folder");
+        for entry in fs::read_dir(root()).expect("the repository") {
+            let entry = entry.expect("an entry");
+            symlink(entry.path(), desk.folder().join(entry.file_name())).expect("a link");
+        }
+        for (name, contents) in FILES {
+            fs::write(desk.folder().join(name), contents).expect("a file");
+        }
+        let client = format!(
+            "{} $CLIENT_OPTIONS -p {}",
+            client().display(),
+            desk.server.port()
+        );
+        desk.provide("redis-cli", &client);
+        desk.provide("valkey-cli", &client);
+        desk.provide("python3", &python().to_string_lossy());
+        desk
+    }
+
+    pub fn document(&self) -> &str {
+        &self.document
+    }
+
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.server.folder().join("desk")
+    }
+
+    /// Puts a program that runs this command on the PATH.
+    fn provide(&self, name: &str, command: &str) {
+        let path = self.folder().join("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\nexec {command} \"$@\"\n")).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
+    }
+
+    /// The text with these servers in place of those that the document names.
+    fn with_our_servers(&self, text: &str) -> String {
+        let text = text
+            .replace("//old:6379", "//127.0.0.1:6379")
+            .replace("//new:6379", "//127.0.0.1:6380")
+            .replace("Redis()", "Redis(port=6379)")
+            .replace("6379", &self.server.port().to_string());
+        if !text.contains("6380") {
+            return text;
+        }
+        let other = self.other.get_or_init(Server::start);
+        text.replace("6380", &other.port().to_string())
+    }
+
+    /// Runs a program. Where a `print` has a comment, that is what it must print.
+    pub fn run_python(&self, program: &str) -> Outcome {
+        let printed = self.output("python3", &["-c", program], AS_IN_A_SCRIPT)?;
+        let printed: Vec<&str> = printed.lines().collect();
+        let comments = program
+            .lines()
+            .filter(|line| line.trim_start().starts_with("print("))
+            .filter_map(|line| line.split_once("  # "));
+        let promised: Vec<&str> = comments.map(|(_, comment)| comment.trim()).collect();
+        let is_kept = |(printed, promised): (&&str, &&str)| {
+            // Such as: [1, 0]; [True, False] with RESP3
+            let mut choices = promised.split("; ");
+            choices.any(|choice| choice.split(" with ").next() == Some(printed))
+        };
+        let are_kept = promised.is_empty()
+            || promised.len() == printed.len() && printed.iter().zip(&promised).all(is_kept);
+        are_kept
+            .then_some(())
+            .ok_or_else(|| format!("it prints {printed:?}"))
+    }
+
+    /// Runs a script, which must succeed.
+    pub fn run_shell(&self, script: &str) -> Outcome {
+        let strict = ["-euo", "pipefail", "-c", script];
+        self.output("bash", &strict, AS_IN_A_SCRIPT).map(|_| ())
+    }
+
+    /// What a command prints that is typed at a shell's prompt.
+    pub fn type_in_shell(&self, command: &str) -> Result<String, String> {
+        self.output("bash", &["-c", command], AS_ON_A_TERMINAL)
+    }
+
+    /// What the server's client prints for a command that is typed at its prompt.
+    pub fn type_in_client(&self, command: &str, speaks_resp3: bool) -> String {
+        let mut client = Command::new(client());
+        client.args([AS_ON_A_TERMINAL, "-p", &self.server.port().to_string()]);
+        client.args(speaks_resp3.then_some("-3"));
+        client.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut client = client.spawn().expect("the server's client");
+        let mut prompt = client.stdin.take().expect("a pipe");
+        prompt.write_all(command.as_bytes()).expect("it reads");
+        drop(prompt);
+        let output = client.wait_with_output().expect("it exits");
+        let mut reply = String::from_utf8_lossy(&output.stdout).into_owned();
+        while reply.ends_with("\n\n") {
+            reply.pop();
+        }
+        reply
+    }
+
+    /// Starts a server with these lines in its configuration.
+    pub fn start_with(&self, lines: &str) -> Outcome {
+        let module = module_path().display().to_string();
+        let is_module = |word: &str| word.ends_with("/libsplitbloom.so");
+        let with_our_module = |line: &str| {
+            let words = line.split(' ');
+            let words = words.map(|word| if is_module(word) { &module } else { word });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let server = Server::with(Options {
+            settings: lines.lines().map(with_our_module).collect(),
+            without_module: true,
+            ..Options::default()
+        });
+        let modules = server.connect().line("MODULE LIST");
+        let mut names = modules.elements().iter().map(|module| module.field("name"));
+        match names.any(|name| name.text() == "bf") {
+            true => Ok(()),
+            false => Err(format!("these modules are loaded: {modules}")),
+        }
+    }
+
+    /// What a program prints that succeeds.
+    fn output(&self, program: &str, arguments: &[&str], options: &str) -> Result<String, String> {
+        let path = env::var("PATH").unwrap_or_default();
+        let output = Command::new("/usr/bin/env")
+            .arg(format!("PATH={}/bin:{path}", self.folder().display()))
+            .arg(program)
+            .args(arguments.iter().map(|text| self.with_our_servers(text)))
+            .current_dir(self.folder())
+            .env("CLIENT_OPTIONS", options)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("{program}: {error}"))?;
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.status.success() {
+            true => Ok(printed),
+            false => Err(format!(
+                "{}: {printed}{}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            )),
+        }
+    }
+}
+
+/// A Python with redis-py.
+fn python() -> OsString {
+    env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| "python3".into())
+}
+
+/// The client that comes with the server.
+fn client() -> PathBuf {
+    let server = PathBuf::from(env::var_os("SPLITBLOOM_SERVER").unwrap_or("redis-server".into()));
+    let name = server.file_name().unwrap_or_default().to_string_lossy();
+    server.with_file_name(name.replace("-server", "-cli"))
+}

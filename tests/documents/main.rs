@@ -1,0 +1,142 @@
+//! What the documents show is run: sessions and commands, Python, shell, lines of redis.conf.
+//!
+//! The blocks of a document are run in order and share a server, so what one block adds the next one
+//! finds. A block that cannot be run has a comment before it that says why, or names the test
+//! that runs it or the file that it is an excerpt of; [`Mark`] lists the three. A block that is
+//! neither run nor marked fails.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod blocks;
+mod commands;
+mod desk;
+mod references;
+mod session;
+
+use blocks::{Block, Mark};
+use desk::Desk;
+use std::fs;
+use std::path::Path;
+
+/// Fails with what differs from the document.
+type Outcome = Result<(), String>;
+
+/// A kind of block: how it is recognised, and how it is run.
+struct Kind {
+    recognises: fn(&Block) -> bool,
+    run: fn(&Block, &Desk) -> Outcome,
+}
+
+/// The first one that recognises a block runs it.
+const KINDS: [Kind; 7] = [
+    Kind {
+        recognises: |block| block.mark.is_some(),
+        run: |block, desk| check_mark(block, desk.document()),
+    },
+    Kind {
+        recognises: |block| block.language == "python",
+        run: |block, desk| desk.run_python(&block.text),
+    },
+    Kind {
+        recognises: session::is_session,
+        run: session::replay,
+    },
+    Kind {
+        recognises: commands::is_synopsis,
+        run: commands::compare_with_the_server,
+    },
+    Kind {
+        recognises: |block| block.language == "sh" || block.begins_with(&["redis-cli", "python3"]),
+        run: |block, desk| desk.run_shell(&block.text),
+    },
+    Kind {
+        recognises: |block| block.begins_with(&["loadmodule"]),
+        run: |block, desk| desk.start_with(&block.text),
+    },
+    Kind {
+        recognises: commands::are_commands,
+        run: commands::send,
+    },
+];
+
+#[test]
+fn every_block_of_the_documents_does_what_it_shows_or_says_why_it_is_not_run() {
+    let mut failures = String::new();
+    for document in documents() {
+        let desk = Desk::for_readers_of(&document);
+        let text = fs::read_to_string(root().join(&document)).expect("a document");
+        for block in blocks::of(&text) {
+            if let Err(failure) = run(&block, &desk) {
+                failures += &format!("{document}:{}: {failure}\n{}\n", block.line, block.text);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+#[test]
+fn links_and_make_targets_in_the_documents_exist() {
+    let mut broken = String::new();
+    for document in documents() {
+        for reference in references::broken(&document) {
+            broken += &format!("{document}: {reference}\n");
+        }
+    }
+    assert!(broken.is_empty(), "\n{broken}");
+}
+
+fn run(block: &Block, desk: &Desk) -> Outcome {
+    match KINDS.iter().find(|kind| (kind.recognises)(block)) {
+        Some(kind) => (kind.run)(block, desk),
+        None => Err("not run, and no <!-- not run: reason --> before it".into()),
+    }
+}
+
+/// What the comment before a block says must be true.
+fn check_mark(block: &Block, document: &str) -> Outcome {
+    let read = |path: &str| {
+        fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
+    };
+    match block.mark.as_ref().expect("a mark") {
+        Mark::NotRun(reason) if reason.is_empty() => Err("not run, for no reason".into()),
+        Mark::NotRun(_) => Ok(()),
+        Mark::RunBy(path) => match read(path)?.contains(document) {
+            true => Ok(()),
+            false => Err(format!("{path} does not name this document")),
+        },
+        Mark::From(path) => match trimmed(&read(path)?).contains(&trimmed(&block.text)) {
+            true => Ok(()),
+            false => Err(format!("no part of {path}")),
+        },
+    }
+}
+
+/// An excerpt may be indented differently, and leave out empty lines.
+fn trimmed(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The README, how to contribute, and all of docs, as paths in the repository.
+fn documents() -> Vec<String> {
+    let mut found = vec!["CONTRIBUTING.md".to_owned(), "README.md".to_owned()];
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).expect("a folder") {
+            let name = entry.expect("an entry").file_name();
+            let path = format!("{folder}/{}", name.to_string_lossy());
+            if root().join(&path).is_dir() {
+                folders.push(path);
+            } else if path.ends_with(".md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
