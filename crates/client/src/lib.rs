@@ -22,10 +22,12 @@
 //!
 //! ```text
 //!   batch   items by partition, answers by item     link         redirects, retries, WAIT
-//!   info    BF.INFO summed over the partitions      owners       which node owns which slot
-//!   error   what the caller sees                    node         one connection
-//!                                                   replication  how far the replicas are
+//!   packed  the same for packed commands            owners       which node owns which slot
+//!   info    BF.INFO summed over the partitions      node         one connection
+//!   error   what the caller sees                    replication  how far the replicas are
 //! ```
+//!
+//! A filter of one key, on a server or in a cluster, is a filter with one partition ([`Keys`]).
 //!
 //! This crate is not part of the module: it is a client like any other.
 
@@ -35,22 +37,52 @@ mod info;
 mod link;
 mod node;
 mod owners;
+mod packed;
 mod replication;
 
 pub use error::Error;
 pub use info::Info;
-pub use link::Acknowledged;
+pub use link::{Acknowledged, Retry, Topology};
+pub use packed::{Changes, Family, Layout, Refusal, Wording};
 pub use splitbloom_filter::filter::Growth;
 
 use batch::{answer, by_partition, in_order};
-use link::{request, Link, Request, Retry};
-use redis::{Cmd, Value};
+use link::{request, Link, Request};
+use packed::Pieces;
+use redis::{Cmd, ConnectionInfo, IntoConnectionInfo, Value};
 use splitbloom_partition::{capacity_of_each, slot_of, Name, Partitions};
 use std::time::Duration;
 
 /// The result for an item: of an add, whether the item was new; of a lookup, whether it is
 /// (probably) in the filter.
 pub type Answer = Result<bool, Error>;
+
+/// The keys of a filter.
+#[derive(Clone, Copy, Debug)]
+pub enum Keys<'a> {
+    One(&'a [u8]),
+    Partitioned(Name<'a>, Partitions),
+}
+
+impl Keys<'_> {
+    fn partitions(self) -> Partitions {
+        match self {
+            Self::One(_) => Partitions::ONE,
+            Self::Partitioned(_, partitions) => partitions,
+        }
+    }
+
+    /// The key of each partition.
+    fn each(self) -> Vec<Vec<u8>> {
+        match self {
+            Self::One(key) => vec![key.to_owned()],
+            Self::Partitioned(name, partitions) => partitions
+                .each()
+                .map(|partition| name.key(partition))
+                .collect(),
+        }
+    }
+}
 
 /// One filter in many keys.
 pub struct PartitionedFilter {
@@ -71,14 +103,32 @@ impl PartitionedFilter {
         partitions: Partitions,
     ) -> Result<Self, Error> {
         let name = Name::new(name.as_ref()).ok_or(Error::BraceInName)?;
-        let nodes: Vec<String> = nodes.iter().map(|node| node.as_ref().to_owned()).collect();
+        let nodes = nodes
+            .iter()
+            .map(|node| node.as_ref().into_connection_info());
+        let nodes: redis::RedisResult<_> = nodes.collect();
+        let nodes = nodes.map_err(Error::Unreachable)?;
+        Self::open(
+            nodes,
+            Topology::Cluster,
+            Keys::Partitioned(name, partitions),
+        )
+    }
+
+    /// The filter of these keys. Settings other than the address (login, TLS, protocol) are those
+    /// of the first server.
+    ///
+    /// # Errors
+    /// No server replies, or the first one refuses the login.
+    pub fn open(
+        servers: Vec<ConnectionInfo>,
+        topology: Topology,
+        keys: Keys<'_>,
+    ) -> Result<Self, Error> {
         Ok(Self {
-            link: Link::new(&nodes).map_err(Error::Unreachable)?,
-            keys: partitions
-                .each()
-                .map(|partition| name.key(partition))
-                .collect(),
-            partitions,
+            link: Link::new(servers, topology).map_err(Error::Unreachable)?,
+            keys: keys.each(),
+            partitions: keys.partitions(),
         })
     }
 
@@ -101,7 +151,7 @@ impl PartitionedFilter {
     /// partition that then exists could be from this call or another.
     pub fn reserve(&mut self, error_rate: f64, items: u64, growth: Growth) -> Result<(), Error> {
         let capacity = capacity_of_each(items, self.partitions);
-        let replies = self.of_each_key(Retry::No, |key| {
+        let replies = self.ask_each(Retry::No, |key| {
             let mut reserve = command("BF.RESERVE", key);
             reserve.arg(error_rate).arg(capacity);
             match growth {
@@ -142,7 +192,7 @@ impl PartitionedFilter {
     /// The first refusal; `ERR not found` if a partition is missing.
     pub fn info(&mut self) -> Result<Info, Error> {
         let mut info = Info::default();
-        for reply in self.of_each_key(Retry::Yes, |key| command("BF.INFO", key)) {
+        for reply in self.ask_each(Retry::Yes, |key| command("BF.INFO", key)) {
             info.add(&reply?)?;
         }
         Ok(info)
@@ -155,7 +205,7 @@ impl PartitionedFilter {
     /// The first refusal. Partitions deleted before it stay deleted.
     pub fn delete(&mut self) -> Result<u64, Error> {
         let mut deleted = 0;
-        for reply in self.of_each_key(Retry::Yes, |key| command("UNLINK", key)) {
+        for reply in self.ask_each(Retry::Yes, |key| command("UNLINK", key)) {
             deleted += u64::from(answer(&reply?)?);
         }
         Ok(deleted)
@@ -171,6 +221,95 @@ impl PartitionedFilter {
     /// is always right to add the same items again, and wait again.
     pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
         self.link.wait(replicas, timeout)
+    }
+
+    /// Adds packed items. After a failure those to a Bloom filter are sent again, for as long as
+    /// `set_patience` says: an item that was added and whose reply was lost is not counted as new.
+    /// A counting filter would count the item twice, so there a lost connection ends the batch.
+    pub fn pack_add(&mut self, family: Family, layout: Layout, items: &[u8]) -> Changes {
+        self.change("PACKADD", family, layout, items)
+    }
+
+    /// Removes a copy of each of the packed items from a counting filter.
+    pub fn pack_delete(&mut self, layout: Layout, items: &[u8]) -> Changes {
+        self.change("PACKDEL", Family::Counting, layout, items)
+    }
+
+    /// Whether packed items are (probably) in the filter, in order.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub fn pack_exists(
+        &mut self,
+        family: Family,
+        wording: Wording,
+        layout: Layout,
+        items: &[u8],
+    ) -> Result<Vec<bool>, Error> {
+        let (prefix, pieces) = (family.prefix(), self.pieces(layout, items));
+        let replies = match wording {
+            Wording::Packed => {
+                let name = format!("{prefix}.PACKEXISTS");
+                self.ask_pieces(Retry::Yes, &pieces, |key, items| {
+                    packed::command(&name, key, layout, items)
+                })
+            }
+            Wording::Separate => {
+                let name = format!("{prefix}.MEXISTS");
+                self.ask_pieces(Retry::Yes, &pieces, |key, items| {
+                    packed::separate(&name, key, layout, items)
+                })
+            }
+        };
+        pieces.answers(wording, replies)
+    }
+
+    /// The reply of each partition to a command on its key, in order.
+    pub fn ask_each(
+        &mut self,
+        retry: Retry,
+        make: impl Fn(&[u8]) -> Cmd,
+    ) -> Vec<Result<Value, Error>> {
+        let requests = self.keys.iter().map(|key| on(key, &make(key)));
+        self.link.ask(retry, &requests.collect::<Vec<_>>())
+    }
+
+    fn change(&mut self, name: &str, family: Family, layout: Layout, items: &[u8]) -> Changes {
+        let retry = match family {
+            Family::Bloom => Retry::Yes,
+            Family::Counting => Retry::No,
+        };
+        let (name, pieces) = (
+            format!("{}.{name}", family.prefix()),
+            self.pieces(layout, items),
+        );
+        let replies = self.ask_pieces(retry, &pieces, |key, items| {
+            packed::command(&name, key, layout, items)
+        });
+        pieces.changes(replies)
+    }
+
+    fn pieces<'a>(&self, layout: Layout, items: &'a [u8]) -> Pieces<'a> {
+        match self.keys.len() {
+            1 => Pieces::in_order(layout, items),
+            _ => Pieces::by_partition(layout, items, |item| self.partitions.of(item)),
+        }
+    }
+
+    fn ask_pieces(
+        &mut self,
+        retry: Retry,
+        pieces: &Pieces<'_>,
+        packed: impl Fn(&[u8], &[u8]) -> Vec<u8>,
+    ) -> Vec<Result<Value, Error>> {
+        let requests = pieces.all.iter().map(|piece| {
+            let key = &self.keys[usize::from(piece.partition)];
+            Request {
+                slot: slot_of(key),
+                packed: packed(key, &piece.items),
+            }
+        });
+        self.link.ask(retry, &requests.collect::<Vec<_>>())
     }
 
     fn of_item(&mut self, name: &str, item: &[u8]) -> Answer {
@@ -189,15 +328,6 @@ impl PartitionedFilter {
         });
         let replies = self.link.ask(Retry::Yes, &requests.collect::<Vec<_>>());
         in_order(&groups, replies)
-    }
-
-    fn of_each_key(
-        &mut self,
-        retry: Retry,
-        make: impl Fn(&[u8]) -> Cmd,
-    ) -> Vec<Result<Value, Error>> {
-        let requests = self.keys.iter().map(|key| on(key, &make(key)));
-        self.link.ask(retry, &requests.collect::<Vec<_>>())
     }
 }
 

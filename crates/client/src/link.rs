@@ -14,7 +14,7 @@ use super::node::{Address, Node};
 use super::owners::{owns_slots, Owners};
 use super::replication::Replication;
 use super::Error;
-use redis::{Cmd, ConnectionInfo, ErrorKind, IntoConnectionInfo};
+use redis::{Cmd, ConnectionInfo, ErrorKind};
 use redis::{RedisError, RedisResult, ServerErrorKind, Value};
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -45,9 +45,19 @@ pub(super) struct Request {
 
 /// Whether a command may be sent again if it is not known whether it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Retry {
+pub enum Retry {
     Yes,
     No,
+}
+
+/// What the servers are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// The first server has all keys. A redirect is an error, and so is READONLY: nobody says where
+    /// the primary is.
+    OneServer,
+    /// A Redis Cluster of which the servers are nodes; or one server that is not part of any.
+    Cluster,
 }
 
 /// The result of waiting for replicas.
@@ -91,6 +101,7 @@ enum Loss {
 pub(super) struct Link {
     /// The nodes that the caller named.
     seeds: Vec<ConnectionInfo>,
+    topology: Topology,
     nodes: BTreeMap<Address, Node>,
     owners: Owners,
     patience: Duration,
@@ -101,12 +112,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(nodes: &[String]) -> RedisResult<Self> {
-        let infos = nodes
-            .iter()
-            .map(|node| node.as_str().into_connection_info());
+    pub fn new(seeds: Vec<ConnectionInfo>, topology: Topology) -> RedisResult<Self> {
         let mut link = Self {
-            seeds: infos.collect::<RedisResult<_>>()?,
+            seeds,
+            topology,
             nodes: BTreeMap::new(),
             owners: Owners::default(),
             patience: PATIENCE,
@@ -217,6 +226,11 @@ impl Link {
             return Meaning::Final(Ok(value));
         };
         match error.kind() {
+            Some(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::ReadOnly)
+                if self.topology == Topology::OneServer =>
+            {
+                Meaning::Final(Err(Error::from(&error)))
+            }
             Some(ServerErrorKind::Moved | ServerErrorKind::Ask) => {
                 let redirect = RedisError::from(error.clone());
                 let words = redirect.redirect_node();
@@ -373,8 +387,17 @@ impl Link {
         }
     }
 
-    /// Asks one node after another until one knows the owners of the slots.
+    /// Asks one node after another until one knows the owners of the slots. One server has all of
+    /// them, as soon as it can be reached.
     fn look_up_owners(&mut self) -> RedisResult<()> {
+        if self.topology == Topology::OneServer {
+            let Some(server) = self.seeds.first().map(Address::of) else {
+                return Err(failure(NO_OWNER));
+            };
+            self.call(&server, &redis::cmd("PING").get_packed_command())?;
+            self.owners = Owners::all(server);
+            return Ok(());
+        }
         let packed = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
         let seeds = self.seeds.iter().map(Address::of);
         let mut candidates: Vec<Address> = self.nodes.keys().cloned().chain(seeds).collect();
@@ -393,7 +416,11 @@ impl Link {
                     if let Some(node) = self.nodes.get_mut(&address) {
                         node.is_unconfirmed = was_unconfirmed; // a read
                     }
-                    if let Some(owners) = Owners::parse(&reply, &address) {
+                    let owners = match is_no_cluster(&reply) {
+                        true => Some(Owners::all(address.clone())),
+                        false => Owners::parse(&reply, &address),
+                    };
+                    if let Some(owners) = owners {
                         self.owners = owners;
                         return Ok(());
                     }
@@ -403,6 +430,12 @@ impl Link {
         }
         Err(failure)
     }
+}
+
+/// Whether CLUSTER SLOTS was asked of a server that is not a node of any cluster.
+fn is_no_cluster(reply: &Value) -> bool {
+    let words = "This instance has cluster support disabled";
+    matches!(reply, Value::ServerError(error) if error.details() == Some(words))
 }
 
 const NO_OWNER: &str = "no known node owns the slot";

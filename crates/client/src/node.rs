@@ -52,6 +52,9 @@ impl Address {
 
     /// The settings to connect to this node, given those of another node of the cluster.
     fn like(&self, other: &ConnectionInfo) -> ConnectionInfo {
+        if *self == Self::of(other) {
+            return other.clone(); // which may be a socket of this machine
+        }
         let (host, port) = (self.0 .0.clone(), self.0 .1);
         let address = match other.addr().clone() {
             ConnectionAddr::TcpTls {

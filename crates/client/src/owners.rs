@@ -8,6 +8,11 @@ use splitbloom_partition::SLOTS;
 pub(super) struct Owners(Vec<Option<Address>>);
 
 impl Owners {
+    /// One node that owns all slots.
+    pub fn all(owner: Address) -> Self {
+        Self(vec![Some(owner); usize::from(SLOTS)])
+    }
+
     /// Parses the reply to `CLUSTER SLOTS`: for each range its first and last slot, the primary,
     /// and the replicas. A node is its host, port and id, and an array of further names and values.
     /// The node that was `asked` chooses how to name hosts:

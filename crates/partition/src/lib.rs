@@ -27,6 +27,9 @@ pub const SLOTS: u16 = 16_384;
 pub struct Partitions(u16);
 
 impl Partitions {
+    /// A filter that is not divided.
+    pub const ONE: Self = Self(1);
+
     /// `None` if the number is not a power of two, or larger than [`SLOTS`].
     pub fn new(count: u64) -> Option<Self> {
         let count = u16::try_from(count).ok()?;
