@@ -2,9 +2,11 @@
 
 use crate::error::Error;
 use clap::Args;
-use redis::{Client, Connection, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
-use std::env;
+use redis::{Client, ClientTlsConfig, Connection, ConnectionAddr, ConnectionInfo};
+use redis::{IntoConnectionInfo, ProtocolVersion, TlsCertificates};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, fs};
 
 /// A server that does not answer within this is not there.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -15,8 +17,9 @@ const PASSWORDS: [&str; 2] = ["SPLITBLOOM_PASSWORD", "REDISCLI_AUTH"];
 /// Names the server.
 #[derive(Args, Clone, Debug)]
 pub struct ServerArguments {
-    /// The server: redis://[user[:password]@]host[:port][/database], or unix:///path. A password is
-    /// better given in SPLITBLOOM_PASSWORD or REDISCLI_AUTH, where other users cannot see it
+    /// The server: redis://[user[:password]@]host[:port][/database], rediss:// with TLS, or
+    /// unix:///path. A password is better given in SPLITBLOOM_PASSWORD or REDISCLI_AUTH, where other
+    /// users cannot see it
     #[arg(
         long,
         env = "REDIS_URL",
@@ -24,13 +27,15 @@ pub struct ServerArguments {
         default_value = "redis://127.0.0.1:6379"
     )]
     pub url: String,
+    #[command(flatten)]
+    pub tls: TlsArguments,
 }
 
 impl ServerArguments {
     /// How to connect: by the URL, in RESP3, with the password of the environment if the URL has
     /// none.
     pub fn connection_info(&self) -> Result<ConnectionInfo, Error> {
-        connection_info(&self.url)
+        self.tls.apply(connection_info(&self.url)?)
     }
 
     /// A connection to the server.
@@ -39,7 +44,75 @@ impl ServerArguments {
     }
 }
 
-/// As [`ServerArguments::connection_info`], for any URL.
+/// Whom to trust, and who one is, over TLS.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TlsArguments {
+    /// Certificates of the authorities to trust, in PEM, instead of those of this machine
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    cacert: Option<PathBuf>,
+    /// The certificate to show to the server, in PEM
+    #[arg(long, value_name = "FILE", requires = "key_file", help_heading = "TLS")]
+    cert: Option<PathBuf>,
+    /// Its private key, in PEM
+    #[arg(
+        long = "key",
+        value_name = "FILE",
+        requires = "cert",
+        help_heading = "TLS"
+    )]
+    key_file: Option<PathBuf>,
+    /// Trusts any certificate: whoever is between here and the server can read everything
+    #[arg(long, conflicts_with = "cacert", help_heading = "TLS")]
+    insecure: bool,
+}
+
+impl TlsArguments {
+    /// Adds them to what a URL says.
+    ///
+    /// # Errors
+    /// They are given for a URL without TLS, or a file cannot be read.
+    pub fn apply(&self, info: ConnectionInfo) -> Result<ConnectionInfo, Error> {
+        let is_given = self.cacert.is_some() || self.cert.is_some() || self.insecure;
+        let info = match info.addr().clone() {
+            _ if !is_given => return Ok(info),
+            ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure,
+                tls_params,
+            } => info.set_addr(ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: insecure || self.insecure,
+                tls_params,
+            }),
+            _ => {
+                let text = "--cacert, --cert, --key and --insecure need a URL with rediss://";
+                return Err(Error::Usage(text.into()));
+            }
+        };
+        let client_tls = match (&self.cert, &self.key_file) {
+            (Some(certificate), Some(key)) => Some(ClientTlsConfig {
+                client_cert: contents(certificate)?,
+                client_key: contents(key)?,
+            }),
+            _ => None,
+        };
+        let certificates = TlsCertificates {
+            client_tls,
+            root_cert: self.cacert.as_deref().map(contents).transpose()?,
+        };
+        let client = Client::build_with_tls(info, certificates)
+            .map_err(|error| Error::Usage(format!("certificates: {error}")))?;
+        Ok(client.get_connection_info().clone())
+    }
+}
+
+fn contents(file: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(file).map_err(|error| Error::file(file, error))
+}
+
+/// As [`ServerArguments::connection_info`], for any URL, without [`TlsArguments`].
 pub fn connection_info(url: &str) -> Result<ConnectionInfo, Error> {
     // The URL may contain a password, so the message does not quote it.
     let info = url

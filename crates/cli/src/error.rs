@@ -1,6 +1,7 @@
 //! What may go wrong. A message is one line; the exit code tells scripts the kind.
 
 use redis::{ErrorKind, RedisError};
+use splitbloom_client::Error as FilterError;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -34,6 +35,22 @@ impl Error {
     /// An operation on a file that failed.
     pub fn file(path: &Path, error: io::Error) -> Self {
         Self::File(path.display().to_string(), error)
+    }
+
+    /// The same error, saying more.
+    pub fn saying(self, more: impl FnOnce(&Self) -> String) -> Self {
+        let text = more(&self);
+        match self {
+            Self::Usage(_) => Self::Usage(text),
+            Self::Connection(_) => Self::Connection(text),
+            Self::Refused(_) => Self::Refused(text),
+            Self::Contents(_) => Self::Contents(text),
+            Self::File(name, error) => {
+                let text = text.replacen(&format!("{name}: "), "", 1);
+                Self::File(name, io::Error::new(error.kind(), text))
+            }
+            Self::NobodyReads => Self::NobodyReads,
+        }
     }
 
     /// The exit code of the process.
@@ -92,5 +109,31 @@ impl From<RedisError> for Error {
         } else {
             Self::Connection(format!("no connection to the server: {error}"))
         }
+    }
+}
+
+impl From<FilterError> for Error {
+    fn from(error: FilterError) -> Self {
+        match error {
+            FilterError::BraceInName => Self::Usage(error.to_string()),
+            FilterError::Unreachable(error) => error.into(),
+            FilterError::Refused(text) => {
+                Self::Refused(format!("the server refused: {text}{}", advice(&text)))
+            }
+            FilterError::NotTried | FilterError::Unexpected(_) => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+/// What to do about a refusal, if there is something.
+fn advice(refusal: &str) -> &'static str {
+    if refusal.starts_with("MOVED ") || refusal.starts_with("ASK ") {
+        " (the key is on another node: --cluster goes there)"
+    } else if refusal.starts_with("ERR unknown command") {
+        " (this needs the module splitbloom)"
+    } else if refusal.contains("bf.max-pack-bytes") {
+        " (the tool sends up to 64 KiB in a command, more only if one item is longer)"
+    } else {
+        ""
     }
 }

@@ -161,6 +161,26 @@ pub struct Input {
 }
 
 impl Input {
+    /// Reads past so many unpacked bytes, showing them; returns how many there were.
+    ///
+    /// # Errors
+    /// The input cannot be read or unpacked.
+    pub fn skip(&mut self, bytes: u64, mut show: impl FnMut(&[u8])) -> Result<u64, Error> {
+        let mut block = vec![0; READ_BYTES];
+        let mut skipped = 0;
+        while skipped < bytes {
+            let most = (bytes - skipped).min(READ_BYTES as u64) as usize;
+            let read = self.unpacked.read(&mut block[..most]);
+            let read = read.map_err(|error| Error::File(self.name.clone(), error))?;
+            if read == 0 {
+                break;
+            }
+            show(&block[..read]);
+            skipped += read as u64;
+        }
+        Ok(skipped)
+    }
+
     /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer.
     /// Returns false at the end, with an empty block.
     ///

@@ -3,7 +3,10 @@
 //! ```text
 //!   commands   one file for each command: its arguments, its help, what it does
 //!   connect    the server that a command talks to
+//!   target     a filter on a server, or spread over a cluster
 //!   input      items from files: lines or fixed widths, compressed or not
+//!   feed       items through several connections, answers in the order of the items
+//!   checkpoint how far a load has come, in a file
 //!   progress   a bar on a terminal, silence elsewhere
 //!   report     a filter described for people, or as JSON
 //!   error      what may go wrong, and the exit code of each
@@ -11,12 +14,15 @@
 //!
 //! It is a client like any other, and knows the filters through `splitbloom_filter`.
 
+pub mod checkpoint;
 pub mod commands;
 pub mod connect;
 pub mod error;
+pub mod feed;
 pub mod input;
 pub mod progress;
 pub mod report;
+pub mod target;
 
 use clap::Parser;
 use commands::Command;

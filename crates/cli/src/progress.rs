@@ -1,6 +1,7 @@
 //! How far a command is, on a terminal: a bar with rate and time left. Elsewhere, silence.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::input::Source;
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 
 /// What a bar counts.
@@ -34,6 +35,19 @@ pub fn bar(what: &'static str, unit: Unit, total: Option<u64>) -> ProgressBar {
         bar.enable_steady_tick(Duration::from_millis(250));
     }
     bar
+}
+
+/// A bar of the bytes of these sources.
+pub fn of_sources(what: &'static str, sources: &[Source]) -> ProgressBar {
+    let bytes = sources.iter().map(Source::bytes);
+    bar(what, Unit::Bytes, bytes.sum())
+}
+
+/// Shows how many items are done, before the bar.
+pub fn show_items(bar: &ProgressBar, items: u64) {
+    if !bar.is_hidden() {
+        bar.set_message(format!("{} items", HumanCount(items)));
+    }
 }
 
 #[cfg(test)]

@@ -142,6 +142,11 @@ impl PartitionedFilter {
         &self.keys
     }
 
+    /// The number of keys.
+    pub fn partitions(&self) -> Partitions {
+        self.partitions
+    }
+
     /// Creates the filter. Each partition gets a capacity for its share of `items`, with room for
     /// an uneven distribution ([`capacity_of_each`]).
     ///

@@ -1,0 +1,98 @@
+//! `splitbloom check`: looks items up.
+
+use crate::error::{Error, Outcome};
+use crate::feed::{self, Block, Mark, Reading};
+use crate::input::{Framing, InputArguments};
+use crate::progress;
+use crate::target::{self, TargetArguments};
+use clap::Args;
+use splitbloom_client::Family;
+use std::io::{stdout, BufWriter, Write};
+
+/// Prints the items that are in a filter, or those that are not
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  splitbloom check seen urls.txt > seen.txt
+  cat urls.txt | splitbloom check seen --missing | xargs -d '\\n' -n 1 fetch
+  splitbloom check seen urls.txt --missing --count
+
+Exit code 0: every item is in the filter; 1: some are not. Of the items that were never added, the
+share of the error rate is reported as present.")]
+pub struct Arguments {
+    #[command(flatten)]
+    target: TargetArguments,
+    #[command(flatten)]
+    input: InputArguments,
+    /// Prints the items that are not in the filter
+    #[arg(long)]
+    missing: bool,
+    /// Prints how many there are instead
+    #[arg(long)]
+    count: bool,
+    /// Only a counting filter will do
+    #[arg(long)]
+    cf: bool,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let mut filter = self.target.open()?;
+        let assumed = self.cf.then_some(Family::Counting);
+        let (family, wording) = target::existing(&mut filter, assumed)?;
+        let (sources, framing) = (self.input.sources(), self.input.framing());
+        let bar = progress::of_sources("checking", &sources);
+        let (observed, layout) = (bar.clone(), framing.into());
+        let workers = self.target.open_all(filter)?.into_iter().map(|mut filter| {
+            move |block: &Block| filter.pack_exists(family, wording, layout, &block.bytes)
+        });
+        let reading = Reading {
+            block_bytes: self.target.spread.block_bytes(),
+            sources,
+            framing,
+            from: Mark::default(),
+            observe: move |bytes| observed.inc(bytes),
+        };
+        let mut out = BufWriter::new(stdout().lock());
+        let (mut items, mut present) = (0, 0);
+        let fed = feed::run(reading, workers.collect(), |block, answers| {
+            let answers = answers?;
+            if !self.count {
+                for (item, is_present) in framing.items(&block.bytes).zip(&answers) {
+                    if *is_present != self.missing {
+                        write_item(&mut out, framing, item)?;
+                    }
+                }
+                out.flush()?; // somebody may be waiting for what has come so far
+            }
+            items += block.items;
+            present += answers.iter().filter(|is_present| **is_present).count() as u64;
+            progress::show_items(&bar, items);
+            Ok(())
+        });
+        drop(bar);
+        fed.map_err(|error| error.saying(|error| format!("{error}; checked {items} items")))?;
+        if self.count {
+            let count = if self.missing {
+                items - present
+            } else {
+                present
+            };
+            writeln!(out, "{count}")?;
+        }
+        out.flush()?;
+        Ok(match present == items {
+            true => Outcome::Done,
+            false => Outcome::No,
+        })
+    }
+}
+
+/// Writes an item as it was read.
+pub fn write_item(out: &mut impl Write, framing: Framing, item: &[u8]) -> Result<(), Error> {
+    out.write_all(item)?;
+    if framing == Framing::Lines {
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! `splitbloom compare`: asks two servers for the same items.
+
+use super::check::write_item;
+use crate::connect::TlsArguments;
+use crate::error::{Error, Outcome};
+use crate::feed::{self, Block, Mark, Reading};
+use crate::input::InputArguments;
+use crate::progress;
+use crate::target::{self, info_of, SpreadArguments};
+use clap::Args;
+use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, Wording};
+use std::ffi::OsString;
+use std::io::{stdout, BufWriter, Write};
+
+/// Compares what two servers say of the same items
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  splitbloom compare redis://old:6379 redis://new:6379 seen urls.txt
+
+Prints the items that are only in the first filter after '< ', those that are only in the second
+after '> ', and at the end how many each has. Either server may have RedisBloom. Exit code 0: no
+differences; 1: some.")]
+pub struct Arguments {
+    /// The first server, as in --url of the other commands
+    #[arg(value_name = "URL1")]
+    first: String,
+    /// The second server
+    #[arg(value_name = "URL2")]
+    second: String,
+    /// The key of the filter on both
+    key: OsString,
+    #[command(flatten)]
+    input: InputArguments,
+    /// Prints only how many items each has
+    #[arg(long)]
+    count: bool,
+    #[command(flatten)]
+    spread: SpreadArguments,
+    #[command(flatten)]
+    tls: TlsArguments,
+}
+
+/// The filter on one of the servers.
+struct Side {
+    filter: PartitionedFilter,
+    family: Family,
+    wording: Wording,
+}
+
+/// How many items there are.
+#[derive(Default)]
+struct Tally {
+    items: u64,
+    present: [u64; 2],
+    /// In this filter and not in the other.
+    only: [u64; 2],
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let (sources, framing) = (self.input.sources(), self.input.framing());
+        let bar = progress::of_sources("comparing", &sources);
+        let (observed, layout) = (bar.clone(), framing.into());
+        let mut workers = Vec::new();
+        for _ in 0..self.spread.connections {
+            let [mut first, mut second] = [self.side(&self.first)?, self.side(&self.second)?];
+            workers.push(move |block: &Block| -> Result<_, FilterError> {
+                let ask = |side: &mut Side| {
+                    let (family, wording) = (side.family, side.wording);
+                    side.filter
+                        .pack_exists(family, wording, layout, &block.bytes)
+                };
+                Ok((ask(&mut first)?, ask(&mut second)?))
+            });
+        }
+        let reading = Reading {
+            block_bytes: self.spread.block_bytes(),
+            sources,
+            framing,
+            from: Mark::default(),
+            observe: move |bytes| observed.inc(bytes),
+        };
+        let mut out = BufWriter::new(stdout().lock());
+        let mut tally = Tally::default();
+        let fed = feed::run(reading, workers, |block, answers| {
+            let (first, second) = answers?;
+            let answers = first.into_iter().zip(second);
+            for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
+                tally.count(first, second);
+                if first != second && !self.count {
+                    out.write_all(if first { b"< " } else { b"> " })?;
+                    write_item(&mut out, framing, item)?;
+                }
+            }
+            progress::show_items(&bar, tally.items);
+            Ok(out.flush()?)
+        });
+        drop(bar);
+        let items = tally.items;
+        fed.map_err(|error| error.saying(|error| format!("{error}; compared {items} items")))?;
+        tally.write(&mut out)?;
+        Ok(match tally.only {
+            [0, 0] => Outcome::Done,
+            _ => Outcome::No,
+        })
+    }
+
+    /// The filter on a server, which is named if it cannot be asked.
+    fn side(&self, url: &str) -> Result<Side, Error> {
+        let info = info_of(url, &self.tls)?;
+        let server = info.addr().to_string();
+        let open = || {
+            let mut filter = self.spread.open(&self.key, info)?;
+            let (family, wording) = target::existing(&mut filter, None)?;
+            Ok(Side {
+                filter,
+                family,
+                wording,
+            })
+        };
+        open().map_err(|error: Error| error.saying(|error| format!("{server}: {error}")))
+    }
+}
+
+impl Tally {
+    fn count(&mut self, first: bool, second: bool) {
+        self.items += 1;
+        for (side, (is_here, is_there)) in
+            [(first, second), (second, first)].into_iter().enumerate()
+        {
+            self.present[side] += u64::from(is_here);
+            self.only[side] += u64::from(is_here && !is_there);
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> Result<(), Error> {
+        let Self {
+            items,
+            present,
+            only,
+        } = self;
+        writeln!(out, "{items} items")?;
+        for (side, name) in ["first", "second"].iter().enumerate() {
+            let (present, only) = (present[side], only[side]);
+            writeln!(out, "{name}: {present} present, {only} of them only there")?;
+        }
+        Ok(out.flush()?)
+    }
+}

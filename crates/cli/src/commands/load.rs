@@ -1,0 +1,172 @@
+//! `splitbloom load`: adds items to a filter.
+
+mod creation;
+
+use crate::checkpoint::{Checkpoint, Done};
+use crate::error::{Error, Outcome};
+use crate::feed::{self, Block, Reading};
+use crate::input::InputArguments;
+use crate::progress;
+use crate::target::{self, TargetArguments};
+use clap::Args;
+use creation::CreationArguments;
+use redis::cmd;
+use serde_json::json;
+use splitbloom_client::{Family, PartitionedFilter, Retry};
+use std::io::{stdout, Write};
+use std::path::PathBuf;
+
+/// Adds items to a filter
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  splitbloom load seen urls.zst --capacity 100000000 --error 0.001
+  cut -f 3 access.log | splitbloom load seen
+  splitbloom load seen urls.txt --checkpoint urls.done    # and again, if it was interrupted
+
+A filter that exists is left as it is. If it was created with other parameters than those given, a
+warning says so.")]
+pub struct Arguments {
+    #[command(flatten)]
+    target: TargetArguments,
+    #[command(flatten)]
+    input: InputArguments,
+    /// If there is no such filter, creates a counting filter
+    #[arg(long)]
+    cf: bool,
+    /// Notes in FILE how far the load has come, and goes on from there if FILE exists. It is removed
+    /// at the end
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    #[command(flatten)]
+    creation: CreationArguments,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let mut filter = self.target.open()?;
+        let assumed = self.cf.then_some(Family::Counting);
+        let found = target::family(&mut filter, assumed)?;
+        let family = found.or(assumed).unwrap_or(Family::Bloom);
+        let mut checkpoint = self.checkpoint(family)?;
+        let before = match &checkpoint {
+            Some(checkpoint) => checkpoint.read()?,
+            None => None,
+        };
+        if let Some(done) = &before {
+            self.has_kept(&mut filter, found, done)?;
+        }
+        self.creation.apply(&mut filter, family)?;
+
+        let (sources, framing) = (self.input.sources(), self.input.framing());
+        let bar = progress::of_sources("loading", &sources);
+        let (observed, layout) = (bar.clone(), framing.into());
+        let workers =
+            self.target.open_all(filter)?.into_iter().map(|mut filter| {
+                move |block: &Block| filter.pack_add(family, layout, &block.bytes)
+            });
+        let mut done = before.unwrap_or_default();
+        let reading = Reading {
+            block_bytes: self.target.spread.block_bytes(),
+            sources,
+            framing,
+            from: done.mark,
+            observe: move |bytes| observed.inc(bytes),
+        };
+        let mut in_next_block = 0;
+        let fed = feed::run(reading, workers.collect(), |block, changes| {
+            if let Some(refusal) = changes.refusal {
+                in_next_block = refusal.before;
+                return Err(refusal.error.into());
+            }
+            done = Done {
+                mark: block.end,
+                items: done.items + block.items,
+                new: done.new + changes.changed,
+            };
+            progress::show_items(&bar, done.items);
+            checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))
+        });
+        drop(bar);
+        if let Err(error) = fed {
+            if let Some(checkpoint) = checkpoint.as_mut().filter(|_| done.items > 0) {
+                checkpoint.write(&done)?;
+            }
+            let (items, next) = (done.items + in_next_block, self.what_next(family));
+            return Err(error.saying(|error| format!("{error}; loaded {items} items; {next}")));
+        }
+        if let Some(checkpoint) = checkpoint {
+            checkpoint.remove()?;
+        }
+        let resumed = before.map_or(String::new(), |before| {
+            format!(" ({} of them before)", before.items)
+        });
+        writeln!(stdout(), "{} items{resumed}, {} new", done.items, done.new)?;
+        Ok(Outcome::Done)
+    }
+
+    /// The checkpoint, if one is asked for.
+    fn checkpoint(&self, family: Family) -> Result<Option<Checkpoint>, Error> {
+        let Some(path) = &self.checkpoint else {
+            return Ok(None);
+        };
+        if family == Family::Counting {
+            let text =
+                "--checkpoint is for Bloom filters: a load that was killed would go on with \
+                        items that it has added, and a counting filter would count them twice";
+            return Err(Error::Usage(text.into()));
+        }
+        let info = self.target.server.connection_info()?;
+        let server = match self.target.spread.cluster {
+            true => "a cluster".into(),
+            false => format!("{}/{}", info.addr(), info.redis_settings().db()),
+        };
+        let filter = json!({
+            "server": server,
+            "key": self.target.key.as_encoded_bytes().escape_ascii().to_string(),
+            "partitions": self.target.spread.keys(),
+        });
+        Checkpoint::new(path, filter, &self.input.sources(), self.input.framing()).map(Some)
+    }
+
+    /// Whether the filter still has what was loaded before. A server that has started again without
+    /// its latest data has fewer items, unless the filter forgets.
+    fn has_kept(
+        &self,
+        filter: &mut PartitionedFilter,
+        found: Option<Family>,
+        done: &Done,
+    ) -> Result<(), Error> {
+        let cards = filter.ask_each(Retry::Yes, |key| cmd("BF.CARD").arg(key).clone());
+        let mut items = 0;
+        for card in cards {
+            items += match card? {
+                redis::Value::Int(card) => u64::try_from(card).unwrap_or(0),
+                _ => 0,
+            };
+        }
+        if found.is_some() && (items >= done.new || creation::forgets(filter)?) {
+            return Ok(());
+        }
+        let path = self.checkpoint.clone().unwrap_or_default();
+        Err(Error::Contents(format!(
+            "the filter has {items} items, fewer than the {} that were new to it when {} was \
+             written; delete that to begin anew",
+            done.new,
+            path.display()
+        )))
+    }
+
+    /// What to do after an error.
+    fn what_next(&self, family: Family) -> &'static str {
+        match (family, &self.checkpoint) {
+            (Family::Bloom, Some(_)) => "the same command goes on from there",
+            (Family::Bloom, None) => {
+                "run it again once that is mended: adding an item twice is harmless"
+            }
+            (Family::Counting, _) => {
+                "of the next some may be as well, and loading them again would count them twice"
+            }
+        }
+    }
+}

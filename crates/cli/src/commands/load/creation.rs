@@ -1,0 +1,200 @@
+//! The parameters of a filter that a load creates.
+
+use crate::error::Error;
+use clap::Args;
+use redis::{cmd, Cmd, Value};
+use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, Retry};
+use splitbloom_partition::{capacity_of_each, Partitions};
+
+/// Those of BF.RESERVE without any: the defaults of the module's settings.
+const ERROR_RATE: f64 = 0.01;
+const CAPACITY: u64 = 100;
+
+/// How to create the filter if it does not exist. Without any of them, the server's settings say.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "If the filter does not exist")]
+pub struct CreationArguments {
+    /// The items that it is for; it grows beyond that, unless --nonscaling
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    capacity: Option<u64>,
+    /// The false-positive rate allowed [default: 0.01]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    error: Option<f64>,
+    /// It refuses items beyond its capacity
+    #[arg(long, requires = "capacity")]
+    nonscaling: bool,
+    /// It forgets each item after so many seconds
+    #[arg(long, value_name = "SECONDS", conflicts_with = "cf")]
+    window: Option<u64>,
+    /// Into how many slices the window is divided [default: 8]
+    #[arg(long, value_name = "N", requires = "window")]
+    slices: Option<u64>,
+    /// Adding an item again starts its time again
+    #[arg(long, requires = "window")]
+    renew: bool,
+    /// Sixteen hexadecimal digits: filters with equal parameters and seed can be merged. Whoever
+    /// knows the seed can choose items that collide
+    #[arg(long, value_name = "HEX")]
+    seed: Option<String>,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| *rate > 0.0 && *rate < 1.0);
+    rate.ok_or_else(|| "not a number between 0 and 1".to_owned())
+}
+
+impl CreationArguments {
+    fn is_given(&self) -> bool {
+        let numbers = [self.capacity, self.window];
+        numbers.iter().any(Option::is_some) || self.error.is_some() || self.seed.is_some()
+    }
+
+    /// Creates the filter; or warns, if it exists with other parameters.
+    pub fn apply(&self, filter: &mut PartitionedFilter, family: Family) -> Result<(), Error> {
+        if !self.is_given() {
+            return Ok(());
+        }
+        let mut exists = false;
+        let partitions = filter.partitions();
+        let reserve = |key: &[u8]| self.reservation(family, partitions, key);
+        for reply in filter.ask_each(Retry::No, reserve) {
+            match reply {
+                Err(FilterError::Refused(text)) if text.contains("item exists") => exists = true,
+                reply => drop(reply?),
+            }
+        }
+        if exists {
+            let differences = self.differences(&info(filter, family)?);
+            if !differences.is_empty() {
+                eprintln!(
+                    "splitbloom: warning: the filter exists, with {}",
+                    differences.join(", ")
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The command that creates one of the keys.
+    fn reservation(&self, family: Family, partitions: Partitions, key: &[u8]) -> Cmd {
+        let capacity = capacity_of_each(self.capacity.unwrap_or(CAPACITY), partitions);
+        let mut command = cmd(match family {
+            Family::Bloom => "BF.RESERVE",
+            Family::Counting => "CF.RESERVE",
+        });
+        command.arg(key);
+        match family {
+            Family::Bloom => command.arg(self.error.unwrap_or(ERROR_RATE)).arg(capacity),
+            Family::Counting => command.arg(capacity),
+        };
+        if let (Family::Counting, Some(rate)) = (family, self.error) {
+            command.arg("ERROR").arg(rate);
+        }
+        match (family, self.nonscaling) {
+            (Family::Bloom, true) => command.arg("NONSCALING"),
+            (Family::Counting, true) => command.arg("EXPANSION").arg(0),
+            (_, false) => &mut command,
+        };
+        for (word, value) in [("WINDOW", self.window), ("SLICES", self.slices)] {
+            if let Some(value) = value {
+                command.arg(word).arg(value);
+            }
+        }
+        if self.renew {
+            command.arg("RENEW");
+        }
+        if let Some(seed) = &self.seed {
+            command.arg("SEED").arg(seed);
+        }
+        command
+    }
+
+    /// What is different in a filter that exists, of what was asked for.
+    fn differences(&self, partitions: &[Fields]) -> Vec<String> {
+        let Some(first) = partitions.first() else {
+            return Vec::new();
+        };
+        let mut differences = Vec::new();
+        if let (Some(wanted), Some(rate)) = (self.error, first.double("Error rate")) {
+            if wanted != rate {
+                differences.push(format!("an error rate of {rate} and not {wanted}"));
+            }
+        }
+        if let Some(wanted) = self.capacity {
+            let capacity = partitions
+                .iter()
+                .filter_map(|fields| fields.integer("Capacity"));
+            let capacity: u64 = capacity.sum();
+            if capacity < wanted {
+                differences.push(format!("a capacity of {capacity} and not {wanted}"));
+            }
+        }
+        let grows = first.integer("Expansion rate").unwrap_or(0) > 0;
+        if self.is_given() && grows == self.nonscaling {
+            differences.push(match grows {
+                true => "room to grow, in spite of --nonscaling".into(),
+                false => "no room to grow".into(),
+            });
+        }
+        for (name, wanted) in [("Window", self.window), ("Slices", self.slices)] {
+            let value = first.integer(name);
+            let is_asked = wanted.is_some() || (name == "Window" && value.is_some());
+            if is_asked && value != wanted {
+                let [value, wanted] = [value, wanted].map(|number| match number {
+                    None => "none".into(),
+                    Some(number) => number.to_string(),
+                });
+                differences.push(format!("{} {value} and not {wanted}", name.to_lowercase()));
+            }
+        }
+        differences
+    }
+}
+
+/// Whether items may leave the filter by themselves.
+pub fn forgets(filter: &mut PartitionedFilter) -> Result<bool, Error> {
+    let partitions = info(filter, Family::Bloom)?;
+    Ok(partitions
+        .iter()
+        .any(|fields| fields.integer("Window").is_some()))
+}
+
+/// What BF.INFO or CF.INFO says of one key.
+struct Fields(Vec<(Value, Value)>);
+
+impl Fields {
+    fn integer(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            Value::Int(number) => u64::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    fn double(&self, name: &str) -> Option<f64> {
+        match self.value(name)? {
+            Value::Double(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn value(&self, wanted: &str) -> Option<&Value> {
+        let is_wanted = |name: &Value| match name {
+            Value::SimpleString(name) => name == wanted,
+            Value::BulkString(name) => name == wanted.as_bytes(),
+            _ => false,
+        };
+        let found = self.0.iter().find(|(name, _)| is_wanted(name));
+        found.map(|(_, value)| value)
+    }
+}
+
+/// The same for each partition.
+fn info(filter: &mut PartitionedFilter, family: Family) -> Result<Vec<Fields>, Error> {
+    let name = format!("{}.INFO", family.prefix());
+    let replies = filter.ask_each(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").clone());
+    let fields = replies.into_iter().map(|reply| match reply? {
+        Value::Map(fields) => Ok(Fields(fields)),
+        _ => Ok(Fields(Vec::new())),
+    });
+    fields.collect()
+}

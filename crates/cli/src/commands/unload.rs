@@ -1,0 +1,72 @@
+//! `splitbloom unload`: removes items from a counting filter.
+
+use crate::error::{Error, Outcome};
+use crate::feed::{self, Block, Mark, Reading};
+use crate::input::InputArguments;
+use crate::progress;
+use crate::target::{self, TargetArguments};
+use clap::Args;
+use splitbloom_client::Family;
+use std::io::{stdout, Write};
+
+/// Removes a copy of each item from a counting filter
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  splitbloom unload carts abandoned.txt
+
+Remove only what was added, and only as often: removing an item that was never added may remove a
+copy of another one. Exit code 1: some items had no copy.")]
+pub struct Arguments {
+    #[command(flatten)]
+    target: TargetArguments,
+    #[command(flatten)]
+    input: InputArguments,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let mut filter = self.target.open()?;
+        target::existing(&mut filter, Some(Family::Counting))?;
+        let (sources, framing) = (self.input.sources(), self.input.framing());
+        let bar = progress::of_sources("removing", &sources);
+        let (observed, layout) = (bar.clone(), framing.into());
+        let workers = self
+            .target
+            .open_all(filter)?
+            .into_iter()
+            .map(|mut filter| move |block: &Block| filter.pack_delete(layout, &block.bytes));
+        let reading = Reading {
+            block_bytes: self.target.spread.block_bytes(),
+            sources,
+            framing,
+            from: Mark::default(),
+            observe: move |bytes| observed.inc(bytes),
+        };
+        let (mut items, mut removed) = (0, 0);
+        let fed = feed::run(reading, workers.collect(), |block, changes| {
+            if let Some(refusal) = changes.refusal {
+                items += refusal.before;
+                return Err(refusal.error.into());
+            }
+            items += block.items;
+            removed += changes.changed;
+            progress::show_items(&bar, items);
+            Ok(())
+        });
+        drop(bar);
+        fed.map_err(|error| {
+            error.saying(|error| {
+                format!(
+                    "{error}; removed a copy of each of the first {items} items; of the next some \
+                     may be removed as well, and removing them again would remove another copy"
+                )
+            })
+        })?;
+        writeln!(stdout(), "{items} items, {removed} removed")?;
+        Ok(match removed == items {
+            true => Outcome::Done,
+            false => Outcome::No,
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! The filter that a command works on: a key of a server or of a cluster, or many keys.
+
+use crate::connect::{ServerArguments, TlsArguments};
+use crate::error::Error;
+use clap::Args;
+use redis::{cmd, ConnectionInfo, Value};
+use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
+use splitbloom_client::{Topology, Wording};
+use splitbloom_partition::{Name, Partitions};
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// Names a filter.
+#[derive(Args, Clone, Debug)]
+pub struct TargetArguments {
+    /// The key of the filter
+    pub key: OsString,
+    #[command(flatten)]
+    pub spread: SpreadArguments,
+    #[command(flatten)]
+    pub server: ServerArguments,
+}
+
+/// How a filter is spread, and how many connections to it are opened.
+#[derive(Args, Clone, Debug)]
+pub struct SpreadArguments {
+    /// The server is a node of a cluster: finds the owner of each key, follows redirects, and waits
+    /// up to a minute for a failover
+    #[arg(long)]
+    pub cluster: bool,
+    /// The filter is the keys KEY:{0} to KEY:{N-1}, as BF.KEYS names them; N is a power of two
+    #[arg(long, value_name = "N", value_parser = partitions)]
+    pub partitions: Option<Partitions>,
+    /// Connections (to each node of a cluster), each with several commands in flight
+    // 4 keep a server on the same machine busy; 2 and 8 are as fast within the noise (docs/tool.md).
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
+    pub connections: u8,
+}
+
+fn partitions(text: &str) -> Result<Partitions, String> {
+    let count = text.parse().ok().and_then(Partitions::new);
+    count.ok_or_else(|| "not a power of two from 1 to 16384".to_owned())
+}
+
+impl TargetArguments {
+    /// The filter on one connection (to each node).
+    pub fn open(&self) -> Result<PartitionedFilter, Error> {
+        self.spread.open(&self.key, self.server.connection_info()?)
+    }
+
+    /// The filter on as many connections as asked for; the first is already open.
+    pub fn open_all(&self, first: PartitionedFilter) -> Result<Vec<PartitionedFilter>, Error> {
+        let more = (1..self.spread.connections).map(|_| self.open());
+        std::iter::once(Ok(first)).chain(more).collect()
+    }
+}
+
+impl SpreadArguments {
+    /// The filter of that key on the server of these settings.
+    pub fn open(&self, key: &OsString, info: ConnectionInfo) -> Result<PartitionedFilter, Error> {
+        let key = key.as_encoded_bytes();
+        let keys = match self.partitions {
+            None => Keys::One(key),
+            Some(partitions) => {
+                let name = Name::new(key).ok_or(FilterError::BraceInName)?;
+                Keys::Partitioned(name, partitions)
+            }
+        };
+        let topology = match self.cluster {
+            true => Topology::Cluster,
+            false => Topology::OneServer,
+        };
+        let mut filter = PartitionedFilter::open(vec![info], topology, keys)?;
+        if topology == Topology::OneServer {
+            // One that comes back after a loss may have forgotten what it had: the user decides.
+            filter.set_patience(Duration::ZERO);
+        }
+        Ok(filter)
+    }
+
+    /// The number of keys.
+    pub fn keys(&self) -> u16 {
+        self.partitions.map_or(1, Partitions::count)
+    }
+
+    /// Bytes of input to send at a time: some commands for each key, within reason.
+    pub fn block_bytes(&self) -> usize {
+        const LEAST: usize = 256 * 1024;
+        const OF_EACH: usize = 64 * 1024;
+        const MOST: usize = 4 * 1024 * 1024;
+        (usize::from(self.keys()) * OF_EACH).clamp(LEAST, MOST)
+    }
+}
+
+/// A connection to a server with other certificates than those of this machine.
+pub fn info_of(url: &str, tls: &TlsArguments) -> Result<ConnectionInfo, Error> {
+    tls.apply(crate::connect::connection_info(url)?)
+}
+
+/// The kind of a filter; `None` if no partition of it exists. A user who may not ask is told what
+/// `assumed` says.
+///
+/// # Errors
+/// A key holds something else, or the partitions are of two kinds.
+pub fn family(
+    filter: &mut PartitionedFilter,
+    assumed: Option<Family>,
+) -> Result<Option<Family>, Error> {
+    let mut found = None;
+    for reply in filter.ask_each(Retry::Yes, |key| cmd("TYPE").arg(key).clone()) {
+        let family = match reply {
+            Err(FilterError::Refused(text)) if text.starts_with("NOPERM") => {
+                return Ok(Some(assumed.unwrap_or(Family::Bloom)));
+            }
+            reply => match text(&reply?).as_str() {
+                "none" => continue,
+                "MBbloom--" => Family::Bloom,
+                "MBbloomCF" => Family::Counting,
+                other => return Err(Error::Contents(format!("the key holds no filter: {other}"))),
+            },
+        };
+        if found.is_some_and(|found| found != family) {
+            let text = "some partitions are Bloom filters and some counting filters";
+            return Err(Error::Contents(text.into()));
+        }
+        found = Some(family);
+    }
+    match (found, assumed) {
+        (Some(Family::Bloom), Some(Family::Counting)) => Err(Error::Contents(
+            "the key holds a Bloom filter, no counting filter".into(),
+        )),
+        (found, _) => Ok(found),
+    }
+}
+
+/// The kind of a filter that must exist, and how its server looks items up.
+pub fn existing(
+    filter: &mut PartitionedFilter,
+    assumed: Option<Family>,
+) -> Result<(Family, Wording), Error> {
+    let family = family(filter, assumed)?;
+    let family = family.ok_or_else(|| Error::Contents("there is no such key".into()))?;
+    let name = format!("{}.PACKEXISTS", family.prefix());
+    let replies = filter.ask_each(Retry::Yes, |_| {
+        cmd("COMMAND").arg("INFO").arg(&name).clone()
+    });
+    let is_known = |reply: &Result<Value, FilterError>| match reply {
+        Ok(Value::Array(commands)) => commands.iter().any(|command| *command != Value::Nil),
+        _ => false,
+    };
+    let wording = match replies.iter().all(is_known) {
+        true => Wording::Packed,
+        false => Wording::Separate, // RedisBloom, or a user who may not ask
+    };
+    Ok((family, wording))
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::SimpleString(text) => text.clone(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => format!("{other:?}"),
+    }
+}
