@@ -8,6 +8,7 @@ SECONDS ?= 60
 PAYLOADS ?= 100000
 PROBES ?= 1e10
 TEXT ?= README.md
+PLOT ?= docs/recipes/guard.svg
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
 MINUTES ?= 10
@@ -15,7 +16,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck migrate demo fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck migrate demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -39,6 +40,7 @@ test: toolchain ## runs all tests: unit, property, golden, on a server (SERVER=)
 	@$(MAKE) --no-print-directory build
 	@scripts/server-tests $(SERVER) $(MODULE)
 	@scripts/fault-tests $(SERVER) $(MODULE)
+	@scripts/guard-tests $(SERVER) $(MODULE)
 	@scripts/container-tests
 
 matrix: build ## runs the server and fault tests on each server in MATRIX=
@@ -88,6 +90,9 @@ migrate: build ## comes over from RedisBloom, each way (PEER= its module, PEER_S
 demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
+demo-guard: build ## attacks a database with and without a filter in front, and plots it (PLOT=, two minutes)
+	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo run --quiet --release --manifest-path examples/guard/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) -- $(PLOT)
+
 fpr: toolchain ## measures false-positive rates, with error bars (PROBES=1e10 lookups a row: 45 minutes)
 	cargo run --release --package splitbloom-filter --example false_positive_rate $(PROBES)
 
@@ -123,14 +128,17 @@ docker-cluster: docker ## starts a cluster of six containers that forms itself; 
 fmt: toolchain ## formats the sources
 	cargo fmt --all
 	cargo fmt --manifest-path tests/containers/Cargo.toml
+	cargo fmt --manifest-path examples/guard/Cargo.toml
 
 fmt-check: toolchain
 	cargo fmt --all --check
 	cargo fmt --manifest-path tests/containers/Cargo.toml --check
+	cargo fmt --manifest-path examples/guard/Cargo.toml --check
 
 lint: toolchain ## runs clippy; warnings are errors
 	cargo clippy --all-targets --workspace --features injected-faults -- -D warnings
 	cargo clippy --manifest-path tests/containers/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
+	cargo clippy --manifest-path examples/guard/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
 
 layers: ## checks what the lints cannot: dependencies between layers, panic guards
 	@scripts/check-layers
@@ -154,6 +162,7 @@ needs := build-essential libclang-dev
 needs-run := redis-tools
 needs-test := python3-venv
 needs-matrix := python3-venv
+needs-demo-guard := postgresql
 needs-deny := python3-venv
 needs-check := python3-venv
 needs-package := dpkg-dev
