@@ -49,6 +49,9 @@ impl Desk {
         desk.provide("redis-cli", &client);
         desk.provide("valkey-cli", &client);
         desk.provide("python3", &python().to_string_lossy());
+        // In the repository itself: what the tests have built there need not be built again.
+        let cargo = format!("env --chdir='{}' {}", root().display(), env!("CARGO"));
+        desk.provide("cargo", &cargo);
         desk
     }
 

@@ -14,7 +14,7 @@ const SIZE: Size = Size {
     rates: Rates {
         customers: 1_500,
         old_links: 150,
-        attackers: 6_000,
+        attackers: 3_000,
     },
     phase: Duration::from_secs(10),
     step: Duration::from_millis(500),

@@ -1,0 +1,51 @@
+//! Each recipe has a page with a program in Python and one in Rust, short enough to be read.
+
+use super::root;
+use std::fs;
+use std::path::Path;
+
+const LINES: usize = 60;
+
+#[test]
+fn each_recipe_shows_what_its_two_programs_print_and_they_are_short() {
+    let pages = files("docs/recipes", "md");
+    let pages = pages.iter().filter(|page| *page != "README");
+    let pages: Vec<&String> = pages.collect();
+    assert!(!pages.is_empty());
+    let index = read("docs/recipes/README.md");
+    for page in &pages {
+        let text = read(&format!("docs/recipes/{page}.md"));
+        assert!(text.contains(&format!("\n$ python3 examples/recipes/{page}.py ")));
+        let name = format!("recipe-{page}");
+        assert!(text.contains(&format!("\n$ cargo run --quiet --example {name} ")));
+        assert!(index.contains(&format!("({page}.md)")), "{page}");
+    }
+    for language in ["py", "rs"] {
+        let programs = files("examples/recipes", language);
+        assert_eq!(programs.iter().collect::<Vec<_>>(), pages);
+        for program in programs {
+            let program = format!("examples/recipes/{program}.{language}");
+            let lines = read(&program).lines().count();
+            assert!(lines <= LINES, "{program}: {lines} lines");
+        }
+    }
+}
+
+/// The names of a folder's files with that extension, without it.
+fn files(folder: &str, extension: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        let name = Path::new(&name);
+        if name.extension().is_some_and(|found| found == extension) {
+            let stem = name.file_stem().unwrap_or_default();
+            found.push(stem.to_string_lossy().into_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect("a file of the repository")
+}
