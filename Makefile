@@ -7,6 +7,7 @@ MATRIX ?= redis-7.0 redis-8.0 redis-newest valkey-8.1 valkey-newest
 SECONDS ?= 60
 PAYLOADS ?= 100000
 PROBES ?= 1e10
+TRIALS ?= 10000000
 TEXT ?= README.md
 PLOT ?= docs/recipes/guard.svg
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
@@ -16,7 +17,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults soak hostile fuzz sanitize memcheck migrate demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -80,6 +81,9 @@ memcheck: build ## runs a few server tests with the whole server in valgrind (SE
 
 faults: build ## runs the long fault tests: 50 kills, 100 cuts (about five minutes)
 	@SPLITBLOOM_FAULTS=long scripts/fault-tests $(SERVER) $(MODULE) --nocapture
+
+models: build ## runs the tests of deletion and of time windows against models (TRIALS=10000000, MATRIX=; half an hour)
+	@scripts/models $(TRIALS) $(MODULE) $(MATRIX)
 
 soak: build ## runs random commands, kills, cuts and evictions against a model (MINUTES=10, SEED=)
 	@MINUTES=$(MINUTES) SEED=$(SEED) scripts/with-server $(SERVER) $(MODULE) cargo test --release --test soak
@@ -177,6 +181,6 @@ toolchain:
 ## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of
 ##   them with the suffix -arm64 (runs in QEMU), or a path
 ## BENCH_SERVER=: the same, for the benchmarks. Servers are downloaded on first use.
-## BENCH_PARTS=: reserved, growth, memory, steps, bulk, or some of them. BENCH_SIZES=10000,100000000: items.
+## BENCH_PARTS=: reserved, growth, memory, steps, windows, sweep, bulk, or some of them. BENCH_SIZES=10000,100000000: items.
 ## BENCH_SAVE=yes saves the tables of such runs too. See benches/server/main.rs.
 ## PEER=: another module's .so to compare with, on PEER_SERVER= (a path) or the same server

@@ -2,10 +2,10 @@
 //!
 //! The module is the build with the feature `injected-faults`, whose clock a setting moves.
 
-use crate::harness::{
-    add_items, commands_in_append_only_file, eventually, item, Connection, Random, Server,
-};
-use crate::{server_with_failpoints, times};
+mod model;
+
+use crate::harness::{add_items, eventually, Connection, Server};
+use crate::server_with_failpoints;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECOND: u64 = 1_000;
@@ -40,7 +40,7 @@ impl Clocked {
     }
 }
 
-fn replica_of(primary: &Server, offset: u64) -> Server {
+fn replica_of(primary: &Server, offset: i64) -> Server {
     let follow = format!("replicaof 127.0.0.1 {}", primary.port());
     let offset = format!("bf.inject-clock-offset {offset}");
     let replica = server_with_failpoints(&[&follow, &offset]);
@@ -48,182 +48,15 @@ fn replica_of(primary: &Server, offset: u64) -> Server {
     replica
 }
 
-fn wait_for_equal_digests(primary: &Server, replica: &Server) {
-    let (mut here, mut there) = (primary.connect(), replica.connect());
-    // The sweeper may have a step between the two questions.
-    eventually("digests are equal", || {
-        primary.wait_for(replica);
-        here.digest_of_everything() == there.digest_of_everything()
-    });
-}
-
 fn forgotten(db: &mut Connection, key: &str) -> i64 {
     let info = db.run(&format!("BF.INFO {key} FULL"));
     info.field("Items forgotten").integer()
 }
 
-/// When an item was added last, as far as that counts: between the two times.
-#[derive(Clone, Copy)]
-struct Added {
-    earliest: u64,
-    latest: u64,
-}
-
-/// What a filter must remember, must have forgotten, or may do either with.
-struct Model {
-    key: &'static str,
-    renews: bool,
-    items: Vec<Option<Added>>,
-    /// Lookups of what is to be forgotten, and those that found it.
-    gone: u64,
-    found: u64,
-}
-
-const WINDOW: u64 = 60 * SECOND;
-const SLICES: u64 = 4;
-const UNIVERSE: u64 = 100_000;
-const BATCH: usize = 500;
-
-impl Model {
-    fn new(db: &mut Connection, key: &'static str, renews: bool) -> Model {
-        let renew = if renews { "RENEW" } else { "" };
-        let seconds = WINDOW / SECOND;
-        db.run(&format!(
-            "BF.RESERVE {key} 0.001 100 WINDOW {seconds} SLICES {SLICES} {renew}"
-        ));
-        Model {
-            key,
-            renews,
-            items: vec![None; UNIVERSE as usize],
-            gone: 0,
-            found: 0,
-        }
-    }
-
-    fn call(&self, server: &mut Clocked, head: &[&str], numbers: &[usize]) -> (u64, Vec<i64>, u64) {
-        let head = head.iter().map(|word| word.as_bytes().to_vec());
-        let items = numbers.iter().map(|number| item(*number as u64));
-        let before = server.now();
-        let reply = server.db.call(head.chain(items));
-        let after = server.now();
-        let answers = reply.elements().iter().map(|answer| answer.integer());
-        (before, answers.collect(), after)
-    }
-
-    fn add(&mut self, server: &mut Clocked, random: &mut Random) {
-        let numbers: Vec<usize> = (0..BATCH)
-            .map(|_| random.index(UNIVERSE as usize))
-            .collect();
-        let head = ["BF.INSERT", self.key, "ITEMS"];
-        let (before, answers, after) = self.call(server, &head, &numbers);
-        let now = Added {
-            earliest: before,
-            latest: after,
-        };
-        for (number, is_new) in numbers.into_iter().zip(answers) {
-            let added = &mut self.items[number];
-            let is_remembered = added.is_some_and(|added| after < added.earliest + WINDOW);
-            if is_new == 1 {
-                assert!(!is_remembered, "{}: forgotten too early", self.key);
-                *added = Some(now);
-            } else if let (true, Some(added)) = (self.renews, added) {
-                added.latest = after;
-                if is_remembered {
-                    added.earliest = before;
-                }
-            }
-        }
-    }
-
-    fn look_up(&mut self, server: &mut Clocked, random: &mut Random) {
-        let numbers: Vec<usize> = (0..BATCH)
-            .map(|_| random.index(UNIVERSE as usize))
-            .collect();
-        let head = ["BF.MEXISTS", self.key];
-        let (before, answers, after) = self.call(server, &head, &numbers);
-        for (number, is_found) in numbers.into_iter().zip(answers) {
-            let added = self.items[number];
-            if added.is_some_and(|added| after < added.earliest + WINDOW) {
-                assert_eq!(is_found, 1, "{}: forgotten too early", self.key);
-            }
-            let end = |added: Added| added.latest + WINDOW + WINDOW / SLICES;
-            if added.is_none_or(|added| before >= end(added)) {
-                self.gone += 1;
-                self.found += is_found as u64;
-            }
-        }
-    }
-}
-
-#[test]
-fn a_model_with_a_clock_agrees_over_fifty_windows_restarts_and_a_failover() {
-    let rounds = times(50, 500) * SLICES;
-    let mut primary = server_with_failpoints(&["appendonly yes", "appendfsync no"]);
-    let mut server = Clocked::connect(&primary, 0);
-    // Two minutes ahead: two windows.
-    let replica = replica_of(&primary, 120 * SECOND);
-    let mut random = Random::seeded(15);
-    let mut models = [("keeps", false), ("renews", true)]
-        .map(|(key, renews)| Model::new(&mut server.db, key, renews));
-    for round in 0..rounds {
-        server.advance(random.below(2 * WINDOW / SLICES));
-        for model in &mut models {
-            model.add(&mut server, &mut random);
-            model.look_up(&mut server, &mut random);
-        }
-        if round % (rounds / 10) == 3 {
-            wait_for_equal_digests(&primary, &replica);
-            server.db.run("BGREWRITEAOF");
-            eventually("the file is rewritten", || {
-                server.db.info("persistence", "aof_rewrite_in_progress") == "0"
-            });
-        }
-        if round % (rounds / 4) == 7 {
-            let digest = server.db.digest_of_everything();
-            primary.restart();
-            server = Clocked::connect(&primary, server.offset);
-            if digest != server.db.digest_of_everything() {
-                // Only the sweeper has been here since.
-                assert!(commands_in_append_only_file(&primary)
-                    .iter()
-                    .any(|command| is_step(command)));
-            }
-            primary.wait_for(&replica);
-        }
-    }
-    wait_for_equal_digests(&primary, &replica);
-    let mut other = Clocked::connect(&replica, server.offset + 120 * SECOND);
-    other.db.run("REPLICAOF NO ONE");
-    let follow = format!("REPLICAOF 127.0.0.1 {}", replica.port());
-    server.db.run(&follow);
-    for _ in 0..3 * SLICES {
-        for model in &mut models {
-            model.look_up(&mut other, &mut random);
-            model.add(&mut other, &mut random);
-        }
-        other.advance(WINDOW / SLICES);
-    }
-    wait_for_equal_digests(&replica, &primary);
-    for Model {
-        key, gone, found, ..
-    } in models
-    {
-        assert!(gone > rounds * 50, "{key}: {gone} to be forgotten");
-        assert!(
-            found <= 2 * gone / 1_000 + 10,
-            "{key}: {found} of {gone} found"
-        );
-    }
-}
-
-fn is_step(command: &str) -> bool {
-    command.starts_with("BF.FORGET ")
-}
-
 #[test]
 fn a_replica_answers_by_its_own_clock_and_holds_the_same() {
     let primary = server_with_failpoints(&[]);
-    let replica = replica_of(&primary, 120 * SECOND);
+    let replica = replica_of(&primary, 120 * SECOND as i64);
     let mut here = Clocked::connect(&primary, 0);
     let mut there = replica.connect();
     here.db.run("BF.INSERT w WINDOW 60 SLICES 4 ITEMS a b");

@@ -8,6 +8,7 @@
 //! | `SPLITBLOOM_SERVER`          | the server's executable         | `redis-server` on PATH            |
 //! | `SPLITBLOOM_MODULE`          | the absolute path of the module | `target/release/libsplitbloom.so` |
 //! | `SPLITBLOOM_PATIENCE_FACTOR` | a factor for all timeouts       | 1                                 |
+//! | `SPLITBLOOM_TRIALS`          | what tests against models send  | some hundred thousand items       |
 //! | `PEER`                       | RedisBloom, to come over from   | none: those tests do nothing      |
 //! | `PEER_SERVER`                | the server that it runs on      | the one under test                |
 //! | `SPLITBLOOM_PYTHON`          | a Python with redis-py          | `python3` on PATH                 |
@@ -42,7 +43,7 @@ pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;
 pub use long_series::long_series;
 pub use peer::peer;
-pub use random::Random;
+pub use random::{trials, Random};
 pub use reply::Reply;
 pub use server::{module_path, Options, Server};
 pub use specimens::{delete_items, load_chunks, scan_dump, Fingerprint, Specimen, Specimens};

@@ -1,4 +1,16 @@
-//! A small seeded random number generator (SplitMix64), so that failures are reproducible.
+//! A small seeded random number generator (SplitMix64), so that failures are reproducible, and how
+//! long tests go on with it.
+
+use std::env;
+
+/// How many items or commands a test against a model sends instead of its own number.
+const TRIALS: &str = "SPLITBLOOM_TRIALS";
+
+/// What `SPLITBLOOM_TRIALS` says, or so few.
+pub fn trials(few: u64) -> u64 {
+    let number = env::var(TRIALS).map(|number| number.parse());
+    number.map_or(few, |number| number.expect("SPLITBLOOM_TRIALS is a number"))
+}
 
 pub struct Random(u64);
 

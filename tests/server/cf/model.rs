@@ -1,11 +1,10 @@
 //! Random CF commands against a plain multiset.
 
-use crate::harness::{words, Random, Server};
+use crate::harness::{trials, words, Random, Server};
 use std::collections::HashMap;
 
-/// Environment variable: how many commands, instead of [`COMMANDS`].
-const VARIABLE: &str = "SPLITBLOOM_CF_COMMANDS";
-const COMMANDS: usize = 100_000;
+/// Commands, unless [`trials`] says otherwise.
+const COMMANDS: u64 = 100_000;
 const KEYS: u64 = 8;
 /// Few enough for each to be added several times.
 const ITEMS: u64 = 5000;
@@ -88,9 +87,7 @@ fn command(random: &mut Random, model: &mut HashMap<u64, HashMap<u64, i64>>) -> 
 
 #[test]
 fn random_commands_get_the_replies_of_a_multiset_and_a_replica_holds_the_same() {
-    let commands = std::env::var(VARIABLE).map_or(COMMANDS, |number| {
-        number.parse().expect("a number of commands")
-    });
+    let commands = trials(COMMANDS);
     let primary = Server::start();
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
@@ -104,7 +101,7 @@ fn random_commands_get_the_replies_of_a_multiset_and_a_replica_holds_the_same() 
         let replies = db.pipeline(cases.iter().map(|(line, _)| words(line)));
         for ((line, expected), reply) in cases.iter().zip(replies) {
             assert_eq!(reply.to_string(), *expected, "{line}");
-            refused += usize::from(expected.contains("full") || expected.contains(":-1"));
+            refused += u64::from(expected.contains("full") || expected.contains(":-1"));
         }
         left -= batch;
     }
