@@ -80,6 +80,7 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
         WordsError::BadWidth => "ERR bad width",
         WordsError::BadPacking => "ERR bad packing",
+        WordsError::CountingWindow => "ERR counting filters have no window",
         WordsError::BadWindow => "ERR bad window",
         WordsError::WindowRange => "ERR window must be in the range [1, 315360000]",
         WordsError::BadSlices => "ERR bad slices",

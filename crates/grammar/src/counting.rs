@@ -93,10 +93,18 @@ pub fn parse_counting_reserve(words: &[&[u8]]) -> Result<CountingCreation, Words
         let found = OPTIONS
             .iter()
             .find(|(name, _)| option.eq_ignore_ascii_case(name));
-        let (_, take) = found.ok_or(WordsError::Syntax)?;
+        let (_, take) = found.ok_or_else(|| unknown(option))?;
         take(&mut creation, options.next().ok_or(WordsError::WrongArity)?)?;
     }
     Ok(creation)
+}
+
+/// What is wrong with an option that these commands do not know, but others may.
+fn unknown(option: &[u8]) -> WordsError {
+    match option.eq_ignore_ascii_case(b"WINDOW") {
+        true => WordsError::CountingWindow,
+        false => WordsError::Syntax,
+    }
 }
 
 /// The words of CF.INSERT and CF.INSERTNX.
@@ -128,7 +136,7 @@ pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, Words
             no_create = true;
             place += 1;
         } else {
-            return Err(WordsError::Syntax);
+            return Err(unknown(option));
         }
     }
     let first_item = place + 1;
@@ -221,6 +229,7 @@ mod tests {
             ("9 BUCKETSIZ 4", WordsError::Syntax),
             ("9 BUCKETSIZEX 4", WordsError::Syntax),
             ("9 NONSCALING", WordsError::Syntax),
+            ("9 window 60", WordsError::CountingWindow),
         ] {
             assert_eq!(reserve(line), Err(error), "{line}");
         }
@@ -251,6 +260,7 @@ mod tests {
             ("CAPACITY 0 ITEMS a", WordsError::CapacityRange),
             ("ERROR 0.1 ITEMS a", WordsError::Syntax),
             ("ITEMSX a", WordsError::Syntax),
+            ("WINDOW 60 ITEMS a", WordsError::CountingWindow),
             ("a b", WordsError::Syntax),
         ] {
             assert_eq!(insert(line), Err(error), "{line}");

@@ -44,6 +44,8 @@ pub enum WordsError {
     BadWidth,
     /// What an argument holds is not items of its layout, one after another.
     BadPacking,
+    /// A window for a counting filter.
+    CountingWindow,
     BadWindow,
     WindowRange,
     BadSlices,

@@ -26,6 +26,7 @@ const BAD_ERROR_RATE: &str = "ERR bad error rate";
 const ERROR_RATE_RANGE: &str = "ERR error rate must be in the range (0.000000, 1.000000)";
 const BAD_SEED: &str = "ERR bad seed";
 const SYNTAX: &str = "ERR syntax error";
+const NO_WINDOW: &str = "ERR counting filters have no window";
 const NOT_FOUND: &str = "ERR not found";
 const FULL: &str = "ERR Filter is full";
 const NOT_NUMERIC: &str = "ERR Second argument must be numeric";
@@ -77,6 +78,8 @@ const ERRORS: &[(&str, &str)] = &[
     ("CF.INSERT k C 10 ITEMS a", SYNTAX),
     ("CF.INSERT k NOCREATEX ITEMS a", SYNTAX),
     ("CF.INSERT k ERROR 0.1 ITEMS a", SYNTAX),
+    ("CF.RESERVE k 10 WINDOW 60", NO_WINDOW),
+    ("CF.INSERT k WINDOW 60 ITEMS a", NO_WINDOW),
     ("CF.INSERTNX k EXPANSION 2 ITEMS a", SYNTAX),
     // The key.
     ("CF.RESERVE filter 10", "ERR item exists"),
