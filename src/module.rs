@@ -30,6 +30,8 @@ const INFO: &[Field] = &[
     Field::Number(c"items_added", stats::items_added),
     Field::Number(c"items_deleted", stats::items_deleted),
     Field::Number(c"items_forgotten", stats::items_forgotten),
+    Field::Number(c"sweep_steps", stats::sweep_steps),
+    Field::Number(c"sweep_slowest_usec", stats::slowest_sweep_step),
     Field::Number(c"lookups", stats::lookups),
     Field::Number(c"lookup_hits", stats::lookup_hits),
     Field::Number(c"bytes_held", bytes_held),

@@ -6,11 +6,14 @@
 
 use splitbloom_filter::filter::Counters;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 static FILTERS: AtomicU64 = AtomicU64::new(0);
 static ITEMS_ADDED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_DELETED: AtomicU64 = AtomicU64::new(0);
 static ITEMS_FORGOTTEN: AtomicU64 = AtomicU64::new(0);
+static SWEEP_STEPS: AtomicU64 = AtomicU64::new(0);
+static SLOWEST_SWEEP_STEP: AtomicU64 = AtomicU64::new(0);
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
 static LOOKUP_HITS: AtomicU64 = AtomicU64::new(0);
 static FILTERS_GROWN: AtomicU64 = AtomicU64::new(0);
@@ -35,6 +38,16 @@ pub fn items_deleted() -> u64 {
 /// Items whose window has passed.
 pub fn items_forgotten() -> u64 {
     ITEMS_FORGOTTEN.load(Relaxed)
+}
+
+/// Steps of the sweeper.
+pub fn sweep_steps() -> u64 {
+    SWEEP_STEPS.load(Relaxed)
+}
+
+/// The time that the slowest of them took, in microseconds.
+pub fn slowest_sweep_step() -> u64 {
+    SLOWEST_SWEEP_STEP.load(Relaxed)
 }
 
 /// Items looked up.
@@ -103,6 +116,13 @@ pub(crate) fn replay_ignored() {
 /// Counts items whose window has passed.
 pub(crate) fn forgotten(items: u64) {
     count(&ITEMS_FORGOTTEN, items);
+}
+
+/// Counts a step of the sweeper.
+pub(crate) fn swept(took: Duration) {
+    count(&SWEEP_STEPS, 1);
+    let slowest = slowest_sweep_step().max(took.as_micros() as u64);
+    SLOWEST_SWEEP_STEP.store(slowest, Relaxed);
 }
 
 /// Adds to a counter that only commands change.

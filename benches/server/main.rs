@@ -8,7 +8,7 @@
 //! | | bits per item and false positives of these filters | `growth-sizes-PEER` |
 //! | `memory` | bits per item at every moment of growth | `memory-PEER` |
 //! | `windows` | filters that forget, beside others and beside eight keys | `windows-PEER` |
-//! | | the wait of a bystander while items are forgotten | `windows-sweep-PEER` |
+//! | `sweep` | the wait of a bystander while items are forgotten | `windows-sweep-PEER` |
 //! | `bulk` | packed commands, beside the same batches unpacked | `bulk-PEER` |
 //! | `steps` | the slowest single BF.ADD of a growth | `steps-PEER` |
 //!
@@ -40,6 +40,7 @@ mod rig;
 mod series;
 mod settings;
 mod steps;
+mod sweep;
 mod windows;
 mod workload;
 
@@ -50,12 +51,13 @@ type Part = fn(&Settings) -> Outcome<()>;
 
 fn main() -> Outcome<()> {
     let settings = Settings::from_environment()?;
-    let parts: [(&str, Part); 6] = [
+    let parts: [(&str, Part); 7] = [
         ("reserved", reserved::run),
         ("growth", growth::run),
         ("memory", memory::run),
         ("steps", steps::run),
         ("windows", windows::run),
+        ("sweep", sweep::run),
         ("bulk", bulk::run),
     ];
     for (name, run) in parts {

@@ -6,7 +6,9 @@ use std::env;
 use std::path::Path;
 
 /// The parts of the benchmark, in the order in which they run.
-pub const PARTS: [&str; 6] = ["reserved", "growth", "memory", "steps", "windows", "bulk"];
+pub const PARTS: [&str; 7] = [
+    "reserved", "growth", "memory", "steps", "windows", "sweep", "bulk",
+];
 
 pub struct Settings {
     parts: Vec<String>,

@@ -4,18 +4,17 @@
 //!
 //! ```text
 //!   speed   items evenly spread over the window; batches of 100, half of the items present
-//!   memory  a steady stream over two and a half windows, measured after each sixteenth of a window
-//!   sweep   a full filter is forgotten in real time, as another client sends PING after PING
+//!   memory  a steady stream over four windows, measured after each sixteenth of the last one
 //! ```
 
-use super::rig::info::{microseconds_in, number};
+use super::rig::info::microseconds_in;
 use super::rig::server::{Server, Setup};
 use super::rig::statistics::{median, median_ratio};
 use super::rig::table::Table;
 use super::rig::Outcome;
 use super::settings::Settings;
 use redis::{Cmd, Connection, Pipeline};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const SIZES: [u64; 2] = [1_000_000, 10_000_000];
 const ROUNDS: usize = 5;
@@ -27,10 +26,6 @@ const LOOKUPS: u64 = 500_000;
 /// Seven days, in eight slices.
 const WINDOW: u64 = 604_800;
 const SLICES: u64 = 8;
-/// The window that passes while another client waits, in seconds.
-const SHORT_WINDOW: u64 = 60;
-/// What the module holds when all is swept, at most, in bytes.
-const SWEPT: u64 = 10_000;
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +61,7 @@ impl Kind {
 }
 
 pub fn run(settings: &Settings) -> Outcome<()> {
-    let mut speed = Table::new(&[
+    let mut table = Table::new(&[
         "items",
         "filter",
         "ns in command per lookup",
@@ -74,23 +69,13 @@ pub fn run(settings: &Settings) -> Outcome<()> {
         "million lookups/s, one client",
         "bits per item, steady stream, most",
     ]);
-    let mut sweep = Table::new(&[
-        "items",
-        "forgotten in, s",
-        "PING, idle: worst, µs",
-        "PING while items are forgotten: p99.9, µs",
-        "worst, µs",
-        "bytes afterwards",
-    ]);
     for items in settings.sizes(&SIZES) {
-        measure_speed(items, settings.rounds(ROUNDS), &mut speed)?;
-        measure_sweep(items, &mut sweep)?;
+        measure(items, settings.rounds(ROUNDS), &mut table)?;
     }
-    settings.show("windows", &speed)?;
-    settings.show("windows-sweep", &sweep)
+    settings.show("windows", &table)
 }
 
-fn measure_speed(items: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
+fn measure(items: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
     let mut server = Server::start(Setup::ours()?)?;
     let mut db = server.connect()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
@@ -130,11 +115,12 @@ fn first_of(step: u64, items: u64) -> u64 {
     step * items / (2 * SLICES)
 }
 
-/// Steps of the stream: two and a half windows.
-const STEPS: u64 = 5 * SLICES;
+/// Steps of the stream: four windows. The first one is of growth, which leaves longer fingerprints
+/// than a steady stream; they are gone after the second.
+const STEPS: u64 = 4 * 2 * SLICES;
 
-/// Sends the stream; returns the most bits per item that the filter has taken since the first
-/// window. One without a window gets the last window only.
+/// Sends the stream; returns the most bits per item that the filter has taken in the last window.
+/// One without a window gets the last window only.
 fn fill(db: &mut Connection, kind: Kind, items: u64, now: u64) -> Outcome<f64> {
     let mut most = 0.0;
     let first_step = match kind {
@@ -217,67 +203,4 @@ fn command(name: &str, key: &str, rest: &str) -> Cmd {
         command.arg(word);
     }
     command
-}
-
-/// Fills a filter of a minute, and watches it being forgotten.
-fn measure_sweep(items: u64, table: &mut Table) -> Outcome<()> {
-    let mut server = Server::start(Setup::ours()?)?;
-    let (mut db, mut bystander) = (server.connect()?, server.connect()?);
-    let idle = pings(
-        &mut bystander,
-        &mut db,
-        |_| Ok(false),
-        Duration::from_secs(5),
-    )?;
-    let reserve = format!("0.01 100 WINDOW {SHORT_WINDOW} SLICES {SLICES}");
-    command("BF.RESERVE", "w", &reserve).exec(&mut db)?;
-    eprintln!("{items} items: filling a filter of a minute ...");
-    send(
-        &mut db,
-        &[command("BF.INSERT", "w", "ITEMS")],
-        (0..items).collect(),
-    )?;
-    // Cheap to ask, unlike MEMORY USAGE.
-    let is_swept = |db: &mut Connection| Ok(number(db, "bf", "bf_bytes_held")? < SWEPT);
-    let begun = Instant::now();
-    let limit = Duration::from_secs(3 * SHORT_WINDOW);
-    let waits = pings(&mut bystander, &mut db, is_swept, limit)?;
-    let mut usage = redis::cmd("MEMORY");
-    let bytes: u64 = usage.arg("USAGE").arg("w").query(&mut db)?;
-    let at = |waits: &[f64], share: f64| waits[((waits.len() - 1) as f64 * share) as usize];
-    table.row(&[
-        items.to_string(),
-        format!("{:.0}", begun.elapsed().as_secs_f64()),
-        format!("{:.0}", at(&idle, 1.0)),
-        format!("{:.0}", at(&waits, 0.999)),
-        format!("{:.0}", at(&waits, 1.0)),
-        bytes.to_string(),
-    ]);
-    Ok(())
-}
-
-/// The waits for PING, in microseconds and in order of length, until `is_over` says so. It is asked
-/// once a second, on another connection.
-fn pings(
-    bystander: &mut Connection,
-    db: &mut Connection,
-    is_over: impl Fn(&mut Connection) -> Outcome<bool>,
-    limit: Duration,
-) -> Outcome<Vec<f64>> {
-    let (begun, mut asked) = (Instant::now(), Instant::now());
-    let mut waits = Vec::new();
-    while begun.elapsed() < limit {
-        let sent = Instant::now();
-        redis::cmd("PING").exec(bystander)?;
-        waits.push(sent.elapsed().as_secs_f64() * 1e6);
-        if asked.elapsed() >= Duration::from_secs(1) {
-            if is_over(db)? {
-                break;
-            }
-            asked = Instant::now();
-        }
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    waits.sort_by(f64::total_cmp);
-    Ok(waits)
 }

@@ -113,6 +113,7 @@ fn visit(context: &Context, called: &Called, now: u64) {
         *ticket = Some(Ticket::again(quiet, called));
         return;
     }
+    let begun = Instant::now();
     let is_due = filter.next_due().is_some_and(|due| due <= now);
     let has_changed = is_due && step(filter, now).is_ok_and(|swept| swept.has_changed);
     let next = filter.next_due().map(|due| match due <= now {
@@ -124,6 +125,7 @@ fn visit(context: &Context, called: &Called, now: u64) {
     if has_changed {
         let time = now.to_string();
         context.replicate(c"BF.FORGET", name.argument(), &[time.as_bytes()]);
+        stats::swept(begun.elapsed());
     }
 }
 

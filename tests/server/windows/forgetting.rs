@@ -104,6 +104,9 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
     assert_eq!(count_found(&mut there, "w", 0..1000, item), 0);
     let forgotten = db.info_number("bf", "bf_items_forgotten");
     assert!(forgotten > 49_000, "{forgotten}");
+    assert!(db.info_number("bf", "bf_sweep_steps") > 0);
+    assert!(db.info_number("bf", "bf_sweep_slowest_usec") > 0);
+    assert_eq!(there.info_number("bf", "bf_sweep_steps"), 0);
     assert_eq!(
         field(&mut db, "w", "Items forgotten"),
         format!(":{forgotten}")

@@ -1,0 +1,130 @@
+//! The wait of a bystander while filters forget: a filter of a minute is filled and then forgotten, in
+//! real time, as another client sends PING after PING. The server has the highest priority, if
+//! permitted.
+
+use super::rig::info::number;
+use super::rig::process::prefer;
+use super::rig::server::{Server, Setup};
+use super::rig::table::Table;
+use super::rig::Outcome;
+use super::settings::Settings;
+use redis::{Connection, Pipeline};
+use std::time::{Duration, Instant};
+
+const SIZES: [u64; 2] = [1_000_000, 10_000_000];
+/// In seconds.
+const WINDOW: u64 = 60;
+const SLICES: u64 = 8;
+/// Items per command, of eight bytes each, and commands per pipeline.
+const PACK: u64 = 4096;
+const PIPELINE: u64 = 16;
+/// What the module holds when all is swept, at most, in bytes.
+const SWEPT: u64 = 10_000;
+/// Between two PINGs.
+const PAUSE: Duration = Duration::from_micros(200);
+
+pub fn run(settings: &Settings) -> Outcome<()> {
+    let mut table = Table::new(&[
+        "items",
+        "filled in, s",
+        "forgotten after, s",
+        "steps of the sweeper",
+        "slowest step, µs",
+        "PING, idle: p99.9, µs",
+        "worst, µs",
+        "PING while items are forgotten: p99.9, µs",
+        "worst, µs",
+        "bytes afterwards",
+    ]);
+    for items in settings.sizes(&SIZES) {
+        measure(items, &mut table)?;
+    }
+    settings.show("windows-sweep", &table)
+}
+
+fn measure(items: u64, table: &mut Table) -> Outcome<()> {
+    let mut server = Server::start(Setup::ours()?)?;
+    prefer(server.process_id());
+    let (mut db, mut bystander) = (server.connect()?, server.connect()?);
+    eprintln!("{items} items: nothing to do for a window ...");
+    // The worst of many waits is compared with the worst of as many.
+    let window = Duration::from_secs(WINDOW);
+    let idle = pings(&mut bystander, &mut db, |_| Ok(false), window)?;
+    eprintln!("{items} items: filling a filter of {WINDOW} s ...");
+    let begun = Instant::now();
+    fill(&mut db, items)?;
+    let filled = begun.elapsed();
+    eprintln!("{items} items: forgetting ...");
+    // Cheap to ask, unlike MEMORY USAGE.
+    let is_swept = |db: &mut Connection| Ok(number(db, "bf", "bf_bytes_held")? < SWEPT);
+    let begun = Instant::now();
+    let waits = pings(&mut bystander, &mut db, is_swept, 3 * window)?;
+    let forgotten = begun.elapsed();
+    let bytes: u64 = redis::cmd("MEMORY").arg("USAGE").arg("w").query(&mut db)?;
+    let at = |waits: &[f64], share: f64| {
+        let wait = waits[((waits.len() - 1) as f64 * share) as usize];
+        format!("{wait:.0}")
+    };
+    table.row(&[
+        items.to_string(),
+        format!("{:.0}", filled.as_secs_f64()),
+        format!("{:.0}", forgotten.as_secs_f64()),
+        number(&mut db, "bf", "bf_sweep_steps")?.to_string(),
+        number(&mut db, "bf", "bf_sweep_slowest_usec")?.to_string(),
+        at(&idle, 0.999),
+        at(&idle, 1.0),
+        at(&waits, 0.999),
+        at(&waits, 1.0),
+        bytes.to_string(),
+    ]);
+    Ok(())
+}
+
+/// Adds so many items, packed: 10^8 take a minute at most.
+fn fill(db: &mut Connection, items: u64) -> Outcome<()> {
+    let mut reserve = redis::cmd("BF.RESERVE");
+    reserve.arg("w").arg(0.01).arg(100);
+    reserve.arg("WINDOW").arg(WINDOW).arg("SLICES").arg(SLICES);
+    reserve.exec(db)?;
+    let mut numbers = 0..items;
+    while !numbers.is_empty() {
+        let mut commands = Pipeline::new();
+        for _ in 0..PIPELINE {
+            let pack = numbers.by_ref().take(PACK as usize);
+            let pack: Vec<u8> = pack.flat_map(u64::to_le_bytes).collect();
+            if !pack.is_empty() {
+                let mut add = redis::cmd("BF.PACKADD");
+                add.arg("w").arg("FIXED").arg(8).arg(pack);
+                commands.add_command(add).ignore();
+            }
+        }
+        commands.exec(db)?;
+    }
+    Ok(())
+}
+
+/// The waits for PING, in microseconds and in order of length, until `is_over` says so. It is asked
+/// once a second, on another connection.
+fn pings(
+    bystander: &mut Connection,
+    db: &mut Connection,
+    is_over: impl Fn(&mut Connection) -> Outcome<bool>,
+    limit: Duration,
+) -> Outcome<Vec<f64>> {
+    let (begun, mut asked) = (Instant::now(), Instant::now());
+    let mut waits = Vec::new();
+    while begun.elapsed() < limit {
+        let sent = Instant::now();
+        redis::cmd("PING").exec(bystander)?;
+        waits.push(sent.elapsed().as_secs_f64() * 1e6);
+        if asked.elapsed() >= Duration::from_secs(1) {
+            if is_over(db)? {
+                break;
+            }
+            asked = Instant::now();
+        }
+        std::thread::sleep(PAUSE);
+    }
+    waits.sort_by(f64::total_cmp);
+    Ok(waits)
+}
