@@ -63,7 +63,7 @@ impl Table {
             return Ok(Page::saturated(depth, payload));
         }
         let newest = entries.marks.last().map_or(0, |mark| mark.payload());
-        let part = Page::of(&self.plan, depth, &mut entries, 1, newest)?;
+        let part = Page::of(&self.plan_now(), depth, &mut entries, 1, newest)?;
         // What has found room in a page finds it in a part.
         Ok(part.unwrap_or_else(|| Page::saturated(depth, newest)))
     }

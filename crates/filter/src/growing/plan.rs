@@ -33,9 +33,26 @@
 //!
 //! Deletions cannot break the sum: pages merge only when both together are less than a full one, so
 //! no more than 2^d * n entries are ever of generation d or before.
+//!
+//! # Entries that go again
+//! In a steady stream of entries that go again, all that are there are of the last generation: they
+//! weigh n * 2^-R at most, a twelfth of the rate. So where entries have a payload, new ones are up
+//! to three bits shorter. In units of n * 2^-R, a table of 2^d pages may yet get 1 of its own
+//! generation in full length, and 1/2 of each generation to come, 2 in all from the 20th on. Of
+//! 12.05 that leaves
+//!
+//! ```text
+//!   12.05 - 1 - (19 - d) / 2 - 2  >  (d - 1) / 2   for what is there
+//! ```
+//!
+//! If it weighs no more, the next entry is s bits shorter, the most for which full pages of such
+//! entries weigh no more either: 2^s <= (d - 1) / 2. That is one bit from 2^5 pages on (some 40 000
+//! entries), two from 2^9 (700 000), and three from 2^17. However fast the table then grows, entries
+//! of full length have the room that they need.
 
 use crate::growing::line::{BODY_BITS, MAX_SLOT_BITS};
 use crate::growing::mark::{MAX_LENGTH, MAX_PAYLOAD};
+use crate::growing::rate::Weight;
 use crate::math::power;
 
 /// Depths at which new entries get the plain length. Before, they are few, and one bit more is
@@ -123,6 +140,27 @@ impl Plan {
         slot <= MAX_SLOT_BITS && bits * 10 <= MAX_LINES * (BODY_BITS - slot / 2) * 9
     }
 
+    /// The plan as long as a table has so many pages, whose entries have so much weight. Where
+    /// entries go again (those with a payload do), their weight goes with them, and new entries may
+    /// be shorter: see [the mathematics](self#entries-that-go-again).
+    #[inline]
+    pub fn now(self, pages: u32, weight: Weight) -> Self {
+        if self.payload_bits == 0 {
+            return self;
+        }
+        let depth = (pages.max(1).ilog2() as u8).min(PLAIN_DEPTHS.end - 1);
+        let halves = depth.saturating_sub(1);
+        let spared = (halves / 2).checked_ilog2().unwrap_or(0) as u8;
+        let unit = Weight::of_many(self.most.into(), self.length);
+        if !weight.is_within_halves(halves, unit) {
+            return self;
+        }
+        Self {
+            length: self.length - spared,
+            ..self
+        }
+    }
+
     /// Entries from which on a page splits.
     pub fn most(&self) -> usize {
         usize::from(self.most)
@@ -208,6 +246,36 @@ mod tests {
         let later = |depth| weight(depth, plan.most()) / 2.0;
         let budget = uneven * (first + later(1) + later(2)) + (3..43).map(later).sum::<f64>();
         assert!(budget < BUDGET && budget > 0.95 * BUDGET, "{budget}");
+    }
+
+    #[test]
+    fn shorter_entries_leave_all_generations_to_come_their_share() {
+        // At lower rates paths have no bits for deeper pages.
+        for rate in RATES.into_iter().filter(|rate| *rate >= 0.001) {
+            let plan = Plan::new(rate, 4);
+            let unit = |times| Weight::of_many(u64::from(plan.most) * times, plan.length);
+            // What full pages of a depth weigh, in units.
+            let full = |depth| {
+                let extra = plan.length(depth, plan.most()) - plan.length;
+                0.5f64.powi(extra.into())
+            };
+            for depth in 5..32 {
+                let halves = depth.min(19) - 1;
+                let later: f64 = (depth + 1..38).map(|depth| full(depth) / 2.0).sum();
+                assert!(f64::from(halves) / 2.0 + full(depth) + later < BUDGET);
+                let there = |weight| plan.length - plan.now(1 << depth, weight).length;
+                let spared = there(Weight::default());
+                assert!(unit(1 << spared).is_within_halves(halves, unit(1)));
+                assert_eq!(there(unit(u64::from(halves) / 2)), spared);
+                assert_eq!(there(unit(u64::from(halves) / 2 + 1)), 0);
+            }
+        }
+        let plan = Plan::new(0.01, 4);
+        let spared = |pages| plan.length - plan.now(pages, Weight::default()).length;
+        let pages = [0, 1, 31, 32, 511, 512, 1 << 17, u32::MAX];
+        assert_eq!(pages.map(spared), [0, 0, 0, 1, 1, 2, 3, 3]);
+        let without_payload = Plan::new(0.01, 0);
+        assert_eq!(without_payload.now(512, Weight::default()), without_payload);
     }
 
     #[test]

@@ -33,6 +33,11 @@ impl Weight {
         Self::new(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
     }
 
+    /// Of so many marks of `length` bits of path, spread evenly.
+    pub fn of_many(marks: u64, length: u8) -> Self {
+        Self::new(u128::from(marks) << (UNIT + 8 - CELL_BITS - u32::from(length)))
+    }
+
     /// Of all paths from `start` on that begin with the same `depth` bits.
     pub fn of_all(start: Path, depth: u8) -> Self {
         let below = CELL_BITS.saturating_sub(u32::from(depth));
@@ -75,6 +80,11 @@ impl Weight {
     /// Without what went. (A forged page may hold marks that are weighed otherwise one by one.)
     pub fn minus(self, less: Self) -> Self {
         Self::new(self.sum().saturating_sub(less.sum()))
+    }
+
+    /// Whether it is at most half of so many times `unit`.
+    pub fn is_within_halves(self, halves: u8, unit: Self) -> bool {
+        self.sum() <= unit.sum() * u128::from(halves) / 2
     }
 
     /// The probability, at most 1: sums count twice what two marks match.

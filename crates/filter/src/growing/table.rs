@@ -59,6 +59,12 @@ impl Table {
         &self.plan
     }
 
+    /// The plan for what is written next.
+    #[inline]
+    pub(super) fn plan_now(&self) -> Plan {
+        self.plan.now(self.totals.pages, self.totals.weight)
+    }
+
     /// Items added and not removed. A page that saturates keeps its part in the count as it is: what
     /// is added to it or removed from it from then on is not counted.
     pub fn len(&self) -> u64 {
@@ -144,14 +150,15 @@ impl Table {
         most_bytes: u64,
         adding: Adding,
     ) -> Result<bool, AddError> {
+        let plan = self.plan_now();
         let is_present =
             |page: &Page| adding == Adding::Absent && page.contains(path.below(page.depth()));
         let Some(page) = self.root.page_to_write(path, is_present)? else {
             return Ok(false);
         };
         let depth = page.depth();
-        let length = self.plan.length(depth, page.len()).min(longest);
-        let payload = self.plan.payload(payload);
+        let length = plan.length(depth, page.len()).min(longest);
+        let payload = plan.payload(payload);
         let below = path.below(depth);
         let mark = Mark::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
@@ -160,7 +167,7 @@ impl Table {
             self.items += 1;
             return Ok(true);
         }
-        let least = match page.insert(below, mark, self.plan.most(), adding)? {
+        let least = match page.insert(below, mark, plan.most(), adding)? {
             Insert::Done { is_new } => {
                 self.count_one(path, depth, length, is_new);
                 return Ok(true);
@@ -247,7 +254,7 @@ impl Table {
             return Ok(false);
         }
         let page = self.root.page(path);
-        let Some(relined) = page.relined(&self.plan, more, least)? else {
+        let Some(relined) = page.relined(&self.plan_now(), more, least)? else {
             return Ok(false);
         };
         let (before, after) = (page.lines().len(), relined.lines().len());
@@ -290,7 +297,7 @@ impl Table {
             max_depth,
             newest,
         };
-        let grown = grown(&self.plan, &mut entries, place, least, &mut after)?;
+        let grown = grown(&self.plan_now(), &mut entries, place, least, &mut after)?;
         if let Grown::Halves(_) = grown {
             after.slots += self.root.slots_to_split(path) as u32;
         }
@@ -350,7 +357,7 @@ impl Table {
         if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
             return Ok(false);
         }
-        let merged = Page::of(&self.plan, depth, &mut entries, 1, 0)?;
+        let merged = Page::of(&self.plan_now(), depth, &mut entries, 1, 0)?;
         let Some(merged) = merged.filter(|page| !page.is_saturated()) else {
             return Ok(false);
         };
