@@ -17,7 +17,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ soak: build ## runs random commands, kills, cuts and evictions against a model (
 migrate: build ## comes over from RedisBloom, each way (PEER= its module, PEER_SERVER=, FILTERS=60)
 	@scripts/migrate $(BENCH_SERVER) $(MODULE)
 
+clients: build ## runs programs with some thirty client libraries, and tables them in docs/clients.md (SERVER=, needs root)
+	@scripts/clients $(SERVER) $(MODULE)
+
 demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
@@ -132,11 +135,13 @@ docker-cluster: docker ## starts a cluster of six containers that forms itself; 
 fmt: toolchain ## formats the sources
 	cargo fmt --all
 	cargo fmt --manifest-path tests/containers/Cargo.toml
+	cargo fmt --manifest-path tests/clients/rust/Cargo.toml
 	cargo fmt --manifest-path examples/guard/Cargo.toml
 
 fmt-check: toolchain
 	cargo fmt --all --check
 	cargo fmt --manifest-path tests/containers/Cargo.toml --check
+	cargo fmt --manifest-path tests/clients/rust/Cargo.toml --check
 	cargo fmt --manifest-path examples/guard/Cargo.toml --check
 
 lint: toolchain ## runs clippy; warnings are errors
@@ -167,6 +172,7 @@ needs-run := redis-tools
 needs-test := python3-venv
 needs-matrix := python3-venv
 needs-demo-guard := postgresql
+needs-clients := python3-venv mmdebstrap
 needs-deny := python3-venv
 needs-check := python3-venv
 needs-package := dpkg-dev

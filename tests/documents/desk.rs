@@ -80,6 +80,7 @@ impl Desk {
             .replace("//old:6379", "//127.0.0.1:6379")
             .replace("//new:6379", "//127.0.0.1:6380")
             .replace("Redis()", "Redis(port=6379)")
+            .replace("Redis(protocol", "Redis(port=6379, protocol")
             .replace("6379", &self.server.port().to_string());
         if !text.contains("6380") {
             return text;
