@@ -65,3 +65,18 @@ say('deleted', fields(call('CF.INFO', 'c'))['Number of items deleted']);
 // A raw command returns the error's text.
 $error = call('BF.RESERVE', 'k', 0.01, 1000);
 say('error', preg_replace('/^ERR /', '', $error));
+
+// The helpers do the same.
+if (version_compare(Predis\Client::VERSION, '2.0', '>=')) {
+    $db->bfreserve('h', 0.01, 1000);
+    $found = [$db->bfadd('h', 'a'), ...$db->bfmadd('h', 'a', 'b'), ...$db->bfmexists('h', 'b', 'z'), $db->bfexists('h', 'a')];
+    $info = $db->bfinfo('h');
+    [$iterator, $chunk] = $db->bfscandump('h', 0);
+    $db->bfloadchunk('h-copy', $iterator, $chunk);
+    $found = [...$found, $db->bfexists('h-copy', 'b'), $info['Number of items inserted']];
+    $db->cfreserve('hc', 1000);
+    $found = [...$found, $db->cfadd('hc', 'a'), $db->cfcount('hc', 'a'), $db->cfdel('hc', 'a'), $db->cfcount('hc', 'a')];
+    if ($found !== [1, 0, 1, 1, 0, 1, 1, 2, 1, 1, 1, 0]) {
+        throw new Exception(json_encode($found));
+    }
+}
