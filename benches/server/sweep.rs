@@ -1,6 +1,6 @@
-//! The wait of a bystander while filters forget: a filter of a minute is filled and then forgotten, in
-//! real time, as another client sends PING after PING. The server has the highest priority, if
-//! permitted.
+//! The wait of a bystander while a filter forgets: a filter of a minute gets its items evenly over a
+//! minute, and forgets them over the next one, as another client sends PING after PING. The server has
+//! the highest priority, if permitted.
 
 use super::rig::info::number;
 use super::rig::process::prefer;
@@ -9,6 +9,7 @@ use super::rig::table::Table;
 use super::rig::Outcome;
 use super::settings::Settings;
 use redis::{Connection, Pipeline};
+use std::thread;
 use std::time::{Duration, Instant};
 
 const SIZES: [u64; 2] = [1_000_000, 10_000_000];
@@ -26,7 +27,6 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub fn run(settings: &Settings) -> Outcome<()> {
     let mut table = Table::new(&[
         "items",
-        "filled in, s",
         "forgotten after, s",
         "steps of the sweeper",
         "slowest step, µs",
@@ -51,9 +51,7 @@ fn measure(items: u64, table: &mut Table) -> Outcome<()> {
     let window = Duration::from_secs(WINDOW);
     let idle = pings(&mut bystander, &mut db, |_| Ok(false), window)?;
     eprintln!("{items} items: filling a filter of {WINDOW} s ...");
-    let begun = Instant::now();
     fill(&mut db, items)?;
-    let filled = begun.elapsed();
     eprintln!("{items} items: forgetting ...");
     // Cheap to ask, unlike MEMORY USAGE.
     let is_swept = |db: &mut Connection| Ok(number(db, "bf", "bf_bytes_held")? < SWEPT);
@@ -67,7 +65,6 @@ fn measure(items: u64, table: &mut Table) -> Outcome<()> {
     };
     table.row(&[
         items.to_string(),
-        format!("{:.0}", filled.as_secs_f64()),
         format!("{:.0}", forgotten.as_secs_f64()),
         number(&mut db, "bf", "bf_sweep_steps")?.to_string(),
         number(&mut db, "bf", "bf_sweep_slowest_usec")?.to_string(),
@@ -80,13 +77,13 @@ fn measure(items: u64, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds so many items, packed: 10^8 take a minute at most.
+/// Adds so many items, packed, over a window, or longer if the server is not that fast.
 fn fill(db: &mut Connection, items: u64) -> Outcome<()> {
     let mut reserve = redis::cmd("BF.RESERVE");
     reserve.arg("w").arg(0.01).arg(100);
     reserve.arg("WINDOW").arg(WINDOW).arg("SLICES").arg(SLICES);
     reserve.exec(db)?;
-    let mut numbers = 0..items;
+    let (mut numbers, begun) = (0..items, Instant::now());
     while !numbers.is_empty() {
         let mut commands = Pipeline::new();
         for _ in 0..PIPELINE {
@@ -99,6 +96,9 @@ fn fill(db: &mut Connection, items: u64) -> Outcome<()> {
             }
         }
         commands.exec(db)?;
+        let part = numbers.start as f64 / items as f64;
+        let due = begun + Duration::from_secs(WINDOW).mul_f64(part);
+        thread::sleep(due.saturating_duration_since(Instant::now()));
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ fn pings(
             }
             asked = Instant::now();
         }
-        std::thread::sleep(PAUSE);
+        thread::sleep(PAUSE);
     }
     waits.sort_by(f64::total_cmp);
     Ok(waits)
