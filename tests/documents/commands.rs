@@ -1,5 +1,5 @@
-//! Commands without their replies: those that a document gives to type, and the synopses in the
-//! list of commands.
+//! Commands without their replies: those that a document gives to type, and synopses, of the
+//! server's commands and of the tool's.
 
 use super::blocks::Block;
 use super::desk::Desk;
@@ -65,5 +65,23 @@ fn tokens(arguments: &Reply, found: &mut BTreeSet<String>) {
                 _ => {}
             }
         }
+    }
+}
+
+/// Whether it says how a command of the tool is written.
+pub fn is_use_of_the_tool(block: &Block) -> bool {
+    block.begins_with(&["splitbloom"])
+}
+
+/// The tool must have the command, and its help all options.
+pub fn compare_with_the_help(block: &Block, desk: &Desk) -> Outcome {
+    let mut words = block
+        .text
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    let command = words.nth(1).unwrap_or_default();
+    let help = desk.type_in_shell(&format!("splitbloom {command} --help"))?;
+    match words.find(|word| word.starts_with("--") && !help.contains(word)) {
+        None => Ok(()),
+        Some(unknown) => Err(format!("splitbloom {command} has no {unknown}")),
     }
 }

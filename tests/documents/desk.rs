@@ -49,6 +49,9 @@ impl Desk {
         desk.provide("redis-cli", &client);
         desk.provide("valkey-cli", &client);
         desk.provide("python3", &python().to_string_lossy());
+        let url = format!("redis://127.0.0.1:{}", desk.server.port());
+        let tool = format!("env REDIS_URL={url} {}", tool().display());
+        desk.provide("splitbloom", &tool);
         // In the repository itself: what the tests have built there need not be built again.
         let cargo = format!("env --chdir='{}' {}", root().display(), env!("CARGO"));
         desk.provide("cargo", &cargo);
@@ -183,6 +186,12 @@ impl Desk {
             )),
         }
     }
+}
+
+/// The tool, which is built with the module.
+fn tool() -> PathBuf {
+    let beside = || module_path().with_file_name("splitbloom");
+    env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from)
 }
 
 /// A Python with redis-py.

@@ -30,7 +30,7 @@ struct Kind {
 }
 
 /// The first one that recognises a block runs it.
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind {
         recognises: |block| block.mark.is_some(),
         run: |block, desk| check_mark(block, desk.document()),
@@ -46,6 +46,10 @@ const KINDS: [Kind; 7] = [
     Kind {
         recognises: commands::is_synopsis,
         run: commands::compare_with_the_server,
+    },
+    Kind {
+        recognises: commands::is_use_of_the_tool,
+        run: commands::compare_with_the_help,
     },
     Kind {
         recognises: |block| block.language == "sh" || block.begins_with(&["redis-cli", "python3"]),
