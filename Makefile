@@ -98,7 +98,7 @@ demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=READ
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
 demo-guard: build ## attacks a database with and without a filter in front, and plots it (PLOT=, two minutes)
-	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo run --quiet --release --manifest-path examples/guard/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) -- $(PLOT)
+	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo run --release --manifest-path examples/guard/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) -- $(PLOT)
 
 fpr: toolchain ## measures false-positive rates, with error bars (PROBES=1e10 lookups a row: 45 minutes)
 	cargo run --release --package splitbloom-filter --example false_positive_rate $(PROBES)
