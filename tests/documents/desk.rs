@@ -119,9 +119,10 @@ impl Desk {
         self.output("bash", &strict, AS_IN_A_SCRIPT).map(|_| ())
     }
 
-    /// What a command prints that is typed at a shell's prompt.
+    /// What a command prints that is typed at a shell's prompt. It may fail.
     pub fn type_in_shell(&self, command: &str) -> Result<String, String> {
-        self.output("bash", &["-c", command], AS_ON_A_TERMINAL)
+        let on_terminal = format!("{{ {command}\n}} 2>&1 || true");
+        self.output("bash", &["-c", &on_terminal], AS_ON_A_TERMINAL)
     }
 
     /// What the server's client prints for a command that is typed at its prompt.
