@@ -210,6 +210,16 @@ impl BlockedBloom {
         ))
     }
 
+    /// Takes the bits and counts of a sub-filter of this header that has none of the segments that
+    /// are allocated here.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and bits are lost.
+    pub(crate) fn absorb(&mut self, other: Self) -> Result<(), AddError> {
+        self.fill.count_all(&other.fill);
+        self.segments.absorb(other.segments)
+    }
+
     /// Sets the number of items counted.
     pub(crate) fn set_items(&mut self, items: u64) {
         self.fill.set_items(items);

@@ -75,6 +75,12 @@ impl Fill {
         self.weight = self.weight.saturating_add(scale.gained(inserted));
     }
 
+    /// Counts what another one of this limit has counted, in other sub-bitmaps.
+    pub fn count_all(&mut self, other: &Self) {
+        self.items += other.items;
+        self.weight = self.weight.saturating_add(other.weight);
+    }
+
     /// Counts the set bits that a sub-bitmap gains from items that are already counted.
     pub fn count_bits(&mut self, before: u32, after: u32, scale: Scale) {
         let gained = scale.gained_between(before, after);

@@ -56,6 +56,7 @@ mod chunked;
 mod decode;
 mod digest;
 mod encode;
+mod file;
 mod format;
 mod reader;
 mod sink;
@@ -65,6 +66,7 @@ pub use crate::storage::MEMORY_PER_BYTE;
 pub use chunked::{Chunked, Place};
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
+pub use file::{FileError, FileReader, FileWriter};
 pub use format::{END, MAX_CHUNK_BYTES};
 pub use transfer::Transfer;
 

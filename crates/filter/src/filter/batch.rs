@@ -31,14 +31,15 @@ impl Filter {
     /// One group is prefetched while the group before it is answered.
     fn blooms_contain_many<'a>(
         &self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
         mut answer: impl FnMut(bool),
     ) {
         let seed = self.parameters.seed;
+        let mut hashes = items.map(|item| ItemHash::of(item, seed));
         let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
-        self.prefetch(group.read(&mut items, seed));
+        self.prefetch(group.read(&mut hashes));
         while !group.hashes().is_empty() {
-            self.prefetch(ahead.read(&mut items, seed));
+            self.prefetch(ahead.read(&mut hashes));
             for hash in group.hashes() {
                 answer(self.parts.contain(*hash));
             }
@@ -53,15 +54,30 @@ impl Filter {
     /// it have changed nothing.
     pub fn add_many<'a>(
         &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
+        limit: SizeLimit,
+        answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        let seed = self.parameters.seed;
+        let hashes = items.map(|item| ItemHash::of(item, seed));
+        self.add_hashes(hashes, limit, answer)
+    }
+
+    /// The same for items of which the caller has the hashes, under the seed of the filter.
+    ///
+    /// # Errors
+    /// As [`Filter::add_many`].
+    #[inline]
+    pub fn add_hashes(
+        &mut self,
+        mut hashes: impl Iterator<Item = ItemHash>,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
-        let seed = self.parameters.seed;
         let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
-        self.prefetch(group.read(&mut items, seed));
+        self.prefetch(group.read(&mut hashes));
         while !group.hashes().is_empty() {
-            self.prefetch(ahead.read(&mut items, seed));
+            self.prefetch(ahead.read(&mut hashes));
             for hash in group.hashes() {
                 answer(self.add_hash(*hash, limit)?);
             }
@@ -85,13 +101,14 @@ fn both_contain_many<'a>(
     blooms: &[BlockedBloom],
     table: &Table,
     seed: Seed,
-    mut items: impl Iterator<Item = &'a [u8]>,
+    items: impl Iterator<Item = &'a [u8]>,
     mut answer: impl FnMut(bool),
 ) {
+    let mut hashes = items.map(|item| ItemHash::of(item, seed));
     let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
     let (mut slots, mut lines) = (Slots::default(), Lines::default());
     loop {
-        let hashes = ahead.read(&mut items, seed);
+        let hashes = ahead.read(&mut hashes);
         prefetch_blooms(blooms, hashes);
         slots.fetch(table, hashes);
         let in_table = lines.answers(table);
@@ -130,12 +147,12 @@ struct Group {
 }
 
 impl Group {
-    /// Hashes the next items, as many as fit; none at the end.
+    /// Takes the next hashes, as many as fit; none at the end.
     #[inline]
-    fn read<'a>(&mut self, items: &mut impl Iterator<Item = &'a [u8]>, seed: Seed) -> &[ItemHash] {
+    fn read(&mut self, hashes: &mut impl Iterator<Item = ItemHash>) -> &[ItemHash] {
         self.len = 0;
-        for (hash, item) in self.hashes.iter_mut().zip(items) {
-            *hash = ItemHash::of(item, seed);
+        for (hash, next) in self.hashes.iter_mut().zip(hashes) {
+            *hash = next;
             self.len += 1;
         }
         self.hashes()

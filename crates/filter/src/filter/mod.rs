@@ -9,6 +9,7 @@ mod chunked;
 mod estimate;
 pub mod growth;
 mod parameters;
+mod shares;
 mod union;
 
 pub use crate::parts::Loading;
@@ -16,6 +17,7 @@ pub use crate::size_limit::SizeLimit;
 pub use growth::{Growth, MAX_EXPANSION};
 pub(crate) use parameters::Packed;
 pub use parameters::Parameters;
+pub use shares::{Routes, Share, Shares, MAX_SHARES};
 pub use union::Difference;
 
 use crate::bloom::blocked_bloom::BlockedBloom;

@@ -306,6 +306,37 @@ impl Leaves {
         Ok(())
     }
 
+    /// Makes all leaves, so that each is at the index of its number, where [`Leaves::line_mut`]
+    /// looks. Allocates no segment.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn make_leaves(&mut self) -> Result<(), AddError> {
+        for number in 0..self.reserved().div_ceil(LEAF_SEGMENTS) {
+            self.slot(number * LEAF_SEGMENTS)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the segments of leaves of as many words, which it does not have itself.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and the segments that remained are lost.
+    pub fn absorb(&mut self, other: Self) -> Result<(), AddError> {
+        for leaf in other.leaves {
+            let first = leaf.number * LEAF_SEGMENTS;
+            for (index, slot) in (first..).zip(leaf.slots) {
+                if slot.segment().is_some() {
+                    *self.slot(index)? = slot;
+                }
+            }
+        }
+        self.allocated += other.allocated;
+        self.common += other.common;
+        self.set_bits += other.set_bits;
+        Ok(())
+    }
+
     /// The first allocated segment at or after `index`.
     pub fn next_allocated(&self, index: u64) -> Option<u64> {
         let (Ok(place) | Err(place)) = self.find(index / LEAF_SEGMENTS);

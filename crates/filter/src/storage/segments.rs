@@ -173,6 +173,47 @@ impl Segments {
         }
     }
 
+    /// Prepares for writing in a part of the segments only: see [`Leaves::make_leaves`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn make_leaves(&mut self) -> Result<(), AddError> {
+        match &mut self.0 {
+            Storage::Leaves { num_words, leaves } => {
+                let mut made = Leaves::new(*num_words);
+                made.make_leaves()?;
+                *leaves = Some(try_boxed_one(made)?);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the segments of as many words that has none of the segments that are allocated here.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and segments are lost.
+    pub(crate) fn absorb(&mut self, other: Self) -> Result<(), AddError> {
+        match (&mut self.0, other.0) {
+            (
+                Storage::Leaves {
+                    leaves: Some(own), ..
+                },
+                Storage::Leaves { leaves, .. },
+            ) => match leaves {
+                Some(others) => {
+                    let [others] = *others;
+                    own[0].absorb(others)
+                }
+                None => Ok(()),
+            },
+            (own, others) => {
+                *own = others;
+                Ok(())
+            }
+        }
+    }
+
     /// The first allocated segment at or after `index`.
     pub fn next_allocated(&self, index: u64) -> Option<u64> {
         match &self.0 {
