@@ -16,6 +16,14 @@ use std::path::{Path, PathBuf};
 /// Bytes read at a time.
 const READ_BYTES: usize = 256 * 1024;
 
+/// No item is longer: a server's longest string, by default.
+pub const MAX_ITEM_BYTES: usize = 512 << 20;
+
+/// The refusal of a longer one.
+pub fn too_long(name: &str) -> Error {
+    Error::Contents(format!("{name}: an item is longer than 512 MiB"))
+}
+
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -215,10 +223,16 @@ impl Input {
                     block.truncate(whole);
                     return Ok(true);
                 }
+                _ if wanted > MAX_ITEM_BYTES => return Err(too_long(&self.name)),
                 _ => wanted = wanted.saturating_mul(2),
             }
         }
     }
+}
+
+/// Whether an input that begins with these bytes is packed.
+pub fn is_packed(first: &[u8]) -> bool {
+    first.starts_with(&GZIP) || first.starts_with(&ZSTD)
 }
 
 /// Reads plain bytes from an input that may be packed.

@@ -1,28 +1,42 @@
 //! The tool `splitbloom`: everything that people otherwise write a script for.
 //!
 //! ```text
-//!   commands   one file for each command: its arguments, its help, what it does
-//!   connect    the server that a command talks to
-//!   target     a filter on a server, or spread over a cluster
-//!   input      items from files: lines or fixed widths, compressed or not
-//!   feed       items through several connections, answers in the order of the items
-//!   checkpoint how far a load has come, in a file
-//!   progress   a bar on a terminal, silence elsewhere
-//!   report     a filter described for people, or as JSON
-//!   error      what may go wrong, and the exit code of each
+//!   commands     one file for each command: its arguments, its help, what it does
+//!   connect      the server that a command talks to
+//!   target       a filter on a server, or spread over a cluster
+//!   transfer     filters out of a server and into one, chunk by chunk
+//!   filter_file  filters out of files and into them
+//!   input        items from files: lines or fixed widths, packed or not
+//!   feed         items through several connections, answers in the order of the items
+//!   checkpoint   how far a load has come, in a file
+//!   blocks       items for several threads
+//!   bulk         a filter from many items, on all cores
+//!   sizing       what the kinds of filters take
+//!   progress     a bar on a terminal, silence elsewhere
+//!   describe     a filter in the words of BF.INFO
+//!   report       that for people, or as JSON
+//!   parse        words of the command line
+//!   error        what may go wrong, and the exit code of each
 //! ```
 //!
 //! It is a client like any other, and knows the filters through `splitbloom_filter`.
 
+pub mod blocks;
+pub mod bulk;
 pub mod checkpoint;
 pub mod commands;
 pub mod connect;
+pub mod describe;
 pub mod error;
 pub mod feed;
+pub mod filter_file;
 pub mod input;
+pub mod parse;
 pub mod progress;
 pub mod report;
+pub mod sizing;
 pub mod target;
+pub mod transfer;
 
 use clap::Parser;
 use commands::Command;

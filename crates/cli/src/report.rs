@@ -97,7 +97,10 @@ pub fn rounded(number: f64) -> String {
             false => text,
         }
     } else {
-        format!("{number:.3e}")
+        let text = format!("{number:.3e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        format!("{digits}e{exponent}")
     }
 }
 
@@ -124,7 +127,8 @@ mod tests {
             (0.01, "0.01"),
             (0.009_985_4, "0.009985"),
             (9.585_1, "9.585"),
-            (1e-9, "1.000e-9"),
+            (1e-9, "1e-9"),
+            (1.2996e-5, "1.3e-5"),
             (123_456.7, "123457"),
         ] {
             assert_eq!(rounded(number), text);

@@ -2,19 +2,24 @@
 
 use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome};
-use crate::report;
+use crate::filter_file::load;
+use crate::transfer::Family;
+use crate::{describe, report};
 use clap::Args;
-use redis::{Connection, Value};
+use serde_json::Value;
 use std::io::{stdout, Write};
+use std::path::Path;
 
-/// Describes a filter of a server
+/// Describes a filter of a server, or of a file
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
-  splitbloom info users --url redis://127.0.0.1:6379")]
+Examples:
+  splitbloom info users --url redis://127.0.0.1:6379
+  splitbloom info users.sbf --json")]
 pub struct Arguments {
-    /// The key of the filter
-    key: String,
+    /// A file, if there is one of this name; otherwise a key
+    #[arg(value_name = "KEY|FILE")]
+    name: String,
     /// Prints JSON, with the names that BF.INFO and CF.INFO have
     #[arg(long)]
     json: bool,
@@ -24,24 +29,24 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let reply = of_key(&mut self.server.connect()?, self.key.as_bytes())?;
-        let report = report::from_reply(&reply);
-        let text = if self.json {
-            format!("{report:#}\n")
-        } else {
-            report::for_people(&report)
+        let file = Path::new(&self.name);
+        let report = match file.is_file() {
+            true => describe::describe(&load(file)?),
+            false => self.of_key()?,
+        };
+        let text = match self.json {
+            true => format!("{report:#}\n"),
+            false => report::for_people(&report),
         };
         stdout().write_all(text.as_bytes())?;
         Ok(Outcome::Done)
     }
-}
 
-/// What the server says of the filter, whichever kind it is.
-fn of_key(server: &mut Connection, key: &[u8]) -> Result<Value, Error> {
-    let kind: String = redis::cmd("TYPE").arg(key).query(server)?;
-    let name = match kind.as_str() {
-        "MBbloomCF" => "CF.INFO",
-        _ => "BF.INFO", // which refuses what is none, in words that fit
-    };
-    Ok(redis::cmd(name).arg(key).arg("FULL").query(server)?)
+    /// What the server says of the filter, whichever kind it is.
+    fn of_key(&self) -> Result<Value, Error> {
+        let (mut server, key) = (self.server.connect()?, self.name.as_bytes());
+        let mut info = Family::of_key(&mut server, key)?.command("INFO");
+        let reply = info.arg(key).arg("FULL").query(&mut server)?;
+        Ok(report::from_reply(&reply))
+    }
 }

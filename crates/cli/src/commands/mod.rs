@@ -1,32 +1,52 @@
 //! The commands, one file each.
 
+mod build;
 mod check;
 mod compare;
+mod documents;
 mod info;
 mod load;
+mod merge;
+mod pull;
+mod push;
+mod size;
 mod unload;
 
 use crate::error::{Error, Outcome};
-use clap::Subcommand;
+use crate::Tool;
+use clap::{CommandFactory as _, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Info(info::Arguments),
+    Size(size::Arguments),
     Load(load::Arguments),
     Check(check::Arguments),
     Unload(unload::Arguments),
+    Build(build::Arguments),
+    Push(push::Arguments),
+    Pull(pull::Arguments),
+    Info(info::Arguments),
     Compare(compare::Arguments),
+    Merge(merge::Arguments),
+    #[command(hide = true)]
+    Documents(documents::Arguments),
 }
 
 impl Command {
     /// Does it.
     pub fn run(self) -> Result<Outcome, Error> {
         match self {
-            Self::Info(arguments) => arguments.run(),
+            Self::Size(arguments) => arguments.run(),
             Self::Load(arguments) => arguments.run(),
             Self::Check(arguments) => arguments.run(),
             Self::Unload(arguments) => arguments.run(),
+            Self::Build(arguments) => arguments.run(),
+            Self::Push(arguments) => arguments.run(),
+            Self::Pull(arguments) => arguments.run(),
+            Self::Info(arguments) => arguments.run(),
             Self::Compare(arguments) => arguments.run(),
+            Self::Merge(arguments) => arguments.run(),
+            Self::Documents(arguments) => arguments.run(Tool::command()),
         }
     }
 }

@@ -1,0 +1,309 @@
+//! The items of all inputs in numbered blocks, which several threads take.
+//!
+//! A plain file is read by all threads at once, each its own range: an item belongs to the range in
+//! which it begins. From a pipe or a packed file, one thread after another reads the next block, and
+//! the others work meanwhile.
+
+use crate::error::Error;
+use crate::input::{is_packed, too_long, Framing, Input, Items, Source, MAX_ITEM_BYTES};
+use memchr::memchr;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a block: read in some 50 µs, and small enough for the cache of a core.
+const BLOCK_BYTES: usize = 256 * 1024;
+/// Bytes read at a time to find the end of a block's last item.
+const TAIL_BYTES: usize = 4096;
+
+/// The blocks of all inputs, in order.
+pub struct Blocks {
+    framing: Framing,
+    queue: Mutex<Queue>,
+    observe: Arc<dyn Fn(u64) + Send + Sync>,
+}
+
+struct Queue {
+    /// Those that are still to come, last first.
+    sources: Vec<Source>,
+    current: Option<Current>,
+    /// The number of the next block.
+    number: u64,
+}
+
+enum Current {
+    /// What only comes one byte after another.
+    Stream(Input),
+    /// A plain file, read up to a place.
+    Plain(Arc<Plain>, u64),
+}
+
+struct Plain {
+    file: File,
+    name: String,
+    len: u64,
+}
+
+/// A block of whole items.
+#[derive(Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    /// Where its first item begins.
+    from: usize,
+}
+
+impl Block {
+    /// Its items.
+    pub fn items(&self, framing: Framing) -> Items<'_> {
+        framing.items(self.bytes())
+    }
+
+    /// The bytes of its items.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(self.from..).unwrap_or_default()
+    }
+}
+
+/// What a thread got from the queue.
+enum Taken {
+    /// A block that has been read.
+    Read(u64),
+    /// A range of a file, to be read by the thread.
+    Range(u64, Arc<Plain>, u64),
+    End,
+}
+
+impl Blocks {
+    /// Of these inputs. `observe` is called with the number of bytes of each read, before unpacking.
+    pub fn new(
+        framing: Framing,
+        mut sources: Vec<Source>,
+        observe: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Self {
+        sources.reverse();
+        Self {
+            framing,
+            queue: Mutex::new(Queue {
+                sources,
+                current: None,
+                number: 0,
+            }),
+            observe: Arc::new(observe),
+        }
+    }
+
+    /// Reads the next block into `block`, and returns its number; nothing at the end. Blocks come in
+    /// order, but their threads may be done in any order.
+    ///
+    /// # Errors
+    /// An input cannot be read, or ends within an item.
+    pub fn next(&self, block: &mut Block) -> Result<Option<u64>, Error> {
+        match self.take(block)? {
+            Taken::Read(number) => Ok(Some(number)),
+            Taken::Range(number, plain, start) => {
+                self.read_range(&plain, start, block)?;
+                Ok(Some(number))
+            }
+            Taken::End => Ok(None),
+        }
+    }
+
+    fn take(&self, block: &mut Block) -> Result<Taken, Error> {
+        let mut queue = self.queue();
+        loop {
+            let number = queue.number;
+            match &mut queue.current {
+                Some(Current::Stream(input)) => {
+                    block.from = 0;
+                    if input.next_block(self.framing, BLOCK_BYTES, &mut block.bytes)? {
+                        queue.number += 1;
+                        return Ok(Taken::Read(number));
+                    }
+                }
+                Some(Current::Plain(plain, start)) if *start < plain.len => {
+                    let range = Taken::Range(number, plain.clone(), *start);
+                    *start += self.range_bytes() as u64;
+                    queue.number += 1;
+                    return Ok(range);
+                }
+                _ => {}
+            }
+            match queue.sources.pop() {
+                Some(source) => queue.current = Some(self.open(&source)?),
+                None => {
+                    queue.current = None;
+                    return Ok(Taken::End);
+                }
+            }
+        }
+    }
+
+    /// A panic of another thread ends the process anyway.
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, source: &Source) -> Result<Current, Error> {
+        let name = source.name();
+        let failed = |error| Error::File(name.clone(), error);
+        if let (Source::File(path), Some(len)) = (source, source.bytes()) {
+            let file = File::open(path).map_err(failed)?;
+            let mut first = [0; 4];
+            let read = file.read_at(&mut first, 0).map_err(failed)?;
+            if !is_packed(&first[..read]) {
+                if let Framing::Fixed(width) = self.framing {
+                    let over = len % width as u64;
+                    if over > 0 {
+                        return Err(Error::Contents(format!(
+                            "{name}: its length is no multiple of {width}: {over} bytes are left over"
+                        )));
+                    }
+                }
+                let plain = Plain { file, name, len };
+                return Ok(Current::Plain(Arc::new(plain), 0));
+            }
+        }
+        let observe = self.observe.clone();
+        let input = source.open(move |bytes| observe(bytes))?;
+        Ok(Current::Stream(input))
+    }
+
+    /// Bytes of a range: whole items, if these are of one width.
+    fn range_bytes(&self) -> usize {
+        match self.framing {
+            Framing::Lines => BLOCK_BYTES,
+            Framing::Fixed(width) => (BLOCK_BYTES / width).max(1) * width,
+        }
+    }
+
+    /// Reads the items that begin in a range.
+    fn read_range(&self, plain: &Plain, start: u64, block: &mut Block) -> Result<(), Error> {
+        let end = plain.len.min(start + self.range_bytes() as u64);
+        let is_cut = start > 0 && self.framing == Framing::Lines;
+        // An item begins at the start of the range if a line ends before it.
+        let first = start - u64::from(is_cut);
+        block.bytes.resize((end - first) as usize, 0);
+        plain.read(&mut block.bytes, first)?;
+        (self.observe)(end - start);
+        block.from = 0;
+        if is_cut {
+            let before = memchr(b'\n', &block.bytes);
+            block.from = before.map_or(block.bytes.len(), |at| at + 1);
+        }
+        if self.framing == Framing::Lines && !block.bytes().is_empty() {
+            plain.read_tail(&mut block.bytes, end)?;
+        }
+        Ok(())
+    }
+}
+
+impl Plain {
+    fn read(&self, to: &mut [u8], at: u64) -> Result<(), Error> {
+        let read = self.file.read_exact_at(to, at);
+        read.map_err(|error| Error::File(self.name.clone(), error))
+    }
+
+    /// Reads on until the last line is whole.
+    fn read_tail(&self, bytes: &mut Vec<u8>, mut at: u64) -> Result<(), Error> {
+        while bytes.last() != Some(&b'\n') && at < self.len {
+            if bytes.len() > MAX_ITEM_BYTES {
+                return Err(too_long(&self.name));
+            }
+            let known = bytes.len();
+            let more = (self.len - at).min(TAIL_BYTES.max(known) as u64) as usize;
+            bytes.resize(known + more, 0);
+            self.read(&mut bytes[known..], at)?;
+            at += more as u64;
+            if let Some(end) = memchr(b'\n', &bytes[known..]) {
+                bytes.truncate(known + end + 1);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// A file that is removed in the end.
+    struct Sample(PathBuf);
+
+    impl Sample {
+        fn new(name: &str, bytes: &[u8]) -> Self {
+            let name = format!("splitbloom-blocks-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            fs::write(&path, bytes).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Sample {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    /// All items, in order, and the number of blocks.
+    fn items(files: &[&Sample], framing: Framing) -> (Vec<Vec<u8>>, u64) {
+        let sources = files.iter().map(|file| Source::File(file.0.clone()));
+        let blocks = Blocks::new(framing, sources.collect(), |_| ());
+        let (mut block, mut all, mut count) = (Block::default(), Vec::new(), 0);
+        while let Some(number) = blocks.next(&mut block).unwrap() {
+            assert_eq!(number, count);
+            count += 1;
+            all.extend(block.items(framing).map(<[u8]>::to_vec));
+        }
+        (all, count)
+    }
+
+    #[test]
+    fn ranges_of_a_file_have_each_line_once_and_in_order() {
+        // Lines of all lengths up to a few blocks, so that borders fall everywhere.
+        for (name, lengths) in [
+            ("short", vec![0, 1, 2, 30, 61]),
+            (
+                "edges",
+                vec![BLOCK_BYTES - 1, 0, 0, BLOCK_BYTES - 2, BLOCK_BYTES, 5],
+            ),
+            ("long", vec![3 * BLOCK_BYTES + 7, 1, 2 * BLOCK_BYTES]),
+        ] {
+            let mut bytes = Vec::new();
+            while bytes.len() < 10 * BLOCK_BYTES {
+                for len in &lengths {
+                    bytes.extend((0..*len).map(|at| b'a' + (at % 26) as u8));
+                    bytes.push(b'\n');
+                }
+            }
+            for end in ["", "\n", "x", "last"] {
+                let bytes = [&bytes, end.as_bytes()].concat();
+                let expected: Vec<Vec<u8>> =
+                    Framing::Lines.items(&bytes).map(<[u8]>::to_vec).collect();
+                let sample = Sample::new(&format!("{name}{}", end.len()), &bytes);
+                let (all, blocks) = items(&[&sample], Framing::Lines);
+                assert!(all == expected, "{name} {end:?}");
+                assert!(blocks >= 10);
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_of_one_width_are_never_cut() {
+        for width in [3, 7, 300_000] {
+            let bytes: Vec<u8> = (0..5 * width * 200_000 / width).map(|n| n as u8).collect();
+            let bytes = &bytes[..bytes.len() / width * width];
+            let sample = Sample::new(&format!("fixed{width}"), bytes);
+            let (all, _) = items(&[&sample, &sample], Framing::Fixed(width));
+            assert_eq!(all.concat(), [bytes, bytes].concat());
+            assert!(all.iter().all(|item| item.len() == width));
+        }
+    }
+
+    #[test]
+    fn an_empty_file_has_no_items() {
+        let sample = Sample::new("empty", b"");
+        assert_eq!(items(&[&sample], Framing::Lines).0.len(), 0);
+    }
+}

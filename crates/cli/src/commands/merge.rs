@@ -1,0 +1,75 @@
+//! `splitbloom merge`: the union of filters in files.
+
+use crate::error::{Error, Outcome};
+use crate::filter_file::{load, Loaded, NewFile};
+use clap::Args;
+use splitbloom_filter::filter::Difference;
+use splitbloom_filter::{AnyFilter, Filter, SizeLimit};
+use std::path::{Path, PathBuf};
+
+/// Writes the union of filters in files: it finds whatever one of them finds
+///
+/// They must have been created alike: with the same error rate, capacity, expansion and seed, as
+/// `build --seed` and BF.RESERVE with SEED do. The number of items of a union is an estimate.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  splitbloom merge -o week.sbf monday.sbf tuesday.sbf wednesday.sbf")]
+pub struct Arguments {
+    /// The filters
+    #[arg(required = true, num_args = 1.., value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The file of the union
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let (first, others) = self
+            .files
+            .split_first()
+            .ok_or_else(|| Error::Usage("no files".into()))?;
+        let mut union = lasting(first)?;
+        // One at a time: memory for two.
+        for path in others {
+            let other = lasting(path)?;
+            if let Some(difference) = union.difference(&other) {
+                let name = name_of(difference);
+                return Err(Error::Contents(format!(
+                    "{} and {} differ in {name}",
+                    first.display(),
+                    path.display()
+                )));
+            }
+            union
+                .unite(&[&other], SizeLimit::Unlimited)
+                .map_err(|error| Error::Contents(format!("{}: {error}", path.display())))?;
+        }
+        let mut file = NewFile::create(&self.output)?;
+        file.write_filter(&union)?;
+        file.finish()?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// A filter that keeps what it has; others have no union.
+fn lasting(path: &Path) -> Result<Filter, Error> {
+    match load(path)? {
+        Loaded::Bloom(AnyFilter::Lasting(filter)) => Ok(filter),
+        _ => Err(Error::Contents(format!(
+            "{}: filters of this kind have no union",
+            path.display()
+        ))),
+    }
+}
+
+fn name_of(difference: Difference) -> &'static str {
+    match difference {
+        Difference::ErrorRate => "error rate",
+        Difference::Capacity => "capacity",
+        Difference::Expansion => "expansion",
+        Difference::Seed => "seed",
+        Difference::Structure => "structure",
+    }
+}

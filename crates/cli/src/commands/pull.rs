@@ -1,0 +1,85 @@
+//! `splitbloom pull`: a filter of a server becomes a file, or one of another server.
+
+use crate::connect::{self, ServerArguments};
+use crate::error::{Error, Outcome};
+use crate::filter_file::NewFile;
+use crate::progress::{bar, Unit};
+use crate::transfer::{Incoming, Outgoing};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Saves a filter of a server in a file, or copies it to another server, chunk by chunk
+///
+/// The file, or the key on the other server, appears when the whole filter is there. What is added
+/// meanwhile may be in it or not.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  splitbloom pull users -o users.sbf
+  splitbloom pull users --to redis://other:6379
+  splitbloom pull users --to redis://other:6379 --as customers --replace")]
+pub struct Arguments {
+    /// The key of the filter
+    key: String,
+    /// The file
+    #[arg(short, long, value_name = "FILE", required_unless_present = "to")]
+    output: Option<PathBuf>,
+    /// The other server, as in --url; over TLS with the same certificates
+    #[arg(long, value_name = "URL", conflicts_with = "output")]
+    to: Option<String>,
+    /// The key on the other server, if not the same
+    #[arg(long = "as", value_name = "KEY", requires = "to")]
+    other_key: Option<String>,
+    /// Takes the place of what that key holds
+    #[arg(long, requires = "to")]
+    replace: bool,
+    #[command(flatten)]
+    server: ServerArguments,
+}
+
+/// Where it goes.
+enum Target {
+    File(Box<NewFile>),
+    Server(Incoming),
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let mut outgoing = Outgoing::new(self.server.connect()?, self.key.as_bytes())?;
+        // What is missing is noticed before anything is made.
+        let first = outgoing.next_chunk()?;
+        let mut target = self.target()?;
+        let bar = bar("pulling", Unit::Bytes, None);
+        let mut next = first;
+        while let Some(chunk) = next {
+            match &mut target {
+                Target::File(file) => file.write(&chunk)?,
+                Target::Server(incoming) => incoming.load(&chunk)?,
+            }
+            bar.inc(chunk.len() as u64);
+            next = outgoing.next_chunk()?;
+        }
+        match target {
+            Target::File(file) => drop(file.finish()?),
+            Target::Server(incoming) => incoming.finish()?,
+        }
+        bar.finish_and_clear();
+        Ok(Outcome::Done)
+    }
+
+    fn target(&self) -> Result<Target, Error> {
+        match (&self.output, &self.to) {
+            (Some(path), _) => NewFile::create(path).map(|file| Target::File(Box::new(file))),
+            (None, Some(url)) => {
+                let mut info = connect::connection_info(url)?;
+                if url.starts_with("rediss:") {
+                    info = self.server.tls.apply(info)?;
+                }
+                let server = connect::connect(info)?;
+                let key = self.other_key.as_ref().unwrap_or(&self.key);
+                Incoming::new(server, key.as_bytes(), self.replace).map(Target::Server)
+            }
+            (None, None) => Err(Error::Usage("-o or --to is missing".into())),
+        }
+    }
+}

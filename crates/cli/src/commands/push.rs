@@ -1,0 +1,51 @@
+//! `splitbloom push`: a filter of a file becomes one of a server.
+
+use crate::connect::ServerArguments;
+use crate::error::{Error, Outcome};
+use crate::filter_file;
+use crate::progress::{bar, Unit};
+use crate::transfer::Incoming;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Loads a filter from a file into a server, chunk by chunk
+///
+/// The key appears when the whole filter is there and its checksum is right. Chunks have at most 1
+/// MiB, so other clients wait a few milliseconds at most.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  splitbloom build users.txt -o users.sbf && splitbloom push users.sbf users")]
+pub struct Arguments {
+    /// The file, written by build, pull or merge
+    file: PathBuf,
+    /// The key, which must not exist
+    key: String,
+    /// Takes the place of what the key holds
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    server: ServerArguments,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        let failed = |error| filter_file::failed(&self.file, error);
+        let mut file = filter_file::open(&self.file)?;
+        let key = self.key.as_bytes();
+        let mut incoming = Incoming::new(self.server.connect()?, key, self.replace)?;
+        let bar = bar("pushing", Unit::Bytes, file_bytes(&self.file));
+        let mut chunk = Vec::new();
+        while file.next(&mut chunk).map_err(failed)? {
+            incoming.load(&chunk)?;
+            bar.inc(chunk.len() as u64);
+        }
+        incoming.finish()?;
+        bar.finish_and_clear();
+        Ok(Outcome::Done)
+    }
+}
+
+fn file_bytes(path: &std::path::Path) -> Option<u64> {
+    path.metadata().ok().map(|metadata| metadata.len())
+}

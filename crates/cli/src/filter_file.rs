@@ -1,0 +1,132 @@
+//! Filters in files: see `splitbloom_filter::codec::FileReader`.
+
+use crate::error::Error;
+use splitbloom_filter::codec::{Chunk, FileError, FileReader, FileWriter, Transfer};
+use splitbloom_filter::{AnyFilter, CountingFilter, DecodeError, SizeLimit};
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Larger than a chunk, so that a read brings several.
+const BUFFER_BYTES: usize = 4 << 20;
+
+/// Begins to read a file.
+pub fn open(path: &Path) -> Result<FileReader<BufReader<File>>, Error> {
+    let file = File::open(path).map_err(|error| Error::file(path, error))?;
+    let file = BufReader::with_capacity(BUFFER_BYTES, file);
+    FileReader::new(file).map_err(|error| failed(path, error))
+}
+
+/// A failure with the name of the file.
+pub fn failed(path: &Path, error: FileError) -> Error {
+    match error {
+        FileError::Io(error) => Error::file(path, error),
+        other => Error::Contents(format!("{}: {other}", path.display())),
+    }
+}
+
+/// A filter of a file.
+pub enum Loaded {
+    Bloom(AnyFilter),
+    Counting(CountingFilter),
+}
+
+/// Reads a whole filter.
+pub fn load(path: &Path) -> Result<Loaded, Error> {
+    let mut file = open(path)?;
+    let mut buffer = Vec::new();
+    let (mut bloom, mut counting) = (None, None);
+    while file
+        .next(&mut buffer)
+        .map_err(|error| failed(path, error))?
+    {
+        let refused = |error: DecodeError| failed(path, FileError::Chunk(0, error));
+        let chunk = Chunk::parse(&buffer).map_err(refused)?;
+        if counting.is_some() || chunk.begins::<CountingFilter>() {
+            take_in(&mut counting, &chunk).map_err(refused)?;
+        } else {
+            take_in(&mut bloom, &chunk).map_err(refused)?;
+        }
+    }
+    match (bloom, counting) {
+        (Some(filter), _) => Ok(Loaded::Bloom(filter)),
+        (_, Some(filter)) => Ok(Loaded::Counting(filter)),
+        (None, None) => Err(failed(path, FileError::Cut)),
+    }
+}
+
+fn take_in<F: Transfer>(filter: &mut Option<F>, chunk: &Chunk<'_>) -> Result<(), DecodeError> {
+    let begun = F::load_chunk(filter.as_mut(), chunk, SizeLimit::Unlimited)?;
+    *filter = begun.or(filter.take());
+    Ok(())
+}
+
+/// A file that appears under its name only when it is whole. Until then it has another name in the
+/// same folder, and is removed if this is dropped.
+pub struct NewFile {
+    writer: Option<FileWriter<BufWriter<File>>>,
+    path: PathBuf,
+    part: PathBuf,
+}
+
+impl NewFile {
+    /// Begins it.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".part-{}", std::process::id()));
+        let part = path.with_file_name(name);
+        let file = File::create(&part).map_err(|error| Error::file(&part, error))?;
+        let writer = FileWriter::new(BufWriter::with_capacity(BUFFER_BYTES, file));
+        let mut new = Self {
+            writer: None,
+            path: path.to_owned(),
+            part,
+        };
+        new.writer = Some(writer.map_err(|error| failed(path, error))?);
+        Ok(new)
+    }
+
+    /// Writes the next chunk.
+    pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        match &mut self.writer {
+            Some(writer) => writer
+                .write(chunk)
+                .map_err(|error| failed(&self.path, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends it: from now on it is there, whatever happens to the machine. Returns its length.
+    pub fn finish(mut self) -> Result<u64, Error> {
+        let path = self.path.clone();
+        let failed_to = |error| Error::file(&path, error);
+        let Some(writer) = self.writer.take() else {
+            return Ok(0);
+        };
+        let mut file = writer.finish().map_err(|error| failed(&path, error))?;
+        file.flush().map_err(failed_to)?;
+        let file = file.get_ref();
+        file.sync_all().map_err(failed_to)?;
+        let len = file.metadata().map_err(failed_to)?.len();
+        fs::rename(&self.part, &path).map_err(failed_to)?;
+        Ok(len)
+    }
+
+    /// Writes a filter as a whole.
+    pub fn write_filter(&mut self, filter: &impl Transfer) -> Result<(), Error> {
+        let mut iterator = 0;
+        let no_memory = |_| Error::Contents("not enough memory".into());
+        while let Some(chunk) = filter.encode_chunk(iterator).map_err(no_memory)? {
+            self.write(&chunk.bytes)?;
+            iterator = chunk.next;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // After the end it has its name, and this fails.
+        let _ = fs::remove_file(&self.part);
+    }
+}

@@ -1,0 +1,246 @@
+//! How much the kinds of filters take. What is the module's own comes from its library: the shapes
+//! that it chooses, and tables that are made to be measured.
+
+use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
+use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
+use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit, Window, WindowedFilter};
+use std::f64::consts::LN_2;
+
+/// Tables are measured with at most so many items. Larger ones have the same pages, only more of
+/// them: each halving of the paths halves the items.
+const MEASURED: u64 = 1 << 17;
+const SEED: Seed = Seed(0x5eed);
+
+/// One kind of filter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub name: &'static str,
+    pub bits: u64,
+    /// Bits that an item sets; a table has none.
+    pub probes: Option<u32>,
+    /// Bytes that a server allocates once it is full; nothing for what the module does not make.
+    pub bytes: Option<u64>,
+}
+
+/// Each kind of filter for so many items.
+pub fn rows(items: u64, error_rate: f64) -> Vec<Row> {
+    vec![
+        textbook(items, error_rate),
+        blocked("blocked", items, error_rate, Growth::Fixed),
+        blocked("growing, reserved", items, error_rate, Growth::Times(2)),
+        table("growing, not reserved", items, |sample| {
+            grown(sample, error_rate)
+        }),
+        table("counting (CF)", items, |sample| {
+            counting(sample, error_rate)
+        }),
+    ]
+}
+
+/// An undivided Bloom filter as textbooks size it.
+pub fn textbook(items: u64, error_rate: f64) -> Row {
+    let bits = (-(items as f64) * error_rate.ln() / (LN_2 * LN_2)).ceil();
+    Row {
+        name: "textbook",
+        bits: bits as u64,
+        probes: Some((bits / items as f64 * LN_2).round().max(1.0) as u32),
+        bytes: None,
+    }
+}
+
+fn parameters(capacity: u64, error_rate: f64, growth: Growth) -> Parameters {
+    Parameters {
+        error_rate,
+        capacity,
+        growth,
+        seed: SEED,
+    }
+}
+
+/// A filter reserved for its items.
+fn blocked(name: &'static str, items: u64, error_rate: f64, growth: Growth) -> Row {
+    let parameters = parameters(items, error_rate, growth);
+    // Nothing is refused without a limit.
+    let filter = Filter::new(parameters, SizeLimit::Unlimited).ok();
+    let shape = filter.as_ref().and_then(|filter| filter.blooms().first());
+    let shape = shape.map(|bloom| bloom.header().shape);
+    match (filter, shape) {
+        (Some(filter), Some(shape)) => Row {
+            name,
+            bits: shape.num_bits(),
+            probes: Some(shape.num_hashes),
+            bytes: Some(filter.reserved_bytes()),
+        },
+        // One that begins with a table.
+        _ => table(name, items, |sample| grown(sample, error_rate)),
+    }
+}
+
+/// A filter with a table, which is measured.
+fn table(name: &'static str, items: u64, bytes: impl Fn(u64) -> u64) -> Row {
+    let halvings = (items.div_ceil(MEASURED)).next_power_of_two().ilog2();
+    let bytes = bytes(items.div_ceil(1 << halvings)) << halvings;
+    Row {
+        name,
+        bits: 8 * bytes,
+        probes: None,
+        bytes: Some(bytes),
+    }
+}
+
+/// Bytes of a filter that begins with the capacity that servers give it by default.
+fn grown(items: u64, error_rate: f64) -> u64 {
+    const DEFAULT_CAPACITY: u64 = 100;
+    let parameters = parameters(DEFAULT_CAPACITY, error_rate, Growth::Times(2));
+    let Ok(mut filter) = Filter::new(parameters, SizeLimit::Unlimited) else {
+        return 0;
+    };
+    // Nothing but memory can fail, and what is missing then is not counted.
+    let _ = (0..items).try_for_each(|n| {
+        let is_new = filter.add(&n.to_le_bytes(), SizeLimit::Unlimited);
+        is_new.map(drop)
+    });
+    filter.reserved_bytes()
+}
+
+fn counting(items: u64, error_rate: f64) -> u64 {
+    let parameters = CountingParameters {
+        error_rate,
+        capacity: items,
+        expansion: 1,
+        bucket_size: 2,
+        max_iterations: 20,
+        seed: SEED,
+    };
+    let Ok(mut filter) = CountingFilter::new(parameters, SizeLimit::Unlimited) else {
+        return 0;
+    };
+    let _ = (0..items).try_for_each(|n| {
+        let is_new = filter.add(&n.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited);
+        is_new.map(drop)
+    });
+    filter.bytes()
+}
+
+/// How a filter forgets.
+#[derive(Clone, Copy, Debug)]
+pub struct Forgetting(Window);
+
+impl Forgetting {
+    /// Nothing if seconds or slices are out of range.
+    pub fn new(seconds: u32, slices: u8) -> Option<Self> {
+        Window::new(seconds, slices, false).map(Self)
+    }
+}
+
+/// A filter that forgets, with items that come evenly: those of one window, and those of the slice
+/// more that it remembers at most.
+pub fn forgetting(items: u64, error_rate: f64, Forgetting(window): Forgetting) -> Row {
+    let slices = u64::from(window.slices());
+    let remembered = items.saturating_add(items.div_ceil(slices));
+    table("forgetting", remembered, |sample| {
+        let parameters = parameters(sample, error_rate, Growth::Times(2));
+        let filter = WindowedFilter::new(parameters, window, SizeLimit::Unlimited);
+        let Ok(mut filter) = filter else { return 0 };
+        let span = u64::from(window.seconds()) * 1_000 * (slices + 1) / slices;
+        let _ = (0..sample).try_for_each(|n| {
+            let now = (u128::from(n) * u128::from(span) / u128::from(sample)) as u64;
+            let item = n.to_le_bytes();
+            filter.add(&item, now, SizeLimit::Unlimited).map(drop)
+        });
+        filter.bytes()
+    })
+}
+
+/// The rates beside one, with it: three powers of ten to either side, as far as there are filters.
+pub fn neighbours(error_rate: f64) -> impl Iterator<Item = f64> {
+    let rates = (-3..=3).map(move |power| error_rate * 10f64.powi(power));
+    let rates = rates.filter(|rate| (1e-15..1.0).contains(rate));
+    rates.collect::<Vec<_>>().into_iter().rev()
+}
+
+/// Bytes of a blocked filter that does not grow.
+fn bytes(items: u64, error_rate: f64) -> u64 {
+    let parameters = parameters(items, error_rate, Growth::Fixed);
+    let filter = Filter::new(parameters, SizeLimit::Unlimited);
+    filter.map_or(u64::MAX, |filter| filter.reserved_bytes())
+}
+
+/// The lowest error rate of a blocked filter of so many items in so many bytes; nothing if even the
+/// highest does not fit.
+pub fn error_within(memory: u64, items: u64) -> Option<f64> {
+    let fits = |error_rate: f64| bytes(items, error_rate) <= memory;
+    let (mut low, mut high) = (1e-15f64, 0.999);
+    if !fits(high) {
+        return None;
+    }
+    if fits(low) {
+        return Some(low);
+    }
+    // To a thousandth: 15 powers of ten are halved 16 times.
+    while high / low > 1.001 {
+        let middle = (low * high).sqrt();
+        if fits(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// The most items of a blocked filter of this error rate in so many bytes.
+pub fn items_within(memory: u64, error_rate: f64) -> Option<u64> {
+    let fits = |items: u64| bytes(items, error_rate) <= memory;
+    let (mut low, mut high) = (1, MAX_CAPACITY + 1);
+    if !fits(low) {
+        return None;
+    }
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_textbook_example_has_its_numbers() {
+        let row = textbook(6_000, 1e-9);
+        assert_eq!((row.bits, row.probes), (258_797, Some(30)));
+    }
+
+    #[test]
+    fn blocked_filters_have_the_bits_that_the_module_gives_them() {
+        let row = blocked("", 1_000_000, 0.01, Growth::Fixed);
+        assert_eq!((row.bits, row.probes), (19_372 * 512, Some(6)));
+    }
+
+    #[test]
+    fn a_large_table_takes_what_its_sample_takes_times_as_many() {
+        let one = table("", 100_000, |items| counting(items, 0.01));
+        let many = table("", 1_600_000, |items| counting(items, 0.01));
+        assert_eq!(many.bits, 16 * one.bits);
+        let really = 8 * counting(1_600_000, 0.01);
+        let ratio = many.bits as f64 / really as f64;
+        assert!((0.98..1.02).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn what_is_computed_backwards_fits_and_a_little_more_does_not() {
+        let memory = 1 << 20;
+        let items = items_within(memory, 0.01).unwrap();
+        assert!(bytes(items, 0.01) <= memory && bytes(items + 1, 0.01) > memory);
+        let error = error_within(memory, items).unwrap();
+        assert!((0.0099..=0.0101).contains(&error), "{error}");
+        assert_eq!(error_within(8, 1_000_000), None);
+        assert_eq!(error_within(1 << 40, 10), Some(1e-15));
+    }
+}
