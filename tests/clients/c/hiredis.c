@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
     say("\nitems"), print(call("BF.INFO k ITEMS"));
     printf("\nestimated: %lld", field(call("BF.INFO k FULL"), "Estimated items"));
 
-    freeReplyObject(call("BF.RESERVE big 0.01 1000"));
+    freeReplyObject(call("BF.RESERVE big 0.000001 1000"));
     for (int i = 0; i < 1000; i++) freeReplyObject(call("BF.ADD big %d", i));
     redisReply *loaded = NULL;
     for (long long iterator = 0;;) {

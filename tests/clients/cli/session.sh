@@ -21,7 +21,7 @@ call BF.INFO k | field Capacity | say capacity
 call BF.INFO k ITEMS | say items
 call BF.INFO k FULL | field 'Estimated items' | say estimated
 
-call BF.RESERVE big 0.01 1000 >/dev/null
+call BF.RESERVE big 0.000001 1000 >/dev/null
 seq 0 999 | xargs "$client" -p "$port" BF.MADD big >/dev/null
 file=$(mktemp)
 trap 'rm -f "$file"' EXIT

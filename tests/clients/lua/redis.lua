@@ -42,7 +42,7 @@ say('capacity', field(call('BF.INFO', 'k'), 'Capacity'))
 say('items', call('BF.INFO', 'k', 'ITEMS'))
 say('estimated', field(call('BF.INFO', 'k', 'FULL'), 'Estimated items'))
 
-call('BF.RESERVE', 'big', 0.01, 1000)
+call('BF.RESERVE', 'big', 0.000001, 1000)
 local items = {}
 for i = 0, 999 do items[#items + 1] = i end
 call('BF.MADD', 'big', unpack(items))

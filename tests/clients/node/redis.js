@@ -22,7 +22,7 @@ async function main(port) {
   const full = await db.sendCommand(['BF.INFO', 'k', 'FULL']);
   say('estimated', full[full.indexOf('Estimated items') + 1]);
 
-  await bf.reserve('big', 0.01, 1000);
+  await bf.reserve('big', 0.000001, 1000);
   await bf.mAdd('big', [...Array(1000).keys()].map(String));
   const text = await bf.scanDump('big', 0);
   const refused = await bf.loadChunk('as-text', text.iterator, text.chunk).catch((error) => error);

@@ -27,7 +27,7 @@ show('items', call('BF.INFO', 'k', 'ITEMS'));
 my %full = call('BF.INFO', 'k', 'FULL');
 show('estimated', $full{'Estimated items'});
 
-call('BF.RESERVE', 'big', 0.01, 1000);
+call('BF.RESERVE', 'big', 0.000001, 1000);
 call('BF.MADD', 'big', 0 .. 999);
 my ($iterator, $chunk, $loaded) = (0);
 while (1) {

@@ -32,7 +32,7 @@ say('capacity', fields($db->rawCommand('BF.INFO', 'k'))['Capacity']);
 say('items', $db->rawCommand('BF.INFO', 'k', 'ITEMS')[0]);
 say('estimated', fields($db->rawCommand('BF.INFO', 'k', 'FULL'))['Estimated items']);
 
-$db->rawCommand('BF.RESERVE', 'big', 0.01, 1000);
+$db->rawCommand('BF.RESERVE', 'big', 0.000001, 1000);
 $db->rawCommand('BF.MADD', 'big', ...range(0, 999));
 for ($iterator = 0;;) {
     [$iterator, $chunk] = $db->rawCommand('BF.SCANDUMP', 'big', $iterator);

@@ -38,7 +38,7 @@ say('capacity', fields(call('BF.INFO', 'k'))['Capacity']);
 say('items', call('BF.INFO', 'k', 'ITEMS')[0]);
 say('estimated', fields(call('BF.INFO', 'k', 'FULL'))['Estimated items']);
 
-call('BF.RESERVE', 'big', 0.01, 1000);
+call('BF.RESERVE', 'big', 0.000001, 1000);
 call('BF.MADD', 'big', ...range(0, 999));
 for ($iterator = 0;;) {
     [$iterator, $chunk] = call('BF.SCANDUMP', 'big', $iterator);

@@ -38,7 +38,7 @@ say("capacity", call("BF.INFO", "k")[b"Capacity"])
 say("items", call("BF.INFO", "k", "ITEMS")[b"Number of items inserted"])
 say("estimated", call("BF.INFO", "k", "FULL")[b"Estimated items"])
 
-call("BF.RESERVE", "big", 0.01, 1000)
+call("BF.RESERVE", "big", 0.000001, 1000)
 call("BF.MADD", "big", *range(1000))
 iterator, loaded = 0, None
 while True:

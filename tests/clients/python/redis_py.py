@@ -49,7 +49,7 @@ if not in_resp3:
 say("items", items[b"Number of items inserted"] if in_resp3 else items[0])
 say("estimated", full[b"Estimated items"])
 
-bf.create("big", 0.01, 1000)
+bf.create("big", 0.000001, 1000)
 bf.madd("big", *range(1000))
 try:
     bf.scandump("big", 0)

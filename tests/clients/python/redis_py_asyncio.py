@@ -20,7 +20,7 @@ async def main(port, protocol):
     say("capacity", (await bf.info("k"))[b"Capacity"])
     say("items", (await call("BF.INFO", "k", "ITEMS"))[b"Number of items inserted"])
     say("estimated", (await call("BF.INFO", "k", "FULL"))[b"Estimated items"])
-    await bf.create("big", 0.01, 1000)
+    await bf.create("big", 0.000001, 1000)
     await bf.madd("big", *range(1000))
     iterator, loaded = 0, None
     while True:

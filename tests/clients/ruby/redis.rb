@@ -27,7 +27,7 @@ say 'items', *call('BF.INFO', 'k', 'ITEMS')
 full = call('BF.INFO', 'k', 'FULL')
 say 'estimated', full[full.index('Estimated items') + 1]
 
-call('BF.RESERVE', 'big', 0.01, 1000)
+call('BF.RESERVE', 'big', 0.000001, 1000)
 call('BF.MADD', 'big', *(0..999))
 iterator, loaded = 0, nil
 loop do

@@ -53,7 +53,7 @@ func main() {
 	full := must(db.Do(ctx, "BF.INFO", "k", "FULL").Result()).(map[any]any)
 	say("estimated", full["Estimated items"])
 
-	db.BFReserve(ctx, "big", 0.01, 1000)
+	db.BFReserve(ctx, "big", 0.000001, 1000)
 	items := make([]any, 1000)
 	for i := range items {
 		items[i] = i

@@ -62,7 +62,7 @@ func main() {
 	say("items", call("BF.INFO", "k", "ITEMS"))
 	say("estimated", field(call("BF.INFO", "k", "FULL"), "Estimated items"))
 
-	call("BF.RESERVE", "big", 0.01, 1000)
+	call("BF.RESERVE", "big", 0.000001, 1000)
 	items := redis.Args{"big"}
 	for i := 0; i < 1000; i++ {
 		items = items.Add(i)

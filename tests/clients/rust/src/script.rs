@@ -49,7 +49,7 @@ fn main() -> Result<(), RedisError> {
     };
     say("estimated", &[estimated]);
 
-    call::<()>(db, "BF.RESERVE big 0.01 1000")?;
+    call::<()>(db, "BF.RESERVE big 0.000001 1000")?;
     with::<()>(db, "BF.MADD big", (0..1000).collect::<Vec<i64>>())?;
     let (mut iterator, mut loaded) = (0_i64, String::new());
     loop {
