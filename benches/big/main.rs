@@ -10,10 +10,11 @@
 //! | `BIG_SIZES` | | sizes to run instead, separated by spaces |
 //! | `BIG_FILL` | full | `sparse`: just enough items to touch all pages |
 //! | `BIG_URLS` | 2000000000 | URLs of the blacklist; its memory budget scales with them |
-//! | `BIG_PARTS` | stalls growth blacklist | benchmarks to run |
+//! | `BIG_PARTS` | stalls growth blacklist | benchmarks to run; also `transfer`, a part of stalls |
+//! | `BIG_SAVE` | | `yes`: save the tables of such a run too |
 //! | `PEER`, `PEER_SERVER` | | another module, run through the phases that it supports |
 //!
-//! Tables are saved to docs/performance only with the default sizes.
+//! Tables are saved to docs/performance with the default sizes, or if so asked.
 
 mod blacklist;
 mod machine;
@@ -61,13 +62,22 @@ fn main() -> Outcome<()> {
         && ["BIG_SIZES", "BIG_PARTS"]
             .iter()
             .all(|name| env::var_os(name).is_none());
+    let is_saved = is_default || env::var("BIG_SAVE").is_ok_and(|answer| answer == "yes");
 
     let mut stalls = stalls_table();
+    let mut transfers = stalls_table();
     let mut copied = snapshot::table();
     if runs("stalls") {
         for items in &sizes {
             let mut session = Session::start("splitbloom", Setup::ours()?, *items, &mut stalls)?;
             phases::all(&mut session, fill, &mut copied)?;
+        }
+    }
+    if runs("transfer") {
+        for items in &sizes {
+            let ours = Setup::ours()?;
+            let mut session = Session::start("splitbloom", ours, *items, &mut transfers)?;
+            phases::transfer_alone(&mut session)?;
         }
     }
     if runs("growth") {
@@ -86,16 +96,24 @@ fn main() -> Outcome<()> {
                 phases::of_peer(&mut session, &mut copied)?;
             }
         }
+        if runs("transfer") {
+            for items in &sizes {
+                let setup = setup.clone();
+                let mut session = Session::start(&name, setup, *items, &mut transfers)?;
+                phases::transfer_alone(&mut session)?;
+            }
+        }
         if runs("growth") {
             let items = items / GROWN[0];
             let mut session = Session::start(&name, setup, items, &mut stalls)?;
             phases::growth(&mut session, &mut copied)?;
         }
     }
-    show("stalls", &stalls, is_default)?;
-    show("cow", &copied, is_default)?;
+    show("stalls", &stalls, is_saved)?;
+    show("transfer", &transfers, is_saved)?;
+    show("cow", &copied, is_saved)?;
     if runs("blacklist") {
-        show("blacklist", &blacklist::run(urls)?, is_default)?;
+        show("blacklist", &blacklist::run(urls)?, is_saved)?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub fn all(session: &mut Session, fill: Fill, copied: &mut Table) -> Outcome<()>
     })?;
     snapshot::under_adds(session, "reserved", copied)?;
     load(session)?;
-    transfer::in_chunks(session, COPY)?;
+    transfer(session)?;
     expiry(session)?;
     rewrite(session)?;
     delete(session, "FLUSHALL ASYNC", |session| {
@@ -75,10 +75,23 @@ pub fn of_peer(session: &mut Session, copied: &mut Table) -> Outcome<()> {
         })?;
     }
     snapshot::under_adds(session, "reserved", copied)?;
-    dump(session)?;
+    transfer(session)?;
     delete(session, "UNLINK", |session| {
         session.run("UNLINK", &[FILTER])
     })
+}
+
+/// A filter that only leaves the server.
+pub fn transfer_alone(session: &mut Session) -> Outcome<()> {
+    session.reserve(session.items, &["NONSCALING"])?;
+    session.add_lightly("touching", Fill::Sparse.of(session.items))?;
+    transfer(session)
+}
+
+/// The filter as a whole, and chunk by chunk into a copy.
+fn transfer(session: &mut Session) -> Outcome<()> {
+    transfer::whole(session)?;
+    transfer::in_chunks(session, COPY)
 }
 
 /// A filter that grows from the default settings.
@@ -158,18 +171,6 @@ fn adds_after_copy(session: &mut Session) -> Outcome<()> {
         Ok(Phase::Done(format!(
             "{items} items; fresh memory is written at {fresh:.2} GB/s"
         )))
-    })?;
-    Ok(())
-}
-
-fn dump(session: &mut Session) -> Outcome<()> {
-    session.phase("DUMP", |session| {
-        session.run("CONFIG", &["RESETSTAT"])?;
-        if let Err(error) = command("DUMP", &[FILTER]).query::<()>(&mut session.client) {
-            return Ok(Phase::Refused(format!("not supported: {error}")));
-        }
-        let milliseconds = session.time_in("dump")? * 1e3;
-        Ok(Phase::Done(format!("command {milliseconds:.1} ms")))
     })?;
     Ok(())
 }

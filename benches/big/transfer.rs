@@ -1,4 +1,5 @@
-//! A filter copied to another key chunk by chunk, as it would go from one server to another.
+//! A filter as it would go from one server to another: as a whole, and chunk by chunk into another
+//! key.
 
 use crate::rig::statistics::median;
 use crate::rig::Outcome;
@@ -8,6 +9,20 @@ use crate::session::{command, Phase, Session, FILTER};
 /// items is 1262 chunks, and the probe sends a thousand requests a second.
 const SLOW: &str = "0";
 const KEPT: &str = "100000";
+
+/// Runs DUMP. (Its opposite, RESTORE, takes no more than `proto-max-bulk-len`, 512 MiB.)
+pub fn whole(session: &mut Session) -> Outcome<()> {
+    session.phase("DUMP", |session| {
+        session.run("CONFIG", &["RESETSTAT"])?;
+        let bytes: Vec<u8> = command("DUMP", &[FILTER]).query(&mut session.client)?;
+        let milliseconds = session.time_in("dump")? * 1e3;
+        let gigabytes = bytes.len() as f64 / 1e9;
+        Ok(Phase::Done(format!(
+            "command {milliseconds:.1} ms; {gigabytes:.3} GB"
+        )))
+    })?;
+    Ok(())
+}
 
 /// Runs BF.SCANDUMP for each chunk and BF.LOADCHUNK into `copy`. The duration of each step is the
 /// server's own, from its slow log: a client also waits for the bytes on the socket.
