@@ -21,6 +21,7 @@ mod loading;
 mod machine;
 mod memory;
 mod merge;
+mod monitoring;
 mod packed;
 mod persistence;
 mod plain_server;
