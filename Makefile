@@ -104,7 +104,7 @@ fpr: toolchain ## measures false-positive rates, with error bars (PROBES=1e10 lo
 	cargo run --release --package splitbloom-filter --example false_positive_rate $(PROBES)
 
 bits: build ## prints the bits per item and bytes per key that the server counts (PEER=)
-	@scripts/with-server $(SERVER) $(MODULE) cargo run --quiet --release --example bits_per_item
+	@scripts/with-server $(SERVER) $(MODULE) cargo run --release --example bits_per_item
 
 bench: bench-core bench-server ## measures the core and the server, next to PEER= (a quarter of an hour)
 
@@ -117,7 +117,7 @@ bench-server: build ## measures the server alone (BENCH_PARTS=, BENCH_SIZES=, BE
 bench-bulk: build ## measures packed commands beside the same batches unpacked (PEER=, BENCH_SIZES=)
 	@BENCH_PARTS=bulk scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
-bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes)
+bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes; BIG_PARTS=)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
 
 cluster: build ## fills a filter on six nodes while slots move and one node dies (ITEMS=10000000, SERVER=)

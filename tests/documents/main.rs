@@ -11,6 +11,7 @@ mod harness;
 mod blocks;
 mod commands;
 mod desk;
+mod package;
 mod recipes;
 mod references;
 mod session;

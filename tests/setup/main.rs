@@ -145,3 +145,22 @@ fn make_help_separates_every_target_from_its_description() {
     }
     assert!(targets > 20, "{targets}");
 }
+
+#[test]
+fn help_keeps_each_target_apart_from_what_it_does() {
+    let machine = Machine::with(&TOOLS);
+    let help = machine.make(&["help"]);
+    assert!(help.succeeded());
+    let text = help.output();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("  make "))
+        .collect();
+    assert!(lines.len() > 20, "{text}");
+    let makefile = include_str!("../../Makefile");
+    for line in lines {
+        let (target, what) = line.split_once(' ').expect("two words");
+        assert!(makefile.contains(&format!("\n{target}:")), "{line}");
+        assert!(!what.trim().is_empty(), "{line}");
+    }
+}
