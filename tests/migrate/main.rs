@@ -1,14 +1,15 @@
 //! A trial of docs/migrate.md with the module that filters come from, on real servers:
 //! `make migrate PEER=redisbloom.so`. Without `PEER` it does nothing.
 //!
-//! | variable     | meaning                                        | default |
-//! |--------------|------------------------------------------------|---------|
-//! | `FILTERS`    | Bloom filters; a fifth as many cuckoo filters  | 60      |
-//! | `MOST_ITEMS` | items of the largest filter                    | 200 000 |
-//! | `STRANGERS`  | items looked up that were never added          | 20 000  |
-//! | `COMMANDS`   | commands that a replica follows                | 100 000 |
-//! | `CUTS`       | how often its link is cut meanwhile            | 10      |
-//! | `SEED`       | of all that is random                          | 1       |
+//! | variable        | meaning                                        | default   |
+//! |-----------------|------------------------------------------------|-----------|
+//! | `FILTERS`       | Bloom filters; a fifth as many cuckoo filters  | 60        |
+//! | `MOST_CAPACITY` | of a Bloom filter; the first one has it        | 1 000 000 |
+//! | `MOST_ITEMS`    | items of a filter, but for the first one       | 200 000   |
+//! | `STRANGERS`     | items looked up that were never added          | 20 000    |
+//! | `COMMANDS`      | commands that a replica follows                | 100 000   |
+//! | `CUTS`          | how often its link is cut meanwhile            | 10        |
+//! | `SEED`          | of all that is random                          | 1         |
 
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -15,13 +15,19 @@ struct Origin {
 }
 
 impl Origin {
-    fn new(lines: &[&str]) -> Option<Origin> {
-        let server = Server::with(peer()?.and_settings(lines));
+    fn new() -> Option<Origin> {
+        let server = Server::with(peer()?.and_settings(&[
+            "appendonly yes",
+            "appendfsync no",
+            "auto-aof-rewrite-percentage 0",
+        ]));
         let mut shapes = Shape::all(&mut Random::seeded(number("SEED", 1)));
         let mut db = server.connect();
         for shape in &mut shapes {
             shape.write(&mut db);
         }
+        let items: u64 = shapes.iter().map(|shape| shape.items).sum();
+        eprintln!("written: {} filters, {items} items", shapes.len());
         Some(Origin { server, shapes })
     }
 
@@ -86,51 +92,55 @@ fn server_with_files(from: &Server, names: &[&str], lines: &[&str]) -> Server {
     server
 }
 
+/// They are written once, and moved from there, as that takes longer than all moves.
 #[test]
-fn by_rdb_file() {
-    let Some(origin) = Origin::new(&[]) else {
-        return;
-    };
+fn filters_of_all_shapes_move_each_way() {
+    let Some(origin) = Origin::new() else { return };
+    by_file_of_commands(&origin);
+    by_rewritten_file(&origin, "no");
+    by_rewritten_file(&origin, "yes");
+    by_rdb_file(&origin);
+    by_dump_and_restore(&origin);
+    by_scandump_and_loadchunk(&origin);
+    by_replica(&origin, "yes");
+    by_replica(&origin, "no");
+}
+
+/// Commands make filters of ours, with other false positives.
+fn by_file_of_commands(origin: &Origin) {
+    let lines = ["appendonly yes", "appendfsync no"];
+    let server = server_with_files(&origin.server, &["appendonlydir"], &lines);
+    let mut db = server.connect();
+    for shape in &origin.shapes {
+        shape.assert_lives(&mut db, "append-only file of commands");
+    }
+    eprintln!(
+        "append-only file of commands: {} filters",
+        origin.shapes.len()
+    );
+}
+
+fn by_rewritten_file(origin: &Origin, preamble: &str) {
+    let mut db = origin.server.connect();
+    db.run(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
+    db.run("BGREWRITEAOF");
+    eventually("the rewrite ends", || {
+        db.info("persistence", "aof_rewrite_in_progress") == "0"
+            && db.info("persistence", "aof_rewrite_scheduled") == "0"
+    });
+    let lines = ["appendonly yes", "appendfsync no"];
+    let server = server_with_files(&origin.server, &["appendonlydir"], &lines);
+    let way = format!("rewritten append-only file, RDB preamble {preamble}");
+    origin.assert_moved(&server, &way);
+}
+
+fn by_rdb_file(origin: &Origin) {
     origin.server.connect().run("SAVE");
     let server = server_with_files(&origin.server, &["dump.rdb"], &[]);
     origin.assert_moved(&server, "RDB file");
 }
 
-#[test]
-fn by_append_only_file() {
-    for (preamble, rewrite) in [("yes", true), ("no", true), ("no", false)] {
-        let preamble = format!("aof-use-rdb-preamble {preamble}");
-        let lines = ["appendonly yes", "appendfsync no", &preamble];
-        let Some(origin) = Origin::new(&lines) else {
-            return;
-        };
-        let mut db = origin.server.connect();
-        if rewrite {
-            db.run("BGREWRITEAOF");
-            eventually("the rewrite ends", || {
-                db.info("persistence", "aof_rewrite_in_progress") == "0"
-                    && db.info("persistence", "aof_rewrite_scheduled") == "0"
-            });
-        }
-        let server = server_with_files(&origin.server, &["appendonlydir"], &lines);
-        let way = format!("append-only file, {preamble}, rewritten: {rewrite}");
-        if rewrite {
-            origin.assert_moved(&server, &way);
-        } else {
-            // Commands make filters of ours, with other false positives.
-            let mut db = server.connect();
-            for shape in &origin.shapes {
-                shape.assert_lives(&mut db, &way);
-            }
-        }
-    }
-}
-
-#[test]
-fn by_dump_and_restore() {
-    let Some(origin) = Origin::new(&[]) else {
-        return;
-    };
+fn by_dump_and_restore(origin: &Origin) {
     let server = Server::start();
     let (mut from, mut to) = (origin.server.connect(), server.connect());
     for Shape { key, .. } in &origin.shapes {
@@ -141,11 +151,7 @@ fn by_dump_and_restore() {
     origin.assert_moved(&server, "DUMP and RESTORE");
 }
 
-#[test]
-fn by_scandump_and_loadchunk() {
-    let Some(origin) = Origin::new(&[]) else {
-        return;
-    };
+fn by_scandump_and_loadchunk(origin: &Origin) {
     let server = Server::start();
     let (mut from, mut to) = (origin.server.connect(), server.connect());
     for Shape { key, family, .. } in &origin.shapes {
@@ -171,14 +177,10 @@ fn by_scandump_and_loadchunk() {
     origin.assert_moved(&server, "SCANDUMP and LOADCHUNK");
 }
 
-#[test]
-fn by_replica() {
-    for diskless in ["yes", "no"] {
-        let Some(origin) = Origin::new(&[&format!("repl-diskless-sync {diskless}")]) else {
-            return;
-        };
-        let replica = origin.server.replica(&[]);
-        replica.connect().run("REPLICAOF NO ONE");
-        origin.assert_moved(&replica, &format!("replica, diskless {diskless}"));
-    }
+fn by_replica(origin: &Origin, diskless: &str) {
+    let mut db = origin.server.connect();
+    db.run(&format!("CONFIG SET repl-diskless-sync {diskless}"));
+    let replica = origin.server.replica(&[]);
+    replica.connect().run("REPLICAOF NO ONE");
+    origin.assert_moved(&replica, &format!("replica, diskless {diskless}"));
 }

@@ -1,6 +1,6 @@
 //! Filters of all shapes, written by the module that they come from, with what it answers.
 
-use crate::harness::{item, Connection, Family, Random};
+use crate::harness::{item, Connection, Family, Random, Reply};
 use crate::number;
 
 /// An item that no filter has.
@@ -24,6 +24,11 @@ const ERROR_RATES: [&str; 10] = [
     "0.000000001",
 ];
 
+/// The most items of a filter, but for the first one.
+fn most_items() -> u64 {
+    number("MOST_ITEMS", 200_000)
+}
+
 /// The most sub-filters that a series is made of.
 const LONGEST_SERIES: u64 = 20;
 
@@ -34,7 +39,7 @@ pub struct Shape {
     /// How it was reserved.
     reserve: String,
     /// The items below were added, but for those that were deleted.
-    items: u64,
+    pub items: u64,
     /// Of a cuckoo filter: items below that were added twice, and the first one that was deleted.
     twice: u64,
     deleted_from: u64,
@@ -54,12 +59,13 @@ pub struct Answers {
 impl Shape {
     /// A Bloom filter, number `n`.
     fn bloom(random: &mut Random, n: u64) -> Shape {
-        let most = number("MOST_ITEMS", 200_000);
-        let growth = random.below(4);
-        let expansion = [0, 1, 2, 4][growth as usize];
-        // Capacities are as likely to have few digits as many.
-        let digits = random.below(most.ilog10() as u64 + 1);
-        let capacity = (10u64.pow(digits as u32) * (1 + random.below(9))).min(most);
+        let (most, largest) = (most_items(), number("MOST_CAPACITY", 1_000_000));
+        let expansion = *random.pick(&[0, 1, 2, 4]);
+        // Capacities are as likely to have few digits as many, but for the largest, which take the
+        // most memory.
+        let [one, other] = [(); 2].map(|()| random.below(u64::from(largest.ilog10()) + 1));
+        let capacity = 10u64.pow(one.min(other) as u32) * (1 + random.below(9));
+        let capacity = capacity.min(largest);
         let series = match expansion {
             0 => 1,
             _ => 1 + random.below(LONGEST_SERIES),
@@ -69,11 +75,16 @@ impl Shape {
             room = room.saturating_add(next);
             next = next.saturating_mul(expansion);
         }
-        let room = room.min(most.max(capacity));
+        let room = room.min(most);
         let items = match random.below(4) {
             0 => room, // full
             1 => 0,
             _ => random.below(room + 1),
+        };
+        // The first one is the largest, and full.
+        let (capacity, items) = match n {
+            0 => (largest, largest),
+            _ => (capacity, items),
         };
         let rate = random.pick(&ERROR_RATES);
         let growth = match expansion {
@@ -93,7 +104,7 @@ impl Shape {
 
     /// A cuckoo filter, number `n`.
     fn cuckoo(random: &mut Random, n: u64) -> Shape {
-        let most = number("MOST_ITEMS", 200_000);
+        let most = most_items();
         let capacity = 8 << random.below(u64::from(most.ilog2()) - 4);
         let bucket = [1, 2, 3, 4, 8][random.index(5)];
         let expansion = [0, 1, 2, 4][random.index(4)];
@@ -138,27 +149,29 @@ impl Shape {
         assert!(!is_bloom || self.answers.missing == 0, "{}", self.reserve);
     }
 
-    /// A cuckoo filter may refuse items; they end what was added.
+    /// A cuckoo filter may refuse items; those before are the ones that it is asked for.
     fn write_cuckoo(&mut self, db: &mut Connection) {
-        for number in 0..self.items {
-            let reply = db.call([b"CF.ADD", self.key.as_bytes(), &item(number)]);
-            if reply.is_error() {
-                self.items = number;
-                break;
-            }
-        }
-        self.twice = self.twice.min(self.items / 10);
+        self.items = self.add_until_refused(db, self.items);
+        self.twice = self.add_until_refused(db, self.twice.min(self.items / 10));
         self.deleted_from = self.items - self.items / 5;
-        for number in 0..self.twice {
-            let reply = db.call([b"CF.ADD", self.key.as_bytes(), &item(number)]);
-            if reply.is_error() {
-                self.twice = number;
-                break;
+        let deleted = self.deleted_from..self.items;
+        db.pipeline(deleted.map(|number| self.cuckoo_command("CF.DEL", number)));
+    }
+
+    /// The number of the first item that is refused.
+    fn add_until_refused(&self, db: &mut Connection, items: u64) -> u64 {
+        for first in (0..items).step_by(BATCH as usize) {
+            let batch = first..items.min(first + BATCH);
+            let replies = db.pipeline(batch.map(|number| self.cuckoo_command("CF.ADD", number)));
+            if let Some(refused) = replies.iter().position(Reply::is_error) {
+                return first + refused as u64;
             }
         }
-        for number in self.deleted_from..self.items {
-            db.call([b"CF.DEL", self.key.as_bytes(), &item(number)]);
-        }
+        items
+    }
+
+    fn cuckoo_command(&self, name: &str, number: u64) -> Vec<Vec<u8>> {
+        vec![name.into(), self.key.clone().into(), item(number)]
     }
 
     fn answers(&self, db: &mut Connection) -> Answers {

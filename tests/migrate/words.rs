@@ -78,7 +78,7 @@ impl Acknowledged {
 
     fn cuckoo(&self, random: &mut Random) -> Command {
         let number = random.below(KEYS);
-        let (key, deletes) = (format!("cuckoo:{number}"), number % 2 == 0);
+        let (key, deletes) = (format!("cuckoo:{number}"), number.is_multiple_of(2));
         match random.below(100) {
             0..=2 if deletes => command(&format!("CF.RESERVE {key} {LARGE}"), Effect::None),
             0 => command(&format!("DEL {key}"), Effect::Gone),
