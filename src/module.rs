@@ -9,7 +9,7 @@ use crate::server::entry::{entry_of, Module};
 use crate::server::info::{self, Field};
 use crate::server::log::notice;
 use crate::server::{settings, Refused};
-use crate::types::{bloom, counting};
+use crate::types::{bloom, counting, valkey};
 use crate::{commands, stats, sweeper};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
@@ -66,6 +66,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     context.set_module_options();
     bloom::register(context)?;
     counting::register(context)?;
+    valkey::register(context)?;
     commands::register_all(context)?;
     #[cfg(feature = "injected-faults")]
     crate::server::failpoint_settings::register(context, "bf")?;

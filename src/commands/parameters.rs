@@ -21,6 +21,8 @@ pub const SLICES: Parameter =
 pub const RENEW: Parameter =
     Parameter::new(c"renew", Kind::Token, Times::AtMostOnce).after(c"RENEW");
 pub const TIME: Parameter = Parameter::new(c"unix-time-milliseconds", Kind::Integer, Times::Once);
+pub const TIGHTENING: Parameter =
+    Parameter::new(c"ratio", Kind::Double, Times::AtMostOnce).after(c"TIGHTENING");
 pub const SEED: Parameter = Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED");
 
 /// A keyword that stands for itself.

@@ -74,6 +74,13 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::ExpansionRange => "ERR expansion must be in the range [0, 32768]",
         WordsError::NonScalingExpansion => "ERR Nonscaling filters cannot expand",
         WordsError::BadSeed => "ERR bad seed",
+        WordsError::BadTightening => "ERR bad tightening ratio",
+        WordsError::TighteningRange => {
+            "ERR tightening ratio must be in the range (0.000000, 1.000000)"
+        }
+        WordsError::ScaleTo => {
+            "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the capacity"
+        }
         WordsError::BadBucketSize => "ERR bad bucket size",
         WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
         WordsError::BadMaxIterations => "ERR bad max iterations",

@@ -16,12 +16,13 @@ use std::num::NonZeroU64;
 /// A value that the server keeps. It must stay valid when a panic interrupts one of these methods:
 /// the server goes on using it. (`Send`: the server also frees values on a background thread.)
 pub trait Value: Sized + Send + 'static {
-    /// The type as the server knows it, with the [`methods`] of this very type, to which the server
-    /// passes values back.
+    /// The type that a new value has, as the server knows it, with the [`methods`] of this very type,
+    /// to which the server passes values back.
     fn native() -> &'static RedisType;
-    /// Reads a value that `save` wrote; `None`, and a line in the log, if the bytes are not valid.
-    /// The server may run commands meanwhile.
-    fn load(source: &mut RdbSource, version: i32) -> Option<Self>;
+    /// A type of another name whose values are the same, also with the [`methods`] of this type.
+    fn other_native() -> Option<&'static RedisType> {
+        None
+    }
     /// Writes the value.
     fn save(&self, target: &mut RdbTarget);
     /// Writes the commands that create the value again.
@@ -38,6 +39,13 @@ pub trait Value: Sized + Send + 'static {
     /// it had to stop. Never at 0: older servers take that for done, and newer ones start over,
     /// forever if the time never suffices.
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64>;
+}
+
+/// How values of type `T` are read that the server keeps under one name.
+pub trait Load<T> {
+    /// Reads a value that `save` wrote; `None`, and a line in the log, if the bytes are not valid.
+    /// The server may run commands meanwhile.
+    fn load(source: &mut RdbSource, version: i32) -> Option<T>;
 }
 
 /// An RDB file, or a dump, being read.
@@ -183,12 +191,12 @@ pub fn register(context: &Context, name: &str, native: &RedisType) -> Result<(),
     created.map_err(|_| Refused::Taken(format!("the type {name}")))
 }
 
-/// The server's table of functions for a type of value. Each catches panics; after one, `load` and
+/// The server's table of functions for a type of value that `L` reads. Each catches panics; after one, `load` and
 /// `copy` return null, which fails the command.
-pub const fn methods<T: Value>() -> raw::RedisModuleTypeMethods {
+pub const fn methods<T: Value, L: Load<T>>() -> raw::RedisModuleTypeMethods {
     raw::RedisModuleTypeMethods {
         version: raw::REDISMODULE_TYPE_METHOD_VERSION as u64,
-        rdb_load: Some(rdb_load::<T>),
+        rdb_load: Some(rdb_load::<T, L>),
         rdb_save: Some(rdb_save::<T>),
         aof_rewrite: Some(aof_rewrite::<T>),
         mem_usage: Some(mem_usage::<T>),
@@ -238,12 +246,12 @@ fn give_up_writing() {
 
 /// # Safety
 /// See [`borrow`].
-unsafe extern "C" fn rdb_load<T: Value>(
+unsafe extern "C" fn rdb_load<T: Value, L: Load<T>>(
     io: *mut raw::RedisModuleIO,
     version: c_int,
 ) -> *mut c_void {
     catch_panic("rdb_load", std::ptr::null_mut, || {
-        owned(T::load(&mut RdbSource(io), version))
+        owned(L::load(&mut RdbSource(io), version))
     })
 }
 

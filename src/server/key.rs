@@ -5,6 +5,7 @@ use super::arguments::Argument;
 use super::call::call;
 use super::context::Context;
 use super::data_type::Value;
+use redis_module::native_types::RedisType;
 use redis_module::raw;
 use std::marker::PhantomData;
 
@@ -45,7 +46,7 @@ impl Key<'_> {
         // The type first: most keys that a command opens hold one of ours.
         // SAFETY: the key is open. So below.
         let native = unsafe { call!(RedisModule_ModuleTypeGetType(self.raw)) };
-        if native == native_of::<T>() {
+        if native == handle_of(T::native()) || is_other::<T>(native) {
             // SAFETY: as above.
             let value = unsafe { call!(RedisModule_ModuleTypeGetValue(self.raw)) };
             return Held::Value(value.cast());
@@ -61,9 +62,15 @@ impl Key<'_> {
 }
 
 /// The server's handle of the type, which it gave when the type was registered.
-fn native_of<T: Value>() -> *mut raw::RedisModuleType {
+fn handle_of(native: &RedisType) -> *mut raw::RedisModuleType {
     // SAFETY: written once, by `data_type::register`, before any command runs.
-    unsafe { *T::native().raw_type.as_ptr() }
+    unsafe { *native.raw_type.as_ptr() }
+}
+
+/// Whether it is the other type whose values are the same. (A key that holds no module's value has
+/// no handle, and neither has a type that is not registered.)
+fn is_other<T: Value>(native: *mut raw::RedisModuleType) -> bool {
+    !native.is_null() && T::other_native().is_some_and(|other| native == handle_of(other))
 }
 
 impl ReadKey<'_> {
@@ -93,7 +100,7 @@ impl WriteKey<'_> {
     /// Puts a value into an empty key and returns it; `None` if there is no memory for it.
     pub fn put<T: Value>(&mut self, value: T) -> Option<&mut T> {
         let value = Box::into_raw(try_box(value)?);
-        let native = native_of::<T>();
+        let native = handle_of(T::native());
         // SAFETY: the key is open for writing, the type registered. From here on the value is the
         // server's, which gives it back through the type's `free`.
         unsafe {

@@ -5,12 +5,13 @@
 
 use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
-use super::refusals::{refuse, refuse_version};
+use super::refusals::Origin;
+use super::valkey::VALKEY_TYPE;
 use crate::server::arguments::Argument;
 use crate::server::clock::time_now;
 use crate::server::context::Context;
 use crate::server::data_type::{
-    self, methods, AofTarget, CopyTarget, Defrag, RdbSource, RdbTarget, Value,
+    self, methods, AofTarget, CopyTarget, Defrag, Load, RdbSource, RdbTarget, Value,
 };
 use crate::server::place::Place;
 use crate::server::Refused;
@@ -25,12 +26,23 @@ use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
 /// same name and the lower half of the versions, of which it has used [`VERSIONS`].
-const OURS: u32 = 512;
+pub(super) const OURS: u32 = 512;
 
 /// RedisBloom's name: this module replaces RedisBloom, and so does its type.
 const NAME: &str = "MBbloom--";
 
-static BLOOM_TYPE: RedisType = RedisType::new(NAME, OURS as i32, methods::<StoredFilter>());
+static BLOOM_TYPE: RedisType =
+    RedisType::new(NAME, OURS as i32, methods::<StoredFilter, FromRedisBloom>());
+
+const ORIGIN: Origin = Origin {
+    name: NAME,
+    writer: "RedisBloom",
+    versions: VERSIONS,
+    ours: OURS,
+    way_out:
+        "Load the file into a server with that RedisBloom, and move its filters with SCANDUMP and \
+              LOADCHUNK, or update splitbloom",
+};
 
 /// Registers the type.
 ///
@@ -38,6 +50,15 @@ static BLOOM_TYPE: RedisType = RedisType::new(NAME, OURS as i32, methods::<Store
 /// The server already has a type of this name.
 pub fn register(context: &Context) -> Result<(), Refused> {
     data_type::register(context, NAME, &BLOOM_TYPE)
+}
+
+/// Values of RedisBloom's type, which is ours, too.
+struct FromRedisBloom;
+
+impl Load<StoredFilter> for FromRedisBloom {
+    fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
+        StoredFilter::load(source, version, &ORIGIN, ForeignFilter::load)
+    }
 }
 
 /// A filter of any kind; with one that forgets, what its sweeping needs.
@@ -60,6 +81,29 @@ pub struct StoredFilter {
 }
 
 impl StoredFilter {
+    /// Reads a value that `save` wrote, or one that `origin` did, with `load_foreign`.
+    pub(super) fn load(
+        source: &mut RdbSource,
+        version: i32,
+        origin: &Origin,
+        load_foreign: impl FnOnce(u32, &mut RdbSource) -> Result<ForeignFilter, DecodeError>,
+    ) -> Option<Self> {
+        let loaded = match u32::try_from(version) {
+            Ok(OURS) => load(source),
+            Ok(version) if origin.versions.contains(&version) => load_foreign(version, source)
+                .and_then(|filter| {
+                    AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
+                }),
+            _ => {
+                origin.refuse_version(version);
+                return None;
+            }
+        };
+        let loaded = loaded.map_err(|error| origin.refuse(version, error));
+        let stored = loaded.ok().map(Self::new)?;
+        Some(stored.attended(|| source.place()))
+    }
+
     /// As `attend`, for a value that the server loads or copies, and says where it will be.
     fn attended(mut self, place: impl FnOnce() -> Option<Place>) -> Self {
         if let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() {
@@ -115,21 +159,8 @@ impl Value for StoredFilter {
         &BLOOM_TYPE
     }
 
-    fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
-        let loaded = match u32::try_from(version) {
-            Ok(OURS) => load(source),
-            Ok(version) if VERSIONS.contains(&version) => ForeignFilter::load(version, source)
-                .and_then(|filter| {
-                    AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
-                }),
-            _ => {
-                refuse_version(NAME, version, VERSIONS, OURS);
-                return None;
-            }
-        };
-        let loaded = loaded.map_err(|error| refuse(NAME, version, error));
-        let stored = loaded.ok().map(Self::new)?;
-        Some(stored.attended(|| source.place()))
+    fn other_native() -> Option<&'static RedisType> {
+        Some(&VALKEY_TYPE)
     }
 
     fn save(&self, target: &mut RdbTarget) {

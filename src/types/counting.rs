@@ -2,10 +2,10 @@
 
 use super::chunks::{load, rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
-use super::refusals::{refuse, refuse_version};
+use super::refusals::Origin;
 use crate::server::context::Context;
 use crate::server::data_type::{
-    self, methods, AofTarget, CopyTarget, Defrag, RdbSource, RdbTarget, Value,
+    self, methods, AofTarget, CopyTarget, Defrag, Load, RdbSource, RdbTarget, Value,
 };
 use crate::server::Refused;
 use crate::stats;
@@ -22,8 +22,21 @@ const OURS: u32 = 512;
 /// RedisBloom's name: this module replaces RedisBloom, and so does its type.
 const NAME: &str = "MBbloomCF";
 
-static COUNTING_TYPE: RedisType =
-    RedisType::new(NAME, OURS as i32, methods::<StoredCountingFilter>());
+static COUNTING_TYPE: RedisType = RedisType::new(
+    NAME,
+    OURS as i32,
+    methods::<StoredCountingFilter, FromRedisBloom>(),
+);
+
+const ORIGIN: Origin = Origin {
+    name: NAME,
+    writer: "RedisBloom",
+    versions: VERSIONS,
+    ours: OURS,
+    way_out:
+        "Load the file into a server with that RedisBloom, and move its filters with SCANDUMP and \
+              LOADCHUNK, or update splitbloom",
+};
 
 /// Registers the type.
 ///
@@ -31,6 +44,24 @@ static COUNTING_TYPE: RedisType =
 /// The server already has a type of this name.
 pub fn register(context: &Context) -> Result<(), Refused> {
     data_type::register(context, NAME, &COUNTING_TYPE)
+}
+
+/// Values of RedisBloom's type, which is ours, too.
+struct FromRedisBloom;
+
+impl Load<StoredCountingFilter> for FromRedisBloom {
+    fn load(source: &mut RdbSource, version: i32) -> Option<StoredCountingFilter> {
+        let loaded = match u32::try_from(version) {
+            Ok(OURS) => load(source),
+            Ok(version) if VERSIONS.contains(&version) => CountingFilter::load(version, source),
+            _ => {
+                ORIGIN.refuse_version(version);
+                return None;
+            }
+        };
+        let loaded = loaded.map_err(|error| ORIGIN.refuse(version, error));
+        loaded.ok().map(StoredCountingFilter::new)
+    }
 }
 
 /// A counting filter that the server keeps.
@@ -64,19 +95,6 @@ impl Drop for StoredCountingFilter {
 impl Value for StoredCountingFilter {
     fn native() -> &'static RedisType {
         &COUNTING_TYPE
-    }
-
-    fn load(source: &mut RdbSource, version: i32) -> Option<Self> {
-        let loaded = match u32::try_from(version) {
-            Ok(OURS) => load(source),
-            Ok(version) if VERSIONS.contains(&version) => CountingFilter::load(version, source),
-            _ => {
-                refuse_version(NAME, version, VERSIONS, OURS);
-                return None;
-            }
-        };
-        let loaded = loaded.map_err(|error| refuse(NAME, version, error));
-        loaded.ok().map(Self::new)
     }
 
     fn save(&self, target: &mut RdbTarget) {

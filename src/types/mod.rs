@@ -6,6 +6,7 @@ pub mod counting;
 mod fields;
 mod memory;
 mod refusals;
+pub mod valkey;
 
 use crate::server::arguments::Argument;
 use crate::server::context::Context;

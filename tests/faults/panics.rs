@@ -106,6 +106,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.info", words("BF.INFO window FULL")),
         ("bf.debug", words("BF.DEBUG window")),
         ("bf.forget", words("BF.FORGET window 5")),
+        ("bf.load", words("BF.LOAD new x")),
         (
             "cf.reserve",
             words("CF.RESERVE new 100 SEED 0123456789abcdef"),

@@ -14,6 +14,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod asking;
 mod follow;
 mod moves;
 mod settings;

@@ -1,5 +1,6 @@
 //! Filters of all shapes, written by the module that they come from, with what it answers.
 
+use crate::asking::{count, found};
 use crate::harness::{item, Connection, Family, Random, Reply};
 use crate::number;
 
@@ -52,7 +53,8 @@ pub struct Answers {
     /// A cuckoo filter of several layers may delete the copy of another item.
     missing: u64,
     card: String,
-    strangers: Vec<bool>,
+    /// A bit each.
+    strangers: Vec<u8>,
     counts: Vec<i64>,
 }
 
@@ -186,7 +188,7 @@ impl Shape {
                     field("Number of items inserted") + " " + &field("Number of items deleted")
                 }
             },
-            strangers: found(self.family, db, &self.key, strangers),
+            strangers: found(self.family, db, &self.key, 0..strangers, stranger),
             counts: match self.family {
                 Family::Bloom => Vec::new(),
                 Family::Counting => self.counts(db),
@@ -213,9 +215,18 @@ impl Shape {
         let answers = self.answers(db);
         assert_eq!(answers.missing, self.answers.missing, "missing after {of}");
         assert_eq!(answers.card, self.answers.card, "{of}");
-        let differ = self.answers.strangers.iter().zip(&answers.strangers);
-        let differ = differ.filter(|(here, there)| here != there).count();
-        assert_eq!(differ, 0, "strangers with another answer after {of}");
+        assert_eq!(
+            answers.strangers.len(),
+            self.answers.strangers.len(),
+            "{of}"
+        );
+        let both = self.answers.strangers.iter().zip(&answers.strangers);
+        let differ: Vec<u8> = both.map(|(there, here)| there ^ here).collect();
+        assert_eq!(
+            count(&differ),
+            0,
+            "strangers with another answer after {of}"
+        );
         assert_eq!(answers.counts, self.answers.counts, "{of}");
     }
 
@@ -231,19 +242,7 @@ impl Shape {
 
     /// How many of the items that were added and not deleted are not there.
     pub fn missing(&self, db: &mut Connection) -> u64 {
-        self.family
-            .missing_items(db, &self.key, 0..self.deleted_from)
+        let found = found(self.family, db, &self.key, 0..self.deleted_from, item);
+        self.deleted_from - count(&found)
     }
-}
-
-/// Which of so many strangers are found.
-fn found(family: Family, db: &mut Connection, key: &str, strangers: u64) -> Vec<bool> {
-    let batches = (0..strangers).step_by(BATCH as usize).map(|first| {
-        let mut command = family.looking_up(key);
-        command.extend((first..strangers.min(first + BATCH)).map(stranger));
-        command
-    });
-    let replies = db.pipeline(batches);
-    let answers = replies.iter().flat_map(|reply| reply.elements());
-    answers.map(|answer| answer.integer() == 1).collect()
 }

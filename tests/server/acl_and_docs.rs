@@ -14,7 +14,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 29] = [
+const TABLE: [Row; 30] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -84,6 +84,13 @@ const TABLE: [Row; 29] = [
         flags: &["readonly", "fast"],
         access: &["RO", "access"],
         example: "BF.CARD k",
+    },
+    Row {
+        name: "bf.load",
+        arity: 3,
+        flags: &["write", "denyoom"],
+        access: &["OW", "insert"],
+        example: "BF.LOAD new x",
     },
     Row {
         name: "bf.forget",

@@ -18,7 +18,7 @@
 //! Repeated multiplication by G measures 1.00 from 6 to 28 probes, in sub-bitmaps of 512 to 32 768
 //! bits.
 
-use xxhash_rust::xxh3::xxh3_128_with_seed;
+use xxhash_rust::xxh3::{xxh3_128_with_seed, xxh3_64};
 
 /// 2^64 divided by the golden ratio, made odd: the multiplier of Fibonacci hashing (Knuth, TAOCP
 /// vol. 3, section 6.4).
@@ -30,6 +30,13 @@ pub const G: u64 = 0x9E37_79B9_7F4A_7C15;
 /// wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
+
+impl Seed {
+    /// The seed that stands for these bytes: a hash of them.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(xxh3_64(bytes))
+    }
+}
 
 /// The hash of one item under one seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -36,6 +36,10 @@ pub enum WordsError {
     /// NONSCALING together with an expansion above 0.
     NonScalingExpansion,
     BadSeed,
+    BadTightening,
+    TighteningRange,
+    /// VALIDATESCALETO, which nothing here can keep.
+    ScaleTo,
     BadBucketSize,
     BucketSizeRange,
     BadMaxIterations,

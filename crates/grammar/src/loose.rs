@@ -110,7 +110,7 @@ mod tests {
         spell_out_bloom_insert(&mut loose);
         let full = words("CAPACITY 9 ERROR 0.1 EXPANSION 4 NONSCALING ITEMS c err i");
         assert_eq!(loose, full);
-        assert_eq!(parse_insert(&loose).unwrap().first_item, 8);
+        assert_eq!(parse_insert(&loose).unwrap().first_item, Some(8));
 
         let mut loose = words("Nocrea cap 9 item n c");
         spell_out_counting_insert(&mut loose);

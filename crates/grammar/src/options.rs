@@ -47,9 +47,25 @@ fn expansion(word: &[u8]) -> Result<u32, WordsError> {
         .map_err(|error| error.either(WordsError::BadExpansion, WordsError::ExpansionRange))
 }
 
+/// A ratio of error rates. It decides nothing.
+fn tightening(word: &[u8]) -> Result<f64, WordsError> {
+    parse_error_rate(word)
+        .map_err(|error| error.either(WordsError::BadTightening, WordsError::TighteningRange))
+}
+
+/// A seed: sixteen hexadecimal digits, or the 32 bytes of valkey-bloom's, of which a filter of ours
+/// keeps a hash. Equal words lead to equal filters.
+fn seed(word: &[u8]) -> Option<Seed> {
+    const BYTES_OF_VALKEY_BLOOM: usize = 32;
+    match word.len() {
+        BYTES_OF_VALKEY_BLOOM => Some(Seed::from_bytes(word)),
+        _ => parse_seed(word).map(Seed),
+    }
+}
+
 /// Parses the words of BF.RESERVE after the key:
 /// `error_rate capacity [EXPANSION n] [NONSCALING] [WINDOW seconds [SLICES n] [RENEW]]
-/// [SEED hex16]`.
+/// [SEED seed]`.
 /// Options may come in any order; the last of a kind wins.
 ///
 /// # Errors
@@ -75,8 +91,8 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
             non_scaling = true;
             place += 1;
         } else if option.eq_ignore_ascii_case(b"SEED") {
-            let seed = value.and_then(|value| parse_seed(value));
-            creation.seed = Some(Seed(seed.ok_or(WordsError::BadSeed)?));
+            let seed = value.and_then(|value| seed(value));
+            creation.seed = Some(seed.ok_or(WordsError::BadSeed)?);
             place += 2;
         } else if parse_integer(option).is_some() {
             // NRedisStack sends the expansion as a bare number.
@@ -107,14 +123,18 @@ pub struct Insertion {
     pub creation: Option<Creation>,
     /// When the items came, in milliseconds since 1970; `None`: now.
     pub at: Option<u64>,
-    /// The index of the first item among the words.
-    pub first_item: usize,
+    /// The index of the first item among the words; `None`: there are none.
+    pub first_item: Option<usize>,
 }
 
 /// Parses the words of BF.INSERT after the key:
 /// `[CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING]
-/// [WINDOW seconds [SLICES n] [RENEW]] [AT milliseconds] ITEMS item…`.
+/// [WINDOW seconds [SLICES n] [RENEW]] [AT milliseconds] [SEED seed] [TIGHTENING ratio]
+/// ITEMS item…`.
 /// Options may come in any order; the last of a kind wins, and NONSCALING overrides EXPANSION.
+///
+/// valkey-bloom tells its replicas with SEED and TIGHTENING what it has created, and so without
+/// ITEMS. The ratio decides nothing here: a filter that grows does not exceed its error rate.
 ///
 /// # Errors
 /// What is wrong with the first bad word.
@@ -122,12 +142,20 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
     let mut creation = Creation::default();
     let (mut no_create, mut non_scaling) = (false, false);
     let (mut window, mut at) = (WindowOptions::default(), None);
+    let mut has_ratio = false;
     let mut place = 0;
-    loop {
-        let option = words.get(place).ok_or(WordsError::WrongArity)?;
+    let first_item = loop {
+        let Some(option) = words.get(place) else {
+            // It creates the filter, and adds nothing.
+            let is_of_valkey_bloom = creation.seed.is_some() && has_ratio && !no_create;
+            match is_of_valkey_bloom {
+                true => break None,
+                false => return Err(WordsError::WrongArity),
+            }
+        };
         let value = || words.get(place + 1).ok_or(WordsError::WrongArity);
         if option.eq_ignore_ascii_case(b"ITEMS") {
-            break;
+            break Some(place + 1);
         } else if option.eq_ignore_ascii_case(b"CAPACITY") {
             creation.capacity = Some(capacity(value()?)?);
             place += 2;
@@ -146,16 +174,24 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
         } else if option.eq_ignore_ascii_case(b"AT") {
             at = Some(parse_time(value()?)?);
             place += 2;
+        } else if option.eq_ignore_ascii_case(b"SEED") {
+            creation.seed = Some(seed(value()?).ok_or(WordsError::BadSeed)?);
+            place += 2;
+        } else if option.eq_ignore_ascii_case(b"TIGHTENING") {
+            tightening(value()?)?;
+            has_ratio = true;
+            place += 2;
+        } else if option.eq_ignore_ascii_case(b"VALIDATESCALETO") {
+            return Err(WordsError::ScaleTo);
         } else {
             match window.take(&words[place..])? {
                 0 => return Err(WordsError::Syntax),
                 taken => place += taken,
             }
         }
-    }
+    };
     creation.window = window.window()?;
-    let first_item = place + 1;
-    if first_item >= words.len() {
+    if first_item.is_some_and(|first| first >= words.len()) {
         return Err(WordsError::WrongArity);
     }
     if non_scaling {
@@ -216,7 +252,7 @@ mod tests {
         assert_eq!(fixed.growth, Some(Growth::Fixed));
         assert_eq!(fixed.window, Window::new(60, 2, false));
         let insertion = insert("RENEW CAPACITY 9 at 5 WINDOW 60 ITEMS AT").unwrap();
-        assert_eq!((insertion.at, insertion.first_item), (Some(5), 8));
+        assert_eq!((insertion.at, insertion.first_item), (Some(5), Some(8)));
         assert_eq!(insertion.creation.unwrap().window, minute);
         let later = insert("NOCREATE AT 7 ITEMS a").unwrap();
         assert_eq!((later.at, later.creation), (Some(7), None));
@@ -261,11 +297,11 @@ mod tests {
         let plain = insert("ITEMS a b").unwrap();
         assert_eq!(
             (plain.creation, plain.first_item),
-            (Some(Creation::default()), 1)
+            (Some(Creation::default()), Some(1))
         );
         let full = insert("capacity 5 error 0.5 expansion 3 items NOCREATE ITEMS").unwrap();
         let creation = full.creation.unwrap();
-        assert_eq!(full.first_item, 7);
+        assert_eq!(full.first_item, Some(7));
         assert_eq!(creation.growth, Some(Growth::Times(3)));
         assert_eq!(
             (creation.error_rate, creation.capacity),
@@ -277,6 +313,26 @@ mod tests {
             .creation
             .unwrap();
         assert_eq!(beaten.growth, Some(Growth::Fixed));
+    }
+
+    #[test]
+    fn insert_takes_what_valkey_bloom_tells_its_replicas() {
+        let seed = "0123456789abcdef0123456789abcdef";
+        let line = format!("CAPACITY 9 ERROR 0.1 TIGHTENING 0.5 SEED {seed} EXPANSION 2");
+        let insertion = insert(&line).unwrap();
+        let creation = insertion.creation.unwrap();
+        assert_eq!(insertion.first_item, None);
+        assert_eq!(creation.seed, Some(Seed::from_bytes(seed.as_bytes())));
+        assert_eq!(creation.growth, Some(Growth::Times(2)));
+        let items = insert(&(line.clone() + " ITEMS a")).unwrap();
+        assert_eq!(
+            (items.creation, items.first_item),
+            (insertion.creation, Some(11))
+        );
+        let nothing = insert(&(line + " NOCREATE"));
+        assert_eq!(nothing, Err(WordsError::WrongArity));
+        let ours = insert("SEED 00000000000000ff ITEMS a").unwrap();
+        assert_eq!(ours.creation.unwrap().seed, Some(Seed(255)));
     }
 
     #[test]
@@ -295,6 +351,13 @@ mod tests {
             ("WINDOW 9 AT", WordsError::WrongArity),
             ("WINDOW ITEMS a", WordsError::BadWindow),
             ("RENEW AT 5 ITEMS a", WordsError::WindowMissing),
+            ("SEED 1 ITEMS a", WordsError::BadSeed),
+            ("SEED", WordsError::WrongArity),
+            ("SEED 00000000000000ff", WordsError::WrongArity),
+            ("TIGHTENING 0.5", WordsError::WrongArity),
+            ("TIGHTENING x ITEMS a", WordsError::BadTightening),
+            ("TIGHTENING 1 ITEMS a", WordsError::TighteningRange),
+            ("VALIDATESCALETO 9 ITEMS a", WordsError::ScaleTo),
             ("NOCREATE SLICES 4 ITEMS a", WordsError::WindowMissing),
             ("ITEMSX a", WordsError::Syntax),
             ("a b", WordsError::Syntax),
@@ -308,7 +371,7 @@ mod tests {
         fn no_words_make_the_parsers_panic(
             words in prop::collection::vec(
                 prop_oneof![
-                    prop::sample::select(vec!["ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "SEED", "WINDOW", "SLICES", "RENEW", "AT", "0.1", "7"])
+                    prop::sample::select(vec!["ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "SEED", "WINDOW", "SLICES", "RENEW", "AT", "TIGHTENING", "00000000000000ff", "0.1", "7"])
                         .prop_map(|w| w.as_bytes().to_vec()),
                     prop::collection::vec(any::<u8>(), 0..20),
                 ],
@@ -318,8 +381,10 @@ mod tests {
             let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
             let _ = parse_reserve(&words);
             if let Ok(insertion) = parse_insert(&words) {
-                prop_assert!(insertion.first_item < words.len());
-                prop_assert!(words[insertion.first_item - 1].eq_ignore_ascii_case(b"ITEMS"));
+                if let Some(first) = insertion.first_item {
+                    prop_assert!(first < words.len());
+                    prop_assert!(words[first - 1].eq_ignore_ascii_case(b"ITEMS"));
+                }
             }
         }
     }

@@ -1,14 +1,15 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
-use super::reserve::{create, Made};
+use super::reserve::{create, create_empty, Made};
 use super::time::time_of;
 use crate::commands::answers::room_for_answers;
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{
-    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SLICES, TIME,
-    WINDOW,
+    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SEED, SLICES,
+    TIGHTENING, TIME, WINDOW,
 };
 use crate::commands::reply_error::ReplyError;
+use crate::commands::seeds::hide_seeds;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
@@ -24,7 +25,7 @@ use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Counters, SizeLimit};
 use splitbloom_filter::windowed::{Outcome, WindowedFilter};
 use splitbloom_grammar::loose::spell_out_bloom_insert;
-use splitbloom_grammar::options::{parse_insert, Creation};
+use splitbloom_grammar::options::{parse_insert, Creation, Insertion};
 use std::ffi::CStr;
 
 /// BF.ADD.
@@ -125,6 +126,8 @@ impl Command for Insert {
             SLICES,
             RENEW,
             TIME.after(c"AT").optional(),
+            SEED,
+            TIGHTENING,
             ITEMS.after(c"ITEMS"),
         ],
     };
@@ -138,22 +141,42 @@ impl Command for Insert {
             spell_out_bloom_insert(&mut words);
             insertion = parse_insert(&words);
         }
-        let insertion = insertion.map_err(ReplyError::from);
-        match insertion.and_then(|insertion| Ok((insertion, room_for_answers(arguments.len())?))) {
+        let options = insertion.ok().and_then(|insertion| insertion.first_item);
+        hide_seeds(context, &words[..options.unwrap_or(words.len())], 2);
+        match insertion {
+            Err(error) => ReplyError::from(error).reply(context),
+            Ok(insertion) => insert(context, arguments, insertion),
+        }
+    }
+}
+
+fn insert(context: &Context, arguments: Arguments<'_>, insertion: Insertion) {
+    let Insertion {
+        creation,
+        at,
+        first_item,
+    } = insertion;
+    let Some(first) = first_item else {
+        let created = create_empty(context, arguments.at(1), &creation.unwrap_or_default());
+        return match created {
             Err(error) => error.reply(context),
-            Ok((insertion, mut answers)) => {
-                let add = Adding {
-                    event: c"bf.insert",
-                    creation: insertion.creation,
-                    at: insertion.at,
-                    items: Words {
-                        arguments,
-                        first: 2 + insertion.first_item,
-                    },
-                };
-                let added = add.run(context, arguments, |new| answers.push(new));
-                reply(context, &answers, added);
-            }
+            Ok(()) => context.reply_array(0),
+        };
+    };
+    match room_for_answers(arguments.len()) {
+        Err(error) => error.reply(context),
+        Ok(mut answers) => {
+            let add = Adding {
+                event: c"bf.insert",
+                creation,
+                at,
+                items: Words {
+                    arguments,
+                    first: 2 + first,
+                },
+            };
+            let added = add.run(context, arguments, |new| answers.push(new));
+            reply(context, &answers, added);
         }
     }
 }

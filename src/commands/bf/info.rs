@@ -249,7 +249,7 @@ fn reply_more(context: &Context, filter: &Filter) {
     }
 }
 
-/// The same of a filter that RedisBloom made. Its sub-filters have another name, so that it can be
+/// The same of a filter that RedisBloom or valkey-bloom made. Its sub-filters have another name, so that it can be
 /// told from one of ours.
 fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
     Long {
@@ -262,7 +262,10 @@ fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
         reserved_segments: filter.reserved_segments(),
     }
     .reply(context);
-    context.reply_simple("Sub-filters from RedisBloom");
+    context.reply_simple(match filter.is_from_valkey() {
+        true => "Sub-filters from valkey-bloom",
+        false => "Sub-filters from RedisBloom",
+    });
     context.reply_array(filter.layers().len());
     for layer in filter.layers() {
         reply_layer(context, layer);

@@ -6,7 +6,7 @@
 //!   info      BF.INFO, BF.CARD              keys     BF.KEYS
 //!   debug     BF.DEBUG                      forget   BF.FORGET
 //!   time      when items come               pack     BF.PACKADD, BF.PACKEXISTS
-//!   merge     BF.MERGE
+//!   merge     BF.MERGE                      load     BF.LOAD
 //! ```
 
 mod add;
@@ -16,6 +16,7 @@ mod exists;
 mod forget;
 mod info;
 mod keys;
+mod load;
 mod merge;
 mod pack;
 mod reserve;
@@ -44,6 +45,7 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<debug::Debug>(context, category)?;
     register::<dump::ScanDump>(context, category)?;
     register::<dump::LoadChunk>(context, category)?;
+    register::<load::Load>(context, category)?;
     register::<forget::Forget>(context, category)?;
     register::<keys::Keys>(context, category)
 }

@@ -58,15 +58,24 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
         .ok_or(ReplyError::NoMemoryToCreate)?;
     hide_seeds(context, &words, 2);
     let creation = parse(context, &words)?;
-    let mut key = context.open_to_write(arguments.at(1));
+    create_empty(context, arguments.at(1), &creation)
+}
+
+/// Creates an empty filter under a key that is missing.
+pub(super) fn create_empty(
+    context: &Context,
+    name: Argument<'_>,
+    creation: &Creation,
+) -> Result<(), ReplyError> {
+    let mut key = context.open_to_write(name);
     missing(key.held::<StoredFilter>())?;
-    let filter = create(context, &creation)?;
+    let filter = create(context, creation)?;
     let made = Made::of(&filter);
     key.put(StoredFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
-    made.replicate(context, arguments.at(1));
-    context.signal_change(c"bf.reserve", arguments.at(1));
+    made.replicate(context, name);
+    context.signal_change(c"bf.reserve", name);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A replica of a primary that is played by the test: RedisBloom's full copy, then its stream word
 //! for word, with commands that failed there or that only it takes.
 
-use super::samples::{rdb_for_all_servers, ALL, CUCKOO, GROWING};
+use super::samples::{rdb_for_all_servers, ALL, CUCKOO, GROWING, RDB};
 use crate::harness::{
     commands_in_append_only_file, eventually, missing_items, Family, Options, Server,
 };
@@ -10,14 +10,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 
 /// A primary that sends a file and then whatever the test wants.
-struct Primary {
+pub struct Primary {
     stream: TcpStream,
     sent: usize,
 }
 
 impl Primary {
     /// Waits for the replica, and sends it the file.
-    fn with_replica(replica: &Server, file: &[u8]) -> Primary {
+    pub fn with_replica(replica: &Server, file: &[u8]) -> Primary {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         replica
@@ -52,7 +52,7 @@ impl Primary {
         self.stream.write_all(bytes).expect("the replica reads");
     }
 
-    fn send<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) {
+    pub fn send<W: AsRef<[u8]>>(&mut self, words: impl IntoIterator<Item = W>) {
         let words: Vec<W> = words.into_iter().collect();
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
         for word in &words {
@@ -65,14 +65,14 @@ impl Primary {
     }
 
     /// Sends commands and waits until the replica has run them.
-    fn send_all(&mut self, replica: &Server, lines: &[&str]) {
+    pub fn send_all(&mut self, replica: &Server, lines: &[&str]) {
         for line in lines {
             self.send(line.split_whitespace());
         }
         self.wait_for(replica);
     }
 
-    fn wait_for(&self, replica: &Server) {
+    pub fn wait_for(&self, replica: &Server) {
         let mut db = replica.connect();
         eventually("the replica has read everything", || {
             db.info("replication", "slave_repl_offset") == self.sent.to_string()
@@ -111,7 +111,7 @@ const STREAM: [&str; 24] = [
 #[test]
 fn a_replica_follows_a_redisbloom_without_an_error_and_denies_nothing() {
     let replica = Server::start();
-    let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers());
+    let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers(RDB));
     primary.send_all(&replica, &STREAM);
     let mut db = replica.connect();
     for sample in [GROWING, CUCKOO] {
@@ -144,7 +144,7 @@ fn a_replica_follows_a_redisbloom_without_an_error_and_denies_nothing() {
 fn a_filter_that_does_not_grow_takes_all_that_its_primary_acknowledged() {
     const ITEMS: u64 = 500;
     let replica = Server::start();
-    let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers());
+    let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers(RDB));
     primary.send(["BF.RESERVE", "full", "0.25", "20", "NONSCALING"]);
     primary.send(["CF.RESERVE", "counting", "20", "EXPANSION", "0"]);
     for number in 0..ITEMS {
@@ -201,7 +201,7 @@ fn a_replica_logs_what_it_followed() {
         "appendfsync no",
         "aof-use-rdb-preamble no",
     ]));
-    let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers());
+    let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers(RDB));
     let mut db = replica.connect();
     eventually("the log begins anew with the copy", || {
         db.ask("DBSIZE") == ":3" && db.info("persistence", "aof_rewrite_in_progress") == "0"

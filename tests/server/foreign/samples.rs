@@ -1,4 +1,4 @@
-//! What RedisBloom wrote, and what it answered.
+//! What RedisBloom and valkey-bloom wrote, and what they answered.
 //!
 //! `tests/server/golden/redisbloom*` come from its main branch of June 2026 on Redis 8.0.2:
 //!
@@ -13,11 +13,20 @@
 //! `redisbloom-KEY.hex` is what DUMP returned, `redisbloom-KEY.pieces` what SCANDUMP did, a line for
 //! each iterator and its data; `redisbloom.rdb` what SAVE wrote, and `redisbloom.aof` the base file
 //! of BGREWRITEAOF with `aof-use-rdb-preamble no`.
+//!
+//! `tests/server/golden/valkey-bloom*` are the same of the first two on Valkey 8.1.1, without pieces.
+//! No release of valkey-bloom could be had. They come from its published sources of October 2024,
+//! with the crate `bloomfilter` 3.0.2 and the functions of 1.0 that save and encode, after its
+//! published sources.
 
-use crate::harness::{absent_item, count_found, item, with_fresh_footer, Connection, Family};
+use crate::harness::{
+    absent_item, count_found, item, with_fresh_footer, Connection, Family, Reply,
+};
 
 pub const RDB: &[u8] = include_bytes!("../golden/redisbloom.rdb");
 pub const AOF: &[u8] = include_bytes!("../golden/redisbloom.aof");
+pub const RDB_OF_VALKEY_BLOOM: &[u8] = include_bytes!("../golden/valkey-bloom.rdb");
+pub const AOF_OF_VALKEY_BLOOM: &[u8] = include_bytes!("../golden/valkey-bloom.aof");
 
 /// A filter as RedisBloom made it.
 pub struct Sample {
@@ -67,6 +76,30 @@ pub const CUCKOO: Sample = Sample {
 };
 
 pub const ALL: [Sample; 3] = [GROWING, FIXED, CUCKOO];
+
+pub const OF_VALKEY_BLOOM: [Sample; 2] = [
+    Sample {
+        dump: include_str!("../golden/valkey-bloom-growing.hex"),
+        pieces: "",
+        inserted: 299,
+        found: &[
+            14, 92, 161, 226, 386, 579, 601, 696, 1218, 1320, 1504, 1512, 1560, 1697, 1698, 1734,
+            1884,
+        ],
+        ..GROWING
+    },
+    Sample {
+        dump: include_str!("../golden/valkey-bloom-fixed.hex"),
+        pieces: "",
+        found: &[],
+        ..FIXED
+    },
+];
+
+/// All that were dumped.
+pub fn dumped() -> impl Iterator<Item = Sample> {
+    ALL.into_iter().chain(OF_VALKEY_BLOOM)
+}
 
 impl Sample {
     /// The same under another key.
@@ -132,13 +165,25 @@ pub fn payload(db: &mut Connection, body: &[u8]) -> Vec<u8> {
 
 /// The file with the header of the oldest version that has everything in it, for servers that
 /// would not read a newer one, and no checksum.
-pub fn rdb_for_all_servers() -> Vec<u8> {
+pub fn rdb_for_all_servers(file: &[u8]) -> Vec<u8> {
+    const VERSION_BYTES: usize = b"REDIS0012".len();
     const CHECKSUM_BYTES: usize = 8;
-    let (body, _) = RDB.split_at(RDB.len() - CHECKSUM_BYTES);
-    let rest = body
-        .strip_prefix(b"REDIS0012")
-        .expect("a file of Redis 8.0");
+    let rest = &file[VERSION_BYTES..file.len() - CHECKSUM_BYTES];
     [b"REDIS0009", rest, &[0; CHECKSUM_BYTES]].concat()
+}
+
+/// What each BF.LOAD of the append-only file loads.
+pub fn loads() -> Vec<(String, Vec<u8>)> {
+    let mut file = AOF_OF_VALKEY_BLOOM;
+    let commands = std::iter::from_fn(|| Reply::read(&mut file).ok());
+    let loads = commands.filter(|command| command.elements()[0].text() == "BF.LOAD");
+    let words = loads.map(|load| {
+        (
+            load.elements()[1].text(),
+            load.elements()[2].bytes().to_vec(),
+        )
+    });
+    words.collect()
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {

@@ -1,16 +1,16 @@
-//! Bytes that RedisBloom did not write, where its own are expected: in its encodings, headers and
-//! pieces nothing is checked by a checksum.
+//! Bytes that RedisBloom or valkey-bloom did not write, where theirs are expected: in their encodings,
+//! headers and pieces nothing is checked by a checksum.
 
 use super::payloads::{restore, TYPE_BYTES};
 use super::storm::{is_a_working_value, wanted};
 use super::{bodies_with_boundaries, exercise, mutated, siege, BOUNDARIES};
-use crate::foreign::samples::{payload, Sample, ALL};
+use crate::foreign::samples::{dumped, loads, payload, Sample, ALL};
 use crate::harness::{Connection, Random, Server};
 
 #[test]
-fn a_truncated_value_of_redisbloom_is_refused_or_works() {
+fn a_truncated_value_of_another_module_is_refused_or_works() {
     siege(|db| {
-        for sample in ALL {
+        for sample in dumped() {
             let body = sample.body();
             for length in 0..body.len() {
                 try_body(db, &body[..length]);
@@ -20,11 +20,11 @@ fn a_truncated_value_of_redisbloom_is_refused_or_works() {
 }
 
 #[test]
-fn a_value_of_redisbloom_with_any_field_at_its_boundaries_is_refused_or_works() {
+fn a_value_of_another_module_with_any_field_at_its_boundaries_is_refused_or_works() {
     /// Type, identity, and the numbers before and of the first sub-filter are among these.
     const FIELDS_BYTES: usize = 100;
     siege(|db| {
-        for sample in ALL {
+        for sample in dumped() {
             let body = sample.body();
             let (fields, rest) = body.split_at(FIELDS_BYTES);
             for mutant in bodies_with_boundaries(&fields[TYPE_BYTES..]) {
@@ -35,13 +35,13 @@ fn a_value_of_redisbloom_with_any_field_at_its_boundaries_is_refused_or_works() 
 }
 
 #[test]
-fn each_of_very_many_mutated_values_of_redisbloom_is_refused_or_works() {
+fn each_of_very_many_mutated_values_of_other_modules_is_refused_or_works() {
     siege(|db| {
         let mut random = Random::seeded(9);
         let (count, mut loaded) = (wanted(), 0);
-        for number in 0..count {
-            let body = ALL[number % ALL.len()].body();
-            let body = mutated(&mut random, &body, TYPE_BYTES);
+        let bodies: Vec<Vec<u8>> = dumped().map(|sample| sample.body()).collect();
+        for body in bodies.iter().cycle().take(count) {
+            let body = mutated(&mut random, body, TYPE_BYTES);
             let payload = payload(db, &body);
             loaded += usize::from(restore(db, &payload) && is_a_working_value(db));
         }
@@ -69,6 +69,23 @@ fn each_of_very_many_mutated_pieces_of_redisbloom_is_refused_or_works() {
             }
             try_pieces(db, sample, &pieces);
         }
+    });
+}
+
+#[test]
+fn each_of_very_many_mutated_loads_of_valkey_bloom_is_refused_or_works() {
+    siege(|db| {
+        let mut random = Random::seeded(11);
+        let (loads, mut loaded) = (loads(), 0);
+        for (_, bytes) in loads.iter().cycle().take(wanted()) {
+            let bytes = mutated(&mut random, bytes, 0);
+            let reply = db.call([b"BF.LOAD".as_slice(), b"k", &bytes]).to_string();
+            match reply.as_str() {
+                "+OK" => loaded += usize::from(is_a_working_value(db)),
+                refused => assert_eq!(refused, "-ERR received bad data"),
+            }
+        }
+        assert!(loaded > wanted() / 10, "most mutants are refused too early");
     });
 }
 

@@ -88,7 +88,12 @@ fn mutate_and_restore(db: &mut Connection, payload: &[u8], random: &mut Random) 
 pub fn is_a_working_value(db: &mut Connection) -> bool {
     let kind = db.ask("TYPE k");
     let is_of = |family: &Family| family.type_reply() == kind;
-    if let Some(family) = Family::BOTH.into_iter().find(is_of) {
+    let family = match kind.as_str() {
+        // valkey-bloom's name for it.
+        "+bloomfltr" => Some(Family::Bloom),
+        _ => Family::BOTH.into_iter().find(is_of),
+    };
+    if let Some(family) = family {
         let mut tries = if forgets(db) { TRIES } else { 1 };
         loop {
             let [digest, copies @ ..] = digests_of_copies(db, family);

@@ -1,4 +1,4 @@
-//! A filter of RedisBloom as a server gives it: its fields, and what decides about items that are
+//! A filter of RedisBloom or valkey-bloom as a server gives it: its fields, and what decides about items that are
 //! added later.
 //!
 //! The seed must be the same wherever the same bytes are loaded: a server passes RESTORE on to its
@@ -8,10 +8,12 @@
 use super::cuckoo::rdb::read_cuckoo;
 use super::cuckoo::Remainder;
 use super::rdb::{read_bloom, Fields};
+use super::valkey::{parse_valkey, read_valkey};
 use super::ForeignFilter;
 use crate::counting::CountingFilter;
 use crate::error::DecodeError;
 use crate::hash::Seed;
+use crate::size_limit::SizeLimit;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The error rate of the table behind a cuckoo filter. RedisBloom's has none that was asked for: it
@@ -78,6 +80,25 @@ impl ForeignFilter {
         let mut filter = read_bloom(version, &mut hashed, Seed(0))?;
         filter.seed = hashed.seed();
         Ok(filter)
+    }
+
+    /// Reads a Bloom filter of valkey-bloom's encoding `version`: see [`read_valkey`].
+    ///
+    /// # Errors
+    /// As [`read_valkey`].
+    pub fn load_from_valkey(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
+        let mut hashed = Hashed::new(fields);
+        let mut filter = read_valkey(version, &mut hashed, Seed(0))?;
+        filter.seed = hashed.seed();
+        Ok(filter)
+    }
+
+    /// Reads the value of valkey-bloom's BF.LOAD: see [`parse_valkey`].
+    ///
+    /// # Errors
+    /// As [`parse_valkey`].
+    pub fn parse_from_valkey(bytes: &[u8], limit: SizeLimit) -> Result<Self, DecodeError> {
+        parse_valkey(bytes, Seed::from_bytes(bytes), limit)
     }
 }
 

@@ -140,7 +140,7 @@ pub fn read_valkey(
 /// # Errors
 /// `Format` for other versions, `Length`, a `Field` out of range or that contradicts another one,
 /// `OverLimit`, `OutOfMemory`.
-pub fn load_valkey(
+pub fn parse_valkey(
     bytes: &[u8],
     seed: Seed,
     limit: SizeLimit,

@@ -1,6 +1,6 @@
 //! The reader against samples, and against changes of them.
 
-use super::{load_valkey, read_valkey};
+use super::{parse_valkey, read_valkey};
 use crate::codec::{chunks, load_chunk, Chunk};
 use crate::error::{AddError, DecodeError};
 use crate::foreign::rdb::Fields;
@@ -34,7 +34,7 @@ fn bytes(sample: &'static str) -> Vec<u8> {
 }
 
 fn loaded(sample: &'static str) -> ForeignFilter {
-    load_valkey(&bytes(sample), SEED, NO_LIMIT).unwrap()
+    parse_valkey(&bytes(sample), SEED, NO_LIMIT).unwrap()
 }
 
 enum Field {
@@ -178,7 +178,7 @@ fn a_field_out_of_range_is_refused() {
     let refused = |at: usize, with: &[u8]| {
         let mut changed = good.clone();
         changed[at..at + with.len()].copy_from_slice(with);
-        load_valkey(&changed, SEED, NO_LIMIT).err()
+        parse_valkey(&changed, SEED, NO_LIMIT).err()
     };
     let field = |name| Some(DecodeError::Field(name));
     let (bitmap, end) = (30 + 8, good.len());
@@ -200,18 +200,18 @@ fn a_field_out_of_range_is_refused() {
     assert_eq!(refused(end - 8, &[0]), field("items of a layer"));
     for len in 0..end {
         assert_eq!(
-            load_valkey(&good[..len], SEED, NO_LIMIT).err(),
+            parse_valkey(&good[..len], SEED, NO_LIMIT).err(),
             Some(DecodeError::Length)
         );
     }
     let limit = SizeLimit::Bytes(loaded(SAMPLES[1]).reserved_bytes() - 1);
     assert_eq!(
-        load_valkey(&good, SEED, limit).err(),
+        parse_valkey(&good, SEED, limit).err(),
         Some(DecodeError::OverLimit)
     );
     let mut two = bytes(SAMPLES[2]);
     two[1] = 0;
-    let refused = load_valkey(&two, SEED, NO_LIMIT).err();
+    let refused = parse_valkey(&two, SEED, NO_LIMIT).err();
     assert_eq!(refused, field("number of layers"));
 }
 
@@ -223,7 +223,7 @@ proptest! {
             let len = changed.len();
             changed[at % len] = byte;
             changed.truncate(len - cut.saturating_sub(40));
-            if let Ok(mut filter) = load_valkey(&changed, SEED, NO_LIMIT) {
+            if let Ok(mut filter) = parse_valkey(&changed, SEED, NO_LIMIT) {
                 let _ = filter.add(b"item", NO_LIMIT);
                 prop_assert!(filter.expected_false_positive_rate() <= 1.0);
             }
