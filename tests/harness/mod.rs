@@ -7,6 +7,7 @@
 //! |------------------------------|---------------------------------|-----------------------------------|
 //! | `SPLITBLOOM_SERVER`          | the server's executable         | `redis-server` on PATH            |
 //! | `SPLITBLOOM_MODULE`          | the absolute path of the module | `target/release/libsplitbloom.so` |
+//! | `SPLITBLOOM_TOOL`            | the tool, for tests/cli         | `splitbloom` beside the module    |
 //! | `SPLITBLOOM_PATIENCE_FACTOR` | a factor for all timeouts       | 1                                 |
 //! | `SPLITBLOOM_TRIALS`          | what tests against models send  | some hundred thousand items       |
 //! | `PEER`                       | RedisBloom, to come over from   | none: those tests do nothing      |

@@ -1,0 +1,213 @@
+//! Filters in files: `splitbloom build`, `push`, `pull`, `merge` and `info`.
+
+use crate::harness::Server;
+use crate::tool::{tool, tool_on, url, Folder, Runs};
+use std::fs;
+
+const SEED: &str = "0123456789abcdef";
+
+/// Lines of which some come twice.
+fn lines(from: u64, to: u64) -> String {
+    (from..to)
+        .map(|n| format!("https://example.com/{}\n", n - n % 7))
+        .collect()
+}
+
+fn digest(server: &Server, key: &str) -> String {
+    let digest = server.connect().digest(key);
+    assert!(digest.contains(|digit| digit != '0'), "{key} is missing");
+    digest
+}
+
+/// Adds the lines to a new filter with BF.MADD.
+fn madd(server: &Server, key: &str, reserve: &str, lines: &str) {
+    let mut db = server.connect();
+    db.run(&format!("BF.RESERVE {key} {reserve} SEED {SEED}"));
+    let lines: Vec<&str> = lines.lines().collect();
+    for batch in lines.chunks(1_000) {
+        let command = ["BF.MADD", key].into_iter().chain(batch.iter().copied());
+        assert!(!db.call(command).is_error());
+    }
+}
+
+#[test]
+fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let all = lines(0, 60_000);
+    let items = folder.file("items", all.as_bytes());
+    // Room for all; full, with a table behind; a table from the start; one that does not grow.
+    for (key, reserve, arguments) in [
+        (
+            "large",
+            "0.001 100000",
+            ["--error=0.001", "--capacity=100000", "--expansion=2"],
+        ),
+        (
+            "full",
+            "0.01 5000",
+            ["--error=0.01", "--capacity=5000", "--expansion=2"],
+        ),
+        (
+            "table",
+            "0.01 100",
+            ["--error=0.01", "--capacity=100", "--expansion=2"],
+        ),
+        (
+            "fixed",
+            "0.01 70000 NONSCALING",
+            ["--error=0.01", "--capacity=70000", "--nonscaling"],
+        ),
+    ] {
+        madd(&server, &format!("{key}:filled"), reserve, &all);
+        for threads in ["1", "3"] {
+            let (file, pushed) = (folder.path("built.sbf"), format!("{key}:{threads}"));
+            let seed = ["--seed", SEED, "--threads", threads];
+            let build = [&["build", &items, "-o", &file], &arguments[..], &seed].concat();
+            let text = tool(&build).prints();
+            assert!(text.contains("60000 items"), "{text}");
+            tool_on(&server, &["push", &file, &pushed]).prints();
+            assert_eq!(
+                digest(&server, &pushed),
+                digest(&server, &format!("{key}:filled"))
+            );
+        }
+    }
+}
+
+#[test]
+fn build_counts_the_items_of_files_and_asks_for_those_of_a_pipe() {
+    let folder = Folder::new();
+    let (items, file) = (folder.file("items", b"a\nb\nc"), folder.path("few.sbf"));
+    let text = tool(&["build", &items, &items, "-o", &file]).prints();
+    assert!(text.contains("6 items, 3 of them new"), "{text}");
+    assert!(tool(&["info", &file])
+        .prints()
+        .contains("Capacity                      6\n"));
+    let message = tool(&["build", "-o", &file]).error(2);
+    assert!(message.contains("--capacity"), "{message}");
+    let run = tool(&["build", "-o", &file, "--capacity", "9", "--fixed", "2"]).run_with(b"aabb");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.contains("2 items, 2 of them new"), "{run:?}");
+    let full = [
+        "build",
+        &items,
+        "-o",
+        &folder.path("no.sbf"),
+        "--capacity=2",
+        "--nonscaling",
+    ];
+    let message = tool(&full).error(6);
+    assert!(message.contains("full and does not grow"), "{message}");
+    assert_eq!(folder.names(), ["few.sbf", "items"]);
+}
+
+#[test]
+fn a_filter_of_any_kind_goes_to_a_file_and_to_another_server_and_stays_the_same() {
+    let (server, other, folder) = (Server::start(), Server::start(), Folder::new());
+    let mut db = server.connect();
+    madd(&server, "bloom", "0.01 5000", &lines(0, 20_000));
+    db.run("CF.ADD counting a");
+    db.run("CF.ADD counting a");
+    db.run("BF.RESERVE window 0.01 100 WINDOW 3600");
+    db.run("BF.ADD window a");
+    for key in ["bloom", "counting", "window"] {
+        let file = folder.path(key);
+        tool_on(&server, &["pull", key, "-o", &file]).prints();
+        assert!(tool(&["info", &file]).prints().starts_with("Kind "));
+        tool_on(&server, &["push", &file, "back"]).prints();
+        assert_eq!(digest(&server, "back"), digest(&server, key), "{key}");
+        let message = tool_on(&server, &["push", &file, "back"]).error(6);
+        assert_eq!(message, "back exists already: --replace takes its place");
+        tool_on(&server, &["push", &file, "back", "--replace"]).prints();
+        db.run("DEL back");
+        let to = url(&other);
+        tool_on(&server, &["pull", key, "--to", &to, "--as", "{there}x"]).prints();
+        assert_eq!(digest(&other, "{there}x"), digest(&server, key), "{key}");
+        assert_eq!(other.connect().ask("TTL {there}x"), ":-1");
+        let into = ["pull", key, "--to", &to, "--as", "{there}x", "--replace"];
+        tool_on(&server, &into).prints();
+        assert_eq!(other.connect().ask("DBSIZE"), ":1");
+        assert_eq!(
+            tool_on(&server, &["pull", "missing", "-o", "x"]).error(4),
+            "the server refused: ERR not found"
+        );
+    }
+    assert_eq!(db.ask("DBSIZE"), ":3");
+    assert_eq!(folder.names(), ["bloom", "counting", "window"]);
+}
+
+#[test]
+fn a_damaged_file_leaves_nothing_behind() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let items = folder.file("items", lines(0, 300_000).as_bytes());
+    let file = folder.path("whole.sbf");
+    // Chunks are 1 MiB, so it has several.
+    tool(&["build", &items, "-o", &file, "--capacity", "3000000"]).prints();
+    let whole = fs::read(&file).expect("it was built");
+    assert!(whole.len() > 3 << 20);
+    let mut db = server.connect();
+    db.run("SET key value");
+    for (name, bytes) in [
+        ("cut", whole[..whole.len() - 1].to_vec()),
+        ("early", whole[..2 << 20].to_vec()),
+        ("changed", {
+            let mut bytes = whole.clone();
+            bytes[2 << 20] ^= 1;
+            bytes
+        }),
+        ("longer", [&whole[..], b"x"].concat()),
+        ("text", b"no filter".to_vec()),
+    ] {
+        let damaged = folder.file(name, &bytes);
+        for command in [
+            ["push", &damaged, "other"].as_slice(),
+            &["push", &damaged, "key", "--replace"],
+        ] {
+            tool_on(&server, command).error(6);
+        }
+        tool(&["info", &damaged]).error(6);
+        tool(&["merge", &damaged, "-o", &folder.path("union.sbf")]).error(6);
+    }
+    assert_eq!(db.ask("GET key"), "$value");
+    assert_eq!(db.ask("DBSIZE"), ":1");
+    assert!(!folder
+        .names()
+        .iter()
+        .any(|name| name.contains("union") || name.contains("part")));
+}
+
+#[test]
+fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let build = |name: &str, lines: String, seed: &str, error: &str| {
+        let items = folder.file("items", lines.as_bytes());
+        let file = folder.path(name);
+        let parameters = ["--capacity=50000", "--error", error, "--seed", seed];
+        tool(&[&["build", &items, "-o", &file], &parameters[..]].concat()).prints();
+        file
+    };
+    let one = build("one", lines(0, 20_000), SEED, "0.01");
+    let two = build("two", lines(10_000, 40_000), SEED, "0.01");
+    let union = folder.path("union");
+    tool(&["merge", "-o", &union, &one, &two]).prints();
+    for (file, key) in [(&one, "one"), (&two, "two"), (&union, "union")] {
+        tool_on(&server, &["push", file, key]).prints();
+    }
+    let mut db = server.connect();
+    db.run("BF.MERGE both 2 one two");
+    assert_eq!(digest(&server, "both"), digest(&server, "union"));
+    let seed = build("seed", lines(0, 10), "fedcba9876543210", "0.01");
+    let rate = build("rate", lines(0, 10), SEED, "0.02");
+    for (other, difference) in [(&seed, "seed"), (&rate, "error rate")] {
+        let message = tool(&["merge", "-o", &folder.path("no"), &one, other]).error(6);
+        assert_eq!(message, format!("{one} and {other} differ in {difference}"));
+    }
+    db.run("CF.ADD bag a");
+    let bag = folder.path("bag");
+    tool_on(&server, &["pull", "bag", "-o", &bag]).prints();
+    let message = tool(&["merge", "-o", &folder.path("no"), &one, &bag]).error(6);
+    assert!(
+        message.ends_with("filters of this kind have no union"),
+        "{message}"
+    );
+}
