@@ -1,6 +1,6 @@
 //! CF.ADD, CF.ADDNX, CF.INSERT and CF.INSERTNX: add copies of items, or the first copy only.
 
-use super::adding::{Answer, Request};
+use super::adding::{add_to, Answer, Request};
 use crate::commands::answers::room_for_answers;
 use crate::commands::parameters::{CAPACITY, ITEM, ITEMS, KEY, NO_CREATE};
 use crate::commands::reply_error::ReplyError;
@@ -8,7 +8,9 @@ use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Parameter, Specification};
 use crate::server::context::Context;
-use splitbloom_filter::counting::Adding;
+use splitbloom_filter::counting::{Adding, CountingFilter};
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
 use splitbloom_grammar::loose::spell_out_counting_insert;
 use std::ffi::CStr;
@@ -126,15 +128,19 @@ fn reply_added(context: &Context, answer: Answer) {
 }
 
 fn add(context: &Context, arguments: Arguments<'_>, event: &'static CStr, adding: Adding) {
-    let request = Request {
-        event,
-        adding,
-        creation: Some(CountingCreation::default()),
-        first_item: 2,
+    let creation = CountingCreation::default();
+    let add = |filter: &mut CountingFilter, limit| {
+        let item = arguments.bytes(2);
+        let mut answer = filter.add(item, adding, limit);
+        if answer == Err(AddError::Full) && context.is_replay() {
+            // The primary may have been RedisBloom, with room left where there is none here.
+            answer = filter.add(item, adding, SizeLimit::Replay);
+        }
+        (usize::from(answer == Ok(true)), answer)
     };
-    let mut answer = [Ok(false)];
-    let added = request.run(context, arguments, &mut answer);
-    match added.and(answer[0].map_err(ReplyError::of_counting)) {
+    let replicate = |_: &Answer| context.replicate_verbatim();
+    let added = add_to(context, arguments, event, Some(&creation), add, replicate);
+    match added.and_then(|answer| answer.map_err(ReplyError::of_counting)) {
         Ok(is_added) => context.reply_bool(is_added),
         Err(error) => error.reply(context),
     }

@@ -192,7 +192,10 @@ impl CountingFilter {
         if !may_grow && self.items() >= self.parameters.capacity {
             return Err(AddError::Full);
         }
-        let most_bytes = limit.most_bytes().saturating_sub(self.bytes_besides());
+        let most_bytes = match limit {
+            SizeLimit::Bytes(most) => most.saturating_sub(self.bytes_besides()),
+            SizeLimit::Unlimited | SizeLimit::Replay => u64::MAX,
+        };
         match self.table_mut()?.insert(hash, PAYLOAD, most_bytes) {
             Ok(()) => Ok(true),
             // The table itself is never full.

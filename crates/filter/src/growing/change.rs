@@ -5,6 +5,7 @@
 //! it leaves its last slots to the next one, and so on up to a gap.
 
 use crate::error::AddError;
+use crate::growing::bucket::Bucket;
 use crate::growing::entries::COPIES;
 use crate::growing::grid::Grid;
 #[cfg(target_arch = "x86_64")]
@@ -117,26 +118,25 @@ impl Page {
         let (grid, shape) = (self.grid(), self.shape());
         let (line, run) = self.run::<I>(grid, below);
         let first = self.lines()[line].spilled() + run.first;
-        let (value, wanted) = (shape.value(mark), shape.wanted(below));
-        let (mut smaller, mut equal, mut is_new) = (0, 0, true);
-        for n in first..first + run.len {
-            let there = self.slot(line, n);
-            if adding == Adding::Absent && shape.slot.matches(there, wanted) {
-                return Ok(Insert::Present);
-            }
-            smaller += usize::from(there < value);
-            equal += usize::from(there == value);
-            is_new &= (there ^ value) >> shape.slot.payload_bits != 0;
+        let value = shape.value(mark);
+        let bucket = Bucket {
+            line,
+            first,
+            len: run.len,
+        };
+        if adding == Adding::Absent && self.any_matches(bucket, shape.wanted(below)) {
+            return Ok(Insert::Present);
         }
+        let rank = self.rank(bucket, value);
         let bits = mark.length() + 1;
         if bits <= shape.bucket_bits || bits > shape.bucket_bits + shape.slot.fingerprint_bits {
             return Ok(Insert::Unfit);
         }
-        if equal >= COPIES {
+        if rank.equal >= COPIES {
             return self.count_surplus(mark);
         }
-        let slot = first + smaller;
-        let gap = Gap { line, run, slot };
+        let slot = first + rank.smaller;
+        let (gap, is_new) = (Gap { line, run, slot }, rank.alike == 0);
         if self.len() >= most || !self.insert_at::<I>(grid, gap, value) {
             return Ok(Insert::NoRoom { gap, is_new });
         }
@@ -168,75 +168,80 @@ impl Page {
             return false;
         }
         if free > slot.bits() {
-            line.insert_slot::<I>(gap.slot, slot, value);
-            line.grow_run(gap.run, slot);
+            line.insert::<I>(Some(gap.run), gap.slot, slot, value);
             return true;
         }
-        let has_room = self.has_room_behind(grid, gap.line, held, free);
-        if has_room {
-            self.insert_and_spill::<I>(grid, gap, free, value);
+        let gaps = self.gaps_behind(grid, gap.line, held, free);
+        if let Some(gaps) = gaps {
+            self.insert_and_spill::<I>(grid, gap, gaps, value);
         }
-        has_room
+        gaps.is_some()
     }
 
-    /// Whether the lines behind line `number` can take what it must leave them for one entry more.
+    /// The lines behind line `number` where there is room for what it must leave them for one entry
+    /// more. It leaves one slot; or two, where even the unary bit needs the room of one. Then the
+    /// nearer line is the second.
     #[inline(always)]
-    fn has_room_behind(&self, grid: Grid, number: usize, held: usize, free: usize) -> bool {
-        // One slot, and another one where that of an entry has to make room for a bit of unary.
+    fn gaps_behind(
+        &self,
+        grid: Grid,
+        number: usize,
+        held: usize,
+        free: usize,
+    ) -> Option<[usize; 2]> {
         let mut going = match (free, held) {
-            (0, 0) => return false,
+            (0, 0) => return None,
             (0, _) => 2,
             _ => 1,
         };
         let slot = self.shape().slot;
-        let mut next = number;
+        let (mut gaps, mut next) = ([number; 2], number);
         for _ in 0..REACH {
             next = grid.next(next);
             let line = &self.lines()[next];
             if next == number || line.spilled() + going > MOST_SPILLED {
-                return false;
+                return None;
             }
-            let free = line.free_bits(slot);
-            let room = usize::from(free >= slot.bits()) + usize::from(free >= 2 * slot.bits());
-            going -= going.min(room);
-            if going == 0 {
-                return true;
+            let mut free = line.free_bits(slot);
+            while free >= slot.bits() {
+                going -= 1;
+                gaps[going] = next;
+                if going == 0 {
+                    return Some(gaps);
+                }
+                free -= slot.bits();
             }
         }
-        false
+        None
     }
 
-    /// Inserts a slot into a line of `free` bits that cannot hold all of its entries then.
+    /// Inserts a slot into a line that cannot hold all of its entries then.
     #[inline(always)]
     fn insert_and_spill<I: Instructions>(
         &mut self,
         grid: Grid,
         gap: Gap,
-        mut free: usize,
+        gaps: [usize; 2],
         value: u64,
     ) {
         let (slot, number) = (self.shape().slot, gap.line);
-        if free == 0 {
+        if gaps[1] != number {
             let last = self.lines_mut()[number].pop_slot(slot);
-            self.spill::<I>(grid, number, 0, last);
-            free = slot.bits();
+            self.spill::<I>(grid, number, 0, last, gaps[1]);
         }
         let line = &mut self.lines_mut()[number];
-        line.grow_run(gap.run, slot);
-        // A line with a bit to spare is not always one with a slot to spare.
-        if free > slot.bits() {
-            line.insert_slot::<I>(gap.slot, slot, value);
-        } else if gap.slot < line.held() {
-            let last = line.insert_and_pop::<I>(gap.slot, slot, value);
-            self.spill::<I>(grid, number, 0, last);
+        if gap.slot < line.held() {
+            let last = line.insert_and_pop::<I>(Some(gap.run), gap.slot, slot, value);
+            self.spill::<I>(grid, number, 0, last, gaps[0]);
         } else {
+            line.grow_run(gap.run, slot);
             let n = gap.slot - line.held();
-            self.spill::<I>(grid, number, n, value);
+            self.spill::<I>(grid, number, n, value, gaps[0]);
         }
     }
 
     /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
-    /// them and of all there.
+    /// them and of all there; the first of them with room is line `gap`.
     #[inline(always)]
     fn spill<I: Instructions>(
         &mut self,
@@ -244,20 +249,21 @@ impl Page {
         mut number: usize,
         mut n: usize,
         mut value: u64,
+        gap: usize,
     ) {
         let slot = self.shape().slot;
         loop {
             number = grid.next(number);
             let line = &mut self.lines_mut()[number];
-            let (held, has_room) = (line.held(), line.free_bits(slot) >= slot.bits());
-            line.set_spilled(line.spilled() + 1);
-            if has_room {
-                return line.insert_slot::<I>(n, slot, value);
+            if number == gap {
+                return line.insert::<I>(None, n, slot, value);
             }
+            let held = line.held();
             if n < held {
-                value = line.insert_and_pop::<I>(n, slot, value);
+                value = line.insert_and_pop::<I>(None, n, slot, value);
                 n = 0;
             } else {
+                line.set_spilled(line.spilled() + 1);
                 n -= held;
             }
         }
@@ -290,22 +296,12 @@ impl Page {
         }
         let (grid, shape) = (self.grid(), self.shape());
         let (line, run) = self.run::<I>(grid, below);
-        let (first, wanted) = (
-            self.lines()[line].spilled() + run.first,
-            shape.wanted(below),
-        );
-        let mut longest = None;
-        for n in first..first + run.len {
-            let there = self.slot(line, n);
-            let is_alive = alive >> shape.remainder(there).payload() & 1 == 1;
-            let fingerprint = there >> shape.slot.payload_bits;
-            let delimiter = fingerprint & fingerprint.wrapping_neg();
-            let is_longer = longest.is_none_or(|(_, _, least)| delimiter <= least);
-            if is_alive && is_longer && shape.slot.matches(there, wanted) {
-                longest = Some((n, there, delimiter));
-            }
-        }
-        let Some((place, value, delimiter)) = longest else {
+        let bucket = Bucket {
+            line,
+            first: self.lines()[line].spilled() + run.first,
+            len: run.len,
+        };
+        let Some((place, value)) = self.longest_match(bucket, shape.wanted(below), alive) else {
             return Remove::Absent;
         };
         if self.lines().len() > grid.lines {
@@ -314,17 +310,11 @@ impl Page {
                 return uncounted;
             }
         }
-        let mut same = 0;
-        for n in first..first + run.len {
-            let differs = self.slot(line, n) ^ value;
-            same += usize::from(differs >> shape.slot.payload_bits == 0);
-        }
-        self.remove_at(grid, line, run, place);
+        let is_last = self.rank(bucket, value).alike == 1;
+        self.remove_at::<I>(grid, line, run, place);
         Remove::Done {
-            length: shape.bucket_bits + shape.slot.fingerprint_bits
-                - 1
-                - delimiter.trailing_zeros() as u8,
-            is_last: same == 1,
+            length: shape.length(value),
+            is_last,
         }
     }
 
@@ -347,27 +337,34 @@ impl Page {
 
     /// Removes entry `n` from line `number` on, in the bucket of `run`.
     #[inline(always)]
-    fn remove_at(&mut self, grid: Grid, number: usize, run: Run, mut n: usize) {
+    fn remove_at<I: Instructions>(&mut self, grid: Grid, number: usize, run: Run, mut n: usize) {
         let slot = self.shape().slot;
-        let mut last = number;
-        while n >= self.lines()[last].held() {
-            n -= self.lines()[last].held();
-            last = grid.next(last);
-            let line = &mut self.lines_mut()[last];
-            line.set_spilled(line.spilled() - 1);
-        }
-        self.lines_mut()[last].remove_slot(n, slot);
-        self.lines_mut()[number].shrink_run(run, slot);
         self.entries -= 1;
-        self.refill(grid, last);
-        self.refill(grid, number);
-        self.refill(grid, number);
+        let held = self.lines()[number].held();
+        if n < held {
+            self.lines_mut()[number].remove::<I>(Some(run), n, slot);
+        } else {
+            n -= held;
+            let mut last = grid.next(number);
+            while n >= self.lines()[last].held() {
+                let line = &mut self.lines_mut()[last];
+                line.set_spilled(line.spilled() - 1);
+                n -= line.held();
+                last = grid.next(last);
+            }
+            self.lines_mut()[last].remove::<I>(None, n, slot);
+            self.lines_mut()[number].shrink_run(run, slot);
+            self.refill::<I>(grid, last);
+        }
+        // A slot and a bit may make room for two slots.
+        self.refill::<I>(grid, number);
+        self.refill::<I>(grid, number);
     }
 
-    /// Takes back into line `number` what it left to the next ones, as far as there is room, and so
+    /// Takes back into line `number` a slot that it left to the next ones, if there is room, and so
     /// on where that came from.
     #[inline(always)]
-    fn refill(&mut self, grid: Grid, mut number: usize) {
+    fn refill<I: Instructions>(&mut self, grid: Grid, mut number: usize) {
         let slot = self.shape().slot;
         loop {
             let mut next = grid.next(number);
@@ -382,9 +379,7 @@ impl Page {
                 line.set_spilled(line.spilled() - 1);
                 next = grid.next(next);
             }
-            let line = &mut self.lines_mut()[next];
-            line.set_spilled(line.spilled() - 1);
-            let value = line.remove_slot(0, slot);
+            let value = self.lines_mut()[next].remove::<I>(None, 0, slot);
             self.lines_mut()[number].push_slot(slot, value);
             number = next;
         }

@@ -42,6 +42,13 @@ impl Shape {
         Mark::of_parts(remainder, (value & ((1 << payload_bits) - 1)) as u8)
     }
 
+    /// Bits of path, below the page's depth, of the mark in a slot.
+    #[inline]
+    pub fn length(self, value: u64) -> u8 {
+        let end = self.bucket_bits + self.slot.fingerprint_bits - 1;
+        end - self.slot.delimiter(value).trailing_zeros() as u8
+    }
+
     /// The mark in a slot of a bucket; nothing if there is no delimiter in it.
     pub fn mark(self, bucket: usize, value: u64) -> Option<Mark> {
         let has_delimiter = value >> self.slot.payload_bits != 0;

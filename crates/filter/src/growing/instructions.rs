@@ -1,23 +1,27 @@
-//! Finding the n-th set bit of a word: the one step of a lookup that some processors have an
-//! instruction for. And whether they shift several words at once, which inserts do.
+//! What some processors have instructions for: finding the n-th set bit of a word, the one step of a
+//! lookup that is slow without; and shifting all words of a line at once, as inserts and removals do.
 //!
 //! Lookups, inserts and removals are compiled twice, and which is used is decided at run time: with
 //! BMI2 a lookup in a batch takes two thirds of the time. What they do is the same.
 
+#[cfg(target_arch = "x86_64")]
+use crate::growing::shift::avx2;
+use crate::growing::shift::{portable, Bytes, Parting};
+
 /// What a processor has.
 pub trait Instructions {
-    /// Whether four words or more are shifted at once, each by its own number of bits.
-    const HAS_VECTORS: bool;
     /// Set bit number `n`, counted from 0, alone; nothing if there are not as many.
     fn nth_one(word: u64, n: u32) -> u64;
+    /// Lets a slot into a line, and adds to the line's first word.
+    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64);
+    /// Lets a slot out of a line, and adds to the line's first word.
+    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64);
 }
 
 /// What every processor has.
 pub struct Portable;
 
 impl Instructions for Portable {
-    const HAS_VECTORS: bool = false;
-
     #[inline(always)]
     fn nth_one(word: u64, n: u32) -> u64 {
         if n < word.count_ones() {
@@ -25,6 +29,16 @@ impl Instructions for Portable {
         } else {
             0
         }
+    }
+
+    #[inline(always)]
+    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
+        portable::let_in(line, parting, value, to_head);
+    }
+
+    #[inline(always)]
+    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
+        portable::let_out(line, parting, to_head);
     }
 }
 
@@ -71,13 +85,23 @@ pub struct Bmi2;
 
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Bmi2 {
-    const HAS_VECTORS: bool = true;
-
     #[inline(always)]
     fn nth_one(word: u64, n: u32) -> u64 {
-        // SAFETY: this type is used only by functions that are compiled for BMI2 and called where
-        // the processor has it.
+        // SAFETY: this type is used only by functions that are compiled for all of these and called
+        // where the processor has them. So below.
         unsafe { std::arch::x86_64::_pdep_u64(1u64.unbounded_shl(n), word) }
+    }
+
+    #[inline(always)]
+    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
+        // SAFETY: as above.
+        unsafe { avx2::let_in(line, parting, value, to_head) }
+    }
+
+    #[inline(always)]
+    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
+        // SAFETY: as above.
+        unsafe { avx2::let_out(line, parting, to_head) }
     }
 }
 

@@ -14,7 +14,9 @@
 //! The entries of the line's own buckets that find no room stand at the front of the next line, and
 //! only there is it written how many they are: `own = held - spilled + spilled of the next line`.
 
+use crate::growing::bucket::Rank;
 use crate::growing::instructions::{select, Instructions};
+use crate::growing::shift::{portable, Parting};
 use std::hint::select_unpredictable;
 
 /// Bytes of a line.
@@ -29,6 +31,10 @@ pub const BODY_BITS: usize = LINE_BITS - UNARY;
 /// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
 /// insert may add.
 pub const MOST_SPILLED: usize = 125;
+
+/// What a slot adds to the first word of its line, and one that a line before leaves there.
+const HELD: u64 = 1;
+const SPILLED: u64 = 1 << 8;
 
 /// Bits that one read of eight bytes at any bit gives at least.
 const WINDOW_BITS: usize = 57;
@@ -63,32 +69,28 @@ pub struct Run {
     pub len: usize,
 }
 
+impl Parting {
+    /// Where a line parts for the entry in slot `n` of `held`; of that bucket, if it is one of the
+    /// line.
+    #[inline(always)]
+    fn of(run: Option<Run>, held: usize, n: usize, slot: SlotShape) -> Self {
+        let bits = slot.bits();
+        let bottom = LINE_BITS - held * bits;
+        Self {
+            start: run.map_or(bottom, |run| run.start),
+            bottom,
+            high: LINE_BITS - n * bits,
+            bits,
+        }
+    }
+}
+
 /// The bits of word `word` from bit `bit` of the line on.
 #[inline]
-fn from(bit: usize, word: usize) -> u64 {
+pub fn from(bit: usize, word: usize) -> u64 {
     match bit.saturating_sub(64 * word) {
         bit @ 0..=63 => u64::MAX << bit,
         _ => 0,
-    }
-}
-
-/// Shifted up, to nothing by 64 bits or more.
-#[inline(always)]
-fn shifted_up(word: u64, by: u64) -> u64 {
-    if by < 64 {
-        word << by
-    } else {
-        0
-    }
-}
-
-/// Shifted down, to nothing by 64 bits or more.
-#[inline(always)]
-fn shifted_down(word: u64, by: u64) -> u64 {
-    if by < 64 {
-        word >> by
-    } else {
-        0
     }
 }
 
@@ -296,6 +298,64 @@ impl Line {
         (!is_different & highest & !others, slots)
     }
 
+    /// How a value relates to the `len` slots from `first` on, which are in this line and no more
+    /// than one read gives.
+    ///
+    /// Slots are compared as numbers, all together: see Hacker's Delight, chapter 2.
+    #[inline(always)]
+    pub fn rank(&self, first: usize, len: usize, slot: SlotShape, value: u64) -> Rank {
+        let bits = slot.bits();
+        let others = u64::MAX >> (len * bits);
+        let slots = self.window_below(LINE_BITS - first * bits) & !others;
+        let lowest = LOWEST_BITS[bits & 63];
+        let highest = lowest << (bits - 1);
+        let compared = highest & !others;
+        let values = lowest.wrapping_mul(value);
+        let different = slots ^ values;
+        // Without their highest bits no slot borrows from the next one.
+        let difference = (slots | highest) - (values & !highest);
+        let is_smaller = !slots & values | !different & !difference;
+        // Adding all but the highest bit carries into that one unless there is no difference.
+        let body = highest - lowest;
+        let is_different = ((different & body) + body) | different;
+        let different = different & !lowest.wrapping_mul(slot.payload_mask());
+        let is_unlike = ((different & body) + body) | different;
+        Rank {
+            smaller: (is_smaller & compared).count_ones() as usize,
+            equal: (!is_different & compared).count_ones() as usize,
+            alike: (!is_unlike & compared).count_ones() as usize,
+        }
+    }
+
+    /// Of the `len` slots from `first` on, which are in this line and no more than one read gives,
+    /// those that match and have one of these payloads: the number and value of the last one with
+    /// the longest fingerprint.
+    #[inline(always)]
+    pub fn longest_match(
+        &self,
+        first: usize,
+        len: usize,
+        slot: SlotShape,
+        wanted: u64,
+        alive: u16,
+    ) -> Option<(usize, u64)> {
+        let (mut found, slots) = self.matching(first, len, slot, wanted);
+        let highest = LOWEST_BITS[slot.bits() & 63] << (slot.bits() - 1);
+        let mut longest = None;
+        while found != 0 {
+            let top = found.leading_zeros();
+            found ^= 1 << 63 >> top;
+            let value = slots << top >> (64 - slot.bits());
+            let is_alive = alive >> slot.payload(value) & 1 == 1;
+            let delimiter = slot.delimiter(value);
+            if is_alive && longest.is_none_or(|(_, _, least)| delimiter <= least) {
+                let before = highest & !(u64::MAX >> top);
+                longest = Some((first + before.count_ones() as usize, value, delimiter));
+            }
+        }
+        longest.map(|(n, value, _)| (n, value))
+    }
+
     /// The bits below `end`, the last one on top: at least 57 of them, or all.
     #[inline(always)]
     fn window_below(&self, end: usize) -> u64 {
@@ -364,93 +424,45 @@ impl Line {
         value
     }
 
-    /// Puts a slot in at place `n`, for which there is room.
+    /// Puts `value` in as slot `n`, for an entry of a bucket of this line or, where there is none, of
+    /// a line before. There is room for it.
     #[inline(always)]
-    pub fn insert_slot<I: Instructions>(&mut self, n: usize, slot: SlotShape, value: u64) {
-        let held = self.held();
-        self.shift_slots::<I>(n, held, slot, value);
-        self.set_held(held + 1);
+    pub fn insert<I: Instructions>(
+        &mut self,
+        run: Option<Run>,
+        n: usize,
+        slot: SlotShape,
+        value: u64,
+    ) {
+        let spilled = if run.is_some() { 0 } else { SPILLED };
+        let parting = Parting::of(run, self.held() + 1, n, slot);
+        I::let_in(&mut self.0, parting, value, HELD + spilled);
     }
 
-    /// Puts a slot in at place `n`, before the last one, which comes out for it.
+    /// The same before the last slot, which comes out for it; there is room for the bucket's bit.
     #[inline(always)]
     pub fn insert_and_pop<I: Instructions>(
         &mut self,
+        run: Option<Run>,
         n: usize,
         slot: SlotShape,
         value: u64,
     ) -> u64 {
-        let last = self.held() - 1;
-        let popped = self.slot(last, slot);
-        self.shift_slots::<I>(n, last, slot, value);
+        let spilled = if run.is_some() { 0 } else { SPILLED };
+        let held = self.held();
+        let popped = self.slot(held - 1, slot);
+        I::let_in(&mut self.0, Parting::of(run, held, n, slot), value, spilled);
         popped
     }
 
-    /// Moves the slots from number `n` up to `end` on by one, over what stands there, and puts one in
-    /// front of them.
+    /// Takes out slot `n`, of an entry of a bucket of this line or, where there is none, of a line
+    /// before.
     #[inline(always)]
-    fn shift_slots<I: Instructions>(&mut self, n: usize, end: usize, slot: SlotShape, value: u64) {
-        let bits = slot.bits();
-        let (low, high) = (LINE_BITS - end * bits, LINE_BITS - n * bits);
-        if I::HAS_VECTORS {
-            self.shift_all_words(low, high, bits, value);
-        } else {
-            self.shift_some_words(low, high, bits, value);
-        }
-    }
-
-    /// Moves the bits from `low` to `high` down by so many, over what stands there, and puts `value`
-    /// above them: in all words at once, without a branch.
-    #[inline(always)]
-    fn shift_all_words(&mut self, low: usize, high: usize, bits: usize, value: u64) {
-        let (words, mut next) = (self.words(), [0; LINE_WORDS]);
-        next[..LINE_WORDS - 1].copy_from_slice(&words[1..]);
-        let (bottom, top) = ((low - bits) as u64, (high - bits) as u64);
-        let mut new = [0; LINE_WORDS];
-        for word in 0..LINE_WORDS {
-            let first = 64 * word as u64;
-            let from =
-                |bit: u64| shifted_up(u64::MAX, (bit.wrapping_sub(first) as i64).max(0) as u64);
-            let moved = words[word] >> bits | next[word] << (64 - bits);
-            let moved = moved & from(bottom) & !from(top);
-            let stays = words[word] & (from(high as u64) | !from(bottom));
-            let above = shifted_up(value, top.wrapping_sub(first));
-            let across = shifted_down(value, first.wrapping_sub(top));
-            new[word] = moved | stays | above | across;
-        }
-        *self = Self::of_words(new);
-    }
-
-    /// The same in the words that change, one by one.
-    #[inline(always)]
-    fn shift_some_words(&mut self, low: usize, high: usize, bits: usize, value: u64) {
-        // The words that change, and what stays in the lowest and the highest of them.
-        let (first, last) = ((low - bits) / 64, (high - 1) / 64);
-        let is_moved = from(low - bits, first);
-        let stays_low = self.word(first) & !is_moved;
-        let stays_high = self.word(last) & from(high, last);
-        // The value stands above what moves and moves with it.
-        let value = u128::from(value) << (high - 64 * last);
-        let mut here = self.word(last) ^ stays_high | value as u64;
-        let mut moved = here >> bits | ((value >> 64) as u64) << (64 - bits) | stays_high;
-        for word in (first..last).rev() {
-            self.set_word(word + 1, moved);
-            let below = self.word(word);
-            moved = below >> bits | here << (64 - bits);
-            here = below;
-        }
-        self.set_word(first, moved & is_moved | stays_low);
-    }
-
-    /// Takes slot number `n` out.
-    #[inline(always)]
-    pub fn remove_slot(&mut self, n: usize, slot: SlotShape) -> u64 {
-        let (held, bits) = (self.held(), slot.bits());
+    pub fn remove<I: Instructions>(&mut self, run: Option<Run>, n: usize, slot: SlotShape) -> u64 {
+        let spilled = if run.is_some() { 0 } else { SPILLED };
         let value = self.slot(n, slot);
-        self.replace_slot(n, slot, 0);
-        let end = LINE_BITS;
-        self.slide_up(end - held * bits, end - (n + 1) * bits, bits as u32);
-        self.set_held(held - 1);
+        let parting = Parting::of(run, self.held(), n, slot);
+        I::let_out(&mut self.0, parting, 0u64.wrapping_sub(HELD + spilled));
         value
     }
 
@@ -469,17 +481,23 @@ impl Line {
         }
     }
 
-    /// Marks one more entry in the bucket of `run`; there is a free bit.
+    /// Marks one more entry in the bucket of `run`, whose slot stands in a later line; there is a free
+    /// bit.
     #[inline(always)]
     pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
-        // Free bits move too, all but the last one.
-        self.slide_up(run.start, LINE_BITS - self.held() * slot.bits() - 1, 1);
+        let end = self.end_of_slots(slot);
+        portable::open(&mut self.0, run.start, end);
     }
 
-    /// Marks one entry less in the bucket of `run`.
+    /// Marks one entry less in the bucket of `run`, whose slot stood in a later line.
     #[inline(always)]
     pub fn shrink_run(&mut self, run: Run, slot: SlotShape) {
-        self.slide_down(run.start + 1, LINE_BITS - self.held() * slot.bits(), 1);
+        let end = self.end_of_slots(slot);
+        portable::close(&mut self.0, run.start, end);
+    }
+
+    fn end_of_slots(&self, slot: SlotShape) -> usize {
+        LINE_BITS - self.held() * slot.bits()
     }
 
     /// Writes the unary part of `len` bits into a line that is all clear, for entries of these
@@ -541,49 +559,6 @@ impl Line {
         self.set_word(word, self.word(word) | pending);
         self.set_held(held);
     }
-
-    /// Moves the bits from `low` to `high` up, over one clear stretch of `by` bits (1 to 57) or,
-    /// for the unary part, into free bits.
-    #[inline(always)]
-    fn slide_up(&mut self, low: usize, high: usize, by: u32) {
-        let mut below = 0;
-        let last = (high + by as usize - 1) / 64;
-        for word in low / 64..=last.min(7) {
-            let (bits, mask) = (self.word(word), from(low, word) & !from(high, word));
-            let moving = bits & mask;
-            self.set_word(word, bits & !mask | moving << by | below);
-            below = moving >> (64 - by);
-        }
-    }
-
-    /// Moves the bits from `low` to `high` down, over `by` bits below that are clear or given up.
-    /// Only the first and the last word have bits that stay.
-    #[inline(always)]
-    fn slide_down(&mut self, low: usize, high: usize, by: u32) {
-        let Some(last) = high.checked_sub(1).filter(|last| *last >= low) else {
-            return self.clear(low - by as usize, low);
-        };
-        let given_up = low - by as usize;
-        let (first, last) = (given_up / 64, (last / 64).min(7));
-        let stays = self.word(last) & from(high, last);
-        let (mut bits, mut above) = (self.word(last) ^ stays, stays);
-        for word in (first + 1..=last).rev() {
-            let next = self.word(word - 1);
-            self.set_word(word, bits >> by | above);
-            (bits, above) = (next, bits << (64 - by));
-        }
-        let moved = from(given_up, first);
-        let stays = self.word(first) & !moved | above & from(high, first);
-        self.set_word(first, (bits >> by | above) & moved | stays);
-    }
-
-    /// Clears the bits from `low` to `high`.
-    fn clear(&mut self, low: usize, high: usize) {
-        for word in low / 64..=(high / 64).min(7) {
-            let cleared = from(low, word) & !from(high, word);
-            self.set_word(word, self.word(word) & !cleared);
-        }
-    }
 }
 
 /// The slots of a page: `[remainder | 1 | 0 ... | payload]`.
@@ -619,6 +594,13 @@ impl SlotShape {
         (value & self.payload_mask()) as u8
     }
 
+    /// The delimiter of the fingerprint in a slot: the lower, the longer it is.
+    #[inline]
+    pub fn delimiter(self, value: u64) -> u64 {
+        let e = value >> self.payload_bits;
+        e & e.wrapping_neg()
+    }
+
     /// Whether the fingerprint in a slot is a prefix of the `fingerprint_bits` bits of `wanted`.
     /// Compared are the bits above the delimiter, which is the lowest bit set: `e ^ (e - 1)` masks
     /// it and all below.
@@ -626,83 +608,5 @@ impl SlotShape {
     pub fn matches(self, value: u64, wanted: u64) -> bool {
         let e = value >> self.payload_bits;
         e ^ wanted <= e ^ e.wrapping_sub(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::growing::instructions::Portable;
-    use proptest::prelude::*;
-
-    fn bits(line: &Line) -> Vec<bool> {
-        let bit = |n: usize| line.0[n / 8] >> (n % 8) & 1 == 1;
-        (0..LINE_BITS).map(bit).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn bits_slide_as_they_do_one_by_one(
-            bytes in prop::collection::vec(any::<u8>(), LINE_BYTES),
-            ends in [0..=512usize, 0..=512], by in 1..=57u32,
-        ) {
-            let mut line = Line([0; LINE_BYTES]);
-            line.0.copy_from_slice(&bytes);
-            let step = by as usize;
-            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-            if low >= step {
-                let (mut down, mut expected) = (line, bits(&line));
-                down.slide_down(low, high, by);
-                expected[low - step..low].fill(false);
-                expected.copy_within(low..high, low - step);
-                if high > low {
-                    expected[(high - step).max(low - step)..high].fill(false);
-                }
-                prop_assert_eq!(bits(&down), expected);
-            }
-            if high + step <= 512 {
-                line.clear(high, high + step);
-                let (mut up, mut expected) = (line, bits(&line));
-                up.slide_up(low, high, by);
-                expected.copy_within(low..high, low + step);
-                expected[low..(low + step).min(high + step)].fill(false);
-                prop_assert_eq!(bits(&up), expected);
-            }
-        }
-
-        #[test]
-        fn slots_shift_as_they_do_one_by_one(
-            slots in prop::collection::vec(any::<u64>(), 1..60), bits in 2..=57u8,
-            place in any::<prop::sample::Index>(), value in any::<u64>(),
-        ) {
-            let slot = SlotShape { fingerprint_bits: bits, payload_bits: 0 };
-            let most = (BODY_BITS - 1) / slot.bits();
-            let mut slots: Vec<u64> = slots.iter().map(|value| value & slot.mask()).collect();
-            slots.truncate(most - 1);
-            let (n, value) = (place.index(slots.len() + 1), value & slot.mask());
-            let line = |slots: &[u64]| {
-                let mut line = Line([0; LINE_BYTES]);
-                line.set_word(0, Line::header(0, 0));
-                line.write_slots(slot, slots.iter().copied());
-                line
-            };
-            let (low, high) = (LINE_BITS - slots.len() * slot.bits(), LINE_BITS - n * slot.bits());
-            let before = line(&slots);
-            slots.insert(n, value);
-            let mut expected = line(&slots);
-            expected.set_held(slots.len() - 1);
-            for shift in [Line::shift_all_words, Line::shift_some_words] {
-                let mut after = before;
-                shift(&mut after, low, high, slot.bits(), value);
-                prop_assert!(after == expected);
-            }
-            if n + 1 < slots.len() {
-                slots.pop();
-                let mut after = before;
-                let last = after.insert_and_pop::<Portable>(n, slot, value);
-                prop_assert!(after == line(&slots));
-                prop_assert_eq!(last, before.slot(slots.len() - 1, slot));
-            }
-        }
     }
 }

@@ -107,6 +107,7 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+mod bucket;
 #[allow(
     unsafe_code,
     reason = "calls what is compiled for BMI2, behind detection"
@@ -135,6 +136,8 @@ mod payloads;
 mod plan;
 mod rate;
 mod record;
+#[allow(unsafe_code, reason = "loads and stores of vectors")]
+mod shift;
 mod table;
 mod totals;
 mod union;

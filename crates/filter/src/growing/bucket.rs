@@ -1,0 +1,99 @@
+//! The entries of one bucket, compared all at once where one read gives them: 999 of 1 000 buckets.
+//! The others are gone through entry by entry, over the borders of lines.
+
+use crate::growing::line::MAX_SLOT_BITS;
+use crate::growing::page::Page;
+
+/// `len` entries from number `first` on, counted over all that stand in line `line` or spilled from
+/// it.
+#[derive(Clone, Copy)]
+pub struct Bucket {
+    pub line: usize,
+    pub first: usize,
+    pub len: usize,
+}
+
+/// How a value relates to the slots of its bucket, which are in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rank {
+    /// Slots that are smaller.
+    pub smaller: usize,
+    /// Slots that are equal.
+    pub equal: usize,
+    /// Slots with the same fingerprint, whatever their payload.
+    pub alike: usize,
+}
+
+impl Page {
+    #[inline(always)]
+    fn is_one_read(&self, bucket: Bucket) -> bool {
+        bucket.first + bucket.len <= self.lines()[bucket.line].held()
+            && bucket.len * self.shape().slot.bits() <= MAX_SLOT_BITS
+    }
+
+    /// The numbers and values of its slots.
+    fn slots(&self, bucket: Bucket) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let numbers = bucket.first..bucket.first + bucket.len;
+        numbers.map(move |n| (n, self.slot(bucket.line, n)))
+    }
+
+    /// Whether one of the slots has a fingerprint that `wanted` begins with.
+    #[inline(always)]
+    pub fn any_matches(&self, bucket: Bucket, wanted: u64) -> bool {
+        let slot = self.shape().slot;
+        if self.is_one_read(bucket) {
+            let line = &self.lines()[bucket.line];
+            return line.any_matches(bucket.first, bucket.len, slot, wanted);
+        }
+        self.slots(bucket)
+            .any(|(_, value)| slot.matches(value, wanted))
+    }
+
+    /// How a value relates to the slots.
+    #[inline(always)]
+    pub fn rank(&self, bucket: Bucket, value: u64) -> Rank {
+        if self.is_one_read(bucket) {
+            let line = &self.lines()[bucket.line];
+            return line.rank(bucket.first, bucket.len, self.shape().slot, value);
+        }
+        self.rank_one_by_one(bucket, value)
+    }
+
+    #[cold]
+    fn rank_one_by_one(&self, bucket: Bucket, value: u64) -> Rank {
+        let slot = self.shape().slot;
+        let mut rank = Rank::default();
+        for (_, there) in self.slots(bucket) {
+            rank.smaller += usize::from(there < value);
+            rank.equal += usize::from(there == value);
+            rank.alike += usize::from((there ^ value) >> slot.payload_bits == 0);
+        }
+        rank
+    }
+
+    /// Of the slots that match and have one of these payloads, the number and value of one with the
+    /// longest fingerprint.
+    #[inline(always)]
+    pub fn longest_match(&self, bucket: Bucket, wanted: u64, alive: u16) -> Option<(usize, u64)> {
+        if self.is_one_read(bucket) {
+            let line = &self.lines()[bucket.line];
+            return line.longest_match(bucket.first, bucket.len, self.shape().slot, wanted, alive);
+        }
+        self.longest_match_one_by_one(bucket, wanted, alive)
+    }
+
+    #[cold]
+    fn longest_match_one_by_one(
+        &self,
+        bucket: Bucket,
+        wanted: u64,
+        alive: u16,
+    ) -> Option<(usize, u64)> {
+        let slot = self.shape().slot;
+        let is_alive = |value| alive >> slot.payload(value) & 1 == 1;
+        // Of several, the last one.
+        self.slots(bucket)
+            .filter(|(_, value)| is_alive(*value) && slot.matches(*value, wanted))
+            .max_by_key(|(_, value)| std::cmp::Reverse(slot.delimiter(*value)))
+    }
+}

@@ -1,0 +1,205 @@
+//! All words at once, in two registers.
+
+use super::{Bytes, Parting};
+use std::arch::x86_64::*;
+
+/// Lets a slot in over what stands above `bottom`, and adds to the first word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
+    let words = Words::load(line);
+    let (start, high) = (from(parting.start), from(parting.high));
+    let unary = words.and(start.xor(from(parting.bottom))).up(1);
+    let slots = words.and(from(parting.low()).xor(high)).down(parting.bits);
+    let others = words.and_not(start.xor(high));
+    let new = at(parting.top(), value);
+    others.or(unary).or(slots.or(new)).add(to_head).store(line);
+}
+
+/// Lets a slot out, and adds to the first word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
+    let words = Words::load(line);
+    let (start, bottom) = (from(parting.start), from(parting.bottom));
+    let unary = words.and(from(parting.start + 1).and_not(bottom)).down(1);
+    let slots = words.and(bottom.xor(from(parting.top()))).up(parting.bits);
+    let others = words.and_not(start.xor(from(parting.high)));
+    others.or(unary).or(slots).add(to_head).store(line);
+}
+
+/// The words of a line.
+#[derive(Clone, Copy)]
+struct Words(__m256i, __m256i);
+
+/// In each word the number of its first bit.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn first_bits() -> Words {
+    let low = _mm256_set_epi64x(192, 128, 64, 0);
+    Words(low, _mm256_add_epi64(low, _mm256_set1_epi64x(256)))
+}
+
+/// All bits from `bit` on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn from(bit: usize) -> Words {
+    let (ones, bit) = (_mm256_set1_epi64x(-1), _mm256_set1_epi64x(bit as i64));
+    // A shift by 64 or more leaves nothing, one by less than nothing is none.
+    let Words(low, high) = first_bits();
+    Words(
+        _mm256_sllv_epi64(ones, _mm256_subs_epu16(bit, low)),
+        _mm256_sllv_epi64(ones, _mm256_subs_epu16(bit, high)),
+    )
+}
+
+/// A value of less than 64 bits from `bit` on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn at(bit: usize, value: u64) -> Words {
+    let (value, bit) = (
+        _mm256_set1_epi64x(value as i64),
+        _mm256_set1_epi64x(bit as i64),
+    );
+    let Words(low, high) = first_bits();
+    // Shifts are modulo 2^64, so that all but one of a word's two leave nothing.
+    Words(
+        _mm256_or_si256(
+            _mm256_sllv_epi64(value, _mm256_sub_epi64(bit, low)),
+            _mm256_srlv_epi64(value, _mm256_sub_epi64(low, bit)),
+        ),
+        _mm256_or_si256(
+            _mm256_sllv_epi64(value, _mm256_sub_epi64(bit, high)),
+            _mm256_srlv_epi64(value, _mm256_sub_epi64(high, bit)),
+        ),
+    )
+}
+
+impl Words {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load(line: &Bytes) -> Self {
+        let [low, high] = line.as_chunks::<32>().0 else {
+            unreachable!("a line has 64 bytes");
+        };
+        // SAFETY: 32 bytes, at any address. So below.
+        let low = unsafe { _mm256_loadu_si256(low.as_ptr().cast()) };
+        // SAFETY: as above.
+        let high = unsafe { _mm256_loadu_si256(high.as_ptr().cast()) };
+        Self(low, high)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store(self, line: &mut Bytes) {
+        let [low, high] = line.as_chunks_mut::<32>().0 else {
+            unreachable!("a line has 64 bytes");
+        };
+        // SAFETY: 32 bytes, at any address. So below.
+        unsafe { _mm256_storeu_si256(low.as_mut_ptr().cast(), self.0) };
+        // SAFETY: as above.
+        unsafe { _mm256_storeu_si256(high.as_mut_ptr().cast(), self.1) };
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn and(self, other: Self) -> Self {
+        Self(
+            _mm256_and_si256(self.0, other.0),
+            _mm256_and_si256(self.1, other.1),
+        )
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn and_not(self, other: Self) -> Self {
+        Self(
+            _mm256_andnot_si256(other.0, self.0),
+            _mm256_andnot_si256(other.1, self.1),
+        )
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn or(self, other: Self) -> Self {
+        Self(
+            _mm256_or_si256(self.0, other.0),
+            _mm256_or_si256(self.1, other.1),
+        )
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn xor(self, other: Self) -> Self {
+        Self(
+            _mm256_xor_si256(self.0, other.0),
+            _mm256_xor_si256(self.1, other.1),
+        )
+    }
+
+    /// Adds to the first word, modulo 2^64.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn add(self, to_head: u64) -> Self {
+        let to_head = _mm256_set_epi64x(0, 0, 0, to_head as i64);
+        Self(_mm256_add_epi64(self.0, to_head), self.1)
+    }
+
+    /// Moved up by so many bits, less than 64. Those that the last word loses are clear.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn up(self, by: usize) -> Self {
+        // Each word with the one below; the first one with the last one.
+        let low = _mm256_permute4x64_epi64::<0b10_01_00_11>(self.0);
+        let high = _mm256_permute4x64_epi64::<0b10_01_00_11>(self.1);
+        let below = Self(
+            _mm256_blend_epi32::<0b0000_0011>(low, high),
+            _mm256_blend_epi32::<0b0000_0011>(high, low),
+        );
+        let (by, across) = counts(by);
+        Self(
+            _mm256_or_si256(
+                _mm256_sll_epi64(self.0, by),
+                _mm256_srl_epi64(below.0, across),
+            ),
+            _mm256_or_si256(
+                _mm256_sll_epi64(self.1, by),
+                _mm256_srl_epi64(below.1, across),
+            ),
+        )
+    }
+
+    /// Moved down by so many bits, less than 64. Those that the first word loses are clear.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn down(self, by: usize) -> Self {
+        // Each word with the one above; the last one with the first one.
+        let low = _mm256_permute4x64_epi64::<0b00_11_10_01>(self.0);
+        let high = _mm256_permute4x64_epi64::<0b00_11_10_01>(self.1);
+        let above = Self(
+            _mm256_blend_epi32::<0b1100_0000>(low, high),
+            _mm256_blend_epi32::<0b1100_0000>(high, low),
+        );
+        let (by, across) = counts(by);
+        Self(
+            _mm256_or_si256(
+                _mm256_srl_epi64(self.0, by),
+                _mm256_sll_epi64(above.0, across),
+            ),
+            _mm256_or_si256(
+                _mm256_srl_epi64(self.1, by),
+                _mm256_sll_epi64(above.1, across),
+            ),
+        )
+    }
+}
+
+/// The distances of a shift by so many bits: in a word, and from one word into the next.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn counts(by: usize) -> (__m128i, __m128i) {
+    (
+        _mm_cvtsi64_si128(by as i64),
+        _mm_cvtsi64_si128(64 - by as i64),
+    )
+}

@@ -1,0 +1,110 @@
+//! Word by word, only those that change.
+
+use super::{Bytes, Parting};
+use crate::growing::line::from;
+
+/// Lets a slot in over what stands above `bottom`, and adds to the first word.
+#[inline(always)]
+pub fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
+    let mut words = Words(line);
+    words.slots_down(parting, value);
+    if parting.start < parting.bottom {
+        words.slide_up(parting.start, parting.bottom - 1, 1);
+    }
+    words.set(0, words.get(0).wrapping_add(to_head));
+}
+
+/// Lets a slot out, and adds to the first word.
+#[inline(always)]
+pub fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
+    let mut words = Words(line);
+    words.clear(parting.top(), parting.high);
+    words.slide_up(parting.bottom, parting.top(), parting.bits);
+    if parting.start < parting.bottom {
+        words.slide_down(parting.start, parting.bottom);
+    }
+    words.set(0, words.get(0).wrapping_add(to_head));
+}
+
+/// Opens the bucket at `start` by a bit; the one below `end` is clear.
+pub fn open(line: &mut Bytes, start: usize, end: usize) {
+    Words(line).slide_up(start, end - 1, 1);
+}
+
+/// Closes the bucket at `start` by a bit, which is clear.
+pub fn close(line: &mut Bytes, start: usize, end: usize) {
+    Words(line).slide_down(start, end);
+}
+
+struct Words<'a>(&'a mut Bytes);
+
+impl Words<'_> {
+    #[inline(always)]
+    fn get(&self, word: usize) -> u64 {
+        u64::from_le_bytes(self.0.as_chunks::<8>().0[word & 7])
+    }
+
+    #[inline(always)]
+    fn set(&mut self, word: usize, value: u64) {
+        self.0.as_chunks_mut::<8>().0[word & 7] = value.to_le_bytes();
+    }
+
+    /// Moves the slots down by one, over what stands there, and puts `value` above them.
+    #[inline(always)]
+    fn slots_down(&mut self, parting: Parting, value: u64) {
+        let Parting {
+            bottom, high, bits, ..
+        } = parting;
+        // The words that change, and what stays in the lowest and the highest of them.
+        let (first, last) = (bottom / 64, (high - 1) / 64);
+        let is_moved = from(bottom, first);
+        let stays_low = self.get(first) & !is_moved;
+        let stays_high = self.get(last) & from(high, last);
+        // The value stands above what moves and moves with it.
+        let value = u128::from(value) << (high - 64 * last);
+        let mut here = self.get(last) ^ stays_high | value as u64;
+        let mut moved = here >> bits | ((value >> 64) as u64) << (64 - bits) | stays_high;
+        for word in (first..last).rev() {
+            self.set(word + 1, moved);
+            let below = self.get(word);
+            moved = below >> bits | here << (64 - bits);
+            here = below;
+        }
+        self.set(first, moved & is_moved | stays_low);
+    }
+
+    /// Moves the bits from `low` to `high` up, over one clear stretch of `by` bits.
+    #[inline(always)]
+    fn slide_up(&mut self, low: usize, high: usize, by: usize) {
+        let mut below = 0;
+        let last = (high + by - 1) / 64;
+        for word in low / 64..=last.min(7) {
+            let (bits, mask) = (self.get(word), from(low, word) & !from(high, word));
+            let moving = bits & mask;
+            self.set(word, bits & !mask | moving << by | below);
+            below = moving >> (64 - by);
+        }
+    }
+
+    /// Moves the bits between `start` and `end` down by one, over the one at `start`.
+    #[inline(always)]
+    fn slide_down(&mut self, start: usize, end: usize) {
+        let mut above = 0;
+        for word in (start / 64..=(end - 1) / 64).rev() {
+            let (bits, mask) = (self.get(word), from(start, word) & !from(end, word));
+            let moving = bits & mask;
+            let moved = (moving & from(start + 1, word)) >> 1;
+            self.set(word, bits & !mask | moved | above);
+            above = (moving & from(start + 1, word)) << 63;
+        }
+    }
+
+    /// Clears the bits from `low` to `high`.
+    #[inline(always)]
+    fn clear(&mut self, low: usize, high: usize) {
+        for word in low / 64..=(high - 1) / 64 {
+            let cleared = from(low, word) & !from(high, word);
+            self.set(word, self.get(word) & !cleared);
+        }
+    }
+}
