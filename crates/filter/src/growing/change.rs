@@ -227,27 +227,54 @@ impl Page {
         let (slot, number) = (self.shape().slot, gap.line);
         if gaps[1] != number {
             let last = self.lines_mut()[number].pop_slot(slot);
-            self.spill::<I>(grid, number, 0, last, gaps[1]);
+            self.spill::<I>(grid, number, last, gaps[1]);
         }
         let line = &mut self.lines_mut()[number];
         if gap.slot < line.held() {
             let last = line.insert_and_pop::<I>(Some(gap.run), gap.slot, slot, value);
-            self.spill::<I>(grid, number, 0, last, gaps[0]);
+            self.spill::<I>(grid, number, last, gaps[0]);
         } else {
             line.grow_run(gap.run, slot);
             let n = gap.slot - line.held();
-            self.spill::<I>(grid, number, n, value, gaps[0]);
+            self.insert_behind::<I>(grid, number, n, value, gaps[0]);
         }
     }
 
     /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
-    /// them and of all there; the first of them with room is line `gap`.
+    /// them and of all there; the first of these lines with room is line `gap`.
+    #[inline(always)]
+    fn insert_behind<I: Instructions>(
+        &mut self,
+        grid: Grid,
+        mut number: usize,
+        mut n: usize,
+        value: u64,
+        gap: usize,
+    ) {
+        let slot = self.shape().slot;
+        loop {
+            number = grid.next(number);
+            let line = &mut self.lines_mut()[number];
+            let held = line.held();
+            if number == gap {
+                return line.insert::<I>(None, n, slot, value);
+            }
+            if n < held {
+                let last = line.insert_and_pop::<I>(None, n, slot, value);
+                return self.spill::<I>(grid, number, last, gap);
+            }
+            line.set_spilled(line.spilled() + 1);
+            n -= held;
+        }
+    }
+
+    /// Puts `value`, the last slot of line `number` until now, in front of the next one, and so on up
+    /// to line `gap`, the first one with room.
     #[inline(always)]
     fn spill<I: Instructions>(
         &mut self,
         grid: Grid,
         mut number: usize,
-        mut n: usize,
         mut value: u64,
         gap: usize,
     ) {
@@ -256,15 +283,12 @@ impl Page {
             number = grid.next(number);
             let line = &mut self.lines_mut()[number];
             if number == gap {
-                return line.insert::<I>(None, n, slot, value);
+                return line.insert::<I>(None, 0, slot, value);
             }
-            let held = line.held();
-            if n < held {
-                value = line.insert_and_pop::<I>(None, n, slot, value);
-                n = 0;
+            if line.held() > 0 {
+                value = line.insert_and_pop::<I>(None, 0, slot, value);
             } else {
                 line.set_spilled(line.spilled() + 1);
-                n -= held;
             }
         }
     }

@@ -215,15 +215,14 @@ impl Entries {
 
     /// The lengths of the shortest and the longest mark, of which there is one at least.
     pub fn lengths(&self) -> (u8, u8) {
-        // Those of the highest and of the lowest delimiter.
-        let (mut highest, mut lowest) = (0, u64::MAX);
+        // Those of the highest and of the lowest delimiter, of all of them together.
+        let mut delimiters = 0;
         for mark in &self.marks {
             let fingerprint = mark.fingerprint();
-            let delimiter = fingerprint & fingerprint.wrapping_neg();
-            highest = delimiter.max(highest);
-            lowest = delimiter.min(lowest);
+            delimiters |= fingerprint & fingerprint.wrapping_neg();
         }
-        (highest.leading_zeros() as u8, lowest.leading_zeros() as u8)
+        let (above, below) = (delimiters.leading_zeros(), delimiters.trailing_zeros());
+        (above as u8, 63 - below as u8)
     }
 
     /// Sorts, adds up equal counters, and counts what is there more often than it is stored.

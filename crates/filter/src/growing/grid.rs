@@ -133,10 +133,8 @@ impl Grid {
         let mut before = 0;
         for (line, own) in own.iter_mut().enumerate().take(self.lines) {
             let end = self.first_bucket(line + 1);
-            let count = marks[before..]
-                .iter()
-                .take_while(|m| m.bucket(self.shape.bucket_bits) < end)
-                .count();
+            let bits = self.shape.bucket_bits;
+            let count = marks[before..].partition_point(|mark| mark.bucket(bits) < end);
             *own = count as u16;
             before += count;
         }

@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 use crate::growing::shift::avx2;
 use crate::growing::shift::{portable, Bytes, Parting};
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
 
 /// What a processor has.
 pub trait Instructions {
@@ -111,11 +113,14 @@ impl Instructions for Bmi2 {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn has_fast_select() -> bool {
-    is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("popcnt")
-        && is_x86_feature_detected!("avx2")
-        && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"))
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("avx2")
+            && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"))
+    });
+    *FOUND
 }
 
 /// The name of the instructions that tables use on this processor.

@@ -508,10 +508,17 @@ impl Line {
         for (n, word) in words.iter_mut().enumerate() {
             *word = from(UNARY - 1, n) & !from(UNARY + len, n);
         }
+        // The zeros of one word are gathered before it is written.
+        let (mut word, mut zeros) = (0, 0);
         for (entry, bucket) in buckets.enumerate() {
             let bit = UNARY + entry + bucket;
-            words[bit / 64 % 8] ^= 1 << (bit % 64);
+            if bit / 64 != word {
+                words[word & 7] ^= zeros;
+                (word, zeros) = (bit / 64, 0);
+            }
+            zeros |= 1 << (bit % 64);
         }
+        words[word & 7] ^= zeros;
         for (n, word) in words.into_iter().enumerate() {
             self.set_word(n, word);
         }
@@ -544,7 +551,7 @@ impl Line {
     pub fn write_slots(&mut self, slot: SlotShape, values: impl Iterator<Item = u64>) {
         let bits = slot.bits();
         let (mut word, mut pending, mut free, mut held) = (7, 0, 64, 0);
-        for value in values {
+        values.for_each(|value| {
             if bits <= free {
                 free -= bits;
                 pending |= value << free;
@@ -555,7 +562,7 @@ impl Line {
                 pending = value << free;
             }
             held += 1;
-        }
+        });
         self.set_word(word, self.word(word) | pending);
         self.set_held(held);
     }

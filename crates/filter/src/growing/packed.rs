@@ -21,13 +21,6 @@ struct Bits<'a> {
     len: usize,
 }
 
-/// 64 bits from `bit` on; clear ones beyond the end.
-#[inline(always)]
-fn window(words: &[u64], bit: usize) -> u64 {
-    let word = |n: usize| words.get(n).copied().unwrap_or(0);
-    word(bit / 64) >> (bit % 64) | word(bit / 64 + 1) << 1 << (63 - bit % 64)
-}
-
 impl<'a> Bits<'a> {
     fn over(words: &'a mut [u64]) -> Self {
         Self { words, len: 0 }
@@ -52,11 +45,32 @@ impl<'a> Bits<'a> {
     /// Appends the bits of other words from `first` up to `end`.
     #[inline(always)]
     fn push_range(&mut self, words: &[u64], first: usize, end: usize) {
-        let mut bit = first;
-        while bit < end {
-            let len = (end - bit).min(64);
-            self.push(window(words, bit), len);
-            bit += len;
+        let Some(mut left) = end.checked_sub(first).filter(|len| *len > 0) else {
+            return;
+        };
+        // From one word into the next, here and there.
+        let (from, to) = (first % 64, self.len % 64);
+        let mut source = words[first / 64..].iter().copied();
+        let mut target = self.words[self.len / 64..].iter_mut();
+        let mut below = source.next().unwrap_or(0);
+        let mut carried = 0;
+        self.len += left;
+        while let Some(word) = target.next() {
+            let above = source.next().unwrap_or(0);
+            let mut bits = below >> from | above << 1 << (63 - from);
+            below = above;
+            if left < 64 {
+                bits &= (1 << left) - 1;
+            }
+            *word |= carried | bits << to;
+            carried = bits >> 1 >> (63 - to);
+            if left <= 64 {
+                if let Some(word) = target.next().filter(|_| carried != 0) {
+                    *word = carried;
+                }
+                return;
+            }
+            left -= 64;
         }
     }
 }
