@@ -268,8 +268,8 @@ impl Page {
         }
     }
 
-    /// Puts `value`, the last slot of line `number` until now, in front of the next one, and so on up
-    /// to line `gap`, the first one with room.
+    /// Puts `value`, the last slot of line `number` until now, in front of the next one, and so on
+    /// up to line `gap`, the first one with room.
     #[inline(always)]
     fn spill<I: Instructions>(
         &mut self,

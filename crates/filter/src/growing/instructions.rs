@@ -1,5 +1,5 @@
-//! What some processors have instructions for: finding the n-th set bit of a word, the one step of a
-//! lookup that is slow without; and shifting all words of a line at once, as inserts and removals do.
+//! What some processors have instructions for: finding the n-th set bit of a word, the one step of
+//! a lookup that is slow without; and shifting all words of a line, as inserts and removals do.
 //!
 //! Lookups, inserts and removals are compiled twice, and which is used is decided at run time: with
 //! BMI2 a lookup in a batch takes two thirds of the time. What they do is the same.

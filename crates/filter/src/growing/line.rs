@@ -424,8 +424,8 @@ impl Line {
         value
     }
 
-    /// Puts `value` in as slot `n`, for an entry of a bucket of this line or, where there is none, of
-    /// a line before. There is room for it.
+    /// Puts `value` in as slot `n`, for an entry of a bucket of this line or, where there is none,
+    /// of a line before. There is room for it.
     #[inline(always)]
     pub fn insert<I: Instructions>(
         &mut self,
@@ -481,8 +481,8 @@ impl Line {
         }
     }
 
-    /// Marks one more entry in the bucket of `run`, whose slot stands in a later line; there is a free
-    /// bit.
+    /// Marks one more entry in the bucket of `run`, whose slot stands in a later line; there is a
+    /// free bit.
     #[inline(always)]
     pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
         let end = self.end_of_slots(slot);

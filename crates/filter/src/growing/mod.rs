@@ -27,8 +27,9 @@
 //!
 //!   path     hash to bit string            plan     lengths and sizes for a rate
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
-//!   change   a page with one entry more    packed   a page as two strings of bits, on its
-//!            or less                                way into other lines
+//!   change   a page with one entry more    bucket   the entries of a bucket, compared at once
+//!            or less                       shift    the bits of a line that an entry moves
+//!   packed   a page as two strings of bits, on its way into other lines
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
 //!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
@@ -136,7 +137,6 @@ mod payloads;
 mod plan;
 mod rate;
 mod record;
-#[allow(unsafe_code, reason = "loads and stores of vectors")]
 mod shift;
 mod table;
 mod totals;

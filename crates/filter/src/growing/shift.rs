@@ -12,6 +12,7 @@
 //! depends on where they part; elsewhere the words that change are gone through.
 
 #[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "loads and stores of vectors")]
 pub mod avx2;
 pub mod portable;
 #[cfg(test)]

@@ -1,4 +1,6 @@
 use super::*;
+#[cfg(target_arch = "x86_64")]
+use crate::growing::instructions::{has_fast_select, Bmi2};
 use crate::growing::instructions::{Instructions, Portable};
 use crate::growing::line::{LINE_BITS, UNARY};
 use proptest::prelude::*;
@@ -66,10 +68,9 @@ proptest! {
         Portable::let_in(&mut after, parting, value, 0x101);
         prop_assert_eq!(after, expected);
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if has_fast_select() {
             let mut after = line;
-            // SAFETY: the processor has these instructions.
-            unsafe { avx2::let_in(&mut after, parting, value, 0x101) };
+            Bmi2::let_in(&mut after, parting, value, 0x101);
             prop_assert_eq!(after, expected);
         }
     }
@@ -91,10 +92,9 @@ proptest! {
         Portable::let_out(&mut after, parting, to_head);
         prop_assert_eq!(after, expected);
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if has_fast_select() {
             let mut after = line;
-            // SAFETY: the processor has these instructions.
-            unsafe { avx2::let_out(&mut after, parting, to_head) };
+            Bmi2::let_out(&mut after, parting, to_head);
             prop_assert_eq!(after, expected);
         }
     }
