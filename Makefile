@@ -114,8 +114,8 @@ bench-core: toolchain
 bench-server: build ## measures the server alone (BENCH_PARTS=, BENCH_SIZES=, BENCH_ROUNDS=, BENCH_SAVE=)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
-bench-bulk: build ## measures packed commands beside the same batches unpacked (PEER=, BENCH_SIZES=)
-	@BENCH_PARTS=bulk scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
+bench-bulk: build ## measures packed commands beside the same batches unpacked, and the tool (PEER=, BENCH_SIZES=)
+	@BENCH_PARTS="$(or $(BENCH_PARTS),bulk tool)" scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
 bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes; BIG_PARTS=)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
@@ -187,6 +187,6 @@ toolchain:
 ## SERVER=: redis-7.0, redis-8.0, redis-newest, valkey-8.0, valkey-8.1, valkey-newest, one of
 ##   them with the suffix -arm64 (runs in QEMU), or a path
 ## BENCH_SERVER=: the same, for the benchmarks. Servers are downloaded on first use.
-## BENCH_PARTS=: reserved, growth, memory, steps, windows, sweep, bulk, or some of them. BENCH_SIZES=10000,100000000: items.
+## BENCH_PARTS=: reserved, growth, memory, steps, windows, sweep, bulk, tool, or some of them. BENCH_SIZES=10000,100000000: items.
 ## BENCH_SAVE=yes saves the tables of such runs too. See benches/server/main.rs.
 ## PEER=: another module's .so to compare with, on PEER_SERVER= (a path) or the same server

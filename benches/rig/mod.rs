@@ -8,5 +8,6 @@ pub mod process;
 pub mod server;
 pub mod statistics;
 pub mod table;
+pub mod urls;
 
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -10,6 +10,7 @@
 //! | `windows` | filters that forget, beside others and beside eight keys | `windows-PEER` |
 //! | `sweep` | the wait of a bystander while items are forgotten | `windows-sweep-PEER` |
 //! | `bulk` | packed commands, beside the same batches unpacked | `bulk-PEER` |
+//! | `tool` | `splitbloom load` and `check`, beside the commands that they send | `tool-PEER` |
 //! | `steps` | the slowest single BF.ADD of a growth | `steps-PEER` |
 //!
 //! Each round measures all contenders in turn, so that a disturbance of the machine affects them
@@ -41,6 +42,7 @@ mod series;
 mod settings;
 mod steps;
 mod sweep;
+mod tool;
 mod windows;
 mod workload;
 
@@ -51,7 +53,7 @@ type Part = fn(&Settings) -> Outcome<()>;
 
 fn main() -> Outcome<()> {
     let settings = Settings::from_environment()?;
-    let parts: [(&str, Part); 7] = [
+    let parts: [(&str, Part); 8] = [
         ("reserved", reserved::run),
         ("growth", growth::run),
         ("memory", memory::run),
@@ -59,6 +61,7 @@ fn main() -> Outcome<()> {
         ("windows", windows::run),
         ("sweep", sweep::run),
         ("bulk", bulk::run),
+        ("tool", tool::run),
     ];
     for (name, run) in parts {
         if settings.runs(name) {

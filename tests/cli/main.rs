@@ -2,9 +2,16 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../cluster/trial/mod.rs"]
+mod trial;
 
+mod cluster;
+mod compare;
 mod errors;
 mod files;
 mod info;
+mod load;
 mod size;
+mod terminal;
+mod tls;
 mod tool;

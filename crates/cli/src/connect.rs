@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use clap::Args;
+use memchr::memmem;
 use redis::{Client, ClientTlsConfig, Connection, ConnectionAddr, ConnectionInfo};
 use redis::{IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 use std::path::{Path, PathBuf};
@@ -93,18 +94,30 @@ impl TlsArguments {
         };
         let client_tls = match (&self.cert, &self.key_file) {
             (Some(certificate), Some(key)) => Some(ClientTlsConfig {
-                client_cert: contents(certificate)?,
+                client_cert: certificates_in(certificate)?,
                 client_key: contents(key)?,
             }),
             _ => None,
         };
         let certificates = TlsCertificates {
             client_tls,
-            root_cert: self.cacert.as_deref().map(contents).transpose()?,
+            root_cert: self.cacert.as_deref().map(certificates_in).transpose()?,
         };
         let client = Client::build_with_tls(info, certificates)
             .map_err(|error| Error::Usage(format!("certificates: {error}")))?;
         Ok(client.get_connection_info().clone())
+    }
+}
+
+/// The contents of a file that should have certificates; redis-rs takes any file for none.
+fn certificates_in(file: &Path) -> Result<Vec<u8>, Error> {
+    let text = contents(file)?;
+    match memmem::find(&text, b"-----BEGIN CERTIFICATE-----") {
+        Some(_) => Ok(text),
+        None => Err(Error::Contents(format!(
+            "{}: no certificate in PEM",
+            file.display()
+        ))),
     }
 }
 

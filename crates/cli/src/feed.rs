@@ -157,7 +157,7 @@ fn read(
             if offset != from.offset || (offset > 0 && digest.digest() != from.digest) {
                 let name = source.name();
                 return Err(Error::Contents(format!(
-                    "{name} has changed since the checkpoint was written"
+                    "{name} has changed since the checkpoint was written: delete that to begin anew"
                 )));
             }
         }

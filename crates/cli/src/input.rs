@@ -24,6 +24,9 @@ pub fn too_long(name: &str) -> Error {
     Error::Contents(format!("{name}: an item is longer than 512 MiB"))
 }
 
+/// Bytes that a pipe holds, on Linux.
+const PIPE_BYTES: usize = 64 * 1024;
+
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -154,6 +157,7 @@ impl Source {
         let unpacked = unpack(raw).map_err(failed)?;
         Ok(Input {
             name: self.name(),
+            is_live: *self == Self::StandardInput,
             unpacked,
             rest: Vec::new(),
         })
@@ -163,6 +167,8 @@ impl Source {
 /// An input, unpacked and cut into blocks of whole items.
 pub struct Input {
     name: String,
+    /// Whether more may come later: then items are not kept waiting for others to fill a block.
+    is_live: bool,
     unpacked: Box<dyn Read + Send>,
     /// The beginning of an item whose end has not been read.
     rest: Vec<u8>,
@@ -189,8 +195,8 @@ impl Input {
         Ok(skipped)
     }
 
-    /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer.
-    /// Returns false at the end, with an empty block.
+    /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer; of
+    /// standard input those that have come. Returns false at the end, with an empty block.
     ///
     /// # Errors
     /// The input cannot be read or unpacked, or ends within an item of fixed width.
@@ -205,9 +211,15 @@ impl Input {
         let mut wanted = len;
         loop {
             let missing = wanted.saturating_sub(block.len()) as u64;
-            let read = (&mut self.unpacked).take(missing).read_to_end(block);
-            read.map_err(|error| Error::File(self.name.clone(), error))?;
-            let is_end = block.len() < wanted;
+            let read = match self.is_live {
+                true => read_some(&mut self.unpacked, missing as usize, block),
+                false => (&mut self.unpacked).take(missing).read_to_end(block),
+            };
+            let read = read.map_err(|error| Error::File(self.name.clone(), error))?;
+            let is_end = match self.is_live {
+                true => read == 0,
+                false => block.len() < wanted,
+            };
             let whole = framing.whole(block);
             match framing {
                 Framing::Fixed(width) if is_end && whole < block.len() => {
@@ -223,6 +235,7 @@ impl Input {
                     block.truncate(whole);
                     return Ok(true);
                 }
+                _ if block.len() < wanted => {}
                 _ if wanted > MAX_ITEM_BYTES => return Err(too_long(&self.name)),
                 _ => wanted = wanted.saturating_mul(2),
             }
@@ -233,6 +246,20 @@ impl Input {
 /// Whether an input that begins with these bytes is packed.
 pub fn is_packed(first: &[u8]) -> bool {
     first.starts_with(&GZIP) || first.starts_with(&ZSTD)
+}
+
+/// Appends what one read brings, at most `len` bytes.
+fn read_some(from: &mut impl Read, len: usize, to: &mut Vec<u8>) -> io::Result<usize> {
+    let before = to.len();
+    to.resize(before + len.min(PIPE_BYTES), 0);
+    let read = loop {
+        match from.read(&mut to[before..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read,
+        }
+    };
+    to.truncate(before + *read.as_ref().unwrap_or(&0));
+    read
 }
 
 /// Reads plain bytes from an input that may be packed.
@@ -341,6 +368,7 @@ mod tests {
     fn input(bytes: &[u8]) -> Input {
         Input {
             name: "test".into(),
+            is_live: false,
             unpacked: unpack(Cursor::new(bytes.to_vec())).unwrap(),
             rest: Vec::new(),
         }
@@ -400,6 +428,35 @@ mod tests {
             let error = items(b"abcde", Framing::Fixed(3), len).unwrap_err();
             assert!(matches!(error, Error::Contents(_)), "{error}");
         }
+    }
+
+    /// Its first read brings three bytes, its second two, and so on.
+    struct Drops(Vec<&'static [u8]>);
+
+    impl Read for Drops {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let Some(drop) = (!self.0.is_empty()).then(|| self.0.remove(0)) else {
+                return Ok(0);
+            };
+            to[..drop.len()].copy_from_slice(drop);
+            Ok(drop.len())
+        }
+    }
+
+    #[test]
+    fn items_that_have_come_do_not_wait_for_those_that_have_not() {
+        let mut input = Input {
+            name: "test".into(),
+            is_live: true,
+            unpacked: Box::new(Drops(vec![b"a\nb", b"c", b"d\n\ne", b"f"])),
+            rest: Vec::new(),
+        };
+        let mut block = Vec::new();
+        for expected in [b"a\n".as_slice(), b"bcd\n\n", b"ef"] {
+            assert!(input.next_block(Framing::Lines, 1000, &mut block).unwrap());
+            assert_eq!(block, expected);
+        }
+        assert!(!input.next_block(Framing::Lines, 1000, &mut block).unwrap());
     }
 
     #[test]

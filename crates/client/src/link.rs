@@ -10,7 +10,7 @@
 //!                └── MOVED, ASK ◄───┘           redirected commands go into the next round
 //! ```
 
-use super::node::{Address, Node};
+use super::node::{Address, Node, RESPONSE_TIMEOUT};
 use super::owners::{owns_slots, Owners};
 use super::replication::Replication;
 use super::Error;
@@ -34,6 +34,9 @@ const REDIRECTS: u32 = 2;
 /// them acknowledge what they have.
 const ALL_REPLICAS: u32 = 1000;
 const WAIT_MILLISECONDS: u64 = 5;
+
+/// Bytes of a command from which on a write of its own costs less than copying it beside others.
+const LARGE: usize = 16 * 1024;
 
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
@@ -195,12 +198,7 @@ impl Link {
         }
         let mut sent = Vec::new();
         for (address, indices) in by_node {
-            let mut packed = Vec::new();
-            for (index, is_asking) in &indices {
-                packed.extend_from_slice(if *is_asking { ASKING } else { &[] });
-                packed.extend_from_slice(&requests[*index].packed);
-            }
-            match self.send(&address, &packed) {
+            match self.send_all(&address, requests, &indices) {
                 Ok(()) => sent.push((address, indices)),
                 Err(error) => meanings.extend(
                     indices
@@ -347,11 +345,43 @@ impl Link {
         self.receive(address, false)
     }
 
+    /// Sends requests to a node, in order; some of them after ASKING.
+    fn send_all(
+        &mut self,
+        address: &Address,
+        requests: &[Request],
+        indices: &[(usize, bool)],
+    ) -> RedisResult<()> {
+        let mut small = Vec::new();
+        for (index, is_asking) in indices {
+            let packed = &requests[*index].packed;
+            small.extend_from_slice(if *is_asking { ASKING } else { &[] });
+            if packed.len() < LARGE {
+                small.extend_from_slice(packed);
+                continue;
+            }
+            if !small.is_empty() {
+                self.send(address, &small)?;
+                small.clear();
+            }
+            self.send(address, packed)?;
+        }
+        match small.is_empty() {
+            true => Ok(()),
+            false => self.send(address, &small),
+        }
+    }
+
     fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
         let node = match self.nodes.entry(address.clone()) {
             std::collections::btree_map::Entry::Occupied(node) => node.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(Node::connect(address, &self.seeds[0])?)
+                // There is no other server to turn to.
+                let timeout = match self.topology {
+                    Topology::OneServer => PATIENCE,
+                    Topology::Cluster => RESPONSE_TIMEOUT,
+                };
+                place.insert(Node::connect(address, &self.seeds[0], timeout)?)
             }
         };
         node.is_unconfirmed = true;

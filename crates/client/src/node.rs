@@ -9,7 +9,7 @@ use std::time::Duration;
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longer than any single command keeps a node busy: migrating a partition of 64 MB may take a
 /// second (docs/cluster.md).
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a node without a hostname sends as its host if `cluster-preferred-endpoint-type` is
 /// `hostname`.
@@ -86,11 +86,16 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub fn connect(address: &Address, like: &ConnectionInfo) -> RedisResult<Self> {
+    /// A connection that waits so long for a reply.
+    pub fn connect(
+        address: &Address,
+        like: &ConnectionInfo,
+        timeout: Duration,
+    ) -> RedisResult<Self> {
         let client = Client::open(address.like(like))?;
         let connection = client.get_connection_with_timeout(CONNECTION_TIMEOUT)?;
-        connection.set_read_timeout(Some(RESPONSE_TIMEOUT))?;
-        connection.set_write_timeout(Some(RESPONSE_TIMEOUT))?;
+        connection.set_read_timeout(Some(timeout))?;
+        connection.set_write_timeout(Some(timeout))?;
         Ok(Self {
             connection,
             is_unconfirmed: false,

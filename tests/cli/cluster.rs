@@ -1,0 +1,122 @@
+//! Filters of a cluster: one key, and many.
+
+use crate::harness::eventually;
+use crate::tool::{tool, Folder, Runs};
+use crate::trial::{Cluster, Mover};
+use splitbloom_client::PartitionedFilter;
+use splitbloom_partition::{slot_of, Name, Partitions};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::thread;
+
+const PARTITIONS: &[&str] = &["--cluster", "--partitions", "16"];
+
+fn on_cluster(cluster: &Cluster, words: &[&str]) -> Command {
+    let mut command = tool(words);
+    command.env("REDIS_URL", &cluster.urls()[0]);
+    command
+}
+
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers.map(|number| format!("user:{number}\n")).collect()
+}
+
+#[test]
+fn a_partitioned_filter_is_one_filter_to_every_client() {
+    let (cluster, work) = (Cluster::form(3, 0), Folder::new());
+    let on = |words: &[&str]| on_cluster(&cluster, &[words, PARTITIONS].concat());
+    let (here, there) = (lines(0..20_000), lines(20_000..30_000));
+    let file = work.file("here", here.as_bytes());
+    let load = [
+        "load",
+        "users",
+        &file,
+        "--capacity",
+        "40000",
+        "--error",
+        "1e-9",
+    ];
+    assert_eq!(on(&load).prints(), "20000 items, 20000 new\n");
+    let both = [there.clone(), here.clone()].concat();
+    let run = on(&["check", "users", "--missing"]).run_with(both.as_bytes());
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    assert!(run.stdout == there);
+    let run = on(&["check", "users"]).run_with(both.as_bytes());
+    assert!(run.stdout == here, "in the order of the input");
+
+    let partitions = Partitions::new(16).expect("a power of two");
+    let mut users =
+        PartitionedFilter::connect(&cluster.urls(), "users", partitions).expect("a cluster");
+    let items: Vec<&str> = both.lines().collect();
+    let found = users
+        .mexists(&items)
+        .into_iter()
+        .map(|answer| answer.expect("a reply"));
+    assert_eq!(found.filter(|found| *found).count(), 20_000);
+    let info = users.info().expect("all partitions");
+    assert_eq!((info.items, info.sub_filters), (20_000, 16));
+
+    let message = on(&["load", "us{ers}", &file]).error(2);
+    assert!(message.contains('{'), "{message}");
+    let count = on(&["load", "bags", &file, "--cf"]).prints();
+    assert_eq!(count, "20000 items, 20000 new\n");
+    assert_eq!(
+        on(&["unload", "bags", &file]).prints(),
+        "20000 items, 20000 removed\n"
+    );
+}
+
+#[test]
+fn a_key_is_found_on_its_node_only_if_redirects_are_followed() {
+    let cluster = Cluster::form(3, 0);
+    // Whichever node is asked, some of these are elsewhere.
+    let mut elsewhere = 0;
+    for key in ["a", "b", "c", "d"] {
+        let run = on_cluster(&cluster, &["load", key, "--cluster"]).run_with(b"x\ny\n");
+        assert_eq!(run.stdout, "2 items, 2 new\n", "{run:?}");
+        let run = on_cluster(&cluster, &["check", key]).run_with(b"x\n");
+        match run.code {
+            0 => assert_eq!(run.stdout, "x\n"),
+            code => {
+                elsewhere += 1;
+                assert_eq!(code, 4, "{run:?}");
+                assert!(run.stderr.contains("--cluster goes there"), "{run:?}");
+            }
+        }
+    }
+    assert!(elsewhere > 0);
+}
+
+#[test]
+fn no_item_is_lost_while_slots_move() {
+    let (cluster, work) = (Cluster::form(3, 0), Folder::new());
+    let file = work.file("items", lines(0..300_000).as_bytes());
+    let on = |words: &[&str]| on_cluster(&cluster, &[words, PARTITIONS].concat());
+    let name = Name::new(b"users").expect("no brace");
+    let partitions = Partitions::new(16).expect("a power of two");
+    let slots: Vec<u16> = partitions
+        .each()
+        .map(|number| slot_of(&name.key(number)))
+        .collect();
+    let (gate, moves, is_over) = (Mutex::new(()), AtomicU64::new(0), AtomicBool::new(false));
+    let mover = Mover {
+        nodes: cluster.nodes(),
+        slots: &slots,
+        gate: &gate,
+        moves: &moves,
+        is_over: &is_over,
+    };
+    assert_eq!(
+        on(&["load", "users", "--capacity", "100"]).prints(),
+        "0 items, 0 new\n"
+    );
+    thread::scope(|scope| {
+        scope.spawn(|| mover.run(1));
+        eventually("a slot has moved", || moves.load(Ordering::Acquire) > 0);
+        let run = on(&["load", "users", &file]).run();
+        is_over.store(true, Ordering::Release);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    });
+    assert_eq!(on(&["check", "users", &file, "--missing"]).prints(), "");
+}

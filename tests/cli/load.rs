@@ -1,0 +1,359 @@
+//! `splitbloom load`, `check` and `unload`.
+
+use crate::harness::{eventually, Server};
+use crate::tool::{tool_on, Folder, Runs};
+use std::fs;
+use std::process::Stdio;
+
+/// Lines that are not too short.
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers
+        .map(|number| format!("https://example.org/{number}\n"))
+        .collect()
+}
+
+#[test]
+fn what_is_loaded_is_found_and_nothing_else() {
+    let (server, work) = (Server::start(), Folder::new());
+    let (here, there) = (lines(0..50_000), lines(50_000..60_000));
+    let file = work.file("here", here.as_bytes());
+    let reserve = ["--capacity", "50000", "--error", "1e-9"];
+    let text = tool_on(
+        &server,
+        &[["load", "seen", &file].as_slice(), &reserve].concat(),
+    )
+    .prints();
+    assert_eq!(text, "50000 items, 50000 new\n");
+    let capacity = server.connect().ask("BF.INFO seen CAPACITY");
+    assert!(capacity.contains(":50000"), "{capacity}");
+
+    let check = |words: &[&str]| tool_on(&server, &[&["check", "seen"], words].concat());
+    assert_eq!(check(&[&file]).prints(), here);
+    assert_eq!(check(&[&file, "--missing"]).prints(), "");
+    let both = [here.clone(), there.clone()].concat();
+    for (words, text) in [
+        ([].as_slice(), here.as_str()),
+        (&["--missing"], &there),
+        (&["--count"], "50000\n"),
+        (&["--missing", "--count", "--connections", "1"], "10000\n"),
+    ] {
+        let run = check(words).run_with(both.as_bytes());
+        assert_eq!((run.code, run.stderr.as_str()), (1, ""), "{words:?}");
+        assert!(run.stdout == text, "{words:?}");
+    }
+}
+
+#[test]
+fn items_of_a_fixed_width_may_contain_anything() {
+    let (server, work) = (Server::start(), Folder::new());
+    let items: Vec<u8> = (0..40_000_u32)
+        .flat_map(|number| number.to_be_bytes())
+        .collect();
+    let file = work.file("items", &items);
+    let text = tool_on(&server, &["load", "codes", &file, "--fixed", "4"]).prints();
+    assert!(text.starts_with("40000 items, 3"), "{text}");
+    let mut db = server.connect();
+    assert_eq!(
+        db.call([b"BF.EXISTS".as_slice(), b"codes", b"\0\0\n\n"])
+            .to_string(),
+        ":1"
+    );
+    tool_on(
+        &server,
+        &["check", "codes", &file, "--fixed", "4", "--missing"],
+    )
+    .prints();
+    let mut odd = tool_on(&server, &["load", "codes", "--fixed", "3", &file]);
+    let message = odd.error(6);
+    assert!(
+        message.contains("1 bytes are left over; loaded"),
+        "{message}"
+    );
+}
+
+#[test]
+fn packed_files_one_after_another_are_one_input() {
+    let (server, work) = (Server::start(), Folder::new());
+    // "a\nb\n", as gzip writes it.
+    let gzip = b"\x1f\x8b\x08\0\0\0\0\0\x02\x03K\xe4J\xe2\x02\0\x97*W\x18\x04\0\0\0";
+    let files = [
+        work.file("plain", b"c\nd"),
+        work.file("gzip", gzip),
+        work.file("more", b"\ne\n"),
+    ];
+    let words: Vec<&str> = files.iter().map(String::as_str).collect();
+    let text = tool_on(&server, &[["load", "letters"].as_slice(), &words].concat()).prints();
+    assert_eq!(text, "6 items, 6 new\n");
+    let mut db = server.connect();
+    for item in ["a", "b", "c", "d", "", "e"] {
+        assert_eq!(
+            db.call(["BF.EXISTS", "letters", item]).to_string(),
+            ":1",
+            "{item}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_that_exists_is_left_as_it_is_and_differences_are_told() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE seen 0.01 1000");
+    let load = |words: &[&str]| {
+        let run = tool_on(&server, &[&["load", "seen"], words].concat()).run_with(b"a\n");
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr
+    };
+    assert_eq!(load(&["--capacity", "1000", "--error", "0.01"]), "");
+    let words = ["--capacity", "2000", "--error", "0.001", "--window", "60"];
+    assert_eq!(
+        load(&words),
+        "splitbloom: warning: the filter exists, with an error rate of 0.01 and not 0.001, \
+         a capacity of 1000 and not 2000, window none and not 60\n"
+    );
+    assert!(load(&["--capacity", "10", "--nonscaling"]).contains("room to grow"));
+    assert_eq!(db.ask("BF.CARD seen"), ":1");
+    let run = tool_on(&server, &["load", "new", "--window", "60", "--renew"]).run_with(b"a\n");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    assert!(db.ask("BF.INFO new FULL").contains("Window"));
+}
+
+#[test]
+fn a_counting_filter_counts_what_is_loaded_until_it_is_unloaded() {
+    let (server, work) = (Server::start(), Folder::new());
+    let file = work.file("items", lines(0..1000).as_bytes());
+    let on = |words: &[&str]| tool_on(&server, words);
+    for _ in 0..2 {
+        let text = on(&["load", "bag", &file, "--cf", "--error", "0.0001"]).prints();
+        assert_eq!(text, "1000 items, 1000 new\n");
+    }
+    let mut db = server.connect();
+    assert_eq!(db.ask("CF.COUNT bag https://example.org/7"), ":2");
+    assert_eq!(on(&["check", "bag", &file, "--count"]).prints(), "1000\n");
+    assert_eq!(
+        on(&["unload", "bag", &file]).prints(),
+        "1000 items, 1000 removed\n"
+    );
+    assert_eq!(
+        on(&["unload", "bag", &file]).prints(),
+        "1000 items, 1000 removed\n"
+    );
+    let none = on(&["unload", "bag", &file]).run();
+    assert_eq!(
+        (none.code, none.stdout.as_str()),
+        (1, "1000 items, 0 removed\n"),
+        "{none:?}"
+    );
+
+    let checkpoint = work.path("done");
+    let message = on(&["load", "bag", &file, "--checkpoint", &checkpoint]).error(2);
+    assert!(message.contains("count them twice"), "{message}");
+    db.run("BF.ADD seen a");
+    let message = on(&["unload", "seen", &file]).error(6);
+    assert!(message.contains("a Bloom filter"), "{message}");
+    let message = on(&["load", "seen", &file, "--cf"]).error(6);
+    assert!(message.contains("a Bloom filter"), "{message}");
+}
+
+#[test]
+fn a_load_that_is_killed_goes_on_and_loses_nothing() {
+    let (server, work) = (Server::start(), Folder::new());
+    let file = work.file("items", lines(0..1_000_000).as_bytes());
+    let checkpoint = work.path("done");
+    let words = [
+        "load",
+        "seen",
+        &file,
+        "--checkpoint",
+        &checkpoint,
+        "--connections",
+        "2",
+    ];
+    // The filter is a table, which takes its time.
+    let mut killed = tool_on(&server, &words);
+    let mut killed = killed
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    eventually("the load has begun", || {
+        work.names().contains(&"done".to_owned())
+    });
+    server.pause();
+    assert!(
+        killed.try_wait().expect("a status").is_none(),
+        "it has ended too early"
+    );
+    killed.kill().expect("it is running");
+    killed.wait().expect("it is dead");
+    server.resume();
+
+    let text = tool_on(&server, &words).prints();
+    let before = text
+        .strip_prefix("1000000 items (")
+        .and_then(|rest| rest.split_once(' '));
+    let before = before.and_then(|(before, _)| before.parse::<u64>().ok());
+    assert!(before.is_some_and(|before| before > 0), "{text}");
+    assert!(!work.names().contains(&"done".to_owned()), "it is complete");
+    let missing = ["check", "seen", &file, "--missing", "--count"];
+    assert_eq!(tool_on(&server, &missing).prints(), "0\n");
+    // Again from the start, since there is no checkpoint.
+    let text = tool_on(&server, &words).prints();
+    assert_eq!(text, "1000000 items, 0 new\n");
+}
+
+#[test]
+fn a_checkpoint_of_another_load_is_refused() {
+    let (server, work) = (Server::start(), Folder::new());
+    let mut db = server.connect();
+    let items = lines(0..300_000);
+    let (file, checkpoint) = (work.file("items", items.as_bytes()), work.path("done"));
+    let load = |key: &str, words: &[&str]| {
+        let all = [&["load", key, &file, "--checkpoint", &checkpoint], words].concat();
+        tool_on(&server, &all)
+    };
+    // Full, after something.
+    db.run("BF.RESERVE seen 0.01 200000 NONSCALING");
+    let message = load("seen", &[]).error(4);
+    assert!(
+        message.contains("full; loaded ") && message.contains("goes on"),
+        "{message}"
+    );
+    let text = fs::read_to_string(&checkpoint).expect("a file of text");
+    for other in [
+        load("other", &[]).error(6),
+        load("seen", &["--fixed", "1"]).error(6),
+    ] {
+        assert!(other.contains("another load"), "{other}");
+    }
+    let mut swapped = items.clone().into_bytes();
+    swapped.swap(8, 9);
+    work.file("items", &swapped);
+    let message = load("seen", &[]).error(6);
+    assert!(message.contains("has changed"), "{message}");
+    work.file("items", items.replacen("https", "ftp", 1).as_bytes());
+    let message = load("seen", &[]).error(6);
+    assert!(message.contains("another load"), "{message}");
+    work.file("items", items.as_bytes());
+    assert_eq!(
+        fs::read_to_string(&checkpoint).expect("a file of text"),
+        text,
+        "refusals leave it alone"
+    );
+    // A server that has lost its data.
+    db.run("FLUSHALL");
+    let message = load("seen", &[]).error(6);
+    assert!(message.contains("fewer than"), "{message}");
+    db.run("BF.ADD seen a");
+    let message = load("seen", &[]).error(6);
+    assert!(message.contains("fewer than"), "{message}");
+    let message = tool_on(&server, &["load", "seen", "--checkpoint", &checkpoint]).error(2);
+    assert!(message.contains("standard input"), "{message}");
+}
+
+#[test]
+fn what_the_server_refuses_is_told_with_how_far_the_load_has_come() {
+    let (server, work) = (Server::start(), Folder::new());
+    let mut db = server.connect();
+    let items = lines(0..1_000_000);
+    let file = work.file("items", items.as_bytes());
+    let on = |words: &[&str]| tool_on(&server, words);
+    let used = db.info_number("memory", "used_memory");
+    // Room for the tool's buffers and for a part of the filter, which takes 2 MB.
+    db.run(&format!("CONFIG SET maxmemory {}", used + (3 << 19)));
+    let message = on(&["load", "seen", &file, "--connections", "1"]).error(4);
+    assert!(
+        message.contains("OOM") && message.contains("run it again"),
+        "{message}"
+    );
+    db.run("CONFIG SET maxmemory 0");
+    assert_first_are_there(&server, "seen", &items, &message);
+    on(&["load", "seen", &file]).prints();
+    assert_eq!(
+        on(&["check", "seen", &file, "--missing", "--count"]).prints(),
+        "0\n"
+    );
+
+    db.run("BF.RESERVE full 0.000001 1000 NONSCALING");
+    let message = on(&["load", "full", &file]).error(4);
+    assert!(
+        message.contains("ERR non scaling filter is full"),
+        "{message}"
+    );
+    assert_first_are_there(&server, "full", &items, &message);
+
+    db.run("SET text t");
+    let message = on(&["load", "text", &file]).error(6);
+    assert!(message.contains("no filter: string"), "{message}");
+    let message = on(&["check", "nothing", &file]).error(6);
+    assert!(message.contains("no such key"), "{message}");
+
+    let replica = server.replica(&[]);
+    let message = tool_on(&replica, &["load", "seen", &file]).error(4);
+    assert!(
+        message.contains("READONLY") && message.contains("loaded 0 items"),
+        "{message}"
+    );
+}
+
+/// Whether as many of the items as the message says are in the filter.
+fn assert_first_are_there(server: &Server, key: &str, items: &str, message: &str) {
+    let (_, loaded) = message.split_once("loaded ").expect("how far it has come");
+    let loaded = loaded
+        .split(' ')
+        .next()
+        .and_then(|loaded| loaded.parse::<usize>().ok());
+    let loaded = loaded.expect("a number");
+    assert!(loaded > 0, "{message}");
+    let first: String = items.split_inclusive('\n').take(loaded).collect();
+    let run = tool_on(server, &["check", key, "--missing"]).run_with(first.as_bytes());
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{message}");
+}
+
+#[test]
+fn a_server_that_dies_ends_a_load_in_one_line() {
+    let (mut server, work) = (Server::start(), Folder::new());
+    let file = work.file("items", lines(0..1_000_000).as_bytes());
+    let checkpoint = work.path("done");
+    let mut load = tool_on(
+        &server,
+        &["load", "seen", &file, "--checkpoint", &checkpoint],
+    );
+    let load = load
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let load = load.expect("it starts");
+    eventually("the load has begun", || {
+        work.names().contains(&"done".to_owned())
+    });
+    server.kill();
+    let output = load.wait_with_output().expect("it ends");
+    let message = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(
+        message.contains("no connection to the server") && message.contains("goes on"),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
+fn a_wrong_password_ends_a_load_in_one_line() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("CONFIG SET requirepass secret");
+    for command in ["load", "check", "unload"] {
+        let message = tool_on(&server, &[command, "seen"])
+            .env("REDISCLI_AUTH", "wrong")
+            .error(3);
+        assert!(message.contains("WRONGPASS"), "{message}");
+    }
+    let mut load = tool_on(&server, &["load", "seen"]);
+    let run = load.env("SPLITBLOOM_PASSWORD", "secret").run_with(b"a\n");
+    assert_eq!(run.stdout, "1 items, 1 new\n", "{run:?}");
+    // The harness looks at the server afterwards, and knows no password.
+    db.run("AUTH secret");
+    db.call(["CONFIG", "SET", "requirepass", ""]);
+}
