@@ -1,6 +1,6 @@
 //! The parts of a cluster trial: the nodes, a mover of slots, and the traffic.
 
-#![allow(dead_code)] // no program uses all of it
+#![allow(dead_code, unused_imports)] // no program uses all of it
 
 mod mover;
 mod nodes;
