@@ -5,7 +5,9 @@ use crate::tool::{tool, tool_on, url, Runs};
 
 #[test]
 fn every_kind_of_failure_has_its_exit_code() {
-    let server = Server::configured(&["requirepass secret"]);
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("CONFIG SET requirepass secret");
     let info = || tool_on(&server, &["info", "users"]);
     let message = info().error(3);
     assert!(message.contains("refused the login"), "{message}");
@@ -20,6 +22,8 @@ fn every_kind_of_failure_has_its_exit_code() {
     let of_url = url(&server).replace("://", "://:secret@");
     let message = tool(&["info", "users", "--url", &of_url]).error(4);
     assert_eq!(message, "the server refused: ERR not found");
+    // For the harness, which looks after the server in the end.
+    db.call(["CONFIG", "SET", "requirepass", ""]);
 }
 
 #[test]

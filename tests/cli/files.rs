@@ -127,6 +127,7 @@ fn a_filter_of_any_kind_goes_to_a_file_and_to_another_server_and_stays_the_same(
         let into = ["pull", key, "--to", &to, "--as", "{there}x", "--replace"];
         tool_on(&server, &into).prints();
         assert_eq!(other.connect().ask("DBSIZE"), ":1");
+        other.connect().run("DEL {there}x");
         assert_eq!(
             tool_on(&server, &["pull", "missing", "-o", "x"]).error(4),
             "the server refused: ERR not found"
