@@ -17,16 +17,19 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build module run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
 
-build: toolchain ## builds the module and the tool: target/release/libsplitbloom.so, target/release/splitbloom
-	cargo build --release --package splitbloom --package splitbloom-cli
+build: module ## builds the module and the tool: target/release/libsplitbloom.so, target/release/splitbloom
+	cargo build --release --package splitbloom-cli
+
+module: toolchain ## builds the module alone
+	cargo build --release
 	@chmod +x $(MODULE) # servers load only executable files
 
-run: build ## runs a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
+run: module ## runs a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
 test-core: ## tests the core alone, in seconds: no server, no libclang
