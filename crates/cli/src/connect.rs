@@ -18,9 +18,9 @@ const PASSWORDS: [&str; 2] = ["SPLITBLOOM_PASSWORD", "REDISCLI_AUTH"];
 /// Names the server.
 #[derive(Args, Clone, Debug)]
 pub struct ServerArguments {
-    /// The server: redis://[user[:password]@]host[:port][/database], rediss:// with TLS, or
-    /// unix:///path. A password is better given in SPLITBLOOM_PASSWORD or REDISCLI_AUTH, where other
-    /// users cannot see it
+    /// The server: redis://user:password@host:port/database, of which only the host is needed,
+    /// rediss:// with TLS, or unix:///path. A password is better given in SPLITBLOOM_PASSWORD or
+    /// REDISCLI_AUTH, where other users cannot see it
     #[arg(
         long,
         env = "REDIS_URL",
