@@ -47,7 +47,9 @@ fn a_terminal_shows_how_far_a_load_is_and_a_pipe_nothing() {
     let file = work.file("items", lines.as_bytes());
     let (person, program) = terminal();
     let mut load = tool_on(&server, &["load", "seen", &file]);
-    load.stdin(Stdio::null())
+    // Where it is not set, as in services, no terminal is assumed.
+    load.env("TERM", "xterm")
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(program);
     let child = load.spawn().expect("it starts");
