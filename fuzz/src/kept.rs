@@ -58,6 +58,11 @@ fn kept_cuckoo_filters_break_no_law() {
 }
 
 #[test]
+fn kept_filters_of_valkey_bloom_break_no_law() {
+    replay("valkey", super::valkey::valkey);
+}
+
+#[test]
 fn kept_operations_on_windowed_filters_break_no_law() {
     replay("windowed", windowed);
 }

@@ -9,6 +9,7 @@
 //!   counting    the same of counting filters, and removals     against multisets
 //!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
 //!   windowed    the same of windowed filters, and time         against the times of items
+//!   valkey      what valkey-bloom writes                   whatever loads works
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //!   packing     items in one argument                         against what packs them
 //! ```
@@ -32,6 +33,7 @@ mod plain_reader;
 mod redisbloom;
 mod series;
 mod survival;
+pub mod valkey;
 pub mod windowed;
 
 #[global_allocator]
