@@ -115,6 +115,8 @@ impl Shape {
             0 => random.below(capacity / 2),
             _ => random.below((8 * capacity).min(most)),
         };
+        // RedisBloom does not dump an empty one in pieces.
+        let items = items.max(1);
         Shape {
             family: Family::Counting,
             key: format!("cuckoo:{n}"),
