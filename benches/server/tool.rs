@@ -114,7 +114,7 @@ fn measure(tool: &Path, size: u64, rounds: usize, table: &mut Table) -> Outcome<
                     false => list.give(task, tool, filter.port())?,
                 };
                 let seconds = begun.elapsed().as_secs_f64();
-                // At an error rate of 1 % at most that share of new items is taken for present.
+                // At an error rate of 1 %, at most 1 % of the new items are false positives.
                 if (ones as f64) < size as f64 * 0.98 {
                     return Err(format!("{ones} of {size} replies were 1").into());
                 }
