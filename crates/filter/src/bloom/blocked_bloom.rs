@@ -14,6 +14,7 @@ use crate::bloom::sizing::shape_for;
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
 use crate::codec::{Reader, Sink, BLOCKED_LAYOUT};
 use crate::error::{AddError, DecodeError};
+use crate::growing::GROUP;
 use crate::hash::{multiply_high, ItemHash};
 use crate::parts::SubFilter;
 use crate::prefetch;
@@ -174,6 +175,50 @@ impl BlockedBloom {
     /// `OutOfMemory`, and nothing has changed.
     #[inline(always)]
     pub fn insert(&mut self, hash: ItemHash) -> Result<bool, AddError> {
+        let inserted = self.set_bits_of(hash)?;
+        self.segments.count_set_bits(inserted.new_bits().into());
+        self.fill.count(inserted, self.scale());
+        Ok(inserted.is_new())
+    }
+
+    /// Inserts items, full or not. The cache misses of 16 overlap.
+    ///
+    /// They are counted together: where threads fill parts of one filter, the counts of one lie
+    /// beside what another reads for each item, in the same cache line.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and some were not inserted.
+    pub(crate) fn insert_all(&mut self, hashes: &[ItemHash]) -> Result<(), AddError> {
+        let (scale, mut fill, mut new_bits) = (self.scale(), self.fill, 0);
+        let mut insert = || {
+            let mut ahead = hashes.chunks(GROUP);
+            self.prefetch_all(ahead.next());
+            for group in hashes.chunks(GROUP) {
+                self.prefetch_all(ahead.next());
+                for hash in group {
+                    let inserted = self.set_bits_of(*hash)?;
+                    new_bits += u64::from(inserted.new_bits());
+                    fill.count(inserted, scale);
+                }
+            }
+            Ok(())
+        };
+        let end = insert();
+        self.fill = fill;
+        self.segments.count_set_bits(new_bits);
+        end
+    }
+
+    #[inline]
+    fn prefetch_all(&self, group: Option<&[ItemHash]>) {
+        for hash in group.unwrap_or_default() {
+            self.prefetch(*hash);
+        }
+    }
+
+    /// Sets the item's bits, but counts nothing.
+    #[inline(always)]
+    fn set_bits_of(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
         let num_hashes = u32::from(self.num_hashes);
         let number = self.sub_bitmap_of(hash);
         let at_hand = if self.kernel.is_for_lines() {
@@ -185,13 +230,10 @@ impl BlockedBloom {
             let sub_bitmap = words.and_then(|words| words.get_mut(at.word..at.word + at.len));
             sub_bitmap.map(|words| sub_bitmap::insert(words, hash.probes, num_hashes))
         };
-        let inserted = match at_hand {
-            Some(inserted) => inserted,
-            None => self.allocate_and_insert(hash)?,
-        };
-        self.segments.count_set_bits(inserted.new_bits());
-        self.fill.count(inserted, self.scale());
-        Ok(inserted.is_new())
+        match at_hand {
+            Some(inserted) => Ok(inserted),
+            None => self.allocate_and_insert(hash),
+        }
     }
 
     /// Inserts where the segment is not allocated, or is shared with a copy.
@@ -241,7 +283,7 @@ impl BlockedBloom {
             new_bits += after - before;
             self.fill.count_bits(before, after, scale);
         }
-        self.segments.count_set_bits(new_bits);
+        self.segments.count_set_bits(new_bits.into());
     }
 
     #[inline(always)]

@@ -16,7 +16,6 @@
 use super::{Filter, Packed};
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
-use crate::growing::GROUP;
 use crate::hash::{multiply_high, ItemHash};
 use crate::parts::{Parts, SubFilter as _};
 use crate::storage::SEGMENT_BITS;
@@ -145,22 +144,7 @@ impl Share {
     /// # Errors
     /// `OutOfMemory`, and some were not added.
     pub fn add(&mut self, hashes: &[ItemHash]) -> Result<(), AddError> {
-        let mut ahead = hashes.chunks(GROUP);
-        self.prefetch(ahead.next());
-        for group in hashes.chunks(GROUP) {
-            self.prefetch(ahead.next());
-            for hash in group {
-                self.0.insert(*hash)?;
-            }
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn prefetch(&self, group: Option<&[ItemHash]>) {
-        for hash in group.unwrap_or_default() {
-            self.0.prefetch(*hash);
-        }
+        self.0.insert_all(hashes)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::growing::bucket::Bucket;
 use crate::growing::entries::COPIES;
 use crate::growing::grid::Grid;
 #[cfg(target_arch = "x86_64")]
-use crate::growing::instructions::{has_fast_select, Bmi2};
+use crate::growing::instructions::{found, Avx512, Bmi2, Found};
 use crate::growing::instructions::{Instructions, Portable};
 use crate::growing::line::{Run, MOST_SPILLED};
 use crate::growing::mark::Mark;
@@ -82,11 +82,26 @@ impl Page {
         adding: Adding,
     ) -> Result<Insert, AddError> {
         #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.insert_with_bmi2(below, mark, most, adding) };
+        match found() {
+            // SAFETY: the processor has these instructions. So below.
+            Found::Avx512 => return unsafe { self.insert_with_avx512(below, mark, most, adding) },
+            // SAFETY: as above.
+            Found::Bmi2 => return unsafe { self.insert_with_bmi2(below, mark, most, adding) },
+            Found::Nothing => {}
         }
         self.insert_with::<Portable>(below, mark, most, adding)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vbmi2")]
+    fn insert_with_avx512(
+        &mut self,
+        below: u64,
+        mark: Mark,
+        most: usize,
+        adding: Adding,
+    ) -> Result<Insert, AddError> {
+        self.insert_with::<Avx512>(below, mark, most, adding)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -297,11 +312,20 @@ impl Page {
     #[inline]
     pub fn remove(&mut self, below: u64, alive: u16) -> Remove {
         #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.remove_with_bmi2(below, alive) };
+        match found() {
+            // SAFETY: the processor has these instructions. So below.
+            Found::Avx512 => return unsafe { self.remove_with_avx512(below, alive) },
+            // SAFETY: as above.
+            Found::Bmi2 => return unsafe { self.remove_with_bmi2(below, alive) },
+            Found::Nothing => {}
         }
         self.remove_with::<Portable>(below, alive)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vbmi2")]
+    fn remove_with_avx512(&mut self, below: u64, alive: u16) -> Remove {
+        self.remove_with::<Avx512>(below, alive)
     }
 
     #[cfg(target_arch = "x86_64")]

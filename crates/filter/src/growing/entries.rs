@@ -174,17 +174,18 @@ impl Entries {
     /// that each belongs to one bucket. Returns whether that is done: it is not where there would
     /// be more than `most` of them.
     pub fn lengthen(&mut self, length: u8, most: usize) -> Result<bool, AddError> {
-        let copies_of = |mark: &Mark| 1usize << length.saturating_sub(mark.length());
-        let longer: usize = self.marks.iter().map(copies_of).filter(|n| *n > 1).sum();
+        let is_short = |mark: &&Mark| mark.is_shorter_than(length);
+        let short = self.marks.iter().filter(is_short);
+        let longer = short.map(|mark| 1usize << (length - mark.length())).sum();
         if longer == 0 {
             return Ok(true);
         }
         if longer > most {
             return Ok(false);
         }
-        let mut marks = try_vec(self.marks.len() + longer)?;
+        let mut marks = try_vec(longer)?;
         let mut surplus = try_vec(self.surplus.len() + longer)?;
-        for mark in &self.marks {
+        for mark in self.marks.iter().filter(is_short) {
             for_each_longer(*mark, length, &mut |mark| marks.push(mark));
         }
         for there in &self.surplus {
@@ -193,8 +194,15 @@ impl Entries {
                 surplus.push(Surplus { mark, ..*there })
             });
         }
-        (self.marks, self.surplus) = (marks, surplus);
-        self.normalise()?;
+        self.surplus = surplus;
+        // Few marks are short: the others stay in order.
+        self.marks.retain(|mark| !mark.is_shorter_than(length));
+        marks.sort_unstable();
+        merge(&mut self.marks, &marks)?;
+        let mut runs = self.marks.windows(COPIES + 1);
+        if !self.surplus.is_empty() || runs.any(|run| run[0] == run[COPIES]) {
+            self.normalise()?;
+        }
         Ok(true)
     }
 
@@ -210,7 +218,8 @@ impl Entries {
 
     /// Marks of no more than `length` bits.
     pub fn count_up_to(&self, length: u8) -> usize {
-        self.marks.iter().filter(|m| m.length() <= length).count()
+        let is_short = |mark: &&Mark| mark.is_shorter_than(length + 1);
+        self.marks.iter().filter(is_short).count()
     }
 
     /// The lengths of the shortest and the longest mark, of which there is one at least.
@@ -285,6 +294,23 @@ fn for_each_longer(mark: Mark, length: u8, each: &mut impl FnMut(Mark)) {
     }
 }
 
+/// Merges a sorted list into another one.
+fn merge<T: Copy + Ord>(list: &mut Vec<T>, more: &[T]) -> Result<(), AddError> {
+    list.try_reserve(more.len())
+        .map_err(|_| AddError::OutOfMemory)?;
+    let mut before = list.len();
+    list.extend_from_slice(more);
+    // From the end on, so that nothing is overwritten that is still to be read.
+    for (n, value) in more.iter().enumerate().rev() {
+        while before > 0 && list[before - 1] > *value {
+            before -= 1;
+            list[before + n + 1] = list[before];
+        }
+        list[before + n] = *value;
+    }
+    Ok(())
+}
+
 /// Insertion sort: lists that need it are sorted but for a few elements, which are near their
 /// places. (The standard library's stable sort allocates, and its other one is quick only if all is
 /// in order.)
@@ -296,5 +322,40 @@ fn sort_nearly_sorted<T: Copy + Ord>(list: &mut [T]) {
             place -= 1;
         }
         list[place] = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const LENGTH: u8 = 6;
+
+    fn marks() -> impl Strategy<Value = Vec<Mark>> {
+        let mark = (any::<u64>(), 2..=8u8, 0..=1u8);
+        let mark = mark.prop_map(|(path, length, payload)| Mark::new(path, length, payload));
+        prop::collection::vec(mark, 0..100)
+    }
+
+    proptest! {
+        #[test]
+        fn short_marks_become_the_longer_ones_that_match_the_same(marks in marks()) {
+            let mut entries = Entries::default();
+            let mut expected = BTreeMap::new();
+            for mark in &marks {
+                entries.insert(*mark).unwrap();
+                for_each_longer(*mark, LENGTH, &mut |mark| *expected.entry(mark).or_insert(0) += 1);
+            }
+            prop_assert!(entries.lengthen(LENGTH, usize::MAX).unwrap());
+            for (mark, copies) in &expected {
+                prop_assert_eq!(entries.copies_of(*mark), *copies);
+            }
+            prop_assert_eq!(entries.items(), expected.values().sum::<u64>());
+            prop_assert!(entries.marks.is_sorted());
+            prop_assert!(entries.marks.windows(COPIES + 1).all(|run| run[0] < run[COPIES]));
+            prop_assert!(entries.surplus.is_sorted_by(|one, other| one.mark < other.mark));
+        }
     }
 }

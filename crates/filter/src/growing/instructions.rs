@@ -1,11 +1,11 @@
 //! What some processors have instructions for: finding the n-th set bit of a word, the one step of
 //! a lookup that is slow without; and shifting all words of a line, as inserts and removals do.
 //!
-//! Lookups, inserts and removals are compiled twice, and which is used is decided at run time: with
-//! BMI2 a lookup in a batch takes two thirds of the time. What they do is the same.
+//! Lookups are compiled twice, inserts and removals three times, and which is used is decided at
+//! run time: with BMI2 a lookup in a batch takes two thirds of the time. What they do is the same.
 
 #[cfg(target_arch = "x86_64")]
-use crate::growing::shift::avx2;
+use crate::growing::shift::{avx2, avx512};
 use crate::growing::shift::{portable, Bytes, Parting};
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
@@ -81,7 +81,7 @@ const SELECT_IN_BYTE: [[u8; 256]; 8] = {
     table
 };
 
-/// BMI2, POPCNT and AVX2; to be used only where [`has_fast_select`].
+/// BMI2, POPCNT and AVX2; to be used only where [`Found`] says so.
 #[cfg(target_arch = "x86_64")]
 pub struct Bmi2;
 
@@ -107,27 +107,84 @@ impl Instructions for Bmi2 {
     }
 }
 
-/// Whether the processor has all of that and is quick at BMI2. AMD's were slow before Zen 3, when they got
-/// VPCLMULQDQ; Intel's never were, but those before AVX-512 take the portable way too, so that no
-/// model numbers need be compared.
+/// The same with a line in one register: AVX-512 F, BW and VBMI2.
 #[cfg(target_arch = "x86_64")]
-#[inline]
-pub fn has_fast_select() -> bool {
-    static FOUND: LazyLock<bool> = LazyLock::new(|| {
-        is_x86_feature_detected!("bmi2")
+pub struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Instructions for Avx512 {
+    #[inline(always)]
+    fn nth_one(word: u64, n: u32) -> u64 {
+        Bmi2::nth_one(word, n)
+    }
+
+    #[inline(always)]
+    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
+        // SAFETY: as above.
+        unsafe { avx512::let_in(line, parting, value, to_head) }
+    }
+
+    #[inline(always)]
+    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
+        // SAFETY: as above.
+        unsafe { avx512::let_out(line, parting, to_head) }
+    }
+}
+
+/// What the processor has, and is quick at.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    /// For [`Bmi2`].
+    Bmi2,
+    /// For [`Bmi2`] and [`Avx512`].
+    Avx512,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Found {
+    /// AMD's were slow at BMI2 before Zen 3, when they got VPCLMULQDQ; Intel's never were, but
+    /// those before AVX-512 take the portable way too, so that no model numbers need be compared.
+    fn detect() -> Self {
+        let has_bmi2 = is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("avx2")
-            && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"))
-    });
+            && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"));
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vbmi2");
+        match (has_bmi2, has_avx512) {
+            (false, _) => Self::Nothing,
+            (true, false) => Self::Bmi2,
+            (true, true) => Self::Avx512,
+        }
+    }
+}
+
+/// Costs a load and a branch.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn found() -> Found {
+    static FOUND: LazyLock<Found> = LazyLock::new(Found::detect);
     *FOUND
+}
+
+/// Whether lookups are to use [`Bmi2`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn has_fast_select() -> bool {
+    found() != Found::Nothing
 }
 
 /// The name of the instructions that tables use on this processor.
 pub fn instructions_name() -> &'static str {
     #[cfg(target_arch = "x86_64")]
-    if has_fast_select() {
-        return "BMI2";
+    match found() {
+        Found::Avx512 => return "AVX-512",
+        Found::Bmi2 => return "BMI2",
+        Found::Nothing => {}
     }
     "portable"
 }

@@ -74,6 +74,13 @@ impl Mark {
         63 - self.fingerprint().trailing_zeros() as u8
     }
 
+    /// Whether it holds less than `length` bits of the path.
+    #[inline]
+    pub fn is_shorter_than(self, length: u8) -> bool {
+        // The delimiter stands above them.
+        self.fingerprint() << length == 0
+    }
+
     /// Whether an item with this path below the page has this mark.
     #[inline]
     pub fn matches(self, below: u64) -> bool {
@@ -131,6 +138,9 @@ mod tests {
         ) {
             let mark = Mark::new(path, length, payload);
             prop_assert_eq!((mark.length(), mark.payload()), (length, payload));
+            for other in 0..=MAX_LENGTH + 1 {
+                prop_assert_eq!(mark.is_shorter_than(other), length < other);
+            }
             let other = path ^ (other >> common);
             let equal = (path ^ other).leading_zeros();
             prop_assert_eq!(mark.matches(other), equal >= u32::from(length));

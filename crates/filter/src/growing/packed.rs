@@ -45,32 +45,27 @@ impl<'a> Bits<'a> {
     /// Appends the bits of other words from `first` up to `end`.
     #[inline(always)]
     fn push_range(&mut self, words: &[u64], first: usize, end: usize) {
-        let Some(mut left) = end.checked_sub(first).filter(|len| *len > 0) else {
+        let Some(len) = end.checked_sub(first).filter(|len| *len > 0) else {
             return;
         };
-        // From one word into the next, here and there.
-        let (from, to) = (first % 64, self.len % 64);
-        let mut source = words[first / 64..].iter().copied();
-        let mut target = self.words[self.len / 64..].iter_mut();
-        let mut below = source.next().unwrap_or(0);
-        let mut carried = 0;
-        self.len += left;
-        while let Some(word) = target.next() {
-            let above = source.next().unwrap_or(0);
-            let mut bits = below >> from | above << 1 << (63 - from);
+        let to = self.len % 64;
+        self.len += len;
+        let last = (self.len - 1) / 64;
+        let targets = &mut self.words[(self.len - len) / 64..=last];
+        let there = targets[0];
+        // Whole words are written, so what comes from the source begins before `first`; one word
+        // more keeps that from being negative.
+        let begin = first + 64 - to;
+        let (mut source, by) = (words[begin / 64..].iter(), begin % 64);
+        let mut below = (begin / 64).checked_sub(1).map_or(0, |word| words[word]);
+        for target in &mut *targets {
+            let above = source.next().copied().unwrap_or(0);
+            *target = below >> by | above << 1 << (63 - by);
             below = above;
-            if left < 64 {
-                bits &= (1 << left) - 1;
-            }
-            *word |= carried | bits << to;
-            carried = bits >> 1 >> (63 - to);
-            if left <= 64 {
-                if let Some(word) = target.next().filter(|_| carried != 0) {
-                    *word = carried;
-                }
-                return;
-            }
-            left -= 64;
+        }
+        targets[0] = targets[0] >> to << to | there;
+        if let Some(target) = targets.last_mut() {
+            *target &= u64::MAX >> (63 - (self.len - 1) % 64);
         }
     }
 }

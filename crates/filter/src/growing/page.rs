@@ -32,6 +32,11 @@ const FILL: usize = 94;
 /// half of the items of a table are removed, it takes 1.22 times what a fresh one takes; with 80,
 /// 1.29, and with 92, 1.17, for twice the time of a removal.
 const THIN: usize = 88;
+/// Lines that are asked for before a change: that of the bucket and the next ones. Every removal
+/// reads the next one, and an insert that spills goes 3.7 lines on, on average. In the command at
+/// 10^7 items, CF.ADD and CF.DEL took 500 and 546 ns with none, 481 and 549 with two, 483 and 467
+/// with four.
+const LINES_TO_CHANGE: usize = 4;
 /// Surplus counters of a line: 8 bytes of mark, 4 of count, 4 free.
 const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
 const COUNTER_BYTES: usize = 16;
@@ -411,6 +416,19 @@ impl Page {
             line_number,
             below,
             bucket_in_line: grid.bucket_in_line(bucket),
+        }
+    }
+
+    /// Asks for the lines that a change of an item with this path below the page is likely to read:
+    /// that of its bucket and the next ones, which entries spill to and come back from.
+    #[inline(always)]
+    pub fn prefetch_to_change(&self, below: u64) {
+        let grid = self.grid();
+        let first = grid.line_of(grid.bucket(below));
+        for number in first..first + LINES_TO_CHANGE {
+            if let Some(line) = self.lines.get(number) {
+                prefetch(line);
+            }
         }
     }
 

@@ -12,8 +12,8 @@ use crate::hash::ItemHash;
 pub struct Swept {
     /// Where the next step begins; nothing at the end.
     pub next: Option<u64>,
-    /// Pages written anew, the main part of what it costs.
-    pub written: u32,
+    /// Whether a page was written anew, the main part of what it costs.
+    pub has_written: bool,
 }
 
 /// An entry as it is to lookups, whichever page it stands in.
@@ -121,25 +121,26 @@ impl Table {
         self.items = items;
     }
 
-    /// Drops entries that lookups find no more from the page at `from` (0 at first), and merges it
-    /// with its buddies as long as these are far from full.
+    /// Drops entries that lookups find no more from the page at `from` (0 at first); or, if it has
+    /// none, merges the page with its buddy if these are far from full. The next step goes on with
+    /// the same page if there is more to merge. So no step writes more than one page.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
     pub fn sweep(&mut self, from: u64) -> Result<Swept, AddError> {
         let path = Path(from);
-        let page = self.root.page(path);
-        let mut written = 0;
-        if page.has_others(self.alive) {
+        let has_written = if self.root.page(path).has_others(self.alive) {
             self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
-            written += 1;
-        }
-        // They work as they are, so they may stay so where there is no memory.
-        while self.merge(path).unwrap_or(false) {
-            written += 1;
-        }
-        let next = path.after(self.root.page(path).depth());
-        Ok(Swept { next, written })
+            true
+        } else {
+            // They work as they are, so they may stay so where there is no memory.
+            self.merge(path).unwrap_or(false)
+        };
+        let next = match has_written && self.buddy_to_merge(path).is_some() {
+            true => Some(from),
+            false => path.after(self.root.page(path).depth()),
+        };
+        Ok(Swept { next, has_written })
     }
 }
 

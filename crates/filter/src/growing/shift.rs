@@ -8,12 +8,15 @@
 //! ```
 //!
 //! All of that happens at once: a line that is read again in another width than it was just written
-//! in makes the processor wait for its own stores. With AVX2 all words change alike, and no branch
-//! depends on where they part; elsewhere the words that change are gone through.
+//! in makes the processor wait for its own stores. With AVX2 or AVX-512 all words change alike, and
+//! no branch depends on where they part; elsewhere the words that change are gone through.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "loads and stores of vectors")]
 pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "a load and a store of a vector")]
+pub mod avx512;
 pub mod portable;
 #[cfg(test)]
 mod tests;
@@ -39,6 +42,7 @@ pub struct Parting {
 
 impl Parting {
     /// Where the last slot ends as long as there is one less.
+    #[cfg(any(target_arch = "x86_64", test))] // elsewhere words are gone through from `bottom` on
     #[inline(always)]
     fn low(self) -> usize {
         self.bottom + self.bits

@@ -87,13 +87,13 @@ impl Segments {
 
     /// Counts bits that were set, where they are not counted when asked for.
     #[inline(always)]
-    pub fn count_set_bits(&mut self, new: u32) {
+    pub fn count_set_bits(&mut self, new: u64) {
         if let Storage::Leaves {
             leaves: Some(leaves),
             ..
         } = &mut self.0
         {
-            leaves[0].count_set_bits(new.into());
+            leaves[0].count_set_bits(new);
         }
     }
 

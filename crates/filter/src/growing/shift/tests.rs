@@ -1,6 +1,6 @@
 use super::*;
 #[cfg(target_arch = "x86_64")]
-use crate::growing::instructions::{has_fast_select, Bmi2};
+use crate::growing::instructions::{found, Avx512, Bmi2, Found};
 use crate::growing::instructions::{Instructions, Portable};
 use crate::growing::line::{LINE_BITS, UNARY};
 use proptest::prelude::*;
@@ -68,9 +68,15 @@ proptest! {
         Portable::let_in(&mut after, parting, value, 0x101);
         prop_assert_eq!(after, expected);
         #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
+        if found() != Found::Nothing {
             let mut after = line;
             Bmi2::let_in(&mut after, parting, value, 0x101);
+            prop_assert_eq!(after, expected);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if found() == Found::Avx512 {
+            let mut after = line;
+            Avx512::let_in(&mut after, parting, value, 0x101);
             prop_assert_eq!(after, expected);
         }
     }
@@ -92,9 +98,15 @@ proptest! {
         Portable::let_out(&mut after, parting, to_head);
         prop_assert_eq!(after, expected);
         #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
+        if found() != Found::Nothing {
             let mut after = line;
             Bmi2::let_out(&mut after, parting, to_head);
+            prop_assert_eq!(after, expected);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if found() == Found::Avx512 {
+            let mut after = line;
+            Avx512::let_out(&mut after, parting, to_head);
             prop_assert_eq!(after, expected);
         }
     }
