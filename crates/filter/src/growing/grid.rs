@@ -67,6 +67,13 @@ const RECIPROCALS: [u64; 256] = {
     reciprocals
 };
 
+/// `x / n`, for x below 2^20 and n up to 128: then the error of the reciprocal is less than 2^-20,
+/// and the next whole number at least 1/128 off.
+#[inline(always)]
+fn divided(x: usize, n: usize) -> usize {
+    ((x as u64 * RECIPROCALS[n & 0xff]) >> 40) as usize
+}
+
 /// How many entries the buckets of each line have.
 pub type Own = [u16; MAX_LINES];
 
@@ -108,19 +115,15 @@ impl Grid {
     #[inline(always)]
     pub fn bucket_in_line(self, bucket: usize) -> usize {
         let rest = (bucket * self.lines) & ((1 << self.shape.bucket_bits) - 1);
-        self.divided_by_lines(rest)
+        divided(rest, self.lines)
     }
 
     /// The first bucket of a line.
     fn first_bucket(self, line: usize) -> usize {
-        self.divided_by_lines((line << self.shape.bucket_bits) + self.lines - 1)
-    }
-
-    /// `x / lines`, for x below 2^20: then the error of the reciprocal is less than 2^-20, and the
-    /// next whole number at least 1/128 off.
-    #[inline(always)]
-    fn divided_by_lines(self, x: usize) -> usize {
-        ((x as u64 * RECIPROCALS[self.lines & 0xff]) >> 40) as usize
+        divided(
+            (line << self.shape.bucket_bits) + self.lines - 1,
+            self.lines,
+        )
     }
 
     pub fn buckets_in(self, line: usize) -> usize {
@@ -143,7 +146,8 @@ impl Grid {
 
     /// Slots that line `line` can hold if `own` entries belong to it.
     pub fn room(self, line: usize, own: u16) -> usize {
-        ((BODY_BITS - self.buckets_in(line) - usize::from(own)) / self.shape.slot.bits()).min(255)
+        let bits = BODY_BITS - self.buckets_in(line) - usize::from(own);
+        divided(bits, self.shape.slot.bits()).min(255)
     }
 
     /// What spills from the last line into the first, if all find a place and each line can tell
@@ -164,7 +168,7 @@ impl Grid {
             (spilled <= MOST_SPILLED).then_some(spilled)
         };
         let first = around(0)?;
-        (around(first)? == first && (self.lines > 1 || first == 0)).then_some(first)
+        (first == 0 || self.lines > 1 && around(first)? == first).then_some(first)
     }
 
     /// Writes the lines; `first_spilled` is what [`Grid::spilled`] returned.
@@ -196,6 +200,21 @@ impl Grid {
             spilled = all - line.held();
             before += own;
             lines.push(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotient_by_a_reciprocal_is_exact() {
+        for n in 1..=MAX_LINES {
+            for q in 0..(1 << 20) / n {
+                let (first, last) = (q * n, q * n + n - 1);
+                assert_eq!((divided(first, n), divided(last, n)), (q, q), "{n}");
+            }
         }
     }
 }

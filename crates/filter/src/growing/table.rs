@@ -157,9 +157,10 @@ impl Table {
             return Ok(false);
         };
         let depth = page.depth();
+        let below = path.below(depth);
+        page.prefetch_to_change(below);
         let length = plan.length(depth, page.len()).min(longest);
         let payload = plan.payload(payload);
-        let below = path.below(depth);
         let mark = Mark::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
@@ -216,6 +217,7 @@ impl Table {
             return Ok(false);
         };
         let depth = page.depth();
+        page.prefetch_to_change(path.below(depth));
         match page.remove(path.below(depth), self.alive) {
             Remove::Absent => return Ok(false),
             Remove::Saturated => return Ok(true),
@@ -283,11 +285,8 @@ impl Table {
         let (depth, start) = (page.depth(), path.start(page.depth()));
         let mut entries = page.entries()?;
         let before = Totals::of(page, &entries, start);
-        let least = if entries.retain_payloads(self.alive) {
-            1
-        } else {
-            least
-        };
+        let has_dropped = self.alive != ALL_PAYLOADS && entries.retain_payloads(self.alive);
+        let least = if has_dropped { 1 } else { least };
         edit(&mut entries)?;
         let mut after = Totals::none();
         let max_depth = self.plan.max_depth(self.pages());
@@ -322,22 +321,26 @@ impl Table {
         self.merge(path).map(|_| ())
     }
 
-    /// Merges a page with its buddy if both together are far from full. Returns whether it did.
-    pub(super) fn merge(&mut self, path: Path) -> Result<bool, AddError> {
+    /// Where the buddy of a page begins, if both together are far from full.
+    pub(super) fn buddy_to_merge(&self, path: Path) -> Option<Path> {
         let page = self.root.page(path);
-        let Some(depth) = page.depth().checked_sub(1) else {
-            return Ok(false);
-        };
-        let buddy_path = Path(path.0 ^ 1 << (63 - depth));
+        let buddy_path = Path(path.0 ^ 1 << (63 - page.depth().checked_sub(1)?));
         let buddy = self.root.page(buddy_path);
         let most = self.plan.most() * MOST_MERGED / 100;
         let is_possible = buddy.depth() == page.depth()
             && !page.is_saturated()
             && !buddy.is_saturated()
             && page.len() + buddy.len() <= most;
-        if !is_possible {
+        is_possible.then_some(buddy_path)
+    }
+
+    /// Merges a page with its buddy if both together are far from full. Returns whether it did.
+    pub(super) fn merge(&mut self, path: Path) -> Result<bool, AddError> {
+        let Some(buddy_path) = self.buddy_to_merge(path) else {
             return Ok(false);
-        }
+        };
+        let (page, buddy) = (self.root.page(path), self.root.page(buddy_path));
+        let depth = page.depth() - 1;
         let start = path.start(depth);
         let (mut one, mut other) = (page.entries()?, buddy.entries()?);
         let before = Totals::of(page, &one, path.start(depth + 1)).plus(Totals::of(
