@@ -6,20 +6,32 @@ use super::{
     windowed::windowed,
 };
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-fn replay(target: &str, run: fn(&[u8])) {
+/// The inputs in a folder of `kept` whose names begin so.
+pub fn inputs(folder: &str, prefix: &str) -> Vec<Vec<u8>> {
+    let read = |path| fs::read(path).expect("a readable file");
+    paths(folder, prefix).into_iter().map(read).collect()
+}
+
+fn paths(folder: &str, prefix: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("kept")
-        .join(target);
-    let mut replayed = 0;
-    for entry in fs::read_dir(&folder).expect("the kept inputs") {
-        let path = entry.expect("a readable folder").path();
+        .join(folder);
+    let entries = fs::read_dir(&folder).expect("the kept inputs");
+    let entries = entries.map(|entry| entry.expect("a readable folder"));
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let mut paths: Vec<_> = named.map(|entry| entry.path()).collect();
+    assert!(!paths.is_empty(), "nothing lies in {}", folder.display());
+    paths.sort();
+    paths
+}
+
+fn replay(target: &str, run: fn(&[u8])) {
+    for path in paths(target, "") {
         println!("{}", path.display());
         run(&fs::read(path).expect("a readable file"));
-        replayed += 1;
     }
-    assert!(replayed > 0, "nothing lies in {}", folder.display());
 }
 
 #[test]
@@ -30,6 +42,11 @@ fn kept_chains_of_chunks_break_no_law() {
 #[test]
 fn kept_orders_of_chunks_break_no_law() {
     replay("chunks", chunks);
+}
+
+#[test]
+fn kept_files_break_no_law() {
+    replay("file", super::file::file);
 }
 
 #[test]

@@ -9,19 +9,22 @@
 //!   counting    the same of counting filters, and removals     against multisets
 //!   cuckoo      what RedisBloom writes of cuckoo filters       against a second reader
 //!   windowed    the same of windowed filters, and time         against the times of items
-//!   valkey      what valkey-bloom writes                   whatever loads works
+//!   valkey      what valkey-bloom writes                   the decoders against a second reader
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //!   packing     items in one argument                         against what packs them
+//!   file        a file of the tool, checksums corrected        against a second reader
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
 //! through; `fuzzed` is what is asked of each kind; `series` makes filters as earlier versions
-//! grew them.
+//! grew them. `redisbloom` and `valkey_bloom` are second readers of what others write, which `twins`
+//! compares with the core.
 
 pub mod chunks;
 pub mod counting;
 pub mod cuckoo;
 pub mod decode;
+pub mod file;
 pub mod foreign;
 mod fuzzed;
 mod laws;
@@ -32,13 +35,18 @@ pub mod packing;
 mod plain_reader;
 mod redisbloom;
 mod series;
+mod stream;
 mod survival;
+mod twins;
 pub mod valkey;
+mod valkey_bloom;
 pub mod windowed;
 
 #[global_allocator]
 static ALLOCATOR: splitbloom_test_allocator::TestAllocator =
     splitbloom_test_allocator::TestAllocator;
 
+#[cfg(test)]
+mod changed;
 #[cfg(test)]
 mod kept;

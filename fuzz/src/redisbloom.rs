@@ -2,8 +2,10 @@
 //! one bit after the other, in a map of bytes. The core must accept what this reader accepts, refuse
 //! what it refuses, and answer alike.
 
-use super::foreign::Stream;
+use super::stream::Stream;
+use super::twins::Twin;
 use splitbloom_filter::foreign::rdb::Fields;
+use splitbloom_filter::foreign::Description;
 use std::collections::BTreeMap;
 
 /// ln 2, to as many digits as the format says.
@@ -30,7 +32,7 @@ pub struct Layer {
 pub struct Filter {
     pub options: u64,
     pub growth: u64,
-    pub layers: Vec<Layer>,
+    layers: Vec<Layer>,
 }
 
 impl Layer {
@@ -133,14 +135,10 @@ impl Filter {
     }
 
     /// From a header.
-    pub fn of_header(mut header: &[u8]) -> Option<Self> {
+    pub fn of_header(header: &[u8]) -> Option<Self> {
         let len = header.len() as u64;
-        let mut field = |width: usize| {
-            let (bytes, rest) = header.split_at_checked(width)?;
-            header = rest;
-            let digits = bytes.iter().rev();
-            Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
-        };
+        let mut from = Stream(header);
+        let mut field = |width| from.number(width);
         let (items, num_layers) = (field(8)?, field(4)?);
         let wide = len == 20 + 53 * num_layers;
         let mut filter = Self {
@@ -170,7 +168,7 @@ impl Filter {
             }
             filter.layers.push(layer);
         }
-        (header.is_empty() && filter.is_good(items)).then_some(filter)
+        (from.0.is_empty() && filter.is_good(items)).then_some(filter)
     }
 
     fn is_good(&self, items: u64) -> bool {
@@ -202,19 +200,30 @@ impl Filter {
         }
         false
     }
+}
 
-    pub fn contains(&self, item: &[u8]) -> bool {
-        let mut layers = self.layers.iter();
-        layers.any(|layer| layer.contains(self.options, item))
+impl Twin for Filter {
+    fn layers(&self) -> Vec<Description> {
+        let described = self.layers.iter().map(|layer| Description {
+            entries: layer.entries,
+            error_rate: layer.error_rate,
+            hashes: layer.hashes as u32,
+            bits_per_item: layer.bits_per_item,
+            bits: layer.bits,
+            n2: layer.n2 as u8,
+            items: layer.items,
+        });
+        described.collect()
     }
 
-    pub fn items(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.items).sum()
-    }
-
-    pub fn set_bits(&self) -> u64 {
+    fn set_bits(&self) -> u64 {
         let bytes = self.layers.iter().flat_map(|layer| layer.bytes.values());
         bytes.map(|byte| u64::from(byte.count_ones())).sum()
+    }
+
+    fn contains(&self, item: &[u8]) -> bool {
+        let mut layers = self.layers.iter();
+        layers.any(|layer| layer.contains(self.options, item))
     }
 }
 

@@ -1,25 +1,65 @@
-//! Arbitrary bytes as the BF.LOAD of valkey-bloom.
+//! Arbitrary bytes as what valkey-bloom writes: the value of a BF.LOAD; and, the first of them as
+//! the encoding version, the fields of a saved filter. Both begin with the same version, so each
+//! input is read as both.
 
-use super::decode::use_it;
-use super::fuzzed::Fuzzed;
-use super::survival::assert_survives;
-use splitbloom_filter::codec::MEMORY_PER_BYTE;
+use super::stream::Stream;
+use super::twins::{assert_alike, read_by_both};
+use super::valkey_bloom::Filter;
+use splitbloom_filter::filter::Growth;
 use splitbloom_filter::foreign::ForeignFilter;
 use splitbloom_filter::SizeLimit;
-use splitbloom_test_allocator::meter::measured;
 
-/// What a filter takes beside what its bytes bring.
-const MEMORY_BEFORE: isize = 4096;
-
-/// Any bytes are refused, or are a filter that survives whatever is done to it.
+/// Any bytes are refused, or are a filter that answers as the second reader's, whatever is done to
+/// it.
 pub fn valkey(bytes: &[u8]) {
-    let parse = || ForeignFilter::parse_from_valkey(bytes, SizeLimit::Unlimited);
-    let (read, taken) = measured(parse);
-    let most = MEMORY_PER_BYTE as isize * bytes.len() as isize + MEMORY_BEFORE;
-    assert!(taken.peak <= most, "{taken:?} for {} bytes", bytes.len());
-    let Ok(mut filter) = read else { return };
-    filter.assert_sound();
-    assert_survives(&mut filter);
-    use_it(&mut filter);
-    filter.assert_sound();
+    for (filter, twin) in [loaded(bytes), saved(bytes)].into_iter().flatten() {
+        assert!(filter.is_from_valkey());
+        let growth = Growth::from_factor(twin.expansion as u32);
+        assert_eq!(filter.parameters().growth, growth);
+        assert_alike(filter, &twin);
+    }
+}
+
+/// The value of a BF.LOAD.
+fn loaded(bytes: &[u8]) -> Option<(ForeignFilter, Filter)> {
+    let read = || ForeignFilter::parse_from_valkey(bytes, SizeLimit::Unlimited);
+    read_by_both(bytes.len(), read, Filter::of_load(bytes))
+}
+
+/// A saved filter.
+fn saved(bytes: &[u8]) -> Option<(ForeignFilter, Filter)> {
+    let (version, fields) = bytes.split_first()?;
+    let (version, mut fields) = (u32::from(*version), Stream(fields));
+    let twin = Filter::of_fields(version, fields);
+    let read = || ForeignFilter::load_from_valkey(version, &mut fields);
+    read_by_both(bytes.len(), read, twin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::changed::one_changed;
+    use super::super::kept::inputs;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn each_kept_input_is_accepted_as_what_it_is() {
+        for bytes in inputs("valkey", "load-") {
+            assert!(loaded(&bytes).is_some() && saved(&bytes).is_none());
+        }
+        for bytes in inputs("valkey", "saved-") {
+            assert!(saved(&bytes).is_some() && loaded(&bytes).is_none());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+        #[test]
+        fn what_valkey_bloom_wrote_and_somebody_changed_breaks_no_law(
+            bytes in one_changed(inputs("valkey", "")),
+        ) {
+            valkey(&bytes);
+        }
+    }
 }

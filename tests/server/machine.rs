@@ -67,9 +67,11 @@ fn expected_kernels(db: &mut Connection) -> (&'static str, &'static str) {
         false => "portable",
     };
     let is_quick = has("vpclmulqdq") || has("avx512f");
-    let table_kernel = match has_all(&["bmi1", "bmi2", "popcnt", "avx2"]) && is_quick {
-        true => "BMI2",
-        false => "portable",
+    let has_bmi2 = has_all(&["bmi1", "bmi2", "popcnt", "avx2"]) && is_quick;
+    let table_kernel = match has_all(&["avx512f", "avx512bw", "avx512_vbmi2"]) {
+        _ if !has_bmi2 => "portable",
+        true => "AVX-512",
+        false => "BMI2",
     };
     (kernel, table_kernel)
 }

@@ -2,12 +2,14 @@
 //! independent of all other code, and plain enough to be checked by reading. The decoder must
 //! accept what this reader accepts, refuse what it refuses, and find the same bits and pages.
 
+mod file;
 mod head;
 mod page;
 mod slots;
 mod state;
 mod table;
 
+pub use file::chunks_of_file;
 pub use head::Head;
 pub use slots::Slots;
 
@@ -48,6 +50,41 @@ pub fn head_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
     let rest = chunk.get(record..).unwrap_or_default();
     let bytes = Head::of_kind(kind).map_or(0, |head| head.num_bytes(rest));
     (hash..record, record..record + bytes)
+}
+
+/// A chunk of either version whose checksum is right.
+struct Frame<'a> {
+    start: u64,
+    next: u64,
+    /// The hash of the head record.
+    identity: u64,
+    records: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    fn read(chunk: &'a [u8]) -> Option<Self> {
+        if chunk.len() > MAX_CHUNK_BYTES {
+            return None;
+        }
+        let (body, checksum) = chunk.split_last_chunk::<CHECKSUM_BYTES>()?;
+        let mut rest = body;
+        let (magic, version) = (bytes(&mut rest, 3)?, number(&mut rest, 1)?);
+        let (start, next) = (number(&mut rest, 8)?, number(&mut rest, 8)?);
+        match version {
+            1 => {}
+            2 => {
+                bytes(&mut rest, FILLER_BYTES)?;
+            }
+            _ => return None,
+        }
+        let frame = Self {
+            start,
+            next,
+            identity: number(&mut rest, 8)?,
+            records: rest,
+        };
+        (magic == MAGIC && *checksum == xxh3_64(body).to_le_bytes()).then_some(frame)
+    }
 }
 
 /// The contents of the chunks of a chain so far.
@@ -172,24 +209,12 @@ impl Chain {
     }
 
     fn with(mut self, chunk: &[u8]) -> Option<Self> {
-        if chunk.len() > MAX_CHUNK_BYTES {
-            return None;
-        }
-        let (body, checksum) = chunk.split_at_checked(chunk.len().checked_sub(CHECKSUM_BYTES)?)?;
-        let mut rest = body;
-        let (magic, version) = (bytes(&mut rest, 3)?, number(&mut rest, 1)?);
-        let (start, next) = (number(&mut rest, 8)?, number(&mut rest, 8)?);
-        match version {
-            1 => {}
-            2 => {
-                bytes(&mut rest, FILLER_BYTES)?;
-            }
-            _ => return None,
-        }
-        let identity = number(&mut rest, 8)?;
-        if magic != MAGIC || checksum != xxh3_64(body).to_le_bytes() {
-            return None;
-        }
+        let Frame {
+            start,
+            next,
+            identity,
+            records: mut rest,
+        } = Frame::read(chunk)?;
         if self.head.is_empty() {
             let len = self.kind.num_bytes(rest);
             self.head = bytes(&mut rest, len)?.to_vec();

@@ -101,18 +101,34 @@ pub fn dumped() -> impl Iterator<Item = Sample> {
     ALL.into_iter().chain(OF_VALKEY_BLOOM)
 }
 
+/// Bodies in earlier encoding versions of RedisBloom: samples of the core's, which say how they were
+/// made.
+pub fn earlier_bodies() -> impl Iterator<Item = Vec<u8>> {
+    let files = [
+        include_str!("../../../crates/filter/src/foreign/golden/version-0.hex"),
+        include_str!("../../../crates/filter/src/foreign/golden/version-1.hex"),
+        include_str!("../../../crates/filter/src/foreign/golden/version-2.hex"),
+        include_str!("../../../crates/filter/src/foreign/golden/version-3.hex"),
+        include_str!("../../../crates/filter/src/foreign/cuckoo/golden/version-1.txt"),
+        include_str!("../../../crates/filter/src/foreign/cuckoo/golden/version-2.txt"),
+        include_str!("../../../crates/filter/src/foreign/cuckoo/golden/version-3.txt"),
+    ];
+    files.into_iter().map(|file| {
+        let mut lines = file.lines();
+        let dump = lines.find_map(|line| line.strip_prefix("dump "));
+        body_of(dump.expect("a line with a dump"))
+    })
+}
+
 impl Sample {
     /// The same under another key.
     pub fn under(self, key: &'static str) -> Sample {
         Sample { key, ..self }
     }
 
-    /// Type, encoding version and fields: a dump without its footer.
+    /// Type, encoding version and fields.
     pub fn body(&self) -> Vec<u8> {
-        const FOOTER_BYTES: usize = 10;
-        let mut bytes = bytes_of(self.dump);
-        bytes.truncate(bytes.len() - FOOTER_BYTES);
-        bytes
+        body_of(self.dump)
     }
 
     /// The header and the pieces, each with its iterator.
@@ -184,6 +200,14 @@ pub fn loads() -> Vec<(String, Vec<u8>)> {
         )
     });
     words.collect()
+}
+
+/// A dump without its footer.
+fn body_of(dump: &str) -> Vec<u8> {
+    const FOOTER_BYTES: usize = 10;
+    let mut bytes = bytes_of(dump);
+    bytes.truncate(bytes.len() - FOOTER_BYTES);
+    bytes
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {

@@ -256,7 +256,7 @@ impl Layer {
         for (segment, place, bytes) in self.split(at, bytes) {
             if let Some(words) = self.segments.get_mut(segment) {
                 let new_bits = merge_bytes(words, place, bytes);
-                self.segments.count_set_bits(new_bits);
+                self.segments.count_set_bits(new_bits.into());
             }
         }
         Ok(())
@@ -331,7 +331,7 @@ impl SubFilter for Layer {
     fn merge(&mut self, segment: u64, words: &[u8]) {
         if let Some(to) = self.segments.get_mut(segment) {
             let new_bits = merge_bytes(to, 0, words);
-            self.segments.count_set_bits(new_bits);
+            self.segments.count_set_bits(new_bits.into());
         }
     }
 

@@ -120,6 +120,8 @@ mod tests {
     use crate::codec::{Chunk, Transfer};
     use crate::counting::CountingFilter;
     use crate::foreign::pieces::Pieces;
+    use crate::foreign::tests::dump::Field::{self, Double, String, Unsigned};
+    use crate::foreign::ForeignFilter;
     use crate::hash::Seed;
     use crate::size_limit::SizeLimit;
 
@@ -198,5 +200,63 @@ mod tests {
     fn what_any_header_begins_can_be_saved_and_loaded() {
         assert!(loads_what_it_writes::<AnyFilter>(&BLOOM) > 100);
         assert!(loads_what_it_writes::<CountingFilter>(&CUCKOO) > 100);
+    }
+
+    /// The seed is the same for the same fields, and another one if any of these is another.
+    fn assert_seed_follows(
+        fields: &[Field],
+        others: impl IntoIterator<Item = (usize, Field)>,
+        seed: impl Fn(Vec<Field>) -> Seed,
+    ) {
+        let seed_of_these = seed(fields.to_vec());
+        assert_eq!(seed(fields.to_vec()), seed_of_these);
+        for (place, other) in others {
+            let mut fields = fields.to_vec();
+            fields[place] = other;
+            assert_ne!(seed(fields), seed_of_these, "{place}");
+        }
+    }
+
+    #[test]
+    fn the_seed_follows_from_what_was_read() {
+        let fields = [
+            Unsigned(1), // items
+            Unsigned(1), // layers
+            Unsigned(5),
+            Unsigned(2), // growth
+            Unsigned(5), // entries
+            Double(0.01),
+            Unsigned(7), // hashes
+            Double(9.6),
+            Unsigned(64),
+            Unsigned(0),
+            String(vec![1; 8]),
+            Unsigned(1),
+        ];
+        let others = [
+            (3, Unsigned(4)),
+            (4, Unsigned(6)),
+            (5, Double(0.02)),
+            (7, Double(9.7)),
+            (10, String(vec![2; 8])),
+        ];
+        assert_seed_follows(&fields, others, |fields| {
+            let filter = ForeignFilter::load(4, &mut fields.into_iter()).unwrap();
+            filter.parameters().seed
+        });
+
+        // layers, buckets, items, deletions, slots of a bucket, iterations, expansion, and a layer
+        let numbers = [1, 2, 0, 0, 2, 20, 1, 2].map(Unsigned);
+        let fields = [&numbers[..], &[String(vec![0, 7, 0, 0])]].concat();
+        let others = [
+            (2, Unsigned(1)),
+            (3, Unsigned(1)),
+            (5, Unsigned(21)),
+            (8, String(vec![0, 8, 0, 0])),
+        ];
+        assert_seed_follows(&fields, others, |fields| {
+            let filter = CountingFilter::load(4, &mut fields.into_iter()).unwrap();
+            filter.parameters().seed
+        });
     }
 }

@@ -108,3 +108,28 @@ pub fn all_set(probes: &[Probe<'_>]) -> bool {
     let bits = probes.iter().map(|probe| probe.word >> (probe.bit % 64));
     bits.fold(1, |all, bit| all & bit) == 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_valkey_bloom_are_taken_modulo_its_prime_after_the_first_two() {
+        let pair = |a, b| Pair { a, b, is_sip: true };
+        let numbers = |pair: Pair| pair.numbers(0).take(4).collect::<Vec<_>>();
+        // Sums at the prime, one above it, and beyond 2^64.
+        assert_eq!(
+            numbers(pair(PRIME, 0)),
+            [PRIME, 0, 0, 0],
+            "the first is no sum"
+        );
+        assert_eq!(
+            numbers(pair(PRIME - 2, 1)),
+            [PRIME - 2, 1, 0, 1],
+            "nor is the second"
+        );
+        assert_eq!(numbers(pair(u64::MAX, 1)), [u64::MAX, 1, 1, 2]);
+        let later: Vec<u64> = pair(PRIME - 2, 1).numbers(2).take(2).collect();
+        assert_eq!(later, [0, 1]);
+    }
+}

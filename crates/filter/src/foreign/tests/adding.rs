@@ -26,6 +26,25 @@ fn an_item_that_the_series_knows_is_not_new_and_any_other_is_kept() {
 }
 
 #[test]
+fn the_first_new_item_begins_a_table_and_leaves_the_bits_as_they_are() {
+    let twin = Twin::filled(0.01, 100, 2, 250);
+    let mut filter = from_rdb(&twin);
+    let (fill, allocations) = (filter.fill_ratio(), filter.allocations());
+    let bytes = twin.layers.iter().flat_map(|layer| &layer.bytes);
+    let (set, all) = bytes.fold((0, 0), |(set, all), byte| {
+        (set + byte.count_ones(), all + u8::BITS)
+    });
+    assert_eq!(fill, f64::from(set) / f64::from(all));
+    for (number, tables) in [(0, 0), (1_000, 1), (1_001, 0)] {
+        let before = filter.progress();
+        filter.add(&item(number), NO_LIMIT).unwrap();
+        assert_eq!(filter.counters_since(before).grown, tables, "{number}");
+    }
+    assert_eq!(filter.fill_ratio(), fill);
+    assert!(filter.allocations() > allocations);
+}
+
+#[test]
 fn many_at_once_are_added_as_one_by_one() {
     let twin = Twin::filled(0.02, 60, 1, 200);
     let (mut one_by_one, mut at_once) = (from_rdb(&twin), from_rdb(&twin));

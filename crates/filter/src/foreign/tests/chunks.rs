@@ -34,7 +34,8 @@ fn decoded(chunks: &[Vec<u8>]) -> ForeignFilter {
 /// Small and large, of one and of several layers, with and without a table, and without bits.
 fn samples() -> Vec<ForeignFilter> {
     let mut behind = from_rdb(&Twin::filled(0.01, 60, 2, 500));
-    let mut behind_a_large_one = from_rdb(&Twin::filled(0.01, 300_000, 2, 300_000));
+    // Of two chunks.
+    let mut behind_a_large_one = from_rdb(&Twin::filled(0.01, 1_000_000, 2, 300_000));
     for number in 0..1_000 {
         behind.add(&stranger(number), NO_LIMIT).unwrap();
         behind_a_large_one.add(&stranger(number), NO_LIMIT).unwrap();
@@ -80,6 +81,7 @@ fn what_is_saved_is_what_is_loaded() {
 fn a_part_loaded_filter_answers_from_what_came_and_takes_no_new_item() {
     let filter = samples().pop().unwrap();
     let chunks = encoded(&filter);
+    assert!(chunks.len() > 1);
     let mut loaded = None;
     for (n, chunk) in chunks.iter().enumerate() {
         load(&mut loaded, chunk, NO_LIMIT).unwrap();

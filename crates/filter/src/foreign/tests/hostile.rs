@@ -2,7 +2,12 @@
 
 use super::dump::Field;
 use super::*;
+use crate::any::AnyFilter;
+use crate::counting::CountingFilter;
 use crate::error::DecodeError;
+use crate::filter::Filter;
+use crate::foreign::pieces::Pieces;
+use crate::windowed::{Window, WindowedFilter};
 use proptest::prelude::*;
 
 /// It answers, adds and is saved like any other.
@@ -231,4 +236,47 @@ fn what_a_header_announces_takes_no_memory() {
     filter.take_piece(bits / 8 + 1, &[1]).unwrap();
     filter.take_piece(bits / 8, &[0; 100]).unwrap();
     assert_eq!((filter.allocated_segments(), filter.set_bits()), (1, 1));
+}
+
+#[test]
+fn only_a_filter_that_came_in_pieces_takes_them() {
+    let parameters = from_rdb(&Twin::new(0.01, 10, 2)).parameters();
+    let window = Window::new(60, 2, false).unwrap();
+    let windowed = WindowedFilter::new(parameters, window, NO_LIMIT).unwrap();
+    let filter = Filter::new(parameters, NO_LIMIT).unwrap();
+    for mut other in [
+        AnyFilter::<()>::from(filter),
+        AnyFilter::forgetful(windowed).unwrap(),
+    ] {
+        assert_eq!(other.take_piece(9, &[1; 8]), Err(DecodeError::Order));
+    }
+    let header = Twin::new(0.01, 10, 2).header();
+    let mut foreign = AnyFilter::<()>::begin(&header, SEED, NO_LIMIT).unwrap();
+    let before = foreign.digest();
+    assert_eq!(foreign.take_piece(9, &[1; 8]), Ok(()));
+    assert_ne!(foreign.digest(), before);
+
+    let [items, buckets, deletions, layers] = [0u64, 2, 0, 1].map(u64::to_le_bytes);
+    let [bucket_size, iterations, expansion] = [2u16, 20, 1].map(u16::to_le_bytes);
+    let header = [items, buckets, deletions, layers].concat();
+    let header = [&header[..], &bucket_size, &iterations, &expansion].concat();
+    let mut counting = CountingFilter::begin(&header, SEED, NO_LIMIT).unwrap();
+    assert_eq!(Pieces::take_piece(&mut counting, 3, &[0, 7]), Ok(()));
+    assert_eq!(counting.items(), 1);
+}
+
+/// Each field is in its range, but the segments of all layers are too many to be counted.
+#[test]
+fn layers_that_are_too_large_together_are_refused() {
+    let mut twin = Twin::new(0.01, 10, 2);
+    let layer = twin.layers[0].clone();
+    twin.layers = vec![layer; (1 << 16) + 1];
+    let mut header = twin.header();
+    let bits: u64 = 1 << 47;
+    for layer in header[20..].chunks_mut(53) {
+        layer[..8].copy_from_slice(&(bits / 8).to_le_bytes());
+        layer[8..16].copy_from_slice(&bits.to_le_bytes());
+    }
+    let begun = pieces::begin(&header, SEED, NO_LIMIT).err();
+    assert_eq!(begun, Some(DecodeError::OverLimit));
 }

@@ -1,6 +1,6 @@
 mod adding;
 mod chunks;
-mod dump;
+pub mod dump;
 mod golden;
 mod hostile;
 mod twin;

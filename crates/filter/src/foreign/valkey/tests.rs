@@ -3,12 +3,11 @@
 use super::{parse_valkey, read_valkey};
 use crate::codec::{chunks, load_chunk, Chunk};
 use crate::error::{AddError, DecodeError};
-use crate::foreign::rdb::Fields;
+use crate::foreign::tests::dump::Field;
 use crate::foreign::ForeignFilter;
 use crate::hash::Seed;
 use crate::size_limit::SizeLimit;
 use proptest::prelude::*;
-use std::collections::VecDeque;
 
 const SEED: Seed = Seed(3);
 const NO_LIMIT: SizeLimit = SizeLimit::Unlimited;
@@ -37,39 +36,8 @@ fn loaded(sample: &'static str) -> ForeignFilter {
     parse_valkey(&bytes(sample), SEED, NO_LIMIT).unwrap()
 }
 
-enum Field {
-    Unsigned(u64),
-    Double(f64),
-    String(Vec<u8>),
-}
-
-impl Fields for VecDeque<Field> {
-    type String = Vec<u8>;
-
-    fn unsigned(&mut self) -> Option<u64> {
-        match self.pop_front()? {
-            Field::Unsigned(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn double(&mut self) -> Option<f64> {
-        match self.pop_front()? {
-            Field::Double(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn string(&mut self) -> Option<Vec<u8>> {
-        match self.pop_front()? {
-            Field::String(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
 /// The fields that an RDB file has of the same filter.
-fn fields(load: &[u8]) -> VecDeque<Field> {
+fn fields(load: &[u8]) -> Vec<Field> {
     let (_, mut rest) = load.split_at(1);
     let mut number = |len: usize| {
         let (taken, after) = rest.split_at(len);
@@ -79,21 +47,21 @@ fn fields(load: &[u8]) -> VecDeque<Field> {
         u64::from_le_bytes(word)
     };
     let [expansion, error_rate, tightening, is_random, layers] = [4, 8, 8, 1, 8].map(&mut number);
-    let mut fields = VecDeque::from([
+    let mut fields = vec![
         Field::Unsigned(layers),
         Field::Unsigned(expansion),
         Field::Double(f64::from_bits(error_rate)),
         Field::Double(f64::from_bits(tightening)),
         Field::Unsigned(is_random),
-    ]);
+    ];
     for layer in 1..=layers {
         let len = number(8);
         let bitmap = (0..len).map(|_| number(1) as u8).collect();
         let (items, capacity) = (number(8), number(8));
-        fields.push_back(Field::String(bitmap));
-        fields.push_back(Field::Unsigned(capacity));
+        fields.push(Field::String(bitmap));
+        fields.push(Field::Unsigned(capacity));
         if layer == layers {
-            fields.push_back(Field::Unsigned(items));
+            fields.push(Field::Unsigned(items));
         }
     }
     fields
@@ -129,11 +97,11 @@ fn a_load_is_answered_as_the_crate_answers() {
 #[test]
 fn rdb_fields_hold_the_same_filter() {
     for sample in SAMPLES {
-        let filter = read_valkey(1, &mut fields(&bytes(sample)), SEED).unwrap();
+        let filter = read_valkey(1, &mut fields(&bytes(sample)).into_iter(), SEED).unwrap();
         assert_answers(&filter, sample);
         assert_eq!(filter.digest(), loaded(sample).digest());
         for version in [0, 2] {
-            let refused = read_valkey(version, &mut fields(&bytes(sample)), SEED).err();
+            let refused = read_valkey(version, &mut fields(&bytes(sample)).into_iter(), SEED).err();
             assert_eq!(refused, Some(DecodeError::Format));
         }
     }
@@ -213,6 +181,47 @@ fn a_field_out_of_range_is_refused() {
     two[1] = 0;
     let refused = parse_valkey(&two, SEED, NO_LIMIT).err();
     assert_eq!(refused, field("number of layers"));
+}
+
+#[test]
+fn fields_that_are_missing_of_another_kind_or_out_of_range_are_refused() {
+    let refused = |fields: Vec<Field>| read_valkey(1, &mut fields.into_iter(), SEED).err();
+    let good = fields(&bytes(SAMPLES[2]));
+    for place in 0..good.len() {
+        let missing = refused(good[..place].to_vec());
+        assert_eq!(missing, Some(DecodeError::Length));
+        let mut other = good.clone();
+        other[place] = match other[place] {
+            Field::Unsigned(_) => Field::Double(1.0),
+            _ => Field::Unsigned(1),
+        };
+        assert_eq!(refused(other), Some(DecodeError::Length));
+    }
+    for (place, number, field) in [(1, 1 << 32, "expansion"), (4, 2, "random seed")] {
+        let mut other = good.clone();
+        other[place] = Field::Unsigned(number);
+        assert_eq!(refused(other), Some(DecodeError::Field(field)));
+    }
+}
+
+#[test]
+fn what_is_added_is_hashed_under_a_seed_that_follows_from_what_was_read() {
+    for sample in SAMPLES {
+        let (load, other) = (bytes(sample), bytes(SAMPLES[3]));
+        let of_load = |bytes: &[u8]| {
+            let filter = ForeignFilter::parse_from_valkey(bytes, NO_LIMIT).unwrap();
+            filter.parameters().seed
+        };
+        let of_fields = |bytes: &[u8]| {
+            let fields = &mut fields(bytes).into_iter();
+            let filter = ForeignFilter::load_from_valkey(1, fields).unwrap();
+            filter.parameters().seed
+        };
+        for seed in [&of_load as &dyn Fn(&[u8]) -> Seed, &of_fields] {
+            assert_eq!(seed(&load), seed(&load));
+            assert_eq!(seed(&load) == seed(&other), load == other);
+        }
+    }
 }
 
 proptest! {

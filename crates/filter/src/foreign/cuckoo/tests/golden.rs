@@ -1,7 +1,6 @@
 //! Filters that RedisBloom wrote, with what it answered for them.
 
-use crate::foreign::rdb::Fields;
-use std::collections::VecDeque;
+use crate::foreign::tests::dump::{Dump, Field};
 
 /// The files, which say how they were made.
 const GOLDEN: [&str; 10] = [
@@ -42,25 +41,9 @@ impl Golden {
     }
 
     /// The fields of the value in its dump.
-    pub fn fields(&self) -> Recorded {
+    pub fn fields(&self) -> Vec<Field> {
         let dump = bytes(self.values("dump").next().unwrap());
-        let mut rest = &dump[..];
-        let mut fields = VecDeque::new();
-        let head = take(&mut rest, 10);
-        assert_eq!((head[0], head[1]), (7, 0x81), "a module's value");
-        loop {
-            match take(&mut rest, 1)[0] {
-                0 => break,
-                2 => fields.push_back(Field::Unsigned(length(&mut rest) as u64)),
-                5 => {
-                    let len = length(&mut rest);
-                    fields.push_back(Field::String(take(&mut rest, len).to_vec()));
-                }
-                other => panic!("{other} is the kind of no field here"),
-            }
-        }
-        assert_eq!(rest.len(), 10, "RDB version and checksum");
-        Recorded(fields)
+        Dump::parse(&dump).fields
     }
 
     /// What CF.SCANDUMP answered.
@@ -81,59 +64,10 @@ impl Golden {
     }
 }
 
-fn take<'a>(rest: &mut &'a [u8], len: usize) -> &'a [u8] {
-    let (taken, after) = rest.split_at(len);
-    *rest = after;
-    taken
-}
-
-/// A length as RDB files write it.
-fn length(rest: &mut &[u8]) -> usize {
-    let first = take(rest, 1)[0];
-    match first {
-        0..64 => first.into(),
-        64..128 => usize::from(first & 63) << 8 | usize::from(take(rest, 1)[0]),
-        0x80 => u32::from_be_bytes(take(rest, 4).try_into().unwrap()) as usize,
-        other => panic!("{other:x}"),
-    }
-}
-
 fn bytes(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     let digits = digits.map(|two| std::str::from_utf8(two).unwrap());
     digits
         .map(|two| u8::from_str_radix(two, 16).unwrap())
         .collect()
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Field {
-    Unsigned(u64),
-    String(Vec<u8>),
-}
-
-/// Fields to be read.
-#[derive(Clone, Debug)]
-pub struct Recorded(pub VecDeque<Field>);
-
-impl Fields for Recorded {
-    type String = Vec<u8>;
-
-    fn unsigned(&mut self) -> Option<u64> {
-        match self.0.pop_front()? {
-            Field::Unsigned(number) => Some(number),
-            Field::String(_) => None,
-        }
-    }
-
-    fn double(&mut self) -> Option<f64> {
-        None
-    }
-
-    fn string(&mut self) -> Option<Vec<u8>> {
-        match self.0.pop_front()? {
-            Field::String(bytes) => Some(bytes),
-            Field::Unsigned(_) => None,
-        }
-    }
 }

@@ -28,7 +28,7 @@ const REMAINDER: Remainder = Remainder {
 
 fn from_dump(golden: &Golden) -> CountingFilter {
     let version = golden.number("version") as u32;
-    read_cuckoo(version, &mut golden.fields(), REMAINDER).unwrap()
+    read_cuckoo(version, &mut golden.fields().into_iter(), REMAINDER).unwrap()
 }
 
 fn from_pieces(pieces: &[(u64, Vec<u8>)]) -> CountingFilter {

@@ -1,0 +1,41 @@
+//! Bytes of a fuzzer as the fields of a saved filter: a number is one byte, its width, and so many
+//! more; a double eight; a string two bytes, its length, and so many more.
+
+use splitbloom_filter::foreign::rdb::Fields;
+
+/// Bytes that are taken one after the other.
+#[derive(Clone, Copy)]
+pub struct Stream<'a>(pub &'a [u8]);
+
+impl<'a> Stream<'a> {
+    /// The next bytes.
+    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// The next number of so many bytes, at most 8, the least significant first.
+    pub fn number(&mut self, width: usize) -> Option<u64> {
+        let digits = self.take(width)?.iter().rev();
+        Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+}
+
+impl<'a> Fields for Stream<'a> {
+    type String = &'a [u8];
+
+    fn unsigned(&mut self) -> Option<u64> {
+        let width = self.number(1)? % 9;
+        self.number(width as usize)
+    }
+
+    fn double(&mut self) -> Option<f64> {
+        self.number(8).map(f64::from_bits)
+    }
+
+    fn string(&mut self) -> Option<&'a [u8]> {
+        let len = self.number(2)?;
+        self.take(len as usize)
+    }
+}
