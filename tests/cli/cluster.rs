@@ -2,9 +2,11 @@
 
 use crate::harness::eventually;
 use crate::tool::{tool, Folder, Runs};
-use crate::trial::{Cluster, Mover};
+use crate::trial::{Cluster, Mover, Node};
 use splitbloom_client::PartitionedFilter;
 use splitbloom_partition::{slot_of, Name, Partitions};
+use std::fs;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -99,24 +101,91 @@ fn no_item_is_lost_while_slots_move() {
         .each()
         .map(|number| slot_of(&name.key(number)))
         .collect();
-    let (gate, moves, is_over) = (Mutex::new(()), AtomicU64::new(0), AtomicBool::new(false));
-    let mover = Mover {
-        nodes: cluster.nodes(),
-        slots: &slots,
-        gate: &gate,
-        moves: &moves,
-        is_over: &is_over,
-    };
     assert_eq!(
         on(&["load", "users", "--capacity", "100"]).prints(),
         "0 items, 0 new\n"
     );
-    thread::scope(|scope| {
-        scope.spawn(|| mover.run(1));
-        eventually("a slot has moved", || moves.load(Ordering::Acquire) > 0);
+    while_they_move(&cluster, &slots, || {
         let run = on(&["load", "users", &file]).run();
-        is_over.store(true, Ordering::Release);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
     });
     assert_eq!(on(&["check", "users", &file, "--missing"]).prints(), "");
+}
+
+#[test]
+fn a_filter_finds_its_node_and_leaves_nothing_elsewhere() {
+    let (cluster, work) = (Cluster::form(3, 0), Folder::new());
+    let on = |words: &[&str]| on_cluster(&cluster, words);
+    let (file, whole) = built(&work, 1_000);
+    // Whichever node is asked, some of these are elsewhere.
+    let mut elsewhere = 0;
+    for key in ["a", "b", "c}d", "{tag}e"] {
+        for words in [["push", &file, key].as_slice(), &["info", key]] {
+            let run = on(words).run();
+            if run.code != 0 {
+                elsewhere += 1;
+                assert_eq!(run.code, 4, "{run:?}");
+                assert!(run.stderr.contains("--cluster goes there"), "{run:?}");
+            }
+        }
+        on(&["push", &file, key, "--replace", "--cluster"]).prints();
+        let info = on(&["info", key, "--cluster", "--json"]).prints();
+        assert!(info.contains("\"Capacity\": 1000,"), "{info}");
+        let other = format!("{key}:copy");
+        let to = ["--to", &cluster.urls()[1], "--as", &other, "--cluster"];
+        on(&[["pull", key].as_slice(), &to].concat()).prints();
+        let back = work.path("back.sbf");
+        on(&["pull", &other, "-o", &back, "--cluster"]).prints();
+        assert!(fs::read(back).expect("it was pulled") == whole);
+    }
+    assert!(elsewhere > 0);
+    let keys = |node: &Node| node.connect().run("DBSIZE").integer();
+    assert_eq!(cluster.nodes().iter().map(keys).sum::<i64>(), 8);
+}
+
+#[test]
+fn a_filter_stays_whole_while_its_slot_moves() {
+    let (cluster, work) = (Cluster::form(3, 0), Folder::new());
+    let on = |words: &[&str]| on_cluster(&cluster, words);
+    // Five chunks.
+    let (file, whole) = built(&work, 4_000_000);
+    while_they_move(&cluster, &[slot_of(b"users")], || {
+        for _ in 0..5 {
+            on(&["push", &file, "users", "--replace", "--cluster"]).prints();
+            let back = work.path("back.sbf");
+            on(&["pull", "users", "-o", &back, "--cluster"]).prints();
+            assert!(fs::read(back).expect("it was pulled") == whole);
+        }
+    });
+}
+
+/// A file with a filter of some numbers and this capacity, and its bytes.
+fn built(work: &Folder, capacity: u32) -> (String, Vec<u8>) {
+    let (items, file) = (
+        work.file("items", lines(0..1_000).as_bytes()),
+        work.path("built.sbf"),
+    );
+    let capacity = capacity.to_string();
+    tool(&["build", &items, "-o", &file, "--capacity", &capacity]).prints();
+    let bytes = fs::read(&file).expect("it was built");
+    (file, bytes)
+}
+
+/// Does something while slots move from node to node.
+fn while_they_move(cluster: &Cluster, slots: &[u16], act: impl FnOnce()) {
+    let (gate, moves, is_over) = (Mutex::new(()), AtomicU64::new(0), AtomicBool::new(false));
+    let mover = Mover {
+        nodes: cluster.nodes(),
+        slots,
+        gate: &gate,
+        moves: &moves,
+        is_over: &is_over,
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| mover.run(1));
+        eventually("a slot has moved", || moves.load(Ordering::Acquire) > 0);
+        let acted = catch_unwind(AssertUnwindSafe(act));
+        is_over.store(true, Ordering::Release);
+        acted.unwrap_or_else(|panic| resume_unwind(panic));
+    });
 }

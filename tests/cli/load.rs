@@ -339,22 +339,3 @@ fn a_server_that_dies_ends_a_load_in_one_line() {
     );
     assert_eq!(message.lines().count(), 1, "{message}");
 }
-
-#[test]
-fn a_wrong_password_ends_a_load_in_one_line() {
-    let server = Server::start();
-    let mut db = server.connect();
-    db.run("CONFIG SET requirepass secret");
-    for command in ["load", "check", "unload"] {
-        let message = tool_on(&server, &[command, "seen"])
-            .env("REDISCLI_AUTH", "wrong")
-            .error(3);
-        assert!(message.contains("WRONGPASS"), "{message}");
-    }
-    let mut load = tool_on(&server, &["load", "seen"]);
-    let run = load.env("SPLITBLOOM_PASSWORD", "secret").run_with(b"a\n");
-    assert_eq!(run.stdout, "1 items, 1 new\n", "{run:?}");
-    // The harness looks at the server afterwards, and knows no password.
-    db.run("AUTH secret");
-    db.call(["CONFIG", "SET", "requirepass", ""]);
-}

@@ -3,14 +3,10 @@
 use crate::error::Error;
 use clap::Args;
 use memchr::memmem;
-use redis::{Client, ClientTlsConfig, Connection, ConnectionAddr, ConnectionInfo};
+use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo};
 use redis::{IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{env, fs};
-
-/// A server that does not answer within this is not there.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where the password is if the URL has none. The second is that of redis-cli.
 const PASSWORDS: [&str; 2] = ["SPLITBLOOM_PASSWORD", "REDISCLI_AUTH"];
@@ -37,11 +33,6 @@ impl ServerArguments {
     /// none.
     pub fn connection_info(&self) -> Result<ConnectionInfo, Error> {
         self.tls.apply(connection_info(&self.url)?)
-    }
-
-    /// A connection to the server.
-    pub fn connect(&self) -> Result<Connection, Error> {
-        connect(self.connection_info()?)
     }
 }
 
@@ -141,10 +132,4 @@ pub fn connection_info(url: &str) -> Result<ConnectionInfo, Error> {
         }
     }
     Ok(info.set_redis_settings(settings))
-}
-
-/// A connection.
-pub fn connect(info: ConnectionInfo) -> Result<Connection, Error> {
-    let client = Client::open(info)?;
-    Ok(client.get_connection_with_timeout(CONNECTION_TIMEOUT)?)
 }

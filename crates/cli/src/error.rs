@@ -1,6 +1,6 @@
 //! What may go wrong. A message is one line; the exit code tells scripts the kind.
 
-use redis::{ErrorKind, RedisError};
+use redis::RedisError;
 use splitbloom_client::Error as FilterError;
 use std::fmt;
 use std::io;
@@ -98,16 +98,9 @@ impl From<io::Error> for Error {
 
 impl From<RedisError> for Error {
     fn from(error: RedisError) -> Self {
-        let code = error.code();
-        if matches!(code, Some("NOAUTH" | "WRONGPASS"))
-            || error.kind() == ErrorKind::AuthenticationFailed
-        {
-            Self::Connection(format!("the server refused the login: {error}"))
-        } else if let Some(code) = code {
-            let detail = error.detail().unwrap_or_default();
-            Self::Refused(format!("the server refused: {code} {detail}"))
-        } else {
-            Self::Connection(format!("no connection to the server: {error}"))
+        match error.code() {
+            Some(code) => refused(&format!("{code} {}", error.detail().unwrap_or_default())),
+            None => Self::Connection(format!("no connection to the server: {error}")),
         }
     }
 }
@@ -117,11 +110,22 @@ impl From<FilterError> for Error {
         match error {
             FilterError::BraceInName => Self::Usage(error.to_string()),
             FilterError::Unreachable(error) => error.into(),
-            FilterError::Refused(text) => {
-                Self::Refused(format!("the server refused: {text}{}", advice(&text)))
-            }
+            FilterError::Refused(text) => refused(&text),
             FilterError::NotTried | FilterError::Unexpected(_) => Self::Refused(error.to_string()),
         }
+    }
+}
+
+/// What a server refused with this text: the login, or a command.
+fn refused(text: &str) -> Error {
+    match text.split(' ').next() {
+        Some("NOAUTH") => Error::Connection(
+            "the server wants a password (NOAUTH): SPLITBLOOM_PASSWORD or --url may have it".into(),
+        ),
+        Some("WRONGPASS") => {
+            Error::Connection("wrong user name or password, or no such user (WRONGPASS)".into())
+        }
+        _ => Error::Refused(format!("the server refused: {text}{}", advice(text))),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::connect::{ServerArguments, TlsArguments};
 use crate::error::Error;
 use clap::Args;
-use redis::{cmd, ConnectionInfo, Value};
+use redis::{cmd, Cmd, ConnectionInfo, Value};
 use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
 use splitbloom_client::{Topology, Wording};
 use splitbloom_partition::{Name, Partitions};
@@ -21,13 +21,20 @@ pub struct TargetArguments {
     pub server: ServerArguments,
 }
 
-/// How a filter is spread, and how many connections to it are opened.
+/// What the server is to others.
 #[derive(Args, Clone, Debug)]
-pub struct SpreadArguments {
+pub struct TopologyArguments {
     /// The server is a node of a cluster: finds the owner of each key, follows redirects, and waits
     /// up to a minute for a failover
     #[arg(long)]
     pub cluster: bool,
+}
+
+/// How a filter is spread, and how many connections to it are opened.
+#[derive(Args, Clone, Debug)]
+pub struct SpreadArguments {
+    #[command(flatten)]
+    pub topology: TopologyArguments,
     /// The filter is the keys KEY:{0} to KEY:{N-1}, as BF.KEYS names them; N is a power of two
     #[arg(long, value_name = "N", value_parser = partitions)]
     pub partitions: Option<Partitions>,
@@ -56,6 +63,28 @@ impl TargetArguments {
     }
 }
 
+impl TopologyArguments {
+    /// The filter of these keys on the server of these settings.
+    fn open(&self, keys: Keys<'_>, info: ConnectionInfo) -> Result<PartitionedFilter, Error> {
+        let topology = match self.cluster {
+            true => Topology::Cluster,
+            false => Topology::OneServer,
+        };
+        let mut filter = PartitionedFilter::open(vec![info], topology, keys)?;
+        if topology == Topology::OneServer {
+            // One that comes back after a loss may have forgotten what it had: the user decides.
+            filter.set_patience(Duration::ZERO);
+        }
+        Ok(filter)
+    }
+
+    /// A key on the server of these settings.
+    pub fn open_key(&self, key: &str, info: ConnectionInfo) -> Result<OneKey, Error> {
+        let filter = self.open(Keys::One(key.as_bytes()), info)?;
+        Ok(OneKey(filter))
+    }
+}
+
 impl SpreadArguments {
     /// The filter of that key on the server of these settings.
     pub fn open(&self, key: &OsString, info: ConnectionInfo) -> Result<PartitionedFilter, Error> {
@@ -67,16 +96,7 @@ impl SpreadArguments {
                 Keys::Partitioned(name, partitions)
             }
         };
-        let topology = match self.cluster {
-            true => Topology::Cluster,
-            false => Topology::OneServer,
-        };
-        let mut filter = PartitionedFilter::open(vec![info], topology, keys)?;
-        if topology == Topology::OneServer {
-            // One that comes back after a loss may have forgotten what it had: the user decides.
-            filter.set_patience(Duration::ZERO);
-        }
-        Ok(filter)
+        self.topology.open(keys, info)
     }
 
     /// The number of keys.
@@ -90,6 +110,34 @@ impl SpreadArguments {
         const OF_EACH: usize = 64 * 1024;
         const MOST: usize = 4 * 1024 * 1024;
         (usize::from(self.keys()) * OF_EACH).clamp(LEAST, MOST)
+    }
+}
+
+/// A filter of one key, for commands that are about one key.
+pub struct OneKey(PartitionedFilter);
+
+impl OneKey {
+    /// The key.
+    pub fn key(&self) -> &[u8] {
+        &self.0.keys()[0]
+    }
+
+    /// The reply to a command on the key, or on others of its slot.
+    ///
+    /// # Errors
+    /// The server's refusal, or no reply.
+    pub fn ask(&mut self, retry: Retry, make: impl Fn(&[u8]) -> Cmd) -> Result<Value, Error> {
+        let mut replies = self.0.ask_each(retry, make);
+        Ok(replies.remove(0)?)
+    }
+
+    /// The kind of its filter. A key that is missing is taken for a Bloom filter, whose commands
+    /// refuse it.
+    ///
+    /// # Errors
+    /// The key holds something else.
+    pub fn family(&mut self) -> Result<Family, Error> {
+        family(&mut self.0, None).map(|family| family.unwrap_or(Family::Bloom))
     }
 }
 
@@ -141,7 +189,7 @@ pub fn existing(
 ) -> Result<(Family, Wording), Error> {
     let family = family(filter, assumed)?;
     let family = family.ok_or_else(|| Error::Contents("there is no such key".into()))?;
-    let name = format!("{}.PACKEXISTS", family.prefix());
+    let name = family.command("PACKEXISTS");
     let replies = filter.ask_each(Retry::Yes, |_| {
         cmd("COMMAND").arg("INFO").arg(&name).clone()
     });

@@ -4,63 +4,29 @@
 //! same slot, which expires if nobody goes on.
 
 use crate::error::Error;
-use redis::{Connection, Value};
+use crate::target::OneKey;
+use redis::{cmd, Value};
+use splitbloom_client::{Family, Retry};
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::CountingFilter;
+use splitbloom_partition::slot_of;
 use std::hash::{BuildHasher as _, RandomState};
 
 /// How long a filter that nobody goes on loading stays, in seconds: an hour.
 const ABANDONED_SECONDS: u32 = 3_600;
 
-/// Which commands a filter takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    Bloom,
-    Counting,
-}
-
-impl Family {
-    /// That of the filter that begins with a chunk.
-    fn of(chunk: &Chunk<'_>) -> Self {
-        match chunk.begins::<CountingFilter>() {
-            true => Self::Counting,
-            false => Self::Bloom,
-        }
-    }
-
-    /// That of a key. One that is missing or holds something else is taken for a Bloom filter, whose
-    /// commands refuse it in words that fit.
-    pub fn of_key(server: &mut Connection, key: &[u8]) -> Result<Self, Error> {
-        let kind: String = redis::cmd("TYPE").arg(key).query(server)?;
-        Ok(match kind.as_str() {
-            "MBbloomCF" => Self::Counting,
-            _ => Self::Bloom,
-        })
-    }
-
-    /// The command with this ending.
-    pub fn command(self, ending: &str) -> redis::Cmd {
-        redis::cmd(&match self {
-            Self::Bloom => format!("BF.{ending}"),
-            Self::Counting => format!("CF.{ending}"),
-        })
-    }
-}
-
 /// A filter on its way out of a server.
 pub struct Outgoing {
-    server: Connection,
-    key: Vec<u8>,
+    from: OneKey,
     family: Family,
     iterator: i64,
 }
 
 impl Outgoing {
-    pub fn new(mut server: Connection, key: &[u8]) -> Result<Self, Error> {
-        let family = Family::of_key(&mut server, key)?;
+    pub fn new(mut from: OneKey) -> Result<Self, Error> {
+        let family = from.family()?;
         Ok(Self {
-            server,
-            key: key.to_vec(),
+            from,
             family,
             iterator: 0,
         })
@@ -68,22 +34,28 @@ impl Outgoing {
 
     /// The next chunk; nothing after the last one.
     pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        let mut dump = self.family.command("SCANDUMP");
-        let dump = dump.arg(&self.key).arg(self.iterator);
-        let (next, chunk): (i64, Value) = dump.query(&mut self.server)?;
-        self.iterator = next;
-        match chunk {
-            Value::BulkString(_) if next == 0 => Ok(None),
-            Value::BulkString(bytes) => Ok(Some(bytes)),
-            _ => Err(Error::Contents("SCANDUMP returned no chunk".into())),
+        let (name, iterator) = (self.family.command("SCANDUMP"), self.iterator);
+        let reply = self
+            .from
+            .ask(Retry::Yes, |key| cmd(&name).arg(key).arg(iterator).take())?;
+        let no_chunk = || Error::Contents("SCANDUMP returned no chunk".into());
+        let Value::Array(parts) = reply else {
+            return Err(no_chunk());
+        };
+        match <[Value; 2]>::try_from(parts) {
+            Ok([Value::Int(0), _]) => Ok(None),
+            Ok([Value::Int(next), Value::BulkString(bytes)]) => {
+                self.iterator = next;
+                Ok(Some(bytes))
+            }
+            _ => Err(no_chunk()),
         }
     }
 }
 
 /// A filter on its way into a server.
 pub struct Incoming {
-    server: Connection,
-    key: Vec<u8>,
+    to: OneKey,
     temporary: Vec<u8>,
     family: Option<Family>,
     replace: bool,
@@ -93,15 +65,14 @@ pub struct Incoming {
 impl Incoming {
     /// Begins it. With `replace` it takes the place of what the key holds, otherwise the key must be
     /// missing.
-    pub fn new(mut server: Connection, key: &[u8], replace: bool) -> Result<Self, Error> {
-        let exists: bool = redis::cmd("EXISTS").arg(key).query(&mut server)?;
-        if exists && !replace {
-            return Err(key_exists(key));
+    pub fn new(mut to: OneKey, replace: bool) -> Result<Self, Error> {
+        let exists = to.ask(Retry::Yes, |key| cmd("EXISTS").arg(key).take())?;
+        if exists != Value::Int(0) && !replace {
+            return Err(key_exists(to.key()));
         }
         Ok(Self {
-            server,
-            key: key.to_vec(),
-            temporary: temporary_key(key),
+            temporary: temporary_key(to.key()),
+            to,
             family: None,
             replace,
             is_done: false,
@@ -112,13 +83,16 @@ impl Incoming {
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let chunk = Chunk::parse(bytes)
             .map_err(|error| Error::Contents(format!("a damaged chunk: {error}")))?;
-        let family = *self.family.get_or_insert(Family::of(&chunk));
-        let mut load = family.command("LOADCHUNK");
-        load.arg(&self.temporary).arg(chunk.next).arg(bytes);
-        let loaded = load.query(&mut self.server)?;
-        let mut expire = redis::cmd("EXPIRE");
-        expire.arg(&self.temporary).arg(ABANDONED_SECONDS);
-        expire.exec(&mut self.server)?;
+        let family = *self.family.get_or_insert(family_of(&chunk));
+        let (name, temporary) = (family.command("LOADCHUNK"), &self.temporary);
+        // It would not be due a second time.
+        let loaded = self.to.ask(Retry::No, |_| {
+            cmd(&name).arg(temporary).arg(chunk.next).arg(bytes).take()
+        })?;
+        self.to.ask(Retry::Yes, |_| {
+            let expire = &mut cmd("EXPIRE");
+            expire.arg(temporary).arg(ABANDONED_SECONDS).take()
+        })?;
         match loaded {
             Value::Okay => Ok(()),
             other => Err(Error::Refused(format!("LOADCHUNK returned {other:?}"))),
@@ -127,14 +101,12 @@ impl Incoming {
 
     /// Gives it its key, after its last chunk.
     pub fn finish(mut self) -> Result<(), Error> {
+        let (temporary, to) = (&self.temporary, &mut self.to);
+        to.ask(Retry::Yes, |_| cmd("PERSIST").arg(temporary).take())?;
         let rename = if self.replace { "RENAME" } else { "RENAMENX" };
-        let mut persist = redis::cmd("PERSIST");
-        persist.arg(&self.temporary).exec(&mut self.server)?;
-        let mut rename = redis::cmd(rename);
-        let rename = rename.arg(&self.temporary).arg(&self.key);
-        let renamed: Value = rename.query(&mut self.server)?;
+        let renamed = to.ask(Retry::No, |key| cmd(rename).arg(temporary).arg(key).take())?;
         if renamed == Value::Int(0) {
-            return Err(key_exists(&self.key));
+            return Err(key_exists(self.to.key()));
         }
         self.is_done = true;
         Ok(())
@@ -144,12 +116,19 @@ impl Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         if !self.is_done && self.family.is_some() {
+            let temporary = &self.temporary;
             // If the server is gone, the key expires.
-            let unlink = redis::cmd("UNLINK")
-                .arg(&self.temporary)
-                .exec(&mut self.server);
-            let _ = unlink;
+            let unlink = |_: &[u8]| cmd("UNLINK").arg(temporary).take();
+            let _ = self.to.ask(Retry::No, unlink);
         }
+    }
+}
+
+/// The family of the filter that begins with a chunk.
+fn family_of(chunk: &Chunk<'_>) -> Family {
+    match chunk.begins::<CountingFilter>() {
+        true => Family::Counting,
+        false => Family::Bloom,
     }
 }
 
@@ -158,40 +137,40 @@ fn key_exists(key: &[u8]) -> Error {
     Error::Contents(format!("{key} exists already: --replace takes its place"))
 }
 
-/// A key that nobody has, in the slot of this one where that can be: not if it has a closing brace
-/// and no hash tag.
+/// A key that nobody has, in the slot of this one. One in 16384 is, so that is a matter of
+/// milliseconds, and only if no hash tag puts all of them there.
 fn temporary_key(key: &[u8]) -> Vec<u8> {
-    let number = RandomState::new().hash_one(std::process::id());
-    let suffix = format!(":loading:{number:016x}");
-    match has_tag(key) || key.contains(&b'}') {
-        true => [key, suffix.as_bytes()].concat(),
-        false => [b"{", key, b"}", suffix.as_bytes()].concat(),
+    let first = RandomState::new().hash_one(std::process::id());
+    let candidate = |number: u64| {
+        let suffix = format!(":loading:{number:016x}");
+        [key, suffix.as_bytes()].concat()
+    };
+    let mut number = first;
+    while slot_of(&candidate(number)) != slot_of(key) {
+        number = number.wrapping_add(1);
     }
-}
-
-/// Whether a part of the key decides its slot: between its first opening brace and the next closing
-/// one, if that is not empty.
-fn has_tag(key: &[u8]) -> bool {
-    let open = key.iter().position(|byte| *byte == b'{');
-    let tag = open.map(|open| &key[open + 1..]);
-    let len = tag.and_then(|tag| tag.iter().position(|byte| *byte == b'}'));
-    len.is_some_and(|len| len > 0)
+    candidate(number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbloom_partition::slot_of;
 
     #[test]
     fn a_temporary_key_is_in_the_slot_of_its_key() {
-        for key in ["users", "{users}:1", "a{b}c{d}", "a{b", "with space", ""] {
+        for key in [
+            "users",
+            "{users}:1",
+            "a{b}c{d}",
+            "a{b",
+            "a}b",
+            "{}a",
+            "}{",
+            "",
+        ] {
             let temporary = temporary_key(key.as_bytes());
-            assert_ne!(temporary, key.as_bytes());
-            // An empty tag is none.
-            if !key.is_empty() {
-                assert_eq!(slot_of(&temporary), slot_of(key.as_bytes()), "{key}");
-            }
+            assert!(temporary.starts_with(key.as_bytes()) && temporary.len() > key.len());
+            assert_eq!(slot_of(&temporary), slot_of(key.as_bytes()), "{key}");
         }
     }
 }

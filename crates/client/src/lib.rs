@@ -251,16 +251,16 @@ impl PartitionedFilter {
         layout: Layout,
         items: &[u8],
     ) -> Result<Vec<bool>, Error> {
-        let (prefix, pieces) = (family.prefix(), self.pieces(layout, items));
+        let pieces = self.pieces(layout, items);
         let replies = match wording {
             Wording::Packed => {
-                let name = format!("{prefix}.PACKEXISTS");
+                let name = family.command("PACKEXISTS");
                 self.ask_pieces(Retry::Yes, &pieces, |key, items| {
                     packed::command(&name, key, layout, items)
                 })
             }
             Wording::Separate => {
-                let name = format!("{prefix}.MEXISTS");
+                let name = family.command("MEXISTS");
                 self.ask_pieces(Retry::Yes, &pieces, |key, items| {
                     packed::separate(&name, key, layout, items)
                 })
@@ -284,10 +284,7 @@ impl PartitionedFilter {
             Family::Bloom => Retry::Yes,
             Family::Counting => Retry::No,
         };
-        let (name, pieces) = (
-            format!("{}.{name}", family.prefix()),
-            self.pieces(layout, items),
-        );
+        let (name, pieces) = (family.command(name), self.pieces(layout, items));
         let replies = self.ask_pieces(retry, &pieces, |key, items| {
             packed::command(&name, key, layout, items)
         });

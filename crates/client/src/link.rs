@@ -10,7 +10,7 @@
 //!                └── MOVED, ASK ◄───┘           redirected commands go into the next round
 //! ```
 
-use super::node::{Address, Node, RESPONSE_TIMEOUT};
+use super::node::{Address, Node, Timeouts};
 use super::owners::{owns_slots, Owners};
 use super::replication::Replication;
 use super::Error;
@@ -376,12 +376,11 @@ impl Link {
         let node = match self.nodes.entry(address.clone()) {
             std::collections::btree_map::Entry::Occupied(node) => node.into_mut(),
             std::collections::btree_map::Entry::Vacant(place) => {
-                // There is no other server to turn to.
-                let timeout = match self.topology {
-                    Topology::OneServer => PATIENCE,
-                    Topology::Cluster => RESPONSE_TIMEOUT,
+                let timeouts = match self.topology {
+                    Topology::OneServer => Timeouts::OF_ONLY_SERVER,
+                    Topology::Cluster => Timeouts::OF_NODE,
                 };
-                place.insert(Node::connect(address, &self.seeds[0], timeout)?)
+                place.insert(Node::connect(address, &self.seeds[0], timeouts)?)
             }
         };
         node.is_unconfirmed = true;

@@ -1,15 +1,32 @@
 //! One node: its address, and a connection with several requests under way.
 
+use super::link::PATIENCE;
 use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Loopback and data centres reply within a millisecond; a node that is gone may never reply.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longer than any single command keeps a node busy: migrating a partition of 64 MB may take a
-/// second (docs/cluster.md).
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait for a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timeouts {
+    pub connection: Duration,
+    pub response: Duration,
+}
+
+impl Timeouts {
+    /// Of a node of many. Data centres reply within a millisecond, and a node that is gone may never
+    /// reply; but a single command may keep one busy: migrating a partition of 64 MB takes up to a
+    /// second (docs/cluster.md).
+    pub const OF_NODE: Self = Self {
+        connection: Duration::from_secs(1),
+        response: Duration::from_secs(5),
+    };
+    /// Of a server without which there is none; it may be on another continent, behind TLS.
+    pub const OF_ONLY_SERVER: Self = Self {
+        connection: Duration::from_secs(5),
+        response: PATIENCE,
+    };
+}
 
 /// What a node without a hostname sends as its host if `cluster-preferred-endpoint-type` is
 /// `hostname`.
@@ -86,16 +103,16 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// A connection that waits so long for a reply.
+    /// A connection.
     pub fn connect(
         address: &Address,
         like: &ConnectionInfo,
-        timeout: Duration,
+        timeouts: Timeouts,
     ) -> RedisResult<Self> {
         let client = Client::open(address.like(like))?;
-        let connection = client.get_connection_with_timeout(CONNECTION_TIMEOUT)?;
-        connection.set_read_timeout(Some(timeout))?;
-        connection.set_write_timeout(Some(timeout))?;
+        let connection = client.get_connection_with_timeout(timeouts.connection)?;
+        connection.set_read_timeout(Some(timeouts.response))?;
+        connection.set_write_timeout(Some(timeouts.response))?;
         Ok(Self {
             connection,
             is_unconfirmed: false,

@@ -27,11 +27,11 @@ pub enum Family {
 }
 
 impl Family {
-    /// What the names of its commands begin with.
-    pub fn prefix(self) -> &'static str {
+    /// The name of its command with this ending: `BF.` or `CF.` and that.
+    pub fn command(self, ending: &str) -> String {
         match self {
-            Self::Bloom => "BF",
-            Self::Counting => "CF",
+            Self::Bloom => format!("BF.{ending}"),
+            Self::Counting => format!("CF.{ending}"),
         }
     }
 }

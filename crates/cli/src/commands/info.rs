@@ -3,10 +3,12 @@
 use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome};
 use crate::filter_file::load;
-use crate::transfer::Family;
+use crate::target::TopologyArguments;
 use crate::{describe, report};
 use clap::Args;
+use redis::cmd;
 use serde_json::Value;
+use splitbloom_client::Retry;
 use std::io::{stdout, Write};
 use std::path::Path;
 
@@ -23,6 +25,8 @@ pub struct Arguments {
     /// Prints JSON, with the names that BF.INFO and CF.INFO have
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    topology: TopologyArguments,
     #[command(flatten)]
     server: ServerArguments,
 }
@@ -44,9 +48,10 @@ impl Arguments {
 
     /// What the server says of the filter, whichever kind it is.
     fn of_key(&self) -> Result<Value, Error> {
-        let (mut server, key) = (self.server.connect()?, self.name.as_bytes());
-        let mut info = Family::of_key(&mut server, key)?.command("INFO");
-        let reply = info.arg(key).arg("FULL").query(&mut server)?;
+        let info = self.server.connection_info()?;
+        let mut key = self.topology.open_key(&self.name, info)?;
+        let name = key.family()?.command("INFO");
+        let reply = key.ask(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").take())?;
         Ok(report::from_reply(&reply))
     }
 }

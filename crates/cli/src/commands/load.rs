@@ -117,7 +117,7 @@ impl Arguments {
             return Err(Error::Usage(text.into()));
         }
         let info = self.target.server.connection_info()?;
-        let server = match self.target.spread.cluster {
+        let server = match self.target.spread.topology.cluster {
             true => "a cluster".into(),
             false => format!("{}/{}", info.addr(), info.redis_settings().db()),
         };

@@ -4,6 +4,7 @@ use crate::connect::{self, ServerArguments};
 use crate::error::{Error, Outcome};
 use crate::filter_file::NewFile;
 use crate::progress::{bar, Unit};
+use crate::target::TopologyArguments;
 use crate::transfer::{Incoming, Outgoing};
 use clap::Args;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct Arguments {
     #[arg(long, requires = "to")]
     replace: bool,
     #[command(flatten)]
+    topology: TopologyArguments,
+    #[command(flatten)]
     server: ServerArguments,
 }
 
@@ -45,7 +48,8 @@ enum Target {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let mut outgoing = Outgoing::new(self.server.connect()?, self.key.as_bytes())?;
+        let info = self.server.connection_info()?;
+        let mut outgoing = Outgoing::new(self.topology.open_key(&self.key, info)?)?;
         // What is missing is noticed before anything is made.
         let first = outgoing.next_chunk()?;
         let mut target = self.target()?;
@@ -75,9 +79,9 @@ impl Arguments {
                 if url.starts_with("rediss:") {
                     info = self.server.tls.apply(info)?;
                 }
-                let server = connect::connect(info)?;
                 let key = self.other_key.as_ref().unwrap_or(&self.key);
-                Incoming::new(server, key.as_bytes(), self.replace).map(Target::Server)
+                let key = self.topology.open_key(key, info)?;
+                Incoming::new(key, self.replace).map(Target::Server)
             }
             (None, None) => Err(Error::Usage("-o or --to is missing".into())),
         }

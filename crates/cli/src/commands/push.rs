@@ -4,6 +4,7 @@ use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome};
 use crate::filter_file;
 use crate::progress::{bar, Unit};
+use crate::target::TopologyArguments;
 use crate::transfer::Incoming;
 use clap::Args;
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ pub struct Arguments {
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
+    topology: TopologyArguments,
+    #[command(flatten)]
     server: ServerArguments,
 }
 
@@ -32,8 +35,9 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let failed = |error| filter_file::failed(&self.file, error);
         let mut file = filter_file::open(&self.file)?;
-        let key = self.key.as_bytes();
-        let mut incoming = Incoming::new(self.server.connect()?, key, self.replace)?;
+        let info = self.server.connection_info()?;
+        let key = self.topology.open_key(&self.key, info)?;
+        let mut incoming = Incoming::new(key, self.replace)?;
         let bar = bar("pushing", Unit::Bytes, file_bytes(&self.file));
         let mut chunk = Vec::new();
         while file.next(&mut chunk).map_err(failed)? {

@@ -190,7 +190,7 @@ impl Fields {
 
 /// The same for each partition.
 fn info(filter: &mut PartitionedFilter, family: Family) -> Result<Vec<Fields>, Error> {
-    let name = format!("{}.INFO", family.prefix());
+    let name = family.command("INFO");
     let replies = filter.ask_each(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").clone());
     let fields = replies.into_iter().map(|reply| match reply? {
         Value::Map(fields) => Ok(Fields(fields)),
