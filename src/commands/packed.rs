@@ -1,4 +1,4 @@
-//! Commands that have all their items in one argument: what those of every kind of filter share.
+//! Commands that have all their items in one argument: the common part for all kinds of filter.
 
 use crate::commands::bits::Bits;
 use crate::commands::held::found_or_missing;
@@ -44,10 +44,10 @@ pub const OF_AN_ADD: &[Parameter] = &[
     word(c"bits", c"BITS").optional(),
 ];
 
-/// The items of a command, and how they came.
+/// The items of a command, and how they were packed.
 pub struct Packed<'a> {
     pub items: Packing<'a>,
-    /// When they came, if a word tells.
+    /// Their time, if the command has one.
     pub at: Option<u64>,
     arguments: Arguments<'a>,
     /// The words from the layout up to the items.
@@ -96,9 +96,8 @@ impl<'a> Packed<'a> {
         self.with_bits.then(room).transpose()
     }
 
-    /// Memory for [`Packed::replicate_first`], held until then: the server does not return from a
-    /// string that it has no memory for, and an item may be refused because there is none.
-    /// `None` if there is none.
+    /// Memory for [`Packed::replicate_first`], held until then: the server exits if it has no
+    /// memory for a string, and an item may be refused for lack of memory. `None` if there is none.
     pub fn room_to_replicate(&self) -> Option<Vec<u8>> {
         let mut room = Vec::new();
         room.try_reserve_exact(self.items.bytes().len()).ok()?;

@@ -1,8 +1,8 @@
-//! Sweeping: the memory of what filters have forgotten is freed in small steps, between commands.
+//! Sweeping: frees the memory of forgotten items in small steps, between commands.
 //!
 //! The primary decides and replicates each step (BF.FORGET), as it does when a key expires, so that
-//! primary, replicas and append-only file agree. The [`queue`] knows which filters wait for their
-//! next step; values enter it by themselves ([`StoredFilter::attend`]).
+//! primary, replicas and append-only file agree. The [`queue`] has the filters that wait for their
+//! next step; values enqueue themselves ([`StoredFilter::attend`]).
 
 pub mod queue;
 
@@ -20,17 +20,18 @@ use splitbloom_filter::windowed::{Swept, WindowedFilter};
 use splitbloom_filter::AddError;
 use std::time::{Duration, Instant};
 
-/// No step begins later than this after the alarm has rung. Steps take some 2 µs in a small filter and
-/// 50 µs in one of 10^8 items, so the server spends a tenth of its time on them at most.
+/// No step begins later than this after the alarm has rung. A step takes some 2 µs in a small
+/// filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time on them.
 const BUDGET: Duration = Duration::from_micros(75);
-/// Between two rings while there is work, in milliseconds: the shortest that servers know.
+/// The interval between rings while there is work, in milliseconds: the shortest that servers
+/// support.
 const BREAK: u64 = 1;
-/// Until the server is asked again whether its dataset may change, in milliseconds.
+/// The delay until the server is asked again whether its dataset may change, in milliseconds.
 const PAUSE: u64 = 100;
-/// Until a step for which there was no memory is tried again, in milliseconds.
+/// The delay until a step for which there was no memory is tried again, in milliseconds.
 const RETRY: u64 = 1_000;
 
-/// Lets the server call when a filter is due, and tell what happens to keys.
+/// Asks the server for a call when a filter is due, and for events about keys.
 pub fn register(context: &Context) {
     ALARM.register(context, ring);
     events::register(
@@ -43,8 +44,8 @@ pub fn register(context: &Context) {
     );
 }
 
-/// A step of forgetting, counted. A large table that is forgotten as a whole is freed on another
-/// thread.
+/// Takes a step of a sweep, and counts it. A large table that is forgotten as a whole is freed on
+/// another thread.
 ///
 /// # Errors
 /// As [`WindowedFilter::sweep_step`].
@@ -93,7 +94,7 @@ fn ring(context: &Context) -> Option<u64> {
     }
 }
 
-/// Goes where the entry leads, does a step there, and queues the filter again.
+/// Opens the key of the entry, takes a step there, and queues the filter again.
 fn visit(context: &Context, called: &Called, now: u64) {
     let Some(name) = context.go_to(&called.place) else {
         return;
@@ -129,7 +130,7 @@ fn visit(context: &Context, called: &Called, now: u64) {
     }
 }
 
-/// How long a filter is left alone after a client has told the time of its items: a slice, in
+/// How long a filter is not swept after a client has supplied the time of items: a slice, in
 /// milliseconds.
 fn slice(filter: &WindowedFilter) -> u64 {
     let window = filter.window();

@@ -1,14 +1,14 @@
 //! Which filters are to be swept, and when.
 //!
 //! ```text
-//!   queue    (due, number) ──► place       in order of time: the first is swept first
+//!   queue    (due, number) ──► place       in order of time: the earliest is swept first
 //!              ▲
 //!   ticket   one for each filter that waits; part of its value
 //! ```
 //!
-//! A filter that is deleted, overwritten or evicted takes its ticket with it, whatever command did
-//! it and on whatever thread, so there are never more entries than filters that forget. The place
-//! may be out of date: whoever goes there must look whether the filter has this ticket.
+//! A filter that is deleted, overwritten or evicted drops its ticket, whatever command did that and
+//! on whatever thread, so there are never more entries than filters that forget. The place may be
+//! out of date: check that the filter there has this ticket.
 
 use crate::server::alarm::Alarm;
 use crate::server::place::Place;
@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::panicking;
 
-/// Held for a microsecond at most: by the server's thread, and by the one that frees values. A node
-/// of the tree is the largest allocation, so a million entries make no stall.
+/// Held for at most a microsecond, by the server's thread or the one that frees values. A node of
+/// the tree is the largest allocation, so a million entries cause no stall.
 static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());
 
 /// Rings when the first entry is due.
@@ -40,7 +40,7 @@ struct Turn {
 #[derive(Debug)]
 pub struct Ticket {
     turn: Turn,
-    /// With the database that was here when the server started: see [`Databases`].
+    /// With the number that the database had when the server started: see [`Databases`].
     place: Arc<Place>,
 }
 
@@ -59,8 +59,7 @@ impl Ticket {
         ticket
     }
 
-    /// Queues a filter again that has been called, while the alarm rings: who sets it afterwards
-    /// asks [`next_due`].
+    /// Queues a filter again while the alarm is being handled, which is then set by [`next_due`].
     pub fn again(due: u64, called: &Called) -> Self {
         Self::at(due, Arc::clone(&called.origin))
     }
@@ -91,8 +90,8 @@ impl Ticket {
     }
 }
 
-/// An entry that is no longer in the queue: its time has come. If a panic ends what is done about
-/// it, it is back.
+/// An entry that has been taken from the queue, because it is due. If handling it panics, it is put
+/// back.
 pub struct Called {
     turn: Turn,
     /// As in the ticket.
@@ -140,7 +139,7 @@ pub fn is_empty() -> bool {
     queue().waiting.is_empty()
 }
 
-/// Two databases have changed places. Cost: that of one search, however many filters they hold.
+/// Swaps two databases. Costs one search, however many filters they hold.
 pub fn swap(first: u32, second: u32) {
     queue().databases.swap(first, second);
 }
@@ -167,9 +166,9 @@ impl Queue {
     }
 }
 
-/// What SWAPDB has made of the databases: the one that was in place `x` at first is now at
-/// `now[x]`, and in place `y` is now that from `origin[y]`. Those that are not listed are where they
-/// were.
+/// The effect of all SWAPDB commands: the database that had number `x` at first has `now[x]`, and
+/// `origin[y]` is the first number of the one that has `y` now. Those that are not listed kept
+/// theirs.
 struct Databases {
     now: BTreeMap<u32, u32>,
     origin: BTreeMap<u32, u32>,

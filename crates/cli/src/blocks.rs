@@ -1,8 +1,8 @@
 //! The items of all inputs in numbered blocks, which several threads take.
 //!
-//! A plain file is read by all threads at once, each its own range: an item belongs to the range in
-//! which it begins. From a pipe or a packed file, one thread after another reads the next block, and
-//! the others work meanwhile.
+//! Each thread reads a range of a plain file: an item belongs to the range in which it begins. A
+//! pipe or a compressed file is read by one thread at a time, block by block, while the others
+//! work.
 
 use crate::error::Error;
 use crate::input::{is_packed, too_long, Framing, Input, Items, Source, MAX_ITEM_BYTES};
@@ -32,7 +32,7 @@ struct Queue {
 }
 
 enum Current {
-    /// What only comes one byte after another.
+    /// An input that can only be read in order.
     Stream(Input),
     /// A plain file, read up to a place.
     Plain(Arc<Plain>, u64),
@@ -74,7 +74,8 @@ enum Taken {
 }
 
 impl Blocks {
-    /// Of these inputs. `observe` is called with the number of bytes of each read, before unpacking.
+    /// Of these inputs. `observe` is called with the number of bytes of each read, before
+    /// unpacking.
     pub fn new(
         framing: Framing,
         mut sources: Vec<Source>,
@@ -92,8 +93,8 @@ impl Blocks {
         }
     }
 
-    /// Reads the next block into `block`, and returns its number; nothing at the end. Blocks come in
-    /// order, but their threads may be done in any order.
+    /// Reads the next block into `block`, and returns its number; nothing at the end. Blocks come
+    /// in order, but their threads may be done in any order.
     ///
     /// # Errors
     /// An input cannot be read, or ends within an item.

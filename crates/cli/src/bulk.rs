@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A share is a part of the sub-bitmaps (`splitbloom_filter::filter::Shares`), so no two threads
-//! touch one bit, and what comes out is the filter to which the items were added one by one. The
-//! last items before it is full, and those that go to a table, are hashed by all threads and added
-//! by one.
+//! touch the same bit, and the result equals the filter to which the items were added one by one.
+//! The last items before it is full, and those that go to a table, are hashed by all threads and
+//! added by one.
 
 use crate::blocks::{Block, Blocks};
 use crate::error::Error;
@@ -21,9 +21,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Items of a round, about. Their hashes take 34 MB; the threads wait for each other twice.
+/// The approximate number of items in a round. Their hashes take 34 MB; the threads wait for each
+/// other twice a round.
 const MOST_ITEMS_OF_ROUND: u64 = 2_000_000;
-/// And no fewer, or starting the threads would count: 100 µs.
+/// The least number of items in a round: with fewer, starting the threads (100 µs) would matter.
 const LEAST_ITEMS_OF_ROUND: u64 = 50_000;
 /// Rounds of a filter that is filled to its capacity; the last one is added by one thread.
 const ROUNDS: u64 = 32;
@@ -214,8 +215,8 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Hashes the next blocks, in place of those of the round before. Returns the number of items, 0
-    /// at the end.
+    /// Hashes the next blocks, in place of those of the round before. Returns the number of items,
+    /// 0 at the end.
     fn hash(&self, routes: Option<Routes>, all: &mut Vec<Hashed>) -> Result<u64, Error> {
         let spare = Mutex::new(std::mem::take(all));
         let (done, items) = (Mutex::new(Vec::new()), AtomicU64::new(0));
@@ -239,7 +240,7 @@ impl Round<'_> {
         Ok(items.into_inner())
     }
 
-    /// Adds what was hashed to its shares.
+    /// Adds the hashed items to their shares.
     fn add(&self, shares: &mut [Share], all: &[Hashed]) -> Result<(), Error> {
         let shares = Mutex::new(shares.iter_mut().enumerate());
         on_each_thread(self.threads, || loop {
@@ -257,7 +258,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs it on so many threads; returns the first error.
+/// Runs it on that many threads; returns the first error.
 fn on_each_thread(threads: usize, run: impl Fn() -> Result<(), Error> + Sync) -> Result<(), Error> {
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(&run)).collect();

@@ -1,7 +1,8 @@
-//! How far a load has come, in a file, so that it can go on after whatever ended it.
+//! The progress of a load, in a file, so that the load can resume after an interruption.
 //!
-//! The file says what was loaded into which filter, and a place between two items before which every
-//! item has been acknowledged by the server. It is replaced as a whole, at most once a second.
+//! The file says what was loaded into which filter, and a place between two items before which
+//! every item has been acknowledged by the server. It is replaced as a whole, at most once a
+//! second.
 
 use crate::error::Error;
 use crate::feed::Mark;
@@ -14,8 +15,7 @@ use std::time::{Duration, Instant};
 
 const FORMAT: &str = "splitbloom checkpoint 1";
 
-/// Time between two writes: what a killed load does again at most, and syncing a file takes
-/// milliseconds.
+/// Time between two writes: the most that a killed load repeats. Syncing a file takes milliseconds.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What has been acknowledged.
@@ -32,7 +32,7 @@ pub struct Done {
 /// The file of a load.
 pub struct Checkpoint {
     path: PathBuf,
-    /// What is loaded, and where to.
+    /// What is loaded, and into which filter.
     load: Value,
     written: Option<Instant>,
 }
@@ -70,10 +70,10 @@ impl Checkpoint {
         })
     }
 
-    /// How far an earlier load has come; `None` if there is no file.
+    /// The progress of an earlier load; `None` if there is no file.
     ///
     /// # Errors
-    /// The file cannot be read, is none of ours, or is of another load.
+    /// The file cannot be read, is not a checkpoint, or belongs to another load.
     pub fn read(&self) -> Result<Option<Done>, Error> {
         let text = match fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -106,7 +106,7 @@ impl Checkpoint {
         }
     }
 
-    /// Replaces the file. Whatever happens meanwhile, it is the old one or the new one.
+    /// Replaces the file atomically.
     pub fn write(&mut self, done: &Done) -> Result<(), Error> {
         let Mark {
             source,

@@ -1,6 +1,6 @@
 //! Items from files: lines, or pieces of a fixed width; plain, gzip or zstd.
 //!
-//! What a file is packed with is told by its first bytes, not by its name.
+//! The compression of a file is recognized by its first bytes, not by its name.
 
 use crate::error::Error;
 use clap::Args;
@@ -167,7 +167,7 @@ impl Source {
 /// An input, unpacked and cut into blocks of whole items.
 pub struct Input {
     name: String,
-    /// Whether more may come later: then items are not kept waiting for others to fill a block.
+    /// Whether more input may arrive later: then items do not wait for others to fill a block.
     is_live: bool,
     unpacked: Box<dyn Read + Send>,
     /// The beginning of an item whose end has not been read.
@@ -195,8 +195,8 @@ impl Input {
         Ok(skipped)
     }
 
-    /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer; of
-    /// standard input those that have come. Returns false at the end, with an empty block.
+    /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer;
+    /// of standard input those that have come. Returns false at the end, with an empty block.
     ///
     /// # Errors
     /// The input cannot be read or unpacked, or ends within an item of fixed width.
@@ -248,7 +248,7 @@ pub fn is_packed(first: &[u8]) -> bool {
     first.starts_with(&GZIP) || first.starts_with(&ZSTD)
 }
 
-/// Appends what one read brings, at most `len` bytes.
+/// Appends the result of one read, at most `len` bytes.
 fn read_some(from: &mut impl Read, len: usize, to: &mut Vec<u8>) -> io::Result<usize> {
     let before = to.len();
     to.resize(before + len.min(PIPE_BYTES), 0);

@@ -198,7 +198,7 @@ fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) 
     }
 }
 
-/// Where the items of an add are: each is a word of the command, or one word packs them all.
+/// The items of an add: each is a word of the command, or one word packs them all.
 pub(super) trait Source<'a> {
     /// The items but the first `first`.
     fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
@@ -232,8 +232,8 @@ impl<'a> Source<'a> for Words<'a> {
     }
 }
 
-/// What the commands tell an add: where the items are, when they came (`None`: now), what to create
-/// if the key is missing (`None`: an error), and the name of the event.
+/// What an add needs from its command: the items, their time (`None`: now), what to create if the
+/// key is missing (`None`: an error), and the name of the event.
 pub(super) struct Adding<S> {
     pub event: &'static CStr,
     pub creation: Option<Creation>,
@@ -251,7 +251,7 @@ pub(super) struct Added {
     /// Whether any of them changed the filter: those that were new, and those that were renewed.
     has_changed: bool,
     pub refusal: Option<ReplyError>,
-    /// When they came, in a filter that forgets.
+    /// Their time, in a filter that forgets.
     time: Option<u64>,
 }
 
@@ -321,7 +321,7 @@ impl<'a, S: Source<'a>> Adding<S> {
         Ok(added)
     }
 
-    /// Adds the items to a filter that keeps what it has.
+    /// Adds the items to a filter that does not forget.
     fn add(
         &self,
         context: &Context,

@@ -1,5 +1,5 @@
-//! BF.FORGET: a step of sweeping what a filter has forgotten. The server's timer does the same; the
-//! command is how its steps reach replicas and the append-only file.
+//! BF.FORGET: a step of sweeping forgotten items. The server's timer does the same; the command
+//! replicates its steps to replicas and the append-only file.
 
 use super::time::time_of;
 use crate::commands::held::found;

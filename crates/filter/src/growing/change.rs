@@ -1,8 +1,8 @@
-//! Pages changed in place: an entry comes or goes. Compiled for what the processor has, as lookups
+//! Adds and removes an entry of a page in place. Compiled for several instruction sets, as lookups
 //! are.
 //!
-//! An entry takes a bit of its line's unary part and a slot. Where the line has no room for both,
-//! it leaves its last slots to the next one, and so on up to a gap.
+//! An entry takes a bit of its line's unary part and a slot. If the line has no room for both, it
+//! leaves its last slots to the next line, and so on up to a gap.
 
 use crate::error::AddError;
 use crate::growing::bucket::Bucket;
@@ -22,24 +22,24 @@ const REACH: usize = 16;
 /// Which items an insert adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adding {
-    /// Each one, a copy each time.
+    /// Every one; each add of an item adds a copy.
     Copies,
-    /// Those that are (probably) not there yet.
+    /// Those that are (probably) not present yet.
     Absent,
 }
 
-/// What became of an insert into the lines as they are.
+/// The outcome of an insert into the lines as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
     /// Whether the fingerprint is the first of its kind.
     Done { is_new: bool },
-    /// It was there already, and only absent items are added.
+    /// The item was present, and only absent items are added.
     Present,
-    /// The page says yes to everything already.
+    /// The page is saturated.
     Saturated,
-    /// The page must be written anew, with more lines.
+    /// The page must be rewritten with more lines.
     NoRoom { gap: Gap, is_new: bool },
-    /// The page must be written anew: another width of slots, or another counter.
+    /// The page must be rewritten with another width of slots, or another counter.
     Unfit,
 }
 
@@ -50,20 +50,20 @@ pub struct Gap {
     pub line: usize,
     /// The bucket.
     pub run: Run,
-    /// How many slots stand before it, counted from the first one of the line on.
+    /// How many slots precede it, counted from the first one of the line.
     pub slot: usize,
 }
 
-/// What became of a removal.
+/// The outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remove {
     /// No mark matches.
     Absent,
-    /// The page says yes to everything and counts nothing.
+    /// The page is saturated and counts nothing.
     Saturated,
-    /// One mark of this length went; there may be others like it.
+    /// One mark of this length was removed; there may be equal ones.
     Done { length: u8, is_last: bool },
-    /// A surplus counter would become zero: the page must be written anew without it.
+    /// A surplus counter would become zero: the page must be rewritten without it.
     LastSurplus(Mark),
 }
 
@@ -193,8 +193,8 @@ impl Page {
         gaps.is_some()
     }
 
-    /// The lines behind line `number` where there is room for what it must leave them for one entry
-    /// more. It leaves one slot; or two, where even the unary bit needs the room of one. Then the
+    /// The lines after line `number` with room for what it must leave to them to take another
+    /// entry. It leaves one slot; or two, if even the unary bit needs the room of one. Then the
     /// nearer line is the second.
     #[inline(always)]
     fn gaps_behind(
@@ -366,7 +366,7 @@ impl Page {
         }
     }
 
-    /// Takes away a copy that is in no slot, if there is one.
+    /// Removes a copy that is in no slot, if there is one.
     #[cold]
     fn uncount_surplus(&mut self, mark: Mark) -> Option<Remove> {
         let bytes = self.counter_mut(mark)?;
@@ -409,8 +409,8 @@ impl Page {
         self.refill::<I>(grid, number);
     }
 
-    /// Takes back into line `number` a slot that it left to the next ones, if there is room, and so
-    /// on where that came from.
+    /// Moves a slot that line `number` left to the next ones back into it, if there is room, and
+    /// then does the same for the line that the slot came from.
     #[inline(always)]
     fn refill<I: Instructions>(&mut self, grid: Grid, mut number: usize) {
         let slot = self.shape().slot;

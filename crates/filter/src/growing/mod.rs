@@ -1,10 +1,10 @@
 //! The growing table: a filter that grows page by page, counts, and deletes.
 //!
 //! # The idea
-//! A Bloom filter keeps no items, so it cannot be rehashed into a larger one. A table of
-//! **fingerprints** can: a fingerprint is a prefix of the item's hash, less the bits that say where
-//! in the table it stands. A page that is full splits by the next bit of the hash. That bit is no
-//! longer needed in the fingerprint, so each entry pays for growth with one bit.
+//! A Bloom filter does not store its items, so it cannot be rehashed into a larger one. A table of
+//! **fingerprints** can: a fingerprint is a prefix of the item's hash, without the bits that its
+//! place in the table implies. A page that is full splits by the next bit of the hash. That bit is
+//! no longer needed in the fingerprint, so each entry pays for growth with one bit.
 //!
 //! ```text
 //!   an item: | page 0110  | bucket 01001101001 | fingerprint 1101011100 | not stored ...
@@ -12,11 +12,11 @@
 //!   after:   | page 01100 | bucket 10011010011 | fingerprint 101011100  | not stored ...
 //! ```
 //!
-//! Half of all entries are younger than the last doubling and have the full length; a quarter are
-//! one bit shorter, and so on. A fingerprint of j bits less errs 2^j times as often, but there are
-//! only 2^-j as many: each generation adds the same to the false-positive rate, which therefore
-//! grows with the logarithm of the size. `plan` shares out the rate among the generations that
-//! may come, so that the sum never passes the one asked for.
+//! Half of all entries were added since the last doubling and have the full length; a quarter are
+//! one bit shorter, and so on. A fingerprint with j bits fewer matches 2^j times as many absent
+//! items, but there are only 2^-j as many: each generation adds the same to the false-positive
+//! rate, which therefore grows with the logarithm of the size. `plan` divides the rate among all
+//! later generations, so that the sum never exceeds the rate asked for.
 //!
 //! # The parts
 //! ```text
@@ -27,7 +27,7 @@
 //!
 //!   path     hash to bit string            plan     lengths and sizes for a rate
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
-//!   change   a page with one entry more    bucket   the entries of a bucket, compared at once
+//!   change   a page with an entry more     bucket   the entries of a bucket, compared at once
 //!            or less                       shift    the bits of a line that an entry moves
 //!   packed   a page as two strings of bits, on its way into other lines
 //!   entries  a page as a sorted list       grow     one page or several from a list
@@ -36,17 +36,16 @@
 //!   load     pages into a table            oracle   the same as a plain multiset (tests)
 //! ```
 //!
-//! Nothing big ever happens at once: an insert touches one page and, if that splits, one node of
-//! the directory. No allocation is above 64 KiB. Every allocation may fail, and then nothing has
-//! changed.
+//! Every step is small: an insert touches one page and, if that splits, one node of the directory.
+//! No allocation is larger than 64 KiB. Any allocation may fail, and then nothing has changed.
 //!
-//! A table is saved page by page without any memory, and loaded in runs of pages into one that works
-//! meanwhile. A copy shares what the first node of the directory leads to, until one of the two
-//! writes below it.
+//! Saving a table goes page by page and allocates nothing; loading puts runs of pages into a table
+//! that works meanwhile. A copy shares whatever the first node of the directory points to, until
+//! one of the two tables writes below it.
 //!
 //! # The price
-//! Bits an item, all counted, and the part of the rate asked for that is used up. (A third of 1 % is
-//! what a table gets that is one part of a filter.)
+//! Bits per item, everything included, and the share of the rate that is used. (A table that
+//! follows a Bloom filter gets a third of the filter's rate.)
 //!
 //! | items | 1 % | 0.33 % | 0.1 % | 0.01 % | used at 1 % |
 //! |---|---|---|---|---|---|
@@ -58,8 +57,8 @@
 //! | 10^6 | 16.4 | 18.6 | 20.4 | 24.6 | 0.39 |
 //! | 10^7 | 16.3 | 18.4 | 20.4 | 24.9 | 0.53 |
 //!
-//! That is 80 bytes of [`Table`] and so many lines of 64 bytes, and beyond 10^3 items also the
-//! directory:
+//! This includes the 80 bytes of [`Table`], beyond 10^3 items the directory, and this many lines of
+//! 64 bytes:
 //!
 //! | items | 1 % | 0.33 % | 0.1 % | 0.01 % |
 //! |---|---|---|---|---|
@@ -69,33 +68,33 @@
 //! | 10^3 | 40 | 40 | 48 | 56 |
 //! | 10^4 | 336 | 368 | 420 | 496 |
 //!
-//! A blocked Bloom filter of the right size takes 9.9 at 1 %. What is left of the rate is kept for
-//! generations to come, up to some 2^30 items; beyond, new entries get longer fingerprints.
+//! A blocked Bloom filter of the right size takes 9.9 at 1 %. The rest of the rate is kept for
+//! later generations, up to some 2^30 items; beyond that, new entries get longer fingerprints.
 //!
 //! # What deletion means
 //! Items that share a fingerprint cannot be told apart, so [`Table::remove`] takes the longest that
 //! matches: an item with a shorter one stays covered. That is safe for items that were added, each
 //! by [`Table::insert`], and not removed yet. After [`Table::insert_if_absent`] it is not: an item
-//! that was found by mistake has no entry of its own.
+//! that was a false positive has no entry of its own.
 //!
 //! # Adversaries
-//! Who knows the seed can aim items at one place.
+//! Someone who knows the seed can aim items at one place.
 //! - At one fingerprint: they become a counter (`entries`).
 //! - At one page: it splits until it is deeper than the others by more than log2(2 / rate), and
-//!   answers yes from then on (`Plan::max_depth`). That page is so small a part of all that
-//!   the rate does not double even if as many items are aimed as the table holds. Its items are not
-//!   counted any more, and removing them does nothing.
-//! - At the oldest entries, which lose a bit with each split and match all of their bucket when
-//!   none is left: in a bucket these are equal, so however many there are, they too become a
+//!   answers yes to every lookup from then on (`Plan::max_depth`). It is such a small part of the
+//!   table that the rate does not double even if as many items are aimed at it as the table holds.
+//!   Its items are no longer counted, and removing them does nothing.
+//! - At the oldest entries, which lose a bit with each split and match everything in their bucket
+//!   when none is left: in a bucket these are equal, so however many there are, they too become a
 //!   counter.
 //!
-//! # Roads not taken
+//! # Alternatives
 //! - **A directory that doubles as a whole**, and one of 512 slots a node: see `directory`.
 //! - **A directory of small leaves** (128 buckets, 80 to 448 bytes, as a prototype): half the time
 //!   for an insert, but three lines a lookup instead of one, 90 ns instead of 59 in batches at 10^8
 //!   items.
 //! - **Equal shares of the hash space**: see `path`.
-//! - **Sorted lists for small tables**: a page with few buckets is one already.
+//! - **Sorted lists for small tables**: a page with few buckets is already a sorted list.
 //!
 //! # Sources
 //! - Fagin, Nievergelt, Pippenger, Strong, "Extendible hashing", 1979: pages that split one by one.

@@ -1,5 +1,5 @@
-//! Entries by their payload: those of some payloads are over, are found no more, and are dropped
-//! page by page; others get a new one.
+//! Entries by their payload: those with a dead payload are no longer found, and are dropped page by
+//! page; others can get a new payload.
 
 use crate::error::AddError;
 use crate::growing::mark::Mark;
@@ -7,21 +7,21 @@ use crate::growing::path::Path;
 use crate::growing::table::Table;
 use crate::hash::ItemHash;
 
-/// What a step of a sweep did.
+/// The outcome of a step of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
     /// Where the next step begins; nothing at the end.
     pub next: Option<u64>,
-    /// Whether a page was written anew, the main part of what it costs.
+    /// Whether a page was rewritten, which is most of the cost of a step.
     pub has_written: bool,
 }
 
-/// An entry as it is to lookups, whichever page it stands in.
+/// An entry as lookups see it, whichever page it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The first path that it matches.
     pub start: u64,
-    /// How many bits of a path must be like those of `start`.
+    /// How many bits of a path must equal those of `start`.
     pub length: u8,
     pub payload: u8,
     /// 2^64 - 1 where a saturated page has lost count.
@@ -40,10 +40,10 @@ impl Table {
             .max()
     }
 
-    /// Gives an entry that matches the item another payload: the longest, so that one that matches
-    /// more items than others do not become older than it need be. Returns which payload it had, and
-    /// how many copies of it there are, which all change; nothing if there is no entry, or a
-    /// saturated page, which then has the new payload.
+    /// Gives the longest entry that matches the item another payload: a shorter one matches more
+    /// items, which would all be remembered longer. Returns the payload it had, and the number of
+    /// its copies, which all change; nothing if there is no entry, or only a saturated page, which
+    /// then has the new payload.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -113,17 +113,17 @@ impl Table {
         }
     }
 
-    /// Says which payloads lookups still find, bit i for payload i, and how many items have them: the
-    /// table does not count them apart. Entries of the others go when their page is next written
-    /// anew, or by [`Table::sweep`].
+    /// Sets which payloads lookups still find, bit i for payload i, and how many items have them,
+    /// since the table does not count by payload. Entries with other payloads are dropped when
+    /// their page is next rewritten, or by [`Table::sweep`].
     pub fn set_alive(&mut self, payloads: u16, items: u64) {
         self.alive = payloads;
         self.items = items;
     }
 
-    /// Drops entries that lookups find no more from the page at `from` (0 at first); or, if it has
-    /// none, merges the page with its buddy if these are far from full. The next step goes on with
-    /// the same page if there is more to merge. So no step writes more than one page.
+    /// Drops entries that lookups no longer find from the page at `from` (0 at first); or, if it
+    /// has none, merges the page with its buddy if both are far from full. The next step continues
+    /// with the same page if there is more to merge. So no step writes more than one page.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.

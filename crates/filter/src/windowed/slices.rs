@@ -1,4 +1,4 @@
-//! The clock of a filter: the latest time seen, and what is known of each slice.
+//! The time of a filter: the latest time seen, and the state of each slice.
 //!
 //! ```text
 //!   slices:       | gone by | oldest | ... | current |      n + 1 are remembered
@@ -6,19 +6,19 @@
 //!   items           0         812      0     93
 //! ```
 //!
-//! A slice gets a payload when its first item comes, one that no entry has. When the slice is over,
-//! the payload is dead: its entries count no more, and when a sweep has gone through all pages there
-//! are none left. If there is no free payload, because slices pass faster than a sweep, the newest
-//! slice with items hands its own on: its items are remembered longer than they need be, and no item
-//! shorter.
+//! When the first item of a slice is added, the slice gets a payload that no entry has. When the
+//! slice is over, the payload is dead: its entries no longer count, and when a sweep has visited
+//! all pages none are left. If no payload is free, because slices pass faster than a sweep, the
+//! newest slice with items passes its own on to the current one: its items are remembered longer
+//! than necessary, and no item shorter.
 
 use super::window::{Window, MAX_TIME};
 
-/// The slices that are kept, by their number modulo this: a power of two, and at least one more than
-/// a window has.
+/// The number of slices kept, which are indexed by their number modulo this: a power of two, and at
+/// least one more than a window has.
 const KEPT: usize = 16;
 
-/// What is known of a slice.
+/// The state of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// The payload of its entries, if it has had any.
@@ -27,7 +27,7 @@ pub struct Slice {
     pub items: u64,
 }
 
-/// The state that is not in entries. Copied before each change, to be put back if it fails.
+/// The state outside the entries. It is copied before each change, and restored if that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slices {
     /// The latest time seen, in milliseconds since 1970.
@@ -36,15 +36,15 @@ pub struct Slices {
     pub(super) current: u64,
     /// Payloads of the slices that are remembered, bit i for payload i.
     pub(super) used: u16,
-    /// Payloads of slices gone by, whose entries may still be there.
+    /// Payloads of past slices, whose entries may still be in the table.
     pub(super) dead: u16,
-    /// Those of them whose entries are gone when the sweep that is under way has passed all pages.
+    /// Those of them whose entries will be gone when the current sweep has visited all pages.
     pub(super) sweeping: u16,
     pub(super) payloads: [Option<Payload>; KEPT],
     pub(super) items: [u64; KEPT],
-    /// Items of slices gone by.
+    /// Items of past slices.
     pub(super) forgotten: u64,
-    /// The path that the sweep has come to.
+    /// The path that the sweep has reached.
     pub(super) swept: u64,
 }
 
@@ -66,17 +66,17 @@ impl Slices {
         self.forgotten
     }
 
-    /// Notes how many have been.
+    /// Sets the number of items forgotten so far.
     pub fn set_forgotten(&mut self, forgotten: u64) {
         self.forgotten = forgotten;
     }
 
-    /// The time as the filter counts it: it never runs back.
+    /// The time as the filter counts it: it never runs backwards.
     pub fn time(&self, now: u64) -> u64 {
         now.min(MAX_TIME).max(self.latest)
     }
 
-    /// The slice that is under way at a time.
+    /// The current slice at a time.
     pub fn slice_at(&self, window: &Window, now: u64) -> u64 {
         match self.time(now) {
             latest if latest == self.latest => self.current,
@@ -84,7 +84,7 @@ impl Slices {
         }
     }
 
-    /// What is known of a slice that is remembered.
+    /// The state of a slice that is remembered.
     pub fn slice(&self, slice: u64) -> Slice {
         Slice {
             payload: self.payload_at(place(slice)),
@@ -108,7 +108,7 @@ impl Slices {
         place.map_or(0, |place| self.items[place])
     }
 
-    /// All payloads that there are.
+    /// All payloads.
     pub(super) fn all_payloads(window: &Window) -> u16 {
         u16::MAX >> (16 - (1u32 << window.payload_bits()))
     }
@@ -142,12 +142,12 @@ impl Slices {
             .fold(0, |all, items| all.saturating_add(*items))
     }
 
-    /// Payloads that entries may have which are not over.
+    /// The payloads that remembered entries may have.
     pub fn alive(&self) -> u16 {
         !self.dead
     }
 
-    /// Moves the time on, and forgets what is over by then. Returns whether that was anything.
+    /// Advances the time, and forgets slices that are over by then. Returns whether there were any.
     pub fn advance(&mut self, window: &Window, now: u64) -> bool {
         let (current, dead) = (self.slice_at(window, now), self.dead);
         let oldest = window.oldest(current);
@@ -174,12 +174,12 @@ impl Slices {
         }
     }
 
-    /// Whether no slice that is remembered has had items.
+    /// Whether no remembered slice has had items.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Notes that there are no entries any more.
+    /// Records that the table has no entries any more.
     pub fn clear_dead(&mut self) {
         (self.dead, self.sweeping, self.swept) = (0, 0, 0);
     }
@@ -197,7 +197,7 @@ impl Slices {
                 items: 0,
             },
         };
-        // If all payloads were dead the table would have been exchanged, and none would be.
+        // If all payloads were dead, the table would have been replaced, and then none would be.
         let payload = payload.unwrap_or(0);
         self.set_slice(self.current, payload, items);
         payload
@@ -221,7 +221,7 @@ impl Slices {
         *items
     }
 
-    /// Moves so many items from the slice of a payload to the current one.
+    /// Moves a number of items from the slice of a payload to the current one.
     pub fn renew(&mut self, payload: u8, copies: u64) -> u64 {
         let slices = self.payloads.iter();
         let from = slices
@@ -242,13 +242,13 @@ impl Slices {
         (self.sweeping, self.swept) = (self.dead, 0);
     }
 
-    /// Where the sweep goes on, if there is one under way.
+    /// Where the current sweep continues, if there is one.
     pub fn sweep(&self) -> Option<u64> {
         (self.sweeping != 0).then_some(self.swept)
     }
 
-    /// Notes where it goes on, or that it has passed all pages. Slices may have gone by since it
-    /// began; if so, another one begins.
+    /// Records where the sweep continues, or that it has visited all pages. If slices have ended
+    /// since it began, another one begins.
     pub fn set_swept(&mut self, next: Option<u64>) {
         match next {
             Some(next) => self.swept = next,
