@@ -33,11 +33,12 @@ pub fn prefer(process: u32) {
     renice.status().ok();
 }
 
-/// How often the kernel took the CPU from the main thread of a process that was not done with it.
-pub fn interruptions(process: u32) -> Outcome<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/task/{process}/status"))?;
+/// The memory of a process that is in RAM, from `/proc/PID/status`, which counts KiB.
+pub fn resident_bytes(process: u32) -> Outcome<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let mut fields = status.lines().filter_map(|line| line.split_once(':'));
-    let count = fields.find(|(name, _)| *name == "nonvoluntary_ctxt_switches");
-    let (_, count) = count.ok_or("/proc/PID/status has no nonvoluntary_ctxt_switches")?;
-    Ok(count.trim().parse()?)
+    let resident = fields.find(|(name, _)| *name == "VmRSS");
+    let (_, resident) = resident.ok_or("/proc/PID/status has no VmRSS")?;
+    let kibibytes: u64 = resident.trim().trim_end_matches(" kB").parse()?;
+    Ok(kibibytes * 1024)
 }

@@ -1,7 +1,9 @@
-//! Bits per item while a filter grows from the default settings, as `MEMORY USAGE` counts them.
+//! Bits per item while a filter grows from the default settings, as `MEMORY USAGE` counts them; and
+//! how much more of the server's memory is resident, since an allocator has gaps.
 
 use super::filter::{Family, Filter, Start};
 use super::load::{Items, Load};
+use super::rig::process::resident_bytes;
 use super::rig::server::Setup;
 use super::rig::table::Table;
 use super::rig::Outcome;
@@ -16,9 +18,16 @@ const FIRST: u64 = 100;
 const LAST: u64 = 10_000_000;
 /// Items in flight while the way to the next point is long.
 const TURN: u64 = 2_000;
+/// From so many items on, what the server itself takes meanwhile is less than a tenth of the filter.
+const FIRST_RESIDENT: u64 = 1_000_000;
 
 pub fn run(settings: &Settings) -> Outcome<()> {
-    let mut table = Table::new(&["items", "bits per item", "peer, bits per item"]);
+    let mut table = Table::new(&[
+        "items",
+        "bits per item",
+        "peer, bits per item",
+        "resident, relative to bits per item",
+    ]);
     let last = settings.sizes(&[LAST]).into_iter().max().unwrap_or(LAST);
     let points = points(last);
     eprintln!("bits per item up to {last} items ...");
@@ -27,9 +36,15 @@ pub fn run(settings: &Settings) -> Outcome<()> {
         .map(|setup| grow(setup, &points))
         .transpose()?;
     for (index, items) in points.iter().enumerate() {
-        let cell = |bits: &Vec<f64>| format!("{:.2}", bits[index]);
+        let cell = |grown: &Grown| format!("{:.2}", grown.bits[index]);
         let peer = peer.as_ref().map(cell).unwrap_or_default();
-        table.row(&[items.to_string(), cell(&ours), peer]);
+        let resident = ours.resident[index] * 8.0 / *items as f64;
+        let resident = if *items < FIRST_RESIDENT {
+            String::new()
+        } else {
+            format!("{:.3}", resident / ours.bits[index])
+        };
+        table.row(&[items.to_string(), cell(&ours), peer, resident]);
     }
     settings.show("memory", &table)
 }
@@ -47,14 +62,24 @@ fn points(last: u64) -> Vec<u64> {
     points
 }
 
-/// Bits per item at each of these numbers of items.
-fn grow(setup: Setup, points: &[u64]) -> Outcome<Vec<f64>> {
+/// A filter at each number of items.
+struct Grown {
+    bits: Vec<f64>,
+    /// By how many bytes the server's resident memory has grown.
+    resident: Vec<f64>,
+}
+
+fn grow(setup: Setup, points: &[u64]) -> Outcome<Grown> {
     let mut filter = Filter::start(setup)?;
-    filter.renew(Family::Bloom, Start::Default, 0)?;
     // One batch at a time, for what a turn of many connections would overshoot.
     let adding = Workload::MultiAdd;
     let mut single = Load::new(filter.port(), 1, 1, adding.pattern())?;
-    let (mut added, mut bits) = (0, Vec::new());
+    // Buffers of the connections are not the filter's.
+    filter.send(adding, Items::From(0), TURN)?;
+    filter.renew(Family::Bloom, Start::Default, 0)?;
+    let before = resident_bytes(filter.process_id())? as f64;
+    let (mut bits, mut resident) = (Vec::new(), Vec::new());
+    let mut added = 0;
     for items in points {
         let turns = (items - added) / TURN * TURN;
         if turns > 0 {
@@ -66,6 +91,7 @@ fn grow(setup: Setup, points: &[u64]) -> Outcome<Vec<f64>> {
                 .items;
         }
         bits.push(filter.bits_per_item(added)?);
+        resident.push(resident_bytes(filter.process_id())? as f64 - before);
     }
-    Ok(bits)
+    Ok(Grown { bits, resident })
 }

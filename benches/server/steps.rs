@@ -1,55 +1,51 @@
-//! The slowest steps of growth: the server's own times of single BF.ADD, from the first to the last
-//! of a filter that grows.
+//! The slowest steps of growth: what single adds take in the server, from the first to the last of a
+//! filter that grows.
 //!
 //! The machine takes a CPU away for milliseconds now and then, which the server counts as time of
-//! the command. What tells it from growth:
-//!
-//! - a filter of the same items that does not grow, and PING between the adds;
-//! - runs: each figure is the smallest of all runs, since growth takes its steps in each of them;
-//! - a second fill in short slices, of which those count during which the kernel never took the CPU
-//!   from the server ("undisturbed"), which has the highest priority if permitted. What a
-//!   hypervisor takes is not seen.
-//!
-//! The server counts whole microseconds, of which most adds take none or one.
+//! the command. Growth does not: with the same seed and the same items in the same order, the same
+//! adds write pages anew in every run, and a disturbance hardly ever meets the same add in all of
+//! them. So each run is filled by one connection, the server logs slow commands with their items,
+//! and what counts of an add is the smallest of all runs. A filter that does not grow shows what the
+//! machine alone makes slow each time: fresh memory.
 
 use super::filter::{Family, Filter, Start};
-use super::load::Items;
+use super::load::{Items, Load};
 use super::rig::info::percentiles;
-use super::rig::process::{interruptions, prefer};
 use super::rig::server::Setup;
-use super::rig::statistics::median;
 use super::rig::table::Table;
 use super::rig::Outcome;
 use super::settings::{peer_name, Settings};
-use super::workload::Workload;
+use super::workload::{Workload, FILTER};
+use redis::Connection;
+use std::collections::HashMap;
+use std::time::Duration;
 
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 const SIZES: [u64; 1] = [1_000_000];
-/// Adds between two slices of as many PINGs: some 20 ms.
-const SLICE: u64 = 20_000;
-/// Adds of a slice in which the server should not be disturbed: one turn, half a millisecond. On
-/// a busy machine 98 % of such slices were; of slices of 4000 at normal priority it was 2 %.
-const SHORT: u64 = 400;
-/// PINGs in a turn of all connections.
-const PINGS: u64 = 400;
-/// Percentiles that the server keeps, with two significant digits; 100 is the maximum.
+/// Commands in a turn, which divides the sizes.
+const PIPELINE: usize = 400;
+/// Percentiles that the server keeps, with two significant digits.
 const PERCENTILES: &str = "99.9 99.99 100";
+/// What makes a command slow, in microseconds: about one of a thousand adds.
+const SLOW: u64 = 20;
 
-/// The percentiles of each run.
-type Runs = Vec<Vec<f64>>;
+/// What one fill shows.
+struct Run {
+    percentiles: Vec<f64>,
+    /// Microseconds of each slow add, by its item.
+    slow: HashMap<Vec<u8>, u64>,
+}
 
 pub fn run(settings: &Settings) -> Outcome<()> {
     let mut table = Table::new(&[
         "items",
         "module",
         "filter",
-        "command",
         "runs",
         "p99.9, µs",
         "p99.99, µs",
-        "worst, µs",
-        "worst undisturbed, µs",
-        "undisturbed slices",
+        "worst of a run, µs",
+        "worst step in every run, µs",
     ]);
     let mut modules = vec![("splitbloom".to_string(), Setup::ours()?)];
     if let Some(setup) = Setup::peer()? {
@@ -58,106 +54,87 @@ pub fn run(settings: &Settings) -> Outcome<()> {
     for items in settings.sizes(&SIZES) {
         for (name, setup) in &modules {
             for start in [Start::Default, Start::Reserved] {
-                let (mut adds, mut pings) = (Runs::new(), Runs::new());
-                let mut undisturbed = Vec::new();
+                let mut runs = Vec::new();
                 for run in 0..settings.rounds(RUNS) {
                     eprintln!("{name}, {} to {items}: run {}", start.name(), run + 1);
-                    let (add, ping) = steps(setup.clone(), start, items)?;
-                    adds.push(add);
-                    pings.push(ping);
-                    undisturbed.push(worst_undisturbed(setup.clone(), start, items)?);
+                    runs.push(fill(setup.clone(), start, items)?);
                 }
-                let items = items.to_string();
-                let words =
-                    |command: Workload| [&items, name.as_str(), start.name(), command.name()];
-                let mut cells = row(&words(Workload::Add), &adds);
-                cells.extend(undisturbed_cells(&undisturbed));
-                table.row(&cells);
-                let mut cells = row(&words(Workload::Ping), &pings);
-                cells.extend([String::new(), String::new()]);
-                table.row(&cells);
+                let words = [items.to_string(), name.clone(), start.name().to_string()];
+                table.row(&row(words, &runs));
             }
         }
     }
     settings.show("steps", &table)
 }
 
-fn keep_percentiles(filter: &mut Filter) -> Outcome<()> {
-    let mut keep = redis::cmd("CONFIG");
-    keep.arg(&["SET", "latency-tracking-info-percentiles", PERCENTILES]);
-    Ok(keep.query(&mut filter.connection)?)
-}
-
-/// The percentiles of BF.ADD and of PING while a new filter is filled.
-fn steps(setup: Setup, start: Start, items: u64) -> Outcome<(Vec<f64>, Vec<f64>)> {
+/// Fills a new filter with BF.ADD.
+fn fill(mut setup: Setup, start: Start, items: u64) -> Outcome<Run> {
+    let (slow, most) = (SLOW.to_string(), items.to_string());
+    let settings = [
+        ["--slowlog-log-slower-than", &slow],
+        ["--slowlog-max-len", &most],
+        ["--latency-tracking-info-percentiles", PERCENTILES],
+    ];
+    let words = settings.iter().flatten();
+    setup.settings.extend(words.map(ToString::to_string));
+    let is_ours = setup.module == Setup::ours()?.module;
     let mut filter = Filter::start(setup)?;
-    prefer(filter.process_id());
-    keep_percentiles(&mut filter)?;
     filter.renew(Family::Bloom, start, items)?;
+    if is_ours && start == Start::Default {
+        create_with_seed(&mut filter.connection)?;
+    }
     filter.reset_statistics()?;
-    let mut added = 0;
-    while added < items {
-        let slice = SLICE.min(items - added);
-        added += filter.send(Workload::Add, Items::From(added), slice)?.items;
-        filter.send(Workload::Ping, Items::From(0), SLICE / PINGS)?;
-    }
-    let mut of = |command: Workload| percentiles(&mut filter.connection, command.name());
-    Ok((of(Workload::Add)?, of(Workload::Ping)?))
-}
-
-/// What the slices of one run show.
-struct Undisturbed {
-    worst: f64,
-    /// Undisturbed slices.
-    share: f64,
-}
-
-/// The slowest BF.ADD of the undisturbed slices while a new filter is filled.
-fn worst_undisturbed(setup: Setup, start: Start, items: u64) -> Outcome<Undisturbed> {
-    let mut filter = Filter::start(setup)?;
-    prefer(filter.process_id());
-    keep_percentiles(&mut filter)?;
-    filter.renew(Family::Bloom, start, items)?;
-    let (mut added, mut slices, mut counted, mut worst) = (0, 0, 0, 0.0);
-    while added < items {
-        filter.reset_statistics()?;
-        let before = interruptions(filter.process_id())?;
-        let slice = SHORT.min(items - added);
-        added += filter.send(Workload::Add, Items::From(added), slice)?.items;
-        slices += 1;
-        if interruptions(filter.process_id())? == before {
-            counted += 1;
-            let percentiles = percentiles(&mut filter.connection, Workload::Add.name())?;
-            worst = percentiles.into_iter().fold(worst, f64::max);
-        }
-    }
-    Ok(Undisturbed {
-        worst,
-        share: f64::from(counted) / f64::from(slices),
+    let mut load = Load::new(filter.port(), 1, PIPELINE, Workload::Add.pattern())?;
+    load.run(Items::From(0), Duration::MAX, items)?;
+    Ok(Run {
+        percentiles: percentiles(&mut filter.connection, Workload::Add.name())?,
+        slow: slow_adds(&mut filter.connection)?,
     })
 }
 
-fn row(words: &[&str], runs: &Runs) -> Vec<String> {
+/// Creates the filter that an add would create but for its seed, which is random. (RedisBloom's is
+/// always the same.)
+fn create_with_seed(connection: &mut Connection) -> Outcome<()> {
+    let mut reserve = redis::cmd("BF.RESERVE");
+    reserve.arg(&[FILTER, "0.01", "100", "SEED", "0123456789abcdef"]);
+    Ok(reserve.query(connection)?)
+}
+
+/// The items of the adds in the server's log of slow commands.
+fn slow_adds(connection: &mut Connection) -> Outcome<HashMap<Vec<u8>, u64>> {
+    type Entry = (u64, u64, u64, Vec<Vec<u8>>, String, String);
+    let log: Vec<Entry> = redis::cmd("SLOWLOG")
+        .arg(&["GET", "-1"])
+        .query(connection)?;
+    let adds = log.into_iter().filter_map(|(_, _, time, words, ..)| {
+        let [command, _, item] = <[Vec<u8>; 3]>::try_from(words).ok()?;
+        let is_add = command.eq_ignore_ascii_case(Workload::Add.name().as_bytes());
+        is_add.then_some((item, time))
+    });
+    Ok(adds.collect())
+}
+
+fn row(words: [String; 3], runs: &[Run]) -> Vec<String> {
     let columns = 0..PERCENTILES.split(' ').count();
-    let smallest = |index: usize| {
-        runs.iter()
-            .map(|run| run[index])
-            .fold(f64::INFINITY, f64::min)
+    let smallest = |column: usize| {
+        let values = runs.iter().map(|run| run.percentiles[column]);
+        values.fold(f64::INFINITY, f64::min)
     };
-    let mut cells: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let mut cells = Vec::from(words);
     cells.push(runs.len().to_string());
-    cells.extend(columns.map(|index| format!("{:.1}", smallest(index))));
+    cells.extend(columns.map(|column| format!("{:.0}", smallest(column))));
+    let worst = worst_in_every(runs).map_or(format!("below {SLOW}"), |worst| worst.to_string());
+    cells.push(worst);
     cells
 }
 
-/// The smallest worst of all runs that had undisturbed slices, and the median share of them.
-fn undisturbed_cells(runs: &[Undisturbed]) -> [String; 2] {
-    let seen = runs.iter().filter(|run| run.share > 0.0);
-    let worst = seen.map(|run| run.worst).reduce(f64::min);
-    let shares: Vec<f64> = runs.iter().map(|run| run.share).collect();
-    let share = median(&shares) * 100.0;
-    [
-        worst.map_or(String::new(), |worst| format!("{worst:.1}")),
-        format!("{share:.0} %"),
-    ]
+/// The slowest add, where each took as long as in its fastest run.
+fn worst_in_every(runs: &[Run]) -> Option<u64> {
+    let (first, others) = runs.split_first()?;
+    let fastest = first.slow.iter().filter_map(|(item, time)| {
+        others.iter().try_fold(*time, |fastest, run| {
+            run.slow.get(item).map(|time| fastest.min(*time))
+        })
+    });
+    fastest.max()
 }
