@@ -91,6 +91,9 @@ fn grow(setup: Setup, points: &[u64]) -> Outcome<Grown> {
                 .items;
         }
         bits.push(filter.bits_per_item(added)?);
+        // What is free, but not given back to the system yet, goes within ten seconds by itself.
+        let mut purge = redis::cmd("MEMORY");
+        purge.arg("PURGE").query::<()>(&mut filter.connection)?;
         resident.push(resident_bytes(filter.process_id())? as f64 - before);
     }
     Ok(Grown { bits, resident })
