@@ -4,7 +4,6 @@
 use super::{root, Outcome};
 use crate::harness::{module_path, Options, Server};
 use std::cell::OnceCell;
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::fs::{symlink, PermissionsExt as _};
 use std::path::PathBuf;
@@ -48,7 +47,10 @@ impl Desk {
         );
         desk.provide("redis-cli", &client);
         desk.provide("valkey-cli", &client);
-        desk.provide("python3", &python().to_string_lossy());
+        // Otherwise the one on the PATH is used; a wrapper would call itself for ever.
+        if let Ok(python) = env::var("SPLITBLOOM_PYTHON") {
+            desk.provide("python3", &python);
+        }
         let url = format!("redis://127.0.0.1:{}", desk.server.port());
         let tool = format!("env REDIS_URL={url} {}", tool().display());
         desk.provide("splitbloom", &tool);
@@ -193,11 +195,6 @@ impl Desk {
 fn tool() -> PathBuf {
     let beside = || module_path().with_file_name("splitbloom");
     env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from)
-}
-
-/// A Python with redis-py.
-fn python() -> OsString {
-    env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| "python3".into())
 }
 
 /// The client that comes with the server.
