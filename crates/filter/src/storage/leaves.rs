@@ -8,35 +8,22 @@
 //!
 //! At 64 KiB the pointers add 0.037 %, and 64 KiB is a size class of jemalloc, so nothing is lost
 //! to rounding. Speed does not decide: 16 KiB to 1 MiB behind pointers measured 182.0 ns an item,
-//! one flat block 181.5. A segment is requested as zeroed memory, which fresh memory is already, so
-//! that an item touches one page of it. Clearing 64 KiB of fresh memory takes 35 µs, and each of
-//! the first items would wait for that in a segment of its own.
+//! one flat block 181.5.
 //!
 //! Memory follows what is touched, never what is declared: with a table of all segments, 142 bytes
 //! of a hostile dump (a sub-filter of 2^47 bits and its last, short segment) would cost a megabyte.
 //! The leaves are sorted. Once the filter has filled up, leaf `n` is at index `n`, so the search
 //! looks there first.
 
-use super::pages::populate;
+use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
 use super::size::size_class;
 use super::{relocate_box, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
-use std::alloc::{alloc_zeroed, Layout};
+use std::alloc::Layout;
 
 /// Segments in one leaf.
 const LEAF_SEGMENTS: u64 = 64;
-/// Lines of a full segment.
-const SEGMENT_LINES: u64 = (SEGMENT_WORDS / LINE_WORDS) as u64;
-
-/// One cache line. Segments consist of lines, so that a sub-bitmap of 64 bytes never straddles two.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u64; LINE_WORDS]);
-
-/// One allocation of the bits.
-struct Segment(Box<[Line]>);
-
 /// The state of one segment in a leaf.
 enum Slot {
     Empty,
@@ -103,50 +90,6 @@ impl Slot {
     }
 }
 
-impl Segment {
-    /// `words` words, in whole lines, all clear.
-    fn clear(words: usize) -> Result<Self, AddError> {
-        let lines = words.div_ceil(LINE_WORDS);
-        let layout = Layout::array::<Line>(lines).map_err(|_| AddError::OutOfMemory)?;
-        if layout.size() == 0 {
-            return Ok(Self(Box::default()));
-        }
-        // SAFETY: the size is not 0.
-        let block = unsafe { alloc_zeroed(layout) }.cast::<Line>();
-        if block.is_null() {
-            return Err(AddError::OutOfMemory);
-        }
-        let lines = std::ptr::slice_from_raw_parts_mut(block, lines);
-        // SAFETY: the block has the layout of `lines` lines, and zero bytes are valid lines; the
-        // box frees it with the same layout.
-        let lines = unsafe { Box::from_raw(lines) };
-        Ok(Self(lines))
-    }
-
-    /// A copy, in memory whose pages are requested before it is written.
-    fn try_clone(&self) -> Result<Self, AddError> {
-        let copy = |to: &mut Vec<Line>| {
-            populate(to.spare_capacity_mut());
-            to.extend_from_slice(&self.0);
-        };
-        try_boxed(self.0.len(), copy).map(Self)
-    }
-
-    fn words(&self) -> &[u64] {
-        // SAFETY: a `Line` is `repr(C)` around eight `u64` without padding (its size, 64, is its
-        // alignment), so `n` lines are `8 * n` initialised words; the borrow of `self` covers the
-        // result.
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE_WORDS) }
-    }
-
-    fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `words`; the borrow is unique because `self` is.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LINE_WORDS)
-        }
-    }
-}
-
 impl Leaves {
     /// `num_words` words, all clear. It allocates nothing.
     pub fn new(num_words: u64) -> Self {
@@ -203,8 +146,8 @@ impl Leaves {
     /// Line `number`, counted over all segments, if its segment is allocated.
     #[inline]
     pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
-        let lines = &self.segment(number / SEGMENT_LINES)?.0;
-        Some(&lines.get((number % SEGMENT_LINES) as usize)?.0)
+        let segment = self.segment(number / SEGMENT_LINES)?;
+        segment.line((number % SEGMENT_LINES) as usize)
     }
 
     /// Line `number`, counted over all segments, for writing, if its segment is allocated and not
@@ -217,8 +160,8 @@ impl Leaves {
             return None;
         }
         let slot = leaf.slots.get_mut((index % LEAF_SEGMENTS) as usize)?;
-        let lines = &mut slot.own_segment_mut()?.0;
-        Some(&mut lines.get_mut((number % SEGMENT_LINES) as usize)?.0)
+        let segment = slot.own_segment_mut()?;
+        segment.line_mut((number % SEGMENT_LINES) as usize)
     }
 
     #[inline]
@@ -420,8 +363,7 @@ impl Leaves {
         let last_is_there = u64::from(self.get(last).is_some());
         let kinds = [(0, self.allocated - last_is_there), (last, last_is_there)];
         for (index, times) in kinds.into_iter().filter(|(_, times)| *times > 0) {
-            let lines = self.len_of(index).div_ceil(LINE_WORDS);
-            if let Ok(layout) = Layout::array::<Line>(lines) {
+            if let Some(layout) = Segment::layout(self.len_of(index)) {
                 visit(layout, times);
             }
         }
@@ -435,7 +377,7 @@ impl Leaves {
             self.common -= u64::from(was_common);
         }
         if let Some(segment) = self.segment_mut(index) {
-            segment.0 = relocate_box(std::mem::take(&mut segment.0), mover);
+            segment.relocate(mover);
         }
     }
 

@@ -1,14 +1,15 @@
 //! Storage of the bits: one small block, or segments of at most 64 KiB, allocated on first touch
 //! and shared between copies.
 
-#[allow(
-    unsafe_code,
-    reason = "segments are cleared memory, seen as cache lines and as words"
-)]
 mod leaves;
 mod mover;
 #[allow(unsafe_code, reason = "asks the kernel for pages")]
 mod pages;
+#[allow(
+    unsafe_code,
+    reason = "a segment is cleared memory, seen as cache lines and as words"
+)]
+mod segment;
 pub mod segments;
 #[allow(unsafe_code, reason = "counted owners, as in Arc")]
 pub(crate) mod shared;

@@ -1,0 +1,95 @@
+//! A segment: one allocation of bits, in lines of the cache.
+//!
+//! It is requested as zeroed memory, which fresh memory is already, so that an item touches one page
+//! of it. Clearing 64 KiB of fresh memory takes 35 µs, for which each of the first items would wait.
+
+use super::pages::populate;
+use super::{relocate_box, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
+use crate::error::AddError;
+use std::alloc::{alloc_zeroed, Layout};
+
+/// Lines of a full segment.
+pub const SEGMENT_LINES: u64 = (SEGMENT_WORDS / LINE_WORDS) as u64;
+
+/// One cache line. Segments consist of lines, so that a sub-bitmap of 64 bytes never straddles two.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; LINE_WORDS]);
+
+/// One allocation of the bits.
+pub struct Segment(Box<[Line]>);
+
+impl Segment {
+    /// The layout of `words` words, in whole lines.
+    pub fn layout(words: usize) -> Option<Layout> {
+        Layout::array::<Line>(words.div_ceil(LINE_WORDS)).ok()
+    }
+
+    /// `words` words, in whole lines, all clear.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn clear(words: usize) -> Result<Self, AddError> {
+        let lines = words.div_ceil(LINE_WORDS);
+        let layout = Self::layout(words).ok_or(AddError::OutOfMemory)?;
+        if layout.size() == 0 {
+            return Ok(Self(Box::default()));
+        }
+        // SAFETY: the size is not 0.
+        let block = unsafe { alloc_zeroed(layout) }.cast::<Line>();
+        if block.is_null() {
+            return Err(AddError::OutOfMemory);
+        }
+        let lines = std::ptr::slice_from_raw_parts_mut(block, lines);
+        // SAFETY: the block has the layout of `lines` lines, and zero bytes are valid lines; the
+        // box frees it with the same layout.
+        let lines = unsafe { Box::from_raw(lines) };
+        Ok(Self(lines))
+    }
+
+    /// A copy, in memory whose pages are requested before it is written.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn try_clone(&self) -> Result<Self, AddError> {
+        let copy = |to: &mut Vec<Line>| {
+            populate(to.spare_capacity_mut());
+            to.extend_from_slice(&self.0);
+        };
+        try_boxed(self.0.len(), copy).map(Self)
+    }
+
+    /// Its words.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        // SAFETY: a `Line` is `repr(C)` around eight `u64` without padding (its size, 64, is its
+        // alignment), so `n` lines are `8 * n` initialised words; the borrow of `self` covers the
+        // result.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE_WORDS) }
+    }
+
+    /// Its words, for writing.
+    #[inline]
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `words`; the borrow is unique because `self` is.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LINE_WORDS)
+        }
+    }
+    /// Line `number` of the segment.
+    #[inline(always)]
+    pub fn line(&self, number: usize) -> Option<&[u64; LINE_WORDS]> {
+        self.0.get(number).map(|line| &line.0)
+    }
+
+    /// Line `number` of the segment, for writing.
+    #[inline(always)]
+    pub fn line_mut(&mut self, number: usize) -> Option<&mut [u64; LINE_WORDS]> {
+        self.0.get_mut(number).map(|line| &mut line.0)
+    }
+
+    /// Passes it through `mover`.
+    pub fn relocate(&mut self, mover: &mut impl Mover) {
+        self.0 = relocate_box(std::mem::take(&mut self.0), mover);
+    }
+}
