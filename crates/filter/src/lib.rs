@@ -7,8 +7,8 @@
 //! - **What grows is a table of fingerprints; a page that is full splits by the next bit of the
 //!   hash, and each entry pays for it with one bit of its fingerprint.**
 //!
-//! So no value, of any size, is one big block of memory, and an item costs one cache line (or a few)
-//! and one page.
+//! So no value, of any size, is one big block of memory, and an item costs one cache line (or a
+//! few) and one page.
 //!
 //! ```text
 //!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
@@ -62,6 +62,7 @@ pub mod counting;
 pub mod error;
 pub mod filter;
 pub mod foreign;
+mod group;
 pub mod growing;
 pub mod hash;
 pub mod math;

@@ -2,7 +2,7 @@
 
 use super::{Adding, CountingFilter};
 use crate::error::AddError;
-use crate::growing::GROUP;
+use crate::group::Group;
 use crate::hash::ItemHash;
 use crate::size_limit::SizeLimit;
 
@@ -86,25 +86,20 @@ impl CountingFilter {
     /// Calls `act` with the hash of each item, whose memory is on its way by then.
     fn in_groups<'a>(
         &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
         mut act: impl FnMut(&mut Self, ItemHash) -> Result<(), AddError>,
     ) -> Result<(), AddError> {
-        loop {
-            let (mut group, mut len) = ([ItemHash::default(); GROUP], 0);
-            for (hash, item) in group.iter_mut().zip(&mut items) {
-                *hash = self.hash(item);
-                len += 1;
-            }
-            if len == 0 {
-                return Ok(());
-            }
-            let group = &group[..len];
+        let seed = self.parameters.seed;
+        let mut hashes = items.map(|item| ItemHash::of(item, seed));
+        let mut group = Group::default();
+        while !group.read(&mut hashes).is_empty() {
             if let Some(table) = self.parts.table() {
-                table.prefetch(group);
+                table.prefetch(group.hashes());
             }
-            for hash in group {
+            for hash in group.hashes() {
                 act(self, *hash)?;
             }
         }
+        Ok(())
     }
 }

@@ -4,7 +4,8 @@
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
 use crate::filter::{Filter, SizeLimit};
-use crate::growing::{Lines, Slots, Table, GROUP};
+use crate::group::Group;
+use crate::growing::{Lines, Slots, Table};
 use crate::hash::{ItemHash, Seed};
 
 /// The most lines prefetched for an item, newest Bloom filters first: those of two groups fill an
@@ -136,30 +137,5 @@ pub(super) fn prefetch_blooms(blooms: &[BlockedBloom], group: &[ItemHash]) {
         if lines >= LINES_AHEAD {
             return;
         }
-    }
-}
-
-/// The hashes of a group of items.
-#[derive(Default)]
-struct Group {
-    hashes: [ItemHash; GROUP],
-    len: usize,
-}
-
-impl Group {
-    /// Takes the next hashes, as many as fit; none at the end.
-    #[inline]
-    fn read(&mut self, hashes: &mut impl Iterator<Item = ItemHash>) -> &[ItemHash] {
-        self.len = 0;
-        for (hash, next) in self.hashes.iter_mut().zip(hashes) {
-            *hash = next;
-            self.len += 1;
-        }
-        self.hashes()
-    }
-
-    #[inline]
-    fn hashes(&self) -> &[ItemHash] {
-        &self.hashes[..self.len]
     }
 }

@@ -115,7 +115,7 @@ impl Filter {
 
     /// Number of parts.
     pub fn num_parts(&self) -> usize {
-        self.blooms().len() + usize::from(self.table().is_some())
+        self.parts.num_parts()
     }
 
     /// Whether it takes no more than a filter may.
@@ -151,14 +151,12 @@ impl Filter {
 
     /// Number of segments that are allocated.
     pub fn allocated_segments(&self) -> u64 {
-        let segments = self.blooms().iter().map(|s| s.segments().allocated());
-        segments.sum()
+        self.parts.allocated_segments()
     }
 
-    /// Steps that freeing it takes, about.
+    /// Allocations, about: what freeing it costs.
     pub fn allocations(&self) -> u64 {
-        let table = self.table().map_or(0, Table::allocations);
-        self.allocated_segments() + self.num_parts() as u64 + table
+        self.parts.allocations()
     }
 
     /// The load in chunks that has begun and not ended, if there is one.

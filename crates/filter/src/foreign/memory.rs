@@ -49,14 +49,12 @@ impl ForeignFilter {
 
     /// Number of segments that are allocated.
     pub fn allocated_segments(&self) -> u64 {
-        let segments = self.layers().iter().map(|l| l.segments().allocated());
-        segments.sum()
+        self.parts.allocated_segments()
     }
 
-    /// Steps that freeing it takes, about.
+    /// Allocations, about: what freeing it costs.
     pub fn allocations(&self) -> u64 {
-        let table = self.table().map_or(0, Table::allocations);
-        self.allocated_segments() + self.num_parts() as u64 + table
+        self.parts.allocations()
     }
 
     /// A copy, which shares the segments until one of the two changes them.

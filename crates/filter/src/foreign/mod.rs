@@ -1,25 +1,25 @@
-//! Filters that come from elsewhere: RedisBloom's, read and answered by their own arithmetic.
+//! Filters from other modules: RedisBloom's, read and tested with their own arithmetic.
 //!
-//! Whoever has filters in RedisBloom cannot rebuild them: the items are gone. So their bits are taken
-//! as they are, and asked as RedisBloom asks them: every item that was there is there, and every
-//! other one is answered as before.
+//! A filter does not store its items, so it often cannot be rebuilt. Its bits are therefore taken
+//! as they are, and tested as RedisBloom tests them: every item that was present still is, and
+//! every other one gets the same answer as before.
 //!
 //! ```text
 //!   ForeignFilter
-//!   ├ options, growth   what RedisBloom stores of a filter; seed: of what is added here
+//!   ├ options, growth   what RedisBloom stores of a filter; seed: for items added here
 //!   └ parts
-//!     ├ layers          the series of sub-filters as it came, oldest first. Nothing is added to it
-//!     └ table           for items that the series does not know: a growing table
+//!     ├ layers          the series of sub-filters as loaded, oldest first. Nothing is added to it
+//!     └ table           for items that are not in the series: a growing table
 //! ```
 //!
-//! That is a Bloom filter; [`cuckoo`] has those that count and delete. [`valkey`] reads Bloom filters
-//! of valkey-bloom, which are the same but for the hash.
+//! That is a Bloom filter; [`cuckoo`] has those that count and delete. [`valkey`] reads Bloom
+//! filters of valkey-bloom, which are the same but for the hash.
 //!
 //! ```
 //! use splitbloom_filter::foreign::pieces;
 //! use splitbloom_filter::{Seed, SizeLimit};
 //!
-//! // What BF.SCANDUMP of RedisBloom answers for BF.RESERVE key 0.01 3 NONSCALING and an item.
+//! // What RedisBloom's BF.SCANDUMP returns after BF.RESERVE key 0.01 3 NONSCALING and an item.
 //! let mut header = 1u64.to_le_bytes().to_vec();
 //! header.extend([1u32, 13, 2].map(u32::to_le_bytes).as_flattened());
 //! let bits_per_item = 9.585058377367446f64.to_bits();
@@ -36,26 +36,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What comes after the series
-//! An item that the series does not know goes into the table, never into the old bits, so their error
-//! rate no longer rises. The table has what the series leaves of the error rate asked for, at least a
-//! 64th; each halving costs an item a bit, so an item takes at most 6 bits more than in a table of
-//! its own. A filter that does not grow takes as many more items as its last layer has room for.
+//! # The table after the series
+//! An item that is not in the series goes into the table, never into the old bits, so their error
+//! rate no longer rises. The table gets what the series leaves of the error rate asked for, at
+//! least a 64th; each halving costs a bit per item, so an item takes at most 6 bits more than in a
+//! table with the whole rate. A filter that does not grow takes as many more items as its last
+//! layer has room for.
 //!
 //! # What it costs
-//! A lookup reads as many cache lines as the layer has hashes, of every layer up to the first that
-//! has the item, and one of the table. That is what such a filter cost before; a batch overlaps the
-//! misses of 16 items ([`Layer`]). Bits are in segments, as those of our own filters are
-//! ([`crate::storage`]): allocated where a bit is set, shared by copies, freed, saved and moved one by
-//! one.
+//! In each layer up to the first that has the item, a lookup reads as many cache lines as the layer
+//! has hashes, and one line of the table. That is the cost that it had in RedisBloom; a batch
+//! overlaps the misses of 16 items ([`Layer`]). Bits are in segments, as in our own filters
+//! ([`crate::storage`]): allocated where a bit is set, shared by copies, and freed, saved and moved
+//! one by one.
 //!
-//! The hash is not keyed: whoever knows RedisBloom can choose items that are in the series by
-//! mistake. What is added here is hashed with the seed.
+//! The hash is not keyed: whoever knows RedisBloom can choose items that are false positives of the
+//! series. Items added here are hashed with the seed.
 //!
 //! # What is refused
-//! Encoding versions above 4, and every field that is out of its range or contradicts another one
-//! (docs/format.md has all of them). Bytes that pass make a filter that works in every respect; whether
-//! the bits are those of the items that somebody meant is beyond the reader.
+//! Encoding versions above 4, and every field that is out of range or contradicts another one
+//! (docs/format.md lists all of them). Bytes that pass these checks form a filter that works in
+//! every respect; the reader cannot know whether the bits are those of the intended items.
 
 mod chunked;
 pub mod cuckoo;
@@ -144,7 +145,7 @@ impl ForeignFilter {
         self.parts.blooms_mut()
     }
 
-    /// The part that has what was added here, if there is any.
+    /// The part with the items added here, if there are any.
     #[inline]
     pub fn table(&self) -> Option<&Table> {
         self.parts.table()
@@ -152,7 +153,7 @@ impl ForeignFilter {
 
     /// Number of parts.
     pub fn num_parts(&self) -> usize {
-        self.layers().len() + usize::from(self.table().is_some())
+        self.parts.num_parts()
     }
 
     /// What RedisBloom stores of how it was created.
@@ -215,8 +216,8 @@ impl ForeignFilter {
         self.progress().counters_since(before)
     }
 
-    /// Items that it is made for: those of its layers, or, as the table has as much room as it is
-    /// given, those that it has, if they are more.
+    /// Its capacity: that of its layers, or the items that it has if they are more, because the
+    /// table grows.
     pub fn capacity(&self) -> u64 {
         let entries = self.layers().iter().map(|l| l.description().entries);
         let entries = entries.fold(0, u64::saturating_add);
@@ -246,8 +247,8 @@ impl ForeignFilter {
         self.layers().iter().rev().any(|layer| layer.contains(pair))
     }
 
-    /// Adds an item; returns whether it was new. What the series knows is there; everything else
-    /// goes into the table.
+    /// Adds an item; returns whether it was new. If it is not in the series, it goes into the
+    /// table.
     ///
     /// # Errors
     /// Any [`AddError`], and nothing has changed. `Full` if the filter does not grow, and its last
@@ -259,7 +260,7 @@ impl ForeignFilter {
         self.add_behind(ItemHash::of(item, self.seed), limit)
     }
 
-    /// Adds an item that the series does not know.
+    /// Adds an item that is not in the series.
     fn add_behind(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<bool, AddError> {
         if self.table().is_some_and(|table| table.contains(hash)) {
             return Ok(false);
@@ -282,7 +283,7 @@ impl ForeignFilter {
         Ok(true)
     }
 
-    /// Whether it takes no new item.
+    /// Whether it accepts no new item.
     fn is_full(&self) -> bool {
         let Some(newest) = self.layers().last() else {
             return false;

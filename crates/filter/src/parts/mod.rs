@@ -154,6 +154,23 @@ impl<B: SubFilter> Parts<B> {
         segments.fold(0, u64::saturating_add)
     }
 
+    /// Number of segments that are allocated.
+    pub fn allocated_segments(&self) -> u64 {
+        let blooms = self.blooms().iter();
+        blooms.map(|bloom| bloom.segments().allocated()).sum()
+    }
+
+    /// Allocations, about: what freeing the parts costs.
+    pub fn allocations(&self) -> u64 {
+        let table = self.table().map_or(0, Table::allocations);
+        self.allocated_segments() + self.num_parts() as u64 + table
+    }
+
+    /// Number of parts.
+    pub fn num_parts(&self) -> usize {
+        self.blooms().len() + usize::from(self.table().is_some())
+    }
+
     /// The table, if there is one.
     #[inline]
     pub fn table(&self) -> Option<&Table> {

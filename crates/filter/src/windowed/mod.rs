@@ -1,9 +1,9 @@
-//! A filter that forgets: it remembers an item for a window of time, and then no more.
+//! A filter that forgets: it remembers an item only for a window of time.
 //!
-//! The window is divided into n slices. Each entry of a growing table ([`crate::growing`]) carries as
-//! its payload the slice in which its item came; n + 1 slices are remembered, the one that is under
-//! way and n before it. So an item is remembered for the window at least, and for one slice more at
-//! most.
+//! The window is divided into n slices. Each entry of a growing table ([`crate::growing`]) carries
+//! a payload: the slice in which its item was added. n + 1 slices are remembered, the current one
+//! and the n before it. So an item is remembered for at least the window, and at most one slice
+//! longer.
 //!
 //! ```text
 //!   WindowedFilter
@@ -13,18 +13,17 @@
 //!   └ parts        a table: a fingerprint for each item
 //! ```
 //!
-//! # Time is told, not read
-//! Each operation is told the time. Those that change the filter ([`WindowedFilter::add`],
-//! [`WindowedFilter::add_many`], [`WindowedFilter::sweep_step`]) are deterministic: whoever repeats
-//! them in the same order with the same times gets the same filter, bit by bit. Nothing else changes
-//! it, and an add that has no effect does not even move the time. Lookups are told the time of whoever
-//! asks, and change nothing.
+//! # The caller supplies the time
+//! The filter has no clock. The operations that change it ([`WindowedFilter::add`],
+//! [`WindowedFilter::add_many`], [`WindowedFilter::sweep_step`]) are deterministic: repeated in the
+//! same order with the same times, they produce the same filter, bit by bit. Nothing else changes
+//! it, and an add without effect does not even advance the time. Lookups change nothing.
 //!
 //! # Forgetting
-//! When a slice is over its items are forgotten at once: lookups compare payloads. Its entries go
-//! later, a page at a time: when their page is written anew anyway, and by a sweep that adds push on
-//! a little and [`WindowedFilter::sweep_step`] by a bounded step. Where nothing is remembered any
-//! more, the whole table is exchanged for an empty one.
+//! When a slice is over, its items are forgotten at once, because lookups compare payloads. Its
+//! entries are dropped later, a page at a time: when their page is rewritten anyway, and by a
+//! sweep, which adds advance a little and [`WindowedFilter::sweep_step`] by a bounded step. When
+//! nothing is remembered any more, the whole table is replaced by an empty one.
 
 mod chunked;
 mod digest;
@@ -41,7 +40,8 @@ pub use window::{Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECOND
 
 use crate::error::AddError;
 use crate::filter::{Growth, Packed, Parameters};
-use crate::growing::{Table, GROUP};
+use crate::group::Group;
+use crate::growing::Table;
 use crate::hash::ItemHash;
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
@@ -50,16 +50,16 @@ use slices::Slices;
 /// What an add did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The item was not there, or forgotten. It is there now.
+    /// The item was absent or forgotten, and has been added.
     New,
-    /// The item was there, and its time has started again.
+    /// The item was present, and its time has been restarted.
     Renewed,
-    /// The item was there, and nothing has changed.
+    /// The item was present, and nothing has changed.
     Unchanged,
 }
 
 impl Outcome {
-    /// Whether the item was not there.
+    /// Whether the item was absent.
     pub fn is_new(self) -> bool {
         self == Self::New
     }
@@ -76,7 +76,7 @@ pub struct WindowedFilter {
     parameters: Packed,
     window: Window,
     slices: Slices,
-    /// One table. It is missing only before a load has brought its first chunk.
+    /// One table. It is missing only until the first chunk of a load.
     parts: Parts,
     /// A large table that was forgotten as a whole.
     gone: Option<Table>,
@@ -110,7 +110,7 @@ impl WindowedFilter {
         self.window
     }
 
-    /// The table, if a load has not yet to bring it.
+    /// The table; missing only until the first chunk of a load.
     pub fn table(&self) -> Option<&Table> {
         self.parts.table()
     }
@@ -139,8 +139,7 @@ impl WindowedFilter {
         slices.map(|slice| (self.window.start_of(slice), self.slices.slice(slice).items))
     }
 
-    /// How many milliseconds ago the oldest item that is remembered at `now` may have come, at most;
-    /// nothing if there is none.
+    /// The maximum age in milliseconds of the items remembered at `now`; `None` if there are none.
     pub fn age_of_oldest(&self, now: u64) -> Option<u64> {
         let mut slices = self.items_by_slice(now);
         let (start, _) = slices.find(|(_, items)| *items > 0)?;
@@ -152,13 +151,13 @@ impl WindowedFilter {
         self.slices.forgotten()
     }
 
-    /// Items that it is made for: those that are there, and at least what was reserved.
+    /// Its capacity: the items that it has, or what was reserved if that is more.
     pub fn capacity(&self) -> u64 {
         self.slices.items().max(self.parameters().capacity)
     }
 
-    /// An upper bound of the false-positive rate at `now`: entries that are over count until they
-    /// are swept.
+    /// An upper bound of the false-positive rate at `now`: forgotten entries count until they are
+    /// swept.
     pub fn false_positive_rate(&self, now: u64) -> f64 {
         if self.slices.visible(&self.window, now) == 0 {
             return 0.0;
@@ -199,7 +198,7 @@ impl WindowedFilter {
         }
     }
 
-    /// Adds an item that comes at `now`.
+    /// Adds an item at the time `now`.
     ///
     /// # Errors
     /// `Full` if the filter does not grow and remembers as many items as its capacity;
@@ -208,35 +207,30 @@ impl WindowedFilter {
         self.add_hash(self.hash(item), now, limit)
     }
 
-    /// Adds many items that come at `now` and calls `answer` for each in order. The cache misses of
+    /// Adds many items at the time `now` and calls `answer` for each in order. The cache misses of
     /// 16 items overlap.
     ///
     /// # Errors
     /// As [`WindowedFilter::add`], for the item after those that were answered.
     pub fn add_many<'a>(
         &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
         now: u64,
         limit: SizeLimit,
         mut answer: impl FnMut(Outcome),
     ) -> Result<(), AddError> {
-        loop {
-            let (mut group, mut len) = ([ItemHash::default(); GROUP], 0);
-            for (hash, item) in group.iter_mut().zip(&mut items) {
-                *hash = self.hash(item);
-                len += 1;
-            }
-            if len == 0 {
-                return Ok(());
-            }
-            let group = &group[..len];
+        let seed = self.parameters.seed;
+        let mut hashes = items.map(|item| ItemHash::of(item, seed));
+        let mut group = Group::default();
+        while !group.read(&mut hashes).is_empty() {
             if let Some(table) = self.table() {
-                table.prefetch(group);
+                table.prefetch(group.hashes());
             }
-            for hash in group {
+            for hash in group.hashes() {
                 answer(self.add_hash(*hash, now, limit)?);
             }
         }
+        Ok(())
     }
 
     fn add_hash(
@@ -276,7 +270,7 @@ impl WindowedFilter {
         })
     }
 
-    /// Whether the item came, or was renewed, in the slice of this time.
+    /// Whether the item was added or renewed in the slice of this time.
     fn is_fresh(&self, hash: ItemHash, now: u64) -> bool {
         let slice = self.slices.slice_at(&self.window, now);
         let payload = (slice == self.slices.current)
