@@ -10,7 +10,7 @@
 //!                └── MOVED, ASK ◄───┘           redirected commands go into the next round
 //! ```
 
-use super::node::{Address, Node, Timeouts};
+use super::node::{Address, Node, Timeouts, PATIENCE};
 use super::owners::{owns_slots, Owners};
 use super::replication::Replication;
 use super::Error;
@@ -20,9 +20,6 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a command is retried; the last round may begin just before. A failover takes the
-/// cluster's node timeout (15 s by default) and a few seconds.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The pause before a retry.
 const PAUSE: Duration = Duration::from_millis(20);
 

@@ -1,10 +1,13 @@
 //! One node: its address, and a connection with several requests under way.
 
-use super::link::PATIENCE;
 use redis::{Client, Connection, ConnectionAddr, ConnectionInfo, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long a command is retried; the last round may begin just before. A failover takes the
+/// cluster's node timeout (15 s by default) and a few seconds.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long to wait for a node.
 #[derive(Clone, Copy, Debug)]

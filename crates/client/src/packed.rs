@@ -8,14 +8,18 @@
 //! its items in order; otherwise each item remembers its piece, and the answers of a piece are in
 //! the order of its items.
 
-use super::Error;
-use memchr::{memchr, memchr_iter, memrchr};
-use redis::Value;
-use std::borrow::Cow;
+mod layout;
+mod replies;
+mod wire;
 
-/// Bytes of items in a command: enough that the rest of the command does not matter, and little
-/// enough for other clients not to notice. Adding 64 KiB of URLs holds a server for 0.1 ms.
-const PIECE_BYTES: usize = 64 * 1024;
+pub use layout::Layout;
+pub(super) use wire::{command, separate};
+
+use super::Error;
+use layout::PIECE_BYTES;
+use redis::Value;
+use replies::{bits, booleans, change};
+use std::borrow::Cow;
 
 /// The commands of a kind of filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,58 +36,6 @@ impl Family {
         match self {
             Self::Bloom => format!("BF.{ending}"),
             Self::Counting => format!("CF.{ending}"),
-        }
-    }
-}
-
-/// Where an item ends, in bytes that hold many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// At `\n`, which the last item need not have.
-    Lines,
-    /// After so many bytes, at least one.
-    Fixed(usize),
-}
-
-impl Layout {
-    /// The number of items.
-    pub fn count(self, items: &[u8]) -> usize {
-        match self {
-            Self::Lines => {
-                let is_open = items.last().is_some_and(|byte| *byte != b'\n');
-                memchr_iter(b'\n', items).count() + usize::from(is_open)
-            }
-            Self::Fixed(width) => items.len() / width,
-        }
-    }
-
-    /// Cuts off an item, with what ends it, from items that are not empty.
-    fn split_item(self, items: &[u8]) -> (&[u8], &[u8]) {
-        items.split_at(match self {
-            Self::Lines => memchr(b'\n', items).map_or(items.len(), |end| end + 1),
-            Self::Fixed(width) => width.min(items.len()),
-        })
-    }
-
-    /// Cuts off as many items as fit in a piece, at least one.
-    fn split_piece(self, items: &[u8]) -> (&[u8], &[u8]) {
-        let most = items.len().min(PIECE_BYTES);
-        let end = match self {
-            _ if most == items.len() => most,
-            Self::Lines => memrchr(b'\n', &items[..most]).map_or(0, |end| end + 1),
-            Self::Fixed(width) => most - most % width,
-        };
-        match end {
-            0 => self.split_item(items),
-            end => items.split_at(end),
-        }
-    }
-
-    /// An item without what ends it.
-    fn bare(self, item: &[u8]) -> &[u8] {
-        match self {
-            Self::Lines => item.strip_suffix(b"\n").unwrap_or(item),
-            Self::Fixed(_) => item,
         }
     }
 }
@@ -239,95 +191,6 @@ impl<'a> Pieces<'a> {
             .map(|piece| of_pieces[*piece as usize].next());
         Ok(answers.flatten().collect())
     }
-}
-
-/// How many items of a piece changed the filter, how many of its first items were carried out, and
-/// what refused the next one.
-fn change(reply: &Value, len: u64) -> Result<(u64, u64, Option<Error>), Error> {
-    let known = match reply {
-        Value::Int(changed) => natural(*changed).map(|changed| (changed, len, None)),
-        Value::Array(elements) => match elements.as_slice() {
-            [Value::Int(before), Value::Int(changed), Value::ServerError(error)] => {
-                natural(*changed)
-                    .zip(natural(*before))
-                    .map(|(changed, before)| (changed, before, Some(Error::from(error))))
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    let known = known.filter(|(changed, done, _)| changed <= done && *done <= len);
-    known.ok_or_else(|| unexpected(reply))
-}
-
-fn natural(number: i64) -> Option<u64> {
-    u64::try_from(number).ok()
-}
-
-/// A bit for each item: item i is bit i mod 8 of byte i / 8.
-fn bits(reply: Value, len: usize) -> Result<Vec<bool>, Error> {
-    match reply {
-        Value::BulkString(bytes) if bytes.len() == len.div_ceil(8) => {
-            let bit = |at: usize| bytes[at / 8] >> (at % 8) & 1 == 1;
-            Ok((0..len).map(bit).collect())
-        }
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// A boolean for each item, an integer in RESP2.
-fn booleans(reply: Value, len: usize) -> Result<Vec<bool>, Error> {
-    match reply {
-        Value::Array(elements) if elements.len() == len => {
-            elements.iter().map(super::batch::answer).collect()
-        }
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// The beginning of a reply that the command never gives.
-fn unexpected(reply: &Value) -> Error {
-    Error::Unexpected(format!("{reply:?}").chars().take(200).collect())
-}
-
-/// A packed command for the wire.
-pub(super) fn command(name: &str, key: &[u8], layout: Layout, items: &[u8]) -> Vec<u8> {
-    let width = match layout {
-        Layout::Lines => None,
-        Layout::Fixed(width) => Some(width.to_string()),
-    };
-    let mut words = vec![name.as_bytes(), key];
-    match &width {
-        None => words.push(b"LINES"),
-        Some(width) => words.extend([b"FIXED".as_slice(), width.as_bytes()]),
-    }
-    words.push(items);
-    encode(words.len(), words.into_iter())
-}
-
-/// The same with an argument for each item.
-pub(super) fn separate(name: &str, key: &[u8], layout: Layout, items: &[u8]) -> Vec<u8> {
-    let mut rest = items;
-    let each = std::iter::from_fn(|| {
-        let (item, after) = (!rest.is_empty()).then(|| layout.split_item(rest))?;
-        rest = after;
-        Some(layout.bare(item))
-    });
-    encode(
-        layout.count(items) + 2,
-        [name.as_bytes(), key].into_iter().chain(each),
-    )
-}
-
-fn encode<'a>(len: usize, words: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(PIECE_BYTES + 256);
-    bytes.extend(format!("*{len}\r\n").bytes());
-    for word in words {
-        bytes.extend(format!("${}\r\n", word.len()).bytes());
-        bytes.extend_from_slice(word);
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes
 }
 
 #[cfg(test)]
