@@ -1,4 +1,4 @@
-//! What the targets ask of a filter, whichever kind it is.
+//! What the targets need of a filter, whichever kind it is.
 
 use super::laws::{
     assert_sound, assert_sound_counting, assert_sound_foreign, assert_sound_windowed,
@@ -14,6 +14,7 @@ use splitbloom_filter::windowed::{Outcome, MAX_TIME};
 use splitbloom_filter::{CountingFilter, WindowedFilter};
 use std::alloc::Layout;
 
+/// A filter that the targets can use.
 pub trait Fuzzed: Chunked {
     const KIND: Head;
     fn digest(&self) -> u128;
@@ -34,99 +35,60 @@ pub trait Fuzzed: Chunked {
     fn assert_sound(&self);
 }
 
-impl Fuzzed for Filter {
-    const KIND: Head = Head::Filter;
+/// The two kinds of Bloom filter have the same methods, and no trait in common.
+macro_rules! fuzz_bloom_filter {
+    ($filter:ty, $head:ident, $assert_sound:ident) => {
+        impl Fuzzed for $filter {
+            const KIND: Head = Head::$head;
 
-    fn digest(&self) -> u128 {
-        self.digest()
-    }
+            fn digest(&self) -> u128 {
+                self.digest()
+            }
 
-    fn items(&self) -> u64 {
-        self.items()
-    }
+            fn items(&self) -> u64 {
+                self.items()
+            }
 
-    fn loading(&self) -> Option<Loading> {
-        self.loading()
-    }
+            fn loading(&self) -> Option<Loading> {
+                self.loading()
+            }
 
-    fn contains(&self, item: &[u8]) -> bool {
-        self.contains(item)
-    }
+            fn contains(&self, item: &[u8]) -> bool {
+                self.contains(item)
+            }
 
-    fn bytes(&self) -> u64 {
-        self.reserved_bytes()
-    }
+            fn bytes(&self) -> u64 {
+                self.reserved_bytes()
+            }
 
-    fn visit(&self, visit: impl FnMut(Layout, u64)) {
-        self.visit_allocations(visit);
-    }
+            fn visit(&self, visit: impl FnMut(Layout, u64)) {
+                self.visit_allocations(visit);
+            }
 
-    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
-        self.add(item, limit)
-    }
+            fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+                self.add(item, limit)
+            }
 
-    fn use_otherwise(&mut self, _: &[u8]) {}
+            fn use_otherwise(&mut self, _: &[u8]) {}
 
-    fn count(&self, item: &[u8]) -> u64 {
-        let hash = splitbloom_filter::hash::ItemHash::of(item, self.parameters().seed);
-        self.table().map_or(0, |table| table.count(hash))
-    }
+            fn count(&self, item: &[u8]) -> u64 {
+                let hash = ItemHash::of(item, self.parameters().seed);
+                self.table().map_or(0, |table| table.count(hash))
+            }
 
-    fn try_clone(&mut self) -> Result<Self, AddError> {
-        self.try_clone()
-    }
+            fn try_clone(&mut self) -> Result<Self, AddError> {
+                self.try_clone()
+            }
 
-    fn assert_sound(&self) {
-        assert_sound(self);
-    }
+            fn assert_sound(&self) {
+                $assert_sound(self);
+            }
+        }
+    };
 }
 
-impl Fuzzed for ForeignFilter {
-    const KIND: Head = Head::Foreign;
-
-    fn digest(&self) -> u128 {
-        self.digest()
-    }
-
-    fn items(&self) -> u64 {
-        self.items()
-    }
-
-    fn loading(&self) -> Option<Loading> {
-        self.loading()
-    }
-
-    fn contains(&self, item: &[u8]) -> bool {
-        self.contains(item)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.reserved_bytes()
-    }
-
-    fn visit(&self, visit: impl FnMut(Layout, u64)) {
-        self.visit_allocations(visit);
-    }
-
-    fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
-        self.add(item, limit)
-    }
-
-    fn use_otherwise(&mut self, _: &[u8]) {}
-
-    fn count(&self, item: &[u8]) -> u64 {
-        let hash = splitbloom_filter::hash::ItemHash::of(item, self.parameters().seed);
-        self.table().map_or(0, |table| table.count(hash))
-    }
-
-    fn try_clone(&mut self) -> Result<Self, AddError> {
-        self.try_clone()
-    }
-
-    fn assert_sound(&self) {
-        assert_sound_foreign(self);
-    }
-}
+fuzz_bloom_filter!(Filter, Filter, assert_sound);
+fuzz_bloom_filter!(ForeignFilter, Foreign, assert_sound_foreign);
 
 impl Fuzzed for CountingFilter {
     const KIND: Head = Head::CountingFilter;

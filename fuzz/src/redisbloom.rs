@@ -2,18 +2,12 @@
 //! one bit after the other, in a map of bytes. The core must accept what this reader accepts, refuse
 //! what it refuses, and answer alike.
 
+use super::plain_reader::LN_2;
 use super::stream::Stream;
 use super::twins::Twin;
 use splitbloom_filter::foreign::rdb::Fields;
 use splitbloom_filter::foreign::Description;
 use std::collections::BTreeMap;
-
-/// ln 2, to as many digits as the format says.
-#[allow(
-    clippy::approx_constant,
-    reason = "the last digit is missing there, too"
-)]
-pub const LN_2: f64 = 0.693_147_180_559_945;
 
 #[derive(Clone, Debug, Default)]
 pub struct Layer {

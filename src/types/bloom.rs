@@ -39,9 +39,7 @@ const ORIGIN: Origin = Origin {
     writer: "RedisBloom",
     versions: VERSIONS,
     ours: OURS,
-    way_out:
-        "Load the file into a server with that RedisBloom, and move its filters with SCANDUMP and \
-              LOADCHUNK, or update splitbloom",
+    way_out: Origin::WAY_OUT_OF_REDISBLOOM,
 };
 
 /// Registers the type.

@@ -22,6 +22,11 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// What to do with a value of a newer RedisBloom.
+    pub const WAY_OUT_OF_REDISBLOOM: &str =
+        "Load the file into a server with that RedisBloom, and move its filters with SCANDUMP and \
+         LOADCHUNK, or update splitbloom";
+
     /// Refuses a value of an encoding version that nobody had written when this module was.
     pub fn refuse_version(&self, version: i32) {
         let Self {

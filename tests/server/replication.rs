@@ -200,14 +200,11 @@ fn commands_are_propagated_as_they_took_effect() {
         ("BF.INSERT missing NOCREATE ITEMS a", &[]),
         ("BF.INSERT k ITEMS a b", &[]),
     ] {
-        let before = commands_in_append_only_file(&server).len();
-        db.line(command);
-        let after = commands_in_append_only_file(&server);
-        let new: Vec<String> = after[before..]
-            .iter()
-            .map(|command| without_seed(command))
-            .collect();
-        assert_eq!(new, propagated, "{command}");
+        assert_eq!(
+            propagated_by(&server, &mut db, command),
+            propagated,
+            "{command}"
+        );
     }
 }
 
@@ -228,18 +225,11 @@ fn an_insert_is_propagated_as_it_took_effect() {
             "a b",
         ),
     ] {
-        let before = commands_in_append_only_file(&server).len();
-        db.line(command);
-        let mut new = commands_in_append_only_file(&server).split_off(before);
+        let mut new = propagated_by(&server, &mut db, command);
         new.retain(|command| command != "MULTI" && command != "EXEC");
         let add = new.pop().expect("an add");
         assert!(add.ends_with(&format!(" {added}")), "{command}: {add}");
-        let reserved: Vec<String> = new.iter().map(|command| without_seed(command)).collect();
-        assert_eq!(
-            reserved,
-            reserve.into_iter().collect::<Vec<_>>(),
-            "{command}"
-        );
+        assert_eq!(new, Vec::from_iter(reserve), "{command}");
     }
 }
 
@@ -360,6 +350,14 @@ pub fn assert_no_error_line(replica: &Server) {
         .filter(|line| line.to_lowercase().contains("error"))
         .collect();
     assert!(lines.is_empty(), "{lines:#?}");
+}
+
+/// What a command adds to the append-only file, without seeds.
+pub fn propagated_by(server: &Server, db: &mut Connection, command: &str) -> Vec<String> {
+    let before = commands_in_append_only_file(server).len();
+    db.line(command);
+    let new = commands_in_append_only_file(server).split_off(before);
+    new.iter().map(|command| without_seed(command)).collect()
 }
 
 /// Checks that a seed of sixteen digits is present, and removes it, because it is random.

@@ -152,14 +152,8 @@ pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, Words
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words;
     use proptest::prelude::*;
-
-    fn words(line: &str) -> Vec<&[u8]> {
-        line.split(' ')
-            .filter(|w| !w.is_empty())
-            .map(str::as_bytes)
-            .collect()
-    }
 
     fn reserve(line: &str) -> Result<CountingCreation, WordsError> {
         parse_counting_reserve(&words(line))

@@ -60,3 +60,9 @@ pub enum WordsError {
     /// An unknown word.
     Syntax,
 }
+
+/// The words of a line, as a test writes them.
+#[cfg(test)]
+fn words(line: &str) -> Vec<&[u8]> {
+    line.split_ascii_whitespace().map(str::as_bytes).collect()
+}

@@ -1,8 +1,8 @@
 //! Words that RedisBloom takes and this module does not. They reach a server in what a RedisBloom
 //! replicated or logged, where refusing them would lose items: see docs/migrate.md.
 //!
-//! Its RESERVE commands ignore words that they do not know, and its INSERT commands look at a letter
-//! or two. So here are such words as the parsers of this crate expect them.
+//! Its RESERVE commands ignore words that they do not know, and its INSERT commands look at a
+//! letter or two. So here are such words as the parsers of this crate expect them.
 
 /// An option of BF.RESERVE or CF.RESERVE, and whether a value follows it.
 const OPTIONS: [(&[u8], bool); 4] = [
@@ -75,11 +75,8 @@ mod tests {
     use super::*;
     use crate::counting::parse_counting_insert;
     use crate::options::{parse_insert, parse_reserve};
+    use crate::words;
     use splitbloom_filter::Growth;
-
-    fn words(line: &'static str) -> Vec<&'static [u8]> {
-        line.split(' ').map(str::as_bytes).collect()
-    }
 
     #[test]
     fn a_reserve_without_its_unknown_words_is_one_of_ours() {

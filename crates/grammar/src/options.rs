@@ -207,14 +207,8 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words;
     use proptest::prelude::*;
-
-    fn words(line: &str) -> Vec<&[u8]> {
-        line.split(' ')
-            .filter(|w| !w.is_empty())
-            .map(str::as_bytes)
-            .collect()
-    }
 
     fn reserve(line: &str) -> Result<Creation, WordsError> {
         parse_reserve(&words(line))

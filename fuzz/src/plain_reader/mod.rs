@@ -13,7 +13,6 @@ pub use file::chunks_of_file;
 pub use head::Head;
 pub use slots::Slots;
 
-use super::redisbloom::LN_2;
 use page::Page;
 use state::State;
 use std::collections::BTreeMap;
@@ -33,6 +32,13 @@ const MAX_CHUNK_BYTES: usize = 1_048_576;
 const SEGMENT_BYTES: u64 = 65_536;
 /// The layout kind of slots.
 const SLOTS: u8 = 3;
+
+/// ln 2, to as many digits as the format says.
+#[allow(
+    clippy::approx_constant,
+    reason = "the last digit is missing there, too"
+)]
+pub const LN_2: f64 = 0.693_147_180_559_945;
 
 /// Whether a chunk of either version may begin with these bytes.
 pub fn is_start(bytes: &[u8]) -> bool {
