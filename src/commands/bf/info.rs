@@ -1,5 +1,6 @@
 //! BF.INFO and BF.CARD: describe a filter.
 
+mod parts;
 mod window;
 
 use super::time::items_now;
@@ -14,10 +15,9 @@ use crate::server::context::Context;
 use crate::server::data_type::Value as _;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
-use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
+use parts::{reply_each, reply_layer, reply_sub_filter, reply_table};
 use splitbloom_filter::filter::Filter;
-use splitbloom_filter::foreign::{ForeignFilter, Layer};
-use splitbloom_filter::growing::Table;
+use splitbloom_filter::foreign::ForeignFilter;
 
 /// BF.INFO.
 pub struct Info;
@@ -238,19 +238,12 @@ fn reply_more(context: &Context, filter: &Filter) {
     }
     .reply(context);
     context.reply_simple("Sub-filters");
-    context.reply_array(filter.blooms().len());
-    for sub_filter in filter.blooms() {
-        reply_sub_filter(context, sub_filter);
-    }
-    context.reply_simple("Table");
-    match (filter.table(), filter.table_error_rate()) {
-        (Some(table), Some(error_rate)) => TableFacts::of(table, error_rate).reply(context),
-        _ => context.reply_null(),
-    }
+    reply_each(context, filter.blooms(), reply_sub_filter);
+    reply_table(context, filter.table(), filter.table_error_rate());
 }
 
-/// The same of a filter that RedisBloom or valkey-bloom made. Its sub-filters have another name, so that it can be
-/// told from one of ours.
+/// The same for a filter from RedisBloom or valkey-bloom. Its sub-filters have another name, which
+/// tells it from one of ours.
 fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
     Long {
         error_rate: filter.parameters().error_rate,
@@ -266,96 +259,6 @@ fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
         true => "Sub-filters from valkey-bloom",
         false => "Sub-filters from RedisBloom",
     });
-    context.reply_array(filter.layers().len());
-    for layer in filter.layers() {
-        reply_layer(context, layer);
-    }
-    context.reply_simple("Table");
-    match filter.table() {
-        Some(table) => TableFacts::of(table, filter.table_error_rate()).reply(context),
-        None => context.reply_null(),
-    }
-}
-
-fn reply_layer(context: &Context, layer: &Layer) {
-    let about = layer.description();
-    context.reply_map(6);
-    for (name, value) in [("Capacity", about.entries), ("Items", about.items)] {
-        context.reply_simple(name);
-        context.reply_integer(value);
-    }
-    context.reply_simple("Error rate");
-    context.reply_double(about.error_rate);
-    for (name, value) in [
-        ("Hashes", u64::from(about.hashes)),
-        ("Bytes", layer.num_bits() / 8),
-        ("Set bits", layer.set_bits()),
-    ] {
-        context.reply_simple(name);
-        context.reply_integer(value);
-    }
-}
-
-/// What the long form says about a table.
-struct TableFacts {
-    items: u64,
-    error_rate: f64,
-    false_positive_rate: f64,
-    pages: u64,
-    bytes: u64,
-}
-
-impl TableFacts {
-    fn of(table: &Table, error_rate: f64) -> Self {
-        Self {
-            items: table.len(),
-            error_rate,
-            false_positive_rate: table.false_positive_rate(),
-            pages: table.pages(),
-            bytes: table.bytes(),
-        }
-    }
-
-    fn reply(&self, context: &Context) {
-        context.reply_map(5);
-        context.reply_simple("Items");
-        context.reply_integer(self.items);
-        for (name, value) in [
-            ("Error rate", self.error_rate),
-            ("Expected false positive rate", self.false_positive_rate),
-        ] {
-            context.reply_simple(name);
-            context.reply_double(value);
-        }
-        for (name, value) in [("Pages", self.pages), ("Bytes", self.bytes)] {
-            context.reply_simple(name);
-            context.reply_integer(value);
-        }
-    }
-}
-
-fn reply_sub_filter(context: &Context, sub_filter: &BlockedBloom) {
-    let header = sub_filter.header();
-    context.reply_map(8);
-    context.reply_simple("Capacity");
-    context.reply_integer(header.capacity);
-    context.reply_simple("Items");
-    context.reply_integer(header.items);
-    context.reply_simple("Error rate");
-    context.reply_double(header.error_rate);
-    let numbers = [
-        (
-            "Sub-bitmap bytes",
-            u64::from(header.shape.sub_bitmap_bits) / 8,
-        ),
-        ("Hashes", u64::from(header.shape.num_hashes)),
-        ("Bytes", sub_filter.num_bits() / 8),
-        ("Set bits", sub_filter.set_bits()),
-    ];
-    for (name, value) in numbers {
-        context.reply_simple(name);
-        context.reply_integer(value);
-    }
-    context.reply_simple("Guard");
-    context.reply_double(sub_filter.fill().share_of_limit());
+    reply_each(context, filter.layers(), reply_layer);
+    reply_table(context, filter.table(), Some(filter.table_error_rate()));
 }

@@ -1,7 +1,7 @@
 //! The long form of BF.INFO for a filter that forgets: the fields of every filter, and those of the
 //! window.
 
-use super::TableFacts;
+use super::parts::TableFacts;
 use crate::server::context::Context;
 use splitbloom_filter::windowed::WindowedFilter;
 
