@@ -1,5 +1,4 @@
-//! What becomes of the entries of a page that must be written anew: one page, or as many as it
-//! takes.
+//! Rewrites the entries of a page, into one page or as many as are needed.
 
 use crate::error::AddError;
 use crate::growing::directory::Slot;
@@ -9,14 +8,14 @@ use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::totals::Totals;
 
-/// What takes the place of a page.
+/// The replacement of a page.
 pub enum Grown {
     Page(Page),
     /// What belongs to either value of the next bit.
     Halves([Slot; 2]),
 }
 
-/// Where a page is to be written anew.
+/// The place of a page that is rewritten.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// Its first path.

@@ -1,16 +1,16 @@
-//! Pages into a table that is there already: it can be used, saved, copied, moved and freed while
-//! only a part of it has come.
+//! Loads pages into a table that can meanwhile be used, saved, copied, moved and freed.
 //!
-//! What has not come consists of empty pages. Where a run of pages ends in the midst of such a
-//! page, nodes of two slots lead to the border:
+//! Empty pages cover what is still missing. If a run of pages ends in the middle of an empty one,
+//! nodes of two slots lead to the border:
 //!
 //! ```text
-//!   root | what has come | node |
-//!                           '-> | node | empty |
-//!                                 '-> | has come | empty |
+//!   root | loaded | node |
+//!                   '-> | node | empty |
+//!                         '-> | loaded | empty |
 //! ```
 //!
-//! As soon as both slots of such a node are complete, it is joined as if all had come at once.
+//! As soon as both slots of such a node are complete, it is joined as if it had been loaded at
+//! once.
 
 use crate::error::{AddError, DecodeError};
 use crate::growing::directory::Slot;
@@ -28,9 +28,10 @@ impl Table {
     /// empty one that nothing else changes meanwhile. With the last run comes the number of items;
     /// until then each entry counts as one.
     ///
-    /// Entries cannot tell that number: some have become several, and those of saturated pages are
-    /// gone. So it is taken as it is; but where no page has lost count, not more than there are
-    /// entries: the number is later than the first pages, and items may have come to these since.
+    /// That number does not follow from the entries: some have become several, and those of
+    /// saturated pages are gone. So it is taken as given; but if no page has lost count, at most
+    /// the number of entries: the count is later than the first pages, to which items may have been
+    /// added since.
     ///
     /// # Errors
     /// `Order` if something else is there, `OutOfMemory`; nothing has changed.

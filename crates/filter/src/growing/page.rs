@@ -5,12 +5,12 @@
 //!
 //!   line 0          line 1          line 2               line N-1
 //!   | own 0       | own 0 | own 1 | own 1   | own 2 |...| own N-1 |  surplus counters
-//!       '-- what finds no room stands at the front of the next line; of the last line, in line 0
+//!       '-- entries that do not fit go to the front of the next line; of the last one, to line 0
 //! ```
 //!
 //! The entries of all lines are one sorted, circular stream, cut where lines are full. 97 % of all
-//! lookups touch one line. An insert shifts the stream up to the next gap (`change`); where there is
-//! none near by the page gets more lines, or is split by the caller.
+//! lookups touch one line. An insert shifts the stream up to the next gap (`change`); if there is
+//! none nearby, the page gets more lines, or the caller splits it.
 //!
 //! Pages have 1, 2, ... 8, 10, 12, 14, 16, 20 ... 128 lines: size classes of jemalloc, so nothing
 //! is lost by rounding.
@@ -26,26 +26,26 @@ use crate::growing::packed::Packed;
 use crate::growing::plan::{Plan, MAX_LINES};
 use crate::prefetch::prefetch;
 
-/// Hundredths of its lines that a page fills when it is written anew, at most.
+/// The most hundredths of its lines that a rewritten page fills.
 const FILL: usize = 94;
-/// Hundredths of the next smaller page that a page may fill before it is written anew as one. After
-/// half of the items of a table are removed, it takes 1.22 times what a fresh one takes; with 80,
-/// 1.29, and with 92, 1.17, for twice the time of a removal.
+/// A page is rewritten as the next smaller one when it fills at most this many hundredths of that.
+/// After half of the items of a table are removed, it takes 1.22 times the memory of a fresh one;
+/// with 80, 1.29, and with 92, 1.17, for twice the time of a removal.
 const THIN: usize = 88;
-/// Lines that are asked for before a change: that of the bucket and the next ones. Every removal
-/// reads the next one, and an insert that spills goes 3.7 lines on, on average. In the command at
-/// 10^7 items, CF.ADD and CF.DEL took 500 and 546 ns with none, 481 and 549 with two, 483 and 467
-/// with four.
+/// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
+/// reads the next one, and an insert that spills reaches 3.7 lines further on average. In the
+/// command at 10^7 items, CF.ADD and CF.DEL took 500 and 546 ns with none, 481 and 549 with two,
+/// 483 and 467 with four.
 const LINES_TO_CHANGE: usize = 4;
 /// Surplus counters of a line: 8 bytes of mark, 4 of count, 4 free.
 const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
 const COUNTER_BYTES: usize = 16;
 
-/// Whether a page has entries or just says yes.
+/// Whether a page has entries or is saturated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Lines,
-    /// So many aimed items or lost bits that it answers yes to everything, for ever.
+    /// After too many aimed items or lost bits, it answers yes to every lookup, forever.
     Saturated,
 }
 
@@ -98,7 +98,7 @@ fn sizes(
         .take_while(|lines| *lines <= MAX_LINES)
 }
 
-/// A lookup that has come as far as its line.
+/// A lookup that has reached its line.
 #[derive(Clone, Copy)]
 pub struct Probe<'a> {
     pub page: &'a Page,
@@ -180,8 +180,7 @@ impl Page {
         }
     }
 
-    /// A page that says yes to everything, as if it had an entry of this payload that everything
-    /// matches.
+    /// A saturated page: it answers as if it had an entry of this payload that matches everything.
     pub fn saturated(depth: u8, payload: u8) -> Self {
         Self {
             state: State::Saturated,
@@ -231,7 +230,7 @@ impl Page {
     }
 
     /// This page in at least `least` lines, and perhaps with one more entry, if no slot need change
-    /// for that; nothing if the page must be written anew in another shape, or finds no room.
+    /// for that; nothing if the page must be rewritten in another shape, or finds no room.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -533,7 +532,7 @@ impl Page {
     }
 
     /// Writes another payload into a mark that is in a slot, unless there are others of the same
-    /// fingerprint: then the page must be written anew.
+    /// fingerprint: then the page must be rewritten.
     pub fn set_payload(&mut self, mark: Mark, payload: u8) -> bool {
         let grid = self.grid();
         let (number, run) = self.run::<Portable>(grid, mark.bits());

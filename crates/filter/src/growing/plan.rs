@@ -15,18 +15,17 @@
 //!                          and   B = (first page) + 1/2 * sum of 2^-extra(d)
 //! ```
 //!
-//! converges if `extra` grows without bound, and the table may grow without bound too. Widths that
-//! converge from the start on cost some 2 bits more at a million items than a budget spent evenly
-//! up to a horizon (2^30 items) and sparingly beyond. Entries that come before the fifth split get
-//! one bit more: they are few, and no later one has to make up for them.
+//! converges if `extra` grows without bound, and then the table may grow without bound, too. Widths
+//! that converge from the start cost some 2 bits more at a million items than a budget spent evenly
+//! up to a horizon (2^30 items) and sparingly beyond. Entries added before the fifth split get one
+//! bit more: they are few, and no later one has to make up for them.
 //!
 //! The first hundred or so get three bits less than the plain length, so that a small table takes
-//! three lines where it would take four. That uses up one twentieth of the rate for good, and costs
-//! larger tables 0.03 bits an item. After some 18 splits such an entry has no bits left, covers a
-//! whole page, and that page says yes from then on (`most_voids`): it adds no more to the rate than
-//! the entry did.
+//! three lines instead of four. That permanently uses one twentieth of the rate, and costs larger
+//! tables 0.03 bits an item. After some 18 splits such an entry has no bits left and covers a whole
+//! page, which is then saturated (`most_voids`): it adds no more to the rate than the entry did.
 //!
-//! R is a whole number, n need not be: it takes up what is left of the rate, within a factor of
+//! R is a whole number, but n need not be: it takes up what is left of the rate, within a factor of
 //! two. With b = 2^k buckets in a page, an entry costs R - k + 1 bits of slot, 1 of unary and b/n
 //! more; halving n at one bit less of R costs nothing at n/b = 1.38, so n/b is kept from 0.67 to
 //! 1.34.
@@ -34,21 +33,21 @@
 //! Deletions cannot break the sum: pages merge only when both together are less than a full one, so
 //! no more than 2^d * n entries are ever of generation d or before.
 //!
-//! # Entries that go again
-//! In a steady stream of entries that go again, all that are there are of the last generation: they
-//! weigh n * 2^-R at most, a twelfth of the rate. So where entries have a payload, new ones are up
-//! to three bits shorter. In units of n * 2^-R, a table of 2^d pages may yet get 1 of its own
-//! generation in full length, and 1/2 of each generation to come, 2 in all from the 20th on. Of
-//! 12.05 that leaves
+//! # Entries that are dropped again
+//! In a steady stream of entries that are dropped again, all present ones are of the last
+//! generation: they weigh at most n * 2^-R, a twelfth of the rate. So if entries have a payload,
+//! new ones are up to three bits shorter. In units of n * 2^-R, a table of 2^d pages may still get
+//! 1 of its own generation in full length, and 1/2 of each later generation, 2 in all from the 20th
+//! on. Of 12.05 that leaves
 //!
 //! ```text
-//!   12.05 - 1 - (19 - d) / 2 - 2  >  (d - 1) / 2   for what is there
+//!   12.05 - 1 - (19 - d) / 2 - 2  >  (d - 1) / 2
 //! ```
 //!
-//! If it weighs no more, the next entry is s bits shorter, the most for which full pages of such
-//! entries weigh no more either: 2^s <= (d - 1) / 2. That is one bit from 2^5 pages on (some 40 000
-//! entries), two from 2^9 (700 000), and three from 2^17. However fast the table then grows, entries
-//! of full length have the room that they need.
+//! for the present entries. If they weigh no more, the next entry is s bits shorter, where s is the
+//! largest number for which full pages of such entries weigh no more either: 2^s <= (d - 1) / 2.
+//! That is one bit from 2^5 pages on (some 40 000 entries), two from 2^9 (700 000), and three from
+//! 2^17. However fast the table then grows, entries of full length have the room that they need.
 
 use crate::growing::line::{BODY_BITS, MAX_SLOT_BITS};
 use crate::growing::mark::{MAX_LENGTH, MAX_PAYLOAD};
@@ -58,7 +57,7 @@ use crate::math::power;
 /// Depths at which new entries get the plain length. Before, they are few, and one bit more is
 /// cheap; beyond, at some 2^30 items, each generation counts on all that may come.
 const PLAIN_DEPTHS: std::ops::Range<u8> = 5..20;
-/// Beyond, so many generations get by with half the share of those before.
+/// Beyond these depths, each group of this many generations gets half the share of the one before.
 const GENERATIONS_A_BIT: u8 = 4;
 /// The budget B above, in units of the rate that n entries of plain length have: see
 /// `the_budget_is_that_of_the_schedule`.
@@ -166,10 +165,10 @@ impl Plan {
         usize::from(self.most)
     }
 
-    /// Entries of a page that may be as short as the bucket's number, and match all of their bucket;
-    /// with more, the page says yes to everything. One that is half a page long is half of the
-    /// buckets, and others may come upon it. In the next split it covers one half wholly: then it
-    /// is as good to say yes.
+    /// Entries of a page that may be as short as the bucket's number, and match all of their
+    /// bucket; with more, the page says yes to everything. One that is half a page long is half of
+    /// the buckets, and others may come upon it. In the next split it covers one half wholly: then
+    /// it is as good to say yes.
     pub fn most_voids(&self) -> usize {
         (1 << self.bucket_bits) * 5 / 8
     }

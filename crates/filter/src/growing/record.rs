@@ -13,14 +13,13 @@
 //!   zeros up to the least length
 //! ```
 //!
-//! Numbers are little-endian. Records follow each other in order of paths, so where a page begins
-//! need not be said: each begins where the one before ended. What lies in which line need not be
-//! said either, since a page of so many lines is a function of its entries. A record has at most 32
-//! KiB.
+//! Numbers are little-endian. Records follow each other in order of paths, so a record does not say
+//! where its page begins: each begins where the one before ended. Nor does it say what is in which
+//! line, since a page is a function of its entries and the number of lines. A record has at most
+//! 32 KiB.
 //!
-//! A record is long enough for what loading it takes: whoever sends bytes gets no more than
-//! [`MEMORY_PER_BYTE`] times as many taken from the server. Only pages that are all but empty have
-//! to be filled up for that: 29 bytes for one without entries.
+//! A record is padded so that loading it allocates at most [`MEMORY_PER_BYTE`] bytes for each of
+//! its bytes. Only pages that are nearly empty need that: one without entries takes 29 bytes.
 
 use crate::growing::directory::Slot;
 use crate::growing::entries::Surplus;

@@ -1,13 +1,13 @@
-//! The digest of a windowed filter: of what it remembers, not of how.
+//! The digest of a windowed filter: it covers what the filter remembers, not how.
 //!
-//! Other filters digest their chunks. Here a sweep may write pages anew and merge them, and says
-//! nothing by that: it takes away what is over already. So the digest is made of what is left if all
-//! that is over is taken away and nobody asks in which page an entry stands:
+//! Other filters digest their chunks. Here a sweep may rewrite and merge pages without changing
+//! what is remembered. So the digest covers only entries that are not forgotten, whichever page
+//! they are in:
 //!
 //! ```text
 //!   head record, latest time, items forgotten, items of each slice
-//!   each entry that is not over, in order of paths:   path:8 length:1 slice:8 copies:8
-//!   each saturated page that is not over:             path:8 length:1 slice:8 2^64 - 1
+//!   each remembered entry, in order of paths:         path:8 length:1 slice:8 copies:8
+//!   each remembered saturated page:                   path:8 length:1 slice:8 2^64 - 1
 //!   load that has begun and not ended:                next:8
 //! ```
 
@@ -17,9 +17,9 @@ use crate::growing::Entry;
 use xxhash_rust::xxh3::Xxh3;
 
 impl WindowedFilter {
-    /// XXH3-128, equal for two filters if they remember the same until when, and have seen the same
-    /// time. A step of a sweep does not change it unless it moves the time. Reads every page once;
-    /// allocates nothing.
+    /// XXH3-128, equal for two filters that remember the same items until the same times, and have
+    /// seen the same latest time. A step of a sweep does not change it unless it advances the time.
+    /// Reads every page once; allocates nothing.
     pub fn digest(&self) -> u128 {
         let mut hash = Xxh3::new();
         hash.update(&identity(self).to_le_bytes());

@@ -1,33 +1,32 @@
-//! Moving the time on, and dropping entries that are over.
+//! Advances the time, and drops forgotten entries.
 
 use super::WindowedFilter;
 use crate::error::AddError;
 use crate::growing::Table;
 
-/// What a page costs that is written anew, in units of one that is only read.
+/// The cost of rewriting a page, in units of reading one.
 const WRITTEN: u32 = 8;
-/// What a step may cost in these units, but for its last page. So no step writes more than one page,
-/// which takes 10 µs in the cache and up to 150 µs where it comes from memory, in a table of 10^8
-/// items.
+/// The maximum cost of a step in these units, without its last page. So no step writes more than
+/// one page, which takes 10 µs in the cache and up to 150 µs from memory, in a table of 10^8 items.
 const STEP: u32 = WRITTEN;
-/// Each time that so many items have come to the current slice, the sweep passes a page. Where items
-/// come as evenly as they go, a page is due every hundred.
+/// The sweep advances by a page whenever this many items have been added to the current slice. In a
+/// steady stream, a page is due every hundred items.
 const ITEMS_A_PAGE: u64 = 16;
-/// Tables of so many allocations are freed at once.
+/// Tables of up to this many allocations are freed immediately.
 const FEW_ALLOCATIONS: u64 = 64;
 
-/// What a step of a sweep did.
+/// The outcome of a step of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
-    /// Items that were forgotten because the time moved on.
+    /// Items that were forgotten because the time has advanced.
     pub forgotten: u64,
-    /// Whether it changed anything: if not, nobody needs to repeat it.
+    /// Whether it changed anything; if not, it need not be replicated.
     pub has_changed: bool,
-    /// Whether no entries are left that are over.
+    /// Whether no forgotten entries are left.
     pub is_done: bool,
 }
 
-/// What a move of the time has done to the table.
+/// The effect of advancing the time on the table.
 pub(super) enum Moved {
     /// Some slices are over.
     Slices,
@@ -36,7 +35,7 @@ pub(super) enum Moved {
 }
 
 impl WindowedFilter {
-    /// When a step of the sweep will have something to do, in milliseconds since 1970: 0 if it has
+    /// When a step of the sweep will have work to do, in milliseconds since 1970: 0 if it has some
     /// already; nothing while the filter remembers nothing, or is being loaded.
     pub fn next_due(&self) -> Option<u64> {
         if self.loading().is_some() {
@@ -48,8 +47,9 @@ impl WindowedFilter {
         }
     }
 
-    /// Forgets what is over at `now`, and drops entries of it from some pages, of which it writes one at
-    /// most: some 50 µs. Without memory pages stay as they are until a later step.
+    /// Forgets the slices that are over at `now`, and drops their entries from some pages, of which
+    /// it writes at most one: some 50 µs. Without memory, pages stay as they are until a later
+    /// step.
     ///
     /// # Errors
     /// `Loading`; nothing has changed.
@@ -72,13 +72,13 @@ impl WindowedFilter {
     }
 
     /// A large table whose items were all forgotten at once. Freeing it takes a step for each page,
-    /// so whoever may not wait asks for it after each add and each step, and frees it elsewhere;
-    /// otherwise the filter does it when it forgets the next one.
+    /// so a caller that must not wait takes it after each add and each step, and frees it
+    /// elsewhere; otherwise the filter frees it when it forgets the next one.
     pub fn take_gone(&mut self) -> Option<Table> {
         self.gone.take()
     }
 
-    /// Moves the time on. Returns what that has done to the table, if anything.
+    /// Advances the time. Returns the effect on the table, if there is one.
     pub(super) fn advance(&mut self, now: u64) -> Option<Moved> {
         if !self.slices.advance(&self.window, now) {
             return None;
@@ -94,7 +94,7 @@ impl WindowedFilter {
         Some(Moved::Slices)
     }
 
-    /// Puts the table back as it was before the time moved; the slices are already.
+    /// Restores the table as it was before the time advanced; the slices are restored already.
     pub(super) fn undo(&mut self, moved: Option<Moved>) {
         if let Some(table) = self.parts.table_mut() {
             if let Some(Moved::All(before)) = moved {
