@@ -60,7 +60,7 @@ pub fn lookup_hits() -> u64 {
     LOOKUP_HITS.load(Relaxed)
 }
 
-/// Filters that have outgrown their Bloom filter, and go on with a table.
+/// Filters that have outgrown their Bloom filter, and have a table since.
 pub fn filters_grown() -> u64 {
     FILTERS_GROWN.load(Relaxed)
 }

@@ -9,9 +9,9 @@ use redis_module::raw;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::sync::OnceLock;
 
-/// Who wants to be told.
+/// The callbacks for these events.
 pub struct Listener {
-    /// A value has come to this key from another: RENAME and MOVE. Not on Valkey 8: see
+    /// A value has moved to this key from another, by RENAME or MOVE. Not on Valkey 8: see
     /// [`MISPLACES_CLIENTS`].
     pub moved: fn(&Context, Argument<'_>),
     /// The two databases have changed places.
@@ -22,12 +22,13 @@ pub struct Listener {
 
 static LISTENER: OnceLock<Listener> = OnceLock::new();
 
-/// Valkey 8 runs the callback with the client of the command, and leaves it in the event's database:
-/// after COPY to another database or MOVE, of a value of any type, its next command would go there.
-/// (Valkey 9.1 and all Redis servers tested return it.) So there the module asks for no key events.
+/// Valkey 8 runs the callback with the client of the command, and leaves it in the event's
+/// database: after COPY to another database or MOVE, of a value of any type, its next command would
+/// go there. (Valkey 9.1 and all Redis servers tested return it.) So there the module asks for no
+/// key events.
 const MISPLACES_CLIENTS: &str = "Valkey 8.";
 
-/// The events of a value that has come to a key from another.
+/// The events of a value that has moved to a key from another.
 const MOVES: [&CStr; 2] = [c"rename_to", c"move_to"];
 
 /// Subscribes.

@@ -1,6 +1,6 @@
-//! How far a reply has come.
+//! The progress of a reply.
 
-/// How far the reply to the running command has come. Even a command that panics half way must
+/// The progress of the reply to the running command. Even a command that panics halfway must
 /// complete its one reply, with as many elements as each array and map announced: otherwise the
 /// client takes the next reply for the rest of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

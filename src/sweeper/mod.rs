@@ -63,7 +63,7 @@ pub fn free_gone(filter: &mut WindowedFilter) {
     }
 }
 
-/// A value has come to this key from another.
+/// Handles a value that has moved to this key from another.
 fn moved(context: &Context, key: Argument<'_>) {
     if queue::is_empty() {
         return; // most servers have no filters that forget

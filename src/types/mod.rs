@@ -22,6 +22,6 @@ pub trait Stored: Value {
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;
     fn filter_mut(&mut self) -> &mut Self::Filter;
-    /// Called when a command has created or changed it, or it has come to this key.
+    /// Called when a command has created or changed it, or it has moved to this key.
     fn attend(&mut self, _: &Context, _: Argument<'_>) {}
 }

@@ -1,7 +1,7 @@
-//! Filters out of a server and into one, chunk by chunk.
+//! Copies filters from and to servers, chunk by chunk.
 //!
-//! What goes in gets its key only when it is whole: until then it is under a key of its own, in the
-//! same slot, which expires if nobody goes on.
+//! A filter gets its key only when it is complete: until then it has a temporary key in the same
+//! slot, which expires if the load is abandoned.
 
 use crate::error::Error;
 use crate::target::OneKey;
@@ -12,7 +12,7 @@ use splitbloom_filter::CountingFilter;
 use splitbloom_partition::slot_of;
 use std::hash::{BuildHasher as _, RandomState};
 
-/// How long a filter that nobody goes on loading stays, in seconds: an hour.
+/// How long a filter stays whose load has been abandoned, in seconds: an hour.
 const ABANDONED_SECONDS: u32 = 3_600;
 
 /// A filter on its way out of a server.
@@ -63,8 +63,8 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Begins it. With `replace` it takes the place of what the key holds, otherwise the key must be
-    /// missing.
+    /// Begins it. With `replace` it takes the place of what the key holds, otherwise the key must
+    /// be missing.
     pub fn new(mut to: OneKey, replace: bool) -> Result<Self, Error> {
         let exists = to.ask(Retry::Yes, |key| cmd("EXISTS").arg(key).take())?;
         if exists != Value::Int(0) && !replace {

@@ -97,11 +97,11 @@ pub trait Chunked: Sized {
         Ok(state)
     }
 
-    /// Takes on a state; its pages have come.
+    /// Sets the state, once its pages have been loaded.
     fn set_state(&mut self, _: Self::State) {}
 }
 
-/// Where a chunk stands in its chain.
+/// The place of a chunk in its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Whether it is the first one.

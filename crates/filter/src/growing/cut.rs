@@ -1,8 +1,8 @@
-//! A page cut where a dump goes on.
+//! A page cut where a dump continues.
 //!
-//! Whoever dumps a table call by call is told where the next page begins. Before the next call that
-//! page may be merged with the one before it, which has been dumped already. Then what is left is
-//! written as if it had not been merged: as the largest pages that begin where they are to.
+//! A table is dumped call by call, and each call returns where the next page begins. Before the
+//! next call, that page may be merged with the one before it, which has been dumped already. Then
+//! the rest is written as if it had not been merged: as the largest pages that begin there.
 
 use crate::error::AddError;
 use crate::growing::entries::{try_push, Entries};

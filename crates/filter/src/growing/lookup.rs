@@ -1,8 +1,8 @@
-//! Looking items up, one by one and in batches, compiled for what the processor has.
+//! Looks items up, one by one and in batches, compiled for several instruction sets.
 //!
-//! A lookup waits for memory twice: for the slot of the directory and for the line. A batch asks
-//! for the slots of 16 items, then for their lines, and reads them while the next 16 are on their
-//! way. Who asks for something else besides has the stages one by one:
+//! A lookup waits for memory twice: for the slot of the directory and for the line. A batch
+//! prefetches the slots of 16 items, then their lines, and reads them while the next 16 are being
+//! fetched. A caller with other parts to search can run the stages one by one:
 //!
 //! ```text
 //!   slots.fetch(table, hashes)   slots.fetch_lines(lines)   lines.answers(table)
