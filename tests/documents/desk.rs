@@ -72,10 +72,13 @@ impl Desk {
         self.server.folder().join("desk")
     }
 
-    /// Puts a program that runs this command on the PATH.
+    /// Puts a program that runs this command on the PATH. The command itself is looked up on ours: it
+    /// may have the same name.
     fn provide(&self, name: &str, command: &str) {
         let path = self.folder().join("bin").join(name);
-        fs::write(&path, format!("#!/bin/sh\nexec {command} \"$@\"\n")).expect("a file");
+        let ours = env::var("PATH").unwrap_or_default();
+        let script = format!("#!/bin/sh\nPATH='{ours}'\nexec {command} \"$@\"\n");
+        fs::write(&path, script).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
     }
 
