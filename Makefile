@@ -37,17 +37,16 @@ test-core: ## tests the core alone, in seconds: no server, no libclang
 	cargo test --package splitbloom-filter --package splitbloom-grammar --package splitbloom-partition --package splitbloom-fuzz
 
 test: toolchain ## runs all tests: unit, property, golden, on a server (SERVER=), and the image if an engine answers
-	cargo test --workspace --lib
-	cargo test --package splitbloom-filter --test short_memory --test growing_memory
-	cargo test --test setup
+	cargo build --workspace --bins --tests --example 'recipe-*' # all at once keeps every core busy
+	cargo test --workspace --lib --test '*_memory' --test setup
 	cargo test --workspace --doc
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory module
 	@scripts/server-tests $(SERVER) $(MODULE)
 	@scripts/fault-tests $(SERVER) $(MODULE)
 	@scripts/guard-tests $(SERVER) $(MODULE)
 	@scripts/container-tests
 
-matrix: build ## runs the server and fault tests on each server in MATRIX=
+matrix: module ## runs the server and fault tests on each server in MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
 
 test-aarch64: ## runs the core tests and some server tests for aarch64, in QEMU (installs a cross compiler and QEMU)
