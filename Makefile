@@ -100,7 +100,7 @@ demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=READ
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
 demo-guard: build ## attacks a database with and without a filter in front, and plots it (PLOT=, two minutes)
-	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo run --release --manifest-path examples/guard/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) -- $(PLOT)
+	@scripts/with-server $(BENCH_SERVER) $(MODULE) scripts/cargo-apart examples/guard run --release -- $(PLOT)
 
 fpr: toolchain ## measures false-positive rates, with error bars (PROBES=1e10 lookups a row: 45 minutes)
 	cargo run --release --package splitbloom-filter --example false_positive_rate $(PROBES)
@@ -148,8 +148,8 @@ fmt-check: toolchain
 
 lint: toolchain ## runs clippy; warnings are errors
 	cargo clippy --all-targets --workspace --features injected-faults -- -D warnings
-	cargo clippy --manifest-path tests/containers/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
-	cargo clippy --manifest-path examples/guard/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --all-targets -- -D warnings
+	scripts/cargo-apart tests/containers clippy --all-targets -- -D warnings
+	scripts/cargo-apart examples/guard clippy --all-targets -- -D warnings
 
 layers: ## checks what the lints cannot: dependencies between layers, panic guards
 	@scripts/check-layers
