@@ -13,7 +13,10 @@
 //! make; one that waits for standard input ends with the process.
 
 use crate::error::Error;
-use crate::input::{Framing, Source};
+use crate::input::{Framing, InputArguments, Source};
+use crate::progress;
+use crate::target::SpreadArguments;
+use indicatif::ProgressBar;
 use splitbloom_client::Layout;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -31,6 +34,29 @@ pub struct Reading<F> {
     pub from: Mark,
     /// Is told how many bytes have been read, before unpacking.
     pub observe: F,
+}
+
+/// What the arguments say to read from a place on, and a bar that shows how much has been read.
+pub fn reading(
+    what: &'static str,
+    input: &InputArguments,
+    spread: &SpreadArguments,
+    from: Mark,
+) -> (
+    Reading<impl FnMut(u64) + Clone + Send + 'static>,
+    ProgressBar,
+) {
+    let sources = input.sources();
+    let bar = progress::of_sources(what, &sources);
+    let observed = bar.clone();
+    let reading = Reading {
+        sources,
+        framing: input.framing(),
+        block_bytes: spread.block_bytes(),
+        from,
+        observe: move |bytes| observed.inc(bytes),
+    };
+    (reading, bar)
 }
 
 /// A place between two items of the input.

@@ -34,19 +34,20 @@ pub enum Loaded {
 /// Reads a whole filter.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
     let mut file = open(path)?;
-    let mut buffer = Vec::new();
+    let (mut buffer, mut number) = (Vec::new(), 0);
     let (mut bloom, mut counting) = (None, None);
     while file
         .next(&mut buffer)
         .map_err(|error| failed(path, error))?
     {
-        let refused = |error: DecodeError| failed(path, FileError::Chunk(0, error));
+        let refused = |error: DecodeError| failed(path, FileError::Chunk(number, error));
         let chunk = Chunk::parse(&buffer).map_err(refused)?;
         if counting.is_some() || chunk.begins::<CountingFilter>() {
             take_in(&mut counting, &chunk).map_err(refused)?;
         } else {
             take_in(&mut bloom, &chunk).map_err(refused)?;
         }
+        number += 1;
     }
     match (bloom, counting) {
         (Some(filter), _) => Ok(Loaded::Bloom(filter)),
@@ -128,5 +129,50 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         // After the end it has its name, and this fails.
         let _ = fs::remove_file(&self.part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splitbloom_filter::{Filter, Growth, Parameters, Seed};
+
+    /// The chunks of a filter that has items in each of its 38 segments.
+    fn chunks(seed: u64) -> Vec<Vec<u8>> {
+        let parameters = Parameters {
+            error_rate: 0.01,
+            capacity: 2_000_000,
+            growth: Growth::Fixed,
+            seed: Seed(seed),
+        };
+        let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
+        for item in 0..1_000u64 {
+            filter
+                .add(&item.to_le_bytes(), SizeLimit::Unlimited)
+                .unwrap();
+        }
+        let (mut all, mut iterator) = (Vec::new(), 0);
+        while let Some(chunk) = filter.encode_chunk(iterator).unwrap() {
+            iterator = chunk.next;
+            all.push(chunk.bytes);
+        }
+        all
+    }
+
+    #[test]
+    fn the_first_chunk_of_another_filter_is_named() {
+        let path = std::env::temp_dir().join(format!("splitbloom-mixed-{}", std::process::id()));
+        let (own, others) = (chunks(1), chunks(2));
+        let mut file = NewFile::create(&path).unwrap();
+        for chunk in own[..2].iter().chain(&others[2..]) {
+            file.write(chunk).unwrap();
+        }
+        file.finish().unwrap();
+        let error = load(&path).err().unwrap().to_string();
+        fs::remove_file(&path).unwrap();
+        assert!(
+            error.ends_with(": chunk 2: a chunk out of order"),
+            "{error}"
+        );
     }
 }

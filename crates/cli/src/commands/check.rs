@@ -1,7 +1,7 @@
 //! `splitbloom check`: looks items up.
 
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Mark, Reading};
+use crate::feed::{self, Block, Mark};
 use crate::input::{Framing, InputArguments};
 use crate::progress;
 use crate::target::{self, TargetArguments};
@@ -40,19 +40,12 @@ impl Arguments {
         let mut filter = self.target.open()?;
         let assumed = self.cf.then_some(Family::Counting);
         let (family, wording) = target::existing(&mut filter, assumed)?;
-        let (sources, framing) = (self.input.sources(), self.input.framing());
-        let bar = progress::of_sources("checking", &sources);
-        let (observed, layout) = (bar.clone(), framing.into());
+        let spread = &self.target.spread;
+        let (reading, bar) = feed::reading("checking", &self.input, spread, Mark::default());
+        let (framing, layout) = (reading.framing, reading.framing.into());
         let workers = self.target.open_all(filter)?.into_iter().map(|mut filter| {
             move |block: &Block| filter.pack_exists(family, wording, layout, &block.bytes)
         });
-        let reading = Reading {
-            block_bytes: self.target.spread.block_bytes(),
-            sources,
-            framing,
-            from: Mark::default(),
-            observe: move |bytes| observed.inc(bytes),
-        };
         let mut out = BufWriter::new(stdout().lock());
         let (mut items, mut present) = (0, 0);
         let fed = feed::run(reading, workers.collect(), |block, answers| {

@@ -3,7 +3,7 @@
 use super::check::write_item;
 use crate::connect::TlsArguments;
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Mark, Reading};
+use crate::feed::{self, Block, Mark};
 use crate::input::InputArguments;
 use crate::progress;
 use crate::target::{self, info_of, SpreadArguments};
@@ -59,9 +59,8 @@ struct Tally {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let (sources, framing) = (self.input.sources(), self.input.framing());
-        let bar = progress::of_sources("comparing", &sources);
-        let (observed, layout) = (bar.clone(), framing.into());
+        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread, Mark::default());
+        let (framing, layout) = (reading.framing, reading.framing.into());
         let mut workers = Vec::new();
         for _ in 0..self.spread.connections {
             let [mut first, mut second] = [self.side(&self.first)?, self.side(&self.second)?];
@@ -74,13 +73,6 @@ impl Arguments {
                 Ok((ask(&mut first)?, ask(&mut second)?))
             });
         }
-        let reading = Reading {
-            block_bytes: self.spread.block_bytes(),
-            sources,
-            framing,
-            from: Mark::default(),
-            observe: move |bytes| observed.inc(bytes),
-        };
         let mut out = BufWriter::new(stdout().lock());
         let mut tally = Tally::default();
         let fed = feed::run(reading, workers, |block, answers| {

@@ -4,7 +4,7 @@ mod creation;
 
 use crate::checkpoint::{Checkpoint, Done};
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Reading};
+use crate::feed::{self, Block};
 use crate::input::InputArguments;
 use crate::progress;
 use crate::target::{self, TargetArguments};
@@ -58,21 +58,14 @@ impl Arguments {
         }
         self.creation.apply(&mut filter, family)?;
 
-        let (sources, framing) = (self.input.sources(), self.input.framing());
-        let bar = progress::of_sources("loading", &sources);
-        let (observed, layout) = (bar.clone(), framing.into());
+        let mut done = before.unwrap_or_default();
+        let spread = &self.target.spread;
+        let (reading, bar) = feed::reading("loading", &self.input, spread, done.mark);
+        let layout = reading.framing.into();
         let workers =
             self.target.open_all(filter)?.into_iter().map(|mut filter| {
                 move |block: &Block| filter.pack_add(family, layout, &block.bytes)
             });
-        let mut done = before.unwrap_or_default();
-        let reading = Reading {
-            block_bytes: self.target.spread.block_bytes(),
-            sources,
-            framing,
-            from: done.mark,
-            observe: move |bytes| observed.inc(bytes),
-        };
         let mut in_next_block = 0;
         let fed = feed::run(reading, workers.collect(), |block, changes| {
             if let Some(refusal) = changes.refusal {

@@ -1,7 +1,7 @@
 //! `splitbloom unload`: removes items from a counting filter.
 
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Mark, Reading};
+use crate::feed::{self, Block, Mark};
 use crate::input::InputArguments;
 use crate::progress;
 use crate::target::{self, TargetArguments};
@@ -28,21 +28,14 @@ impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let mut filter = self.target.open()?;
         target::existing(&mut filter, Some(Family::Counting))?;
-        let (sources, framing) = (self.input.sources(), self.input.framing());
-        let bar = progress::of_sources("removing", &sources);
-        let (observed, layout) = (bar.clone(), framing.into());
+        let spread = &self.target.spread;
+        let (reading, bar) = feed::reading("removing", &self.input, spread, Mark::default());
+        let layout = reading.framing.into();
         let workers = self
             .target
             .open_all(filter)?
             .into_iter()
             .map(|mut filter| move |block: &Block| filter.pack_delete(layout, &block.bytes));
-        let reading = Reading {
-            block_bytes: self.target.spread.block_bytes(),
-            sources,
-            framing,
-            from: Mark::default(),
-            observe: move |bytes| observed.inc(bytes),
-        };
         let (mut items, mut removed) = (0, 0);
         let fed = feed::run(reading, workers.collect(), |block, changes| {
             if let Some(refusal) = changes.refusal {
