@@ -56,6 +56,21 @@ struct Address {
     len: usize,
 }
 
+/// What a sub-filter counts, at hand while items are inserted.
+struct Tally {
+    scale: Scale,
+    fill: Fill,
+    new_bits: u64,
+}
+
+impl Tally {
+    #[inline(always)]
+    fn count(&mut self, inserted: Inserted) {
+        self.new_bits += u64::from(inserted.new_bits());
+        self.fill.count(inserted, self.scale);
+    }
+}
+
 impl BlockedBloom {
     /// An empty sub-filter for `capacity` items at `error_rate`. It allocates nothing; its cost is
     /// the sizing.
@@ -181,6 +196,30 @@ impl BlockedBloom {
         Ok(inserted.is_new())
     }
 
+    /// Whether it takes so many more items, whatever they are, and is full after the last of them
+    /// at the earliest.
+    #[inline]
+    pub fn has_room_for(&self, items: u64) -> bool {
+        self.fill.has_room_for(items, self.scale())
+    }
+
+    /// Inserts up to 16 items, and calls `answer` for each in order with whether it was new. The
+    /// caller checks whether there is [room](BlockedBloom::has_room_for).
+    ///
+    /// # Errors
+    /// `OutOfMemory`, at the first item that it is for: those before it are inserted.
+    #[inline(always)]
+    pub fn insert_group(
+        &mut self,
+        hashes: &[ItemHash],
+        answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        let mut tally = self.tally();
+        let end = self.insert_and_count(hashes, &mut tally, answer);
+        self.keep(tally);
+        end
+    }
+
     /// Inserts items, full or not. The cache misses of 16 overlap.
     ///
     /// They are counted together: where threads fill parts of one filter, the counts of one lie
@@ -189,24 +228,61 @@ impl BlockedBloom {
     /// # Errors
     /// `OutOfMemory`, and some were not inserted.
     pub(crate) fn insert_all(&mut self, hashes: &[ItemHash]) -> Result<(), AddError> {
-        let (scale, mut fill, mut new_bits) = (self.scale(), self.fill, 0);
+        let mut tally = self.tally();
         let mut insert = || {
             let mut ahead = hashes.chunks(GROUP);
             self.prefetch_all(ahead.next());
             for group in hashes.chunks(GROUP) {
                 self.prefetch_all(ahead.next());
-                for hash in group {
-                    let inserted = self.set_bits_of(*hash)?;
-                    new_bits += u64::from(inserted.new_bits());
-                    fill.count(inserted, scale);
-                }
+                self.insert_and_count(group, &mut tally, |_| ())?;
             }
             Ok(())
         };
         let end = insert();
-        self.fill = fill;
-        self.segments.count_set_bits(new_bits);
+        self.keep(tally);
         end
+    }
+
+    /// Inserts up to 16 items, and weighs them once the bits of all are set: what waits for the
+    /// sub-bitmap of one item occupies the reorder buffer that the next items need.
+    #[inline(always)]
+    fn insert_and_count(
+        &mut self,
+        hashes: &[ItemHash],
+        tally: &mut Tally,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        debug_assert!(hashes.len() <= GROUP);
+        let mut group = [Inserted::NOTHING; GROUP];
+        let mut len = 0;
+        let mut set_bits = || {
+            for (inserted, hash) in group.iter_mut().zip(hashes) {
+                *inserted = self.set_bits_of(*hash)?;
+                len += 1;
+            }
+            Ok(())
+        };
+        let end = set_bits();
+        for inserted in &group[..len] {
+            tally.count(*inserted);
+            answer(inserted.is_new());
+        }
+        end
+    }
+
+    #[inline(always)]
+    fn tally(&self) -> Tally {
+        Tally {
+            scale: self.scale(),
+            fill: self.fill,
+            new_bits: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, tally: Tally) {
+        self.fill = tally.fill;
+        self.segments.count_set_bits(tally.new_bits);
     }
 
     #[inline]

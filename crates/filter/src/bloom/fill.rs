@@ -68,6 +68,15 @@ impl Fill {
         self.weight >= self.limit
     }
 
+    /// Whether it takes so many more items, whatever they are, and is full after the last of them
+    /// at the earliest.
+    #[inline(always)]
+    pub fn has_room_for(&self, items: u64, scale: Scale) -> bool {
+        let weight = items.saturating_mul(scale.most_gained());
+        self.items.saturating_add(items) <= self.capacity
+            && self.weight.saturating_add(weight) < self.limit
+    }
+
     /// Counts what an item changed.
     #[inline(always)]
     pub fn count(&mut self, inserted: Inserted, scale: Scale) {
@@ -120,6 +129,21 @@ mod tests {
         fill.count(Inserted::new(1, 512), scale());
         assert!(fill.is_closed() && fill.is_full());
         assert_eq!(fill.share_of_limit(), 1.0);
+    }
+
+    #[test]
+    fn there_is_room_for_items_that_can_fill_it_only_with_the_last() {
+        let most = scale().most_gained();
+        for (capacity, limit, room) in [(5, u64::MAX, 5), (100, 3 * most + 1, 3)] {
+            let mut fill = Fill::new(capacity, limit, 0);
+            for left in (1..=room).rev() {
+                assert!(fill.has_room_for(left, scale()) && !fill.has_room_for(left + 1, scale()));
+                assert!(!fill.is_full());
+                fill.items += 1;
+                fill.weight += most;
+            }
+            assert!(!fill.has_room_for(1, scale()));
+        }
     }
 
     #[test]

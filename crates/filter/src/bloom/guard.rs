@@ -92,6 +92,17 @@ impl Scale {
         self.weigh(after) - self.weigh(before)
     }
 
+    /// No item adds more weight: `p^k` rises ever more steeply, so the most is gained by setting
+    /// the last k bits of a sub-bitmap.
+    #[inline(always)]
+    pub fn most_gained(&self) -> u64 {
+        /// For what is rounded down.
+        const ROUNDING: u64 = 2;
+        let bits = self.shape.sub_bitmap_bits;
+        let before = self.multiplied(bits.saturating_sub(self.shape.num_hashes));
+        (self.weight_of_ones - before).min(MOST_WEIGHT) as u64 + ROUNDING
+    }
+
     #[inline(always)]
     fn weigh(&self, set_bits: u32) -> u64 {
         let is_split_into_lines =
@@ -215,6 +226,33 @@ mod tests {
                 gained
             });
             assert_eq!(one_by_one.iter().sum::<u64>(), scale.weigh(230));
+        }
+    }
+
+    #[test]
+    fn no_item_gains_more_than_the_most_and_one_gains_about_that() {
+        for (bits, num_hashes, error_rate) in [
+            (512, 6, 0.01),
+            (512, 8, 0.004_3),
+            (512, 1, 0.9),
+            (64, 64, 0.5),
+            (2048, 20, 1e-6),
+            (512, 6, 1e-15),
+        ] {
+            let shape = Shape {
+                sub_bitmap_bits: bits,
+                num_hashes,
+                ..LINES
+            };
+            let scale = Scale::new(shape, error_rate);
+            let most = scale.most_gained();
+            for after in 1..=bits {
+                let before = after.saturating_sub(num_hashes);
+                assert!(scale.gained_between(before, after) <= most, "{shape:?}");
+            }
+            let of_last = scale.gained_between(bits - num_hashes, bits);
+            let is_weighed_in_full = scale.weigh(bits) < MOST_WEIGHT as u64;
+            assert!(!is_weighed_in_full || most - of_last <= 3, "{shape:?}");
         }
     }
 

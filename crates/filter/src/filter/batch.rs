@@ -7,6 +7,7 @@ use crate::filter::{Filter, SizeLimit};
 use crate::group::Group;
 use crate::growing::{Lines, Slots, Table};
 use crate::hash::{ItemHash, Seed};
+use crate::parts::Parts;
 
 /// The most lines prefetched for an item, newest Bloom filters first: those of two groups fill an
 /// L1 cache of 32 KiB.
@@ -79,12 +80,27 @@ impl Filter {
         self.prefetch(group.read(&mut hashes));
         while !group.hashes().is_empty() {
             self.prefetch(ahead.read(&mut hashes));
-            for hash in group.hashes() {
-                answer(self.add_hash(*hash, limit)?);
-            }
+            self.add_group(group.hashes(), limit, &mut answer)?;
             std::mem::swap(&mut group, &mut ahead);
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn add_group(
+        &mut self,
+        group: &[ItemHash],
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        match &mut self.parts {
+            Parts::Bloom(only) if only.has_room_for(group.len() as u64) => {
+                only.insert_group(group, answer)
+            }
+            _ => group
+                .iter()
+                .try_for_each(|hash| self.add_hash(*hash, limit).map(&mut answer)),
+        }
     }
 
     #[inline]
