@@ -189,7 +189,10 @@ pub fn look_up_packed<T: Lookup>(
     let mut bits = Bits::with_room_for(items.len())?;
     match filter {
         None => items.items().for_each(|_| bits.push(false)),
-        Some(filter) => filter.contains_many(items.items(), |found| bits.push(found)),
+        Some(filter) => match items.items_of_one_width() {
+            Some(items) => filter.contains_many(items, |found| bits.push(found)),
+            None => filter.contains_many(items.items(), |found| bits.push(found)),
+        },
     }
     let bits = bits.into_bytes();
     context.reply_bytes(&bits);

@@ -58,6 +58,22 @@ impl Command for PackExists {
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::add(context, arguments)?;
+    match packed.items.items_of_one_width() {
+        Some(items) => add_each(context, arguments, packed, items),
+        None => {
+            let items = packed.items.items();
+            add_each(context, arguments, packed, items)
+        }
+    }
+}
+
+/// Adds the items of a command.
+fn add_each<'a>(
+    context: &Context,
+    arguments: Arguments<'_>,
+    packed: Packed<'a>,
+    items: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+) -> Result<(), ReplyError> {
     let mut bits = packed.room_for_bits()?;
     let room = packed
         .room_to_replicate()
@@ -66,7 +82,11 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         event: c"bf.packadd",
         creation: Some(Creation::default()),
         at: packed.at,
-        items: PackedItems { packed, room },
+        items: PackedItems {
+            packed,
+            items,
+            room,
+        },
     };
     let added = add.run(context, arguments, |new| {
         bits.iter_mut().for_each(|bits| bits.push(new));
@@ -81,14 +101,20 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 }
 
 /// The items of the command.
-struct PackedItems<'a> {
+struct PackedItems<'a, I> {
     packed: Packed<'a>,
+    items: I,
     room: Vec<u8>,
 }
 
-impl<'a> Source<'a> for PackedItems<'a> {
+impl<'a, I> Source<'a> for PackedItems<'a, I>
+where
+    I: ExactSizeIterator<Item = &'a [u8]> + Clone,
+{
     fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
-        self.packed.items.items().skip(first)
+        let mut items = self.items.clone();
+        items.by_ref().take(first).for_each(drop); // `skip` would count on with each item
+        items
     }
 
     fn replicate_first(self, context: &Context, number: usize) {

@@ -68,6 +68,10 @@ fn assert_like_the_twin(layout: Layout, bytes: &[u8]) {
     assert_eq!(packing.len(), expected.len());
     assert_eq!(packing.items().len(), expected.len());
     assert!(packing.items().eq(expected.iter().map(Vec::as_slice)));
+    match (layout, packing.items_of_one_width()) {
+        (Layout::Fixed(_), Some(items)) => assert!(items.eq(packing.items())),
+        (_, items) => assert!(items.is_none()),
+    }
     assert_eq!(packing.first(0), b"");
     for number in 1..=expected.len() {
         let first = packing.first(number);
