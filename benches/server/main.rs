@@ -10,7 +10,7 @@
 //! | `windows` | filters that forget, beside others and beside eight keys | `windows-PEER` |
 //! | `sweep` | the wait of a bystander while items are forgotten | `windows-sweep-PEER` |
 //! | `bulk` | packed commands, beside the same batches unpacked | `bulk-PEER` |
-//! | `tool` | `splitbloom load` and `check`, beside the commands that they send | `tool-PEER` |
+//! | `tool` | `splitbloom load` and `check`, beside the commands that they send | `tool` |
 //! | `steps` | the slowest single BF.ADD of a growth | `steps-PEER` |
 //!
 //! Each round measures all contenders in turn, so that a disturbance of the machine affects them

@@ -50,12 +50,17 @@ impl Settings {
 
     /// Prints a table, and saves it as `NAME-PEER`.
     pub fn show(&self, name: &str, table: &Table) -> Outcome<()> {
+        let peer = peer_name().map_or(String::new(), |peer| format!("-{peer}"));
+        self.show_alone(&format!("{name}{peer}"), table)
+    }
+
+    /// The same for a table without a peer: saves it as `NAME`.
+    pub fn show_alone(&self, name: &str, table: &Table) -> Outcome<()> {
         println!("\n{}", table.markdown());
-        if self.is_saved {
-            let peer = peer_name().map_or(String::new(), |peer| format!("-{peer}"));
-            table.save(&format!("{name}{peer}"))?;
+        match self.is_saved {
+            true => table.save(name),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -83,7 +83,7 @@ pub fn run(settings: &Settings) -> Outcome<()> {
     for size in settings.sizes(&SIZES) {
         measure(&tool, size, settings.rounds(ROUNDS), &mut table)?;
     }
-    settings.show("tool", &table)
+    settings.show_alone("tool", &table)
 }
 
 fn measure(tool: &Path, size: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
