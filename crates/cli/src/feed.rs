@@ -7,10 +7,12 @@
 //!     └─────────── buffers ◄─────────────────┘
 //! ```
 //!
-//! The reader cuts the input into blocks, each worker sends one block at a time on connections of
-//! its own, and the caller's thread takes the answers. There is a fixed number of buffers, so a
-//! worker that waits stops the reader sooner or later. The threads end when nobody takes what they
+//! The reader cuts the input into blocks. Each worker has connections of its own, with one block
+//! under way on each, and the caller's thread takes the answers. There is a fixed number of buffers,
+//! so workers that wait stop the reader sooner or later. The threads end when nobody takes what they
 //! make; one that waits for standard input ends with the process.
+
+mod worker;
 
 use crate::error::Error;
 use crate::input::{Framing, InputArguments, Source};
@@ -19,9 +21,10 @@ use crate::target::SpreadArguments;
 use indicatif::ProgressBar;
 use splitbloom_client::Layout;
 use std::collections::BTreeMap;
-use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{channel, Receiver};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use worker::{among_threads, Worker};
 use xxhash_rust::xxh3::Xxh3;
 
 /// What to read.
@@ -32,16 +35,17 @@ pub struct Reading<F> {
     pub block_bytes: usize,
     /// Where to begin.
     pub from: Mark,
+    /// Whether the digest in a mark is needed.
+    pub with_digests: bool,
     /// Is told how many bytes have been read, before unpacking.
     pub observe: F,
 }
 
-/// What the arguments say to read from a place on, and a bar that shows how much has been read.
+/// What the arguments say to read, and a bar that shows how much has been read.
 pub fn reading(
     what: &'static str,
     input: &InputArguments,
     spread: &SpreadArguments,
-    from: Mark,
 ) -> (
     Reading<impl FnMut(u64) + Clone + Send + 'static>,
     ProgressBar,
@@ -53,7 +57,8 @@ pub fn reading(
         sources,
         framing: input.framing(),
         block_bytes: spread.block_bytes(),
-        from,
+        from: Mark::default(),
+        with_digests: false,
         observe: move |bytes| observed.inc(bytes),
     };
     (reading, bar)
@@ -66,15 +71,13 @@ pub struct Mark {
     pub source: usize,
     /// Bytes of it, unpacked.
     pub offset: u64,
-    /// XXH3 of these bytes.
+    /// XXH3 of these bytes, or 0 if nobody needs it.
     pub digest: u64,
 }
 
 /// Some items of the input.
 pub struct Block {
     pub bytes: Vec<u8>,
-    /// How many.
-    pub items: u64,
     /// Where they end.
     pub end: Mark,
 }
@@ -94,28 +97,41 @@ impl From<Framing> for Layout {
     }
 }
 
-/// Sends each block of the input to one of the workers, and gives their answers to `take` in the
-/// order of the blocks.
+/// Sends each block of the input on one of the connections, and gives the answers to `take` in the
+/// order of the blocks. `send` and `receive` are called in turn for each connection; while one waits,
+/// its thread may send on another.
 ///
 /// # Errors
 /// The first error of the reader, or of `take`. Blocks before it have been taken; those after it may
 /// have been sent.
-pub fn run<T: Send + 'static>(
+pub fn run<C, S, T>(
     reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
-    workers: Vec<impl FnMut(&Block) -> T + Send + 'static>,
+    connections: Vec<C>,
+    send: impl Fn(C, &Block) -> S + Clone + Send + 'static,
+    receive: fn(S) -> (C, T),
     mut take: impl FnMut(&Block, T) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<(), Error>
+where
+    C: Send + 'static,
+    S: 'static,
+    T: Send + 'static,
+{
     let (used, buffers) = channel();
-    // One for each worker, one for each that waits for one of them, and one to read into.
-    for _ in 0..workers.len() * 2 + 1 {
+    // One on each connection, one to be sent next, and one to read into.
+    for _ in 0..connections.len() + 2 {
         let _ = used.send(Vec::new());
     }
     let (to_workers, blocks) = channel();
     let blocks = Arc::new(Mutex::new(blocks));
     let (events, happened) = channel();
-    for worker in workers {
-        let (blocks, events) = (Arc::clone(&blocks), events.clone());
-        thread::spawn(move || work(worker, &blocks, &events));
+    for connections in among_threads(connections) {
+        let worker = Worker {
+            blocks: Arc::clone(&blocks),
+            events: events.clone(),
+            send: send.clone(),
+            receive,
+        };
+        thread::spawn(move || worker.work(connections));
     }
     thread::spawn(move || {
         let mut number = 0;
@@ -147,31 +163,12 @@ pub fn run<T: Send + 'static>(
     Err(Error::Contents("internal error".into()))
 }
 
-fn work<T>(
-    mut worker: impl FnMut(&Block) -> T,
-    blocks: &Mutex<Receiver<(u64, Block)>>,
-    events: &Sender<(u64, Event<T>)>,
-) {
-    loop {
-        let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((number, block)) = next else { return };
-        let answer = worker(&block);
-        if events
-            .send((number, Event::Answered(block, answer)))
-            .is_err()
-        {
-            return;
-        }
-    }
-}
-
 /// Gives the blocks to `give`, until it returns false.
 fn read(
     reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
     buffers: &Receiver<Vec<u8>>,
     mut give: impl FnMut(Block) -> bool,
 ) -> Result<(), Error> {
-    let layout = Layout::from(reading.framing);
     let from = reading.from;
     let mut spare = None;
     for (number, source) in reading.sources.iter().enumerate().skip(from.source) {
@@ -195,17 +192,19 @@ fn read(
                 spare = Some(bytes);
                 break;
             }
-            digest.update(&bytes);
+            if reading.with_digests {
+                digest.update(&bytes);
+            }
             offset += bytes.len() as u64;
-            let block = Block {
-                items: layout.count(&bytes) as u64,
-                bytes,
-                end: Mark {
-                    source: number,
-                    offset,
-                    digest: digest.digest(),
+            let end = Mark {
+                source: number,
+                offset,
+                digest: match reading.with_digests {
+                    true => digest.digest(),
+                    false => 0,
                 },
             };
+            let block = Block { bytes, end };
             if !give(block) {
                 return Ok(());
             }

@@ -43,12 +43,11 @@ mod replication;
 pub use error::Error;
 pub use info::Info;
 pub use link::{Acknowledged, Retry, Topology};
-pub use packed::{Changes, Family, Layout, Refusal, Wording};
+pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};
 pub use splitbloom_filter::filter::Growth;
 
 use batch::{answer, by_partition, in_order};
 use link::{request, Link, Request};
-use packed::Pieces;
 use redis::{Cmd, ConnectionInfo, IntoConnectionInfo, Value};
 use splitbloom_partition::{capacity_of_each, slot_of, Name, Partitions};
 use std::time::Duration;
@@ -228,47 +227,6 @@ impl PartitionedFilter {
         self.link.wait(replicas, timeout)
     }
 
-    /// Adds packed items. After a failure those to a Bloom filter are sent again, for as long as
-    /// `set_patience` says: an item that was added and whose reply was lost is not counted as new.
-    /// A counting filter would count the item twice, so there a lost connection ends the batch.
-    pub fn pack_add(&mut self, family: Family, layout: Layout, items: &[u8]) -> Changes {
-        self.change("PACKADD", family, layout, items)
-    }
-
-    /// Removes a copy of each of the packed items from a counting filter.
-    pub fn pack_delete(&mut self, layout: Layout, items: &[u8]) -> Changes {
-        self.change("PACKDEL", Family::Counting, layout, items)
-    }
-
-    /// Whether packed items are (probably) in the filter, in order.
-    ///
-    /// # Errors
-    /// The first refusal.
-    pub fn pack_exists(
-        &mut self,
-        family: Family,
-        wording: Wording,
-        layout: Layout,
-        items: &[u8],
-    ) -> Result<Vec<bool>, Error> {
-        let pieces = self.pieces(layout, items);
-        let replies = match wording {
-            Wording::Packed => {
-                let name = family.command("PACKEXISTS");
-                self.ask_pieces(Retry::Yes, &pieces, |key, items| {
-                    packed::command(&name, key, layout, items)
-                })
-            }
-            Wording::Separate => {
-                let name = family.command("MEXISTS");
-                self.ask_pieces(Retry::Yes, &pieces, |key, items| {
-                    packed::separate(&name, key, layout, items)
-                })
-            }
-        };
-        pieces.answers(wording, replies)
-    }
-
     /// The reply of each partition to a command on its key, in order.
     pub fn ask_each(
         &mut self,
@@ -276,49 +234,14 @@ impl PartitionedFilter {
         make: impl Fn(&[u8]) -> Cmd,
     ) -> Vec<Result<Value, Error>> {
         let requests = self.keys.iter().map(|key| on(key, &make(key)));
-        self.link.ask(retry, &requests.collect::<Vec<_>>())
-    }
-
-    fn change(&mut self, name: &str, family: Family, layout: Layout, items: &[u8]) -> Changes {
-        let retry = match family {
-            Family::Bloom => Retry::Yes,
-            Family::Counting => Retry::No,
-        };
-        let (name, pieces) = (family.command(name), self.pieces(layout, items));
-        let replies = self.ask_pieces(retry, &pieces, |key, items| {
-            packed::command(&name, key, layout, items)
-        });
-        pieces.changes(replies)
-    }
-
-    fn pieces<'a>(&self, layout: Layout, items: &'a [u8]) -> Pieces<'a> {
-        match self.keys.len() {
-            1 => Pieces::in_order(layout, items),
-            _ => Pieces::by_partition(layout, items, |item| self.partitions.of(item)),
-        }
-    }
-
-    fn ask_pieces(
-        &mut self,
-        retry: Retry,
-        pieces: &Pieces<'_>,
-        packed: impl Fn(&[u8], &[u8]) -> Vec<u8>,
-    ) -> Vec<Result<Value, Error>> {
-        let requests = pieces.all.iter().map(|piece| {
-            let key = &self.keys[usize::from(piece.partition)];
-            Request {
-                slot: slot_of(key),
-                packed: packed(key, &piece.items),
-            }
-        });
-        self.link.ask(retry, &requests.collect::<Vec<_>>())
+        self.link.ask(retry, requests.collect())
     }
 
     fn of_item(&mut self, name: &str, item: &[u8]) -> Answer {
         let key = &self.keys[usize::from(self.partitions.of(item))];
         let mut replies = self
             .link
-            .ask(Retry::Yes, &[on(key, command(name, key).arg(item))]);
+            .ask(Retry::Yes, vec![on(key, command(name, key).arg(item))]);
         answer(&replies.remove(0)?)
     }
 
@@ -328,7 +251,7 @@ impl PartitionedFilter {
             let key = &self.keys[usize::from(group.partition)];
             on(key, command(name, key).arg(&group.items))
         });
-        let replies = self.link.ask(Retry::Yes, &requests.collect::<Vec<_>>());
+        let replies = self.link.ask(Retry::Yes, requests.collect());
         in_order(&groups, replies)
     }
 }

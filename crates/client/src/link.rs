@@ -71,12 +71,28 @@ pub enum Acknowledged {
 }
 
 /// Where a request goes next.
-#[derive(Clone)]
 enum Next {
     /// To the owner of its slot.
     Owner,
     /// To the node that the slot is moving to, this once.
     Asking(Address),
+}
+
+/// A request of those that were sent together: its index, and whether it comes after `ASKING`.
+type Place = (usize, bool);
+
+/// Requests that are under way.
+struct Round {
+    /// What is known already of those that could not be sent.
+    failed: Vec<(usize, Meaning)>,
+    /// The others, in the order in which each node replies to them.
+    sent: Vec<(Address, Vec<Place>)>,
+}
+
+/// Requests that have been sent for the first time.
+pub(super) struct Sent {
+    requests: Vec<Request>,
+    first: Round,
 }
 
 /// What a reply means.
@@ -131,31 +147,45 @@ impl Link {
     }
 
     /// Sends requests; returns the replies in order.
-    pub fn ask(&mut self, retry: Retry, requests: &[Request]) -> Vec<Result<Value, Error>> {
+    pub fn ask(&mut self, retry: Retry, requests: Vec<Request>) -> Vec<Result<Value, Error>> {
+        let sent = self.send_first(requests);
+        self.receive_all(retry, sent)
+    }
+
+    /// Sends requests. Nothing else may be sent before [`Link::receive_all`], which would take its
+    /// replies for theirs.
+    pub fn send_first(&mut self, requests: Vec<Request>) -> Sent {
         if self.loss == Loss::Reported {
             self.loss = Loss::None;
         }
+        let first = self.send_round(&requests, owners_of(requests.len()));
+        Sent { requests, first }
+    }
+
+    /// Receives the replies to requests, and sends again what is redirected or may be retried.
+    /// Returns the replies in the order of the requests.
+    pub fn receive_all(&mut self, retry: Retry, sent: Sent) -> Vec<Result<Value, Error>> {
+        let Sent { requests, first } = sent;
         let deadline = Instant::now() + self.patience;
         let mut replies: Vec<Option<Result<Value, Error>>> = Vec::new();
         replies.resize_with(requests.len(), || None);
-        let mut open: Vec<(usize, Next)> = (0..requests.len()).map(|i| (i, Next::Owner)).collect();
+        let mut round = first;
         for rounds in 1.. {
             let mut failure = None;
-            let mut left = Vec::new();
-            for (index, meaning) in self.round(requests, &open) {
+            let mut open = Vec::new();
+            for (index, meaning) in self.receive_round(round) {
                 match meaning {
                     Meaning::Final(reply) => replies[index] = Some(reply),
-                    Meaning::Redirect(next) => left.push((index, next)),
+                    Meaning::Redirect(next) => open.push((index, next)),
                     Meaning::Lost(error) if retry == Retry::No => {
                         replies[index] = Some(Err(Error::Unreachable(error)));
                     }
                     Meaning::Lost(error) | Meaning::Later(error) => {
                         failure = Some(error);
-                        left.push((index, Next::Owner));
+                        open.push((index, Next::Owner));
                     }
                 }
             }
-            open = left;
             if open.is_empty() {
                 break;
             }
@@ -172,40 +202,44 @@ impl Link {
                 // If no node replies, the next round finds that out again.
                 let _ = self.look_up_owners();
             }
+            round = self.send_round(&requests, open);
         }
         replies.into_iter().flatten().collect()
     }
 
-    /// Sends all open requests; returns what became of each.
-    fn round(&mut self, requests: &[Request], open: &[(usize, Next)]) -> Vec<(usize, Meaning)> {
-        let mut meanings = Vec::with_capacity(open.len());
-        let mut by_node: BTreeMap<Address, Vec<(usize, bool)>> = BTreeMap::new();
+    /// Sends all open requests.
+    fn send_round(&mut self, requests: &[Request], open: Vec<(usize, Next)>) -> Round {
+        let mut failed = Vec::new();
+        let mut by_node: BTreeMap<Address, Vec<Place>> = BTreeMap::new();
         for (index, next) in open {
             let (address, is_asking) = match next {
-                Next::Owner => (self.owners.of(requests[*index].slot).cloned(), false),
-                Next::Asking(address) => (Some(address.clone()), true),
+                Next::Owner => (self.owners.of(requests[index].slot).cloned(), false),
+                Next::Asking(address) => (Some(address), true),
             };
             match address {
-                Some(address) => by_node
-                    .entry(address)
-                    .or_default()
-                    .push((*index, is_asking)),
-                None => meanings.push((*index, Meaning::Later(failure(NO_OWNER)))),
+                Some(address) => by_node.entry(address).or_default().push((index, is_asking)),
+                None => failed.push((index, Meaning::Later(failure(NO_OWNER)))),
             }
         }
         let mut sent = Vec::new();
-        for (address, indices) in by_node {
-            match self.send_all(&address, requests, &indices) {
-                Ok(()) => sent.push((address, indices)),
-                Err(error) => meanings.extend(
-                    indices
+        for (address, places) in by_node {
+            match self.send_all(&address, requests, &places) {
+                Ok(()) => sent.push((address, places)),
+                Err(error) => failed.extend(
+                    places
                         .iter()
                         .map(|(index, _)| (*index, Meaning::Lost(error.clone()))),
                 ),
             }
         }
-        for (address, indices) in sent {
-            for (index, is_asking) in indices {
+        Round { failed, sent }
+    }
+
+    /// Receives the replies to a round; returns what became of each request.
+    fn receive_round(&mut self, round: Round) -> Vec<(usize, Meaning)> {
+        let mut meanings = round.failed;
+        for (address, places) in round.sent {
+            for (index, is_asking) in places {
                 let meaning = match self.receive(&address, is_asking) {
                     Ok(value) => self.meaning(value, &address),
                     Err(error) => Meaning::Lost(error),
@@ -347,10 +381,10 @@ impl Link {
         &mut self,
         address: &Address,
         requests: &[Request],
-        indices: &[(usize, bool)],
+        places: &[Place],
     ) -> RedisResult<()> {
         let mut small = Vec::new();
-        for (index, is_asking) in indices {
+        for (index, is_asking) in places {
             let packed = &requests[*index].packed;
             small.extend_from_slice(if *is_asking { ASKING } else { &[] });
             if packed.len() < LARGE {
@@ -456,6 +490,11 @@ impl Link {
         }
         Err(failure)
     }
+}
+
+/// So many requests, each for the owner of its slot.
+fn owners_of(requests: usize) -> Vec<(usize, Next)> {
+    (0..requests).map(|index| (index, Next::Owner)).collect()
 }
 
 /// Whether CLUSTER SLOTS was asked of a server that is not a node of any cluster.

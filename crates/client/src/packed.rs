@@ -10,10 +10,11 @@
 
 mod layout;
 mod replies;
+mod under_way;
 mod wire;
 
 pub use layout::Layout;
-pub(super) use wire::{command, separate};
+pub use under_way::UnderWay;
 
 use super::Error;
 use layout::PIECE_BYTES;
@@ -52,6 +53,8 @@ pub enum Wording {
 /// What became of items that were to be added or removed.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
+    /// How many there were.
+    pub items: u64,
     /// How many were new, or were removed.
     pub changed: u64,
     /// Why some were not tried.
@@ -80,6 +83,15 @@ pub(super) struct Piece<'a> {
 pub(super) struct Pieces<'a> {
     pub all: Vec<Piece<'a>>,
     /// The piece of each item, unless they follow one another.
+    piece_of: Option<Vec<u32>>,
+}
+
+/// How a batch was cut: what it takes to tell from the replies to its pieces what became of its
+/// items.
+#[derive(Debug)]
+pub(super) struct Cut {
+    /// The items of each piece.
+    lens: Vec<usize>,
     piece_of: Option<Vec<u32>>,
 }
 
@@ -145,12 +157,26 @@ impl<'a> Pieces<'a> {
         }
     }
 
+    /// What it takes to read the replies.
+    pub fn cut(self) -> Cut {
+        Cut {
+            lens: self.all.iter().map(|piece| piece.len).collect(),
+            piece_of: self.piece_of,
+        }
+    }
+}
+
+impl Cut {
     /// What became of the items, from the replies to their pieces.
     pub fn changes(&self, replies: Vec<Result<Value, Error>>) -> Changes {
-        let mut changes = Changes::default();
+        let items = self.lens.iter().sum::<usize>() as u64;
+        let mut changes = Changes {
+            items,
+            ..Changes::default()
+        };
         let mut before = 0;
-        for (piece, reply) in self.all.iter().zip(replies) {
-            let len = piece.len as u64;
+        for (len, reply) in self.lens.iter().zip(replies) {
+            let len = *len as u64;
             let (done, error) = match reply.and_then(|reply| change(&reply, len)) {
                 Ok((changed, done, error)) => {
                     changes.changed += changed;
@@ -175,11 +201,11 @@ impl<'a> Pieces<'a> {
         wording: Wording,
         replies: Vec<Result<Value, Error>>,
     ) -> Result<Vec<bool>, Error> {
-        let mut of_pieces = Vec::with_capacity(self.all.len());
-        for (piece, reply) in self.all.iter().zip(replies) {
+        let mut of_pieces = Vec::with_capacity(self.lens.len());
+        for (len, reply) in self.lens.iter().zip(replies) {
             of_pieces.push(match wording {
-                Wording::Packed => bits(reply?, piece.len)?,
-                Wording::Separate => booleans(reply?, piece.len)?,
+                Wording::Packed => bits(reply?, *len)?,
+                Wording::Separate => booleans(reply?, *len)?,
             });
         }
         let Some(piece_of) = &self.piece_of else {
@@ -195,6 +221,7 @@ impl<'a> Pieces<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::wire::{command, separate};
     use super::*;
     use proptest::prelude::*;
     use splitbloom_partition::Partitions;
@@ -252,8 +279,10 @@ mod tests {
             &format!("*3\r\n:2\r\n:1\r\n-{FULL}\r\n"),
             ":4\r\n",
         ];
-        let changes = pieces.changes(replies.map(|text| Ok(reply(text))).into());
-        assert_eq!(changes.changed, 8);
+        let changes = pieces
+            .cut()
+            .changes(replies.map(|text| Ok(reply(text))).into());
+        assert_eq!((changes.items, changes.changed), (12, 8));
         let refusal = changes.refusal.expect("a refusal");
         assert_eq!(refusal.before, 6);
         assert!(matches!(refusal.error, Error::Refused(text) if text == FULL));
@@ -261,7 +290,7 @@ mod tests {
 
     #[test]
     fn replies_that_no_command_gives_are_errors() {
-        let pieces = Pieces::in_order(Layout::Fixed(1), b"abc");
+        let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut();
         for text in [
             ":4\r\n",
             ":-1\r\n",
@@ -269,15 +298,15 @@ mod tests {
             "*0\r\n",
             "*3\r\n:4\r\n:1\r\n-ERR x\r\n",
         ] {
-            let refusal = pieces.changes(vec![Ok(reply(text))]).refusal;
+            let refusal = cut.changes(vec![Ok(reply(text))]).refusal;
             let error = refusal.map(|refusal| refusal.error);
             assert!(matches!(error, Some(Error::Unexpected(_))), "{text}");
         }
         for text in ["$0\r\n\r\n", "$2\r\nab\r\n", ":1\r\n"] {
-            let answers = pieces.answers(Wording::Packed, vec![Ok(reply(text))]);
+            let answers = cut.answers(Wording::Packed, vec![Ok(reply(text))]);
             assert!(matches!(answers, Err(Error::Unexpected(_))), "{text}");
         }
-        let answers = pieces.answers(Wording::Separate, vec![Ok(reply("*1\r\n:1\r\n"))]);
+        let answers = cut.answers(Wording::Separate, vec![Ok(reply("*1\r\n:1\r\n"))]);
         assert!(matches!(answers, Err(Error::Unexpected(_))));
     }
 
@@ -311,7 +340,7 @@ mod tests {
                 let total: usize = pieces.all.iter().map(|piece| piece.len).sum();
                 prop_assert_eq!(total, Layout::Lines.count(text.as_bytes()));
                 let replies = pieces.all.iter().map(answer).collect();
-                prop_assert_eq!(&pieces.answers(Wording::Packed, replies).unwrap(), &expected);
+                prop_assert_eq!(&pieces.cut().answers(Wording::Packed, replies).unwrap(), &expected);
             }
             for piece in Pieces::by_partition(Layout::Lines, text.as_bytes(), of).all {
                 for item in items(Layout::Lines, &piece.items) {

@@ -1,12 +1,12 @@
 //! `splitbloom check`: looks items up.
 
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Mark};
+use crate::feed::{self, Block};
 use crate::input::{Framing, InputArguments};
 use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
-use splitbloom_client::Family;
+use splitbloom_client::{Family, PartitionedFilter, UnderWay};
 use std::io::{stdout, BufWriter, Write};
 
 /// Prints the items that are in a filter, or those that are not
@@ -41,28 +41,35 @@ impl Arguments {
         let assumed = self.cf.then_some(Family::Counting);
         let (family, wording) = target::existing(&mut filter, assumed)?;
         let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("checking", &self.input, spread, Mark::default());
+        let (reading, bar) = feed::reading("checking", &self.input, spread);
         let (framing, layout) = (reading.framing, reading.framing.into());
-        let workers = self.target.open_all(filter)?.into_iter().map(|mut filter| {
-            move |block: &Block| filter.pack_exists(family, wording, layout, &block.bytes)
-        });
+        let send = move |filter: PartitionedFilter, block: &Block| {
+            filter.pack_exists(family, wording, layout, &block.bytes)
+        };
+        let filters = self.target.open_all(filter)?;
         let mut out = BufWriter::new(stdout().lock());
         let (mut items, mut present) = (0, 0);
-        let fed = feed::run(reading, workers.collect(), |block, answers| {
-            let answers = answers?;
-            if !self.count {
-                for (item, is_present) in framing.items(&block.bytes).zip(&answers) {
-                    if *is_present != self.missing {
-                        write_item(&mut out, framing, item)?;
+        let fed = feed::run(
+            reading,
+            filters,
+            send,
+            UnderWay::receive,
+            |block, answers| {
+                let answers = answers?;
+                if !self.count {
+                    for (item, is_present) in framing.items(&block.bytes).zip(&answers) {
+                        if *is_present != self.missing {
+                            write_item(&mut out, framing, item)?;
+                        }
                     }
+                    out.flush()?; // somebody may be waiting for what has come so far
                 }
-                out.flush()?; // somebody may be waiting for what has come so far
-            }
-            items += block.items;
-            present += answers.iter().filter(|is_present| **is_present).count() as u64;
-            progress::show_items(&bar, items);
-            Ok(())
-        });
+                items += answers.len() as u64;
+                present += answers.iter().filter(|is_present| **is_present).count() as u64;
+                progress::show_items(&bar, items);
+                Ok(())
+            },
+        );
         drop(bar);
         fed.map_err(|error| error.saying(|error| format!("{error}; checked {items} items")))?;
         if self.count {

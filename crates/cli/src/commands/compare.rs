@@ -3,12 +3,12 @@
 use super::check::write_item;
 use crate::connect::TlsArguments;
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Mark};
+use crate::feed::{self, Block};
 use crate::input::InputArguments;
 use crate::progress;
 use crate::target::{self, info_of, SpreadArguments};
 use clap::Args;
-use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, Wording};
+use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, UnderWay, Wording};
 use std::ffi::OsString;
 use std::io::{stdout, BufWriter, Write};
 
@@ -41,12 +41,11 @@ pub struct Arguments {
     tls: TlsArguments,
 }
 
-/// The filter on one of the servers.
-struct Side {
-    filter: PartitionedFilter,
-    family: Family,
-    wording: Wording,
-}
+/// The commands of the filter on one of the servers.
+type Kind = (Family, Wording);
+/// A connection to each of the servers.
+type Pair = (PartitionedFilter, PartitionedFilter);
+type Answers = Result<Vec<bool>, FilterError>;
 
 /// How many items there are.
 #[derive(Default)]
@@ -59,35 +58,42 @@ struct Tally {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread, Mark::default());
+        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread);
         let (framing, layout) = (reading.framing, reading.framing.into());
-        let mut workers = Vec::new();
-        for _ in 0..self.spread.connections {
-            let [mut first, mut second] = [self.side(&self.first)?, self.side(&self.second)?];
-            workers.push(move |block: &Block| -> Result<_, FilterError> {
-                let ask = |side: &mut Side| {
-                    let (family, wording) = (side.family, side.wording);
-                    side.filter
-                        .pack_exists(family, wording, layout, &block.bytes)
-                };
-                Ok((ask(&mut first)?, ask(&mut second)?))
-            });
-        }
+        let (firsts, first_kind) = self.side(&self.first)?;
+        let (seconds, second_kind) = self.side(&self.second)?;
+        let pairs = firsts.into_iter().zip(seconds);
+        // Both servers look the items of a block up at the same time.
+        let send = move |(first, second): Pair, block: &Block| {
+            let ask = |filter: PartitionedFilter, (family, wording): Kind| {
+                filter.pack_exists(family, wording, layout, &block.bytes)
+            };
+            (ask(first, first_kind), ask(second, second_kind))
+        };
+        let receive = |(first, second): (UnderWay<Answers>, UnderWay<Answers>)| {
+            let ((first, here), (second, there)) = (first.receive(), second.receive());
+            ((first, second), (here, there))
+        };
         let mut out = BufWriter::new(stdout().lock());
         let mut tally = Tally::default();
-        let fed = feed::run(reading, workers, |block, answers| {
-            let (first, second) = answers?;
-            let answers = first.into_iter().zip(second);
-            for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
-                tally.count(first, second);
-                if first != second && !self.count {
-                    out.write_all(if first { b"< " } else { b"> " })?;
-                    write_item(&mut out, framing, item)?;
+        let fed = feed::run(
+            reading,
+            pairs.collect(),
+            send,
+            receive,
+            |block, (first, second)| {
+                let answers = first?.into_iter().zip(second?);
+                for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
+                    tally.count(first, second);
+                    if first != second && !self.count {
+                        out.write_all(if first { b"< " } else { b"> " })?;
+                        write_item(&mut out, framing, item)?;
+                    }
                 }
-            }
-            progress::show_items(&bar, tally.items);
-            Ok(out.flush()?)
-        });
+                progress::show_items(&bar, tally.items);
+                Ok(out.flush()?)
+            },
+        );
         drop(bar);
         let items = tally.items;
         fed.map_err(|error| error.saying(|error| format!("{error}; compared {items} items")))?;
@@ -98,18 +104,14 @@ impl Arguments {
         })
     }
 
-    /// The filter on a server, which is named if it cannot be asked.
-    fn side(&self, url: &str) -> Result<Side, Error> {
+    /// The filter on a server, on each connection; the server is named if it cannot be asked.
+    fn side(&self, url: &str) -> Result<(Vec<PartitionedFilter>, Kind), Error> {
         let info = info_of(url, &self.tls)?;
         let server = info.addr().to_string();
         let open = || {
-            let mut filter = self.spread.open(&self.key, info)?;
-            let (family, wording) = target::existing(&mut filter, None)?;
-            Ok(Side {
-                filter,
-                family,
-                wording,
-            })
+            let mut filter = self.spread.open(&self.key, info.clone())?;
+            let kind = target::existing(&mut filter, None)?;
+            Ok((self.spread.open_all(filter, &self.key, &info)?, kind))
         };
         open().map_err(|error: Error| error.saying(|error| format!("{server}: {error}")))
     }

@@ -12,7 +12,7 @@ use clap::Args;
 use creation::CreationArguments;
 use redis::cmd;
 use serde_json::json;
-use splitbloom_client::{Family, PartitionedFilter, Retry};
+use splitbloom_client::{Family, PartitionedFilter, Retry, UnderWay};
 use std::io::{stdout, Write};
 use std::path::PathBuf;
 
@@ -60,26 +60,34 @@ impl Arguments {
 
         let mut done = before.unwrap_or_default();
         let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("loading", &self.input, spread, done.mark);
+        let (mut reading, bar) = feed::reading("loading", &self.input, spread);
+        reading.from = done.mark;
+        reading.with_digests = checkpoint.is_some();
         let layout = reading.framing.into();
-        let workers =
-            self.target.open_all(filter)?.into_iter().map(|mut filter| {
-                move |block: &Block| filter.pack_add(family, layout, &block.bytes)
-            });
+        let send = move |filter: PartitionedFilter, block: &Block| {
+            filter.pack_add(family, layout, &block.bytes)
+        };
+        let filters = self.target.open_all(filter)?;
         let mut in_next_block = 0;
-        let fed = feed::run(reading, workers.collect(), |block, changes| {
-            if let Some(refusal) = changes.refusal {
-                in_next_block = refusal.before;
-                return Err(refusal.error.into());
-            }
-            done = Done {
-                mark: block.end,
-                items: done.items + block.items,
-                new: done.new + changes.changed,
-            };
-            progress::show_items(&bar, done.items);
-            checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))
-        });
+        let fed = feed::run(
+            reading,
+            filters,
+            send,
+            UnderWay::receive,
+            |block, changes| {
+                if let Some(refusal) = changes.refusal {
+                    in_next_block = refusal.before;
+                    return Err(refusal.error.into());
+                }
+                done = Done {
+                    mark: block.end,
+                    items: done.items + changes.items,
+                    new: done.new + changes.changed,
+                };
+                progress::show_items(&bar, done.items);
+                checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))
+            },
+        );
         drop(bar);
         if let Err(error) = fed {
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| done.items > 0) {

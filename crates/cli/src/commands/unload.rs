@@ -1,12 +1,12 @@
 //! `splitbloom unload`: removes items from a counting filter.
 
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block, Mark};
+use crate::feed::{self, Block};
 use crate::input::InputArguments;
 use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
-use splitbloom_client::Family;
+use splitbloom_client::{Family, PartitionedFilter, UnderWay};
 use std::io::{stdout, Write};
 
 /// Removes a copy of each item from a counting filter
@@ -29,20 +29,19 @@ impl Arguments {
         let mut filter = self.target.open()?;
         target::existing(&mut filter, Some(Family::Counting))?;
         let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("removing", &self.input, spread, Mark::default());
+        let (reading, bar) = feed::reading("removing", &self.input, spread);
         let layout = reading.framing.into();
-        let workers = self
-            .target
-            .open_all(filter)?
-            .into_iter()
-            .map(|mut filter| move |block: &Block| filter.pack_delete(layout, &block.bytes));
+        let send = move |filter: PartitionedFilter, block: &Block| {
+            filter.pack_delete(layout, &block.bytes)
+        };
+        let filters = self.target.open_all(filter)?;
         let (mut items, mut removed) = (0, 0);
-        let fed = feed::run(reading, workers.collect(), |block, changes| {
+        let fed = feed::run(reading, filters, send, UnderWay::receive, |_, changes| {
             if let Some(refusal) = changes.refusal {
                 items += refusal.before;
                 return Err(refusal.error.into());
             }
-            items += block.items;
+            items += changes.items;
             removed += changes.changed;
             progress::show_items(&bar, items);
             Ok(())

@@ -1,0 +1,105 @@
+//! Batches that have been sent. A connection that waits for its replies leaves its thread free for
+//! other connections.
+
+use super::wire::{command, separate};
+use super::{Changes, Cut, Family, Layout, Pieces, Wording};
+use crate::link::{Request, Retry, Sent};
+use crate::{Error, PartitionedFilter};
+use redis::Value;
+use splitbloom_partition::slot_of;
+
+/// A batch that has been sent. It keeps the filter, because the replies to other commands could not
+/// be told from its own.
+pub struct UnderWay<T> {
+    filter: PartitionedFilter,
+    sent: Sent,
+    retry: Retry,
+    cut: Cut,
+    read: fn(&Cut, Vec<Result<Value, Error>>) -> T,
+}
+
+impl<T> UnderWay<T> {
+    /// Waits for the replies; after a failure, sends again what may be sent again, for as long as
+    /// [`PartitionedFilter::set_patience`] says.
+    pub fn receive(mut self) -> (PartitionedFilter, T) {
+        let replies = self.filter.link.receive_all(self.retry, self.sent);
+        (self.filter, (self.read)(&self.cut, replies))
+    }
+}
+
+impl PartitionedFilter {
+    /// Adds packed items. After a failure those to a Bloom filter are sent again: an item that was
+    /// added and whose reply was lost is not counted as new. A counting filter would count the item
+    /// twice, so there a lost connection ends the batch.
+    pub fn pack_add(self, family: Family, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
+        let retry = match family {
+            Family::Bloom => Retry::Yes,
+            Family::Counting => Retry::No,
+        };
+        let name = family.command("PACKADD");
+        let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
+        self.send(retry, layout, items, to_command, Cut::changes)
+    }
+
+    /// Removes a copy of each of the packed items from a counting filter.
+    pub fn pack_delete(self, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
+        let name = Family::Counting.command("PACKDEL");
+        let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
+        self.send(Retry::No, layout, items, to_command, Cut::changes)
+    }
+
+    /// Whether packed items are (probably) in the filter, in order; or the first refusal.
+    pub fn pack_exists(
+        self,
+        family: Family,
+        wording: Wording,
+        layout: Layout,
+        items: &[u8],
+    ) -> UnderWay<Result<Vec<bool>, Error>> {
+        match wording {
+            Wording::Packed => {
+                let name = family.command("PACKEXISTS");
+                let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
+                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
+                    cut.answers(Wording::Packed, replies)
+                })
+            }
+            Wording::Separate => {
+                let name = family.command("MEXISTS");
+                let to_command = |key: &[u8], items: &[u8]| separate(&name, key, layout, items);
+                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
+                    cut.answers(Wording::Separate, replies)
+                })
+            }
+        }
+    }
+
+    fn send<T>(
+        mut self,
+        retry: Retry,
+        layout: Layout,
+        items: &[u8],
+        to_command: impl Fn(&[u8], &[u8]) -> Vec<u8>,
+        read: fn(&Cut, Vec<Result<Value, Error>>) -> T,
+    ) -> UnderWay<T> {
+        let pieces = match self.keys.len() {
+            1 => Pieces::in_order(layout, items),
+            _ => Pieces::by_partition(layout, items, |item| self.partitions.of(item)),
+        };
+        let requests = pieces.all.iter().map(|piece| {
+            let key = &self.keys[usize::from(piece.partition)];
+            Request {
+                slot: slot_of(key),
+                packed: to_command(key, &piece.items),
+            }
+        });
+        let sent = self.link.send_first(requests.collect());
+        UnderWay {
+            sent,
+            retry,
+            cut: pieces.cut(),
+            read,
+            filter: self,
+        }
+    }
+}
