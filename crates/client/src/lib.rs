@@ -21,10 +21,10 @@
 //! whose reply was lost returns `false` (not new) the second time.
 //!
 //! ```text
-//!   batch   items by partition, answers by item     link         redirects, retries, WAIT
+//!   batch   items by partition, answers by item     link         redirects and retries
 //!   packed  the same for packed commands            owners       which node owns which slot
-//!   info    BF.INFO summed over the partitions      node         one connection
-//!   error   what the caller sees                    replication  how far the replicas are
+//!   info    BF.INFO summed over the partitions      connections  to all nodes; node: to one
+//!   error   what the caller sees                    replication  waiting for replicas
 //! ```
 //!
 //! A filter of one key, on a server or in a cluster, is a filter with one partition ([`Keys`]).
@@ -32,6 +32,7 @@
 //! This crate is not part of the module: it is a client like any other.
 
 mod batch;
+mod connections;
 mod error;
 mod info;
 mod link;
@@ -42,8 +43,9 @@ mod replication;
 
 pub use error::Error;
 pub use info::Info;
-pub use link::{Acknowledged, Retry, Topology};
+pub use link::{Retry, Topology};
 pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};
+pub use replication::Acknowledged;
 pub use splitbloom_filter::filter::Growth;
 
 use batch::{answer, by_partition, in_order};
@@ -224,7 +226,7 @@ impl PartitionedFilter {
     /// nobody can know any more, and this returns No until something is sent again. After a No it
     /// is always right to add the same items again, and wait again.
     pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
-        self.link.wait(replicas, timeout)
+        self.link.connections.wait(replicas, timeout)
     }
 
     /// The reply of each partition to a command on its key, in order.

@@ -1,4 +1,4 @@
-//! The connections to the nodes.
+//! The way of a command to the node that has its key.
 //!
 //! redis-rs has a client for clusters, but its pipelines do not follow redirects, lose an array
 //! that contains an error, and do not tell which connection a command used, which `WAIT` must know.
@@ -10,9 +10,9 @@
 //!                └── MOVED, ASK ◄───┘           redirected commands go into the next round
 //! ```
 
-use super::node::{Address, Node, Timeouts, PATIENCE};
-use super::owners::{owns_slots, Owners};
-use super::replication::Replication;
+use super::connections::Connections;
+use super::node::{Address, Timeouts, PATIENCE};
+use super::owners::Owners;
 use super::Error;
 use redis::{Cmd, ConnectionInfo, ErrorKind};
 use redis::{RedisError, RedisResult, ServerErrorKind, Value};
@@ -26,16 +26,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Redirects followed without a pause: one if the slot has moved, another if it is moving again.
 /// After more, the nodes disagree.
 const REDIRECTS: u32 = 2;
-
-/// More replicas than any node has: a `WAIT` for them lasts for its whole timeout, and makes all of
-/// them acknowledge what they have.
-const ALL_REPLICAS: u32 = 1000;
-const WAIT_MILLISECONDS: u64 = 5;
-
-/// Bytes of a command from which on a write of its own costs less than copying it beside others.
-const LARGE: usize = 16 * 1024;
-
-const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// A command, encoded for the wire, and the slot of its key.
 pub(super) struct Request {
@@ -58,16 +48,6 @@ pub enum Topology {
     OneServer,
     /// A Redis Cluster of which the servers are nodes; or one server that is not part of any.
     Cluster,
-}
-
-/// The result of waiting for replicas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acknowledged {
-    /// Everything sent since the last Yes is on that many replicas of each node it was sent to.
-    Yes,
-    /// That is not known: replicas lag, or a connection was lost. Waiting again returns Yes once
-    /// the replicas have caught up; after a loss it returns No until something is sent again.
-    No,
 }
 
 /// Where a request goes next.
@@ -105,38 +85,29 @@ enum Meaning {
     Lost(RedisError),
 }
 
-/// Whether a connection was lost with something unconfirmed on it. Nobody can confirm that any
-/// more, so `wait` returns No until the caller, to whom it was reported, sends something again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Loss {
-    None,
-    Unreported,
-    Reported,
-}
-
+/// The way to whichever node has a key.
 pub(super) struct Link {
-    /// The nodes that the caller named.
-    seeds: Vec<ConnectionInfo>,
+    pub connections: Connections,
     topology: Topology,
-    nodes: BTreeMap<Address, Node>,
     owners: Owners,
     patience: Duration,
     /// How often owners were looked up. Each time another node is asked first, since one that is
     /// cut off has outdated slots.
     look_ups: usize,
-    loss: Loss,
 }
 
 impl Link {
     pub fn new(seeds: Vec<ConnectionInfo>, topology: Topology) -> RedisResult<Self> {
+        let timeouts = match topology {
+            Topology::OneServer => Timeouts::OF_ONLY_SERVER,
+            Topology::Cluster => Timeouts::OF_NODE,
+        };
         let mut link = Self {
-            seeds,
+            connections: Connections::new(seeds, timeouts),
             topology,
-            nodes: BTreeMap::new(),
             owners: Owners::default(),
             patience: PATIENCE,
             look_ups: 0,
-            loss: Loss::None,
         };
         link.look_up_owners()?;
         Ok(link)
@@ -155,9 +126,7 @@ impl Link {
     /// Sends requests. Nothing else may be sent before [`Link::receive_all`], which would take its
     /// replies for theirs.
     pub fn send_first(&mut self, requests: Vec<Request>) -> Sent {
-        if self.loss == Loss::Reported {
-            self.loss = Loss::None;
-        }
+        self.connections.forget_reported_loss();
         let first = self.send_round(&requests, owners_of(requests.len()));
         Sent { requests, first }
     }
@@ -223,7 +192,10 @@ impl Link {
         }
         let mut sent = Vec::new();
         for (address, places) in by_node {
-            match self.send_all(&address, requests, &places) {
+            let commands = places
+                .iter()
+                .map(|(index, is_asking)| (requests[*index].packed.as_slice(), *is_asking));
+            match self.connections.send_all(&address, commands) {
                 Ok(()) => sent.push((address, places)),
                 Err(error) => failed.extend(
                     places
@@ -240,7 +212,7 @@ impl Link {
         let mut meanings = round.failed;
         for (address, places) in round.sent {
             for (index, is_asking) in places {
-                let meaning = match self.receive(&address, is_asking) {
+                let meaning = match self.connections.receive(&address, is_asking) {
                     Ok(value) => self.meaning(value, &address),
                     Err(error) => Meaning::Lost(error),
                 };
@@ -284,198 +256,26 @@ impl Link {
         }
     }
 
-    /// Waits until `replicas` replicas of each node have everything that the node has, for each
-    /// node that was sent something since it was last confirmed.
-    ///
-    /// `WAIT` alone is not enough: newer servers (Redis 7.2, Valkey) count from the connection's
-    /// last command that *changed* something. Adding an item that another client has just added
-    /// changes nothing, and `WAIT` returns at once. So this first reads the node's offset, and
-    /// compares with it the offsets that the replicas have acknowledged; `WAIT` makes them
-    /// acknowledge now instead of once a second.
-    pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
-        let deadline = Instant::now() + timeout;
-        let unconfirmed = self.nodes.iter().filter(|(_, node)| node.is_unconfirmed);
-        let unconfirmed: Vec<Address> = unconfirmed.map(|(address, _)| address.clone()).collect();
-        let mut all = true;
-        for address in unconfirmed {
-            match self.is_on_replicas(&address, replicas, deadline) {
-                Ok(true) => {
-                    if let Some(node) = self.nodes.get_mut(&address) {
-                        node.is_unconfirmed = false;
-                    }
-                }
-                Ok(false) => {
-                    all = false;
-                    if !self.is_still_an_owner(&address) {
-                        self.close(&address);
-                    }
-                }
-                Err(_) => all = false, // and the connection is closed
-            }
-        }
-        match self.loss {
-            Loss::None if all => Acknowledged::Yes,
-            Loss::None => Acknowledged::No,
-            Loss::Unreported | Loss::Reported => {
-                self.loss = Loss::Reported;
-                Acknowledged::No
-            }
-        }
-    }
-
-    /// Whether a node is a primary with slots of its own. One that is not may never get enough
-    /// replicas, and what was sent to it now belongs to another node, or to none.
-    fn is_still_an_owner(&mut self, address: &Address) -> bool {
-        let nodes = redis::cmd("CLUSTER").arg("NODES").get_packed_command();
-        self.call(address, &nodes)
-            .is_ok_and(|reply| owns_slots(&reply))
-    }
-
-    fn is_on_replicas(
-        &mut self,
-        address: &Address,
-        replicas: u32,
-        deadline: Instant,
-    ) -> RedisResult<bool> {
-        let info = redis::cmd("INFO").arg("replication").get_packed_command();
-        let wait_for_all = redis::cmd("WAIT")
-            .arg(ALL_REPLICAS)
-            .arg(WAIT_MILLISECONDS)
-            .get_packed_command();
-        let target = Replication::parse(&self.call(address, &info)?).offset;
-        let wait = redis::cmd("WAIT")
-            .arg(replicas)
-            .arg(WAIT_MILLISECONDS)
-            .get_packed_command();
-        self.call(address, &wait)?;
-        loop {
-            let seen = Replication::parse(&self.call(address, &info)?);
-            match target {
-                Some(target) if seen.offset.is_some() => {
-                    if seen
-                        .replicas
-                        .iter()
-                        .filter(|offset| **offset >= target)
-                        .count()
-                        >= replicas as usize
-                    {
-                        return Ok(true);
-                    }
-                }
-                _ => return Ok(false), // no longer a primary
-            }
-            if Instant::now() > deadline {
-                return Ok(false);
-            }
-            self.call(address, &wait_for_all)?;
-        }
-    }
-
-    fn call(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
-        self.send(address, packed)?;
-        self.receive(address, false)
-    }
-
-    /// Sends requests to a node, in order; some of them after ASKING.
-    fn send_all(
-        &mut self,
-        address: &Address,
-        requests: &[Request],
-        places: &[Place],
-    ) -> RedisResult<()> {
-        let mut small = Vec::new();
-        for (index, is_asking) in places {
-            let packed = &requests[*index].packed;
-            small.extend_from_slice(if *is_asking { ASKING } else { &[] });
-            if packed.len() < LARGE {
-                small.extend_from_slice(packed);
-                continue;
-            }
-            if !small.is_empty() {
-                self.send(address, &small)?;
-                small.clear();
-            }
-            self.send(address, packed)?;
-        }
-        match small.is_empty() {
-            true => Ok(()),
-            false => self.send(address, &small),
-        }
-    }
-
-    fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
-        let node = match self.nodes.entry(address.clone()) {
-            std::collections::btree_map::Entry::Occupied(node) => node.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => {
-                let timeouts = match self.topology {
-                    Topology::OneServer => Timeouts::OF_ONLY_SERVER,
-                    Topology::Cluster => Timeouts::OF_NODE,
-                };
-                place.insert(Node::connect(address, &self.seeds[0], timeouts)?)
-            }
-        };
-        node.is_unconfirmed = true;
-        let sent = node.send(packed);
-        if sent.is_err() {
-            self.close(address);
-        }
-        sent
-    }
-
-    /// The next reply of a node, after that to `ASKING` if it was sent.
-    fn receive(&mut self, address: &Address, is_asking: bool) -> RedisResult<Value> {
-        let Some(node) = self.nodes.get_mut(address) else {
-            return Err(std::io::Error::from(std::io::ErrorKind::NotConnected).into());
-        };
-        let asking = if is_asking {
-            node.receive()
-        } else {
-            Ok(Value::Okay)
-        };
-        let reply = asking.and_then(|_| node.receive());
-        if reply.is_err() {
-            self.close(address);
-        }
-        reply
-    }
-
-    /// Closes a connection: replies still under way on it could not be told from later ones.
-    fn close(&mut self, address: &Address) {
-        let gone = self.nodes.remove(address);
-        if gone.is_some_and(|node| node.is_unconfirmed) {
-            self.loss = Loss::Unreported;
-        }
-    }
-
     /// Asks one node after another until one knows the owners of the slots. One server has all of
     /// them, as soon as it can be reached.
     fn look_up_owners(&mut self) -> RedisResult<()> {
         if self.topology == Topology::OneServer {
-            let Some(server) = self.seeds.first().map(Address::of) else {
-                return Err(failure(NO_OWNER));
-            };
-            self.call(&server, &redis::cmd("PING").get_packed_command())?;
+            let server = self.connections.seeds().next();
+            let server = server.ok_or_else(|| failure(NO_OWNER))?;
+            let ping = redis::cmd("PING").get_packed_command();
+            self.connections.read(&server, &ping)?;
             self.owners = Owners::all(server);
             return Ok(());
         }
-        let packed = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
-        let seeds = self.seeds.iter().map(Address::of);
-        let mut candidates: Vec<Address> = self.nodes.keys().cloned().chain(seeds).collect();
+        let slots = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
+        let mut candidates = self.connections.known();
         let first = self.look_ups % candidates.len().max(1);
         candidates.rotate_left(first);
         self.look_ups += 1;
         let mut failure = self::failure(NO_OWNER);
         for address in candidates {
-            let was_unconfirmed = self
-                .nodes
-                .get(&address)
-                .is_some_and(|node| node.is_unconfirmed);
-            let sent = self.send(&address, &packed);
-            match sent.and_then(|()| self.receive(&address, false)) {
+            match self.connections.read(&address, &slots) {
                 Ok(reply) => {
-                    if let Some(node) = self.nodes.get_mut(&address) {
-                        node.is_unconfirmed = was_unconfirmed; // a read
-                    }
                     let owners = match is_no_cluster(&reply) {
                         true => Some(Owners::all(address.clone())),
                         false => Owners::parse(&reply, &address),

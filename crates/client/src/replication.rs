@@ -1,17 +1,117 @@
-//! The replication offsets of a primary and its replicas, from its `INFO replication`.
+//! How far the replicas are, and waiting for them.
 
-use redis::Value;
+use super::connections::Connections;
+use super::node::Address;
+use super::owners::owns_slots;
+use redis::{RedisResult, Value};
+use std::time::{Duration, Instant};
 
+/// More replicas than any node has: a `WAIT` for them lasts for its whole timeout, and makes all of
+/// them acknowledge what they have.
+const ALL_REPLICAS: u32 = 1000;
+const WAIT_MILLISECONDS: u64 = 5;
+
+/// The result of waiting for replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// Everything sent since the last Yes is on that many replicas of each node it was sent to.
+    Yes,
+    /// That is not known: replicas lag, or a connection was lost. Waiting again returns Yes once
+    /// the replicas have caught up; after a loss it returns No until something is sent again.
+    No,
+}
+
+impl Connections {
+    /// Waits until `replicas` replicas of each node have everything that the node has, for each
+    /// node that was sent something since it was last confirmed.
+    ///
+    /// `WAIT` alone is not enough: newer servers (Redis 7.2, Valkey) count from the connection's
+    /// last command that *changed* something. Adding an item that another client has just added
+    /// changes nothing, and `WAIT` returns at once. So this first reads the node's offset, and
+    /// compares with it the offsets that the replicas have acknowledged; `WAIT` makes them
+    /// acknowledge now instead of once a second.
+    pub fn wait(&mut self, replicas: u32, timeout: Duration) -> Acknowledged {
+        let deadline = Instant::now() + timeout;
+        let mut all = true;
+        for address in self.unconfirmed() {
+            match self.is_on_replicas(&address, replicas, deadline) {
+                Ok(true) => self.confirm(&address),
+                Ok(false) => {
+                    all = false;
+                    if !self.is_still_an_owner(&address) {
+                        self.close(&address);
+                    }
+                }
+                Err(_) => all = false, // and the connection is closed
+            }
+        }
+        let is_lost = self.report_loss();
+        match all && !is_lost {
+            true => Acknowledged::Yes,
+            false => Acknowledged::No,
+        }
+    }
+
+    /// Whether a node is a primary with slots of its own. One that is not may never get enough
+    /// replicas, and what was sent to it now belongs to another node, or to none.
+    fn is_still_an_owner(&mut self, address: &Address) -> bool {
+        let nodes = redis::cmd("CLUSTER").arg("NODES").get_packed_command();
+        self.call(address, &nodes)
+            .is_ok_and(|reply| owns_slots(&reply))
+    }
+
+    fn is_on_replicas(
+        &mut self,
+        address: &Address,
+        replicas: u32,
+        deadline: Instant,
+    ) -> RedisResult<bool> {
+        let info = redis::cmd("INFO").arg("replication").get_packed_command();
+        let wait_for_all = redis::cmd("WAIT")
+            .arg(ALL_REPLICAS)
+            .arg(WAIT_MILLISECONDS)
+            .get_packed_command();
+        let target = Replication::parse(&self.call(address, &info)?).offset;
+        let wait = redis::cmd("WAIT")
+            .arg(replicas)
+            .arg(WAIT_MILLISECONDS)
+            .get_packed_command();
+        self.call(address, &wait)?;
+        loop {
+            let seen = Replication::parse(&self.call(address, &info)?);
+            match target {
+                Some(target) if seen.offset.is_some() => {
+                    if seen
+                        .replicas
+                        .iter()
+                        .filter(|offset| **offset >= target)
+                        .count()
+                        >= replicas as usize
+                    {
+                        return Ok(true);
+                    }
+                }
+                _ => return Ok(false), // no longer a primary
+            }
+            if Instant::now() > deadline {
+                return Ok(false);
+            }
+            self.call(address, &wait_for_all)?;
+        }
+    }
+}
+
+/// The replication offsets of a primary and its replicas, from its `INFO replication`.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Replication {
+struct Replication {
     /// The primary's own; `None` if the node is not a primary.
-    pub offset: Option<u64>,
+    offset: Option<u64>,
     /// What each replica has acknowledged.
-    pub replicas: Vec<u64>,
+    replicas: Vec<u64>,
 }
 
 impl Replication {
-    pub fn parse(reply: &Value) -> Self {
+    fn parse(reply: &Value) -> Self {
         let text = match reply {
             Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             Value::VerbatimString { text, .. } => text.clone(),

@@ -1,0 +1,162 @@
+//! The connections to the nodes, opened when something is first sent.
+
+use super::node::{Address, Node, Timeouts};
+use redis::{ConnectionInfo, RedisResult, Value};
+use std::collections::btree_map::Entry;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Bytes of a command from which on a write of its own costs less than copying it beside others.
+const LARGE: usize = 16 * 1024;
+
+const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
+
+/// Whether a connection was lost with something unconfirmed on it. Nobody can confirm that any
+/// more, so it stays reported until the caller sends something again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loss {
+    None,
+    Unreported,
+    Reported,
+}
+
+/// A connection to each node that is in use.
+pub(super) struct Connections {
+    /// The nodes that the caller named. Settings other than the address are those of the first.
+    seeds: Vec<ConnectionInfo>,
+    timeouts: Timeouts,
+    nodes: BTreeMap<Address, Node>,
+    loss: Loss,
+}
+
+impl Connections {
+    pub fn new(seeds: Vec<ConnectionInfo>, timeouts: Timeouts) -> Self {
+        Self {
+            seeds,
+            timeouts,
+            nodes: BTreeMap::new(),
+            loss: Loss::None,
+        }
+    }
+
+    /// The nodes that the caller named.
+    pub fn seeds(&self) -> impl Iterator<Item = Address> + '_ {
+        self.seeds.iter().map(Address::of)
+    }
+
+    /// The nodes with a connection, and those that the caller named.
+    pub fn known(&self) -> Vec<Address> {
+        self.nodes.keys().cloned().chain(self.seeds()).collect()
+    }
+
+    /// Sends encoded commands to a node, in order; each after ASKING or not.
+    pub fn send_all<'a>(
+        &mut self,
+        address: &Address,
+        commands: impl Iterator<Item = (&'a [u8], bool)>,
+    ) -> RedisResult<()> {
+        let mut small = Vec::new();
+        for (packed, is_asking) in commands {
+            small.extend_from_slice(if is_asking { ASKING } else { &[] });
+            if packed.len() < LARGE {
+                small.extend_from_slice(packed);
+                continue;
+            }
+            if !small.is_empty() {
+                self.send(address, &small)?;
+                small.clear();
+            }
+            self.send(address, packed)?;
+        }
+        match small.is_empty() {
+            true => Ok(()),
+            false => self.send(address, &small),
+        }
+    }
+
+    fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
+        let node = match self.nodes.entry(address.clone()) {
+            Entry::Occupied(node) => node.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(Node::connect(address, &self.seeds[0], self.timeouts)?)
+            }
+        };
+        node.is_unconfirmed = true;
+        let sent = node.send(packed);
+        if sent.is_err() {
+            self.close(address);
+        }
+        sent
+    }
+
+    /// The next reply of a node, after that to `ASKING` if it was sent.
+    pub fn receive(&mut self, address: &Address, is_asking: bool) -> RedisResult<Value> {
+        let Some(node) = self.nodes.get_mut(address) else {
+            return Err(io::Error::from(io::ErrorKind::NotConnected).into());
+        };
+        let asking = if is_asking {
+            node.receive()
+        } else {
+            Ok(Value::Okay)
+        };
+        let reply = asking.and_then(|_| node.receive());
+        if reply.is_err() {
+            self.close(address);
+        }
+        reply
+    }
+
+    /// The reply to one command.
+    pub fn call(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
+        self.send(address, packed)?;
+        self.receive(address, false)
+    }
+
+    /// The same for a command that changes nothing, and so leaves nothing to confirm.
+    pub fn read(&mut self, address: &Address, packed: &[u8]) -> RedisResult<Value> {
+        let node = self.nodes.get(address);
+        let was_unconfirmed = node.is_some_and(|node| node.is_unconfirmed);
+        let reply = self.call(address, packed);
+        if let Some(node) = self.nodes.get_mut(address) {
+            node.is_unconfirmed = was_unconfirmed;
+        }
+        reply
+    }
+
+    /// Closes a connection: replies still under way on it could not be told from later ones.
+    pub fn close(&mut self, address: &Address) {
+        let gone = self.nodes.remove(address);
+        if gone.is_some_and(|node| node.is_unconfirmed) {
+            self.loss = Loss::Unreported;
+        }
+    }
+
+    /// The nodes that were sent something since they were last confirmed.
+    pub fn unconfirmed(&self) -> Vec<Address> {
+        let nodes = self.nodes.iter().filter(|(_, node)| node.is_unconfirmed);
+        nodes.map(|(address, _)| address.clone()).collect()
+    }
+
+    /// Notes that the replicas have what a node has.
+    pub fn confirm(&mut self, address: &Address) {
+        if let Some(node) = self.nodes.get_mut(address) {
+            node.is_unconfirmed = false;
+        }
+    }
+
+    /// Whether something was lost unconfirmed; the caller is told.
+    pub fn report_loss(&mut self) -> bool {
+        let is_lost = self.loss != Loss::None;
+        if is_lost {
+            self.loss = Loss::Reported;
+        }
+        is_lost
+    }
+
+    /// Forgets a loss that was reported: something is sent again.
+    pub fn forget_reported_loss(&mut self) {
+        if self.loss == Loss::Reported {
+            self.loss = Loss::None;
+        }
+    }
+}
