@@ -69,7 +69,7 @@ package-test: package ## installs, uses and removes the .deb on fresh Debian sys
 version: ## prints the version of module, package and image
 	@scripts/version
 
-hostile: build ## loads PAYLOADS=100000 mutated dumps into a server (SERVER=)
+hostile: build ## loads PAYLOADS=100000 mutants of each kind of dump into a server (SERVER=, half an hour)
 	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server hostile -- --nocapture
 
 fuzz: toolchain ## runs the fuzz targets for SECONDS=60 each

@@ -54,7 +54,7 @@ fn each_of_very_many_mutated_values_of_valkey_bloom_is_refused_or_works() {
 
 fn storm_of_values(of: &str, bodies: &[Vec<u8>], seed: u64) {
     let mut random = Random::seeded(seed);
-    storm(of, |db, number| {
+    storm(of, bodies.len(), |db, number| {
         let body = mutated(&mut random, &bodies[number % bodies.len()], TYPE_BYTES);
         let payload = payload(db, &body);
         restore(db, &payload) && is_a_working_value(db)
@@ -64,7 +64,7 @@ fn storm_of_values(of: &str, bodies: &[Vec<u8>], seed: u64) {
 #[test]
 fn each_of_very_many_mutated_pieces_of_redisbloom_is_refused_or_works() {
     let mut random = Random::seeded(10);
-    storm("chains of pieces of RedisBloom", |db, number| {
+    storm("chains of pieces of RedisBloom", ALL.len(), |db, number| {
         let sample = &ALL[number % ALL.len()];
         let mut pieces = sample.pieces();
         let place = random.index(pieces.len());
@@ -82,7 +82,7 @@ fn each_of_very_many_mutated_pieces_of_redisbloom_is_refused_or_works() {
 fn each_of_very_many_mutated_loads_of_valkey_bloom_is_refused_or_works() {
     let mut random = Random::seeded(11);
     let loads = loads();
-    storm("loads of valkey-bloom", |db, number| {
+    storm("loads of valkey-bloom", loads.len(), |db, number| {
         let (_, bytes) = &loads[number % loads.len()];
         let bytes = mutated(&mut random, bytes, 0);
         let reply = db.call([b"BF.LOAD".as_slice(), b"k", &bytes]).to_string();

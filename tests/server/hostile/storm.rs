@@ -1,5 +1,5 @@
-//! Very many mutated payloads on one server: `SPLITBLOOM_PAYLOADS` of them (`make hostile`), or a
-//! few hundred by default.
+//! Very many mutated payloads on one server: `SPLITBLOOM_PAYLOADS` of each sample (`make hostile`),
+//! or a few hundred in all by default.
 
 use super::payloads::{
     around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
@@ -11,10 +11,11 @@ use std::time::Instant;
 
 const FEW: usize = 600;
 
-/// How many payloads to try.
-pub fn wanted() -> usize {
+/// How many payloads to try, of so many samples in turn.
+fn wanted(samples: usize) -> usize {
     env::var("SPLITBLOOM_PAYLOADS").map_or(FEW, |count| {
-        count.parse().expect("SPLITBLOOM_PAYLOADS is a number")
+        let of_each: usize = count.parse().expect("SPLITBLOOM_PAYLOADS is a number");
+        of_each * samples
     })
 }
 
@@ -30,16 +31,18 @@ const WARMING: usize = 200;
 fn each_of_very_many_mutated_payloads_is_refused_or_works() {
     let payloads = payloads(&mut Server::start().connect());
     let mut random = Random::seeded(8);
-    storm("payloads", |db, number| {
+    // Of one sample or the other: all are of one format.
+    storm("payloads", 1, |db, number| {
         let payload = &payloads[number % payloads.len()];
         mutate_and_restore(db, payload, &mut random)
     });
 }
 
-/// Tries very many on a server of their own. `attempt` gets the number of each, and says whether it
-/// was accepted; it leaves no key. Module and server end with the memory that they began with.
-pub fn storm(of: &str, mut attempt: impl FnMut(&mut Connection, usize) -> bool) {
-    let count = wanted();
+/// Tries very many on a server of their own. `attempt` gets the number of each, with which it takes
+/// the samples in turn, and says whether it was accepted; it leaves no key. Module and server end
+/// with the memory that they began with.
+pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, usize) -> bool) {
+    let count = wanted(samples);
     let server = Server::start();
     let mut db = server.connect();
     db.run("CONFIG SET rdbcompression no");
