@@ -98,8 +98,8 @@ impl From<Framing> for Layout {
 }
 
 /// Sends each block of the input on one of the connections, and gives the answers to `take` in the
-/// order of the blocks. `send` and `receive` are called in turn for each connection; while one waits,
-/// its thread may send on another.
+/// order of the blocks. `send` and `receive` are called in turn for each connection; blocks may be sent
+/// on others in between.
 ///
 /// # Errors
 /// The first error of the reader, or of `take`. Blocks before it have been taken; those after it may

@@ -144,7 +144,7 @@ impl Connections {
         }
     }
 
-    /// Whether something was lost unconfirmed; the caller is told.
+    /// Whether something was lost unconfirmed. Notes that the caller has been told.
     pub fn report_loss(&mut self) -> bool {
         let is_lost = self.loss != Loss::None;
         if is_lost {

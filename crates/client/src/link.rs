@@ -123,8 +123,8 @@ impl Link {
         self.receive_all(retry, sent)
     }
 
-    /// Sends requests. Nothing else may be sent before [`Link::receive_all`], which would take its
-    /// replies for theirs.
+    /// Sends requests. Nothing else may be sent before [`Link::receive_all`], which would mistake the
+    /// replies to it for theirs.
     pub fn send_first(&mut self, requests: Vec<Request>) -> Sent {
         self.connections.forget_reported_loss();
         let first = self.send_round(&requests, owners_of(requests.len()));
@@ -158,7 +158,7 @@ impl Link {
             if open.is_empty() {
                 break;
             }
-            if Instant::now() > deadline {
+            if Instant::now() >= deadline {
                 let error =
                     failure.unwrap_or_else(|| self::failure("redirected from node to node"));
                 for (index, _) in open.drain(..) {
