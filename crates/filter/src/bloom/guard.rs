@@ -99,22 +99,26 @@ impl Scale {
         /// For what is rounded down.
         const ROUNDING: u64 = 2;
         let bits = self.shape.sub_bitmap_bits;
-        let before = self.multiplied(bits.saturating_sub(self.shape.num_hashes));
+        let before = self.exactly(bits.saturating_sub(self.shape.num_hashes));
         (self.weight_of_ones - before).min(MOST_WEIGHT) as u64 + ROUNDING
     }
 
     #[inline(always)]
     fn weigh(&self, set_bits: u32) -> u64 {
+        // Through `i64`, to which processors convert in one step; the weight is not negative.
+        self.exactly(set_bits).min(MOST_WEIGHT) as i64 as u64
+    }
+
+    #[inline(always)]
+    fn exactly(&self, set_bits: u32) -> f64 {
         let is_split_into_lines =
             self.shape.sub_bitmap_bits == LINE_BITS && !self.shape.is_undivided();
-        let weight = match LINE_RATES.get(self.shape.num_hashes as usize) {
+        match LINE_RATES.get(self.shape.num_hashes as usize) {
             Some(rates) if is_split_into_lines => {
                 self.weight_of_ones * rates[set_bits.min(LINE_BITS) as usize]
             }
             _ => self.multiplied(set_bits),
-        };
-        // Through `i64`, to which processors convert in one step; the weight is not negative.
-        weight.min(MOST_WEIGHT) as i64 as u64
+        }
     }
 
     /// Multiplies the weight itself, because the limit of an undivided sub-filter is computed so
