@@ -159,7 +159,7 @@ where
             next += 1;
         }
     }
-    // Only a panic, which has been printed, ends a thread without an event.
+    // Only a panic, which ends the process, ends a thread without an event.
     Err(Error::Contents("internal error".into()))
 }
 
