@@ -6,6 +6,7 @@ pub mod info;
 pub mod numbers;
 pub mod process;
 pub mod server;
+pub mod slow;
 pub mod statistics;
 pub mod table;
 pub mod urls;

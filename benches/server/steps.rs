@@ -1,10 +1,8 @@
 //! The slowest steps of growth: what single adds take in the server, from the first to the last of a
 //! filter that grows.
 //!
-//! The machine takes a CPU away for milliseconds now and then, which the server counts as time of
-//! the command. Growth does not: with the same seed and the same items in the same order, the same
-//! adds write pages anew in every run, and a disturbance hardly ever meets the same add in all of
-//! them. So each run is filled by one connection, the server logs slow commands with their items,
+//! With the same seed and the same items in the same order, the same adds write pages anew in every
+//! run, while the machine disturbs others each time. So each run is filled by one connection, the server logs slow commands with their items,
 //! and what counts of an add is the smallest of all runs. A filter that does not grow shows what the
 //! machine alone makes slow each time: fresh memory.
 
@@ -12,12 +10,12 @@ use super::filter::{Family, Filter, Start};
 use super::load::{Items, Load};
 use super::rig::info::percentiles;
 use super::rig::server::Setup;
+use super::rig::slow::{slow_commands, slowest_in_every, Slow};
 use super::rig::table::Table;
 use super::rig::Outcome;
 use super::settings::{peer_name, Settings};
 use super::workload::{Workload, FILTER};
 use redis::Connection;
-use std::collections::HashMap;
 use std::time::Duration;
 
 const RUNS: usize = 5;
@@ -32,8 +30,7 @@ const SLOW: u64 = 20;
 /// What one fill shows.
 struct Run {
     percentiles: Vec<f64>,
-    /// Microseconds of each slow add, by its item.
-    slow: HashMap<Vec<u8>, u64>,
+    slow: Slow,
 }
 
 pub fn run(settings: &Settings) -> Outcome<()> {
@@ -88,7 +85,7 @@ fn fill(mut setup: Setup, start: Start, items: u64) -> Outcome<Run> {
     load.run(Items::From(0), Duration::MAX, items)?;
     Ok(Run {
         percentiles: percentiles(&mut filter.connection, Workload::Add.name())?,
-        slow: slow_adds(&mut filter.connection)?,
+        slow: slow_commands(&mut filter.connection, Workload::Add.name())?,
     })
 }
 
@@ -100,20 +97,6 @@ fn create_with_seed(connection: &mut Connection) -> Outcome<()> {
     Ok(reserve.query(connection)?)
 }
 
-/// The items of the adds in the server's log of slow commands.
-fn slow_adds(connection: &mut Connection) -> Outcome<HashMap<Vec<u8>, u64>> {
-    type Entry = (u64, u64, u64, Vec<Vec<u8>>, String, String);
-    let log: Vec<Entry> = redis::cmd("SLOWLOG")
-        .arg(&["GET", "-1"])
-        .query(connection)?;
-    let adds = log.into_iter().filter_map(|(_, _, time, words, ..)| {
-        let [command, _, item] = <[Vec<u8>; 3]>::try_from(words).ok()?;
-        let is_add = command.eq_ignore_ascii_case(Workload::Add.name().as_bytes());
-        is_add.then_some((item, time))
-    });
-    Ok(adds.collect())
-}
-
 fn row(words: [String; 3], runs: &[Run]) -> Vec<String> {
     let columns = 0..PERCENTILES.split(' ').count();
     let smallest = |column: usize| {
@@ -123,18 +106,8 @@ fn row(words: [String; 3], runs: &[Run]) -> Vec<String> {
     let mut cells = Vec::from(words);
     cells.push(runs.len().to_string());
     cells.extend(columns.map(|column| format!("{:.0}", smallest(column))));
-    let worst = worst_in_every(runs).map_or(format!("below {SLOW}"), |worst| worst.to_string());
+    let slow: Vec<Slow> = runs.iter().map(|run| run.slow.clone()).collect();
+    let worst = slowest_in_every(&slow).map_or(format!("below {SLOW}"), |worst| worst.to_string());
     cells.push(worst);
     cells
-}
-
-/// The slowest add, where each took as long as in its fastest run.
-fn worst_in_every(runs: &[Run]) -> Option<u64> {
-    let (first, others) = runs.split_first()?;
-    let fastest = first.slow.iter().filter_map(|(item, time)| {
-        others.iter().try_fold(*time, |fastest, run| {
-            run.slow.get(item).map(|time| fastest.min(*time))
-        })
-    });
-    fastest.max()
 }

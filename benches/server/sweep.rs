@@ -1,10 +1,14 @@
 //! The wait of a bystander while a filter forgets: a filter of a minute gets its items evenly over a
 //! minute, and forgets them over the next one, as another client sends PING after PING. The server has
 //! the highest priority, if permitted.
+//!
+//! Then the same with two replicas instead of the bystander. They repeat each step of the primary's
+//! sweep, as a command, so what the machine disturbs on one of them it does not on the other.
 
 use super::rig::info::number;
 use super::rig::process::prefer;
 use super::rig::server::{Server, Setup};
+use super::rig::slow::{slow_commands, slowest_in_every};
 use super::rig::table::Table;
 use super::rig::Outcome;
 use super::settings::Settings;
@@ -21,6 +25,8 @@ const PACK: u64 = 4096;
 const PIPELINE: u64 = 16;
 /// What the module holds when all is swept, at most, in bytes.
 const SWEPT: u64 = 10_000;
+/// What makes a step slow on a replica, in microseconds: one of some hundred steps.
+const SLOW: u64 = 60;
 /// Between two PINGs.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -30,6 +36,7 @@ pub fn run(settings: &Settings) -> Outcome<()> {
         "forgotten after, s",
         "steps of the sweeper",
         "slowest step, µs",
+        "slowest on both replicas, µs",
         "PING, idle: p99.9, µs",
         "worst, µs",
         "PING while items are forgotten: p99.9, µs",
@@ -53,12 +60,11 @@ fn measure(items: u64, table: &mut Table) -> Outcome<()> {
     eprintln!("{items} items: filling a filter of {WINDOW} s ...");
     fill(&mut db, items)?;
     eprintln!("{items} items: forgetting ...");
-    // Cheap to ask, unlike MEMORY USAGE.
-    let is_swept = |db: &mut Connection| Ok(number(db, "bf", "bf_bytes_held")? < SWEPT);
     let begun = Instant::now();
     let waits = pings(&mut bystander, &mut db, is_swept, 3 * window)?;
     let forgotten = begun.elapsed();
     let bytes: u64 = redis::cmd("MEMORY").arg("USAGE").arg("w").query(&mut db)?;
+    let slowest = slowest_step(items)?;
     let at = |waits: &[f64], share: f64| {
         let wait = waits[((waits.len() - 1) as f64 * share) as usize];
         format!("{wait:.0}")
@@ -68,6 +74,7 @@ fn measure(items: u64, table: &mut Table) -> Outcome<()> {
         format!("{:.0}", forgotten.as_secs_f64()),
         number(&mut db, "bf", "bf_sweep_steps")?.to_string(),
         number(&mut db, "bf", "bf_sweep_slowest_usec")?.to_string(),
+        slowest.map_or(format!("below {SLOW}"), |slowest| slowest.to_string()),
         at(&idle, 0.999),
         at(&idle, 1.0),
         at(&waits, 0.999),
@@ -75,6 +82,45 @@ fn measure(items: u64, table: &mut Table) -> Outcome<()> {
         bytes.to_string(),
     ]);
     Ok(())
+}
+
+/// Whether all is forgotten. Cheap to ask, unlike MEMORY USAGE.
+fn is_swept(db: &mut Connection) -> Outcome<bool> {
+    Ok(number(db, "bf", "bf_bytes_held")? < SWEPT)
+}
+
+/// The slowest step of a sweep that replicas repeat, of those that are slow on all of them.
+fn slowest_step(items: u64) -> Outcome<Option<u64>> {
+    let slow = SLOW.to_string();
+    let setup = Setup::ours()?
+        .with("slowlog-log-slower-than", &slow)
+        .with("slowlog-max-len", "1000000")
+        .with("client-output-buffer-limit", "replica 0 0 0");
+    let mut primary = Server::start(setup.clone())?;
+    let mut db = primary.connect()?;
+    let mut replicas = Vec::new();
+    for _ in 0..2 {
+        let mut replica = Server::start(setup.clone())?;
+        let mut connection = replica.connect()?;
+        let port = primary.port().to_string();
+        redis::cmd("REPLICAOF")
+            .arg(&["127.0.0.1", &port])
+            .exec(&mut connection)?;
+        replicas.push((replica, connection));
+    }
+    while number(&mut db, "replication", "connected_slaves")? < 2 {
+        thread::sleep(PAUSE);
+    }
+    eprintln!("{items} items: filling and forgetting with replicas ...");
+    fill(&mut db, items)?;
+    let mut runs = Vec::new();
+    for (_, replica) in &mut replicas {
+        while !is_swept(replica)? {
+            thread::sleep(Duration::from_secs(1));
+        }
+        runs.push(slow_commands(replica, "BF.FORGET")?);
+    }
+    Ok(slowest_in_every(&runs))
 }
 
 /// Adds so many items, packed, over a window, or longer if the server is not that fast.
