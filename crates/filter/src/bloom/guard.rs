@@ -23,6 +23,7 @@
 
 use crate::bloom::shape::{Shape, LINE_BITS, MIN_ERROR_RATE};
 use crate::bloom::sub_bitmap::Inserted;
+use crate::math::whole;
 
 /// The weight of a sub-bitmap whose false-positive rate is the error rate. Rounding loses at most a
 /// millionth of it, and 2^38 sub-bitmaps, the maximum, weigh 2^58.
@@ -38,9 +39,6 @@ const DEVIATIONS: f64 = 6.0;
 /// counted. At an error rate of 1 % some 0.2 % more items are added until `capacity` are counted,
 /// and they weigh 0.8 % more.
 const FOR_MISTAKEN: f64 = 1.02;
-/// Above every limit, and far from overflow: a full sub-bitmap weighs 2^70 at an error rate of
-/// 1e-15.
-const MOST_WEIGHT: f64 = (1u64 << 60) as f64;
 
 /// The most probes that [`LINE_RATES`] covers.
 const MOST_LISTED: usize = 8;
@@ -100,13 +98,14 @@ impl Scale {
         const ROUNDING: u64 = 2;
         let bits = self.shape.sub_bitmap_bits;
         let before = self.exactly(bits.saturating_sub(self.shape.num_hashes));
-        (self.weight_of_ones - before).min(MOST_WEIGHT) as u64 + ROUNDING
+        whole(self.weight_of_ones - before) + ROUNDING
     }
 
+    /// At most 2^60, above every limit and far from overflow: at an error rate of 1e-15 a full
+    /// sub-bitmap would weigh 2^70.
     #[inline(always)]
     fn weigh(&self, set_bits: u32) -> u64 {
-        // Through `i64`, to which processors convert in one step; the weight is not negative.
-        self.exactly(set_bits).min(MOST_WEIGHT) as i64 as u64
+        whole(self.exactly(set_bits))
     }
 
     #[inline(always)]
@@ -175,6 +174,7 @@ fn most_set_bits(shape: &Shape, capacity: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::MOST;
 
     const LINES: Shape = Shape {
         sub_bitmap_bits: 512,
@@ -255,7 +255,7 @@ mod tests {
                 assert!(scale.gained_between(before, after) <= most, "{shape:?}");
             }
             let of_last = scale.gained_between(bits - num_hashes, bits);
-            let is_weighed_in_full = scale.weigh(bits) < MOST_WEIGHT as u64;
+            let is_weighed_in_full = scale.weigh(bits) < MOST as u64;
             assert!(!is_weighed_in_full || most - of_last <= 3, "{shape:?}");
         }
     }

@@ -2,5 +2,8 @@
 
 pub mod model;
 mod power;
+#[allow(unsafe_code, reason = "converts in one instruction")]
+mod whole;
 
 pub use power::power;
+pub use whole::{whole, MOST};
