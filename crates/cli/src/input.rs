@@ -1,17 +1,16 @@
 //! Items from files: lines, or pieces of a fixed width; plain, gzip or zstd.
-//!
-//! The compression of a file is recognized by its first bytes, not by its name.
+
+mod unpack;
+
+pub use unpack::is_packed;
 
 use crate::error::Error;
 use clap::Args;
-use flate2::read::MultiGzDecoder;
 use memchr::{memchr, memrchr};
-use ruzstd::decoding::errors::FrameDecoderError;
-use ruzstd::decoding::errors::ReadFrameHeaderError::SkipFrame;
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;
-use std::io::{self, stdin, BufRead, BufReader, Cursor, Read};
+use std::io::{self, stdin, Read};
 use std::path::{Path, PathBuf};
+use unpack::unpack;
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 256 * 1024;
@@ -26,9 +25,6 @@ pub fn too_long(name: &str) -> Error {
 
 /// Bytes that a pipe holds, on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Where items come from, and where one ends.
 #[derive(Args, Clone, Debug)]
@@ -243,11 +239,6 @@ impl Input {
     }
 }
 
-/// Whether an input that begins with these bytes is packed.
-pub fn is_packed(first: &[u8]) -> bool {
-    first.starts_with(&GZIP) || first.starts_with(&ZSTD)
-}
-
 /// Appends the result of one read, at most `len` bytes.
 fn read_some(from: &mut impl Read, len: usize, to: &mut Vec<u8>) -> io::Result<usize> {
     let before = to.len();
@@ -260,88 +251,6 @@ fn read_some(from: &mut impl Read, len: usize, to: &mut Vec<u8>) -> io::Result<u
     };
     to.truncate(before + *read.as_ref().unwrap_or(&0));
     read
-}
-
-/// Reads plain bytes from an input that may be packed.
-fn unpack(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let mut first = Vec::with_capacity(ZSTD.len());
-    (&mut raw).take(ZSTD.len() as u64).read_to_end(&mut first)?;
-    let (is_gzip, is_zstd) = (first.starts_with(&GZIP), first.starts_with(&ZSTD));
-    let whole = BufReader::with_capacity(READ_BYTES, Cursor::new(first).chain(raw));
-    Ok(if is_gzip {
-        Box::new(BufReader::with_capacity(
-            READ_BYTES,
-            MultiGzDecoder::new(whole),
-        ))
-    } else if is_zstd {
-        Box::new(Frames::new(whole))
-    } else {
-        Box::new(whole)
-    })
-}
-
-/// A zstd file: frames, one after another. `flate2` has this for gzip; `ruzstd` leaves it to its
-/// caller.
-struct Frames<R> {
-    packed: R,
-    decoder: FrameDecoder,
-    is_within: bool,
-}
-
-impl<R: BufRead> Frames<R> {
-    fn new(packed: R) -> Self {
-        Self {
-            packed,
-            decoder: FrameDecoder::new(),
-            is_within: false,
-        }
-    }
-
-    /// Begins the next frame with items in it, if there is one.
-    fn begin(&mut self) -> io::Result<()> {
-        while !self.is_within && !self.packed.fill_buf()?.is_empty() {
-            match self.decoder.reset(&mut self.packed) {
-                Ok(()) => self.is_within = true,
-                Err(FrameDecoderError::ReadFrameHeaderError(SkipFrame { length, .. })) => {
-                    let length = u64::from(length);
-                    io::copy(&mut (&mut self.packed).take(length), &mut io::sink())?;
-                }
-                Err(error) => return Err(io::Error::other(error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends a frame that is read to its end.
-    fn end(&mut self) -> io::Result<()> {
-        self.is_within = false;
-        let decoder = &self.decoder;
-        match decoder.get_checksum_from_data() {
-            written if written.is_none() || written == decoder.get_calculated_checksum() => Ok(()),
-            _ => Err(io::Error::other("its checksum does not fit its contents")),
-        }
-    }
-}
-
-impl<R: BufRead> Read for Frames<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        loop {
-            self.begin()?;
-            if !self.is_within {
-                return Ok(0);
-            }
-            if self.decoder.can_collect() > 0 {
-                return self.decoder.read(to);
-            }
-            if self.decoder.is_finished() {
-                self.end()?;
-                continue;
-            }
-            let step = BlockDecodingStrategy::UptoBlocks(1);
-            let decoded = self.decoder.decode_blocks(&mut self.packed, step);
-            decoded.map_err(io::Error::other)?;
-        }
-    }
 }
 
 /// Tells what is read.
@@ -361,9 +270,7 @@ impl<R: Read, F: FnMut(u64)> Read for Observed<R, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::write::GzEncoder;
-    use flate2::Compression;
-    use std::io::Write;
+    use std::io::Cursor;
 
     fn input(bytes: &[u8]) -> Input {
         Input {
@@ -382,24 +289,6 @@ mod tests {
         }
         assert!(block.is_empty());
         Ok(all)
-    }
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn zstd(bytes: &[u8]) -> Vec<u8> {
-        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
-    }
-
-    /// A frame for programs other than this one.
-    fn skippable(bytes: &[u8]) -> Vec<u8> {
-        let mut frame = 0x184d_2a50_u32.to_le_bytes().to_vec();
-        frame.extend((bytes.len() as u32).to_le_bytes());
-        frame.extend(bytes);
-        frame
     }
 
     #[test]
@@ -457,32 +346,5 @@ mod tests {
             assert_eq!(block, expected);
         }
         assert!(!input.next_block(Framing::Lines, 1000, &mut block).unwrap());
-    }
-
-    #[test]
-    fn packed_inputs_have_the_items_that_were_packed() {
-        let lines: String = (0..100_000).map(|i| format!("item {i}\n")).collect();
-        let expected = items(lines.as_bytes(), Framing::Lines, 1 << 16).unwrap();
-        let (head, tail) = lines.as_bytes().split_at(lines.len() / 3);
-        for packed in [
-            gzip(lines.as_bytes()),
-            [gzip(head), gzip(tail)].concat(),
-            zstd(lines.as_bytes()),
-            [zstd(head), skippable(b"note"), zstd(tail)].concat(),
-        ] {
-            let unpacked = items(&packed, Framing::Lines, 1 << 16).unwrap();
-            assert!(unpacked == expected);
-        }
-    }
-
-    #[test]
-    fn a_packed_input_that_is_cut_off_is_refused() {
-        let lines: String = (0..10_000).map(|i| format!("item {i}\n")).collect();
-        for packed in [gzip(lines.as_bytes()), zstd(lines.as_bytes())] {
-            for len in [packed.len() / 2, packed.len() - 1] {
-                let error = items(&packed[..len], Framing::Lines, 1 << 16).unwrap_err();
-                assert!(matches!(error, Error::File(..)), "{len}: {error}");
-            }
-        }
     }
 }
