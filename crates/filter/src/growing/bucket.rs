@@ -1,8 +1,9 @@
 //! The entries of one bucket, compared all at once where one read gives them: 999 of 1 000 buckets.
 //! The others are gone through entry by entry, over the borders of lines.
 
-use crate::growing::line::MAX_SLOT_BITS;
+use crate::growing::line::Rank;
 use crate::growing::page::Page;
+use crate::growing::slot::MAX_SLOT_BITS;
 
 /// `len` entries from number `first` on, counted over all that stand in line `line` or spilled from
 /// it.
@@ -11,17 +12,6 @@ pub struct Bucket {
     pub line: usize,
     pub first: usize,
     pub len: usize,
-}
-
-/// How a value relates to the slots of its bucket, which are in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rank {
-    /// Slots that are smaller.
-    pub smaller: usize,
-    /// Slots that are equal.
-    pub equal: usize,
-    /// Slots with the same fingerprint, whatever their payload.
-    pub alike: usize,
 }
 
 impl Page {

@@ -1,8 +1,9 @@
 //! How a page is cut: entries into buckets and slots, buckets into lines.
 
-use crate::growing::line::{Line, SlotShape, BODY_BITS, LINE_BYTES, MOST_SPILLED};
+use crate::growing::line::{Line, BODY_BITS, LINE_BYTES, MOST_SPILLED};
 use crate::growing::mark::Mark;
 use crate::growing::plan::MAX_LINES;
+use crate::growing::slot::SlotShape;
 
 /// How the bits of a page are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -137,6 +137,7 @@ mod plan;
 mod rate;
 mod record;
 mod shift;
+mod slot;
 mod table;
 mod totals;
 mod union;

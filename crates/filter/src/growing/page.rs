@@ -11,35 +11,27 @@
 //! The entries of all lines are one sorted, circular stream, cut where lines are full. 97 % of all
 //! lookups touch one line. An insert shifts the stream up to the next gap (`change`); if there is
 //! none nearby, the page gets more lines, or the caller splits it.
-//!
-//! Pages have 1, 2, ... 8, 10, 12, 14, 16, 20 ... 128 lines: size classes of jemalloc, so nothing
-//! is lost by rounding.
+
+mod counters;
+mod probe;
+mod size;
+mod write;
 
 use crate::error::AddError;
-use crate::growing::change::Gap;
-use crate::growing::entries::{try_vec, Entries, Surplus};
+use crate::growing::entries::{try_vec, Entries};
 use crate::growing::grid::{Grid, Shape};
 use crate::growing::instructions::{Instructions, Portable};
-use crate::growing::line::{Line, Run, SlotShape, BODY_BITS, LINE_BYTES};
+use crate::growing::line::{Line, Run};
 use crate::growing::mark::Mark;
-use crate::growing::packed::Packed;
-use crate::growing::plan::{Plan, MAX_LINES};
+use crate::growing::slot::SlotShape;
 use crate::prefetch::prefetch;
+pub use probe::Probe;
 
-/// The most hundredths of its lines that a rewritten page fills.
-const FILL: usize = 94;
-/// A page is rewritten as the next smaller one when it fills at most this many hundredths of that.
-/// After half of the items of a table are removed, it takes 1.22 times the memory of a fresh one;
-/// with 80, 1.29, and with 92, 1.17, for twice the time of a removal.
-const THIN: usize = 88;
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
 /// reads the next one, and an insert that spills reaches 3.7 lines further on average. In the
 /// command at 10^7 items, CF.ADD and CF.DEL took 500 and 546 ns with none, 481 and 549 with two,
 /// 483 and 467 with four.
 const LINES_TO_CHANGE: usize = 4;
-/// Surplus counters of a line: 8 bytes of mark, 4 of count, 4 free.
-const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
-const COUNTER_BYTES: usize = 16;
 
 /// Whether a page has entries or is saturated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,103 +55,6 @@ pub struct Page {
 }
 
 const _: () = assert!(size_of::<Page>() == 24);
-
-/// The next larger page, by lines.
-fn more_lines(lines: usize) -> usize {
-    // Four sizes to a doubling, as jemalloc has them, and all below eight.
-    let step = (lines + 1).next_power_of_two() / 8;
-    lines + step.max(1)
-}
-
-/// The next smaller page, by lines.
-fn fewer_lines(lines: usize) -> usize {
-    lines - (lines.next_power_of_two() / 8).max(1)
-}
-
-/// Lines of which so many entries fill so many hundredths.
-fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
-    let bits = entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits);
-    // On average half a slot stays free in a line.
-    (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
-}
-
-/// The numbers of lines that so many entries and counters may be written in, from the best one on,
-/// but at least `least`.
-fn sizes(
-    shape: Shape,
-    entries: usize,
-    counters: usize,
-    least: usize,
-) -> impl Iterator<Item = usize> {
-    let wanted = lines_for(entries, shape, FILL) + counters.div_ceil(COUNTERS);
-    let sizes = std::iter::successors(Some(1), |lines| Some(more_lines(*lines)));
-    sizes
-        .skip_while(move |lines| *lines < least.max(wanted))
-        .take_while(|lines| *lines <= MAX_LINES)
-}
-
-/// A lookup that has reached its line.
-#[derive(Clone, Copy)]
-pub struct Probe<'a> {
-    pub page: &'a Page,
-    pub below: u64,
-    /// None if the page has none.
-    line: Option<&'a Line>,
-    line_number: usize,
-    bucket_in_line: usize,
-}
-
-impl Probe<'_> {
-    /// Asks for the line, and for the next one if the bucket is among the last of its line: what
-    /// spills is the end of a line. Without that, items that are present cost 2 ns more at 10^7.
-    #[inline(always)]
-    pub fn prefetch(&self) {
-        if let Some(line) = self.line {
-            prefetch(line);
-        }
-        let grid = self.page.grid();
-        if let Some(line) = self
-            .page
-            .lines
-            .get(grid.line_beyond(grid.bucket(self.below)))
-        {
-            prefetch(line);
-        }
-    }
-
-    /// Whether the item may be present, with one of these payloads.
-    #[inline(always)]
-    pub fn contains_among<I: Instructions>(&self, payloads: u16) -> bool {
-        let Some(line) = self.line else {
-            return self.page.is_saturated_among(payloads);
-        };
-        let run = line.run::<I>(self.bucket_in_line);
-        let first = line.spilled() + run.first;
-        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
-        if first + run.len <= line.held() {
-            return line.any_matches_among(first, run.len, slot, wanted, payloads);
-        }
-        (first..first + run.len).any(|n| {
-            let value = self.page.slot(self.line_number, n);
-            slot.matches(value, wanted) && payloads >> slot.payload(value) & 1 == 1
-        })
-    }
-
-    /// Whether the item may be present.
-    #[inline(always)]
-    pub fn contains<I: Instructions>(&self) -> bool {
-        let Some(line) = self.line else {
-            return self.page.is_saturated();
-        };
-        let run = line.run::<I>(self.bucket_in_line);
-        let first = line.spilled() + run.first;
-        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
-        if first + run.len <= line.held() {
-            return line.any_matches(first, run.len, slot, wanted);
-        }
-        (first..first + run.len).any(|n| slot.matches(self.page.slot(self.line_number, n), wanted))
-    }
-}
 
 impl Page {
     /// A page without entries, and without memory.
@@ -187,134 +82,6 @@ impl Page {
             entries: payload.into(),
             ..Self::empty(depth)
         }
-    }
-
-    /// A page of these entries with the fewest lines, but at least `least`, that leave it some
-    /// room; nothing if they find none. Entries that are too short for their bucket are lengthened.
-    /// If they are too many for that, the page is saturated and has the payload `newest`.
-    pub fn of(
-        plan: &Plan,
-        depth: u8,
-        entries: &mut Entries,
-        least: usize,
-        newest: u8,
-    ) -> Result<Option<Self>, AddError> {
-        if entries.marks.is_empty() {
-            return Ok(Some(Self::empty(depth)));
-        }
-        let bucket_bits = plan.bucket_bits(entries.marks.len());
-        let room_for_voids = plan.most_voids();
-        let (shortest, longest) = entries.lengths();
-        if shortest <= bucket_bits
-            && (!entries.lengthen(bucket_bits, room_for_voids)?
-                || entries.count_up_to(bucket_bits) > room_for_voids)
-        {
-            return Ok(Some(Self::saturated(depth, newest)));
-        }
-        let longest = longest
-            .max(bucket_bits)
-            .max(plan.length(depth, entries.marks.len()));
-        let shape = Shape {
-            bucket_bits,
-            slot: SlotShape {
-                fingerprint_bits: longest + 1 - bucket_bits,
-                payload_bits: plan.payload_bits(),
-            },
-        };
-        for lines in sizes(shape, entries.marks.len(), entries.surplus.len(), least) {
-            if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
-                return Ok(Some(page));
-            }
-        }
-        Ok(None)
-    }
-
-    /// This page in at least `least` lines, and perhaps with one more entry, if no slot need change
-    /// for that; nothing if the page must be rewritten in another shape, or finds no room.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn relined(
-        &self,
-        plan: &Plan,
-        more: Option<(Gap, Mark)>,
-        least: usize,
-    ) -> Result<Option<Self>, AddError> {
-        let (entries, Shape { bucket_bits, slot }) =
-            (self.len() + usize::from(more.is_some()), self.shape);
-        let is_alike = (1..=plan.most()).contains(&entries)
-            && plan.bucket_bits(entries) == bucket_bits
-            && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
-            && more.is_none_or(|(_, mark)| mark.length() > bucket_bits);
-        if !is_alike {
-            return Ok(None);
-        }
-        let more = more.map(|(gap, mark)| (gap, self.shape.value(mark)));
-        let packed = Packed::of(self, more)?;
-        let (_, counters) = self.lines.split_at(self.grid().lines);
-        let num_counters = self.surplus().count();
-        for lines in sizes(self.shape, entries, num_counters, least) {
-            let grid = Grid {
-                shape: self.shape,
-                lines: lines - counters.len(),
-            };
-            let own = packed.own(grid);
-            let Some(spilled) = grid.spilled(&own) else {
-                continue;
-            };
-            let mut written = try_vec(lines)?;
-            packed.write(grid, &own, spilled, &mut written);
-            written.extend_from_slice(counters);
-            return Ok(Some(Self {
-                lines: written.into_boxed_slice(),
-                entries: entries as u16,
-                ..*self
-            }));
-        }
-        Ok(None)
-    }
-
-    /// A page of this shape and exactly so many lines, if the entries fit.
-    pub fn with_lines(
-        depth: u8,
-        shape: Shape,
-        entries: &Entries,
-        lines: usize,
-    ) -> Result<Option<Self>, AddError> {
-        let counter_lines = entries.surplus.len().div_ceil(COUNTERS);
-        if lines <= counter_lines || lines > MAX_LINES {
-            return Ok(None);
-        }
-        let grid = Grid {
-            shape,
-            lines: lines - counter_lines,
-        };
-        let own = grid.own(&entries.marks);
-        let Some(spilled) = grid.spilled(&own) else {
-            return Ok(None);
-        };
-        let mut written = try_vec(lines)?;
-        grid.write(&entries.marks, &own, spilled, &mut written);
-        for counters in entries.surplus.chunks(COUNTERS) {
-            let mut line = Line::of_bytes([0; LINE_BYTES]);
-            for (bytes, surplus) in line
-                .bytes_mut()
-                .chunks_exact_mut(COUNTER_BYTES)
-                .zip(counters)
-            {
-                bytes[..8].copy_from_slice(&surplus.mark.bits().to_le_bytes());
-                bytes[8..12].copy_from_slice(&surplus.copies.to_le_bytes());
-            }
-            written.push(line);
-        }
-        Ok(Some(Self {
-            lines: written.into_boxed_slice(),
-            shape,
-            depth,
-            counter_lines: counter_lines as u8,
-            entries: entries.marks.len() as u16,
-            state: State::Lines,
-        }))
     }
 
     /// A copy.
@@ -367,19 +134,6 @@ impl Page {
             || lines.any(|line| (0..line.held()).any(|n| is_other(line.slot(n, slot))))
     }
 
-    /// Whether its entries fit well into fewer lines.
-    pub fn is_thin(&self, plan: &Plan) -> bool {
-        if self.entries == 0 {
-            return !self.lines.is_empty();
-        }
-        let shape = Shape {
-            bucket_bits: plan.bucket_bits(self.len()),
-            ..self.shape
-        };
-        let wanted = lines_for(self.len(), shape, THIN) + usize::from(self.counter_lines);
-        self.lines.len() > 1 && wanted <= fewer_lines(self.lines.len())
-    }
-
     /// All of its memory.
     pub fn lines(&self) -> &[Line] {
         &self.lines
@@ -400,21 +154,6 @@ impl Page {
         Grid {
             shape: self.shape,
             lines: self.lines.len() - usize::from(self.counter_lines),
-        }
-    }
-
-    /// Where a lookup begins: reads nothing but the page's own fields.
-    #[inline(always)]
-    pub fn probe(&self, below: u64) -> Probe<'_> {
-        let grid = self.grid();
-        let bucket = grid.bucket(below);
-        let line_number = grid.line_of(bucket);
-        Probe {
-            page: self,
-            line: self.lines.get(line_number),
-            line_number,
-            below,
-            bucket_in_line: grid.bucket_in_line(bucket),
         }
     }
 
@@ -463,38 +202,6 @@ impl Page {
         });
         let bucket = grid.bucket(below);
         entries.filter_map(move |value| self.shape.mark(bucket, value))
-    }
-
-    /// Copies of a mark beyond those in slots.
-    pub fn surplus_of(&self, mark: Mark) -> u32 {
-        self.surplus()
-            .find(|s| s.mark == mark)
-            .map_or(0, |s| s.copies)
-    }
-
-    /// The counters.
-    pub fn surplus(&self) -> impl Iterator<Item = Surplus> + '_ {
-        let lines = &self.lines[self.grid().lines..];
-        let counters = lines
-            .iter()
-            .flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
-        counters.filter_map(|bytes| {
-            let bits = u64::from_le_bytes(bytes[..8].try_into().ok()?);
-            let copies = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
-            Some(Surplus {
-                mark: Mark::from_bits(bits)?,
-                copies,
-            })
-        })
-    }
-
-    /// The count of copies of a mark beyond those in slots.
-    pub(super) fn counter_mut(&mut self, mark: Mark) -> Option<&mut [u8; 4]> {
-        let first = self.grid().lines;
-        let lines = self.lines[first..].iter_mut();
-        let mut counters = lines.flat_map(|line| line.bytes_mut().chunks_exact_mut(COUNTER_BYTES));
-        let bytes = counters.find(|bytes| bytes[..8] == mark.bits().to_le_bytes())?;
-        bytes[8..12].as_mut().try_into().ok()
     }
 
     /// All entries as a list with room for one more.

@@ -8,7 +8,6 @@ use crate::error::{AddError, DecodeError};
 use crate::growing::directory::Slot;
 use crate::growing::entries::{try_push, Entries, Surplus, COPIES};
 use crate::growing::grid::Shape;
-use crate::growing::line::{SlotShape, MAX_SLOT_BITS};
 use crate::growing::mark::{Mark, MAX_PAYLOAD};
 use crate::growing::page::Page;
 use crate::growing::path::Path;
@@ -16,6 +15,7 @@ use crate::growing::plan::{Plan, MAX_DEPTH};
 use crate::growing::record::{
     Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES, SURPLUS_BYTES,
 };
+use crate::growing::slot::{SlotShape, MAX_SLOT_BITS};
 use crate::growing::table::Table;
 use crate::growing::totals::Totals;
 

@@ -49,9 +49,10 @@
 //! That is one bit from 2^5 pages on (some 40 000 entries), two from 2^9 (700 000), and three from
 //! 2^17. However fast the table then grows, entries of full length have the room that they need.
 
-use crate::growing::line::{BODY_BITS, MAX_SLOT_BITS};
+use crate::growing::line::BODY_BITS;
 use crate::growing::mark::{MAX_LENGTH, MAX_PAYLOAD};
 use crate::growing::rate::Weight;
+use crate::growing::slot::MAX_SLOT_BITS;
 use crate::math::power;
 
 /// Depths at which new entries get the plain length. Before, they are few, and one bit more is

@@ -24,10 +24,11 @@
 use crate::growing::directory::Slot;
 use crate::growing::entries::Surplus;
 use crate::growing::grid::Shape;
-use crate::growing::line::{LINE_BYTES, MAX_SLOT_BITS};
+use crate::growing::line::LINE_BYTES;
 use crate::growing::mark::Mark;
 use crate::growing::page::Page;
 use crate::growing::path::Path;
+use crate::growing::slot::MAX_SLOT_BITS;
 use crate::growing::table::Table;
 use crate::storage::MEMORY_PER_BYTE;
 use xxhash_rust::xxh3::Xxh3;
