@@ -36,7 +36,7 @@ mod tests;
 use crate::error::AddError;
 use crate::foreign::cuckoo::CuckooSeries;
 pub use crate::growing::Adding;
-use crate::growing::Table;
+use crate::growing::{Room, Table};
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
@@ -196,11 +196,26 @@ impl CountingFilter {
             SizeLimit::Bytes(most) => most.saturating_sub(self.bytes_besides()),
             SizeLimit::Unlimited | SizeLimit::Replay => u64::MAX,
         };
-        match self.table_mut()?.insert(hash, PAYLOAD, most_bytes) {
+        let room = Room {
+            most_bytes,
+            items: self.expected_items(),
+        };
+        match self.table_mut()?.insert_reserved(hash, PAYLOAD, room) {
             Ok(()) => Ok(true),
             // The table itself is never full.
             Err(AddError::Full) => Err(AddError::Uncountable),
             Err(error) => Err(error),
+        }
+    }
+
+    /// How many items the table is made for: those that were reserved, as long as it only grows.
+    /// After a deletion pages are to be as small as they can.
+    fn expected_items(&self) -> u64 {
+        let only_grows = self.deleted == 0 && self.series().is_none();
+        if only_grows {
+            self.parameters.capacity
+        } else {
+            0
         }
     }
 

@@ -15,9 +15,13 @@ const UNLIMITED: SizeLimit = SizeLimit::Unlimited;
 const EXACT: f64 = 1e-9;
 
 fn parameters(error_rate: f64) -> CountingParameters {
+    parameters_for(1024, error_rate)
+}
+
+fn parameters_for(capacity: u64, error_rate: f64) -> CountingParameters {
     CountingParameters {
         error_rate,
-        capacity: 1024,
+        capacity,
         expansion: 1,
         bucket_size: 2,
         max_iterations: 20,
@@ -74,9 +78,11 @@ proptest! {
 
     #[test]
     fn a_filter_holds_what_a_plain_multiset_holds(
-        steps in steps(), error_rate in prop_oneof![Just(EXACT), Just(0.01), Just(0.3)]
+        steps in steps(), error_rate in prop_oneof![Just(EXACT), Just(0.01), Just(0.3)],
+        capacity in prop_oneof![Just(1024), Just(5_000)],
     ) {
-        let (mut filter, mut model) = (filter(error_rate), Model::default());
+        let filter = CountingFilter::new(parameters_for(capacity, error_rate), UNLIMITED);
+        let (mut filter, mut model) = (filter.unwrap(), Model::default());
         for step in steps {
             match step {
                 Step::Add(first, items) => for number in first..first + u64::from(items) {
@@ -236,6 +242,29 @@ fn a_million_copies_of_one_item_take_a_counter() {
     }
     assert_eq!(filter.remove(b"a"), Ok(false));
     assert_eq!((filter.items(), filter.deleted()), (0, 1_000_000));
+}
+
+#[test]
+fn after_a_deletion_a_filter_takes_what_its_items_need_whatever_it_was_reserved_for() {
+    let add = |filter: &mut CountingFilter, numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            let added = filter.add(&item(number), Adding::Copies, UNLIMITED);
+            assert_eq!(added, Ok(true));
+        }
+    };
+    let mut reserved = CountingFilter::new(parameters_for(100_000, 0.01), UNLIMITED).unwrap();
+    let mut grown = filter(0.01);
+    add(&mut reserved, 0..60_000);
+    add(&mut grown, 0..60_000);
+    assert!(reserved.bytes() * 10 > grown.bytes() * 12);
+    for number in 0..10_000 {
+        assert_eq!(reserved.remove(&item(number)), Ok(true));
+        assert_eq!(grown.remove(&item(number)), Ok(true));
+    }
+    add(&mut reserved, 60_000..70_000);
+    add(&mut grown, 60_000..70_000);
+    let larger = reserved.bytes() as f64 / grown.bytes() as f64;
+    assert!((0.97..1.03).contains(&larger), "{larger}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::growing::entries::{try_vec, Entries};
 use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
+use crate::growing::room::Room;
 use crate::growing::totals::Totals;
 
 /// The replacement of a page.
@@ -25,6 +26,7 @@ pub struct Place {
     pub max_depth: u8,
     /// The payload of what is new, and of pages that are given up for it.
     pub newest: u8,
+    pub room: Room,
 }
 
 /// Writes one page of at least `least` lines, or splits the entries until they fit. All allocations
@@ -42,8 +44,11 @@ pub fn grown(
         depth,
         max_depth,
         newest,
+        room,
     } = place;
     if entries.marks.len() <= plan.most() {
+        let reserved = room.least_lines(plan, start, depth, entries.marks.len());
+        let least = least.max(reserved);
         if let Some(page) = Page::of(plan, depth, entries, least, newest)? {
             *totals = totals.plus(Totals::of(&page, entries, start));
             return Ok(Grown::Page(page));

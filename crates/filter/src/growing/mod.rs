@@ -29,6 +29,7 @@
 //!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
 //!   change   a page with an entry more     bucket   the entries of a bucket, compared at once
 //!            or less                       shift    the bits of a line that an entry moves
+//!   room     the lines that a page gets    slot     a fingerprint and a payload
 //!   packed   a page as two strings of bits, on its way into other lines
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
@@ -136,6 +137,7 @@ mod payloads;
 mod plan;
 mod rate;
 mod record;
+mod room;
 mod shift;
 mod slot;
 mod table;
@@ -155,4 +157,5 @@ pub use mark::MAX_PAYLOAD;
 pub use parse::{Pages, Payloads};
 pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
+pub use room::Room;
 pub use table::{Table, ALL_PAYLOADS};

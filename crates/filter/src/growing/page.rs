@@ -26,6 +26,7 @@ use crate::growing::mark::Mark;
 use crate::growing::slot::SlotShape;
 use crate::prefetch::prefetch;
 pub use probe::Probe;
+pub use size::lines_for;
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
 /// reads the next one, and an insert that spills reaches 3.7 lines further on average. In the

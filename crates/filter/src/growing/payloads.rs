@@ -4,6 +4,7 @@
 use crate::error::AddError;
 use crate::growing::mark::Mark;
 use crate::growing::path::Path;
+use crate::growing::room::Room;
 use crate::growing::table::Table;
 use crate::hash::ItemHash;
 
@@ -65,7 +66,7 @@ impl Table {
         };
         let mut copies = 1;
         if mark.payload() != payload && !page.set_payload(mark, payload) {
-            self.rewrite(path, 1, u64::MAX, payload, |entries| {
+            self.rewrite(path, 1, Room::UNLIMITED, payload, |entries| {
                 copies = entries.copies_of(mark);
                 entries.set_payload(mark, payload)
             })?;
@@ -130,7 +131,7 @@ impl Table {
     pub fn sweep(&mut self, from: u64) -> Result<Swept, AddError> {
         let path = Path(from);
         let has_written = if self.root.page(path).has_others(self.alive) {
-            self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+            self.rewrite(path, 1, Room::UNLIMITED, 0, |_| Ok(()))?;
             true
         } else {
             // They work as they are, so they may stay so where there is no memory.

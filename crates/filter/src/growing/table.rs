@@ -10,6 +10,7 @@ use crate::growing::page::Page;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
+use crate::growing::room::Room;
 use crate::growing::totals::Totals;
 use crate::hash::ItemHash;
 use crate::storage::Mover;
@@ -116,9 +117,27 @@ impl Table {
     /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
     /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
+        self.insert_reserved(hash, payload, Room::up_to(most_bytes))
+    }
+
+    /// The same in a table that was reserved for `room.items` items.
+    ///
+    /// # Errors
+    /// As [`Table::insert`]; nothing has changed.
+    pub fn insert_reserved(
+        &mut self,
+        hash: ItemHash,
+        payload: u8,
+        room: Room,
+    ) -> Result<(), AddError> {
         let path = Path::of(hash);
-        self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Copies)
-            .map(|_| ())
+        let mut add = |room| self.add(path, MAX_LENGTH, payload, room, Adding::Copies);
+        let added = match add(room) {
+            // The next size may still find a place.
+            Err(AddError::OverLimit) if room.items > 0 => add(Room::up_to(room.most_bytes)),
+            added => added,
+        };
+        added.map(|_| ())
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.
@@ -131,13 +150,13 @@ impl Table {
         payload: u8,
         most_bytes: u64,
     ) -> Result<bool, AddError> {
-        let path = Path::of(hash);
+        let (path, room) = (Path::of(hash), Room::up_to(most_bytes));
         // A page knows nothing of payloads gone by.
         if self.alive != ALL_PAYLOADS {
             let is_new = !self.contains_path(path);
-            return Ok(is_new && self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Copies)?);
+            return Ok(is_new && self.add(path, MAX_LENGTH, payload, room, Adding::Copies)?);
         }
-        self.add(path, MAX_LENGTH, payload, most_bytes, Adding::Absent)
+        self.add(path, MAX_LENGTH, payload, room, Adding::Absent)
     }
 
     /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether it
@@ -147,7 +166,7 @@ impl Table {
         path: Path,
         longest: u8,
         payload: u8,
-        most_bytes: u64,
+        room: Room,
         adding: Adding,
     ) -> Result<bool, AddError> {
         let plan = self.plan_now();
@@ -164,7 +183,7 @@ impl Table {
         let mark = Mark::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
-            self.rewrite(path, 1, most_bytes, payload, |entries| entries.insert(mark))?;
+            self.rewrite(path, 1, room, payload, |entries| entries.insert(mark))?;
             self.items += 1;
             return Ok(true);
         }
@@ -176,8 +195,9 @@ impl Table {
             Insert::Saturated => return Ok(adding == Adding::Copies),
             Insert::Present => return Ok(false),
             Insert::NoRoom { gap, is_new } => {
-                let least = page.lines().len() + 1;
-                if self.reline(path, Some((gap, mark)), least, most_bytes)? {
+                let reserved = room.least_lines(&plan, path.start(depth), depth, page.len() + 1);
+                let least = reserved.max(page.lines().len() + 1);
+                if self.reline(path, Some((gap, mark)), least, room)? {
                     self.count_one(path, depth, length, is_new);
                     return Ok(true);
                 }
@@ -185,9 +205,7 @@ impl Table {
             }
             Insert::Unfit => 1,
         };
-        self.rewrite(path, least, most_bytes, payload, |entries| {
-            entries.insert(mark)
-        })?;
+        self.rewrite(path, least, room, payload, |entries| entries.insert(mark))?;
         self.items += 1;
         Ok(true)
     }
@@ -232,7 +250,7 @@ impl Table {
                 }
             }
             Remove::LastSurplus(mark) => {
-                self.rewrite(path, 1, u64::MAX, mark.payload(), |entries| {
+                self.rewrite(path, 1, Room::UNLIMITED, mark.payload(), |entries| {
                     entries.surplus.retain(|surplus| surplus.mark != mark);
                     Ok(())
                 })?
@@ -250,7 +268,7 @@ impl Table {
         path: Path,
         more: Option<(Gap, Mark)>,
         least: usize,
-        most_bytes: u64,
+        room: Room,
     ) -> Result<bool, AddError> {
         if self.alive != ALL_PAYLOADS {
             return Ok(false);
@@ -261,7 +279,7 @@ impl Table {
         };
         let (before, after) = (page.lines().len(), relined.lines().len());
         let totals = self.totals.with_lines(before, after);
-        if totals.bytes() > most_bytes.max(self.bytes()) {
+        if totals.bytes() > room.most_bytes.max(self.bytes()) {
             return Err(AddError::OverLimit);
         }
         self.root.put(path, Slot::Own(relined));
@@ -270,13 +288,13 @@ impl Table {
     }
 
     /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
-    /// the table would grow to more than `most_bytes`. Entries that are not alive are dropped; a
-    /// page that is given up has the payload `newest`.
+    /// the table would grow beyond `room`. Entries that are not alive are dropped; a page that is
+    /// given up has the payload `newest`.
     pub(super) fn rewrite(
         &mut self,
         path: Path,
         least: usize,
-        most_bytes: u64,
+        room: Room,
         newest: u8,
         edit: impl FnOnce(&mut Entries) -> Result<(), AddError>,
     ) -> Result<(), AddError> {
@@ -295,13 +313,14 @@ impl Table {
             depth,
             max_depth,
             newest,
+            room,
         };
         let grown = grown(&self.plan_now(), &mut entries, place, least, &mut after)?;
         if let Grown::Halves(_) = grown {
             after.slots += self.root.slots_to_split(path) as u32;
         }
         let totals = self.totals.plus(after).minus(before);
-        if totals.bytes() > most_bytes.max(self.bytes()) {
+        if totals.bytes() > room.most_bytes.max(self.bytes()) {
             return Err(AddError::OverLimit);
         }
         match grown {
@@ -315,8 +334,8 @@ impl Table {
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        if !self.reline(path, None, 1, u64::MAX)? {
-            self.rewrite(path, 1, u64::MAX, 0, |_| Ok(()))?;
+        if !self.reline(path, None, 1, Room::UNLIMITED)? {
+            self.rewrite(path, 1, Room::UNLIMITED, 0, |_| Ok(()))?;
         }
         self.merge(path).map(|_| ())
     }

@@ -4,6 +4,7 @@
 use crate::error::AddError;
 use crate::growing::change::Adding;
 use crate::growing::path::Path;
+use crate::growing::room::Room;
 use crate::growing::table::Table;
 
 /// Bits of a path.
@@ -62,7 +63,8 @@ impl Table {
         let below = path.below(depth);
         let is_covered = page.is_saturated() || page.matching(below).any(|m| m.length() <= length);
         if !is_covered {
-            self.add(path, length, NO_PAYLOAD, most_bytes, Adding::Copies)?;
+            let room = Room::up_to(most_bytes);
+            self.add(path, length, NO_PAYLOAD, room, Adding::Copies)?;
         }
         Ok(!is_covered)
     }

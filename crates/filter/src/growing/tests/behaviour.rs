@@ -29,9 +29,11 @@ proptest! {
     fn a_table_holds_what_a_plain_multiset_of_prefixes_holds(
         steps in steps(), error_rate in prop_oneof![Just(0.1), Just(0.01), Just(0.0001)],
         crowded in prop_oneof![Just(0), Just(6), Just(14)],
+        reserved in prop_oneof![Just(0), Just(20_000), Just(u64::MAX)],
     ) {
         let mut table = Table::new(error_rate, 0);
         let mut oracle = Oracle::default();
+        let room = Room { items: reserved, ..Room::UNLIMITED };
         // Crowded: all items below one prefix of so many bits.
         let hash = |n| hash_of(Path(Path::of(hash(n)).0 >> crowded | 5 << 60 & !(u64::MAX >> crowded)));
         for step in steps {
@@ -41,7 +43,7 @@ proptest! {
                     let before = table.form_at(path);
                     let page = table.root.page(path);
                     let length = page.depth() + table.plan().length(page.depth(), page.len());
-                    table.insert(hash(n), 0, u64::MAX).unwrap();
+                    table.insert_reserved(hash(n), 0, room).unwrap();
                     oracle.insert(path, length);
                     if table.form_at(path) != before {
                         table.teach(&mut oracle);

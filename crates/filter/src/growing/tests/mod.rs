@@ -6,6 +6,7 @@ mod adversaries;
 mod behaviour;
 mod copies;
 mod loading;
+mod reserved;
 mod union;
 
 use crate::error::{AddError, DecodeError};
@@ -16,6 +17,7 @@ use crate::growing::page::Page;
 use crate::growing::parse::Pages;
 use crate::growing::path::Path;
 use crate::growing::plan::MAX_DEPTH;
+use crate::growing::room::Room;
 use crate::growing::table::{Table, ALL_PAYLOADS};
 use crate::growing::totals::Totals;
 use crate::hash::{ItemHash, Seed};
