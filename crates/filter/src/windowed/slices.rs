@@ -174,9 +174,9 @@ impl Slices {
         }
     }
 
-    /// Whether no remembered slice has had items.
-    pub fn is_empty(&self) -> bool {
-        self.used == 0
+    /// Whether the table may have entries, but none of a slice that is remembered.
+    pub fn is_all_dead(&self) -> bool {
+        self.used == 0 && self.dead != 0
     }
 
     /// Records that the table has no entries any more.
@@ -197,7 +197,7 @@ impl Slices {
                 items: 0,
             },
         };
-        // If all payloads were dead, the table would have been replaced, and then none would be.
+        // There is one: without any in use, `WindowedFilter::advance` has left none dead.
         let payload = payload.unwrap_or(0);
         self.set_slice(self.current, payload, items);
         payload

@@ -80,12 +80,15 @@ impl WindowedFilter {
 
     /// Advances the time. Returns the effect on the table, if there is one.
     pub(super) fn advance(&mut self, now: u64) -> Option<Moved> {
-        if !self.slices.advance(&self.window, now) {
+        let has_moved = self.slices.advance(&self.window, now);
+        // What was loaded may be in this state already, without a slice that ended just now.
+        let is_all_dead = self.slices.is_all_dead();
+        if !has_moved && !is_all_dead {
             return None;
         }
         let error_rate = self.parameters().error_rate;
         let table = self.parts.table_mut()?;
-        if self.slices.is_empty() {
+        if is_all_dead {
             self.slices.clear_dead();
             let empty = Table::new(error_rate, self.window.payload_bits());
             return Some(Moved::All(std::mem::replace(table, empty)));

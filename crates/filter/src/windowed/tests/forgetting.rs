@@ -137,7 +137,7 @@ fn a_stream_that_ends_leaves_nothing_behind() {
 impl WindowedFilter {
     /// Whether it is as empty as it can be.
     fn is_clear(&self) -> bool {
-        self.slices.is_empty() && self.allocations() == 1 && self.slices.alive() == u16::MAX
+        self.slices.used == 0 && self.allocations() == 1 && self.slices.alive() == u16::MAX
     }
 }
 

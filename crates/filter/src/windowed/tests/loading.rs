@@ -113,6 +113,25 @@ fn contradictions_are_refused() {
     }
 }
 
+/// Chunks of several states, or forged ones, may leave no payload free and none in use.
+#[test]
+fn an_item_added_where_all_payloads_are_dead_survives_the_sweep() {
+    for (slices, all) in [(2, [0x0F, 0]), (14, [0xFF, 0xFF])] {
+        for items in [0, 10] {
+            let mut original = filter(0.01, 4, slices, true);
+            add(&mut original, 0..items, START);
+            original.advance(START + 60_000);
+            let mut bytes = bytes_of(&original).remove(0);
+            bytes[STATE + 9..STATE + 13].copy_from_slice(&[all, all].concat());
+            let mut loaded = loaded(&[sealed(bytes)]);
+            add(&mut loaded, 20..21, START + 60_000);
+            sweep_all(&mut loaded, START + 60_000);
+            assert!(loaded.contains(&item(20), START + 60_000));
+            assert_eq!(loaded.items(START + 60_000), 1);
+        }
+    }
+}
+
 #[test]
 fn a_dump_made_while_time_passes_loses_nothing_that_was_there_before() {
     for slices in [2, 8] {
