@@ -202,7 +202,11 @@ impl Fuzzed for WindowedFilter {
             }
             let known = self.contains(item, now);
             match self.add(item, now, SizeLimit::Bytes(1 << 24)) {
-                Ok(outcome) => assert!(outcome.is_new() != known && self.contains(item, now)),
+                Ok(outcome) => {
+                    assert!(outcome.is_new() != known && self.contains(item, now));
+                    assert!(self.sweep_step(now).is_ok() || self.loading().is_some());
+                    assert!(self.contains(item, now));
+                }
                 Err(error) => assert_ne!(error, AddError::OutOfMemory),
             }
         }
