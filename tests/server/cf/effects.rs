@@ -171,6 +171,7 @@ fn a_replica_with_other_settings_holds_the_same() {
         ("CF.INSERTNX f ITEMS d a", "[:-1, :0]"),
         ("CF.DEL f a", ":1"),
     ]);
+    db.run("CF.RESERVE reserved 100000");
     // Far beyond the limit, where each item is tried by itself.
     for first in (0..20_000).step_by(500) {
         let items: String = (first..first + 500)
@@ -178,6 +179,7 @@ fn a_replica_with_other_settings_holds_the_same() {
             .collect();
         db.run(&format!("CF.INSERT k ITEMS{items}"));
         db.run(&format!("CF.DEL k {first}"));
+        db.run(&format!("CF.INSERT reserved ITEMS{items}"));
     }
     db.run("CF.INSERTNX k ITEMS 1 2 3 one two three");
     primary.wait_for(&replica);

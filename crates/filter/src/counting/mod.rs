@@ -7,7 +7,8 @@
 //! ```text
 //!   CountingFilter
 //!   ├ parameters   what decides its fingerprints: error rate, seed
-//!   │              what limits it: capacity, if it does not grow
+//!   │              what limits it: capacity, if it does not grow; the size of its pages
+//!   │              follows capacity as well, until something is deleted
 //!   │              what it only reports: bucket size, iterations
 //!   ├ parts        a table: a fingerprint for each copy; before it, in a filter that RedisBloom
 //!   │              made, its series ([`crate::foreign::cuckoo`]), which nothing is added to
@@ -56,7 +57,8 @@ pub struct CountingParameters {
     /// The error rate asked for, above 0 and below 1. It holds however far the filter grows. In a
     /// filter that RedisBloom made it is that of the table behind the series.
     pub error_rate: f64,
-    /// The most copies of a filter that does not grow.
+    /// The most copies of a filter that does not grow. In any filter, the number of items that its
+    /// pages are sized for until something is deleted.
     pub capacity: u64,
     /// 0: the filter does not grow. Any other factor means the same: it grows page by page.
     pub expansion: u16,

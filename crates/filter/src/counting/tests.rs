@@ -73,6 +73,32 @@ impl Model {
     }
 }
 
+/// A replica has no limit of its own, and gets the items that the primary has not refused.
+#[test]
+fn a_limit_refuses_items_and_decides_nothing_else() {
+    let limit = SizeLimit::Bytes(60_000);
+    for capacity in [1024, 100_000, 1 << 40] {
+        let filter = || CountingFilter::new(parameters_for(capacity, 0.01), UNLIMITED).unwrap();
+        let (mut primary, mut replica) = (filter(), filter());
+        let mut refused = 0;
+        for number in 0..50_000 {
+            match primary.add(&item(number), Adding::Copies, limit) {
+                Ok(_) => {
+                    let added = replica.add(&item(number), Adding::Copies, SizeLimit::Replay);
+                    assert_eq!(added, Ok(true));
+                }
+                Err(error) => {
+                    assert_eq!(error, AddError::OverLimit);
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 0 && primary.bytes() <= 60_000);
+        assert_eq!(primary.bytes(), replica.bytes());
+        assert_eq!(primary.digest(), replica.digest());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 

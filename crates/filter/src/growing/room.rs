@@ -1,11 +1,11 @@
 //! How many lines a page gets when it needs more.
 //!
-//! Usually the next size, a fifth more: nobody knows how many items will come. There are four sizes
-//! to a doubling, so an entry is rewritten some six times (4 / ln 2) on average. But if a number was
-//! reserved, the table knows how many entries each page will have, and a page gets lines for twice
-//! its entries, up to that number. It grows in less than half as many steps, and an insert takes a
-//! fifth fewer instructions. Until the table holds what was reserved, it takes up to 1.4 times the
-//! memory.
+//! Usually it gets the next size, about a fifth more, because nobody knows how many items will come.
+//! There are four sizes to a doubling, so an entry is rewritten some six times (4 / ln 2) on average.
+//! But if a number was reserved, the table knows how many entries each page will have, and a page
+//! gets lines for twice its entries, up to that number. It grows in less than half as many steps, and
+//! an insert takes a fifth fewer instructions. Until the table holds what was reserved, it takes up
+//! to 1.45 times the memory; while it has only a page or two, up to twice.
 
 use crate::growing::grid::Shape;
 use crate::growing::page::lines_for;
@@ -14,8 +14,9 @@ use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
 use crate::growing::slot::SlotShape;
 
-/// How many hundredths of a page its expected entries fill. Half of all pages get fewer, and the
-/// others the next size. With 94, as in a page that is rewritten, a full table is 6 % larger.
+/// The percentage of a page's lines that its expected entries fill. At 100, about half of all pages
+/// receive fewer entries than expected and keep this size; the others grow once more. With 94, as for
+/// a page that is rewritten, a full table is 6 % larger.
 const FILL: usize = 100;
 
 /// What a table may grow to.
@@ -31,7 +32,7 @@ impl Room {
     /// Room for what gives memory back, or takes hardly any.
     pub const UNLIMITED: Self = Self::up_to(u64::MAX);
 
-    /// Room for any number of items.
+    /// A limit in bytes, and no reservation.
     pub const fn up_to(most_bytes: u64) -> Self {
         Self {
             most_bytes,
@@ -39,7 +40,7 @@ impl Room {
         }
     }
 
-    /// The least number of lines for the page of this depth at `start`, if it now has so many
+    /// The minimum number of lines for the page of this depth at `start`, which now has this many
     /// entries.
     pub fn least_lines(self, plan: &Plan, start: Path, depth: u8, entries: usize) -> usize {
         // A table of one page has little to gain.

@@ -120,7 +120,8 @@ impl Table {
         self.insert_reserved(hash, payload, Room::up_to(most_bytes))
     }
 
-    /// The same in a table that was reserved for `room.items` items.
+    /// The same in a table that was reserved for `room.items` items. The limit only refuses an item,
+    /// and decides nothing else: a table with another limit that gets the same items is equal.
     ///
     /// # Errors
     /// As [`Table::insert`]; nothing has changed.
@@ -130,14 +131,8 @@ impl Table {
         payload: u8,
         room: Room,
     ) -> Result<(), AddError> {
-        let path = Path::of(hash);
-        let mut add = |room| self.add(path, MAX_LENGTH, payload, room, Adding::Copies);
-        let added = match add(room) {
-            // The next size may still find a place.
-            Err(AddError::OverLimit) if room.items > 0 => add(Room::up_to(room.most_bytes)),
-            added => added,
-        };
-        added.map(|_| ())
+        self.add(Path::of(hash), MAX_LENGTH, payload, room, Adding::Copies)
+            .map(|_| ())
     }
 
     /// Adds the item unless it is (probably) there. Returns whether it was new.

@@ -59,7 +59,7 @@ fn what_a_small_table_was_reserved_for_does_not_matter() {
 }
 
 #[test]
-fn a_reserved_table_takes_smaller_steps_before_it_refuses_an_item() {
+fn a_reserved_table_refuses_items_only_a_little_earlier() {
     let fill = |room: Room| {
         let mut table = Table::new(0.01, 0);
         let refused = (0..).find_map(|n| table.insert_reserved(hash(n), 0, room).err());
