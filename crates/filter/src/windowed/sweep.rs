@@ -63,10 +63,10 @@ impl WindowedFilter {
             let moved = self.advance(now);
             self.let_go(moved);
         }
-        self.sweep(STEP);
+        let has_written = self.sweep(STEP);
         Ok(Swept {
             forgotten: self.slices.forgotten() - before.forgotten(),
-            has_changed: self.slices != before,
+            has_changed: has_written || self.slices != before,
             is_done: self.slices.sweep().is_none(),
         })
     }
@@ -128,20 +128,23 @@ impl WindowedFilter {
         }
     }
 
-    /// Passes pages until they have cost `most`.
-    pub(super) fn sweep(&mut self, most: u32) {
-        let mut cost = 0;
+    /// Passes pages until they have cost `most`. Returns whether it has written any, which `swept`
+    /// need not show: the sweep stays at a page that it has merged if there is more to merge.
+    pub(super) fn sweep(&mut self, most: u32) -> bool {
+        let (mut cost, mut has_written) = (0, false);
         while let (Some(from), true) = (self.slices.sweep(), cost < most) {
             let Some(table) = self.parts.table_mut() else {
-                return;
+                break;
             };
             // What stays without memory stays for the next step.
             let Ok(swept) = table.sweep(from) else {
-                return;
+                break;
             };
+            has_written |= swept.has_written;
             cost += 1 + u32::from(swept.has_written) * WRITTEN;
             self.slices.set_swept(swept.next);
             table.set_alive(self.slices.alive(), self.slices.items());
         }
+        has_written
     }
 }

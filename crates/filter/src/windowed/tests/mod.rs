@@ -3,6 +3,7 @@
 mod forgetting;
 mod loading;
 mod model;
+mod replica;
 
 use super::{Outcome, Window, WindowedFilter};
 use crate::codec::{chunks, load_chunk, Chunk};
