@@ -131,7 +131,7 @@ fn a_sweep_that_finds_no_memory_changes_nothing() {
         || table_of(1_500),
         |table| {
             table.set_alive(0b1010, 750);
-            table.sweep(0).map(|swept| assert_eq!(swept.next, None))
+            table.sweep(0, 3).map(|swept| assert_eq!(swept.next, None))
         },
     );
     assert!(refusals > 2);

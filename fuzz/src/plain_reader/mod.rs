@@ -322,6 +322,9 @@ impl Chain {
                     return None;
                 }
                 let came = run.payloads();
+                if state.as_ref().is_some_and(|said| !said.is_swept(&run)) {
+                    return None;
+                }
                 table.take(run, end_of_table)?;
                 if state.is_some() != (self.kind == Head::WindowedFilter) {
                     return None;

@@ -1,10 +1,11 @@
 //! The state of a windowed filter: [Time](../../../docs/format.md#time).
 
 use super::number;
-use super::table::Table;
+use super::table::{Run, Table};
 use std::collections::BTreeMap;
 
 const NONE: u64 = 255;
+const MOST_ITEMS: u64 = 1 << 59;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
@@ -32,7 +33,8 @@ impl State {
             match *payload {
                 NONE => *items == 0,
                 payload => {
-                    payload < 1 << payload_bits
+                    *items <= MOST_ITEMS
+                        && payload < 1 << payload_bits
                         && dead >> payload & 1 == 0
                         && is_only
                         && !is_before_0
@@ -45,12 +47,7 @@ impl State {
             && (sweeping == 0) == (dead == 0)
             && swept % (1 << 13) == 0
             && (sweeping != 0 || swept == 0)
-            && slices.iter().enumerate().all(is_good_slice)
-            && slices
-                .iter()
-                .map(|(_, items)| u128::from(*items))
-                .sum::<u128>()
-                < 1 << 64;
+            && slices.iter().enumerate().all(is_good_slice);
         is_good.then_some(Self {
             latest,
             dead,
@@ -71,6 +68,11 @@ impl State {
             record.extend(items.to_le_bytes());
         }
         record
+    }
+
+    /// Whether the sweep has left none of its payloads in the pages that it has passed.
+    pub fn is_swept(&self, run: &Run) -> bool {
+        !run.has_before(self.swept, self.sweeping)
     }
 
     /// Payloads of slices, as bits.
@@ -108,7 +110,7 @@ impl State {
                 return None;
             }
             if *payload != NONE && (items.is_none() || is_more) {
-                *items_there = entries;
+                *items_there = entries.min(MOST_ITEMS);
             }
         }
         if let Some(before) = before {

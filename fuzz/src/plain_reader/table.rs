@@ -33,6 +33,13 @@ impl Run {
         payloads
     }
 
+    /// Whether a page that begins before the path has one of these payloads, given as bits.
+    pub fn has_before(&self, path: u64, payloads: u64) -> bool {
+        let pages = self.pages.iter().filter(|(start, _)| *start < path);
+        let mut found = pages.flat_map(|(_, page)| page.payloads());
+        found.any(|(payload, _)| payloads >> payload & 1 == 1)
+    }
+
     /// Where the next page begins; `None` after the last one.
     pub fn next(&self, first: u64) -> Option<u64> {
         self.pages

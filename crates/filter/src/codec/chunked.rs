@@ -68,6 +68,11 @@ pub trait Chunked: Sized {
         0
     }
 
+    /// The payload of its newest entries.
+    fn newest_payload(&self) -> u8 {
+        0
+    }
+
     /// Bytes of its state record with its kind; 0 if it has none.
     fn state_bytes(&self) -> usize {
         0

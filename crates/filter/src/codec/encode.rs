@@ -60,7 +60,7 @@ pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encod
         .checked_sub(TABLE_START)
         .map(|path| path << PATH_SHIFT);
     let cut = match table.zip(path).filter(|_| iterator < END) {
-        Some((table, path)) => table.cut(path)?,
+        Some((table, path)) => table.cut(path, filter.newest_payload())?,
         None => Cut::default(),
     };
     let outline = Outline::new(filter, Version::CURRENT, iterator, cut);

@@ -27,11 +27,12 @@ impl Cut {
 }
 
 impl Table {
-    /// Cuts the page of the path `from` there. Takes no memory unless the page begins before it.
+    /// Cuts the page of the path `from` there. Takes no memory unless the page begins before it. A
+    /// part that is given up has the payload `newest`.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn cut(&self, from: u64) -> Result<Cut, AddError> {
+    pub fn cut(&self, from: u64, newest: u8) -> Result<Cut, AddError> {
         let from = Path(from);
         let page = self.root.page(from);
         let (mut depth, mut cut) = (page.depth(), Vec::new());
@@ -48,21 +49,26 @@ impl Table {
                 high
             } else {
                 let start = Path(from.start(depth).0 | 1 << (64 - depth));
-                try_push(&mut cut, (start, self.part(page, depth, high)?))?;
+                try_push(&mut cut, (start, self.part(page, depth, high, newest)?))?;
                 low
             };
         }
-        try_push(&mut cut, (from, self.part(page, depth, entries)?))?;
+        try_push(&mut cut, (from, self.part(page, depth, entries, newest)?))?;
         cut.reverse();
         Ok(Cut(cut))
     }
 
     /// A part of a page, with these of its entries.
-    fn part(&self, of: &Page, depth: u8, mut entries: Entries) -> Result<Page, AddError> {
+    fn part(
+        &self,
+        of: &Page,
+        depth: u8,
+        mut entries: Entries,
+        newest: u8,
+    ) -> Result<Page, AddError> {
         if let Some(payload) = of.saturated_payload() {
             return Ok(Page::saturated(depth, payload));
         }
-        let newest = entries.marks.last().map_or(0, |mark| mark.payload());
         let part = Page::of(&self.plan_now(), depth, &mut entries, 1, newest)?;
         // What has found room in a page finds it in a part.
         Ok(part.unwrap_or_else(|| Page::saturated(depth, newest)))

@@ -39,15 +39,20 @@ pub struct Payloads {
     pub entries: [u64; MAX_PAYLOAD as usize + 1],
     /// Payloads of entries and of saturated pages, bit i for payload i.
     pub all: u16,
+    /// Where the first page with each payload begins.
+    pub first: [u64; MAX_PAYLOAD as usize + 1],
     /// Whether no page has lost count of its items.
     pub are_counted: bool,
 }
 
 impl Payloads {
-    fn add(&mut self, page: &Page, entries: &Entries) {
+    fn add(&mut self, page: &Page, entries: &Entries, start: u64) {
         let mut add = |payload: u8, copies: u64| {
             let sum = &mut self.entries[usize::from(payload)];
             *sum = sum.saturating_add(copies);
+            if self.all >> payload & 1 == 0 {
+                self.first[usize::from(payload)] = start;
+            }
             self.all |= 1 << payload;
         };
         for mark in &entries.marks {
@@ -124,7 +129,7 @@ impl Pages {
         self.totals = self.totals.plus(Totals::of(&page, &entries, start));
         self.items = self.items.saturating_add(entries.items());
         if plan.payload_bits() > 0 {
-            self.payloads.add(&page, &entries);
+            self.payloads.add(&page, &entries, start.0);
         }
         self.next = start.after(depth);
         self.join(start, Slot::Own(page)).map_err(no_memory)?;

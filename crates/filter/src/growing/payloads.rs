@@ -124,14 +124,15 @@ impl Table {
 
     /// Drops entries that lookups no longer find from the page at `from` (0 at first); or, if it
     /// has none, merges the page with its buddy if both are far from full. The next step continues
-    /// with the same page if there is more to merge. So no step writes more than one page.
+    /// with the same page if there is more to merge. So no step writes more than one page. A page
+    /// that is given up has the payload `newest`.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
-    pub fn sweep(&mut self, from: u64) -> Result<Swept, AddError> {
+    pub fn sweep(&mut self, from: u64, newest: u8) -> Result<Swept, AddError> {
         let path = Path(from);
         let has_written = if self.root.page(path).has_others(self.alive) {
-            self.rewrite(path, 1, Room::UNLIMITED, 0, |_| Ok(()))?;
+            self.rewrite(path, 1, Room::UNLIMITED, newest, |_| Ok(()))?;
             true
         } else {
             // They work as they are, so they may stay so where there is no memory.

@@ -82,6 +82,10 @@ impl Chunked for WindowedFilter {
         self.window.payload_bits()
     }
 
+    fn newest_payload(&self) -> u8 {
+        self.slices.newest()
+    }
+
     fn state_bytes(&self) -> usize {
         1 + Slices::bytes(&self.window)
     }

@@ -290,6 +290,8 @@ impl WindowedFilter {
                 .replace_payload(hash, payload)?
                 .unwrap_or((payload, 0));
             slices.renew(before, copies)
+        } else if !slices.can_count() {
+            return Err(AddError::Uncountable);
         } else {
             match table.insert(hash, payload, most_bytes) {
                 Ok(()) => slices.count(),

@@ -18,6 +18,10 @@ use super::window::{Window, MAX_TIME};
 /// least one more than a window has.
 const KEPT: usize = 16;
 
+/// The most items that a slice counts: no filter ever has so many, and those of all slices together
+/// never overflow.
+pub const MAX_ITEMS: u64 = 1 << 59;
+
 /// The state of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
@@ -131,15 +135,12 @@ impl Slices {
     /// Items that are remembered at a time.
     pub fn items_at(&self, window: &Window, now: u64) -> u64 {
         let slices = self.remembered(window, now);
-        let items = slices.map(|slice| self.slice(slice).items);
-        items.fold(0, u64::saturating_add)
+        slices.map(|slice| self.slice(slice).items).sum()
     }
 
     /// Items of slices that are not over at the latest time.
     pub fn items(&self) -> u64 {
-        self.items
-            .iter()
-            .fold(0, |all, items| all.saturating_add(*items))
+        self.items.iter().sum()
     }
 
     /// The payloads that remembered entries may have.
@@ -179,6 +180,14 @@ impl Slices {
         self.used == 0 && self.dead != 0
     }
 
+    /// The payload of the newest slice that has one: what is given up with it is remembered longest.
+    /// 0 if none has, because then nothing is remembered.
+    pub fn newest(&self) -> u8 {
+        let slices = (0..KEPT as u64).map_while(|age| self.current.checked_sub(age));
+        let mut payloads = slices.filter_map(|slice| self.slice(slice).payload);
+        payloads.next().unwrap_or(0)
+    }
+
     /// Records that the table has no entries any more.
     pub fn clear_dead(&mut self) {
         (self.dead, self.sweeping, self.swept) = (0, 0, 0);
@@ -214,22 +223,28 @@ impl Slices {
         taken
     }
 
+    /// Whether one more item of the current slice can be counted.
+    pub fn can_count(&self) -> bool {
+        self.items[place(self.current)] < MAX_ITEMS
+    }
+
     /// Counts an item of the current slice. Returns how many there are in it now.
     pub fn count(&mut self) -> u64 {
         let items = &mut self.items[place(self.current)];
-        *items = items.saturating_add(1);
+        *items += 1;
         *items
     }
 
     /// Moves a number of items from the slice of a payload to the current one.
     pub fn renew(&mut self, payload: u8, copies: u64) -> u64 {
+        let room = MAX_ITEMS - self.items[place(self.current)];
         let slices = self.payloads.iter();
         let from = slices
             .zip(&mut self.items)
             .find(|(there, _)| there.is_some_and(|there| there.get() == payload + 1));
         // One fingerprint may have become several, which are one item together.
         let moved = from.map_or(0, |(_, items)| {
-            let moved = copies.min(*items);
+            let moved = copies.min(*items).min(room);
             *items -= moved;
             moved
         });

@@ -5,7 +5,7 @@
 //! sweeps. What is loaded then is sound, and remembers each item as long as it must: items whose
 //! payload has meanwhile gone to a later slice are remembered as long as that.
 
-use super::slices::{Slice, Slices};
+use super::slices::{Slice, Slices, MAX_ITEMS};
 use super::window::{Window, MAX_TIME};
 use crate::codec::{within, Place, Reader, Sink, PATH_SHIFT};
 use crate::error::DecodeError;
@@ -58,7 +58,6 @@ impl Slices {
         )?;
         let is_start = slices.swept.trailing_zeros() >= PATH_SHIFT;
         within("sweep", is_start && (sweeping != 0 || slices.swept == 0))?;
-        let mut sum = 0u64;
         for age in (0..=u64::from(window.slices())).rev() {
             let (payload, items) = (reader.u8()?, reader.u64()?);
             if payload == NONE {
@@ -72,11 +71,9 @@ impl Slices {
                 == 1
                 && (slices.used | dead) >> payload & 1 == 0;
             within("payload of a slice", is_free)?;
+            within("items of a slice", items <= MAX_ITEMS)?;
             let slice = slices.current.checked_sub(age);
             slices.set_slice(slice.ok_or(DecodeError::Field("slice"))?, payload, items);
-            sum = sum
-                .checked_add(items)
-                .ok_or(DecodeError::Field("items of a slice"))?;
         }
         Ok(slices)
     }
@@ -98,6 +95,11 @@ impl Slices {
             "items",
             place.items.is_none_or(|items| items == self.items()),
         )?;
+        // When the sweep ends, its payloads count as free. So no page that it has passed has one.
+        let is_left = |payload: usize| {
+            (pages.all & self.sweeping) >> payload & 1 == 1 && pages.first[payload] < self.swept
+        };
+        within("sweep", !(0..pages.first.len()).any(is_left))?;
         let is_whole = place.is_first && place.items.is_some();
         for n in 0..self.payloads.len() {
             let Some(payload) = self.payload_at(n) else {
@@ -109,7 +111,7 @@ impl Slices {
             let is_sound = !is_counted || *items <= entries;
             within("items of a slice", is_sound || !is_whole)?;
             if place.items.is_none() || !is_sound {
-                *items = entries;
+                *items = entries.min(MAX_ITEMS);
             }
         }
         if let Some(before) = before {

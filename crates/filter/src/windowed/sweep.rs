@@ -131,13 +131,13 @@ impl WindowedFilter {
     /// Passes pages until they have cost `most`. Returns whether it has written any, which `swept`
     /// need not show: the sweep stays at a page that it has merged if there is more to merge.
     pub(super) fn sweep(&mut self, most: u32) -> bool {
-        let (mut cost, mut has_written) = (0, false);
+        let (newest, mut cost, mut has_written) = (self.slices.newest(), 0, false);
         while let (Some(from), true) = (self.slices.sweep(), cost < most) {
             let Some(table) = self.parts.table_mut() else {
                 break;
             };
             // What stays without memory stays for the next step.
-            let Ok(swept) = table.sweep(from) else {
+            let Ok(swept) = table.sweep(from, newest) else {
                 break;
             };
             has_written |= swept.has_written;

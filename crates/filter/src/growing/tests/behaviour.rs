@@ -310,7 +310,7 @@ fn entries_of_payloads_gone_by_are_skipped_and_swept() {
     let (bytes, mut from) = (table.bytes(), Some(0));
     while let Some(start) = from {
         let pages = table.pages();
-        from = table.sweep(start).unwrap().next;
+        from = table.sweep(start, 0).unwrap().next;
         assert!(
             pages - table.pages() <= 1,
             "a step merges two pages at most"

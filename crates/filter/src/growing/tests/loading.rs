@@ -310,7 +310,7 @@ fn a_dump_goes_on_where_pages_were_merged_meanwhile() {
     assert!(table.pages() * 4 < before.len() as u64);
     let mut cuts = 0;
     for (dumped, from) in starts.into_iter().enumerate() {
-        let cut = table.cut(from).unwrap();
+        let cut = table.cut(from, 0).unwrap();
         cuts += cut.records().count();
         let mut records = before[..dumped].to_vec();
         let mut due = Some(from);

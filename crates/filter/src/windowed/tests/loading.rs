@@ -6,9 +6,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Where the state record begins in the first chunk: behind the head of the chunk, the head record
 /// and the table's.
-const STATE: usize = 136 + 35 + 10;
+pub const STATE: usize = 136 + 35 + 10;
 
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+pub fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let body = bytes.len() - 8;
     let checksum = xxh3_64(&bytes[..body]);
     bytes[body..].copy_from_slice(&checksum.to_le_bytes());

@@ -1,5 +1,6 @@
 //! What the tests of filters that forget share.
 
+mod forged;
 mod forgetting;
 mod loading;
 mod model;
