@@ -1,6 +1,6 @@
 //! When items are forgotten, and what becomes of their memory.
 
-use crate::harness::{absent_item, add_items, count_found, eventually, item, Server};
+use crate::harness::{absent_item, add_items, count_found, eventually, item, Connection, Server};
 use crate::windows::{field, now};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -111,6 +111,35 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
         field(&mut db, "w", "Items forgotten"),
         format!(":{forgotten}")
     );
+}
+
+#[test]
+fn a_replica_follows_a_sweep_that_merges_pages() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    let mut there = replica.connect();
+    db.run("BF.RESERVE w 0.01 100 WINDOW 100 SLICES 5");
+    // By its own time, so that no timer helps.
+    let start = now() - 3_600_000;
+    let mut steps = 0;
+    for slice in 0..8 {
+        let at = (start + slice * 20_000).to_string();
+        let head = ["BF.INSERT", "w", "AT", &at, "ITEMS"].map(|word| word.as_bytes().to_vec());
+        // Much of the table goes with the first slice, but something stays, so that the table does.
+        let new = if slice == 0 { 50_000 } else { 10 };
+        let items = (slice * 100_000..slice * 100_000 + new).map(item);
+        db.call(head.into_iter().chain(items));
+        while db.ask(&format!("BF.FORGET w {at}")) == ":0" {
+            steps += 1;
+        }
+        primary.wait_for(&replica);
+        let usage = |db: &mut Connection| db.run("MEMORY USAGE w").integer();
+        assert_eq!(usage(&mut there), usage(&mut db), "slice {slice}");
+        assert_eq!(there.digest("w"), db.digest("w"), "slice {slice}");
+    }
+    assert!(steps > 20, "{steps} steps");
+    assert!(db.run("MEMORY USAGE w").integer() < 4096);
 }
 
 #[test]
