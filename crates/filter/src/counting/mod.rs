@@ -117,7 +117,7 @@ impl CountingFilter {
         let series = self.series().map_or(0, CuckooSeries::items);
         self.parts
             .table()
-            .map_or(series, |table| series + table.len())
+            .map_or(series, |table| series.saturating_add(table.len()))
     }
 
     /// Copies that have been removed.

@@ -232,7 +232,14 @@ impl Filter {
         }
         let is_loading = self.loading().is_some();
         let most_bytes = self.most_table_bytes(limit);
-        let may_grow = self.parameters().growth != Growth::Fixed || limit == SizeLimit::Replay;
+        let may_grow = match self.parameters().growth {
+            Growth::Times(_) => true,
+            // A replay has no limit, but puts no item elsewhere than the primary has put it.
+            Growth::Fixed => {
+                let newest = self.parts.newest_bloom();
+                limit == SizeLimit::Replay && newest.is_none_or(|newest| newest.fill().is_full())
+            }
+        };
         if let Some(table) = self.parts.table_mut().filter(|_| may_grow) {
             if is_loading {
                 return Err(AddError::Loading);

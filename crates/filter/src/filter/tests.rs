@@ -338,3 +338,29 @@ proptest! {
         prop_assert_eq!(filter.items(), set.len() as u64);
     }
 }
+
+/// No filter of ours is like that, but one that somebody has forged may be.
+#[test]
+fn a_replay_puts_no_item_elsewhere_than_the_primary() {
+    let with_table = || {
+        let mut filter = filter(0.01, 1_000, Growth::Fixed);
+        let mut table = Table::new(filter.table_error_rate().unwrap(), 0);
+        let hash = ItemHash::of(b"item", Seed(7));
+        table.insert(hash, 0, u64::MAX).unwrap();
+        filter.parts.append_table(table).unwrap();
+        filter
+    };
+    let (mut primary, mut replica) = (with_table(), with_table());
+    for n in 0..1_500u64 {
+        let added = primary.add(&n.to_le_bytes(), SizeLimit::Bytes(1 << 30));
+        if added.is_ok() {
+            assert_eq!(replica.add(&n.to_le_bytes(), SizeLimit::Replay), added);
+        }
+    }
+    assert_eq!(primary.digest(), replica.digest());
+    assert_eq!(
+        primary.add(b"another", SizeLimit::Unlimited),
+        Err(AddError::Full)
+    );
+    assert_eq!(replica.add(b"another", SizeLimit::Replay), Ok(true));
+}

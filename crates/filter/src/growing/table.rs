@@ -179,7 +179,7 @@ impl Table {
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
             self.rewrite(path, 1, room, payload, |entries| entries.insert(mark))?;
-            self.items += 1;
+            self.items = self.items.saturating_add(1);
             return Ok(true);
         }
         let least = match page.insert(below, mark, plan.most(), adding)? {
@@ -201,13 +201,13 @@ impl Table {
             Insert::Unfit => 1,
         };
         self.rewrite(path, least, room, payload, |entries| entries.insert(mark))?;
-        self.items += 1;
+        self.items = self.items.saturating_add(1);
         Ok(true)
     }
 
     /// Counts an entry, and what it adds to the rate if its fingerprint is new.
     fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
-        self.items += 1;
+        self.items = self.items.saturating_add(1);
         if is_new {
             let weight = Weight::of_mark(path, depth, length);
             self.totals.weight = self.totals.weight.plus(weight);

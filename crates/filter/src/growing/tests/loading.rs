@@ -1,7 +1,7 @@
 //! Tables as bytes and back: whole, in runs, in part, damaged.
 
 use super::*;
-use crate::growing::record::PageRecord;
+use crate::growing::record::{PageRecord, EMPTY, SATURATED, SHORT_BYTES};
 
 #[test]
 fn a_table_is_loaded_as_it_was_saved() {
@@ -334,4 +334,20 @@ fn a_dump_goes_on_where_pages_were_merged_meanwhile() {
         assert!((0..1_000).all(|n| copy.contains(hash(n))));
     }
     assert!(cuts > 20, "{cuts}");
+}
+
+#[test]
+fn a_count_of_items_does_not_wrap() {
+    let mut table = Table::new(0.01, 0);
+    let mut pages = Pages::starting_at(0);
+    for kind in [SATURATED, EMPTY] {
+        let mut page = [0; SHORT_BYTES];
+        page[..2].copy_from_slice(&[1, kind]);
+        pages.push(&table, &page).unwrap();
+    }
+    table.load(pages, Some(u64::MAX)).unwrap();
+    for n in 0..8 {
+        table.insert(hash(n), 0, u64::MAX).unwrap();
+    }
+    assert_eq!(table.len(), u64::MAX);
 }
