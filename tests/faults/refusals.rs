@@ -8,6 +8,14 @@ use crate::harness::{
 };
 use crate::server_with_failpoints;
 
+/// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
+/// wait for the disk.
+const APPEND_ONLY: [&str; 3] = [
+    "appendonly yes",
+    "appendfsync no",
+    "auto-aof-rewrite-percentage 0",
+];
+
 const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
 
 /// What is visible of a command from outside: keys, memory, the replication stream.
@@ -27,7 +35,7 @@ impl Traces {
 
 #[test]
 fn an_impossible_capacity_is_an_error_and_leaves_no_trace() {
-    let server = Server::configured(&["appendonly yes", "auto-aof-rewrite-percentage 0"]);
+    let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     db.run("BF.ADD k a");
     let before = Traces::of(&mut db);
@@ -314,8 +322,7 @@ fn a_chunk_without_memory_is_an_error_and_saving_needs_none() {
 
 #[test]
 fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
-    let settings = ["appendonly yes", "auto-aof-rewrite-percentage 0"];
-    let server = server_with_failpoints(&settings);
+    let server = server_with_failpoints(&APPEND_ONLY);
     let mut db = server.connect();
     let baseline = db.info("bf", "bf_bytes_held");
     let mut commands = Vec::new();
