@@ -5,6 +5,7 @@ use crate::harness::eventually;
 use crate::trial::{item, move_slot, Cluster, Node};
 use splitbloom_client::{Acknowledged, Error, Growth, Info, PartitionedFilter};
 use splitbloom_partition::{slot_of, Partitions, SLOTS};
+use std::thread;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -209,6 +210,22 @@ fn errors_are_distinguished_by_type() {
         .collect();
     let second: Vec<bool> = items.iter().map(|item| partitions.of(item) == 1).collect();
     assert_eq!(served, second, "the other partition still works");
+}
+
+/// Which is not retried once it may have been executed.
+#[test]
+fn a_reservation_waits_for_a_node_that_is_starting_again() {
+    let mut cluster = Cluster::form(3, 0);
+    cluster.kill(0);
+    let mut users = filter(&cluster, "users", 16);
+    let reserved = thread::scope(|scope| {
+        let reserved = scope.spawn(|| users.reserve(0.01, 1000, Growth::Fixed));
+        thread::sleep(SOON); // at least one attempt fails
+        cluster.start_again(0);
+        reserved.join().expect("no panic")
+    });
+    reserved.expect("all partitions");
+    assert_eq!(users.info().expect("all partitions").sub_filters, 16);
 }
 
 #[test]

@@ -74,13 +74,23 @@ impl Connections {
         }
     }
 
-    fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
-        let node = match self.nodes.entry(address.clone()) {
-            Entry::Occupied(node) => node.into_mut(),
+    /// Connects to a node if there is no connection yet. After an error nothing was sent.
+    pub fn open(&mut self, address: &Address) -> RedisResult<()> {
+        self.opened(address).map(|_| ())
+    }
+
+    fn opened(&mut self, address: &Address) -> RedisResult<&mut Node> {
+        match self.nodes.entry(address.clone()) {
+            Entry::Occupied(node) => Ok(node.into_mut()),
             Entry::Vacant(place) => {
-                place.insert(Node::connect(address, &self.seeds[0], self.timeouts)?)
+                let node = Node::connect(address, &self.seeds[0], self.timeouts)?;
+                Ok(place.insert(node))
             }
-        };
+        }
+    }
+
+    fn send(&mut self, address: &Address, packed: &[u8]) -> RedisResult<()> {
+        let node = self.opened(address)?;
         node.is_unconfirmed = true;
         let sent = node.send(packed);
         if sent.is_err() {

@@ -79,7 +79,7 @@ pub(super) struct Sent {
 enum Meaning {
     Final(Result<Value, Error>),
     Redirect(Next),
-    /// Not executed: the cluster is in a failover, or a node is still loading.
+    /// Not executed: the cluster is in a failover, or a node is still loading or cannot be reached.
     Later(RedisError),
     /// No reply; it is not known whether it was executed.
     Lost(RedisError),
@@ -195,12 +195,18 @@ impl Link {
             let commands = places
                 .iter()
                 .map(|(index, is_asking)| (requests[*index].packed.as_slice(), *is_asking));
-            match self.connections.send_all(&address, commands) {
+            // Without a connection nothing was executed. If sending failed, nobody knows.
+            let (meaning, result): (fn(RedisError) -> Meaning, _) =
+                match self.connections.open(&address) {
+                    Ok(()) => (Meaning::Lost, self.connections.send_all(&address, commands)),
+                    refused => (Meaning::Later, refused),
+                };
+            match result {
                 Ok(()) => sent.push((address, places)),
                 Err(error) => failed.extend(
                     places
                         .iter()
-                        .map(|(index, _)| (*index, Meaning::Lost(error.clone()))),
+                        .map(|(index, _)| (*index, meaning(error.clone()))),
                 ),
             }
         }
