@@ -177,6 +177,7 @@ fn while_they_move(cluster: &Cluster, slots: &[u16], act: impl FnOnce()) {
     let mover = Mover {
         nodes: cluster.nodes(),
         slots,
+        replicas: 0,
         gate: &gate,
         moves: &moves,
         is_over: &is_over,

@@ -19,6 +19,10 @@
 //! them, and the target's replica may not have them yet. No client acknowledgement covers that,
 //! because it came from the source's replica. Killing the target at that moment loses the keys. So
 //! a move holds a gate from start to end, and whoever kills a node takes the gate first.
+//!
+//! A primary without its replica keeps its slots. Its replica may be a dead primary that is starting
+//! again: that one follows its successor if it hears that the successor has all of its slots. If one
+//! of them is already in another shard, it stays an empty primary, and the successor without replica.
 
 use super::nodes::{agree, into_result, try_owners, Node};
 use crate::harness::{eventually, Connection, Random, Reply};
@@ -38,6 +42,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub struct Mover<'a> {
     pub nodes: &'a [Node],
     pub slots: &'a [u16],
+    /// How many replicas a primary must have for a slot to move from it or to it.
+    pub replicas: usize,
     /// Held while a slot moves.
     pub gate: &'a Mutex<()>,
     pub moves: &'a AtomicU64,
@@ -64,8 +70,8 @@ impl Mover<'_> {
         }
     }
 
-    /// Moves a slot to another live primary. If either node is down it returns an error, and the
-    /// slot stays.
+    /// Moves a slot to another live primary. If either node is down, or lacks replicas, it returns
+    /// an error, and the slot stays.
     fn move_somewhere(&self, slot: u16, random: &mut Random) -> io::Result<()> {
         let asked = random.pick(self.nodes);
         let owners = try_owners(&mut asked.try_connect()?)?;
@@ -78,6 +84,11 @@ impl Mover<'_> {
         targets.dedup();
         let target = random.pick(&targets).clone();
         let (mut from, mut to) = (source.try_connect()?, target.try_connect()?);
+        for end in [&mut from, &mut to] {
+            if replicas_online(end)? < self.replicas {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+        }
         let moved = move_slot(slot, (&source, &mut from), (&target, &mut to));
         if moved.is_err() {
             // Either node is down, or was just promoted.
@@ -152,6 +163,13 @@ fn wait_for_a_replica(db: &mut Connection) -> io::Result<()> {
         }
         into_result(db.try_call(["WAIT", "1000", WAIT_MILLISECONDS])?)?;
     }
+}
+
+/// The number of replicas that have synchronized with this node.
+fn replicas_online(db: &mut Connection) -> io::Result<usize> {
+    let info = into_result(db.try_call(["INFO", "replication"])?)?.text();
+    let is_online = |line: &&str| line.starts_with("slave") && line.contains(",state=online,");
+    Ok(info.lines().filter(is_online).count())
 }
 
 fn set_slot(slot: u16, state: &str, node: &Node) -> [String; 5] {

@@ -1,14 +1,14 @@
 //! The trial: items are added and acknowledged while slots move constantly, and during the second
 //! third of the items a primary is killed.
 
-use super::{add_until_acknowledged, agree, Cluster, Mover, Sent};
+use super::{add_until_acknowledged, agree, Cluster, Mover, Node, Sent};
 use crate::harness::eventually;
 use splitbloom_client::PartitionedFilter;
 use splitbloom_partition::slot_of;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
-use std::thread;
+use std::thread::{self, panicking};
 use std::time::{Duration, Instant};
 
 /// The primary that dies.
@@ -45,6 +45,7 @@ pub fn outlive(
     let mover = Mover {
         nodes: &nodes,
         slots: &slots,
+        replicas: 1,
         gate: &gate,
         moves: &moves,
         is_over: &is_over,
@@ -62,7 +63,7 @@ pub fn outlive(
     let (sent, failover) = thread::scope(|scope| {
         scope.spawn(|| mover.run(1));
         // If anything fails here, the mover must stop so that the test can end.
-        let _over = Over(&is_over);
+        let _over = Over(&is_over, &nodes);
         let before = add(numbers.start..first);
         see_moves();
         let killed = {
@@ -103,11 +104,23 @@ pub fn outlive(
     }
 }
 
-/// Stops the mover when dropped, even by a panic.
-struct Over<'a>(&'a AtomicBool);
+/// Stops the mover when dropped, even by a panic; then it also prints what each node believes.
+struct Over<'a>(&'a AtomicBool, &'a [Node]);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
+        if panicking() {
+            for node in self.1 {
+                eprintln!("the cluster as port {} sees it:", node.port);
+                match node
+                    .try_connect()
+                    .and_then(|mut db| db.try_call(["CLUSTER", "NODES"]))
+                {
+                    Ok(nodes) => eprintln!("{}", nodes.text()),
+                    Err(error) => eprintln!("{error}"),
+                }
+            }
+        }
     }
 }
