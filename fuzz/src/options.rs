@@ -3,6 +3,7 @@
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::counting::{MAX_BUCKET_SIZE, MAX_EXPANSION as MAX_COUNTING_EXPANSION};
 use splitbloom_filter::filter::{Growth, MAX_EXPANSION};
+use splitbloom_filter::hash::Seed;
 use splitbloom_filter::windowed::{Window, MAX_TIME};
 use splitbloom_grammar::counting::{
     parse_counting_insert, parse_counting_reserve, CountingCreation,
@@ -150,19 +151,24 @@ fn window_in_words(window: Option<Window>) -> String {
     })
 }
 
+fn seed_in_words(seed: Option<Seed>) -> String {
+    seed.map_or(String::new(), |seed| format!(" SEED {:016x}", seed.0))
+}
+
 fn as_reserve(creation: &Creation) -> String {
     let (rate, capacity) = (creation.error_rate.unwrap(), creation.capacity.unwrap());
-    let seed = creation.seed;
-    let seed = seed.map_or(String::new(), |seed| format!(" SEED {:016x}", seed.0));
     format!(
-        "{rate} {capacity}{}{}{seed}",
+        "{rate} {capacity}{}{}{}",
         growth_in_words(creation.growth),
-        window_in_words(creation.window)
+        window_in_words(creation.window),
+        seed_in_words(creation.seed)
     )
 }
 
 fn as_insert(creation: &Creation) -> String {
-    let mut line = growth_in_words(creation.growth) + &window_in_words(creation.window);
+    let mut line = growth_in_words(creation.growth)
+        + &window_in_words(creation.window)
+        + &seed_in_words(creation.seed);
     if let Some(rate) = creation.error_rate {
         line += &format!(" ERROR {rate}");
     }
