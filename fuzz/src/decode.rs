@@ -64,9 +64,9 @@ fn chunks_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What may lead to a page of a table of which others are still to come: two slots of 32 bytes for
+/// What may lead to a page of a table of which others are still to come: two slots of 16 bytes for
 /// each bit of its path.
-const WAY: u64 = 51 * 64;
+const WAY: u64 = 51 * 32;
 
 /// A first chunk is refused if and only if the filter it begins exceeds the limit. The way to what
 /// is still to come is not counted.

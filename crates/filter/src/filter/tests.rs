@@ -173,7 +173,7 @@ fn creation_and_growth_stop_at_the_limit_and_change_nothing() {
     );
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     // A byte too little for a list of one, a table and its first page.
-    let room = SizeLimit::Bytes(filter.reserved_bytes() + 96 + 80 + 64 - 1);
+    let room = SizeLimit::Bytes(filter.reserved_bytes() + 96 + 64 + 64 - 1);
     let refused = (0u64..).find(|i| filter.add(&i.to_le_bytes(), room).is_err());
     assert_eq!((filter.items(), filter.num_parts()), (1_000, 1));
     let refused = refused.unwrap().to_le_bytes();

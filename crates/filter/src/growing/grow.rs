@@ -8,6 +8,7 @@ use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::room::Room;
 use crate::growing::totals::Totals;
+use crate::storage::short::Short;
 
 /// The replacement of a page.
 pub enum Grown {
@@ -75,7 +76,7 @@ pub fn grown(
                 totals.slots += 2;
                 Slot::Node {
                     depth: depth + 1,
-                    slots: slots.into_boxed_slice(),
+                    slots: Short::of(slots),
                 }
             }
         };

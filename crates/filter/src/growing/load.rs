@@ -20,6 +20,7 @@ use crate::growing::parse::Pages;
 use crate::growing::path::Path;
 use crate::growing::table::Table;
 use crate::growing::totals::Totals;
+use crate::storage::short::Short;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -94,6 +95,6 @@ fn with_ways(
     totals.slots += 2;
     Ok(Slot::Node {
         depth,
-        slots: slots.into_boxed_slice(),
+        slots: Short::of(slots),
     })
 }

@@ -25,6 +25,7 @@ use crate::growing::line::{Line, Run};
 use crate::growing::mark::Mark;
 use crate::growing::slot::SlotShape;
 use crate::prefetch::prefetch;
+use crate::storage::short::Short;
 pub use probe::Probe;
 pub use size::lines_for;
 
@@ -42,33 +43,63 @@ enum State {
     Saturated,
 }
 
-/// All entries below one prefix.
+/// A [`Shape`] in two bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ShapeBytes {
+    /// 4 bits each.
+    bucket_and_payload_bits: u8,
+    fingerprint_bits: u8,
+}
+
+impl ShapeBytes {
+    fn of(shape: Shape) -> Self {
+        Self {
+            bucket_and_payload_bits: shape.bucket_bits << 4 | shape.slot.payload_bits,
+            fingerprint_bits: shape.slot.fingerprint_bits,
+        }
+    }
+
+    #[inline(always)]
+    fn shape(self) -> Shape {
+        Shape {
+            bucket_bits: self.bucket_and_payload_bits >> 4,
+            slot: SlotShape {
+                fingerprint_bits: self.fingerprint_bits,
+                payload_bits: self.bucket_and_payload_bits & 0xf,
+            },
+        }
+    }
+}
+
+/// All entries below one prefix. The order of the fields makes it 16 bytes, and leaves the slots of
+/// the directory their own use of the last one.
 #[derive(PartialEq, Eq)]
+#[repr(C)]
 pub struct Page {
-    lines: Box<[Line]>,
+    lines: Short<Line, u8>,
+    depth: u8,
     /// Of a saturated page, which has none, the payload.
     pub(super) entries: u16,
-    shape: Shape,
-    depth: u8,
+    shape: ShapeBytes,
     /// Lines at the end that hold surplus counters.
     counter_lines: u8,
     state: State,
 }
 
-const _: () = assert!(size_of::<Page>() == 24);
+const _: () = assert!(size_of::<Page>() == 16);
 
 impl Page {
     /// A page without entries, and without memory.
     pub fn empty(depth: u8) -> Self {
         Self {
-            lines: Box::default(),
-            shape: Shape {
+            lines: Short::default(),
+            shape: ShapeBytes::of(Shape {
                 bucket_bits: 1,
                 slot: SlotShape {
                     fingerprint_bits: 1,
                     payload_bits: 0,
                 },
-            },
+            }),
             depth,
             counter_lines: 0,
             entries: 0,
@@ -90,7 +121,7 @@ impl Page {
         let mut lines = try_vec(self.lines.len())?;
         lines.extend_from_slice(&self.lines);
         Ok(Self {
-            lines: lines.into_boxed_slice(),
+            lines: Short::of(lines),
             ..*self
         })
     }
@@ -99,8 +130,9 @@ impl Page {
         self.depth
     }
 
+    #[inline(always)]
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.shape.shape()
     }
 
     /// Entries in slots.
@@ -128,7 +160,7 @@ impl Page {
 
     /// Whether it is saturated or has an entry with another payload than these.
     pub fn has_others(&self, payloads: u16) -> bool {
-        let slot = self.shape.slot;
+        let slot = self.shape().slot;
         let is_other = |value| payloads >> slot.payload(value) & 1 == 0;
         let mut lines = self.lines[..self.grid().lines].iter();
         self.is_saturated_among(!payloads)
@@ -146,14 +178,13 @@ impl Page {
 
     /// The same page with its lines elsewhere.
     pub fn map_lines(&mut self, move_lines: impl FnOnce(Vec<Line>) -> Vec<Line>) {
-        let lines = std::mem::take(&mut self.lines).into_vec();
-        self.lines = move_lines(lines).into_boxed_slice();
+        self.lines = Short::of(move_lines(self.lines.take()));
     }
 
     #[inline(always)]
     pub fn grid(&self) -> Grid {
         Grid {
-            shape: self.shape,
+            shape: self.shape(),
             lines: self.lines.len() - usize::from(self.counter_lines),
         }
     }
@@ -185,9 +216,9 @@ impl Page {
 
     /// All marks, in order.
     pub fn marks(&self) -> impl Iterator<Item = Mark> + '_ {
-        let buckets = 0..1u64 << self.shape.bucket_bits;
+        let buckets = 0..1u64 << self.shape().bucket_bits;
         let has_some = self.len() > 0;
-        let first = buckets.map(|bucket| bucket << (64 - self.shape.bucket_bits));
+        let first = buckets.map(|bucket| bucket << (64 - self.shape().bucket_bits));
         first
             .take_while(move |_| has_some)
             .flat_map(|below| self.in_bucket(below))
@@ -202,7 +233,7 @@ impl Page {
             (first..first + run.len).map(move |n| self.slot(number, n))
         });
         let bucket = grid.bucket(below);
-        entries.filter_map(move |value| self.shape.mark(bucket, value))
+        entries.filter_map(move |value| self.shape().mark(bucket, value))
     }
 
     /// All entries as a list with room for one more.
@@ -220,7 +251,7 @@ impl Page {
         for number in 0..grid.lines {
             let own = self.own(grid, number);
             let line = &self.lines[number];
-            line.read_unary(own, |q| marks.push(self.shape.mark_of(first_bucket + q)));
+            line.read_unary(own, |q| marks.push(self.shape().mark_of(first_bucket + q)));
             first_bucket += grid.buckets_in(number);
         }
         let mut rest = &mut marks[..];
@@ -230,8 +261,8 @@ impl Page {
             let here = held.saturating_sub(skipped).min(rest.len());
             let (now, later) = rest.split_at_mut(here);
             for (n, mark) in now.iter_mut().enumerate() {
-                let value = self.lines[line].slot(skipped + n, self.shape.slot);
-                *mark = mark.or(self.shape.remainder(value));
+                let value = self.lines[line].slot(skipped + n, self.shape().slot);
+                *mark = mark.or(self.shape().remainder(value));
             }
             (rest, skipped) = (later, skipped.saturating_sub(held));
             line = grid.next(line);
@@ -245,7 +276,7 @@ impl Page {
         let grid = self.grid();
         let (number, run) = self.run::<Portable>(grid, mark.bits());
         let first = self.lines[number].spilled() + run.first;
-        let (slot, value) = (self.shape.slot, self.shape.value(mark));
+        let (slot, value) = (self.shape().slot, self.shape().value(mark));
         let is_same = |n: &usize| (self.slot(number, *n) ^ value) >> slot.payload_bits == 0;
         let mut same = (first..first + run.len).filter(is_same);
         let (Some(n), None) = (same.next(), same.next()) else {
@@ -289,7 +320,7 @@ impl Page {
     #[inline(always)]
     pub(super) fn slot(&self, number: usize, n: usize) -> u64 {
         let (number, n) = self.place(number, n);
-        self.lines[number].slot(n, self.shape.slot)
+        self.lines[number].slot(n, self.shape().slot)
     }
 
     /// Entries of the buckets of line `number`.

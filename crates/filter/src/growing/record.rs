@@ -43,6 +43,10 @@ pub const SURPLUS_BYTES: usize = 12;
 /// deep as they can be and still share a node, 233 of them make up one of 2 048 slots; while these
 /// are written, there are two of 1 024 and 512 besides.
 const SLOTS_A_PAGE: usize = (2_048 + 1_024 + 512) / 233 + 1;
+/// Bytes of a slot when the format was fixed. They are half as many today, but the length of a record
+/// must not change.
+const SLOT_BYTES: usize = 32;
+const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
 
 /// The sizes of a page with entries.
 #[derive(Clone, Copy)]
@@ -72,7 +76,7 @@ impl Sizes {
 
 /// How long the record of a page is that takes so much memory beside its part of the directory.
 const fn least_bytes(memory: usize) -> usize {
-    (SLOTS_A_PAGE * size_of::<Slot>() + memory).div_ceil(MEMORY_PER_BYTE)
+    (SLOTS_A_PAGE * SLOT_BYTES + memory).div_ceil(MEMORY_PER_BYTE)
 }
 
 /// The length of a record of a page without entries: depth, kind, payload, zeros.

@@ -37,7 +37,7 @@ pub struct Table {
 }
 
 /// A server may hold millions of small ones; none is also said without more memory.
-const _: () = assert!(size_of::<Table>() <= 80 && align_of::<Table>() == 8);
+const _: () = assert!(size_of::<Table>() <= 64 && align_of::<Table>() == 8);
 const _: () = assert!(size_of::<Option<Table>>() == size_of::<Table>());
 
 impl Table {

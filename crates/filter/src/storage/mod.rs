@@ -13,6 +13,8 @@ mod segment;
 pub mod segments;
 #[allow(unsafe_code, reason = "counted owners, as in Arc")]
 pub(crate) mod shared;
+#[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
+pub(crate) mod short;
 mod size;
 
 pub use mover::Mover;

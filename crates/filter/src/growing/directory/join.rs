@@ -4,6 +4,7 @@ use super::{bits_of, index, Slot, MOST_BITS};
 use crate::error::AddError;
 use crate::growing::entries::try_vec;
 use crate::growing::path::Path;
+use crate::storage::short::Short;
 
 impl Slot {
     /// One slot of two that part at their depth.
@@ -16,7 +17,7 @@ impl Slot {
         slots.extend(halves);
         let mut node = Self::Node {
             depth,
-            slots: slots.into_boxed_slice(),
+            slots: Short::of(slots),
         };
         node.take_in_both()?;
         Ok(node)
@@ -45,14 +46,10 @@ impl Slot {
         let taken_in = slots.iter().filter_map(Self::taken_in);
         let before = slots.len() + taken_in.map(<[Self]>::len).sum::<usize>();
         let mut all = try_vec(2 << most)?;
-        for (half, bits) in std::mem::take(slots)
-            .into_vec()
-            .into_iter()
-            .zip([low, high])
-        {
+        for (half, bits) in slots.take().into_iter().zip([low, high]) {
             half.spread(most - bits, *depth + 1 + most, &mut all);
         }
-        *slots = all.into_boxed_slice();
+        *slots = Short::of(all);
         Ok(slots.len() as i32 - before as i32)
     }
 

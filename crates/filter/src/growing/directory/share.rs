@@ -4,6 +4,7 @@ use super::{Slot, MOST_BITS};
 use crate::error::AddError;
 use crate::growing::entries::try_vec;
 use crate::storage::shared::Shared;
+use crate::storage::short::Short;
 
 impl Slot {
     /// Makes its own what is common, by a copy if need be.
@@ -33,12 +34,12 @@ impl Slot {
             Self::Common(common) => Self::Common(common.clone()),
             Self::Node { depth, slots } => {
                 let mut copy = try_vec(slots.len())?;
-                for slot in slots {
+                for slot in slots.iter() {
                     copy.push(slot.copied()?);
                 }
                 Self::Node {
                     depth: *depth,
-                    slots: copy.into_boxed_slice(),
+                    slots: Short::of(copy),
                 }
             }
             Self::See(bits) => Self::See(*bits),
@@ -64,7 +65,7 @@ impl Slot {
                 }
                 Ok(Self::Node {
                     depth: *depth,
-                    slots: copy.into_boxed_slice(),
+                    slots: Short::of(copy),
                 })
             }
             Self::See(bits) => Ok(Self::See(*bits)),

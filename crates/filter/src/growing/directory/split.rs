@@ -5,6 +5,7 @@ use crate::error::AddError;
 use crate::growing::entries::try_vec;
 use crate::growing::page::Page;
 use crate::growing::path::Path;
+use crate::storage::short::Short;
 
 impl Slot {
     /// By how many slots the directory grows where the path's page is split.
@@ -59,7 +60,7 @@ impl Slot {
         slots.extend(halves);
         *self = Self::Node {
             depth,
-            slots: slots.into_boxed_slice(),
+            slots: Short::of(slots),
         };
         Ok(())
     }
@@ -107,7 +108,7 @@ fn is_to_double(slots: &[Slot]) -> bool {
 }
 
 /// Twice as many slots for the same.
-fn doubled(slots: &mut [Slot], full_depth: u8) -> Result<Box<[Slot]>, AddError> {
+fn doubled(slots: &mut [Slot], full_depth: u8) -> Result<Short<Slot, u16>, AddError> {
     let mut twice = try_vec(2 * slots.len())?;
     let mut common_bits = 0;
     for slot in slots {
@@ -120,11 +121,11 @@ fn doubled(slots: &mut [Slot], full_depth: u8) -> Result<Box<[Slot]>, AddError> 
         }
         twice.push(Slot::See(common_bits));
     }
-    Ok(twice.into_boxed_slice())
+    Ok(Short::of(twice))
 }
 
 /// Half as many slots for the same; every second one is only a reference.
-fn halved(slots: &mut [Slot]) -> Result<Box<[Slot]>, AddError> {
+fn halved(slots: &mut [Slot]) -> Result<Short<Slot, u16>, AddError> {
     let mut half = try_vec(slots.len() / 2)?;
     for slot in slots.iter_mut().step_by(2) {
         half.push(match std::mem::replace(slot, Slot::See(0)) {
@@ -132,5 +133,5 @@ fn halved(slots: &mut [Slot]) -> Result<Box<[Slot]>, AddError> {
             slot => slot,
         });
     }
-    Ok(half.into_boxed_slice())
+    Ok(Short::of(half))
 }

@@ -42,7 +42,7 @@ impl Probe<'_> {
         };
         let run = line.run::<I>(self.bucket_in_line);
         let first = line.spilled() + run.first;
-        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
+        let (slot, wanted) = (self.page.shape().slot, self.page.shape().wanted(self.below));
         if first + run.len <= line.held() {
             return line.any_matches_among(first, run.len, slot, wanted, payloads);
         }
@@ -60,7 +60,7 @@ impl Probe<'_> {
         };
         let run = line.run::<I>(self.bucket_in_line);
         let first = line.spilled() + run.first;
-        let (slot, wanted) = (self.page.shape.slot, self.page.shape.wanted(self.below));
+        let (slot, wanted) = (self.page.shape().slot, self.page.shape().wanted(self.below));
         if first + run.len <= line.held() {
             return line.any_matches(first, run.len, slot, wanted);
         }

@@ -58,7 +58,7 @@ impl Page {
         }
         let shape = Shape {
             bucket_bits: plan.bucket_bits(self.len()),
-            ..self.shape
+            ..self.shape()
         };
         let wanted = lines_for(self.len(), shape, THIN) + usize::from(self.counter_lines);
         self.lines.len() > 1 && wanted <= fewer_lines(self.lines.len())

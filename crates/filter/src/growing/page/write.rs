@@ -2,7 +2,7 @@
 
 use super::counters::{push_counters, COUNTERS};
 use super::size::sizes;
-use super::{Page, State};
+use super::{Page, ShapeBytes, State};
 use crate::error::AddError;
 use crate::growing::change::Gap;
 use crate::growing::entries::{try_vec, Entries};
@@ -11,6 +11,7 @@ use crate::growing::mark::Mark;
 use crate::growing::packed::Packed;
 use crate::growing::plan::{Plan, MAX_LINES};
 use crate::growing::slot::SlotShape;
+use crate::storage::short::Short;
 
 impl Page {
     /// A page of these entries with the fewest lines, but at least `least`, that leave it some
@@ -65,7 +66,7 @@ impl Page {
         least: usize,
     ) -> Result<Option<Self>, AddError> {
         let (entries, Shape { bucket_bits, slot }) =
-            (self.len() + usize::from(more.is_some()), self.shape);
+            (self.len() + usize::from(more.is_some()), self.shape());
         let is_alike = (1..=plan.most()).contains(&entries)
             && plan.bucket_bits(entries) == bucket_bits
             && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
@@ -73,13 +74,13 @@ impl Page {
         if !is_alike {
             return Ok(None);
         }
-        let more = more.map(|(gap, mark)| (gap, self.shape.value(mark)));
+        let more = more.map(|(gap, mark)| (gap, self.shape().value(mark)));
         let packed = Packed::of(self, more)?;
         let (_, counters) = self.lines.split_at(self.grid().lines);
         let num_counters = self.surplus().count();
-        for lines in sizes(self.shape, entries, num_counters, least) {
+        for lines in sizes(self.shape(), entries, num_counters, least) {
             let grid = Grid {
-                shape: self.shape,
+                shape: self.shape(),
                 lines: lines - counters.len(),
             };
             let own = packed.own(grid);
@@ -90,7 +91,7 @@ impl Page {
             packed.write(grid, &own, spilled, &mut written);
             written.extend_from_slice(counters);
             return Ok(Some(Self {
-                lines: written.into_boxed_slice(),
+                lines: Short::of(written),
                 entries: entries as u16,
                 ..*self
             }));
@@ -121,8 +122,8 @@ impl Page {
         grid.write(&entries.marks, &own, spilled, &mut written);
         push_counters(&entries.surplus, &mut written);
         Ok(Some(Self {
-            lines: written.into_boxed_slice(),
-            shape,
+            lines: Short::of(written),
+            shape: ShapeBytes::of(shape),
             depth,
             counter_lines: counter_lines as u8,
             entries: entries.marks.len() as u16,

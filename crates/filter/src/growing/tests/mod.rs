@@ -98,7 +98,7 @@ impl Table {
         let mut slots = 0;
         self.visit_allocations(|layout, times| {
             if layout.align() == 8 && layout.size() != Shared::<Slot>::layout().size() {
-                slots += (layout.size() as u64 * times / 32) as u32;
+                slots += layout.size() as u32 * times as u32 / size_of::<Slot>() as u32;
             }
         });
         totals.slots = self.totals.slots;

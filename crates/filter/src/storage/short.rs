@@ -1,0 +1,144 @@
+//! A boxed slice whose length takes one byte or two, for tables with a great many of them: `Box<[T]>`
+//! takes 16 bytes, and this 9 or 10, at any address.
+
+use std::marker::PhantomData;
+use std::mem::forget;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{slice_from_raw_parts, slice_from_raw_parts_mut, NonNull};
+
+/// The elements, on the heap, and how many there are.
+#[repr(packed)]
+pub struct Short<T, L: Copy + Into<usize>> {
+    start: NonNull<T>,
+    len: L,
+    _owned: PhantomData<T>,
+}
+
+// SAFETY: it owns its elements, as a box does. So below.
+unsafe impl<T: Send, L: Copy + Into<usize>> Send for Short<T, L> {}
+// SAFETY: as above.
+unsafe impl<T: Sync, L: Copy + Into<usize>> Sync for Short<T, L> {}
+
+impl<T, L: Copy + Into<usize> + TryFrom<usize>> Short<T, L> {
+    /// The elements of a vector. Allocates nothing if they fill it.
+    ///
+    /// # Panics
+    /// If they are more than an `L` can count.
+    pub fn of(elements: Vec<T>) -> Self {
+        let Ok(len) = L::try_from(elements.len()) else {
+            panic!("a short slice of {} elements", elements.len());
+        };
+        let elements = Box::leak(elements.into_boxed_slice());
+        Self {
+            start: NonNull::from(elements).cast(),
+            len,
+            _owned: PhantomData,
+        }
+    }
+
+    /// The elements, and none here any more.
+    pub fn take(&mut self) -> Vec<T> {
+        std::mem::take(self).into_vec()
+    }
+
+    /// The elements as a vector that they fill.
+    pub fn into_vec(self) -> Vec<T> {
+        let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
+        forget(self);
+        // SAFETY: `of` leaked a boxed slice of so many; what owned it is forgotten.
+        unsafe { Box::from_raw(elements) }.into_vec()
+    }
+}
+
+impl<T, L: Copy + Into<usize> + TryFrom<usize>> Default for Short<T, L> {
+    fn default() -> Self {
+        Self::of(Vec::new())
+    }
+}
+
+impl<T, L: Copy + Into<usize>> Deref for Short<T, L> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        let elements = slice_from_raw_parts(self.start.as_ptr(), self.len.into());
+        // SAFETY: `of` leaked a boxed slice of so many, and `self` owns it.
+        unsafe { &*elements }
+    }
+}
+
+impl<T, L: Copy + Into<usize>> DerefMut for Short<T, L> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
+        // SAFETY: as above, and `self` is borrowed alone.
+        unsafe { &mut *elements }
+    }
+}
+
+impl<T: PartialEq, L: Copy + Into<usize>> PartialEq for Short<T, L> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq, L: Copy + Into<usize>> Eq for Short<T, L> {}
+
+impl<T, L: Copy + Into<usize>> Drop for Short<T, L> {
+    fn drop(&mut self) {
+        let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
+        // SAFETY: as in `into_vec`; it is dropped once.
+        drop(unsafe { Box::from_raw(elements) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const _: () = assert!(size_of::<Short<u64, u8>>() == 9);
+    const _: () = assert!(size_of::<Short<u64, u16>>() == 10);
+
+    #[test]
+    fn a_short_slice_has_the_elements_of_its_vector() {
+        let mut short = Short::<_, u8>::of((0..255).collect());
+        assert_eq!((short.len(), short[0], short[254]), (255, 0, 254));
+        short[7] = 70;
+        assert_eq!(short.iter().sum::<u64>(), 254 * 255 / 2 + 63);
+        assert_eq!(short.take().len(), 255);
+        assert!(short.is_empty() && short.take().is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "256 elements")]
+    fn more_elements_than_its_length_can_count_are_refused() {
+        Short::<_, u8>::of(vec![0u64; 256]);
+    }
+
+    #[test]
+    fn each_element_is_dropped_once() {
+        let witness = Arc::new(());
+        let three = || Short::<_, u16>::of(vec![witness.clone(); 3]);
+        let mut short = three();
+        assert_eq!(Arc::strong_count(&witness), 4);
+        assert_eq!(short.take().len(), 3);
+        assert_eq!(Arc::strong_count(&witness), 1);
+        short = three();
+        drop(short);
+        assert_eq!(Arc::strong_count(&witness), 1);
+        assert_eq!(three().into_vec().len(), 3);
+        assert_eq!(Arc::strong_count(&witness), 1);
+    }
+
+    #[test]
+    fn it_is_read_at_any_address() {
+        struct Odd(
+            #[allow(dead_code, reason = "shifts what follows")] u8,
+            Short<u64, u8>,
+        );
+        let odd = [Odd(1, Short::of(vec![10])), Odd(2, Short::of(vec![20]))];
+        assert_eq!(size_of_val(&odd), 20);
+        assert_eq!(odd.map(|odd| odd.1[0]), [10, 20]);
+    }
+}
