@@ -289,17 +289,18 @@ fn a_chunk_takes_the_bytes_it_says_wherever_it_is_written() {
     }
 }
 
-/// XXH3-128 over the samples in version 1.
+/// XXH3-128 over the samples in version 1. Those of filters with tables of several pages also change
+/// where pages come to other sizes; such a filter that was saved before is read as it was written.
 const GOLDEN_DIGESTS: [u128; 10] = [
     0xf655_421f_21fb_e01a_1dda_a170_78c2_e089,
     0x0e17_17e1_894c_113a_b1f7_8af7_98ed_e180,
-    0x7bc0_4829_9a0a_c871_cfc9_0a6d_ecff_f8ef,
+    0x5912_c74a_da10_85f0_1ec7_6d42_65c7_19e8,
     0x10e4_8dfd_7c33_c197_2121_41c2_7553_a48c,
     0x1980_d4c9_3f44_11fa_fdbb_0cae_f4a7_7b9a,
     0x2da8_54e6_25f2_ec7d_59e8_9891_f44e_43cc,
     0x5c85_8c8c_d47c_d827_88cb_1ab7_6453_c8dc,
-    0x3343_ef21_b06a_76f0_5d0b_11a7_92f4_0fa9,
-    0x617d_3b9f_1ff0_9bbc_109b_3260_5a5b_b8a9,
+    0xe028_6fd6_261f_3908_2dab_aa4c_683f_64c9,
+    0xf751_63e8_4794_d159_5f21_b324_0de2_f6d8,
     0x77f5_8a10_ed49_1cdf_ba1b_0100_7e3d_b380,
 ];
 

@@ -3,12 +3,16 @@
 use crate::error::AddError;
 use crate::growing::directory::Slot;
 use crate::growing::entries::{try_vec, Entries};
-use crate::growing::page::Page;
+use crate::growing::page::{lines_for_new, Page};
 use crate::growing::path::Path;
-use crate::growing::plan::Plan;
+use crate::growing::plan::{Plan, MAX_LINES, TOO_MANY_LINES};
 use crate::growing::room::Room;
 use crate::growing::totals::Totals;
 use crate::storage::short::Short;
+
+/// The percentage of its lines that half of a split page fills. It is about to grow: with 94, as for
+/// other pages that are rewritten, it would get the next size after a tenth more entries.
+const HALF_FILL: usize = 85;
 
 /// The replacement of a page.
 pub enum Grown {
@@ -30,9 +34,10 @@ pub struct Place {
     pub room: Room,
 }
 
-/// Writes one page of at least `least` lines, or splits the entries until they fit. All allocations
-/// happen here, before the table changes. However aimed the items are, the work is that of one
-/// page: whatever the depth, it is the same entries that are cut apart.
+/// Writes one page of at least `least` lines, or splits the entries until they fit; `TOO_MANY_LINES`
+/// splits them in any case. All allocations happen here, before the table changes. However aimed the
+/// items are, the work is that of one page: whatever the depth, it is the same entries that are cut
+/// apart.
 pub fn grown(
     plan: &Plan,
     entries: &mut Entries,
@@ -47,7 +52,7 @@ pub fn grown(
         newest,
         room,
     } = place;
-    if entries.marks.len() <= plan.most() {
+    if entries.marks.len() <= plan.most() && least < TOO_MANY_LINES {
         let reserved = room.least_lines(plan, start, depth, entries.marks.len());
         let least = least.max(reserved);
         if let Some(page) = Page::of(plan, depth, entries, least, newest)? {
@@ -68,7 +73,8 @@ pub fn grown(
             depth: depth + 1,
             ..place
         };
-        halves[bit] = match grown(plan, entries, place, 1, totals)? {
+        let least = lines_for_new(plan, depth + 1, entries.marks.len(), HALF_FILL).min(MAX_LINES);
+        halves[bit] = match grown(plan, entries, place, least, totals)? {
             Grown::Page(page) => Slot::Own(page),
             Grown::Halves(halves) => {
                 let mut slots = try_vec(2)?;

@@ -27,7 +27,7 @@ use crate::growing::slot::SlotShape;
 use crate::prefetch::prefetch;
 use crate::storage::short::Short;
 pub use probe::Probe;
-pub use size::lines_for;
+pub use size::lines_for_new;
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
 /// reads the next one, and an insert that spills reaches 3.7 lines further on average. In the

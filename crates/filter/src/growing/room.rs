@@ -1,18 +1,16 @@
 //! How many lines a page gets when it needs more.
 //!
 //! Usually it gets the next size, about a fifth more, because nobody knows how many items will come.
-//! There are four sizes to a doubling, so an entry is rewritten some six times (4 / ln 2) on average.
-//! But if a number was reserved, the table knows how many entries each page will have, and a page
-//! gets lines for twice its entries, up to that number. It grows in less than half as many steps, and
-//! an insert takes a fifth fewer instructions. Until the table holds what was reserved, it takes up
-//! to 1.45 times the memory; while it has only a page or two, up to twice.
+//! Between two splits that happens twice or three times, so an entry is rewritten some four times
+//! (3 / ln 2). But if a number was reserved, the table knows how many entries each page will have,
+//! and a page gets lines for twice its entries, up to that number. It grows in less than half as many
+//! steps, and an insert takes a fifth fewer instructions. Until the table holds what was reserved, it
+//! takes up to 1.45 times the memory; while it has only a page or two, up to twice.
 
-use crate::growing::grid::Shape;
-use crate::growing::page::lines_for;
+use crate::growing::page::lines_for_new;
 use crate::growing::path::Path;
 use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
-use crate::growing::slot::SlotShape;
 
 /// The percentage of a page's lines that its expected entries fill. At 100, about half of all pages
 /// receive fewer entries than expected and keep this size; the others grow once more. With 94, as for
@@ -49,14 +47,6 @@ impl Room {
         }
         let expected = Weight::of_all(start, depth).rate() * self.items as f64;
         let entries = (2 * entries).min(expected as usize).min(plan.most());
-        let bucket_bits = plan.bucket_bits(entries);
-        let shape = Shape {
-            bucket_bits,
-            slot: SlotShape {
-                fingerprint_bits: plan.length(depth, entries) + 1 - bucket_bits,
-                payload_bits: plan.payload_bits(),
-            },
-        };
-        lines_for(entries, shape, FILL)
+        lines_for_new(plan, depth, entries, FILL)
     }
 }

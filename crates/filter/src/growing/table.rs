@@ -8,7 +8,7 @@ use crate::growing::grow::{grown, Grown, Place};
 use crate::growing::mark::{Mark, MAX_LENGTH};
 use crate::growing::page::Page;
 use crate::growing::path::Path;
-use crate::growing::plan::Plan;
+use crate::growing::plan::{Plan, TOO_MANY_LINES};
 use crate::growing::rate::Weight;
 use crate::growing::room::Room;
 use crate::growing::totals::Totals;
@@ -190,8 +190,13 @@ impl Table {
             Insert::Saturated => return Ok(adding == Adding::Copies),
             Insert::Present => return Ok(false),
             Insert::NoRoom { gap, is_new } => {
-                let reserved = room.least_lines(&plan, path.start(depth), depth, page.len() + 1);
-                let least = reserved.max(page.lines().len() + 1);
+                let least = if page.len() >= plan.nearly_most() {
+                    TOO_MANY_LINES
+                } else {
+                    let reserved =
+                        room.least_lines(&plan, path.start(depth), depth, page.len() + 1);
+                    reserved.max(page.lines().len() + 1)
+                };
                 if self.reline(path, Some((gap, mark)), least, room)? {
                     self.count_one(path, depth, length, is_new);
                     return Ok(true);

@@ -8,6 +8,7 @@ use super::Page;
 use crate::growing::grid::Shape;
 use crate::growing::line::BODY_BITS;
 use crate::growing::plan::{Plan, MAX_LINES};
+use crate::growing::slot::SlotShape;
 
 /// The most hundredths of its lines that a rewritten page fills.
 const FILL: usize = 94;
@@ -29,10 +30,23 @@ fn fewer_lines(lines: usize) -> usize {
 }
 
 /// Lines of which so many entries fill so many hundredths.
-pub fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
+fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
     let bits = entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits);
     // On average half a slot stays free in a line.
     (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
+}
+
+/// The same for a page of this depth whose entries are all new.
+pub fn lines_for_new(plan: &Plan, depth: u8, entries: usize, fill: usize) -> usize {
+    let bucket_bits = plan.bucket_bits(entries);
+    let shape = Shape {
+        bucket_bits,
+        slot: SlotShape {
+            fingerprint_bits: plan.length(depth, entries) + 1 - bucket_bits,
+            payload_bits: plan.payload_bits(),
+        },
+    };
+    lines_for(entries, shape, fill)
 }
 
 /// The numbers of lines that so many entries and counters may be written in, from the best one on,

@@ -6,7 +6,7 @@ mod adversaries;
 mod behaviour;
 mod copies;
 mod loading;
-mod reserved;
+mod steps;
 mod union;
 
 use crate::error::{AddError, DecodeError};

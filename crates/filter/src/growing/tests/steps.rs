@@ -1,4 +1,4 @@
-//! Tables that were reserved for a number of items.
+//! How many steps a table grows in, also one that was reserved for a number of items.
 
 use super::*;
 
@@ -16,6 +16,22 @@ fn filled(items: u64, reserved: u64) -> (Table, usize) {
     }
     table.check();
     (table, steps)
+}
+
+#[test]
+fn pages_get_more_lines_twice_between_two_splits() {
+    let items = 300_000;
+    let (table, steps) = filled(items, 0);
+    let pages: Vec<usize> = table
+        .all_pages()
+        .iter()
+        .map(|(_, page)| page.lines().len())
+        .collect();
+    let usual = pages.iter().filter(|lines| [32, 40, 48].contains(*lines));
+    assert!(usual.count() * 100 > pages.len() * 97, "{pages:?}");
+    // As many pages were split as there are now, each after it had grown twice; those that are there
+    // have grown once, on average; and a few steps led to the first page.
+    assert!(steps < 4 * pages.len() + 50, "{steps} for {}", pages.len());
 }
 
 #[test]
