@@ -299,8 +299,8 @@ const GOLDEN_DIGESTS: [u128; 10] = [
     0x1980_d4c9_3f44_11fa_fdbb_0cae_f4a7_7b9a,
     0x2da8_54e6_25f2_ec7d_59e8_9891_f44e_43cc,
     0x5c85_8c8c_d47c_d827_88cb_1ab7_6453_c8dc,
-    0xe028_6fd6_261f_3908_2dab_aa4c_683f_64c9,
-    0xf751_63e8_4794_d159_5f21_b324_0de2_f6d8,
+    0xb0fa_9791_4baf_8804_a9f8_408f_5dd3_15b4,
+    0x1185_0187_5604_c859_0cbc_aea4_782c_ab0f,
     0x77f5_8a10_ed49_1cdf_ba1b_0100_7e3d_b380,
 ];
 

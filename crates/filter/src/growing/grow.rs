@@ -3,16 +3,12 @@
 use crate::error::AddError;
 use crate::growing::directory::Slot;
 use crate::growing::entries::{try_vec, Entries};
-use crate::growing::page::{lines_for_new, Page};
+use crate::growing::page::{lines_for_half, Page};
 use crate::growing::path::Path;
-use crate::growing::plan::{Plan, MAX_LINES, TOO_MANY_LINES};
+use crate::growing::plan::{Plan, TOO_MANY_LINES};
 use crate::growing::room::Room;
 use crate::growing::totals::Totals;
 use crate::storage::short::Short;
-
-/// The percentage of its lines that half of a split page fills. It is about to grow: with 94, as for
-/// other pages that are rewritten, it would get the next size after a tenth more entries.
-const HALF_FILL: usize = 85;
 
 /// The replacement of a page.
 pub enum Grown {
@@ -73,7 +69,7 @@ pub fn grown(
             depth: depth + 1,
             ..place
         };
-        let least = lines_for_new(plan, depth + 1, entries.marks.len(), HALF_FILL).min(MAX_LINES);
+        let least = lines_for_half(plan, depth + 1, entries.marks.len());
         halves[bit] = match grown(plan, entries, place, least, totals)? {
             Grown::Page(page) => Slot::Own(page),
             Grown::Halves(halves) => {

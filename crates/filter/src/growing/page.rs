@@ -27,7 +27,7 @@ use crate::growing::slot::SlotShape;
 use crate::prefetch::prefetch;
 use crate::storage::short::Short;
 pub use probe::Probe;
-pub use size::lines_for_new;
+pub use size::{lines_for_half, lines_for_new};
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
 /// reads the next one, and an insert that spills reaches 3.7 lines further on average. In the
@@ -71,8 +71,8 @@ impl ShapeBytes {
     }
 }
 
-/// All entries below one prefix. The order of the fields makes it 16 bytes, and leaves the slots of
-/// the directory their own use of the last one.
+/// All entries below one prefix. The order of the fields makes it 16 bytes, and the last one has
+/// values to spare, which tell the other kinds of slots of the directory apart.
 #[derive(PartialEq, Eq)]
 #[repr(C)]
 pub struct Page {

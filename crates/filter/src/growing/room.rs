@@ -13,7 +13,7 @@ use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
 
 /// The percentage of a page's lines that its expected entries fill. At 100, about half of all pages
-/// receive fewer entries than expected and keep this size; the others grow once more. With 94, as for
+/// receive fewer entries than expected and keep this size; the others grow once more or split. With 94, as for
 /// a page that is rewritten, a full table is 6 % larger.
 const FILL: usize = 100;
 

@@ -17,8 +17,8 @@ use crate::storage::Mover;
 use std::alloc::Layout;
 
 /// Two buddies merge if they hold at most so many hundredths of a full page: a page that has just
-/// been split holds 50 in each half, so the table must lose two fifths before it undoes what it
-/// did.
+/// been split holds 47 to 50 in each half, so the table must lose more than a third before it undoes
+/// what it did.
 const MOST_MERGED: usize = 60;
 /// All payloads: those of 4 bits.
 pub const ALL_PAYLOADS: u16 = u16::MAX;
@@ -190,18 +190,18 @@ impl Table {
             Insert::Saturated => return Ok(adding == Adding::Copies),
             Insert::Present => return Ok(false),
             Insert::NoRoom { gap, is_new } => {
-                let least = if page.len() >= plan.nearly_most() {
+                let (entries, lines) = (page.len(), page.lines().len());
+                if entries >= plan.nearly_most() && depth < plan.max_depth(self.pages()) {
                     TOO_MANY_LINES
                 } else {
-                    let reserved =
-                        room.least_lines(&plan, path.start(depth), depth, page.len() + 1);
-                    reserved.max(page.lines().len() + 1)
-                };
-                if self.reline(path, Some((gap, mark)), least, room)? {
-                    self.count_one(path, depth, length, is_new);
-                    return Ok(true);
+                    let reserved = room.least_lines(&plan, path.start(depth), depth, entries + 1);
+                    let least = reserved.max(lines + 1);
+                    if self.reline(path, Some((gap, mark)), least, room)? {
+                        self.count_one(path, depth, length, is_new);
+                        return Ok(true);
+                    }
+                    least
                 }
-                least
             }
             Insert::Unfit => 1,
         };

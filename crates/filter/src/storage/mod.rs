@@ -38,8 +38,8 @@ pub(crate) const LINE_WORDS: usize = 8;
 /// RedisBloom ([`crate::foreign`]) are 132 bytes, and 16.1 times as much.
 ///
 /// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many lines
-/// as possible for each: 17.8 times as much. Pages are filled up so that it is no more
-/// (`growing/record.rs`).
+/// as possible for each: 17 times as much, and 17.8 when a slot of a node took 32 bytes. Pages are
+/// filled up so that it is no more (`growing/record.rs`).
 ///
 /// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
 pub const MEMORY_PER_BYTE: usize = 18;

@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{slice_from_raw_parts, slice_from_raw_parts_mut, NonNull};
 
 /// The elements, on the heap, and how many there are.
-#[repr(packed)]
+#[repr(C, packed)]
 pub struct Short<T, L: Copy + Into<usize>> {
     start: NonNull<T>,
     len: L,
@@ -28,6 +28,8 @@ impl<T, L: Copy + Into<usize> + TryFrom<usize>> Short<T, L> {
         let Ok(len) = L::try_from(elements.len()) else {
             panic!("a short slice of {} elements", elements.len());
         };
+        // Anything to spare would be given back, by an allocation that may fail.
+        debug_assert_eq!(elements.capacity(), elements.len());
         let elements = Box::leak(elements.into_boxed_slice());
         Self {
             start: NonNull::from(elements).cast(),

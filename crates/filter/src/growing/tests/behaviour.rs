@@ -223,7 +223,7 @@ fn memory_follows_the_items_up_and_down() {
     assert_eq!(table.bytes(), 0);
     table.insert(hash(0), 0, u64::MAX).unwrap();
     assert!(
-        table.bytes() + size_of::<Table>() as u64 <= 144,
+        table.bytes() + size_of::<Table>() as u64 <= 128,
         "{}",
         size_of::<Table>()
     );
@@ -232,8 +232,8 @@ fn memory_follows_the_items_up_and_down() {
     };
     let mut n = 1;
     for (size, most) in [
-        (10, 116.0),
-        (100, 21.8),
+        (10, 103.0),
+        (100, 20.6),
         (1_000, 21.3),
         (10_000, 19.0),
         (100_000, 17.5),
