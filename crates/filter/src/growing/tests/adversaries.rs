@@ -84,3 +84,25 @@ fn marks_that_lose_all_bits_do_not_swell_the_table() {
     assert!((0..3_000).all(|n| table.contains(hash(n))));
     assert!((3_000..2_000_000).all(|n| table.contains(if n % 2 == 0 { hash(n) } else { deep(n) })));
 }
+
+#[test]
+fn the_deepest_page_is_given_up_only_when_it_is_full() {
+    for seed in 0..8u64 {
+        let mut table = Table::new(0.01, 0);
+        for n in 0..20_000 {
+            table.insert(hash(n), 0, u64::MAX).unwrap();
+        }
+        let aimed = |n| hash_of(Path(Path::of(hash(n | seed << 32)).0 >> 13));
+        let mut entries = 0;
+        for n in 0..200_000 {
+            table.insert(aimed(n), 0, u64::MAX).unwrap();
+            let page = table.root.page(Path(0));
+            if page.is_saturated() {
+                break;
+            }
+            entries = page.len();
+        }
+        assert!(table.root.page(Path(0)).is_saturated());
+        assert!(entries >= table.plan().most(), "{entries}");
+    }
+}
