@@ -13,8 +13,8 @@ use crate::growing::plan::Plan;
 use crate::growing::rate::Weight;
 
 /// The percentage of a page's lines that its expected entries fill. At 100, about half of all pages
-/// receive fewer entries than expected and keep this size; the others grow once more or split. With 94, as for
-/// a page that is rewritten, a full table is 6 % larger.
+/// receive fewer entries than expected and keep this size; the others grow once more or split. With
+/// 94, as for a page that is rewritten, a full table is 6 % larger.
 const FILL: usize = 100;
 
 /// What a table may grow to.
