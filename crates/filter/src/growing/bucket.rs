@@ -1,7 +1,8 @@
 //! The entries of one bucket, compared all at once where one read gives them: 999 of 1 000 buckets.
 //! The others are gone through entry by entry, over the borders of lines.
 
-use crate::growing::line::Rank;
+use crate::growing::instructions::Instructions;
+use crate::growing::line::{Rank, Run};
 use crate::growing::page::Page;
 use crate::growing::slot::MAX_SLOT_BITS;
 
@@ -15,6 +16,16 @@ pub struct Bucket {
 }
 
 impl Page {
+    /// The bucket of this run in line `line`.
+    #[inline(always)]
+    pub fn bucket(&self, line: usize, run: Run) -> Bucket {
+        Bucket {
+            line,
+            first: self.lines()[line].spilled() + run.first,
+            len: run.len,
+        }
+    }
+
     #[inline(always)]
     fn is_one_read(&self, bucket: Bucket) -> bool {
         bucket.first + bucket.len <= self.lines()[bucket.line].held()
@@ -37,6 +48,34 @@ impl Page {
         }
         self.slots(bucket)
             .any(|(_, value)| slot.matches(value, wanted))
+    }
+
+    /// How many slots have a fingerprint that `wanted` begins with.
+    #[inline(always)]
+    fn count_matches(&self, bucket: Bucket, wanted: u64) -> usize {
+        let slot = self.shape().slot;
+        if self.is_one_read(bucket) {
+            let line = &self.lines()[bucket.line];
+            return line.count_matches(bucket.first, bucket.len, slot, wanted);
+        }
+        let values = self.slots(bucket).map(|(_, value)| value);
+        values.filter(|value| slot.matches(*value, wanted)).count()
+    }
+
+    /// How many entries match an item with this path below the page, whatever their payload; none if
+    /// the page counts copies besides, or is saturated.
+    #[inline(always)]
+    pub fn count_in_slots<I: Instructions>(&self, below: u64) -> Option<usize> {
+        let grid = self.grid();
+        if grid.lines < self.lines().len() || self.is_saturated() {
+            return None;
+        }
+        if grid.lines == 0 {
+            return Some(0);
+        }
+        let (line, run) = self.run::<I>(grid, below);
+        let bucket = self.bucket(line, run);
+        Some(self.count_matches(bucket, self.shape().wanted(below)))
     }
 
     /// How a value relates to the slots.

@@ -12,7 +12,7 @@ use crate::growing::directory::Way;
 #[cfg(target_arch = "x86_64")]
 use crate::growing::instructions::{has_fast_select, Bmi2};
 use crate::growing::instructions::{Instructions, Portable};
-use crate::growing::page::Probe;
+use crate::growing::page::{Page, Probe};
 use crate::growing::path::Path;
 use crate::growing::table::{Table, ALL_PAYLOADS};
 use crate::hash::ItemHash;
@@ -141,6 +141,23 @@ fn probe_contains<I: Instructions>(probe: &Probe<'_>, payloads: u16) -> bool {
     } else {
         probe.contains_among::<I>(payloads)
     }
+}
+
+/// How many entries match, if the page counts no copies besides.
+#[inline]
+pub(super) fn count_in_slots(page: &Page, below: u64) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if has_fast_select() {
+        // SAFETY: the processor has these instructions.
+        return unsafe { count_in_slots_with_bmi2(page, below) };
+    }
+    page.count_in_slots::<Portable>(below)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+fn count_in_slots_with_bmi2(page: &Page, below: u64) -> Option<usize> {
+    page.count_in_slots::<Bmi2>(below)
 }
 
 /// The first stage of a group of lookups: the slots of the directory are on their way.

@@ -5,6 +5,7 @@ use crate::growing::change::{Adding, Gap, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
+use crate::growing::lookup::count_in_slots;
 use crate::growing::mark::{Mark, MAX_LENGTH};
 use crate::growing::page::Page;
 use crate::growing::path::Path;
@@ -97,11 +98,15 @@ impl Table {
         if page.is_saturated() {
             return 1;
         }
+        let below = path.below(page.depth());
+        if self.alive == ALL_PAYLOADS {
+            if let Some(copies) = count_in_slots(page, below) {
+                return copies as u64;
+            }
+        }
+        // Copies may be counted beside their slots, or their window has passed.
         let (mut copies, mut before) = (0, None);
-        for mark in page
-            .matching(path.below(page.depth()))
-            .filter(|mark| self.is_alive(*mark))
-        {
+        for mark in page.matching(below).filter(|mark| self.is_alive(*mark)) {
             if before.replace(mark) != Some(mark) {
                 copies += u64::from(page.surplus_of(mark));
             }

@@ -104,6 +104,12 @@ impl Line {
         self.matching(first, len, slot, wanted).0 != 0
     }
 
+    /// How many slots match, of as many as one read gives.
+    #[inline(always)]
+    pub fn count_matches(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> usize {
+        self.matching(first, len, slot, wanted).0.count_ones() as usize
+    }
+
     /// The highest bit of each slot that matches, and the slots, from the top on.
     #[inline(always)]
     fn matching(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> (u64, u64) {
