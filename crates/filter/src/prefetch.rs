@@ -3,11 +3,17 @@
 /// Prefetches the cache line in which `value` begins; does nothing on architectures other than these.
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
+    prefetch_at(std::ptr::from_ref(value));
+}
+
+/// The same for an address, which need not be that of anything.
+#[inline]
+pub(crate) fn prefetch_at<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
         // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(value.cast()) };
     }
     // The intrinsic is not stable. The same hint as above: a load into the first-level cache.
     #[cfg(target_arch = "aarch64")]
@@ -15,7 +21,7 @@ pub(crate) fn prefetch<T>(value: &T) {
     unsafe {
         std::arch::asm!(
             "prfm pldl1keep, [{}]",
-            in(reg) std::ptr::from_ref(value),
+            in(reg) value,
             options(nomem, nostack, preserves_flags)
         );
     }

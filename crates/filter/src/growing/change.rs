@@ -5,7 +5,6 @@
 //! leaves its last slots to the next line, and so on up to a gap.
 
 use crate::error::AddError;
-use crate::growing::bucket::Bucket;
 use crate::growing::entries::COPIES;
 use crate::growing::grid::Grid;
 #[cfg(target_arch = "x86_64")]
@@ -89,6 +88,18 @@ impl Page {
             Found::Bmi2 => return unsafe { self.insert_with_bmi2(below, mark, most, adding) },
             Found::Nothing => {}
         }
+        self.insert_portably(below, mark, most, adding)
+    }
+
+    /// Out of line: processors with better instructions need not load it.
+    #[inline(never)]
+    fn insert_portably(
+        &mut self,
+        below: u64,
+        mark: Mark,
+        most: usize,
+        adding: Adding,
+    ) -> Result<Insert, AddError> {
         self.insert_with::<Portable>(below, mark, most, adding)
     }
 
@@ -132,13 +143,7 @@ impl Page {
         }
         let (grid, shape) = (self.grid(), self.shape());
         let (line, run) = self.run::<I>(grid, below);
-        let first = self.lines()[line].spilled() + run.first;
-        let value = shape.value(mark);
-        let bucket = Bucket {
-            line,
-            first,
-            len: run.len,
-        };
+        let (bucket, value) = (self.bucket(line, run), shape.value(mark));
         if adding == Adding::Absent && self.any_matches(bucket, shape.wanted(below)) {
             return Ok(Insert::Present);
         }
@@ -150,7 +155,7 @@ impl Page {
         if rank.equal >= COPIES {
             return self.count_surplus(mark);
         }
-        let slot = first + rank.smaller;
+        let slot = bucket.first + rank.smaller;
         let (gap, is_new) = (Gap { line, run, slot }, rank.alike == 0);
         if self.len() >= most || !self.insert_at::<I>(grid, gap, value) {
             return Ok(Insert::NoRoom { gap, is_new });
@@ -178,15 +183,14 @@ impl Page {
     fn insert_at<I: Instructions>(&mut self, grid: Grid, gap: Gap, value: u64) -> bool {
         let slot = self.shape().slot;
         let line = &mut self.lines_mut()[gap.line];
-        let (held, free) = (line.held(), line.free_bits(slot));
-        if held == usize::from(u8::MAX) {
+        if line.held() == usize::from(u8::MAX) {
             return false;
         }
-        if free > slot.bits() {
+        if line.has_free(slot.bits() + 1, slot) {
             line.insert::<I>(Some(gap.run), gap.slot, slot, value);
             return true;
         }
-        let gaps = self.gaps_behind(grid, gap.line, held, free);
+        let gaps = self.gaps_behind(grid, gap.line);
         if let Some(gaps) = gaps {
             self.insert_and_spill::<I>(grid, gap, gaps, value);
         }
@@ -197,19 +201,13 @@ impl Page {
     /// entry. It leaves one slot; or two, if even the unary bit needs the room of one. Then the
     /// nearer line is the second.
     #[inline(always)]
-    fn gaps_behind(
-        &self,
-        grid: Grid,
-        number: usize,
-        held: usize,
-        free: usize,
-    ) -> Option<[usize; 2]> {
-        let mut going = match (free, held) {
-            (0, 0) => return None,
-            (0, _) => 2,
-            _ => 1,
+    fn gaps_behind(&self, grid: Grid, number: usize) -> Option<[usize; 2]> {
+        let (slot, line) = (self.shape().slot, &self.lines()[number]);
+        let mut going = match (line.has_free(1, slot), line.held()) {
+            (true, _) => 1,
+            (false, 0) => return None,
+            (false, _) => 2,
         };
-        let slot = self.shape().slot;
         let (mut gaps, mut next) = ([number; 2], number);
         for _ in 0..REACH {
             next = grid.next(next);
@@ -217,14 +215,14 @@ impl Page {
             if next == number || line.spilled() + going > MOST_SPILLED {
                 return None;
             }
-            let mut free = line.free_bits(slot);
-            while free >= slot.bits() {
+            let mut come = 1;
+            while line.has_free(come * slot.bits(), slot) {
                 going -= 1;
                 gaps[going] = next;
                 if going == 0 {
                     return Some(gaps);
                 }
-                free -= slot.bits();
+                come += 1;
             }
         }
         None
@@ -319,6 +317,12 @@ impl Page {
             Found::Bmi2 => return unsafe { self.remove_with_bmi2(below, alive) },
             Found::Nothing => {}
         }
+        self.remove_portably(below, alive)
+    }
+
+    /// As [`Page::insert_portably`].
+    #[inline(never)]
+    fn remove_portably(&mut self, below: u64, alive: u16) -> Remove {
         self.remove_with::<Portable>(below, alive)
     }
 
@@ -344,11 +348,7 @@ impl Page {
         }
         let (grid, shape) = (self.grid(), self.shape());
         let (line, run) = self.run::<I>(grid, below);
-        let bucket = Bucket {
-            line,
-            first: self.lines()[line].spilled() + run.first,
-            len: run.len,
-        };
+        let bucket = self.bucket(line, run);
         let Some((place, value)) = self.longest_match(bucket, shape.wanted(below), alive) else {
             return Remove::Absent;
         };
@@ -418,7 +418,7 @@ impl Page {
             let mut next = grid.next(number);
             if next == number
                 || self.lines()[next].spilled() == 0
-                || self.lines()[number].free_bits(slot) < slot.bits()
+                || !self.lines()[number].has_free(slot.bits(), slot)
             {
                 return;
             }

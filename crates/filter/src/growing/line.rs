@@ -300,6 +300,17 @@ impl Line {
         value
     }
 
+    /// Whether at least so many bits are free: one comparison, as a rule, where to count them takes a
+    /// loop that no branch predictor foresees.
+    #[inline(always)]
+    pub fn has_free(&self, bits: usize, slot: SlotShape) -> bool {
+        let window = self.window_below(LINE_BITS - self.held() * slot.bits());
+        if bits <= WINDOW_BITS {
+            return window.leading_zeros() as usize >= bits;
+        }
+        self.free_bits(slot) >= bits
+    }
+
     /// Bits that neither unary part nor slots use: those between the last slot and the one that ends
     /// the last bucket.
     #[inline(always)]

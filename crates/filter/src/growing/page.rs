@@ -24,7 +24,7 @@ use crate::growing::instructions::{Instructions, Portable};
 use crate::growing::line::{Line, Run};
 use crate::growing::mark::Mark;
 use crate::growing::slot::SlotShape;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_at;
 use crate::storage::short::Short;
 pub use probe::Probe;
 pub use size::{lines_for_half, lines_for_new};
@@ -190,15 +190,15 @@ impl Page {
     }
 
     /// Asks for the lines that a change of an item with this path below the page is likely to read:
-    /// that of its bucket and the next ones, which entries spill to and come back from.
+    /// that of its bucket and the next ones, which entries spill to and come back from. Past the last
+    /// line it asks for what is no line, which is harmless.
     #[inline(always)]
     pub fn prefetch_to_change(&self, below: u64) {
         let grid = self.grid();
         let first = grid.line_of(grid.bucket(below));
-        for number in first..first + LINES_TO_CHANGE {
-            if let Some(line) = self.lines.get(number) {
-                prefetch(line);
-            }
+        let first = self.lines.as_ptr().wrapping_add(first);
+        for number in 0..LINES_TO_CHANGE {
+            prefetch_at(first.wrapping_add(number));
         }
     }
 

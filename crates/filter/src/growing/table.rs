@@ -183,34 +183,58 @@ impl Table {
         let mark = Mark::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
-            self.rewrite(path, 1, room, payload, |entries| entries.insert(mark))?;
-            self.items = self.items.saturating_add(1);
-            return Ok(true);
+            return self.rewrite_with(path, mark, 1, room);
         }
-        let least = match page.insert(below, mark, plan.most(), adding)? {
+        match page.insert(below, mark, plan.most(), adding)? {
             Insert::Done { is_new } => {
                 self.count_one(path, depth, length, is_new);
-                return Ok(true);
+                Ok(true)
             }
-            Insert::Saturated => return Ok(adding == Adding::Copies),
-            Insert::Present => return Ok(false),
-            Insert::NoRoom { gap, is_new } => {
-                let (entries, lines) = (page.len(), page.lines().len());
-                if entries >= plan.nearly_most() && depth < plan.max_depth(self.pages()) {
-                    TOO_MANY_LINES
-                } else {
-                    let reserved = room.least_lines(&plan, path.start(depth), depth, entries + 1);
-                    let least = reserved.max(lines + 1);
-                    if self.reline(path, Some((gap, mark)), least, room)? {
-                        self.count_one(path, depth, length, is_new);
-                        return Ok(true);
-                    }
-                    least
-                }
-            }
-            Insert::Unfit => 1,
-        };
-        self.rewrite(path, least, room, payload, |entries| entries.insert(mark))?;
+            Insert::Saturated => Ok(adding == Adding::Copies),
+            Insert::Present => Ok(false),
+            Insert::NoRoom { gap, is_new } => self.make_room(path, gap, mark, is_new, room),
+            Insert::Unfit => self.rewrite_with(path, mark, 1, room),
+        }
+    }
+
+    /// Adds an entry to the path's page, which has no room for it: the page gets more lines, or is
+    /// split.
+    #[cold]
+    fn make_room(
+        &mut self,
+        path: Path,
+        gap: Gap,
+        mark: Mark,
+        is_new: bool,
+        room: Room,
+    ) -> Result<bool, AddError> {
+        let plan = self.plan_now();
+        let page = self.root.page(path);
+        let (depth, entries, lines) = (page.depth(), page.len(), page.lines().len());
+        if entries >= plan.nearly_most() && depth < plan.max_depth(self.pages()) {
+            return self.rewrite_with(path, mark, TOO_MANY_LINES, room);
+        }
+        let reserved = room.least_lines(&plan, path.start(depth), depth, entries + 1);
+        let least = reserved.max(lines + 1);
+        if !self.reline(path, Some((gap, mark)), least, room)? {
+            return self.rewrite_with(path, mark, least, room);
+        }
+        self.count_one(path, depth, mark.length(), is_new);
+        Ok(true)
+    }
+
+    /// Writes the path's page anew with one more entry.
+    #[cold]
+    fn rewrite_with(
+        &mut self,
+        path: Path,
+        mark: Mark,
+        least: usize,
+        room: Room,
+    ) -> Result<bool, AddError> {
+        self.rewrite(path, least, room, mark.payload(), |entries| {
+            entries.insert(mark)
+        })?;
         self.items = self.items.saturating_add(1);
         Ok(true)
     }
@@ -254,16 +278,20 @@ impl Table {
                     let _ = self.shrink(path);
                 }
             }
-            Remove::LastSurplus(mark) => {
-                self.rewrite(path, 1, Room::UNLIMITED, mark.payload(), |entries| {
-                    entries.surplus.retain(|surplus| surplus.mark != mark);
-                    Ok(())
-                })?
-            }
+            Remove::LastSurplus(mark) => self.remove_surplus(path, mark)?,
         }
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
         Ok(true)
+    }
+
+    /// Writes the path's page anew without the counter of a mark.
+    #[cold]
+    fn remove_surplus(&mut self, path: Path, mark: Mark) -> Result<(), AddError> {
+        self.rewrite(path, 1, Room::UNLIMITED, mark.payload(), |entries| {
+            entries.surplus.retain(|surplus| surplus.mark != mark);
+            Ok(())
+        })
     }
 
     /// Gives the path's page at least so many lines, and perhaps one more entry, without reading its
@@ -338,6 +366,7 @@ impl Table {
 
     /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
     /// far from full.
+    #[cold]
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
         if !self.reline(path, None, 1, Room::UNLIMITED)? {
             self.rewrite(path, 1, Room::UNLIMITED, 0, |_| Ok(()))?;

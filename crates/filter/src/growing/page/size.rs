@@ -29,11 +29,19 @@ fn fewer_lines(lines: usize) -> usize {
     lines - (lines.next_power_of_two() / 8).max(1)
 }
 
+/// Bits of so many entries.
+fn bits_of(entries: usize, shape: Shape) -> usize {
+    entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits)
+}
+
+/// Bits of a line that entries fill: on average half a slot stays free.
+fn bits_of_line(shape: Shape) -> usize {
+    BODY_BITS - shape.slot.bits() / 2
+}
+
 /// Lines of which so many entries fill so many hundredths.
 fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
-    let bits = entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits);
-    // On average half a slot stays free in a line.
-    (bits * 100).div_ceil(fill * (BODY_BITS - shape.slot.bits() / 2))
+    (bits_of(entries, shape) * 100).div_ceil(fill * bits_of_line(shape))
 }
 
 /// The same for a page of this depth whose entries are all new.
@@ -81,7 +89,9 @@ impl Page {
             bucket_bits: plan.bucket_bits(self.len()),
             ..self.shape()
         };
-        let wanted = lines_for(self.len(), shape, THIN) + usize::from(self.counter_lines);
-        self.lines.len() > 1 && wanted <= fewer_lines(self.lines.len())
+        // Each removal asks, so this multiplies, and does not divide as `lines_for` does.
+        let fewer = fewer_lines(self.lines.len()).saturating_sub(self.counter_lines.into());
+        self.lines.len() > 1
+            && bits_of(self.len(), shape) * 100 <= THIN * fewer * bits_of_line(shape)
     }
 }

@@ -122,6 +122,11 @@ fn every_way_of_changing_a_page_leaves_the_same() {
                 }
                 assert!(one == other);
             }
+            let slot = one.shape().slot;
+            for line in one.lines() {
+                let free = line.free_bits(slot);
+                assert!((1..=64).all(|bits| line.has_free(bits, slot) == (bits <= free)));
+            }
         }
         assert!(no_room > 0, "pages are filled");
     }
