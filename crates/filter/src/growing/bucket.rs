@@ -58,14 +58,20 @@ impl Page {
             let line = &self.lines()[bucket.line];
             return line.count_matches(bucket.first, bucket.len, slot, wanted);
         }
+        self.count_matches_one_by_one(bucket, wanted)
+    }
+
+    #[cold]
+    fn count_matches_one_by_one(&self, bucket: Bucket, wanted: u64) -> usize {
+        let slot = self.shape().slot;
         let values = self.slots(bucket).map(|(_, value)| value);
         values.filter(|value| slot.matches(*value, wanted)).count()
     }
 
-    /// How many entries match an item with this path below the page, whatever their payload; none if
-    /// the page counts copies besides, or is saturated.
+    /// How many entries match an item with this path below the page, whatever their payload; nothing
+    /// if the page has counters, or is saturated.
     #[inline(always)]
-    pub fn count_in_slots<I: Instructions>(&self, below: u64) -> Option<usize> {
+    pub fn count_in_slots_with<I: Instructions>(&self, below: u64) -> Option<usize> {
         let grid = self.grid();
         if grid.lines < self.lines().len() || self.is_saturated() {
             return None;

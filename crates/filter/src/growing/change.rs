@@ -91,8 +91,8 @@ impl Page {
         self.insert_portably(below, mark, most, adding)
     }
 
-    /// Out of line: processors with better instructions need not load it.
-    #[inline(never)]
+    /// Out of line, so that processors with better instructions do not fetch it.
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
     fn insert_portably(
         &mut self,
         below: u64,
@@ -215,14 +215,14 @@ impl Page {
             if next == number || line.spilled() + going > MOST_SPILLED {
                 return None;
             }
-            let mut come = 1;
-            while line.has_free(come * slot.bits(), slot) {
+            let mut slots = 1;
+            while line.has_free(slots * slot.bits(), slot) {
                 going -= 1;
                 gaps[going] = next;
                 if going == 0 {
                     return Some(gaps);
                 }
-                come += 1;
+                slots += 1;
             }
         }
         None
@@ -320,8 +320,8 @@ impl Page {
         self.remove_portably(below, alive)
     }
 
-    /// As [`Page::insert_portably`].
-    #[inline(never)]
+    /// Out of line as [`Page::insert_portably`].
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
     fn remove_portably(&mut self, below: u64, alive: u16) -> Remove {
         self.remove_with::<Portable>(below, alive)
     }

@@ -300,8 +300,8 @@ impl Line {
         value
     }
 
-    /// Whether at least so many bits are free: one comparison, as a rule, where to count them takes a
-    /// loop that no branch predictor foresees.
+    /// Whether at least so many bits are free. That is one comparison, as a rule; counting them is a
+    /// loop whose length no branch predictor foresees.
     #[inline(always)]
     pub fn has_free(&self, bits: usize, slot: SlotShape) -> bool {
         let window = self.window_below(LINE_BITS - self.held() * slot.bits());
@@ -410,5 +410,35 @@ impl Line {
         });
         self.set_word(word, self.word(word) | pending);
         self.set_held(held);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_more_bits_are_free_than_are_counted(
+            words in any::<[u64; LINE_WORDS]>(),
+            masks in any::<[u64; LINE_WORDS]>(),
+            fingerprint_bits in 1..=WINDOW_BITS as u8,
+            held in any::<prop::sample::Index>(),
+        ) {
+            let slot = SlotShape { fingerprint_bits, payload_bits: 0 };
+            let held = held.index((BODY_BITS / slot.bits()).min(255) + 1);
+            let masked = std::array::from_fn(|n| words[n] & masks[n] & masks[7 - n].reverse_bits());
+            // Few bits are free, some, most, and all.
+            for mut words in [words, masked, [words[0], 0, 0, 0, 0, 0, 0, words[7]], [0; LINE_WORDS]] {
+                words[0] |= Line::header(0, 0);
+                let mut line = Line::of_words(words);
+                line.set_held(held);
+                let free = line.free_bits(slot);
+                for bits in 1..=LINE_BITS {
+                    prop_assert_eq!(line.has_free(bits, slot), bits <= free, "{}", bits);
+                }
+            }
+        }
     }
 }

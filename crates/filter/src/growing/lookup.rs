@@ -143,7 +143,8 @@ fn probe_contains<I: Instructions>(probe: &Probe<'_>, payloads: u16) -> bool {
     }
 }
 
-/// How many entries match, if the page counts no copies besides.
+/// How many entries match an item with this path below the page; nothing if the page has counters,
+/// or is saturated.
 #[inline]
 pub(super) fn count_in_slots(page: &Page, below: u64) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -151,13 +152,13 @@ pub(super) fn count_in_slots(page: &Page, below: u64) -> Option<usize> {
         // SAFETY: the processor has these instructions.
         return unsafe { count_in_slots_with_bmi2(page, below) };
     }
-    page.count_in_slots::<Portable>(below)
+    page.count_in_slots_with::<Portable>(below)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,popcnt")]
 fn count_in_slots_with_bmi2(page: &Page, below: u64) -> Option<usize> {
-    page.count_in_slots::<Bmi2>(below)
+    page.count_in_slots_with::<Bmi2>(below)
 }
 
 /// The first stage of a group of lookups: the slots of the directory are on their way.

@@ -190,8 +190,8 @@ impl Page {
     }
 
     /// Asks for the lines that a change of an item with this path below the page is likely to read:
-    /// that of its bucket and the next ones, which entries spill to and come back from. Past the last
-    /// line it asks for what is no line, which is harmless.
+    /// that of its bucket and the next ones, which entries spill to and come back from. Past the
+    /// page's end it asks for whatever is there, which is harmless.
     #[inline(always)]
     pub fn prefetch_to_change(&self, below: u64) {
         let grid = self.grid();

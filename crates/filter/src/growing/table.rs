@@ -104,7 +104,7 @@ impl Table {
                 return copies as u64;
             }
         }
-        // Copies may be counted beside their slots, or their window has passed.
+        // Some copies may be in counters, or have a payload that is no longer alive.
         let (mut copies, mut before) = (0, None);
         for mark in page.matching(below).filter(|mark| self.is_alive(*mark)) {
             if before.replace(mark) != Some(mark) {
@@ -183,7 +183,7 @@ impl Table {
         let mark = Mark::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
-            return self.rewrite_with(path, mark, 1, room);
+            return self.rewrite_adding(path, mark, 1, room);
         }
         match page.insert(below, mark, plan.most(), adding)? {
             Insert::Done { is_new } => {
@@ -193,12 +193,12 @@ impl Table {
             Insert::Saturated => Ok(adding == Adding::Copies),
             Insert::Present => Ok(false),
             Insert::NoRoom { gap, is_new } => self.make_room(path, gap, mark, is_new, room),
-            Insert::Unfit => self.rewrite_with(path, mark, 1, room),
+            Insert::Unfit => self.rewrite_adding(path, mark, 1, room),
         }
     }
 
-    /// Adds an entry to the path's page, which has no room for it: the page gets more lines, or is
-    /// split.
+    /// Adds an entry to the path's page, which has no room for it: the page gets more lines or another
+    /// shape, or is split.
     #[cold]
     fn make_room(
         &mut self,
@@ -212,12 +212,12 @@ impl Table {
         let page = self.root.page(path);
         let (depth, entries, lines) = (page.depth(), page.len(), page.lines().len());
         if entries >= plan.nearly_most() && depth < plan.max_depth(self.pages()) {
-            return self.rewrite_with(path, mark, TOO_MANY_LINES, room);
+            return self.rewrite_adding(path, mark, TOO_MANY_LINES, room);
         }
         let reserved = room.least_lines(&plan, path.start(depth), depth, entries + 1);
         let least = reserved.max(lines + 1);
         if !self.reline(path, Some((gap, mark)), least, room)? {
-            return self.rewrite_with(path, mark, least, room);
+            return self.rewrite_adding(path, mark, least, room);
         }
         self.count_one(path, depth, mark.length(), is_new);
         Ok(true)
@@ -225,7 +225,7 @@ impl Table {
 
     /// Writes the path's page anew with one more entry.
     #[cold]
-    fn rewrite_with(
+    fn rewrite_adding(
         &mut self,
         path: Path,
         mark: Mark,

@@ -24,9 +24,9 @@ impl Slot {
     }
 
     /// Makes one node of a node of two slots and what these are made of, if they are about equally
-    /// deep and all slots fit. Nodes at multiples of [`MOST_BITS`] stay apart: the first nodes on all ways are then as
-    /// large as in a directory that grew, and so are the others when it grows on. Returns by how
-    /// many slots the directory has grown.
+    /// deep and one node can hold all their slots. Nodes at multiples of [`MOST_BITS`] stay apart: the
+    /// first nodes on all ways are then as large as in a directory that grew, and so are the others
+    /// when it grows on. Returns by how many slots the directory has grown.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -40,7 +40,7 @@ impl Slot {
         };
         let (low, high) = (bits(low), bits(high));
         let most = low.max(high);
-        if most == 0 || most == MOST_BITS || most - low.min(high) > 1 {
+        if most == 0 || most >= MOST_BITS || most - low.min(high) > 1 {
             return Ok(0);
         }
         let taken_in = slots.iter().filter_map(Self::taken_in);

@@ -29,19 +29,19 @@ fn fewer_lines(lines: usize) -> usize {
     lines - (lines.next_power_of_two() / 8).max(1)
 }
 
-/// Bits of so many entries.
-fn bits_of(entries: usize, shape: Shape) -> usize {
+/// Bits of so many entries and of their buckets.
+fn body_bits(entries: usize, shape: Shape) -> usize {
     entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits)
 }
 
-/// Bits of a line that entries fill: on average half a slot stays free.
-fn bits_of_line(shape: Shape) -> usize {
+/// Bits of a line that can be filled: on average half a slot stays free.
+fn line_bits(shape: Shape) -> usize {
     BODY_BITS - shape.slot.bits() / 2
 }
 
 /// Lines of which so many entries fill so many hundredths.
 fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
-    (bits_of(entries, shape) * 100).div_ceil(fill * bits_of_line(shape))
+    (body_bits(entries, shape) * 100).div_ceil(fill * line_bits(shape))
 }
 
 /// The same for a page of this depth whose entries are all new.
@@ -85,13 +85,15 @@ impl Page {
         if self.entries == 0 {
             return !self.lines.is_empty();
         }
+        if self.lines.len() <= 1 {
+            return false;
+        }
         let shape = Shape {
             bucket_bits: plan.bucket_bits(self.len()),
             ..self.shape()
         };
         // Each removal asks, so this multiplies, and does not divide as `lines_for` does.
         let fewer = fewer_lines(self.lines.len()).saturating_sub(self.counter_lines.into());
-        self.lines.len() > 1
-            && bits_of(self.len(), shape) * 100 <= THIN * fewer * bits_of_line(shape)
+        body_bits(self.len(), shape) * 100 <= THIN * fewer * line_bits(shape)
     }
 }
