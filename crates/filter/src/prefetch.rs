@@ -12,7 +12,8 @@ pub(crate) fn prefetch_at<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        // SAFETY: a prefetch reads nothing and cannot fault, whatever the address; SSE is part of every x86-64.
+        // SAFETY: a prefetch reads nothing and cannot fault, whatever the address; SSE is part of
+        // every x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(value.cast()) };
     }
     // The intrinsic is not stable. The same hint as above: a load into the first-level cache.
