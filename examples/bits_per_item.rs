@@ -1,6 +1,6 @@
-//! Prints bits per item as the server counts them (8 * MEMORY USAGE / items), and bytes per key with a
-//! small filter. The second table also has another module where PEER is set, on PEER_SERVER or the
-//! same server.
+//! Prints bits per item as the server counts them (8 * MEMORY USAGE / items), and bytes per key
+//! with a small filter. The second table also has another module where PEER is set, on PEER_SERVER
+//! or the same server.
 //!
 //! Run with `make bits`, which sets SPLITBLOOM_SERVER and SPLITBLOOM_MODULE.
 

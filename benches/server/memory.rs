@@ -18,7 +18,8 @@ const FIRST: u64 = 100;
 const LAST: u64 = 10_000_000;
 /// Items in flight while the way to the next point is long.
 const TURN: u64 = 2_000;
-/// From so many items on, what the server itself takes meanwhile is less than a tenth of the filter.
+/// From so many items on, what the server itself takes meanwhile is less than a tenth of the
+/// filter.
 const FIRST_RESIDENT: u64 = 1_000_000;
 
 pub fn run(settings: &Settings) -> Outcome<()> {

@@ -1,10 +1,11 @@
-//! The slowest steps of growth: what single adds take in the server, from the first to the last of a
-//! filter that grows.
+//! The slowest steps of growth: what single adds take in the server, from the first to the last of
+//! a filter that grows.
 //!
 //! With the same seed and the same items in the same order, the same adds write pages anew in every
-//! run, while the machine disturbs others each time. So each run is filled by one connection, the server logs slow commands with their items,
-//! and what counts of an add is the smallest of all runs. A filter that does not grow shows what the
-//! machine alone makes slow each time: fresh memory.
+//! run, while the machine disturbs others each time. So each run is filled by one connection, the
+//! server logs slow commands with their items, and what counts of an add is the smallest of all
+//! runs. A filter that does not grow shows what the machine alone makes slow each time: fresh
+//! memory.
 
 use super::filter::{Family, Filter, Start};
 use super::load::{Items, Load};

@@ -1,6 +1,6 @@
-//! The wait of a bystander while a filter forgets: a filter of a minute gets its items evenly over a
-//! minute, and forgets them over the next one, as another client sends PING after PING. The server has
-//! the highest priority, if permitted.
+//! The wait of a bystander while a filter forgets: a filter of a minute gets its items evenly over
+//! a minute, and forgets them over the next one, as another client sends PING after PING. The
+//! server has the highest priority, if permitted.
 //!
 //! Then the same with two replicas instead of the bystander. They repeat each step of the primary's
 //! sweep, as a command, so what the machine disturbs on one of them it does not on the other.

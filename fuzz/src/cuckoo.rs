@@ -1,5 +1,5 @@
-//! Cuckoo filters as RedisBloom writes them: the fields of an RDB file, or a header and pieces; with
-//! numbers that do not fit, and slots that no item has made.
+//! Cuckoo filters as RedisBloom writes them: the fields of an RDB file, or a header and pieces;
+//! with numbers that do not fit, and slots that no item has made.
 //!
 //! They are judged by a second reader, which is plain and written from the same facts alone.
 

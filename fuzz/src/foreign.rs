@@ -1,7 +1,7 @@
 //! Arbitrary bytes as what RedisBloom writes: the fields of a saved filter, or a header and pieces.
 //!
-//! The first byte says which encoding version the fields have (0 to 5), or that there is a header (6
-//! and more), which comes as a string; then pieces as iterators and strings.
+//! The first byte says which encoding version the fields have (0 to 5), or that there is a header
+//! (6 and more), which comes as a string; then pieces as iterators and strings.
 
 use super::redisbloom::Filter;
 use super::stream::Stream;

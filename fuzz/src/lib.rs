@@ -16,8 +16,8 @@
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what is asked of each kind; `series` makes filters as earlier versions
-//! grew them. `redisbloom` and `valkey_bloom` are second readers of what others write, which `twins`
+//! through; `fuzzed` is what is asked of each kind; `series` makes filters as earlier versions grew
+//! them. `redisbloom` and `valkey_bloom` are second readers of what others write, which `twins`
 //! compares with the core.
 
 pub mod chunks;

@@ -268,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_byte_of_a_table_takes_no_more_memory_than_is_said() {
-        // Records are padded for slots of 32 bytes, which take 16: half as much is kept of a directory.
+        // Records are padded for slots of 32 bytes, which take 16: half as much is kept of a
+        // directory.
         assert!(kept(&table(&[0], all_lines)) > 10.0);
         // While that node is put together, there are two of half the size and a quarter besides.
         assert!(kept(&table(&one_node(), empty)) > 4.0);

@@ -1,6 +1,6 @@
 //! A second reader of what RedisBloom writes of a Bloom filter, written from docs/format.md alone:
-//! one bit after the other, in a map of bytes. The core must accept what this reader accepts, refuse
-//! what it refuses, and answer alike.
+//! one bit after the other, in a map of bytes. The core must accept what this reader accepts,
+//! refuse what it refuses, and answer alike.
 
 use super::plain_reader::LN_2;
 use super::stream::Stream;

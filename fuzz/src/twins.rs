@@ -1,5 +1,5 @@
-//! The core's reader of what others write, beside a second one: both accept the same bytes, and make
-//! the same of them.
+//! The core's reader of what others write, beside a second one: both accept the same bytes, and
+//! make the same of them.
 
 use super::decode::use_it;
 use super::fuzzed::Fuzzed;

@@ -1,4 +1,4 @@
-//! Looking items up, which every kind of filter does alike.
+//! Lookups, the same for every kind of filter.
 
 use crate::commands::held::found_or_missing;
 use crate::commands::reply_error::ReplyError;

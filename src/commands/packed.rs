@@ -20,7 +20,7 @@ use std::ops::Range;
 /// The word after the key.
 const FIRST_WORD: usize = 2;
 
-/// How the items are told apart.
+/// How the items are separated.
 const LAYOUT: Parameter = Parameter::one_of(
     c"layout",
     Times::Once,

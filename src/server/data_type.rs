@@ -16,8 +16,8 @@ use std::num::NonZeroU64;
 /// A value that the server keeps. It must stay valid when a panic interrupts one of these methods:
 /// the server goes on using it. (`Send`: the server also frees values on a background thread.)
 pub trait Value: Sized + Send + 'static {
-    /// The type that a new value has, as the server knows it, with the [`methods`] of this very type,
-    /// to which the server passes values back.
+    /// The type that a new value has, as the server knows it, with the [`methods`] of this very
+    /// type, to which the server passes values back.
     fn native() -> &'static RedisType;
     /// A type of another name whose values are the same, also with the [`methods`] of this type.
     fn other_native() -> Option<&'static RedisType> {
@@ -191,8 +191,8 @@ pub fn register(context: &Context, name: &str, native: &RedisType) -> Result<(),
     created.map_err(|_| Refused::Taken(format!("the type {name}")))
 }
 
-/// The server's table of functions for a type of value that `L` reads. Each catches panics; after one, `load` and
-/// `copy` return null, which fails the command.
+/// The server's table of functions for a type of value that `L` reads. Each catches panics; after
+/// one, `load` and `copy` return null, which fails the command.
 pub const fn methods<T: Value, L: Load<T>>() -> raw::RedisModuleTypeMethods {
     raw::RedisModuleTypeMethods {
         version: raw::REDISMODULE_TYPE_METHOD_VERSION as u64,

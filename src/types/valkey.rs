@@ -1,6 +1,6 @@
 //! Bloom filters of valkey-bloom, whose type has another name. A value that comes under that name
-//! keeps it, as the server has no way to give it another: it is a filter like any other, and what is
-//! saved of it are our chunks. Commands create no value of this type.
+//! keeps it, as the server has no way to give it another: it is a filter like any other, and what
+//! is saved of it are our chunks. Commands create no value of this type.
 
 use super::bloom::{StoredFilter, OURS};
 use super::refusals::Origin;
@@ -14,7 +14,7 @@ use splitbloom_filter::foreign::ForeignFilter;
 /// valkey-bloom's name.
 const NAME: &str = "bloomfltr";
 
-/// The type: registered beside the one that new filters have.
+/// The type, registered in addition to that of new filters.
 pub static VALKEY_TYPE: RedisType = RedisType::new(
     NAME,
     OURS as i32,

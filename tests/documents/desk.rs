@@ -1,5 +1,5 @@
-//! Where the blocks of one document are run: a server, another one, and a folder that looks like the
-//! repository, with the programs and files that documents take for granted.
+//! Where the blocks of one document are run: a server, another one, and a folder that looks like
+//! the repository, with the programs and files that documents take for granted.
 
 use super::{root, Outcome};
 use crate::harness::{module_path, Options, Server};
@@ -72,8 +72,8 @@ impl Desk {
         self.server.folder().join("desk")
     }
 
-    /// Puts a program that runs this command on the PATH. The command itself is looked up on ours: it
-    /// may have the same name.
+    /// Puts a program that runs this command on the PATH. The command itself is looked up on ours:
+    /// it may have the same name.
     fn provide(&self, name: &str, command: &str) {
         let path = self.folder().join("bin").join(name);
         let ours = env::var("PATH").unwrap_or_default();
@@ -174,8 +174,8 @@ impl Desk {
     fn output(&self, program: &str, arguments: &[&str], options: &str) -> Result<String, String> {
         let path = env::var("PATH").unwrap_or_default();
         let mut command = Command::new("/usr/bin/env");
-        // A reader's environment describes no package. With this test's in it, cargo would run ring's
-        // build script again, and compile again all that depends on it.
+        // A reader's environment describes no package. With this test's in it, cargo would run
+        // ring's build script again, and compile again all that depends on it.
         for (name, _) in env::vars() {
             if name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_") {
                 command.env_remove(name);

@@ -1,7 +1,7 @@
 //! What the documents show is run: sessions and commands, Python, shell, lines of redis.conf.
 //!
-//! The blocks of a document are run in order and share a server, so what one block adds the next one
-//! finds. A block that cannot be run has a comment before it that says why, or names the test
+//! The blocks of a document are run in order and share a server, so what one block adds the next
+//! one finds. A block that cannot be run has a comment before it that says why, or names the test
 //! that runs it or the file that it is an excerpt of; [`Mark`] lists the three. A block that is
 //! neither run nor marked fails.
 

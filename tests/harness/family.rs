@@ -1,5 +1,5 @@
-//! The two families of filters: Bloom filters (BF) and counting filters (CF). Most of their commands
-//! differ in two letters.
+//! The two families of filters: Bloom filters (BF) and counting filters (CF). Most of their
+//! commands differ in two letters.
 
 use super::items::batches;
 use super::{Connection, Reply};

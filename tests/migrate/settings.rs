@@ -1,5 +1,5 @@
-//! Filters that an add creates depend on settings, which do not travel: those of both servers must be
-//! equal.
+//! Filters that an add creates depend on settings, which do not travel: those of both servers must
+//! be equal.
 
 use crate::harness::{peer, Connection, Server};
 

@@ -1,4 +1,5 @@
-//! What a filter costs: MEMORY USAGE tells the truth, and the bits per item are those of the design.
+//! What a filter costs: MEMORY USAGE tells the truth, and the bits per item are those of the
+//! design.
 
 use crate::harness::{add_items, item, missing_items, Connection, Server};
 use std::f64::consts::LN_2;

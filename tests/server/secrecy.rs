@@ -1,5 +1,5 @@
-//! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that shows
-//! commands or states shows it.
+//! The seed of a filter is a secret: whoever has it can choose items that collide. Nothing that
+//! shows commands or states shows it.
 
 use crate::harness::{eventually, Connection, Family, Reply, Server};
 
@@ -238,8 +238,8 @@ fn assert_kept_secret(db: &mut Connection, secrets: [&[u8]; 2]) {
     }
 }
 
-/// How many bytes of the first chunk the beginning of a dump gives away: a dump is a type byte, nine
-/// bytes of module, the mark of a string, and the string, perhaps compressed.
+/// How many bytes of the first chunk the beginning of a dump gives away: a dump is a type byte,
+/// nine bytes of module, the mark of a string, and the string, perhaps compressed.
 fn chunk_bytes_in(dump: &[u8]) -> usize {
     const STRING: usize = 11;
     const COMPRESSED: u8 = 0xC3;

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The reader cuts the input into blocks. Each worker has connections of its own, with one block
-//! under way on each, and the caller's thread takes the answers. There is a fixed number of buffers,
-//! so workers that wait stop the reader sooner or later. The threads end when nobody takes what they
-//! make; one that waits for standard input ends with the process.
+//! under way on each, and the caller's thread takes the answers. There is a fixed number of
+//! buffers, so workers that wait stop the reader sooner or later. The threads end when nobody takes
+//! what they make; one that waits for standard input ends with the process.
 
 mod worker;
 
@@ -98,12 +98,12 @@ impl From<Framing> for Layout {
 }
 
 /// Sends each block of the input on one of the connections, and gives the answers to `take` in the
-/// order of the blocks. `send` and `receive` are called in turn for each connection; blocks may be sent
-/// on others in between.
+/// order of the blocks. `send` and `receive` are called in turn for each connection; blocks may be
+/// sent on others in between.
 ///
 /// # Errors
-/// The first error of the reader, or of `take`. Blocks before it have been taken; those after it may
-/// have been sent.
+/// The first error of the reader, or of `take`. Blocks before it have been taken; those after it
+/// may have been sent.
 pub fn run<C, S, T>(
     reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
     connections: Vec<C>,

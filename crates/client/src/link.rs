@@ -123,8 +123,8 @@ impl Link {
         self.receive_all(retry, sent)
     }
 
-    /// Sends requests. Nothing else may be sent before [`Link::receive_all`], which would mistake the
-    /// replies to it for theirs.
+    /// Sends requests. Nothing else may be sent before [`Link::receive_all`], which would mistake
+    /// the replies to it for theirs.
     pub fn send_first(&mut self, requests: Vec<Request>) -> Sent {
         self.connections.forget_reported_loss();
         let first = self.send_round(&requests, owners_of(requests.len()));

@@ -17,9 +17,9 @@ pub(super) struct Timeouts {
 }
 
 impl Timeouts {
-    /// Of a node of many. Data centres reply within a millisecond, and a node that is gone may never
-    /// reply; but a single command may keep one busy: migrating a partition of 64 MB takes up to a
-    /// second (docs/cluster.md).
+    /// Of a node of many. Data centres reply within a millisecond, and a node that is gone may
+    /// never reply; but a single command may keep one busy: migrating a partition of 64 MB takes up
+    /// to a second (docs/cluster.md).
     pub const OF_NODE: Self = Self {
         connection: Duration::from_secs(1),
         response: Duration::from_secs(5),

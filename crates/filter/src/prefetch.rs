@@ -1,6 +1,7 @@
 //! Prefetches: hints that a cache line is needed soon, so that the misses of many items overlap.
 
-/// Prefetches the cache line in which `value` begins; does nothing on architectures other than these.
+/// Prefetches the cache line in which `value` begins; does nothing on architectures other than
+/// these.
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
     prefetch_at(std::ptr::from_ref(value));
@@ -18,8 +19,8 @@ pub(crate) fn prefetch_at<T>(value: *const T) {
     }
     // The intrinsic is not stable. The same hint as above: a load into the first-level cache.
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch reads nothing that a program can see and cannot fault, whatever the address;
-    // every ARMv8 has it.
+    // SAFETY: a prefetch reads nothing that a program can see and cannot fault, whatever the
+    // address; every ARMv8 has it.
     unsafe {
         std::arch::asm!(
             "prfm pldl1keep, [{}]",

@@ -1,4 +1,5 @@
-//! Memory that runs short at any point: what was asked for happens whole or not at all, and no byte leaks.
+//! Memory that runs short at any point: what was asked for happens whole or not at all, and no byte
+//! leaks.
 
 use splitbloom_filter::codec::{chunks, encode_chunk, load_chunk, Chunk, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::{AddError, DecodeError};
@@ -102,8 +103,9 @@ fn a_chunk_that_finds_no_memory_for_its_list_of_records_is_refused() {
     assert_eq!(loaded.unwrap().digest(), filter.digest());
 }
 
-/// Does the work again and again, each time with one more block given before one is refused, until none is. Each time it starts
-/// with what `prepare` makes, and must end in success or with nothing changed; no byte stays behind.
+/// Does the work again and again, each time with one more block given before one is refused, until
+/// none is. Each time it starts with what `prepare` makes, and must end in success or with nothing
+/// changed; no byte stays behind.
 fn at_every_refusal<T>(
     prepare: impl Fn() -> T,
     work: impl Fn(&mut T) -> bool,
@@ -206,7 +208,8 @@ fn an_item_is_added_or_not_whichever_block_is_refused() {
 
 #[test]
 fn a_batch_is_added_up_to_the_item_refused_whichever_block_is_refused() {
-    // Growing all the time; and with room for all, in groups, into segments of its own and into those of a copy.
+    // Growing all the time; and with room for all, in groups, into segments of its own and into
+    // those of a copy.
     for (capacity, items_before) in [(100, 0), (400_000, 0), (400_000, 20_000)] {
         let items: Vec<[u8; 8]> = (1 << 40..(1 << 40) + 2000u64)
             .map(|i| (i - i % 3).to_le_bytes())

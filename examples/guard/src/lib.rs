@@ -1,9 +1,9 @@
 //! A guard against cache penetration: requests for ids that do not exist are answered by a filter
 //! in the cache and never reach the database.
 //!
-//! `service` is the recipe, with the `cache` and the `table` that it asks; everything else tries it:
-//! `postgres` and `server` start what it needs, `load` asks, `trial` measures, `report` and `plot`
-//! show. docs/recipes/guard.md explains it.
+//! `service` is the recipe, with the `cache` and the `table` that it asks; everything else tries
+//! it: `postgres` and `server` start what it needs, `load` asks, `trial` measures, `report` and
+//! `plot` show. docs/recipes/guard.md explains it.
 
 pub mod cache;
 pub mod load;

@@ -73,9 +73,9 @@ impl Service {
         Ok(was_there)
     }
 
-    /// Fills a new filter from the table and swaps it in, for the first time, after a loss, or to be
-    /// rid of deleted ids. Calls `progress` with the ids added, and returns whether it did all, or
-    /// somebody else does.
+    /// Fills a new filter from the table and swaps it in, for the first time, after a loss, or to
+    /// be rid of deleted ids. Calls `progress` with the ids added, and returns whether it did all,
+    /// or somebody else does.
     ///
     /// No id is missed: the new filter is there before the query's snapshot is taken, and a row
     /// that the snapshot lacks is announced to the new filter after its commit.

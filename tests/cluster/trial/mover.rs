@@ -20,9 +20,10 @@
 //! because it came from the source's replica. Killing the target at that moment loses the keys. So
 //! a move holds a gate from start to end, and whoever kills a node takes the gate first.
 //!
-//! A primary without its replica keeps its slots. Its replica may be a dead primary that is starting
-//! again: that one follows its successor if it hears that the successor has all of its slots. If one
-//! of them is already in another shard, it stays an empty primary, and the successor without replica.
+//! A primary without its replica keeps its slots. Its replica may be a dead primary that is
+//! starting again: that one follows its successor if it hears that the successor has all of its
+//! slots. If one of them is already in another shard, it stays an empty primary, and the successor
+//! without replica.
 
 use super::nodes::{agree, into_result, try_owners, Node};
 use crate::harness::{eventually, Connection, Random, Reply};

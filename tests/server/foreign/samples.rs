@@ -10,14 +10,14 @@
 //!                                                                  CF.DEL cuckoo item:250 … item:299
 //! ```
 //!
-//! `redisbloom-KEY.hex` is what DUMP returned, `redisbloom-KEY.pieces` what SCANDUMP did, a line for
-//! each iterator and its data; `redisbloom.rdb` what SAVE wrote, and `redisbloom.aof` the base file
-//! of BGREWRITEAOF with `aof-use-rdb-preamble no`.
+//! `redisbloom-KEY.hex` is what DUMP returned, `redisbloom-KEY.pieces` what SCANDUMP did, a line
+//! for each iterator and its data; `redisbloom.rdb` what SAVE wrote, and `redisbloom.aof` the base
+//! file of BGREWRITEAOF with `aof-use-rdb-preamble no`.
 //!
-//! `tests/server/golden/valkey-bloom*` are the same of the first two on Valkey 8.1.1, without pieces.
-//! No release of valkey-bloom could be had. They come from its published sources of October 2024,
-//! with the crate `bloomfilter` 3.0.2 and the functions of 1.0 that save and encode, after its
-//! published sources.
+//! `tests/server/golden/valkey-bloom*` are the same of the first two on Valkey 8.1.1, without
+//! pieces. No release of valkey-bloom could be had. They come from its published sources of October
+//! 2024, with the crate `bloomfilter` 3.0.2 and the functions of 1.0 that save and encode, after
+//! its published sources.
 
 use crate::harness::{
     absent_item, count_found, item, with_fresh_footer, Connection, Family, Reply,
@@ -101,8 +101,8 @@ pub fn dumped() -> impl Iterator<Item = Sample> {
     ALL.into_iter().chain(OF_VALKEY_BLOOM)
 }
 
-/// Bodies in earlier encoding versions of RedisBloom: samples of the core's, which say how they were
-/// made.
+/// Bodies in earlier encoding versions of RedisBloom: samples of the core's, which say how they
+/// were made.
 pub fn earlier_bodies() -> impl Iterator<Item = Vec<u8>> {
     let files = [
         include_str!("../../../crates/filter/src/foreign/golden/version-0.hex"),

@@ -1,5 +1,5 @@
-//! Bytes that RedisBloom or valkey-bloom did not write, where theirs are expected: in their encodings,
-//! headers and pieces nothing is checked by a checksum.
+//! Bytes that RedisBloom or valkey-bloom did not write, where theirs are expected: in their
+//! encodings, headers and pieces nothing is checked by a checksum.
 
 use super::payloads::{restore, TYPE_BYTES};
 use super::storm::{is_a_working_value, storm};

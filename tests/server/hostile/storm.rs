@@ -48,8 +48,8 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
     db.run("CONFIG SET rdbcompression no");
     let baseline = held(&mut db);
     let process = db.info("server", "process_id");
-    // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload, and when
-    // its buffers first hold long replies.
+    // Do not measure what the server allocates once, at its first RESTORE, SAVE and reload, and
+    // when its buffers first hold long replies.
     for number in 0..WARMING {
         attempt(&mut db, number);
     }

@@ -20,7 +20,8 @@ use std::thread::available_parallelism;
 /// Builds a filter from files of items, on all cores, without a server
 ///
 /// Pushed to a server, it is the filter that BF.RESERVE with the same parameters and seed, and
-/// BF.MADD with the items in the order of the files, make: with the same answers and the same digest.
+/// BF.MADD with the items in the order of the files, make: with the same answers and the same
+/// digest.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -34,8 +34,8 @@ pub struct Arguments {
     /// If there is no such filter, creates a counting filter
     #[arg(long)]
     cf: bool,
-    /// Notes in FILE how far the load has come, and goes on from there if FILE exists. It is removed
-    /// at the end
+    /// Notes in FILE how far the load has come, and goes on from there if FILE exists. It is
+    /// removed at the end
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     #[command(flatten)]

@@ -8,8 +8,9 @@ use std::thread;
 
 /// Spreads connections over threads: half as many as there are processors, because the reader needs
 /// one as well, and so does a server on the same machine. With a thread for each connection every
-/// reply woke one, often on the server's processor. (On two processors, 10 million URLs load in 0.76
-/// s with one thread for four connections, and in 0.84 s with four threads; medians of five rounds.)
+/// reply woke one, often on the server's processor. (On two processors, 10 million URLs load in
+/// 0.76 s with one thread for four connections, and in 0.84 s with four threads; medians of five
+/// rounds.)
 pub fn among_threads<C>(connections: Vec<C>) -> Vec<Vec<C>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = (processors / 2).clamp(1, connections.len().max(1));
@@ -57,8 +58,8 @@ impl<F: Fn(C, &Block) -> S, S, C, T> Worker<F, S, C, T> {
         }
     }
 
-    /// The next block. If it may wait, `None` says that there are no more; otherwise, that none is at
-    /// hand, because it has not been read or another worker is taking it.
+    /// The next block. If it may wait, `None` says that there are no more; otherwise, that none is
+    /// at hand, because it has not been read or another worker is taking it.
     fn next(&self, may_wait: bool) -> Option<(u64, Block)> {
         match may_wait {
             true => {

@@ -1,4 +1,4 @@
-//! What filters that keep what they have do alike.
+//! Operations that filters without a window share.
 
 use crate::error::AddError;
 use crate::filter::{Counters, Filter, Progress};

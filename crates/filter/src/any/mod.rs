@@ -1,7 +1,7 @@
 //! What a key of BF.* commands holds: a filter of one kind or another.
 //!
-//! All are described, copied, moved, saved and loaded alike, which is here. What depends on the kind
-//! (how items are added and found) callers decide by a `match`.
+//! This file describes, copies, moves, saves and loads a filter of any kind. Callers `match` on the
+//! kind where it decides how items are added and found.
 
 mod lasting;
 mod transfer;
@@ -27,8 +27,8 @@ pub enum AnyFilter<T = ()> {
     Windowed(Box<[Timed<T>; 1]>),
 }
 
-/// A filter that forgets, and what its owner keeps beside it, which is no part of the filter: a copy
-/// and a loaded filter begin with its default.
+/// A filter with a window and an attachment of its owner, which is not part of the filter: copies
+/// and loaded filters start with the default attachment.
 pub struct Timed<T> {
     /// The filter.
     pub filter: WindowedFilter,
@@ -108,7 +108,7 @@ impl<T> AnyFilter<T> {
         }
     }
 
-    /// The filter and what its owner keeps beside it, if it is one that forgets.
+    /// The filter and its attachment, if the filter has a window.
     pub fn windowed_mut(&mut self) -> Option<(&mut WindowedFilter, &mut T)> {
         match self {
             Self::Windowed(timed) => {

@@ -68,8 +68,8 @@ impl Fill {
         self.weight >= self.limit
     }
 
-    /// Whether it takes so many more items, whatever they are, and is full after the last of them
-    /// at the earliest.
+    /// Whether the filter takes any `items` more items and is full after the last of them at the
+    /// earliest.
     #[inline(always)]
     pub fn has_room_for(&self, items: u64, scale: Scale) -> bool {
         let weight = items.saturating_mul(scale.most_gained());

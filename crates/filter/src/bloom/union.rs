@@ -45,7 +45,7 @@ impl BlockedBloom {
     }
 }
 
-/// How many items set so many bits on average, between `least` and `most`: see
+/// The number of items, between `least` and `most`, that set `bits` bits on average: see
 /// [`crate::bloom::estimate`]. It is stored, and decides when the sub-filter is full, so every
 /// machine must get the same number: only IEEE multiplications, and no logarithm.
 fn items_that_set(bits: u64, shape: Shape, mut least: u64, mut most: u64) -> u64 {

@@ -31,11 +31,11 @@ pub trait Chunked: Sized {
     /// Its parts, to load into.
     fn parts_mut(&mut self) -> &mut Parts<Self::SubFilter>;
 
-    /// The error rate of a table behind so many Bloom filters; nothing if there can be none. It is
-    /// stored, and checked, so that a version that shares the rate otherwise can tell.
+    /// The error rate of a table that follows `blooms` Bloom filters; `None` if there can be no
+    /// table. It is stored and checked, so a version that divides the rate differently can tell.
     fn table_rate(&self, blooms: usize) -> Option<f64>;
 
-    /// Whether a table behind so many Bloom filters may have this error rate.
+    /// Whether a table that follows `blooms` Bloom filters may have the error rate `rate`.
     fn may_have_table(&self, blooms: usize, rate: f64) -> bool {
         let only = self.table_rate(blooms);
         only.is_some_and(|only| only.to_bits() == rate.to_bits())

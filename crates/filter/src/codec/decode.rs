@@ -41,7 +41,7 @@ type Contents<'a, F> = (
 /// still to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {
-    /// The iterator it was asked for with.
+    /// The iterator that requests this chunk.
     pub start: u64,
     /// The iterator that comes after it.
     pub next: u64,
@@ -123,7 +123,8 @@ impl<'a> Chunk<'a> {
                     }
                     push(&mut segments, segment)?;
                 }
-                // Behind sub-filters that the filter has added meanwhile it would have another rate.
+                // Behind sub-filters that the filter has added meanwhile it would have another
+                // rate.
                 TABLE if !tables.has_begun() && parts.blooms().len() <= present => {
                     let rate = reader.f64()?;
                     let field = "error rate of the table";
@@ -272,7 +273,8 @@ impl<'t> Tables<'t> {
 
 /// Loads a chunk: the first of a chain where there is no `filter` yet, else the one that `filter`
 /// waits for. Returns the filter that a first chunk begins. If more chunks come, it works already,
-/// with the items that the chunks so far hold, and [`Filter::loading`](crate::Filter::loading) tells which chunk is next.
+/// with the items that the chunks so far hold, and [`Filter::loading`](crate::Filter::loading)
+/// tells which chunk is next.
 ///
 /// ```
 /// use splitbloom_filter::codec::{chunks, load_chunk, Chunk};

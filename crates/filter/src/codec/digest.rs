@@ -1,4 +1,5 @@
-//! The digest of a filter: equal for two filters if and only if they answer alike, now and later.
+//! The digest of a filter: two filters have the same digest if and only if they return the same
+//! results, now and after the same commands.
 
 use super::encode::chunks_of_version;
 use super::format::Version;

@@ -42,7 +42,7 @@ pub enum FileError {
     Version,
     /// It ends too early.
     Cut,
-    /// A chunk, whose number is told (from 0), is damaged or out of order.
+    /// The chunk of this number, counted from 0, is damaged or out of order.
     Chunk(u64, DecodeError),
     /// Its checksum does not fit.
     Checksum,

@@ -39,7 +39,7 @@ pub const FOREIGN_FILTER: u8 = 10;
 pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
-/// A head record of any kind has at most so many.
+/// The most bytes of a head record of any kind.
 pub(super) const MAX_HEAD_BYTES: usize = 64;
 /// And a state record: of 15 slices.
 pub(super) const MAX_STATE_BYTES: usize = 1 + 20 + 15 * 9;

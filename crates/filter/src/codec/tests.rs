@@ -289,8 +289,9 @@ fn a_chunk_takes_the_bytes_it_says_wherever_it_is_written() {
     }
 }
 
-/// XXH3-128 over the samples in version 1. Those of filters with tables of several pages also change
-/// where pages come to other sizes; such a filter that was saved before is read as it was written.
+/// XXH3-128 over the samples in version 1. Those of filters with tables of several pages also
+/// change where pages come to other sizes; such a filter that was saved before is read as it was
+/// written.
 const GOLDEN_DIGESTS: [u128; 10] = [
     0xf655_421f_21fb_e01a_1dda_a170_78c2_e089,
     0x0e17_17e1_894c_113a_b1f7_8af7_98ed_e180,

@@ -1,5 +1,5 @@
-//! What chunks are made of and loaded into: a filter of one kind ([`Chunked`]), or a value that is of
-//! one kind or another.
+//! What chunks are made of and loaded into: a filter of one kind ([`Chunked`]), or a value that is
+//! of one kind or another.
 
 use super::{chunks, encode_chunk, load_chunk, Chunk, Chunked, Encoded, MAX_CHUNK_BYTES};
 use crate::error::{AddError, DecodeError};

@@ -8,8 +8,8 @@ use crate::hash::Seed;
 use crate::parts::Parts;
 
 impl CountingFilter {
-    /// XXH3-128, equal for two filters if they answer everything alike, now and after equal
-    /// commands, and report the same. Reads every page once; allocates nothing.
+    /// XXH3-128. Two filters with the same digest return the same results and statistics, now and
+    /// after the same commands. Reads every page once; allocates nothing.
     pub fn digest(&self) -> u128 {
         digest(self)
     }

@@ -12,7 +12,7 @@ use crate::parts::Parts;
 const _: () = assert!(size_of::<CuckooSeries>() <= size_of::<Table>());
 
 impl CountingFilter {
-    /// The filter of this series, from which so many have been deleted.
+    /// A filter around `series`, from which `deletes` items have been deleted.
     ///
     /// # Errors
     /// A `Field` out of range; `OutOfMemory`.

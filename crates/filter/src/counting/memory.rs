@@ -64,8 +64,9 @@ impl CountingFilter {
     /// Passes all allocations through `mover`, from `from` on (0 at first), until it says stop.
     /// Returns where to continue, or `None` at the end.
     ///
-    /// Each step moves at least one page or segment, however little time it has. So every step makes progress,
-    /// and the number to continue from is never 0, which a server takes for the end.
+    /// Each step moves at least one page or segment, however little time it has. So every step
+    /// makes progress, and the number to continue from is never 0, which a server takes for the
+    /// end.
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.parts.relocate(from, mover)
     }

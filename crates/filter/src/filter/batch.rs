@@ -112,8 +112,8 @@ impl Filter {
     }
 }
 
-/// The same where both are asked: a table has two stages, of which the first, for one group, is
-/// under way while the group before it is answered.
+/// The same for Bloom filters and a table. A lookup in a table has two stages: the first stage of a
+/// group overlaps the second of the group before it.
 fn both_contain_many<'a>(
     blooms: &[BlockedBloom],
     table: &Table,

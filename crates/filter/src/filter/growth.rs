@@ -2,9 +2,8 @@
 //! error rate.
 //!
 //! A filter that grows is made of at most one blocked Bloom filter of the capacity reserved, which
-//! is small and fast, and one growing table ([`crate::growing`]) for all that comes beyond. A false
-//! positive in either is one of the filter, so their rates must add up to no more than the one
-//! asked for:
+//! is small and fast, and one growing table ([`crate::growing`]) for the items beyond. A false
+//! positive of either is one of the filter, so their rates must add up to at most the error rate:
 //!
 //! ```text
 //!   Bloom filter   2/3    so that a filter reserved at its size is small: each halving of its
@@ -15,10 +14,10 @@
 //! A filter without a Bloom filter gives the table all of it. (A Bloom filter's rate is never below
 //! 1e-15, see [`crate::bloom::shape::MIN_ERROR_RATE`], and a table's never below 1e-12.)
 //!
-//! A filter that does not grow is a Bloom filter of the whole rate. While it follows another server,
-//! it may still get a table, for items that were acknowledged there after it was full here: the two
-//! filters differ in their false positives, and so in what they count. That table has the share that
-//! it would have if the filter grew, so such a filter may pass its rate by a third.
+//! A filter that does not grow is a Bloom filter of the whole rate. While it follows another
+//! server, it may still get a table, for items that were acknowledged there after it was full here:
+//! the two filters differ in their false positives, and so in what they count. That table has the
+//! share that it would have if the filter grew, so such a filter may pass its rate by a third.
 //!
 //! # Series of earlier versions
 //! Before there was the table, filters grew by ever larger Bloom filters ("Scalable Bloom filters",
@@ -67,7 +66,7 @@ impl Growth {
         }
     }
 
-    /// Whether a filter reserved for so many items begins with a table.
+    /// Whether a filter reserved for `capacity` items begins with a table.
     pub(super) fn begins_with_table(self, capacity: u64) -> bool {
         self != Self::Fixed && TABLE_CAPACITIES.contains(&capacity)
     }

@@ -268,8 +268,8 @@ impl Filter {
         limit.most_bytes().saturating_sub(others)
     }
 
-    /// Its digest: equal for two filters if and only if they answer alike, now and later. Reads
-    /// every allocated bit once; allocates nothing.
+    /// Its digest: two filters have the same digest if and only if they return the same results,
+    /// now and after the same commands. Reads every allocated bit once; allocates nothing.
     pub fn digest(&self) -> u128 {
         digest(self)
     }

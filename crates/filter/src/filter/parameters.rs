@@ -7,7 +7,7 @@ use crate::hash::Seed;
 /// The parameters that decide where the bits of a filter lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// The error rate asked for, above 0 and below 1.
+    /// The requested error rate, above 0 and below 1.
     pub error_rate: f64,
     /// The number of items that it is made for.
     pub capacity: u64,

@@ -1,7 +1,7 @@
 //! A filter that several threads fill: each adds items to some of its sub-bitmaps.
 //!
-//! Where the bits of an item lie, whether it is new and what it weighs depends on its own sub-bitmap
-//! alone. So the sub-bitmaps are divided into shares, and the items sorted into them:
+//! Where the bits of an item lie, whether it is new and what it weighs depends on its own
+//! sub-bitmap alone. So the sub-bitmaps are divided into shares, and the items sorted into them:
 //!
 //! ```text
 //!   items ─hash─► share 0: items in order ─► sub-bitmaps 0 … s-1     any thread, at any time
@@ -106,9 +106,8 @@ impl Shares {
         &mut self.shares
     }
 
-    /// Whether so many items may be added without making the filter full: they are within its
-    /// capacity, and the weight of its bits is well below the limit of the
-    /// [guard](crate::bloom::guard).
+    /// Whether `items` more items leave the filter below its capacity, with the weight of its bits
+    /// well below the limit of the [guard](crate::bloom::guard).
     pub fn has_room_for(&self, items: u64) -> bool {
         let fills = self.shares.iter().map(|share| share.0.fill());
         let weight: f64 = fills.clone().map(|fill| fill.share_of_limit()).sum();

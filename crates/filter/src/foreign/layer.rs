@@ -32,7 +32,7 @@ const BLOCK_WORDS: u64 = 512;
 pub struct Description {
     /// Items that it was made for.
     pub entries: u64,
-    /// The false-positive rate at so many.
+    /// The false-positive rate with `entries` items.
     pub error_rate: f64,
     /// Bits that an item sets.
     pub hashes: u32,

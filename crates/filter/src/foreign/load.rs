@@ -1,9 +1,9 @@
-//! A filter of RedisBloom or valkey-bloom as a server gives it: its fields, and what decides about items that are
-//! added later.
+//! A filter of RedisBloom or valkey-bloom as a server gives it: its fields, and what decides about
+//! items that are added later.
 //!
 //! The seed must be the same wherever the same bytes are loaded: a server passes RESTORE on to its
-//! replicas as it came, and both must answer alike from then on. So it is a hash of everything that
-//! was read. Whoever does not know the bits cannot tell it.
+//! replicas unchanged, and both must return the same results from then on. So the seed is a hash of
+//! everything that was read. It cannot be guessed without knowing the bits.
 
 use super::cuckoo::rdb::read_cuckoo;
 use super::cuckoo::Remainder;
@@ -16,10 +16,11 @@ use crate::hash::Seed;
 use crate::size_limit::SizeLimit;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The error rate of the table behind a cuckoo filter. RedisBloom's has none that was asked for: it
-/// begins at 1.5 %. A deletion looks into the table first, and where it mistakes an item of the
-/// series for one there, it takes away the copy of another item. So the rate is low, at a price of
-/// some nine bits for each new item over the usual 1 %. It is no setting: a replica may have others.
+/// The error rate of the table that follows a cuckoo filter. RedisBloom's filters have no requested
+/// rate: theirs begins at 1.5 %. A deletion looks into the table first, and where it mistakes an
+/// item of the series for one there, it takes away the copy of another item. So the rate is low, at
+/// a price of some nine bits for each new item over the usual 1 %. It is no setting: a replica may
+/// have others.
 const REMAINDER_RATE: f64 = 0.0001;
 
 /// What decides about the table behind a cuckoo filter.

@@ -1,9 +1,8 @@
 //! Many items at once, so that the cache misses of a group overlap.
 //!
-//! A group is asked of one sub-filter after another, newest first, and in each of them by rounds of
-//! a few probes: half of the bits are set, so three quarters of the absent items are known to be
-//! absent after two, and to fetch the lines of all of their probes would take more from memory than
-//! it saves.
+//! A group visits one sub-filter after another, newest first, and each of them in rounds of a few
+//! probes. Half of the bits are set, so two probes rule out three quarters of the absent items;
+//! prefetching the lines of all probes would cost more memory bandwidth than it saves.
 
 use super::layer::Layer;
 use super::probes::{all_set, Hashing, Pair, Probe, ROUND};
@@ -58,7 +57,7 @@ fn each(mut set: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which of the items `asked` (bit 0 for the first, and so on) are in the layer.
+/// Which of the items in the bit set `asked` (bit 0 for the first item) are in `layer`.
 #[inline]
 fn those_in(layer: &Layer, pairs: &[Pair; GROUP], asked: u32) -> u32 {
     let mut probes = [[Probe::NONE; ROUND]; GROUP];

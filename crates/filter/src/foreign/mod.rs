@@ -38,7 +38,7 @@
 //!
 //! # The table after the series
 //! An item that is not in the series goes into the table, never into the old bits, so their error
-//! rate no longer rises. The table gets what the series leaves of the error rate asked for, at
+//! rate no longer rises. The table gets what the series leaves of the requested error rate, at
 //! least a 64th; each halving costs a bit per item, so an item takes at most 6 bits more than in a
 //! table with the whole rate. A filter that does not grow takes as many more items as its last
 //! layer has room for.
@@ -161,8 +161,8 @@ impl ForeignFilter {
         self.options
     }
 
-    /// What it was created with, as far as can be told: the error rate and capacity of its first
-    /// layer (see [`ForeignFilter::asked_error_rate`]).
+    /// The parameters that it was created with, as far as they are known: the error rate and
+    /// capacity of its first layer (see [`ForeignFilter::asked_error_rate`]).
     pub fn parameters(&self) -> Parameters {
         let first = self.layers().first();
         Parameters {
@@ -293,8 +293,8 @@ impl ForeignFilter {
         self.is_fixed() && newest.items.saturating_add(own) >= newest.entries
     }
 
-    /// Its digest: equal for two filters if and only if they answer alike, now and later. Reads
-    /// every allocated bit once; allocates nothing.
+    /// Its digest: two filters have the same digest if and only if they return the same results,
+    /// now and after the same commands. Reads every allocated bit once; allocates nothing.
     pub fn digest(&self) -> u128 {
         digest(self)
     }

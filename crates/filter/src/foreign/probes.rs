@@ -1,12 +1,12 @@
-//! Which bits an item has in a filter from elsewhere: double hashing, of RedisBloom with MurmurHash2,
-//! of valkey-bloom with SipHash.
+//! Which bits an item has in a filter from elsewhere: double hashing, of RedisBloom with
+//! MurmurHash2, of valkey-bloom with SipHash.
 
 use super::murmur::{murmur32, murmur64a};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher as _;
 
-/// Probes of an item whose cache lines are fetched together. docs/design.md has the times with 4 and
-/// 8.
+/// Probes of an item whose cache lines are fetched together. docs/design.md has the times with 4
+/// and 8.
 pub const ROUND: usize = 4;
 
 /// How items are hashed, which all sub-filters of a series have in common.
@@ -26,8 +26,8 @@ pub type Keys = [[u8; 16]; 2];
 /// What valkey-bloom reduces its numbers by: the largest prime of 64 bits.
 const PRIME: u64 = 0xFFFF_FFFF_FFFF_FFC5;
 
-/// The two hashes of an item; number i of it is a + i * b. In valkey-bloom number 1 is b itself, and
-/// those that follow are taken modulo a prime.
+/// The two hashes of an item; number i of it is a + i * b. In valkey-bloom number 1 is b itself,
+/// and those that follow are taken modulo a prime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair {
     a: u64,

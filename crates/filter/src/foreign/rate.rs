@@ -1,22 +1,21 @@
 //! What is left of the error rate for items that come after the series.
 //!
-//! A false positive of the series is one of the filter, and so is one of our own part behind it. So
-//! our part gets what was asked for, less what the series errs:
+//! A false positive of the series is one of the filter, and so is one of the table that follows it.
+//! So the table gets the requested rate less the rate of the series:
 //!
 //! ```text
-//!   asked     that of the first layer; twice that if the filter grows, as RedisBloom gives its first
-//!             layer half, the next a quarter, and so on
-//!   series    the sum over its layers of fill^hashes, from the bits that are set; or, where that is
-//!             more, of what its number of items leads to: their bits may have yet to come
-//!   ours      asked - series, but no less than a 64th of asked
+//!   requested   the rate of the first layer; twice that if the filter grows, as RedisBloom gives its
+//!               first layer half, the next a quarter, and so on
+//!   series      the sum over its layers of fill^hashes, from the bits that are set; or, if that is
+//!               more, the rate that its number of items leads to: their bits may still arrive
+//!   table       requested - series, but at least a 64th of requested
 //! ```
 //!
-//! It is settled when the first new item comes, once and for all, as marks in a table are as long as
-//! its rate asks for. A series that was filled as it was meant to be keeps within what was asked
-//! for, and so does the sum, but for the 64th: six full layers leave just that, each
-//! further halving would cost a bit an item, and one that has eaten up all of its share gets it on
-//! top. A series that RedisBloom or its users overfilled errs more than was asked for, and it is not
-//! ours to lower that.
+//! The rate is fixed when the first new item arrives, since it decides the length of fingerprints.
+//! A series within its capacity stays within the requested rate, and so does the sum, except for
+//! the floor of a 64th. Six full layers leave just that. Each further halving would cost a bit per
+//! item. A series that has used up its share gets the 64th on top, and one that RedisBloom
+//! overfilled stays above the requested rate.
 
 use super::layer::Layer;
 use super::ForeignFilter;

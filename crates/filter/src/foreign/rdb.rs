@@ -1,7 +1,7 @@
 //! RedisBloom's filters as its module saves them: RDB files, DUMP, replication's full copies.
 //!
-//! The server gives fields one by one. So much of a field is checked before the next one is asked
-//! for that no array of bits is requested whose length is not known, and none is kept in one piece.
+//! The server returns one field at a time. Each field is checked before the next is read, so an
+//! array of bits is read only once its length is known, and none is kept in one piece.
 
 use super::layer::{Description, Layer};
 use super::{ForeignFilter, Options, USUAL_GROWTH};
@@ -30,8 +30,8 @@ pub trait Fields {
 /// Reads a Bloom filter of RedisBloom's encoding `version`. What is added to it is hashed with
 /// `seed`.
 ///
-/// It takes the time of a copy of the bits, and beside the server's own copy of one array at a time
-/// the memory of those segments that have a set bit.
+/// Costs one copy of the bits. Allocates the segments that have a set bit, in addition to the
+/// server's own copy of one array at a time.
 ///
 /// # Errors
 /// `Format` for other versions, `Length` if fields are missing, a `Field` out of range or that

@@ -68,8 +68,8 @@ impl Page {
         values.filter(|value| slot.matches(*value, wanted)).count()
     }
 
-    /// How many entries match an item with this path below the page, whatever their payload; nothing
-    /// if the page has counters, or is saturated.
+    /// How many entries match an item with this path below the page, whatever their payload;
+    /// nothing if the page has counters, or is saturated.
     #[inline(always)]
     pub fn count_in_slots_with<I: Instructions>(&self, below: u64) -> Option<usize> {
         let grid = self.grid();

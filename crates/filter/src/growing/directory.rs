@@ -19,9 +19,9 @@
 //!
 //! Up to some 5 * 10^9 items a lookup passes two nodes.
 //!
-//! Copies share pages and nodes below the first 11 bits ([`Slot::Common`]). Had a copy to share each
-//! page for itself, it would take as many steps as there are pages, and a block to count the owners
-//! of each.
+//! Copies share pages and nodes below the first 11 bits ([`Slot::Common`]). Had a copy to share
+//! each page for itself, it would take as many steps as there are pages, and a block to count the
+//! owners of each.
 
 mod join;
 mod share;
@@ -48,7 +48,8 @@ pub enum Slot {
         depth: u8,
         slots: Short<Slot, u16>,
     },
-    /// The same as the slot whose number has so many bits cleared.
+    /// Alias of the slot whose index has the low `n` bits cleared: the page is shallower than the
+    /// node.
     See(u8),
 }
 
@@ -250,8 +251,8 @@ impl Slot {
     }
 
     /// Passes everything from the path `from` on through `mover`; `start` is where this slot
-    /// begins. What is common stays where it is: the copy's owner cannot be told. Returns where to
-    /// go on, if the mover says that it is time to stop; but at least one page is passed.
+    /// begins. Shared children stay where they are, since the other owner points to them. Returns
+    /// the path to continue from if the mover wants to stop; at least one page is passed.
     pub fn relocate(&mut self, start: u64, from: u64, mover: &mut impl Mover) -> Option<u64> {
         self.reclaim();
         if let Self::Node { depth, slots } = self {

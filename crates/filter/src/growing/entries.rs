@@ -1,7 +1,7 @@
 //! What a page holds, as a sorted list: the form in which pages are split, merged, grown and saved.
 //!
-//! Of equal marks a page stores three in slots, as if they were different items; the rest are
-//! counted beside them. So a multiset of a few copies an item costs nothing special, and one item
+//! Of equal marks a page stores three in slots, as if they were different items, and counts the
+//! rest. So a multiset of a few copies an item costs nothing special, and one item
 //! added a million times costs a counter of 16 bytes. The same holds for marks that have lost all
 //! their bits: in one bucket they are all equal, so however many there are, they cannot swell a
 //! page.
@@ -45,7 +45,7 @@ pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
 }
 
 impl Entries {
-    /// None, with room for so many.
+    /// An empty list with room for `marks` marks and `surplus` counters.
     pub fn with_room(marks: usize, surplus: usize) -> Result<Self, AddError> {
         Ok(Self {
             marks: try_vec(marks)?,

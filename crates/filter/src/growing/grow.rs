@@ -30,10 +30,10 @@ pub struct Place {
     pub room: Room,
 }
 
-/// Writes one page of at least `least` lines, or splits the entries until they fit; `TOO_MANY_LINES`
-/// splits them in any case. All allocations happen here, before the table changes. However aimed the
-/// items are, the work is that of one page: whatever the depth, it is the same entries that are cut
-/// apart.
+/// Writes one page of at least `least` lines, or splits the entries until they fit;
+/// `TOO_MANY_LINES` splits them in any case. All allocations happen here, before the table changes.
+/// However aimed the items are, the work is that of one page: whatever the depth, it is the same
+/// entries that are cut apart.
 pub fn grown(
     plan: &Plan,
     entries: &mut Entries,

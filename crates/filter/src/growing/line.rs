@@ -300,8 +300,8 @@ impl Line {
         value
     }
 
-    /// Whether at least so many bits are free. That is one comparison, as a rule; counting them is a
-    /// loop whose length no branch predictor foresees.
+    /// Whether at least `bits` bits are free: one comparison, as a rule. Counting them takes a loop
+    /// whose length no branch predictor foresees.
     #[inline(always)]
     pub fn has_free(&self, bits: usize, slot: SlotShape) -> bool {
         let window = self.window_below(LINE_BITS - self.held() * slot.bits());
@@ -311,8 +311,8 @@ impl Line {
         self.free_bits(slot) >= bits
     }
 
-    /// Bits that neither unary part nor slots use: those between the last slot and the one that ends
-    /// the last bucket.
+    /// Bits that neither unary part nor slots use: those between the last slot and the one that
+    /// ends the last bucket.
     #[inline(always)]
     pub fn free_bits(&self, slot: SlotShape) -> usize {
         let slots = LINE_BITS - self.held() * slot.bits();

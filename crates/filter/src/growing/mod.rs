@@ -16,7 +16,7 @@
 //! one bit shorter, and so on. A fingerprint with j bits fewer matches 2^j times as many absent
 //! items, but there are only 2^-j as many: each generation adds the same to the false-positive
 //! rate, which therefore grows with the logarithm of the size. `plan` divides the rate among all
-//! later generations, so that the sum never exceeds the rate asked for.
+//! later generations, so that the sum never exceeds the error rate.
 //!
 //! # The parts
 //! ```text
@@ -73,10 +73,10 @@
 //! later generations, up to some 2^30 items; beyond that, new entries get longer fingerprints.
 //!
 //! # What deletion means
-//! Items that share a fingerprint cannot be told apart, so [`Table::remove`] takes the longest that
-//! matches: an item with a shorter one stays covered. That is safe for items that were added, each
-//! by [`Table::insert`], and not removed yet. After [`Table::insert_if_absent`] it is not: an item
-//! that was a false positive has no entry of its own.
+//! Items that share a fingerprint are indistinguishable, so [`Table::remove`] takes the longest
+//! that matches: an item with a shorter one stays covered. That is safe for items that were added,
+//! each by [`Table::insert`], and not removed yet. After [`Table::insert_if_absent`] it is not: an
+//! item that was a false positive has no entry of its own.
 //!
 //! # Adversaries
 //! Someone who knows the seed can aim items at one place.

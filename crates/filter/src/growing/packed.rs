@@ -184,7 +184,8 @@ impl Packed {
                 let all = self.entries * slot_bits;
                 bits.push_range(&self.slots, all - end * slot_bits, all - first * slot_bits);
             };
-            // The stream is circular: what the first lines hold of the last one's stands at its end.
+            // The stream is circular: what the first lines hold of the last one's stands at its
+            // end.
             let start = before + self.entries - spilled;
             push(
                 start.saturating_sub(self.entries),

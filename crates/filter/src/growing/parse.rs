@@ -1,8 +1,8 @@
 //! Bytes into pages, checked before any table changes.
 //!
 //! The parser trusts nothing and accepts exactly what is written for some page. While it works and
-//! afterwards it holds no more than [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for a
-//! byte it is given, beside some hundred for the first one.
+//! afterwards it holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each
+//! byte of input, and some hundred more.
 
 use crate::error::{AddError, DecodeError};
 use crate::growing::directory::Slot;

@@ -1,4 +1,4 @@
-//! How long fingerprints are and how full pages get, so that the rate asked for always holds.
+//! The length of fingerprints and the fill of pages that keep a table within its error rate.
 //!
 //! # The mathematics
 //! A mark of t bits of path is matched by an absent item with probability 2^-t. That never changes:
@@ -77,10 +77,10 @@ const LEAST_LOAD: f64 = 0.67;
 const BUCKET_BITS: u8 = 11;
 /// Lines of the largest page: 8 KiB.
 pub const MAX_LINES: usize = 128;
-/// More than any page has: a page that asks for so many lines splits.
+/// More lines than any page has: a page that needs so many splits.
 pub const TOO_MANY_LINES: usize = MAX_LINES + 1;
-/// The deepest page: a path has bits for its buckets and some more, and where a page starts is told
-/// by 51 bits.
+/// The deepest page: a path needs further bits for its buckets and fingerprints, and an iterator
+/// has 51 bits for the start of a page.
 pub const MAX_DEPTH: u8 = 51;
 /// The rate from which on a table is made for no higher one: with marks this short pages would be
 /// full of those that have lost all bits.
@@ -103,7 +103,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// For a rate, and so many bits of payload an entry (0 to 4).
+    /// The plan for `error_rate` and `payload_bits` bits of payload an entry (0 to 4).
     pub fn new(error_rate: f64, payload_bits: u8) -> Self {
         let rate = error_rate.clamp(MIN_RATE, MAX_RATE);
         let payload_bits = payload_bits.min(MAX_PAYLOAD.count_ones() as u8);
@@ -142,9 +142,9 @@ impl Plan {
         slot <= MAX_SLOT_BITS && bits * 10 <= MAX_LINES * (BODY_BITS - slot / 2) * 9
     }
 
-    /// The plan as long as a table has so many pages, whose entries have so much weight. Where
-    /// entries go again (those with a payload do), their weight goes with them, and new entries may
-    /// be shorter: see [the mathematics](self#entries-that-go-again).
+    /// The plan for a table of `pages` pages and total weight `weight`. Entries with a payload are
+    /// dropped again, their weight goes with them, and new entries may be shorter: see [the
+    /// mathematics](self#entries-that-are-dropped-again).
     #[inline]
     pub fn now(self, pages: u32, weight: Weight) -> Self {
         if self.payload_bits == 0 {
@@ -168,9 +168,9 @@ impl Plan {
         usize::from(self.most)
     }
 
-    /// Entries from which on a page that lacks room splits instead of getting more lines. The largest
-    /// size is but a few entries away from a full page then: at 1 %, 48 lines hold some 1 715 of 1 740
-    /// entries, and the next size, 56, was written for the last 25 only.
+    /// Entries from which on a page that lacks room splits instead of getting more lines. The
+    /// largest size is but a few entries away from a full page then: at 1 %, 48 lines hold some
+    /// 1 715 of 1 740 entries, and the next size, 56, was written for the last 25 only.
     pub fn nearly_most(&self) -> usize {
         self.most() - self.most() / 16
     }
@@ -198,7 +198,8 @@ impl Plan {
         payload & ((1 << self.payload_bits) - 1)
     }
 
-    /// Bits of path below `depth` for a new entry of a page of that depth with so many entries.
+    /// Length of the fingerprint of a new entry, in bits of path below `depth`, in a page of that
+    /// depth with `entries` entries.
     #[inline]
     pub fn length(&self, depth: u8, entries: usize) -> u8 {
         let length = if depth >= PLAIN_DEPTHS.end {
@@ -211,8 +212,8 @@ impl Plan {
         length.min(MAX_LENGTH).min(64 - depth)
     }
 
-    /// Buckets of a page with so many entries, as a power of two: half as many with less than 0.45
-    /// of the most, and so on.
+    /// Binary logarithm of the number of buckets of a page with `entries` entries: one less below
+    /// 0.45 of the most entries, and so on.
     pub fn bucket_bits(&self, entries: usize) -> u8 {
         let mut bits = self.bucket_bits;
         let mut least = self.most() * 9 / 20;
@@ -223,13 +224,13 @@ impl Plan {
         bits
     }
 
-    /// How deep a page may get in a table of so many pages.
+    /// The depth at which a page of a table of `pages` pages no longer splits.
     ///
-    /// Items that are spread by the hash fill all pages alike. Who knows the seed can aim items at
-    /// one page, and make it split as long as it pleases. So where a page is `slack` deeper than
-    /// the average one, it is not split but answers yes from then on: that is 2^-slack of an
-    /// average page, at most half the rate asked for even if as many items are aimed at such pages
-    /// as the table holds.
+    /// The hash spreads items evenly over all pages. An attacker who knows the seed can aim items
+    /// at one page and make it split again and again. So a page that is `slack` deeper than the
+    /// average one is not split but matches everything from then on. It covers 2^-slack of an
+    /// average page, which adds at most half the error rate even if all items of the table are
+    /// aimed at such pages.
     pub fn max_depth(&self, pages: u64) -> u8 {
         ((64 - pages.leading_zeros()) as u8 + self.slack).min(MAX_DEPTH)
     }

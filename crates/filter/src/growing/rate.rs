@@ -33,7 +33,7 @@ impl Weight {
         Self::new(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
     }
 
-    /// Of so many marks of `length` bits of path, spread evenly.
+    /// The weight of `marks` marks of `length` bits of path, spread evenly.
     pub fn of_many(marks: u64, length: u8) -> Self {
         Self::new(u128::from(marks) << (UNIT + 8 - CELL_BITS - u32::from(length)))
     }
@@ -82,7 +82,7 @@ impl Weight {
         Self::new(self.sum().saturating_sub(less.sum()))
     }
 
-    /// Whether it is at most half of so many times `unit`.
+    /// Whether it is at most `halves` times half of `unit`.
     pub fn is_within_halves(self, halves: u8, unit: Self) -> bool {
         self.sum() <= unit.sum() * u128::from(halves) / 2
     }

@@ -43,8 +43,8 @@ pub const SURPLUS_BYTES: usize = 12;
 /// deep as they can be and still share a node, 233 of them make up one of 2 048 slots; while these
 /// are written, there are two of 1 024 and 512 besides.
 const SLOTS_A_PAGE: usize = (2_048 + 1_024 + 512) / 233 + 1;
-/// Bytes of a slot when the format was fixed. They are half as many today, but the length of a record
-/// must not change.
+/// Bytes of a slot when the format was fixed. They are half as many today, but the length of a
+/// record must not change.
 const SLOT_BYTES: usize = 32;
 const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
 
@@ -74,7 +74,8 @@ impl Sizes {
     }
 }
 
-/// How long the record of a page is that takes so much memory beside its part of the directory.
+/// The least length of the record of a page that takes `memory` bytes and its slots in the
+/// directory.
 const fn least_bytes(memory: usize) -> usize {
     (SLOTS_A_PAGE * SLOT_BYTES + memory).div_ceil(MEMORY_PER_BYTE)
 }
@@ -92,8 +93,8 @@ impl Table {
         }
     }
 
-    /// XXH3-128 of all records. Equal for tables that answer everything alike, now and after equal
-    /// commands.
+    /// XXH3-128 of all records. Tables with the same digest return the same results, now and after
+    /// the same commands.
     ///
     /// It depends on the entries and on how they are cut into pages, not on the order in which
     /// entries came to a page. Which items came before others does count: the older they are, the
@@ -109,7 +110,7 @@ impl Table {
     }
 }
 
-/// A page as bytes, which are made as they are asked for: saving needs no memory.
+/// The encoding of a page, produced as it is read: saving needs no memory.
 pub struct PageRecord<'a> {
     pub(super) page: &'a Page,
     pub(super) start: Path,

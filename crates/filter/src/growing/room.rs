@@ -1,11 +1,11 @@
 //! How many lines a page gets when it needs more.
 //!
-//! Usually it gets the next size, about a fifth more, because nobody knows how many items will come.
-//! Between two splits that happens twice or three times, so an entry is rewritten some four times
-//! (3 / ln 2). But if a number was reserved, the table knows how many entries each page will have,
-//! and a page gets lines for twice its entries, up to that number. It grows in less than half as many
-//! steps, and an insert takes a fifth fewer instructions. Until the table holds what was reserved, it
-//! takes up to 1.45 times the memory; while it has only a page or two, up to twice.
+//! Usually it gets the next size, about a fifth more, because nobody knows how many items will
+//! come. Between two splits that happens twice or three times, so an entry is rewritten some four
+//! times (3 / ln 2). But if a number was reserved, the table knows how many entries each page will
+//! have, and a page gets lines for twice its entries, up to that number. It grows in less than half
+//! as many steps, and an insert takes a fifth fewer instructions. Until the table holds what was
+//! reserved, it takes up to 1.45 times the memory; while it has only a page or two, up to twice.
 
 use crate::growing::page::lines_for_new;
 use crate::growing::path::Path;

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! All of that happens in one step, because reading a line in another width than it was just
-//! written in makes the processor wait for its own stores. With AVX2 or AVX-512 all words change
-//! alike, and no branch depends on the position; elsewhere a loop visits the words that change.
+//! written in makes the processor wait for its own stores. With AVX2 or AVX-512 all words change in
+//! the same way, and no branch depends on the position; elsewhere a loop visits the words that
+//! change.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "loads and stores of vectors")]

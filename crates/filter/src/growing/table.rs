@@ -17,9 +17,9 @@ use crate::hash::ItemHash;
 use crate::storage::Mover;
 use std::alloc::Layout;
 
-/// Two buddies merge if they hold at most so many hundredths of a full page: a page that has just
-/// been split holds 47 to 50 in each half, so the table must lose more than a third before it undoes
-/// what it did.
+/// Two buddies merge if they hold at most this percentage of a full page. Each half of a page that
+/// has just been split holds 47 to 50 per cent, so the table must lose more than a third of its
+/// entries before it undoes a split.
 const MOST_MERGED: usize = 60;
 /// All payloads: those of 4 bits.
 pub const ALL_PAYLOADS: u16 = u16::MAX;
@@ -42,8 +42,8 @@ const _: () = assert!(size_of::<Table>() <= 64 && align_of::<Table>() == 8);
 const _: () = assert!(size_of::<Option<Table>>() == size_of::<Table>());
 
 impl Table {
-    /// An empty table for this false-positive rate, whose entries carry so many bits of payload (0
-    /// to 4). Allocates nothing.
+    /// An empty table for `error_rate`, whose entries carry `payload_bits` bits of payload (0 to
+    /// 4). Allocates nothing.
     pub fn new(error_rate: f64, payload_bits: u8) -> Self {
         Self {
             plan: Plan::new(error_rate, payload_bits),
@@ -67,8 +67,8 @@ impl Table {
         self.plan.now(self.totals.pages, self.totals.weight)
     }
 
-    /// Items added and not removed. A page that saturates keeps its part in the count as it is: what
-    /// is added to it or removed from it from then on is not counted.
+    /// Items added and not removed. A page that saturates keeps its part in the count as it is:
+    /// what is added to it or removed from it from then on is not counted.
     pub fn len(&self) -> u64 {
         self.items
     }
@@ -125,8 +125,9 @@ impl Table {
         self.insert_reserved(hash, payload, Room::up_to(most_bytes))
     }
 
-    /// The same in a table that was reserved for `room.items` items. The limit only refuses an item,
-    /// and decides nothing else: a table with another limit that gets the same items is equal.
+    /// The same in a table that was reserved for `room.items` items. The limit only refuses an
+    /// item, and decides nothing else: a table with another limit that gets the same items is
+    /// equal.
     ///
     /// # Errors
     /// As [`Table::insert`]; nothing has changed.
@@ -159,8 +160,8 @@ impl Table {
         self.add(path, MAX_LENGTH, payload, room, Adding::Absent)
     }
 
-    /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether it
-    /// was added.
+    /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether
+    /// it was added.
     pub(super) fn add(
         &mut self,
         path: Path,
@@ -197,8 +198,8 @@ impl Table {
         }
     }
 
-    /// Adds an entry to the path's page, which has no room for it: the page gets more lines or another
-    /// shape, or is split.
+    /// Adds an entry to the path's page, which has no room for it: the page gets more lines or
+    /// another shape, or is split.
     #[cold]
     fn make_room(
         &mut self,
@@ -294,8 +295,8 @@ impl Table {
         })
     }
 
-    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading its
-    /// entries. Returns whether that can be; if not, it must be written anew.
+    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading
+    /// its entries. Returns whether that can be; if not, it must be written anew.
     fn reline(
         &mut self,
         path: Path,

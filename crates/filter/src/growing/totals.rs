@@ -1,5 +1,4 @@
-//! What pages hold in all: kept with each change, so that nothing has to be gone through to be
-//! told.
+//! Running totals over all pages, so that statistics are O(1).
 
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;

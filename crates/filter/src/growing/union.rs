@@ -13,9 +13,9 @@ const PATH_BITS: u8 = u64::BITS as u8;
 const NO_PAYLOAD: u8 = 0;
 
 impl Table {
-    /// Adds every entry of another table of the same error rate, which has no payloads either, unless one of this table matches
-    /// all that it matches: whatever the other finds, this one finds from then on. Returns whether
-    /// anything was added.
+    /// Adds every entry of another table of the same error rate, which has no payloads either,
+    /// unless one of this table matches all that it matches: whatever the other finds, this one
+    /// finds from then on. Returns whether anything was added.
     ///
     /// The number of items is at most the sum of both: an item that both have is counted twice if
     /// its entries differ in length.

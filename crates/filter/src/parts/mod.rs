@@ -1,8 +1,8 @@
 //! The parts of a filter: blocked Bloom filters, oldest first, and after them a growing table.
 //!
 //! A filter made by this version has one Bloom filter, one table, or one of each. Versions before
-//! grew by ever larger Bloom filters, so a filter that they saved may have several. Whatever is
-//! asked of all parts alike (copies, moves, memory, loading) is asked here.
+//! grew by ever larger Bloom filters, so a filter that they saved may have several. Operations
+//! on all parts (copy, move, memory, loading) are here.
 
 mod loading;
 mod sub_filter;
@@ -54,12 +54,12 @@ fn room_for(len: usize) -> usize {
     }
 }
 
-/// Bytes of a list of so many.
+/// Bytes of a list of `len` Bloom filters.
 fn bytes_of_list<B>(len: usize) -> u64 {
     size_class((room_for(len) * size_of::<B>()) as u64)
 }
 
-/// Bytes of the lists of so many Bloom filters and tables.
+/// Bytes of the lists of `blooms` Bloom filters and `tables` tables.
 fn bytes_of_lists<B>(blooms: usize, tables: usize) -> u64 {
     bytes_of_list::<B>(blooms) + size_class((tables * size_of::<Table>()) as u64)
 }
@@ -201,7 +201,7 @@ impl<B: SubFilter> Parts<B> {
         self.blooms_mut().get_mut(index)
     }
 
-    /// Makes a list of the parts, with room for so many more Bloom filters.
+    /// Turns the parts into a list, with room for `more` further Bloom filters.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.

@@ -30,16 +30,16 @@ pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 
-/// The most bytes that the decoder holds for a byte of a chunk, beside 4 KiB for the first one.
+/// The most bytes that the decoder holds for each byte of a chunk, and 4 KiB more.
 ///
-/// The heaviest sub-filters have 64 segments, of which only the last, one line long, has a bit. Each
-/// is 135 bytes of input: a sub-filter record, a segment record, a line. It takes the line, a leaf
-/// of 64 slots, and its places in two vectors that have just doubled: 15.5 times as much. Layers from
-/// RedisBloom ([`crate::foreign`]) are 132 bytes, and 16.1 times as much.
+/// The heaviest sub-filters have 64 segments, of which only the last, one line long, has a bit.
+/// Each is 135 bytes of input: a sub-filter record, a segment record, a line. It takes the line, a
+/// leaf of 64 slots, and its places in two vectors that have just doubled: 15.5 times as much.
+/// Layers from RedisBloom ([`crate::foreign`]) are 132 bytes, and 16.1 times as much.
 ///
-/// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many lines
-/// as possible for each: 17 times as much, and 17.8 when a slot of a node took 32 bytes. Pages are
-/// filled up so that it is no more (`growing/record.rs`).
+/// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many
+/// lines as possible for each: 17 times as much, and 17.8 when a slot of a node took 32 bytes.
+/// Pages are filled up so that it is no more (`growing/record.rs`).
 ///
 /// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
 pub const MEMORY_PER_BYTE: usize = 18;

@@ -1,7 +1,8 @@
 //! A segment: one allocation of bits, in lines of the cache.
 //!
-//! It is requested as zeroed memory, which fresh memory is already, so that an item touches one page
-//! of it. Clearing 64 KiB of fresh memory takes 35 µs, for which each of the first items would wait.
+//! It is requested as zeroed memory, which fresh memory is already, so that an item touches one
+//! page of it. Clearing 64 KiB of fresh memory takes 35 µs, for which each of the first items would
+//! wait.
 
 use super::pages::populate;
 use super::{relocate_box, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};

@@ -1,5 +1,5 @@
-//! A boxed slice whose length takes one byte or two, for tables with a great many of them: `Box<[T]>`
-//! takes 16 bytes, and this 9 or 10, at any address.
+//! A boxed slice whose length takes one byte or two, for tables with a great many of them:
+//! `Box<[T]>` takes 16 bytes, and this 9 or 10, at any address.
 
 use std::marker::PhantomData;
 use std::mem::forget;
@@ -47,7 +47,7 @@ impl<T, L: Copy + Into<usize> + TryFrom<usize>> Short<T, L> {
     pub fn into_vec(self) -> Vec<T> {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
         forget(self);
-        // SAFETY: `of` leaked a boxed slice of so many; what owned it is forgotten.
+        // SAFETY: `of` leaked a boxed slice of `len` elements; its owner, `self`, is forgotten.
         unsafe { Box::from_raw(elements) }.into_vec()
     }
 }
@@ -64,7 +64,7 @@ impl<T, L: Copy + Into<usize>> Deref for Short<T, L> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         let elements = slice_from_raw_parts(self.start.as_ptr(), self.len.into());
-        // SAFETY: `of` leaked a boxed slice of so many, and `self` owns it.
+        // SAFETY: `of` leaked a boxed slice of `len` elements, and `self` owns it.
         unsafe { &*elements }
     }
 }

@@ -18,8 +18,8 @@ use super::window::{Window, MAX_TIME};
 /// least one more than a window has.
 const KEPT: usize = 16;
 
-/// The most items that a slice counts: no filter ever has so many, and those of all slices together
-/// never overflow.
+/// The most items that a slice counts: more than any filter holds, and the sum over all slices
+/// cannot overflow.
 pub const MAX_ITEMS: u64 = 1 << 59;
 
 /// The state of a slice.
@@ -180,8 +180,8 @@ impl Slices {
         self.used == 0 && self.dead != 0
     }
 
-    /// The payload of the newest slice that has one: what is given up with it is remembered longest.
-    /// 0 if none has, because then nothing is remembered.
+    /// The payload of the newest slice that has one: what is given up with it is remembered
+    /// longest. 0 if none has, because then nothing is remembered.
     pub fn newest(&self) -> u8 {
         let slices = (0..KEPT as u64).map_while(|age| self.current.checked_sub(age));
         let mut payloads = slices.filter_map(|slice| self.slice(slice).payload);

@@ -1,9 +1,9 @@
 //! The clock as bytes, and what becomes of it while pages come.
 //!
-//! Each chunk says the state of the filter when it was made. In a file all chunks agree. A client that
-//! dumps a filter call by call may get chunks of several states: slices have passed in between, and
-//! sweeps. What is loaded then is sound, and remembers each item as long as it must: items whose
-//! payload has meanwhile gone to a later slice are remembered as long as that.
+//! Each chunk says the state of the filter when it was made. In a file all chunks agree. A client
+//! that dumps a filter call by call may get chunks of several states: slices have passed in
+//! between, and sweeps. What is loaded then is sound, and remembers each item as long as it must:
+//! items whose payload has meanwhile gone to a later slice are remembered as long as that.
 
 use super::slices::{Slice, Slices, MAX_ITEMS};
 use super::window::{Window, MAX_TIME};
@@ -78,8 +78,8 @@ impl Slices {
         Ok(slices)
     }
 
-    /// The state after a chunk that says this one and has these pages; `before` is the state that the
-    /// chunks before have left. Until the last chunk, each entry counts as an item.
+    /// The state after a chunk that says this one and has these pages; `before` is the state that
+    /// the chunks before have left. Until the last chunk, each entry counts as an item.
     ///
     /// # Errors
     /// `Field` for what contradicts the pages.
@@ -120,8 +120,8 @@ impl Slices {
         Ok(self)
     }
 
-    /// If sweeps or slices have gone on since the pages before came, these may have entries that the
-    /// filter that was dumped has no more.
+    /// If sweeps or slices have gone on since the pages before came, these may have entries that
+    /// the filter that was dumped has no more.
     fn take_dead(&mut self, before: &Self) {
         let sweep = |state: &Self| (state.used, state.dead, state.sweeping, state.swept);
         if sweep(self) != sweep(before) {

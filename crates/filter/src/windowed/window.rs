@@ -4,11 +4,9 @@
 pub const MAX_WINDOW_SECONDS: u32 = 315_360_000;
 /// The fewest slices: with one, an item would be remembered for up to two windows.
 pub const MIN_SLICES: u8 = 2;
-/// The most slices: with the one that is under way and one that is being swept they are told apart
-/// by 4 bits.
+/// The most slices: with the current one and one that is being swept, 4 bits identify each.
 pub const MAX_SLICES: u8 = 14;
-/// The slices of a window that nobody says anything about: an item is remembered for an eighth
-/// longer than the window at most.
+/// Default number of slices: an item is kept at most an eighth longer than the window.
 pub const DEFAULT_SLICES: u8 = 8;
 /// The latest time, in milliseconds since 1970: clients whose numbers are doubles keep it.
 pub const MAX_TIME: u64 = (1 << 53) - 1;
@@ -22,8 +20,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of so many seconds in so many slices; with `renew`, each add of an item that is there
-    /// starts its time again. Nothing if seconds or slices are out of range.
+    /// A window of `seconds` seconds in `slices` slices; with `renew`, adding an item that is
+    /// present starts its time again. `None` if `seconds` or `slices` is out of range.
     pub fn new(seconds: u32, slices: u8, renew: bool) -> Option<Self> {
         let is_sound = (1..=MAX_WINDOW_SECONDS).contains(&seconds)
             && (MIN_SLICES..=MAX_SLICES).contains(&slices);

@@ -38,8 +38,8 @@ const EARLIER: Parameters = Parameters {
 
 /// Reads a cuckoo filter of RedisBloom's encoding `version`.
 ///
-/// It takes the time of a copy of the slots, and beside the server's own copy of one layer at a
-/// time the memory of those segments that have an item.
+/// Costs one copy of the slots. Allocates the segments that hold an item, in addition to the
+/// server's own copy of one layer at a time.
 ///
 /// # Errors
 /// `Format` for other versions, `Length` if fields are missing, a `Field` out of range or that

@@ -8,8 +8,8 @@
 //!   bitmap      version:1 length:8 hashes:4 keys:32 bits      as the crate `bloomfilter` 3 has it
 //! ```
 //!
-//! The bits are asked by that crate's arithmetic (`probes`); everything else is as in a
-//! filter from RedisBloom, with expansion 0 for one that does not grow.
+//! That crate's arithmetic places the bits (`probes`); everything else is as in a filter from
+//! RedisBloom, with expansion 0 for one that does not grow.
 
 #[cfg(test)]
 mod tests;

@@ -24,9 +24,9 @@ impl Slot {
     }
 
     /// Makes one node of a node of two slots and what these are made of, if they are about equally
-    /// deep and one node can hold all their slots. Nodes at multiples of [`MOST_BITS`] stay apart: the
-    /// first nodes on all ways are then as large as in a directory that grew, and so are the others
-    /// when it grows on. Returns by how many slots the directory has grown.
+    /// deep and one node can hold all their slots. Nodes at multiples of [`MOST_BITS`] stay apart:
+    /// the first nodes on all ways are then as large as in a directory that grew, and so are the
+    /// others when it grows on. Returns by how many slots the directory has grown.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.

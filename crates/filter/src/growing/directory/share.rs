@@ -50,9 +50,9 @@ impl Slot {
     /// one as good as it was.
     ///
     /// Copied are the nodes that decide the first [`MOST_BITS`] bits; each page or node that these
-    /// lead to is shared as a whole, and copied when one of the two first writes below it. So a copy
-    /// takes some 2 048 steps, however large the table; that write copies a page up to some 4 *
-    /// 10^6 items, 50 pages at 10^8 and 500 at 10^9.
+    /// lead to is shared as a whole, and copied when one of the two first writes below it. So a
+    /// copy takes some 2 048 steps, however large the table; that write copies a page up to some
+    /// 4 * 10^6 items, 50 pages at 10^8 and 500 at 10^9.
     ///
     /// # Errors
     /// `OutOfMemory`.

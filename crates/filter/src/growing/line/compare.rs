@@ -1,7 +1,7 @@
 //! The slots of a bucket, compared with a value all at once, without a branch for each.
 //!
-//! They are read as one word and compared as vectors of numbers in it: see Hacker's Delight, chapter
-//! 2.
+//! They are read as one word and compared as vectors of numbers in it: see Hacker's Delight,
+//! chapter 2.
 
 use super::{Line, LINE_BITS};
 use crate::growing::slot::{SlotShape, WINDOW_BITS};

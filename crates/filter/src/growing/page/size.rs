@@ -29,7 +29,7 @@ fn fewer_lines(lines: usize) -> usize {
     lines - (lines.next_power_of_two() / 8).max(1)
 }
 
-/// Bits of so many entries and of their buckets.
+/// Bits of `entries` entries and of their buckets.
 fn body_bits(entries: usize, shape: Shape) -> usize {
     entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits)
 }
@@ -39,7 +39,7 @@ fn line_bits(shape: Shape) -> usize {
     BODY_BITS - shape.slot.bits() / 2
 }
 
-/// Lines of which so many entries fill so many hundredths.
+/// The number of lines of which `entries` entries fill `fill` per cent.
 fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
     (body_bits(entries, shape) * 100).div_ceil(fill * line_bits(shape))
 }
@@ -64,8 +64,8 @@ pub fn lines_for_half(plan: &Plan, depth: u8, entries: usize) -> usize {
     lines_for_new(plan, depth, entries, THIN).min(MAX_LINES)
 }
 
-/// The numbers of lines that so many entries and counters may be written in, from the best one on,
-/// but at least `least`.
+/// The numbers of lines, at least `least`, that hold `entries` entries and `counters` counters,
+/// best first.
 pub fn sizes(
     shape: Shape,
     entries: usize,

@@ -99,7 +99,7 @@ impl Page {
         Ok(None)
     }
 
-    /// A page of this shape and exactly so many lines, if the entries fit.
+    /// A page of exactly `lines` lines, or `None` if `entries` do not fit.
     pub fn with_lines(
         depth: u8,
         shape: Shape,

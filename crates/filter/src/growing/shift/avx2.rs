@@ -145,7 +145,7 @@ impl Words {
         Self(_mm256_add_epi64(self.0, to_head), self.1)
     }
 
-    /// Moved up by so many bits, less than 64. Those that the last word loses are clear.
+    /// Moved up by `by` bits, less than 64. Those that the last word loses are clear.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn up(self, by: usize) -> Self {
@@ -169,7 +169,7 @@ impl Words {
         )
     }
 
-    /// Moved down by so many bits, less than 64. Those that the first word loses are clear.
+    /// Moved down by `by` bits, less than 64. Those that the first word loses are clear.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn down(self, by: usize) -> Self {
@@ -194,7 +194,7 @@ impl Words {
     }
 }
 
-/// The distances of a shift by so many bits: in a word, and from one word into the next.
+/// The distances of a shift by `by` bits: in a word, and from one word into the next.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn counts(by: usize) -> (__m128i, __m128i) {

@@ -113,7 +113,7 @@ impl Words {
         Self(_mm512_add_epi64(self.0, to_head))
     }
 
-    /// Moved up by so many bits, less than 64. Those that the last word loses are clear.
+    /// Moved up by `by` bits, less than 64. Those that the last word loses are clear.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn up(self, by: usize) -> Self {
@@ -123,7 +123,7 @@ impl Words {
         Self(_mm512_shldv_epi64(self.0, below, by))
     }
 
-    /// Moved down by so many bits, less than 64. Those that the first word loses are clear.
+    /// Moved down by `by` bits, less than 64. Those that the first word loses are clear.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn down(self, by: usize) -> Self {

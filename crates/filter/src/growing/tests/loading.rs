@@ -279,7 +279,8 @@ fn the_bytes_of_a_table_never_change() {
 
 #[test]
 fn a_page_that_crowds_into_many_lines_is_loaded() {
-    // Three neighbouring parts of the page have all of its items, which few lines cannot tell apart.
+    // Three neighbouring parts of the page have all of its items, which few lines cannot tell
+    // apart.
     let mut table = Table::new(0.01, 0);
     for n in 0..80 {
         for part in 16..19 {

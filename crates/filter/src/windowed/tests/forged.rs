@@ -7,8 +7,8 @@ use crate::error::AddError;
 /// A slice without items.
 const NONE: (u8, u64) = (0xFF, 0);
 
-/// The chunk of a filter of two slices with these pages, and these payloads and items of slices. The
-/// dead payloads are being swept.
+/// The chunk of a filter of two slices with these pages, and these payloads and items of slices.
+/// The dead payloads are being swept.
 fn forged(pages: &[Vec<u8>], dead: u16, swept: u64, slices: [(u8, u64); 3]) -> Vec<u8> {
     const FIRST_PAGE: usize = STATE + 30 + 9 * 2;
     const END_OF_FILTER: usize = 13 + 8;

@@ -98,8 +98,8 @@ proptest! {
     }
 }
 
-/// A stream at 1 %: so many items a window, for fifty windows, drawn from four times as many. Returns
-/// the part of lookups for items long forgotten, or never added, that found one.
+/// A stream at 1 %: so many items a window, for fifty windows, drawn from four times as many.
+/// Returns the part of lookups for items long forgotten, or never added, that found one.
 fn measured_rate(renew: bool, slices: u8, is_swept: bool) -> f64 {
     const ITEMS: u64 = 6_000;
     const LENGTH: u64 = 100_000;
