@@ -1,11 +1,11 @@
-//! Chunks for BF.LOADCHUNK in any order: repeated, cut, changed, of several filters, of both
-//! versions, and with other operations between them.
+//! Chunks for BF.LOADCHUNK in any order: repeated, cut, changed, of several filters,
+//! and with other operations between them.
 
+use super::chains::{aimed, chain_of};
 use super::fuzzed::Fuzzed;
 use super::laws::{decoded, encoded};
 use super::loaded::Loaded;
 use super::plain_reader::sealed;
-use super::series::{aimed, chain_of, filter_of, series};
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
@@ -175,32 +175,22 @@ fn and_then<F: Fuzzed>(
     }
 }
 
-/// Filters of each kind of structure, created once: series under two seeds, each in its own
-/// version; one with two segments; one that was part loaded and had grown meanwhile, in alternating
-/// versions; tables of several pages, alone, part loaded, behind a Bloom filter and a series.
+/// Filters of each kind of structure, created once: a Bloom filter of two segments, also part loaded;
+/// tables of several pages, alone, part loaded, and after a Bloom filter.
 fn donors() -> &'static [Donor<Filter>] {
     static DONORS: OnceLock<Vec<Donor<Filter>>> = OnceLock::new();
     DONORS.get_or_init(|| {
-        let in_series = |seed| filter_of(&series(0.01, 10, seed, 11));
-        let part_loaded =
-            series(0.01, 10, 4, 11).part_loaded_and_grown(200, 2, &series(0.01, 10, 4, 3));
         let growing = Growth::Times(2);
+        let segments = filled(Growth::Fixed, 80_000, 0.01, 3, 3000);
         let table = filled(growing, 100, 0.01, 1, 1800);
-        let mut behind_series = in_series(2);
-        for item in 0..1900u64 {
-            let _ = behind_series.add(&item.to_be_bytes(), SizeLimit::Unlimited);
-        }
         vec![
-            Donor::of(&in_series(1), 200, |_| 1),
-            Donor::of(&in_series(2), 200, |_| 2),
-            Donor::of(&filled(Growth::Fixed, 80_000, 0.01, 3, 3000), 1, by_turns),
-            Donor::of(&filter_of(&part_loaded), 300, by_turns),
-            Donor::of(&table, 1, by_turns),
-            Donor::of(&part_of(&table, 1), 1, by_turns),
-            Donor::of(&filled(growing, 70, 0.01, 1, 40), 1, |_| 1),
-            Donor::of(&filled(growing, 300, 0.01, 1, 2100), 1, by_turns),
-            Donor::of(&behind_series, 200, by_turns),
-            Donor::of(&saturated(), 1, by_turns),
+            Donor::of(&segments, 1),
+            Donor::of(&part_of(&segments, 1), 1),
+            Donor::of(&table, 1),
+            Donor::of(&part_of(&table, 1), 1),
+            Donor::of(&filled(growing, 70, 0.01, 1, 40), 1),
+            Donor::of(&filled(growing, 300, 0.01, 1, 2100), 1),
+            Donor::of(&saturated(), 1),
         ]
     })
 }
@@ -211,12 +201,12 @@ fn counting_donors() -> &'static [Donor<CountingFilter>] {
     DONORS.get_or_init(|| {
         let several = counting(0.01, 1, 1800, 1);
         vec![
-            Donor::of(&counting(0.01, 1, 20, 7), 1, |_| 1),
-            Donor::of(&counting(0.01, 2, 60, 1), 1, by_turns),
-            Donor::of(&several, 1, by_turns),
-            Donor::of(&part_of(&several, 1), 1, by_turns),
-            Donor::of(&counting(0.000_001, 1, 200, 5), 1, by_turns),
-            Donor::of(&from_redisbloom(), 1, by_turns),
+            Donor::of(&counting(0.01, 1, 20, 7), 1),
+            Donor::of(&counting(0.01, 2, 60, 1), 1),
+            Donor::of(&several, 1),
+            Donor::of(&part_of(&several, 1), 1),
+            Donor::of(&counting(0.000_001, 1, 200, 5), 1),
+            Donor::of(&from_redisbloom(), 1),
         ]
     })
 }
@@ -258,12 +248,12 @@ fn windowed_donors() -> &'static [Donor<WindowedFilter>] {
             crowded.add(&item, 10, SizeLimit::Unlimited).unwrap();
         }
         vec![
-            Donor::of(&windowed(0.01, 2, false, 20), 1, |_| 1),
-            Donor::of(&windowed(0.01, 14, true, 60), 1, by_turns),
-            Donor::of(&several, 1, by_turns),
-            Donor::of(&part_of(&several, 1), 1, by_turns),
-            Donor::of(&sweeping, 1, by_turns),
-            Donor::of(&crowded, 1, by_turns),
+            Donor::of(&windowed(0.01, 2, false, 20), 1),
+            Donor::of(&windowed(0.01, 14, true, 60), 1),
+            Donor::of(&several, 1),
+            Donor::of(&part_of(&several, 1), 1),
+            Donor::of(&sweeping, 1),
+            Donor::of(&crowded, 1),
         ]
     })
 }
@@ -287,14 +277,10 @@ fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> WindowedFi
     filter
 }
 
-fn by_turns(chunk: usize) -> u8 {
-    [2, 1][chunk % 2]
-}
-
 impl<F: Fuzzed> Donor<F> {
-    fn of(filter: &F, least: usize, version: fn(usize) -> u8) -> Self {
+    fn of(filter: &F, least: usize) -> Self {
         Self {
-            chunks: chain_of(filter).in_chunks_of(least, version),
+            chunks: chain_of(filter).in_chunks_of(least),
             digest: filter.digest(),
             of: PhantomData,
         }
@@ -350,7 +336,7 @@ fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> CountingFilt
 /// What has come after so many chunks.
 fn part_of<F: Fuzzed>(filter: &F, chunks: usize) -> F {
     let mut loaded = Loaded::<F>::default();
-    for chunk in &Donor::of(filter, 1, by_turns).chunks[..chunks] {
+    for chunk in &Donor::of(filter, 1).chunks[..chunks] {
         assert!(loaded.take(chunk));
     }
     let filter = loaded.filter().expect("a first chunk was taken");

@@ -1,8 +1,8 @@
 //! Operations on a few counting filters, each compared with the multiset that it must contain.
 
+use super::chains::{aimed, chain_of};
 use super::laws::{assert_sound_counting, decoded, encoded};
 use super::operations::{batch, refused, Copier};
-use super::series::{aimed, chain_of};
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{load_chunk, Chunk, Encoded};
@@ -348,7 +348,7 @@ impl Subject {
     /// no memory. While it is not all there, nothing can be added or removed.
     fn transfer(&mut self, refused_from: Option<u16>) {
         let mut to: Option<CountingFilter> = None;
-        for bytes in chain_of(&self.filter).in_chunks_of(1, |_| 2) {
+        for bytes in chain_of(&self.filter).in_chunks_of(1) {
             let chunk = Chunk::parse(&bytes).unwrap();
             let limit = SizeLimit::Unlimited;
             let begun = refused(refused_from, || load_chunk(to.as_mut(), &chunk, limit));

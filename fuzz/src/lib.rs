@@ -16,10 +16,11 @@
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
-//! through; `fuzzed` is what is asked of each kind; `series` makes filters as earlier versions grew
-//! them. `redisbloom` and `valkey_bloom` are second readers of what others write, which `twins`
+//! through; `fuzzed` is what each kind of filter implements; `chains` turns filters into chains of the
+//! second reader. `redisbloom` and `valkey_bloom` are second readers of what others write, which `twins`
 //! compares with the core.
 
+mod chains;
 pub mod chunks;
 pub mod counting;
 pub mod cuckoo;
@@ -34,7 +35,6 @@ pub mod options;
 pub mod packing;
 mod plain_reader;
 mod redisbloom;
-mod series;
 mod stream;
 mod survival;
 mod twins;

@@ -110,14 +110,14 @@ pub fn load<F: Chunked>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::plain_reader::sealed;
+    use super::super::plain_reader::{sealed, start_of_chunk};
     use super::*;
     use splitbloom_filter::codec::END;
     use splitbloom_filter::foreign::ForeignFilter;
     use splitbloom_filter::Filter;
     use xxhash_rust::xxh3::xxh3_64;
 
-    /// The only chunk of a filter with these records, in version 1, which is shorter.
+    /// The only chunk of a filter with these records.
     fn only_chunk(records: &[u8]) -> Vec<u8> {
         let mut filter = vec![1];
         filter.extend(
@@ -131,12 +131,8 @@ mod tests {
 
     /// The same, with this head record.
     fn chunk_of(filter: &[u8], records: &[u8]) -> Vec<u8> {
-        let mut bytes = b"SBF\x01".to_vec();
-        bytes.extend(
-            [0, END, xxh3_64(filter)]
-                .map(u64::to_le_bytes)
-                .as_flattened(),
-        );
+        let mut bytes = start_of_chunk(0, END);
+        bytes.extend(xxh3_64(filter).to_le_bytes());
         bytes.extend(filter);
         bytes.extend(records);
         bytes.push(4);
@@ -145,27 +141,8 @@ mod tests {
         sealed(&bytes)
     }
 
-    /// The sub-filters that take the most memory a byte: of 64 segments, of which only the last
-    /// one, a line long, has bits.
-    fn heaviest_sub_filters(number: u32) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for index in 0..number {
-            bytes.push(2);
-            bytes.extend(index.to_le_bytes());
-            bytes.push(1);
-            bytes.extend([512u32, 6].map(u32::to_le_bytes).as_flattened());
-            let fields = [63 * 1024 + 1, 1, 0.001f64.to_bits(), 1, 0];
-            bytes.extend(fields.map(u64::to_le_bytes).as_flattened());
-            bytes.push(3);
-            bytes.extend(index.to_le_bytes());
-            bytes.extend(63u64.to_le_bytes());
-            bytes.extend(64u32.to_le_bytes());
-            bytes.extend([1; 64]);
-        }
-        bytes
-    }
-
-    /// The same of layers from RedisBloom.
+    /// The layers from RedisBloom that take the most memory a byte: of 64 segments, of which only
+    /// the last one, a line long, has bits.
     fn heaviest_layers(number: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         for index in 0..number {
@@ -206,14 +183,14 @@ mod tests {
     /// The shortest page.
     fn empty(depth: u8) -> Vec<u8> {
         let mut page = vec![depth];
-        page.resize(29, 0);
+        page.resize(15, 0);
         page
     }
 
     /// One entry, in so many lines that they are all that counts.
     fn all_lines(depth: u8) -> Vec<u8> {
         let mut page = vec![depth, 1, 1, 2, 128, 1, 0, 0, 0, 0b10110];
-        page.resize((512usize + 128 * 64 + 8).div_ceil(18), 0);
+        page.resize((256usize + 128 * 64 + 8).div_ceil(18), 0);
         page
     }
 
@@ -251,25 +228,21 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_of_a_sub_filter_takes_no_more_memory_than_is_said() {
+    fn a_byte_of_a_layer_takes_no_more_memory_than_is_said() {
         // One more than a power of two, so that vectors that double have just doubled.
-        for sub_filters in [1, 33, 1025, 4097] {
-            let kept = kept(&heaviest_sub_filters(sub_filters));
-            assert!(sub_filters < 1000 || kept > 8.0);
+        for layers in [1, 33, 1025, 4097] {
             let mut head = vec![10];
             head.extend([0; 16]);
-            let chunk = chunk_of(&head, &heaviest_layers(sub_filters));
+            let chunk = chunk_of(&head, &heaviest_layers(layers));
             let mut loaded = Loaded::<ForeignFilter>::default();
             assert!(loaded.take(&chunk));
             let kept = loaded.bytes_kept as f64 / chunk.len() as f64;
-            assert!(sub_filters < 1000 || kept > 8.0);
+            assert!(layers < 1000 || kept > 8.0);
         }
     }
 
     #[test]
     fn a_byte_of_a_table_takes_no_more_memory_than_is_said() {
-        // Records are padded for slots of 32 bytes, which take 16: half as much is kept of a
-        // directory.
         assert!(kept(&table(&[0], all_lines)) > 10.0);
         // While that node is put together, there are two of half the size and a quarter besides.
         assert!(kept(&table(&one_node(), empty)) > 4.0);
@@ -288,9 +261,8 @@ mod tests {
             chunk[end..end + 8].copy_from_slice(&due.to_le_bytes());
             let mut loaded = Loaded::<Filter>::default();
             assert!(loaded.take(&sealed(&chunk)));
-            let mut next = b"SBF\x01".to_vec();
-            next.extend([due, due + 1].map(u64::to_le_bytes).as_flattened());
-            next.extend(&chunk[20..28]);
+            let mut next = start_of_chunk(due, due + 1);
+            next.extend(&chunk[128..136]);
             let page = empty(51);
             next.extend([6, page.len() as u8, 0]);
             next.extend(page);

@@ -1,10 +1,10 @@
 //! Operations on a windowed filter, compared with the times at which its items came, and with a
 //! second filter that does the same.
 
+use super::chains::chain_of;
 use super::fuzzed::Fuzzed;
 use super::laws::{decoded, encoded};
 use super::operations::{batch, refused, Copier};
-use super::series::chain_of;
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{load_chunk, Chunk};
@@ -296,7 +296,7 @@ impl Subject {
     /// no memory. While it is not all there, nothing changes it.
     fn transfer(&mut self, refused_from: Option<u16>) {
         let mut to: Option<WindowedFilter> = None;
-        for bytes in chain_of(&self.filter).in_chunks_of(1, |_| 2) {
+        for bytes in chain_of(&self.filter).in_chunks_of(1) {
             let chunk = Chunk::parse(&bytes).unwrap();
             let limit = SizeLimit::Unlimited;
             let begun = refused(refused_from, || load_chunk(to.as_mut(), &chunk, limit));

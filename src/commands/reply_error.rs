@@ -104,7 +104,6 @@ fn text_of_difference(difference: Difference) -> &'static str {
         Difference::Capacity => "ERR filters differ in capacity",
         Difference::Expansion => "ERR filters differ in expansion",
         Difference::Seed => "ERR filters differ in seed",
-        Difference::Structure => "ERR filters differ in structure",
     }
 }
 

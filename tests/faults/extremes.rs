@@ -1,9 +1,9 @@
 //! Extreme but legal filters always load, even if the limits are lower by then.
 
-use crate::harness::{eventually, load_chunks, long_series, missing_items, Server};
+use crate::harness::{add_items, eventually, layers, load_chunks, missing_items, Server};
 
-/// As many as fit one piece.
-const SUB_FILTERS: u32 = 6_000;
+/// As many as fit one header.
+const LAYERS: u32 = 6_000;
 
 /// A limit that this test's filter exceeds, and defaults that differ from its parameters.
 const LOWERED: [&str; 4] = [
@@ -14,7 +14,7 @@ const LOWERED: [&str; 4] = [
 ];
 
 #[test]
-fn thousands_of_sub_filters_load_from_every_kind_of_file_after_limits_are_lowered() {
+fn thousands_of_layers_load_from_every_kind_of_file_after_limits_are_lowered() {
     for settings in [
         ["appendonly no", "aof-use-rdb-preamble yes"],
         ["appendonly yes", "aof-use-rdb-preamble yes"],
@@ -22,8 +22,9 @@ fn thousands_of_sub_filters_load_from_every_kind_of_file_after_limits_are_lowere
     ] {
         let mut server = Server::configured(&settings);
         let mut db = server.connect();
-        load_chunks(&mut db, "k", &[long_series(SUB_FILTERS)]);
-        assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{SUB_FILTERS}]"));
+        load_chunks(&mut db, "k", &layers(LAYERS));
+        assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{LAYERS}]"));
+        add_items(&mut db, "k", 0..LAYERS.into());
         for setting in LOWERED {
             db.run(setting);
         }
@@ -41,7 +42,7 @@ fn thousands_of_sub_filters_load_from_every_kind_of_file_after_limits_are_lowere
         server.restart();
         let mut db = server.connect();
         assert_eq!(db.digest("k"), digest, "{settings:?}");
-        assert_eq!(missing_items(&mut db, "k", 0..SUB_FILTERS.into()), 0);
+        assert_eq!(missing_items(&mut db, "k", 0..LAYERS.into()), 0);
         assert_eq!(db.ask("BF.ADD k item:0"), ":0");
     }
 }

@@ -1,7 +1,7 @@
 //! One filter of every kind, and a fingerprint of each that must survive saving, copying and
 //! moving.
 
-use super::{absent_item, item, long_series, Connection, Family, Reply};
+use super::{absent_item, item, layers, Connection, Family, Reply};
 use std::ops::Range;
 
 /// Absent items looked up for a fingerprint: false positives are part of a filter's behaviour.
@@ -61,16 +61,16 @@ const SPECIMENS: [Specimen; 14] = [
 /// A counting filter with copies of its first items; others have been deleted.
 const COPIES: &str = "counting-copies";
 
-/// A series of Bloom filters as an earlier version made it, with a table behind it.
-const SERIES: Specimen = bloom("series", "", 3000);
-const SERIES_LEN: u32 = 40;
+/// Layers from RedisBloom, with a table after them.
+const LAYERS: Specimen = bloom("layers", "", 3000);
+const NUM_LAYERS: u32 = 40;
 
 /// The specimens on a server.
 pub struct Specimens;
 
 impl Specimens {
     pub fn all() -> impl Iterator<Item = Specimen> {
-        SPECIMENS.into_iter().chain([SERIES])
+        SPECIMENS.into_iter().chain([LAYERS])
     }
 
     pub fn create(db: &mut Connection) {
@@ -91,9 +91,9 @@ impl Specimens {
         of_copies.add_items(db, COPIES, 5000..8000);
         delete_items(db, COPIES, 5000..8000);
         db.run(&format!("CF.INSERT {COPIES} ITEMS{}", " often".repeat(300)));
-        let Specimen { key, items, .. } = SERIES;
-        Family::Bloom.load_chunks(db, key, &[long_series(SERIES_LEN)]);
-        Family::Bloom.add_items(db, key, SERIES_LEN.into()..items);
+        let Specimen { key, items, .. } = LAYERS;
+        Family::Bloom.load_chunks(db, key, &layers(NUM_LAYERS));
+        Family::Bloom.add_items(db, key, 0..items);
     }
 
     pub fn fingerprints(db: &mut Connection) -> Vec<Fingerprint> {

@@ -5,7 +5,6 @@ use crate::harness::{
     Server, Specimen, Specimens,
 };
 use crate::windows::now;
-use xxhash_rust::xxh3::xxh3_64;
 
 const MIB: usize = 1 << 20;
 
@@ -288,44 +287,4 @@ fn rewrite_ends(db: &mut Connection) {
         db.info("persistence", "aof_rewrite_in_progress") == "0"
             && db.info("persistence", "aof_rewrite_scheduled") == "0"
     });
-}
-
-#[test]
-fn a_load_begun_with_chunks_of_version_1_ends_with_them_after_restarts() {
-    let mut server = Server::start();
-    let mut db = server.connect();
-    db.run("BF.RESERVE k 0.001 2000000");
-    add_items(&mut db, "k", 0..50_000);
-    let chunks = scan_dump(&mut db, "k");
-    assert!(chunks.len() > 2);
-    for (iterator, bytes) in chunks {
-        let bytes = in_version_1(&bytes);
-        let iterator = iterator.to_string();
-        let command = [
-            b"BF.LOADCHUNK",
-            b"loaded".as_slice(),
-            iterator.as_bytes(),
-            &bytes,
-        ];
-        assert_eq!(db.call(command).to_string(), "+OK");
-        // Saves in between use version 2.
-        db.run("SAVE");
-        server.restart();
-        db = server.connect();
-    }
-    assert_eq!(db.digest("loaded"), db.digest("k"));
-    assert_eq!(missing_items(&mut db, "loaded", 0..50_000), 0);
-}
-
-/// The chunk in version 1, which has no filler.
-fn in_version_1(chunk: &[u8]) -> Vec<u8> {
-    const FILLER: std::ops::Range<usize> = 20..128;
-    const CHECKSUM_BYTES: usize = 8;
-    let mut bytes = chunk[..chunk.len() - CHECKSUM_BYTES].to_vec();
-    assert_eq!(bytes[3], 2);
-    bytes[3] = 1;
-    bytes.drain(FILLER);
-    let checksum = xxh3_64(&bytes);
-    bytes.extend(checksum.to_le_bytes());
-    bytes
 }

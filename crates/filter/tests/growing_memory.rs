@@ -238,7 +238,7 @@ fn assert_bounded(mut table: Table, records: &[Vec<u8>], run: usize) -> Table {
 
 /// The records of pages without entries at these depths.
 fn empty_records(depths: impl IntoIterator<Item = u8>) -> Vec<Vec<u8>> {
-    let record = |depth| [&[depth, 0][..], &[0; 27]].concat();
+    let record = |depth| [&[depth, 0][..], &[0; 13]].concat();
     depths.into_iter().map(record).collect()
 }
 

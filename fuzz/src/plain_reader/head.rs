@@ -38,9 +38,9 @@ impl Head {
     /// The most sub-filters.
     pub fn most_sub_filters(self) -> usize {
         match self {
-            Self::CountingFilter => 1,
+            Self::Filter | Self::CountingFilter => 1,
             Self::WindowedFilter => 0,
-            _ => usize::MAX,
+            Self::Foreign => usize::MAX,
         }
     }
 
@@ -128,17 +128,9 @@ impl Head {
             return Some(error_rate);
         }
         let grows = number(&mut rest, 4) != Some(0);
-        let Some(mut further) = sub_filters.checked_sub(1) else {
-            return grows.then_some(error_rate);
-        };
-        let (mut left, mut square) = (1.0, 0.85);
-        while further > 0 {
-            if further % 2 == 1 {
-                left *= square;
-            }
-            square *= square;
-            further /= 2;
+        match sub_filters {
+            0 => grows.then_some(error_rate),
+            _ => Some(error_rate * (1.0 - 2.0 / 3.0)),
         }
-        Some(error_rate * (1.0 - 2.0 / 3.0) * left)
     }
 }

@@ -23,6 +23,7 @@ use xxhash_rust::xxh3::{xxh3_128_with_seed, xxh3_64};
 const CHECKSUM_BYTES: usize = 8;
 const FILLER_BYTES: usize = 108;
 const MAGIC: &[u8] = b"SBF";
+const VERSION: u8 = 1;
 const END: u64 = 1 << 52;
 /// The iterator at which tables begin, and by how many bits paths are longer than those beyond.
 const TABLE: u64 = 1 << 51;
@@ -40,17 +41,14 @@ const SLOTS: u8 = 3;
 )]
 pub const LN_2: f64 = 0.693_147_180_559_945;
 
-/// Whether a chunk of either version may begin with these bytes.
+/// Whether a chunk may begin with `bytes`.
 pub fn is_start(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'S', b'B', b'F', 1 | 2, ..])
+    matches!(bytes, [b'S', b'B', b'F', VERSION, ..])
 }
 
 /// The ranges of the filter hash in a chunk and of the head record in a first chunk.
 pub fn head_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
-    let hash = match chunk.get(3) {
-        Some(2) => 128,
-        _ => 20,
-    };
+    let hash = 128;
     let record = hash + 8;
     let kind = chunk.get(record).copied().unwrap_or(0);
     let rest = chunk.get(record..).unwrap_or_default();
@@ -58,7 +56,7 @@ pub fn head_places(chunk: &[u8]) -> (Range<usize>, Range<usize>) {
     (hash..record, record..record + bytes)
 }
 
-/// A chunk of either version whose checksum is right.
+/// A chunk whose checksum is right.
 struct Frame<'a> {
     start: u64,
     next: u64,
@@ -76,12 +74,8 @@ impl<'a> Frame<'a> {
         let mut rest = body;
         let (magic, version) = (bytes(&mut rest, 3)?, number(&mut rest, 1)?);
         let (start, next) = (number(&mut rest, 8)?, number(&mut rest, 8)?);
-        match version {
-            1 => {}
-            2 => {
-                bytes(&mut rest, FILLER_BYTES)?;
-            }
-            _ => return None,
+        if version != VERSION.into() || bytes(&mut rest, FILLER_BYTES)? != filler() {
+            return None;
         }
         let frame = Self {
             start,
@@ -192,14 +186,6 @@ impl Chain {
             removed: 0,
             state: None,
             loading: None,
-        }
-    }
-
-    /// A filter of these sub-filters, with the head of a chain that has begun.
-    pub fn with_sub_filters(self, sub_filters: Vec<SubFilter>) -> Self {
-        Self {
-            sub_filters,
-            ..self
         }
     }
 
@@ -355,7 +341,7 @@ impl Chain {
         (has_parts && segments <= 1 << 44).then_some(self)
     }
 
-    /// The chain as one chunk of version 2, of any length.
+    /// The chain as one chunk, of any length.
     pub fn as_one_chunk(&self) -> Vec<u8> {
         let mut records = self.head.clone();
         for (index, sub_filter) in self.sub_filters.iter().enumerate() {
@@ -370,17 +356,16 @@ impl Chain {
             records.extend(record);
         }
         records.extend(self.end_record());
-        chunk(2, 0, END, xxh3_64(&self.head), &records)
+        chunk(0, END, xxh3_64(&self.head), &records)
     }
 
     /// The chain in short chunks: each ends after the first segment or page at which it has `least`
-    /// bytes of records, and has the version that `version` returns for its number.
-    pub fn in_chunks_of(&self, least: usize, version: fn(usize) -> u8) -> Vec<Vec<u8>> {
+    /// bytes of records.
+    pub fn in_chunks_of(&self, least: usize) -> Vec<Vec<u8>> {
         let identity = xxh3_64(&self.head);
         let (mut chunks, mut records, mut start) = (Vec::new(), self.head.clone(), 0);
         let mut end_chunk = |records: &mut Vec<u8>, next| {
-            let version = version(chunks.len());
-            chunks.push(chunk(version, start, next, identity, records));
+            chunks.push(chunk(start, next, identity, records));
             records.clear();
             start = next;
         };
@@ -485,14 +470,18 @@ fn segment_record(index: usize, segment: u64, data: &[u8]) -> Vec<u8> {
     record
 }
 
-fn chunk(version: u8, start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
+/// What comes before the hash of the head record.
+pub fn start_of_chunk(start: u64, next: u64) -> Vec<u8> {
     let mut chunk = MAGIC.to_vec();
-    chunk.push(version);
+    chunk.push(VERSION);
     chunk.extend(start.to_le_bytes());
     chunk.extend(next.to_le_bytes());
-    if version == 2 {
-        chunk.extend(filler());
-    }
+    chunk.extend(filler());
+    chunk
+}
+
+fn chunk(start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
+    let mut chunk = start_of_chunk(start, next);
     chunk.extend(identity.to_le_bytes());
     chunk.extend(records);
     chunk.extend([0; CHECKSUM_BYTES]);

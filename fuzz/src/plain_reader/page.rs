@@ -57,7 +57,7 @@ impl Page {
     /// A page without entries.
     pub fn empty(depth: u32) -> Self {
         let mut bytes = vec![depth as u8, EMPTY as u8];
-        bytes.resize(29, 0);
+        bytes.resize(15, 0);
         Self {
             depth,
             bytes,
@@ -142,7 +142,7 @@ impl Page {
             ENTRIES => Self::with_entries(depth, &mut rest, page, plan)?,
             _ => return None,
         };
-        let is_whole = kind == ENTRIES || page.len() == 29;
+        let is_whole = kind == ENTRIES || page.len() == 15;
         // What is left is filler.
         (is_whole && rest.iter().all(|byte| *byte == 0)).then_some(read)
     }
@@ -206,7 +206,7 @@ impl Page {
             }
             surplus.push((mark, copies));
         }
-        let memory = 512 + 64 * lines + 8 * entries + 16 * counters;
+        let memory = 256 + 64 * lines + 8 * entries + 16 * counters;
         let without_filler = page.len() - rest.len();
         let len = without_filler.max(memory.div_ceil(18) as usize);
         let lines_of_entries = lines.checked_sub(counters.div_ceil(4))?;

@@ -70,6 +70,5 @@ fn name_of(difference: Difference) -> &'static str {
         Difference::Capacity => "capacity",
         Difference::Expansion => "expansion",
         Difference::Seed => "seed",
-        Difference::Structure => "structure",
     }
 }

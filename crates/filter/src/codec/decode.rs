@@ -2,8 +2,8 @@
 
 use super::chunked::Place;
 use super::format::{
-    Head, Version, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, MAGIC, MAX_CHUNK_BYTES, PAGE,
-    PATH_SHIFT, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START,
+    Head, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
+    MAX_CHUNK_BYTES, PAGE, PATH_SHIFT, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
 use super::reader::{within, Reader};
 use super::Chunked;
@@ -17,18 +17,22 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
 pub const MAX_SEGMENTS: u64 = 1 << 44;
 
-/// Whether these bytes are a chunk, sound or damaged: its first bytes are known but for two
-/// iterators, or, in the first version, its checksum is right.
+/// Whether `bytes` are a chunk, intact or damaged: all bytes before the hash of its head record are
+/// known but for two iterators.
 pub fn is_chunk(bytes: &[u8]) -> bool {
-    let mut reader = Reader(bytes);
-    let mut begins = || {
-        let magic = reader.take(MAGIC.len())?;
-        let version = Version::from_byte(reader.u8()?).ok_or(DecodeError::Format)?;
-        reader.take(8 + 8)?;
-        let filler = version.filler();
-        Ok::<_, DecodeError>(magic == MAGIC && reader.take(filler.len())? == filler)
-    };
-    begins() == Ok(true) && (bytes[3] != Version::One as u8 || Chunk::parse(bytes).is_ok())
+    read_public(&mut Reader(bytes)).is_ok()
+}
+
+/// Reads what comes before the hash of the head record: the iterator of a chunk, and the next one.
+fn read_public(reader: &mut Reader<'_>) -> Result<(u64, u64), DecodeError> {
+    if reader.take(MAGIC.len())? != MAGIC || reader.u8()? != VERSION {
+        return Err(DecodeError::Format);
+    }
+    let iterators = (reader.u64()?, reader.u64()?);
+    match reader.take(FILLER.len())? == FILLER {
+        true => Ok(iterators),
+        false => Err(DecodeError::Format),
+    }
 }
 
 /// What a chunk has for the parts, and the state that it says.
@@ -62,18 +66,13 @@ impl<'a> Chunk<'a> {
             .split_last_chunk::<CHECKSUM_BYTES>()
             .ok_or(DecodeError::Length)?;
         let mut reader = Reader(body);
-        if reader.take(MAGIC.len())? != MAGIC {
-            return Err(DecodeError::Format);
-        }
-        let version = Version::from_byte(reader.u8()?).ok_or(DecodeError::Format)?;
-        if body.len() < version.head_bytes() {
+        let (start, next) = read_public(&mut reader)?;
+        if body.len() < HEAD_BYTES {
             return Err(DecodeError::Length);
         }
         if xxh3_64(body) != u64::from_le_bytes(*checksum) {
             return Err(DecodeError::Checksum);
         }
-        let (start, next) = (reader.u64()?, reader.u64()?);
-        reader.take(version.filler().len())?;
         Ok(Self {
             start,
             next,

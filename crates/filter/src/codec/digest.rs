@@ -1,19 +1,15 @@
 //! The digest of a filter: two filters have the same digest if and only if they return the same
 //! results, now and after the same commands.
 
-use super::encode::chunks_of_version;
-use super::format::Version;
+use super::encode::chunks;
 use super::sink::{write_words, Sink};
 use super::Chunked;
 use xxhash_rust::xxh3::Xxh3;
 
-/// XXH3-128 of the filter as chunks of version 1, whichever version is written elsewhere, so that a
-/// primary and a replica with different modules can be compared.
-///
-/// Allocates nothing. Reads every allocated bit once.
+/// XXH3-128 of the filter as chunks. Allocates nothing. Reads every allocated bit once.
 pub fn digest(filter: &impl Chunked) -> u128 {
     let mut hash = Hash::default();
-    for chunk in chunks_of_version(Version::One, filter) {
+    for chunk in chunks(filter) {
         hash.chunk.reset();
         chunk.write(&mut hash);
     }

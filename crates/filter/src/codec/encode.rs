@@ -2,9 +2,10 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    Head, State, Version, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
-    END_OF_TABLE_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
+    Head, State, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE, END_OF_TABLE_BYTES,
+    FILLER, HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
     SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START,
+    VERSION,
 };
 use super::sink::{Buffer, Sink};
 use super::Chunked;
@@ -26,7 +27,6 @@ pub struct Encoded {
 /// A chunk that has yet to be written.
 pub struct Outline<'a, F> {
     filter: &'a F,
-    version: Version,
     start: u64,
     next: u64,
     num_bytes: usize,
@@ -38,14 +38,7 @@ pub struct Outline<'a, F> {
 /// Cost: for each chunk a step over each sub-filter before it, and each segment or page in it;
 /// writing it costs its bytes.
 pub fn chunks<F: Chunked>(filter: &F) -> impl Iterator<Item = Outline<'_, F>> {
-    chunks_of_version(Version::CURRENT, filter)
-}
-
-pub(crate) fn chunks_of_version<F: Chunked>(
-    version: Version,
-    filter: &F,
-) -> impl Iterator<Item = Outline<'_, F>> {
-    let at = move |iterator| Outline::new(filter, version, iterator, Cut::default());
+    let at = move |iterator| Outline::new(filter, iterator, Cut::default());
     successors(at(0), move |before| at(before.next))
 }
 
@@ -63,21 +56,20 @@ pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encod
         Some((table, path)) => table.cut(path, filter.newest_payload())?,
         None => Cut::default(),
     };
-    let outline = Outline::new(filter, Version::CURRENT, iterator, cut);
+    let outline = Outline::new(filter, iterator, cut);
     let encoded = outline.map(|outline| outline.encode()).transpose();
     encoded.map_err(|_| AddError::OutOfMemory)
 }
 
 impl<'a, F: Chunked> Outline<'a, F> {
     /// Fills a chunk with records up to its largest size.
-    fn new(filter: &'a F, version: Version, start: u64, cut: Cut) -> Option<Self> {
+    fn new(filter: &'a F, start: u64, cut: Cut) -> Option<Self> {
         if !is_within(filter, start) {
             return None;
         }
-        let mut records_end = version.head_bytes();
+        let mut records_end = HEAD_BYTES;
         let mut outline = Self {
             filter,
-            version,
             start,
             next: END,
             num_bytes: 0,
@@ -135,10 +127,10 @@ impl<'a, F: Chunked> Outline<'a, F> {
 
     pub(crate) fn write(&self, to: &mut impl Sink) {
         to.bytes(&MAGIC);
-        to.u8(self.version as u8);
+        to.u8(VERSION);
         to.u64(self.start);
         to.u64(self.next);
-        to.bytes(self.version.filler());
+        to.bytes(&FILLER);
         to.u64(Head::of(self.filter).identity());
         records(self.filter, self.start, &self.cut)
             .take_while(|(place, _)| *place < self.next)

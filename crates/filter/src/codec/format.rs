@@ -18,6 +18,8 @@ pub(super) const TABLE_START: u64 = 1 << 51;
 pub const PATH_SHIFT: u32 = 13;
 
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
+/// The version of a chunk.
+pub(super) const VERSION: u8 = 1;
 
 pub const BLOCKED_LAYOUT: u8 = 1;
 /// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
@@ -56,41 +58,9 @@ pub(super) const LOGGED_BYTES: usize = 128;
 /// Magic, version, start and next.
 const PUBLIC_BYTES: usize = MAGIC.len() + 1 + 8 + 8;
 /// What fills the logged bytes up. Powers of an odd number: to a compressor they are noise.
-const FILLER: [u8; LOGGED_BYTES - PUBLIC_BYTES] = filler();
-
-/// The version of a chunk. Versions differ only in the filler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
-    /// Without a filler.
-    One = 1,
-    /// With one.
-    Two = 2,
-}
-
-impl Version {
-    /// The version that is written.
-    pub const CURRENT: Self = Self::Two;
-
-    pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            1 => Some(Self::One),
-            2 => Some(Self::Two),
-            _ => None,
-        }
-    }
-
-    pub(super) fn filler(self) -> &'static [u8] {
-        match self {
-            Self::One => &[],
-            Self::Two => &FILLER,
-        }
-    }
-
-    /// Bytes before the first record.
-    pub(super) fn head_bytes(self) -> usize {
-        PUBLIC_BYTES + self.filler().len() + 8
-    }
-}
+pub(super) const FILLER: [u8; LOGGED_BYTES - PUBLIC_BYTES] = filler();
+/// Bytes before the first record: the logged bytes and the hash of the head record.
+pub(super) const HEAD_BYTES: usize = LOGGED_BYTES + 8;
 
 /// The bytes of G, G^2, G^3 and so on mod 2^64, little-endian.
 const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {

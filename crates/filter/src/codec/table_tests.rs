@@ -4,7 +4,6 @@ use super::encode::Encoded;
 use super::format::*;
 use super::*;
 use crate::error::DecodeError;
-use crate::filter::tests::grown_as_a_series;
 use crate::filter::{Filter, Growth, Parameters, SizeLimit};
 use crate::hash::Seed;
 use xxhash_rust::xxh3::xxh3_64;
@@ -56,14 +55,15 @@ fn part_loaded(filter: &Filter, next: u64, sub_filters: u32) -> Vec<u8> {
 /// The last chunk of a filter, which brings an empty table of this rate.
 fn chunk_of_table(filter: &Filter, start: u64, rate: f64) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
-    bytes.push(Version::One as u8);
+    bytes.push(VERSION);
     bytes.extend([start, END].map(u64::to_le_bytes).as_flattened());
+    bytes.extend(FILLER);
     bytes.extend(Head::of(filter).identity().to_le_bytes());
     bytes.push(TABLE);
     bytes.extend(rate.to_le_bytes());
     bytes.push(0);
-    bytes.extend([PAGE, 29, 0]);
-    bytes.extend([0; 29]);
+    bytes.extend([PAGE, 15, 0]);
+    bytes.extend([0; 15]);
     bytes.push(END_OF_TABLE);
     bytes.extend([0; 16]);
     bytes.push(END_OF_FILTER);
@@ -110,29 +110,8 @@ fn where_a_load_goes_on_fits_what_has_come() {
 }
 
 #[test]
-fn a_table_is_refused_behind_sub_filters_that_no_chunk_brought() {
-    // Saved by an earlier version that had grown in the midst of a load.
-    let series = grown_as_a_series(0.01, 20, Seed(5), 100);
-    let all = series.blooms().len();
-    assert!(all > 2);
-    for (came, expected) in [(1, Err(DecodeError::Order)), (all, Ok(()))] {
-        let half = part_loaded(&series, TABLE_START, came as u32);
-        let mut half = load(None, &half).unwrap().unwrap();
-        let rate = half.table_rate(came).unwrap();
-        let chunk = chunk_of_table(&half, TABLE_START, rate);
-        assert_eq!(load(Some(&mut half), &chunk).map(|_| ()), expected);
-        let chunks = encode(&half);
-        assert_eq!(
-            load(None, &chunks[0].bytes).unwrap().unwrap().digest(),
-            half.digest()
-        );
-    }
-}
-
-#[test]
 fn a_limit_is_exact_for_what_is_complete_and_bounds_what_is_allocated() {
-    let several = grown_as_a_series(0.01, 20, Seed(5), 100);
-    for filter in [filter(3, 2), filter(100, 50), filter(10, 500), several] {
+    for filter in [filter(3, 2), filter(100, 50), filter(10, 500)] {
         let bytes = &encode(&filter)[0].bytes;
         let with = |limit| {
             let chunk = Chunk::parse(bytes).unwrap();

@@ -1,12 +1,10 @@
 //! Round trips, golden bytes, and every way in which a chunk can be bad.
 
-use super::encode::chunks_of_version;
 use super::format::*;
 use super::*;
 use crate::bloom::guard::UNIT;
 use crate::bloom::sub_bitmap::chosen::each_in_turn;
 use crate::error::{AddError, DecodeError};
-use crate::filter::tests::grown_as_a_series;
 use crate::filter::{Filter, Growth, Loading, Parameters, SizeLimit};
 use crate::hash::Seed;
 use crate::storage::bits;
@@ -39,18 +37,13 @@ fn samples() -> Vec<Filter> {
         // More than a chunk of table alone, and behind a Bloom filter.
         filter(0.01, 100, Growth::Times(2), 600_000),
         filter(0.0001, 3_000, Growth::Times(2), 500_000),
-        grown_as_a_series(0.001, 20, Seed(5), 500),
     ]
 }
 
-fn encode_as(version: Version, filter: &Filter) -> Vec<Encoded> {
-    chunks_of_version(version, filter)
+fn encode(filter: &Filter) -> Vec<Encoded> {
+    chunks(filter)
         .map(|chunk| chunk.encode().unwrap())
         .collect()
-}
-
-fn encode(filter: &Filter) -> Vec<Encoded> {
-    encode_as(Version::CURRENT, filter)
 }
 
 fn first(bytes: &[u8]) -> Result<Filter, DecodeError> {
@@ -147,9 +140,8 @@ fn no_chunk_is_larger_than_a_mebibyte_and_the_last_iterator_is_the_end() {
 #[test]
 fn the_bytes_of_a_known_filter_never_change() {
     // Filters that servers have saved consist of these bytes: where they change, the version must.
-    let tiny = filter(0.01, 3, Growth::Times(2), 2);
-    for (version, golden) in [(Version::One, TINY_1), (Version::Two, TINY_2)] {
-        let [chunk] = &encode_as(version, &tiny)[..] else {
+    for (capacity, items, golden) in [(3, 2, TINY), (100, 3, TABLE)] {
+        let [chunk] = &encode(&filter(0.01, capacity, Growth::Times(2), items))[..] else {
             panic!("more than one chunk");
         };
         assert_eq!(
@@ -157,13 +149,6 @@ fn the_bytes_of_a_known_filter_never_change() {
             golden.split_whitespace().collect::<String>()
         );
     }
-    let [chunk] = &encode(&filter(0.01, 100, Growth::Times(2), 3))[..] else {
-        panic!("more than one chunk");
-    };
-    assert_eq!(
-        hex(&chunk.bytes),
-        TABLE_2.split_whitespace().collect::<String>()
-    );
     each_in_turn(|kernel| {
         for (filter, expected) in samples().iter().zip(GOLDEN_DIGESTS) {
             let parameters = filter.parameters();
@@ -174,7 +159,7 @@ fn the_bytes_of_a_known_filter_never_change() {
 
 #[test]
 fn the_examples_of_the_documentation_have_the_golden_bytes() {
-    for (heading, golden) in [("Example", TINY_2), ("Example of a table", TABLE_2)] {
+    for (heading, golden) in [("Example", TINY), ("Example of a table", TABLE)] {
         let golden = golden.split_whitespace().collect::<String>();
         let (first, bytes) = example(heading);
         assert_eq!(bytes, golden[2 * first..], "{heading}");
@@ -208,41 +193,14 @@ fn example(heading: &str) -> (usize, String) {
     (first.expect("an offset"), bytes)
 }
 
-/// A filter in which two items are, as each version writes it.
-const TINY_1: &str = include_str!("golden-tiny-1.hex");
-const TINY_2: &str = include_str!("golden-tiny-2.hex");
+/// A Bloom filter of two items.
+const TINY: &str = include_str!("golden-tiny.hex");
 
-/// A filter that is a table of three items.
-const TABLE_2: &str = include_str!("golden-table-2.hex");
+/// A table of three items.
+const TABLE: &str = include_str!("golden-table.hex");
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[test]
-fn chunks_of_both_versions_make_the_same_filter() {
-    for filter in samples() {
-        let [one, two] = [Version::One, Version::Two].map(|v| encode_as(v, &filter));
-        assert_eq!(decode(&one).unwrap().digest(), filter.digest());
-        assert_eq!(decode(&two).unwrap().digest(), filter.digest());
-    }
-}
-
-#[test]
-fn a_load_begun_in_one_version_is_saved_in_the_other_and_goes_on_in_either() {
-    let original = filter(0.01, 2_000_000, Growth::Times(4), 40_000);
-    let [one, two] = [Version::One, Version::Two].map(|v| encode_as(v, &original));
-    for (begin, go_on) in [(&one, &one), (&one, &two), (&two, &one)] {
-        let mut loaded = first(&begin[0].bytes).unwrap();
-        for at in 1..begin.len() {
-            loaded = decode(&encode(&loaded)).unwrap();
-            // Versions differ in length by so little that chunks end at the same segments here.
-            assert_eq!(begin[at - 1].next, go_on[at - 1].next);
-            load(&mut loaded, &go_on[at].bytes).unwrap();
-        }
-        assert_eq!(loaded.loading(), None);
-        assert_eq!(loaded.digest(), original.digest());
-    }
 }
 
 #[test]
@@ -271,9 +229,8 @@ fn the_first_bytes_of_a_chunk_are_the_same_for_all_seeds_and_items() {
 #[test]
 fn a_compressor_finds_nothing_in_the_filler() {
     // LZF, which servers use, copies runs of three bytes and more.
-    let filler = Version::Two.filler();
-    let runs: std::collections::HashSet<&[u8]> = filler.windows(3).collect();
-    assert_eq!(runs.len(), filler.len() - 2);
+    let runs: std::collections::HashSet<&[u8]> = FILLER.windows(3).collect();
+    assert_eq!(runs.len(), FILLER.len() - 2);
 }
 
 #[test]
@@ -289,20 +246,17 @@ fn a_chunk_takes_the_bytes_it_says_wherever_it_is_written() {
     }
 }
 
-/// XXH3-128 over the samples in version 1. Those of filters with tables of several pages also
-/// change where pages come to other sizes; such a filter that was saved before is read as it was
-/// written.
-const GOLDEN_DIGESTS: [u128; 10] = [
-    0xf655_421f_21fb_e01a_1dda_a170_78c2_e089,
-    0x0e17_17e1_894c_113a_b1f7_8af7_98ed_e180,
-    0x5912_c74a_da10_85f0_1ec7_6d42_65c7_19e8,
-    0x10e4_8dfd_7c33_c197_2121_41c2_7553_a48c,
-    0x1980_d4c9_3f44_11fa_fdbb_0cae_f4a7_7b9a,
-    0x2da8_54e6_25f2_ec7d_59e8_9891_f44e_43cc,
-    0x5c85_8c8c_d47c_d827_88cb_1ab7_6453_c8dc,
-    0xb0fa_9791_4baf_8804_a9f8_408f_5dd3_15b4,
-    0x1185_0187_5604_c859_0cbc_aea4_782c_ab0f,
-    0x77f5_8a10_ed49_1cdf_ba1b_0100_7e3d_b380,
+/// The digests of the samples.
+const GOLDEN_DIGESTS: [u128; 9] = [
+    0x62f5_01c0_6a5b_d52a_7d0c_acda_0917_bfa5,
+    0x97af_943d_a874_713b_7150_39c1_5241_a0cc,
+    0xb035_8fbf_facd_1c3d_6af1_1c3f_6f02_9447,
+    0xc0d3_8f69_e9a4_f771_01d2_3d4c_1571_f17d,
+    0x3fc6_e198_e249_7ac3_8f8b_2ce4_373a_253f,
+    0x211a_fa7f_8346_8953_615f_1a72_d769_004d,
+    0x417d_3a6d_6355_0875_fa80_9c10_e06e_5680,
+    0x10e0_a6e2_6d2a_fa00_0241_4e91_c258_f1ea,
+    0x50c0_1aee_4cf9_f6c7_08a0_47af_8d14_da40,
 ];
 
 #[test]
@@ -543,9 +497,9 @@ fn chunk(filter: [u64; 4], sub_filter: [u64; 9], layout: u8, after: &[u8]) -> Ve
     head.extend(fields.map(u64::to_le_bytes).as_flattened());
     head.extend((expansion as u32).to_le_bytes());
     let mut bytes = MAGIC.to_vec();
-    bytes.push(Version::Two as u8);
+    bytes.push(VERSION);
     bytes.extend([0, END].map(u64::to_le_bytes).as_flattened());
-    bytes.extend(Version::Two.filler());
+    bytes.extend(FILLER);
     bytes.extend(xxh3_64(&head).to_le_bytes());
     bytes.extend(head);
     let [index, bits, hashes, number, capacity, rate, limit, items, _] = sub_filter;

@@ -54,6 +54,10 @@ impl Chunked for Filter {
         growth.table_rate(error_rate, blooms)
     }
 
+    fn most_blooms(&self) -> usize {
+        1
+    }
+
     fn removed(&self) -> u64 {
         0
     }

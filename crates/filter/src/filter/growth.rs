@@ -18,19 +18,9 @@
 //! server, it may still get a table, for items that were acknowledged there after it was full here:
 //! the two filters differ in their false positives, and so in what they count. That table has the
 //! share that it would have if the filter grew, so such a filter may pass its rate by a third.
-//!
-//! # Series of earlier versions
-//! Before there was the table, filters grew by ever larger Bloom filters ("Scalable Bloom filters",
-//! Almeida, Baquero, Preguiça, Hutchison, 2007), whose shares are 2/3 for the first and then 1/3 *
-//! (1-r) * r^(i-1) for the i-th after it, with r = 0.85. Such a series grows by a table now, which
-//! gets what the series has left: 1/3 * r^i after i further ones.
-
-use crate::math::power;
 
 /// The share of the error rate that the Bloom filter of a growing filter gets.
 const BLOOM_SHARE: f64 = 2.0 / 3.0;
-/// What each further Bloom filter of a series left of the rest.
-const TIGHTENING: f64 = 0.85;
 /// Capacities, in items, for which a filter that grows has no Bloom filter. With 128 items a table
 /// takes a fifth more than a Bloom filter made for them, and with more reserved items the Bloom
 /// filter is worth its share of the rate. Fewer than 64 items fit in a Bloom filter of less than
@@ -79,16 +69,13 @@ impl Growth {
         }
     }
 
-    /// The error rate of the table for what `blooms` Bloom filters have no room for; nothing for a
-    /// filter that does not grow and has none.
+    /// The error rate of the table of a filter of `error_rate` with `blooms` Bloom filters; `None`
+    /// for a filter without a Bloom filter that does not grow.
     pub(super) fn table_rate(self, error_rate: f64, blooms: usize) -> Option<f64> {
         match (self, blooms) {
             (Self::Fixed, 0) => None,
             (_, 0) => Some(error_rate),
-            (_, blooms) => {
-                let left = power(TIGHTENING, blooms as u64 - 1);
-                Some(error_rate * (1.0 - BLOOM_SHARE) * left)
-            }
+            _ => Some(error_rate * (1.0 - BLOOM_SHARE)),
         }
     }
 }
@@ -98,23 +85,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_rates_of_all_parts_add_up_to_what_was_asked_for() {
+    fn the_error_rates_of_all_parts_add_up_to_the_rate_of_the_filter() {
         let growth = Growth::Times(2);
         assert_eq!(growth.table_rate(0.01, 0), Some(0.01));
-        // The shares of a series, as versions before had them.
-        let share = |index: u64| match index {
-            0 => BLOOM_SHARE,
-            _ => (1.0 - BLOOM_SHARE) * (1.0 - TIGHTENING) * power(TIGHTENING, index - 1),
-        };
-        for blooms in [1, 2, 10, 100] {
-            let sum = 0.01 * (0..blooms).map(share).sum::<f64>();
-            let table = growth.table_rate(0.01, blooms as usize).unwrap();
-            assert!(
-                (sum + table - 0.01).abs() < 1e-12,
-                "{blooms}: {sum} {table}"
-            );
-        }
-        assert_eq!(growth.bloom_rate(0.01), 0.01 * share(0));
+        let (bloom, table) = (growth.bloom_rate(0.01), growth.table_rate(0.01, 1).unwrap());
+        assert!((bloom + table - 0.01).abs() < 1e-15, "{bloom} {table}");
     }
 
     #[test]

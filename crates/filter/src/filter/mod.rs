@@ -93,8 +93,7 @@ impl Filter {
         self.parameters.unpacked()
     }
 
-    /// The Bloom filters, oldest first. There is at most one, but for filters that earlier versions
-    /// grew.
+    /// The Bloom filter, if there is one.
     #[inline]
     pub fn blooms(&self) -> &[BlockedBloom] {
         self.parts.blooms()
@@ -246,7 +245,7 @@ impl Filter {
             }
             return table.insert(hash, 0, most_bytes).map(|()| true);
         }
-        // A series that an earlier version grew, or whose rest is still to come.
+        // Its table is still to come.
         if let Some(newest) = self.parts.newest_bloom() {
             if !newest.fill().is_full() {
                 return newest.insert(hash);

@@ -196,68 +196,6 @@ fn a_filter_of_one_part_takes_little_besides() {
     assert_eq!(blocks_of(10), (Vec::new(), 112));
 }
 
-/// A filter with a factor of 1 and the numbers below `items`, as versions before the table grew it:
-/// a series of Bloom filters with the capacity of the first.
-pub(crate) fn grown_as_a_series(error_rate: f64, capacity: u64, seed: Seed, items: u64) -> Filter {
-    let growth = Growth::Times(1);
-    let parameters = Parameters {
-        error_rate,
-        capacity,
-        growth,
-        seed,
-    };
-    let mut series: Vec<BlockedBloom> = Vec::new();
-    for i in 0..items {
-        let hash = ItemHash::of(&i.to_le_bytes(), seed);
-        if series.iter().any(|bloom| bloom.contains(hash)) {
-            continue;
-        }
-        if series.last().is_none_or(|newest| newest.fill().is_full()) {
-            let rate = match series.len() {
-                0 => error_rate * (2.0 / 3.0),
-                n => {
-                    let tightened = crate::math::power(0.85, n as u64 - 1);
-                    error_rate * (1.0 - 2.0 / 3.0) * (1.0 - 0.85) * tightened
-                }
-            };
-            series.push(BlockedBloom::new(capacity, rate));
-        }
-        if let Some(newest) = series.last_mut() {
-            newest.insert(hash).unwrap();
-        }
-    }
-    Filter {
-        parameters: Packed::new(parameters),
-        parts: Parts::Several {
-            blooms: series,
-            table: Box::default(),
-            loading: None,
-        },
-    }
-}
-
-#[test]
-fn a_series_that_an_earlier_version_grew_is_what_it_was() {
-    // The digest that version 0.1.0 computed for it.
-    const DIGEST: u128 = 0x0a2d_5f7c_3318_f285_8bb2_f317_e189_3a06;
-    let long = grown_as_a_series(0.000_001, 3, Seed(0x0123_4567_89ab_cdef), 2_000);
-    assert_eq!(long.digest(), DIGEST);
-}
-
-#[test]
-fn a_series_of_thousands_of_bloom_filters_answers_and_grows_by_a_table() {
-    let mut long = grown_as_a_series(0.01, 1, Seed(7), 3_000);
-    let len = long.blooms().len();
-    assert!(len > 2_900, "{len}");
-    for i in 3_000..6_000 {
-        add(&mut long, i).unwrap();
-    }
-    assert_eq!((long.blooms().len(), long.num_parts()), (len, len + 1));
-    assert!((0..6_000u64).all(|i| long.contains(&i.to_le_bytes())));
-    let rate = false_positive_rate(&long, 6_000, 100_000);
-    assert!(rate < 0.012, "{rate}");
-}
-
 #[test]
 fn a_full_filter_takes_no_more_than_its_limit_whatever_the_expansion() {
     for (factor, bytes) in [

@@ -17,19 +17,22 @@ pub enum Difference {
     Capacity,
     Expansion,
     Seed,
-    /// The parts: an earlier version grew one of them.
-    Structure,
 }
 
 impl Filter {
     /// What keeps the two from being united, if anything does: they must have been created alike.
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let (own, others) = (self.parameters(), other.parameters());
+        // The shape is stored: a chunk may name another one for the same parameters.
         let shape = |bloom: &BlockedBloom| {
             let header = bloom.header();
             (header.shape, header.capacity, header.guard_limit)
         };
-        let shapes = self.blooms().iter().map(shape);
+        let have_one_shape = self
+            .blooms()
+            .iter()
+            .map(shape)
+            .eq(other.blooms().iter().map(shape));
         if own.error_rate != others.error_rate {
             Some(Difference::ErrorRate)
         } else if own.capacity != others.capacity {
@@ -38,10 +41,8 @@ impl Filter {
             Some(Difference::Expansion)
         } else if own.seed != others.seed {
             Some(Difference::Seed)
-        } else if !shapes.eq(other.blooms().iter().map(shape)) {
-            Some(Difference::Structure)
         } else {
-            None
+            (!have_one_shape).then_some(Difference::Capacity)
         }
     }
 

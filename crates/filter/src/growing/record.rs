@@ -19,7 +19,7 @@
 //! 32 KiB.
 //!
 //! A record is padded so that loading it allocates at most [`MEMORY_PER_BYTE`] bytes for each of
-//! its bytes. Only pages that are nearly empty need that: one without entries takes 29 bytes.
+//! its bytes. Only pages that are nearly empty need that: one without entries takes 15 bytes.
 
 use crate::growing::directory::Slot;
 use crate::growing::entries::Surplus;
@@ -43,9 +43,8 @@ pub const SURPLUS_BYTES: usize = 12;
 /// deep as they can be and still share a node, 233 of them make up one of 2 048 slots; while these
 /// are written, there are two of 1 024 and 512 besides.
 const SLOTS_A_PAGE: usize = (2_048 + 1_024 + 512) / 233 + 1;
-/// Bytes of a slot when the format was fixed. They are half as many today, but the length of a
-/// record must not change.
-const SLOT_BYTES: usize = 32;
+/// Bytes of a slot of the directory.
+const SLOT_BYTES: usize = 16;
 const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
 
 /// The sizes of a page with entries.

@@ -1,7 +1,5 @@
-//! The parts of a filter: blocked Bloom filters, oldest first, and after them a growing table.
-//!
-//! A filter made by this version has one Bloom filter, one table, or one of each. Versions before
-//! grew by ever larger Bloom filters, so a filter that they saved may have several. Operations
+//! The parts of a filter: a Bloom filter, a growing table, or the one and then the other. A filter
+//! from another module may have several layers instead of one Bloom filter, oldest first. Operations
 //! on all parts (copy, move, memory, loading) are here.
 
 mod loading;
@@ -27,8 +25,8 @@ pub enum Parts<B = BlockedBloom> {
     Bloom(B),
     /// As created small.
     Table(Table),
-    /// A Bloom filter that is full and the table behind it, a series that an earlier version grew,
-    /// or what a load in chunks has brought so far.
+    /// A full Bloom filter and the table after it, layers from another module, or the parts that a
+    /// load in chunks has brought so far.
     Several {
         blooms: Vec<B>,
         /// An array of one, as [`Mover`] moves slices; or none.

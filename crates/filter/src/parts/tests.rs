@@ -1,4 +1,3 @@
-use crate::filter::tests::grown_as_a_series;
 use crate::filter::{Filter, Growth, Parameters, SizeLimit};
 use crate::hash::Seed;
 use crate::storage::Mover;
@@ -18,13 +17,9 @@ fn filter(capacity: u64, items: u64) -> Filter {
     filter
 }
 
-/// A Bloom filter and a table, a table alone, and a series.
-fn filters() -> [Filter; 3] {
-    [
-        filter(100_000, 200_000),
-        filter(100, 300_000),
-        grown_as_a_series(0.01, 60_000, Seed(5), 200_000),
-    ]
+/// A Bloom filter and a table, and a table alone.
+fn filters() -> [Filter; 2] {
+    [filter(100_000, 200_000), filter(100, 300_000)]
 }
 
 /// Bytes and blocks.

@@ -44,7 +44,7 @@ fn forged(pages: &[Vec<u8>], dead: u16, swept: u64, slices: [(u8, u64); 3]) -> V
 
 /// A page without entries, which is saturated if its kind is 2.
 fn short(depth: u8, kind: u8, payload: u8) -> Vec<u8> {
-    let mut page = vec![0; 29];
+    let mut page = vec![0; 15];
     page[..3].copy_from_slice(&[depth, kind, payload]);
     page
 }

@@ -178,7 +178,7 @@ fn a_filter_has_one_series_and_a_table() {
         load_chunk::<CountingFilter>(None, &Chunk::parse(&bytes).unwrap(), UNLIMITED).err()
     };
     let series = &chunk[SERIES..SLOTS - 17];
-    let (table, end) = chunk[SLOTS + 496..].split_at(10 + 3 + 29 + 17);
+    let (table, end) = chunk[SLOTS + 496..].split_at(10 + 3 + 15 + 17);
     assert_eq!(end.len(), 13 + 8);
     let end = &end[..13];
     assert_eq!(load(&[series, table, end]), None);
