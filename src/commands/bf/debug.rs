@@ -19,7 +19,7 @@ use splitbloom_filter::Filter;
 /// BF.DEBUG.
 pub struct Debug;
 
-/// Bloom filters that get a line. A filter that an earlier version grew with EXPANSION 1 may have
+/// Sub-filters that get a line. A filter that RedisBloom grew with EXPANSION 1 may have
 /// thousands, which nobody reads. A line has fewer than 150 bytes, so a reply has fewer than 150
 /// kB.
 const MAX_LINES: usize = 1000;

@@ -47,10 +47,9 @@
 //! items that somebody meant is beyond it.
 //!
 //! # Versions
-//! The version byte changes when an old reader would misread a chunk. Version 1 has no filler, and
-//! is otherwise the same. Each chunk tells its own version, so a chain may have both. The layout
-//! kind says how items map to bits in a sub-filter: 1 is this module's, 2 RedisBloom's
-//! ([`crate::foreign`]); 0 and 3 to 255 are reserved.
+//! The version byte changes when an old reader would misread a chunk. The layout kind says how items
+//! map to bits in a sub-filter: 1 is this module's, 2 RedisBloom's ([`crate::foreign`]), 3 RedisBloom's
+//! slots; 0 and 4 to 255 are reserved.
 
 mod chunked;
 mod decode;
