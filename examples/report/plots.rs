@@ -11,13 +11,6 @@ const SERVERS: [(&str, &str); 2] = [
     ("server-valkey-bloom", "valkey-bloom"),
 ];
 
-/// The tables of a growing filter's memory, with the name of the other module in each: the second
-/// is this module when it grew by a series of Bloom filters.
-const MEMORIES: [(&str, &str); 2] = [
-    ("memory-redisbloom", "RedisBloom"),
-    ("memory-splitbloom-before", "a series of Bloom filters"),
-];
-
 /// Draws every plot of the documents.
 ///
 /// # Errors
@@ -30,29 +23,19 @@ pub fn draw_all() -> Outcome<()> {
     memory()
 }
 
-/// Bits per item while a filter grows from the default settings. Tables that were not measured yet
-/// are left out.
+/// Bits per item while a filter grows from the default settings; nothing if they were not measured.
 fn memory() -> Outcome<()> {
-    let mut series: Vec<Series> = Vec::new();
-    for (table, name) in MEMORIES {
-        let Ok(table) = Table::load(table) else {
-            continue;
-        };
-        let mut add = |name: &str, column: &str| -> Outcome<()> {
-            series.push(Series {
-                name: name.to_string(),
-                points: points(&table, "items", column)?,
-            });
-            Ok(())
-        };
-        if name == MEMORIES[0].1 {
-            add("splitbloom", "bits per item")?;
-        }
-        add(name, "peer, bits per item")?;
-    }
-    if series.is_empty() {
+    let Ok(table) = Table::load("memory-redisbloom") else {
         return Ok(());
-    }
+    };
+    let of = |name: &str, column: &str| -> Outcome<Series> {
+        let (name, points) = (name.to_string(), points(&table, "items", column)?);
+        Ok(Series { name, points })
+    };
+    let series = vec![
+        of("splitbloom", "bits per item")?,
+        of("RedisBloom", "peer, bits per item")?,
+    ];
     let plot = Plot {
         file: "memory",
         title: "Memory of a filter that grows from the default settings",
