@@ -68,7 +68,7 @@ macro_rules! golden {
     };
 }
 
-fn all() -> [(&'static str, Golden); 14] {
+fn all() -> [(&'static str, Golden); 19] {
     golden![
         "fixed",
         "growing",
@@ -84,6 +84,11 @@ fn all() -> [(&'static str, Golden); 14] {
         "version-1",
         "version-2",
         "version-3",
+        "redisbloom-1.0",
+        "redisbloom-1.1",
+        "redisbloom-2.0",
+        "redisbloom-2.2",
+        "least-rates",
     ]
 }
 
