@@ -110,7 +110,10 @@ fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved()
     for document in report::documents::DOCUMENTS {
         let text = fs::read_to_string(root().join(document)).expect("a document");
         let filled = report::documents::filled(document).expect("tables that exist");
-        let stale = text.lines().zip(filled.lines()).find(|(now, then)| now != then);
+        let stale = text
+            .lines()
+            .zip(filled.lines())
+            .find(|(now, then)| now != then);
         assert_eq!(stale, None, "{document}: make report would change it");
         assert_eq!(text, filled, "{document}");
     }
@@ -120,7 +123,10 @@ fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved()
 fn make_run_prints_the_first_commands_of_the_readme() {
     let read = |path| fs::read_to_string(root().join(path)).expect("a file");
     let (banner, readme) = (read("scripts/run"), read("README.md"));
-    let commands = banner.lines().map(str::trim).filter(|line| line.starts_with("BF."));
+    let commands = banner
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("BF."));
     let prompted = commands.map(|command| format!("> {command}\n"));
     let unknown: Vec<_> = prompted.filter(|line| !readme.contains(line)).collect();
     assert_eq!(unknown, Vec::<String>::new());

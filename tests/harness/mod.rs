@@ -44,6 +44,7 @@ pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;
 pub use long_series::long_series;
 pub use peer::peer;
+pub use process::server_path;
 pub use random::{trials, Random};
 pub use reply::Reply;
 pub use server::{module_path, Options, Server};
