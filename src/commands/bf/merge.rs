@@ -24,7 +24,7 @@ impl Command for Merge {
     const SPECIFICATION: Specification = Specification {
         name: c"bf.merge",
         arity: -4,
-        flags: c"write deny-oom",
+        flags: c"write deny-oom getkeys-api",
         categories: "write",
         access: KeyAccess::AddFromOthers,
         since: FIRST_RELEASE,
