@@ -91,6 +91,8 @@ functions! {
     ) -> c_int;
     fn RedisModule_InfoAddSection(context: *mut Info, name: *const c_char) -> c_int;
     fn RedisModule_IsIOError(io: *mut Io) -> c_int;
+    fn RedisModule_IsKeysPositionRequest(context: *mut Context) -> c_int;
+    fn RedisModule_KeyAtPosWithFlags(context: *mut Context, position: c_int, flags: c_int);
     fn RedisModule_KeyType(key: *mut Key) -> c_int;
     fn RedisModule_LoadConfigs(context: *mut Context) -> c_int;
     fn RedisModule_LoadDouble(io: *mut Io) -> f64;
@@ -147,6 +149,7 @@ functions! {
         context: *mut Context, timer: raw::RedisModuleTimerID, data: *mut *mut c_void
     ) -> c_int;
     fn RedisModule_StringPtrLen(text: *const Text, len: *mut usize) -> *const c_char;
+    fn RedisModule_StringToLongLong(text: *const Text, integer: *mut c_longlong) -> c_int;
     fn RedisModule_SubscribeToKeyspaceEvents(
         context: *mut Context, classes: c_int, tell: raw::RedisModuleNotificationFunc
     ) -> c_int;

@@ -131,6 +131,26 @@ impl Context {
         }
     }
 
+    /// Whether the server does not run the command, but asks for its keys. It then calls only
+    /// commands with the flag `getkeys-api`.
+    pub(super) fn is_asked_for_keys(&self) -> bool {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_IsKeysPositionRequest(self.raw)) != 0 }
+    }
+
+    /// Reports that word `index` is a key, with the flags of a key spec. Outside of a request for
+    /// keys it does nothing.
+    pub(super) fn report_key(&self, index: usize, flags: u32) {
+        // SAFETY: the context is live.
+        unsafe {
+            call!(RedisModule_KeyAtPosWithFlags(
+                self.raw,
+                index as c_int,
+                flags as c_int
+            ))
+        };
+    }
+
     /// Replicates the running command as the client sent it.
     pub fn replicate_verbatim(&self) {
         // SAFETY: the context is live.

@@ -284,9 +284,26 @@ fn its_keys_and_flags_are_declared() {
     let mut db = server.connect();
     let keys = db.ask("COMMAND GETKEYS BF.MERGE to 2 one other");
     assert_eq!(keys, "[$to, $one, $other]");
+    assert_eq!(
+        db.ask("COMMAND GETKEYSANDFLAGS BF.MERGE to 1 one"),
+        "[[$to, [+RW, +insert]], [$one, [+RO, +access]]]"
+    );
+    // A number that is not that of the keys, as for the server's own commands.
+    for number in ["3", "0", "-1", "x", "02", "9223372036854775807"] {
+        for command in ["BF.MERGE", "ZUNIONSTORE"] {
+            let keys = db.ask(&format!("COMMAND GETKEYS {command} to {number} one other"));
+            let refused = "-ERR Invalid arguments specified for command";
+            let is_other = command == "ZUNIONSTORE" && number == "02"; // it takes it for 2
+            assert_eq!(keys == refused, !is_other, "{command} {number}: {keys}");
+        }
+    }
     let info = db.line("COMMAND INFO bf.merge");
     let info = info.elements()[0].elements();
     assert_eq!(info[1].integer(), -4);
+    let flags = info[2].to_string();
+    for flag in ["write", "denyoom", "movablekeys"] {
+        assert!(flags.contains(flag), "{flag} in {flags}");
+    }
     let specs: Vec<String> = info[8]
         .elements()
         .iter()
@@ -324,6 +341,12 @@ fn a_user_needs_to_write_the_destination_and_to_read_the_sources() {
             !is_allowed,
             "{rules}: {reply}"
         );
+        // A wrong number of keys never lets a user at a key that the rules forbid.
+        for number in ["0", "2", "x"] {
+            let reply = someone.ask(&format!("BF.MERGE to {number} a"));
+            assert!(reply.starts_with('-'), "{rules}: {reply}");
+            assert_eq!(db.ask("EXISTS to"), if is_allowed { ":1" } else { ":0" });
+        }
         db.run("DEL to");
     }
 }

@@ -10,11 +10,11 @@ use crate::commands::parameters::{
 };
 use crate::commands::reply_error::ReplyError;
 use crate::commands::seeds::hide_seeds;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_now;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::sweeper::free_gone;
@@ -44,9 +44,10 @@ impl Command for Add {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds an item to a Bloom filter, which is created if it is missing",
-        complexity: c"O(1)",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -79,9 +80,10 @@ impl Command for MultiAdd {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 
@@ -112,9 +114,10 @@ impl Command for Insert {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[
             KEY,
             CAPACITY.after(c"CAPACITY").optional(),

@@ -4,9 +4,10 @@ use super::adding::{add_to, Answer, Request};
 use crate::commands::answers::room_for_answers;
 use crate::commands::parameters::{CAPACITY, ITEM, ITEMS, KEY, NO_CREATE};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::seeds::hide_seeds;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Parameter, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification};
 use crate::server::context::Context;
 use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
@@ -41,6 +42,7 @@ impl Command for Add {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds a copy of an item to a counting filter, which is created if it is missing",
         complexity: c"O(1)",
@@ -55,6 +57,7 @@ impl Command for Add {
 impl Command for AddAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.addnx",
+        complexity: complexity::COUNTING_ITEM,
         summary: c"Adds an item to a counting filter unless it is probably there",
         ..Add::SPECIFICATION
     };
@@ -71,6 +74,7 @@ impl Command for Insert {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary:
             c"Adds a copy of each item to a counting filter, which is created if it is missing",
@@ -94,6 +98,8 @@ impl Command for Insert {
 impl Command for InsertAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.insertnx",
+        complexity: complexity::COUNTING_ITEMS,
+        output: Output::Varies, // a filter that it creates has a random seed
         summary: c"Adds each item to a counting filter unless it is probably there",
         ..Insert::SPECIFICATION
     };
@@ -159,6 +165,9 @@ fn insert(
     if insertion.is_err() && context.is_replay() {
         spell_out_counting_insert(&mut words);
         insertion = parse_counting_insert(&words);
+    }
+    if insertion.is_err() {
+        hide_seeds(context, &words, 2); // not an option here, but perhaps taken for one
     }
     let insertion = insertion?;
     let items = words.len() - insertion.first_item;
