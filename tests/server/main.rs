@@ -26,6 +26,7 @@ mod packed;
 mod persistence;
 mod plain_server;
 mod pollution;
+mod replays;
 mod replication;
 mod secrecy;
 mod windows;
