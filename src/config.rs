@@ -9,6 +9,7 @@
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
 //! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, bytes of filters that are merged at once |
+//! | `bf.aof-load-damaged` | – | no | whether to load an append-only file of which a part is refused |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
 //! on: see [`settings`]. Those of counting filters are in [`counting`].
@@ -16,7 +17,8 @@
 pub mod counting;
 
 use crate::server::context::Context;
-use crate::server::settings::{self, Integer, Text};
+use crate::server::replay::{loads_damaged_files, set_loads_damaged_files};
+use crate::server::settings::{self, Integer, Switch, Text};
 use crate::server::Refused;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::{Growth, Parameters, SizeLimit, MAX_EXPANSION};
@@ -144,12 +146,18 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         get: || MAX_MERGE_BYTES.load(Ordering::Relaxed),
         set: |value| MAX_MERGE_BYTES.store(value, Ordering::Relaxed),
     };
+    static LOAD_DAMAGED: Switch = Switch {
+        default: false,
+        get: loads_damaged_files,
+        set: set_loads_damaged_files,
+    };
     settings::register_text(context, "bf.error-rate", rate)?;
     settings::register_integer(context, "bf.initial-size", size)?;
     settings::register_integer(context, "bf.expansion-factor", factor)?;
     settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
     settings::register_integer(context, "bf.max-pack-bytes", &PACK_LIMIT)?;
     settings::register_integer(context, "bf.max-merge-bytes", &MERGE_LIMIT)?;
+    settings::register_switch(context, "bf.aof-load-damaged", &LOAD_DAMAGED)?;
     counting::register(context, arguments)?;
     settings::load(context)
 }

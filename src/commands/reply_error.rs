@@ -16,10 +16,15 @@ pub enum ReplyError {
     WrongType,
     /// What is wrong with the command's words.
     Words(WordsError),
+    /// A filter that was to be created is there.
     ItemExists,
+    /// As `ItemExists`, where bytes were to be loaded.
+    NoPlaceToLoad,
     NotFound,
     /// As `NotFound`, in a deletion: RedisBloom has another text there.
     NothingToDelete,
+    /// As `NotFound`, where memory was to be freed.
+    NothingToFree,
     Full,
     Loading,
     /// As `Full`, of a filter that counts: RedisBloom has another text there.
@@ -115,8 +120,8 @@ impl ReplyError {
             Self::WrongArity => "ERR wrong number of arguments",
             Self::WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value",
             Self::Words(error) => text_of(error),
-            Self::ItemExists => "ERR item exists",
-            Self::NotFound => "ERR not found",
+            Self::ItemExists | Self::NoPlaceToLoad => "ERR item exists",
+            Self::NotFound | Self::NothingToFree => "ERR not found",
             Self::NothingToDelete => "ERR Not found",
             Self::Full => "ERR non scaling filter is full",
             Self::Loading => "ERR filter is being loaded",
@@ -149,30 +154,29 @@ impl ReplyError {
         }
     }
 
-    /// Whether a server that follows another may take no notice: what was asked for did not happen
-    /// there either, or need not happen here. What is left is a loss.
-    fn is_harmless_in_a_replay(self) -> bool {
-        !matches!(
-            self,
-            Self::OverLimit
-                | Self::Loading
-                | Self::NoMemoryToCreate
-                | Self::NoMemoryToAdd
-                | Self::NoMemoryToDelete
-                | Self::NoMemoryToReply
-                | Self::NoMemoryToMerge
-                | Self::Different(_)
-                | Self::NoUnion
-        )
+    /// Whether a replay loses nothing by it: what the command was to do is done, whether it
+    /// succeeded on the primary or not. RedisBloom before 2.2 passes on commands that failed. All
+    /// else may have succeeded there.
+    fn loses_nothing(self) -> bool {
+        match self {
+            // A filter that takes the items to come.
+            Self::ItemExists => true,
+            // Nothing is there to be removed.
+            Self::NothingToDelete | Self::NothingToFree => true,
+            _ => false,
+        }
     }
 
-    /// Replies with it; to the primary and the append-only file, which want no reply, only with
-    /// what they must hear of. A primary with RedisBloom passes on commands that failed, and a
-    /// server reports each error that it would reply to its primary as a broken replication.
+    /// Replies with it. The primary and the append-only file, which want no reply, get it only if
+    /// something is lost: the server reports each error that it would reply to its primary as a
+    /// broken replication.
     pub fn reply(self, context: &Context) {
-        if self.is_harmless_in_a_replay() && context.is_replay() {
-            stats::replay_ignored();
-            return context.reply_null();
+        if context.is_replay() {
+            if self.loses_nothing() {
+                stats::replay_ignored();
+                return context.reply_null();
+            }
+            context.note_loss(self.text());
         }
         match self {
             Self::WrongArity => context.reply_wrong_arity(),

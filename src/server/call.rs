@@ -69,6 +69,7 @@ functions! {
     fn RedisModule_FreeServerInfo(context: *mut Context, info: *mut raw::RedisModuleServerInfoData);
     fn RedisModule_FreeString(context: *mut Context, text: *mut Text);
     fn RedisModule_GetApi(name: *const c_char, function: *mut c_void) -> c_int;
+    fn RedisModule_GetClientId(context: *mut Context) -> c_ulonglong;
     fn RedisModule_GetCommand(
         context: *mut Context, name: *const c_char
     ) -> *mut raw::RedisModuleCommand;
@@ -109,6 +110,11 @@ functions! {
     ) -> c_int;
     fn RedisModule_OpenKey(context: *mut Context, key: *mut Text, mode: c_int) -> *mut Key;
     fn RedisModule_RedactClientCommandArgument(context: *mut Context, index: c_int) -> c_int;
+    fn RedisModule_RegisterBoolConfig(
+        context: *mut Context, name: *const c_char, default: c_int, flags: c_uint,
+        get: raw::RedisModuleConfigGetBoolFunc, set: raw::RedisModuleConfigSetBoolFunc,
+        apply: raw::RedisModuleConfigApplyFunc, setting: *mut c_void
+    ) -> c_int;
     fn RedisModule_RegisterInfoFunc(
         context: *mut Context, write: raw::RedisModuleInfoFunc
     ) -> c_int;

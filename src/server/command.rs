@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::call::call;
 use super::catch_panic::catch_panic;
-use super::context::Context;
+use super::context::{Context, Running};
 use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
@@ -129,6 +129,15 @@ pub struct Specification {
     pub parameters: &'static [Parameter],
 }
 
+impl Specification {
+    /// Whether the command takes this many words. The server checks that for clients, and for a
+    /// primary, but not while it loads an append-only file.
+    fn takes(&self, words: usize) -> bool {
+        let least = self.arity.unsigned_abs() as usize;
+        words == least || self.arity < 0 && words > least
+    }
+}
+
 /// A command of the module. Its first argument is its one key, if it has any.
 pub trait Command {
     const SPECIFICATION: Specification;
@@ -177,6 +186,27 @@ const fn name_of<C: Command>() -> &'static str {
     }
 }
 
+const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
+
+/// As the log has it; the server has its own reply.
+const WRONG_ARITY: &str = "ERR wrong number of arguments";
+
+/// The command's key; null if it has none.
+fn key_of<C: Command>(arguments: Arguments<'_>) -> *mut raw::RedisModuleString {
+    match C::SPECIFICATION.access {
+        KeyAccess::None => std::ptr::null_mut(),
+        _ => arguments.0.get(1).copied().unwrap_or(std::ptr::null_mut()),
+    }
+}
+
+/// Refuses a command before or after it has run.
+fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
+    if context.is_replay() {
+        context.note_loss(reason);
+    }
+    reply();
+}
+
 /// What the server calls.
 ///
 /// # Safety
@@ -187,9 +217,13 @@ unsafe extern "C" fn entry<C: Command>(
     argc: c_int,
 ) -> c_int {
     // SAFETY: the caller's duty; neither outlives this call. So below.
-    let context = unsafe { Context::new(context) };
-    // SAFETY: as above.
     let arguments = unsafe { Arguments::new(argv, argc) };
+    let command = Running {
+        name: const { name_of::<C>() },
+        key: key_of::<C>(arguments),
+    };
+    // SAFETY: as above.
+    let context = unsafe { Context::of_command(context, command) };
     let ok = raw::REDISMODULE_OK as c_int;
     if C::SPECIFICATION.access == KeyAccess::AddFromOthers && context.is_asked_for_keys() {
         catch_panic(
@@ -201,8 +235,17 @@ unsafe extern "C" fn entry<C: Command>(
     }
     catch_panic(
         const { name_of::<C>() },
-        || context.complete_with_error("ERR internal error, see the server's log"),
-        || C::run(&context, arguments),
+        || {
+            refuse(
+                &context,
+                || context.complete_with_error(INTERNAL_ERROR),
+                INTERNAL_ERROR,
+            )
+        },
+        || match C::SPECIFICATION.takes(arguments.len()) {
+            true => C::run(&context, arguments),
+            false => refuse(&context, || context.reply_wrong_arity(), WRONG_ARITY),
+        },
     );
     ok
 }

@@ -20,6 +20,14 @@ pub struct Context {
     /// Live as long as this is: see [`Context::new`].
     pub(super) raw: *mut raw::RedisModuleCtx,
     pub(super) progress: Cell<Progress>,
+    pub(super) command: Running,
+}
+
+/// The command that runs, for the log.
+pub(super) struct Running {
+    pub name: &'static str,
+    /// Null if the command has no key. Lives as long as the command runs.
+    pub key: *mut raw::RedisModuleString,
 }
 
 /// Strings created to be replicated, freed on drop.
@@ -42,9 +50,21 @@ impl Context {
     /// `raw` is the context of a running command, event or timer, or of `OnLoad`, and outlives what
     /// is returned.
     pub(super) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
+        let none = Running {
+            name: "no command",
+            key: std::ptr::null_mut(),
+        };
+        // SAFETY: the caller's duty; there is no key.
+        unsafe { Self::of_command(raw, none) }
+    }
+
+    /// # Safety
+    /// `raw` is the context of this running command. It and the key outlive what is returned.
+    pub(super) unsafe fn of_command(raw: *mut raw::RedisModuleCtx, command: Running) -> Self {
         Self {
             raw,
             progress: Cell::new(Progress::Silent),
+            command,
         }
     }
 
@@ -88,11 +108,6 @@ impl Context {
         // SAFETY: freed once, after its last use.
         unsafe { call!(RedisModule_FreeServerInfo(self.raw, info)) };
         server
-    }
-
-    /// Whether the command comes from the primary or the append-only file, so has run before.
-    pub fn is_replay(&self) -> bool {
-        self.has_flag(LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
     }
 
     /// Whether the server is a primary, whose dataset is its own to change.

@@ -33,6 +33,13 @@ pub struct Text {
     shown: AtomicPtr<raw::RedisModuleString>,
 }
 
+/// A setting that is on or off.
+pub struct Switch {
+    pub default: bool,
+    pub get: fn() -> bool,
+    pub set: fn(bool),
+}
+
 impl Text {
     pub fn new(
         default: String,
@@ -54,6 +61,7 @@ static REGISTERED: Mutex<Vec<(String, Setting)>> = Mutex::new(Vec::new());
 enum Setting {
     Integer(&'static Integer),
     Text(&'static Text),
+    Switch(&'static Switch),
 }
 
 /// All settings as they are now: `name value, name value, …`.
@@ -62,6 +70,9 @@ pub fn in_force() -> String {
     let settings = registered.iter().map(|(name, setting)| match setting {
         Setting::Integer(integer) => format!("{name} {}", (integer.get)()),
         Setting::Text(text) => format!("{name} {}", (text.get)()),
+        Setting::Switch(switch) => {
+            format!("{name} {}", if (switch.get)() { "yes" } else { "no" })
+        }
     });
     settings.collect::<Vec<_>>().join(", ")
 }
@@ -183,6 +194,32 @@ pub fn register_text(context: &Context, name: &str, setting: &'static Text) -> R
     registration.finish(status, Setting::Text(setting))
 }
 
+/// Registers a setting for the life of the process; see [`Registration`] for its name.
+///
+/// # Errors
+/// The server already has a setting of this name.
+pub fn register_switch(
+    context: &Context,
+    name: &str,
+    setting: &'static Switch,
+) -> Result<(), Refused> {
+    let registration = Registration::of(name);
+    // SAFETY: as in `register_integer`.
+    let status = unsafe {
+        call!(RedisModule_RegisterBoolConfig(
+            context.raw,
+            c_text(&registration.name).as_ptr(),
+            c_int::from(setting.default),
+            registration.flags,
+            Some(get_switch),
+            Some(set_switch),
+            None,
+            std::ptr::from_ref(setting).cast_mut().cast()
+        ))
+    };
+    registration.finish(status, Setting::Switch(setting))
+}
+
 /// Sets all settings from the server's configuration file, or to their defaults, and prepares for
 /// [`of_server`]. The server unloads
 /// a module that has settings and does not call this.
@@ -252,6 +289,31 @@ unsafe extern "C" fn set_integer(
     let setting: &Integer = unsafe { registered(setting) };
     let set = || {
         (setting.set)(value); // the server has checked the range
+        raw::REDISMODULE_OK as c_int
+    };
+    catch_panic("a setting", || raw::REDISMODULE_ERR as c_int, set)
+}
+
+/// # Safety
+/// `setting` was registered as a `&'static Switch`. So for `set_switch`.
+unsafe extern "C" fn get_switch(_name: *const c_char, setting: *mut c_void) -> c_int {
+    // SAFETY: the caller's duty.
+    let setting: &Switch = unsafe { registered(setting) };
+    catch_panic("a setting", || 0, || c_int::from((setting.get)()))
+}
+
+/// # Safety
+/// See [`get_switch`].
+unsafe extern "C" fn set_switch(
+    _name: *const c_char,
+    value: c_int,
+    setting: *mut c_void,
+    _error: *mut *mut raw::RedisModuleString,
+) -> c_int {
+    // SAFETY: the caller's duty.
+    let setting: &Switch = unsafe { registered(setting) };
+    let set = || {
+        (setting.set)(value != 0);
         raw::REDISMODULE_OK as c_int
     };
     catch_panic("a setting", || raw::REDISMODULE_ERR as c_int, set)

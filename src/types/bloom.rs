@@ -93,11 +93,11 @@ impl StoredFilter {
                     AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
                 }),
             _ => {
-                origin.refuse_version(version);
+                origin.refuse_version(version, source.shown_key());
                 return None;
             }
         };
-        let loaded = loaded.map_err(|error| origin.refuse(version, error));
+        let loaded = loaded.map_err(|error| origin.refuse(version, error, source.shown_key()));
         let stored = loaded.ok().map(Self::new)?;
         Some(stored.attended(|| source.place()))
     }

@@ -53,11 +53,11 @@ impl Load<StoredCountingFilter> for FromRedisBloom {
             Ok(OURS) => load(source),
             Ok(version) if VERSIONS.contains(&version) => CountingFilter::load(version, source),
             _ => {
-                ORIGIN.refuse_version(version);
+                ORIGIN.refuse_version(version, source.shown_key());
                 return None;
             }
         };
-        let loaded = loaded.map_err(|error| ORIGIN.refuse(version, error));
+        let loaded = loaded.map_err(|error| ORIGIN.refuse(version, error, source.shown_key()));
         loaded.ok().map(StoredCountingFilter::new)
     }
 }

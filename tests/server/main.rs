@@ -27,6 +27,7 @@ mod persistence;
 mod plain_server;
 mod pollution;
 mod practice;
+mod replays;
 mod replication;
 mod secrecy;
 mod windows;

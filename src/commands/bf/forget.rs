@@ -2,7 +2,7 @@
 //! replicates its steps to replicas and the append-only file.
 
 use super::time::time_of;
-use crate::commands::held::found;
+use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{KEY, TIME};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
@@ -43,7 +43,8 @@ impl Command for Forget {
 fn forget(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
     let given = parse_time(arguments.bytes(2))?;
     let mut key = context.open_to_write(arguments.at(1));
-    let stored: &mut StoredFilter = found(key.held())?;
+    let stored = found_or_missing(key.held::<StoredFilter>())?;
+    let stored = stored.ok_or(ReplyError::NothingToFree)?;
     let (filter, _) = stored
         .filter_mut()
         .windowed_mut()

@@ -1,6 +1,6 @@
 //! BF.LOAD: a filter that valkey-bloom wrote into an append-only file.
 
-use crate::commands::held::missing;
+use crate::commands::held::found_or_missing;
 use crate::commands::parameters::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
@@ -41,7 +41,9 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(2);
     context.redact(2); // the keys of its hash are in it
     let mut key = context.open_to_write(arguments.at(1));
-    missing(key.held::<StoredFilter>())?;
+    if found_or_missing(key.held::<StoredFilter>())?.is_some() {
+        return Err(ReplyError::NoPlaceToLoad);
+    }
     let limit = config::size_limit(context);
     let filter = ForeignFilter::parse_from_valkey(bytes, limit).map_err(ReplyError::of_load)?;
     let filter = AnyFilter::foreign(filter).map_err(|_| ReplyError::NoMemoryToCreate)?;

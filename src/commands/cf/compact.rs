@@ -1,6 +1,6 @@
 //! CF.COMPACT: gives back what deletions left, of which there is nothing.
 
-use crate::commands::held::found;
+use crate::commands::held::found_or_missing;
 use crate::commands::parameters::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
@@ -38,5 +38,6 @@ impl Command for Compact {
 
 fn compact(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    found(key.held::<StoredCountingFilter>()).map(drop)
+    let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
+    stored.map(drop).ok_or(ReplyError::NothingToFree)
 }
