@@ -40,5 +40,6 @@ mod refused;
 pub mod reply;
 pub mod settings;
 mod text;
+pub mod thread;
 
 pub use refused::Refused;

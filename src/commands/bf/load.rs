@@ -39,7 +39,7 @@ impl Command for Load {
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(2);
     context.redact(2); // the keys of its hash are in it
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     missing(key.held::<StoredFilter>())?;
     let limit = config::size_limit(context);
     let filter = ForeignFilter::parse_from_valkey(bytes, limit).map_err(ReplyError::of_load)?;
