@@ -19,6 +19,7 @@ mod panics;
 mod refusals;
 mod saves;
 mod tables;
+mod threads;
 mod topology;
 mod windows;
 
