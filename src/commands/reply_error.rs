@@ -2,6 +2,7 @@
 //! compare them.
 
 use crate::server::context::Context;
+use crate::server::key::InUse;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::Difference;
@@ -55,6 +56,17 @@ pub enum ReplyError {
     /// A time, or a command about time, for a filter that does not forget.
     WindowMissing,
     FarFuture,
+    /// The time is so early that it must be in seconds.
+    Seconds,
+    /// The server saves the value on another thread: nothing has changed, and the command can be
+    /// repeated.
+    KeyInUse,
+}
+
+impl From<InUse> for ReplyError {
+    fn from(InUse: InUse) -> Self {
+        Self::KeyInUse
+    }
 }
 
 impl From<WordsError> for ReplyError {
@@ -150,6 +162,8 @@ impl ReplyError {
             Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
             Self::WindowMissing => text_of(WordsError::WindowMissing),
             Self::FarFuture => "ERR the time is more than one window ahead of the server's clock",
+            Self::Seconds => "ERR the time is before 1973: it must be in milliseconds since 1970",
+            Self::KeyInUse => "TRYAGAIN the server is saving the key",
             Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
         }
     }

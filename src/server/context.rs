@@ -15,6 +15,14 @@ const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_F
 /// the cluster (`valkeymodule.h`). Redis has no such option.
 const VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
+/// Valkey's option, from 9.2 on, for a module whose values can be saved on another thread: `rdb_save`
+/// runs there while commands read the value on the server's own thread, and a key that is being
+/// saved, or waits for that, cannot be opened for writing ([`InUse`]). While one module lacks the
+/// option, the server forks to save and to synchronize replicas.
+///
+/// [`InUse`]: super::key::InUse
+const VALKEY_HANDLES_FORKLESS: c_int = 1 << 6;
+
 /// The server's side of a running command.
 pub struct Context {
     /// Live as long as this is: see [`Context::new`].
@@ -72,12 +80,14 @@ impl Context {
     /// - handles truncated files, where the server would otherwise exit,
     /// - signals changed keys itself, so that a write that changes nothing breaks no WATCH,
     /// - serves commands while a replica loads a new copy beside the old one,
-    /// - allows atomic slot migration.
+    /// - allows atomic slot migration,
+    /// - saves values on any thread, and expects that a key may be in use.
     pub fn set_module_options(&self) {
         let options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
             | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
             | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD;
-        let of_valkey = options_of_valkey() & VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION;
+        let of_valkey =
+            options_of_valkey() & (VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION | VALKEY_HANDLES_FORKLESS);
         // SAFETY: the context is that of `OnLoad`.
         unsafe {
             call!(RedisModule_SetModuleOptions(
@@ -110,6 +120,11 @@ impl Context {
         server
     }
 
+    /// Whether the command comes from a file that the server is loading.
+    pub fn is_loading(&self) -> bool {
+        self.has_flag(LOADING)
+    }
+
     /// Whether the server is a primary, whose dataset is its own to change.
     pub fn is_primary(&self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_MASTER)
@@ -119,7 +134,7 @@ impl Context {
     /// failover waits for replicas to catch up.
     pub fn must_wait(&self) -> bool {
         // SAFETY: the function takes nothing and returns a number.
-        self.has_flag(LOADING) || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
+        self.is_loading() || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
     }
 
     /// Whether any of these context flags is set.
@@ -135,7 +150,7 @@ impl Context {
     /// Does nothing while a file is loaded. Nothing is logged then, and the loader of append-only
     /// files in 7.0 would apply the redacted words to the next command, which may have fewer.
     pub fn redact(&self, index: usize) {
-        if !self.has_flag(LOADING) {
+        if !self.is_loading() {
             // SAFETY: the context is live; the server checks the index.
             unsafe {
                 call!(RedisModule_RedactClientCommandArgument(
@@ -240,11 +255,15 @@ impl Context {
         unsafe { call!(RedisModule_Replicate(self.raw, name, key.raw, words, more)) };
     }
 
-    /// Tells the server that `key` has changed: transactions that watch it, clients that cache it,
-    /// and subscribers of the event.
-    pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
+    /// Signals that `key` has changed to transactions that watch it and clients that cache it.
+    pub fn signal_modified(&self, key: Argument<'_>) {
         // SAFETY: context and key are live.
         unsafe { call!(RedisModule_SignalModifiedKey(self.raw, key.raw)) };
+    }
+
+    /// Signals that `key` has changed, and publishes the event.
+    pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
+        self.signal_modified(key);
         let class = raw::REDISMODULE_NOTIFY_MODULE;
         // SAFETY: context, event and key are live.
         unsafe {

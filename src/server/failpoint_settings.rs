@@ -1,7 +1,9 @@
 //! The settings that arm the [`failpoints`](super::failpoints), in builds that have them.
 
 use super::context::Context;
-use super::failpoints::{want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES, SERVER_SETTING};
+use super::failpoints::{
+    want, BLOCKS_LEFT, CLOCK_OFFSET, KEYS_IN_USE, LARGE, MIN_BYTES, SERVER_SETTING,
+};
 use super::refused::Refused;
 use super::settings::{register_integer, register_text, Integer, Text};
 use std::sync::atomic::Ordering;
@@ -23,6 +25,15 @@ static REFUSAL_FROM: Integer = Integer {
     is_memory: false,
     get: || MIN_BYTES.load(Ordering::Relaxed) as i64,
     set: |bytes| MIN_BYTES.store(bytes as usize, Ordering::Relaxed),
+};
+
+static IN_USE: Integer = Integer {
+    default: 0,
+    min: 0,
+    max: i64::MAX,
+    is_memory: false,
+    get: || KEYS_IN_USE.load(Ordering::Relaxed),
+    set: |keys| KEYS_IN_USE.store(keys, Ordering::Relaxed),
 };
 
 static OFFSET: Integer = Integer {
@@ -54,5 +65,6 @@ pub fn register(context: &Context, module: &str) -> Result<(), Refused> {
     register_integer(context, &format!("{module}.inject-refusal"), &REFUSAL)?;
     let name = format!("{module}.inject-refusal-from");
     register_integer(context, &name, &REFUSAL_FROM)?;
+    register_integer(context, &format!("{module}.inject-keys-in-use"), &IN_USE)?;
     register_integer(context, &format!("{module}.inject-clock-offset"), &OFFSET)
 }

@@ -42,5 +42,6 @@ pub mod replay;
 pub mod reply;
 pub mod settings;
 mod text;
+pub mod thread;
 
 pub use refused::Refused;

@@ -20,6 +20,7 @@ mod refusals;
 mod saves;
 mod settings;
 mod tables;
+mod threads;
 mod topology;
 mod windows;
 

@@ -100,12 +100,12 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.add", words("BF.ADD window b")),
         (
             "bf.insert",
-            words("BF.INSERT new WINDOW 9000 AT 5 ITEMS a b"),
+            words("BF.INSERT new WINDOW 9000 AT 1000000000005 ITEMS a b"),
         ),
         ("bf.mexists", words("BF.MEXISTS window a b")),
         ("bf.info", words("BF.INFO window FULL")),
         ("bf.debug", words("BF.DEBUG window")),
-        ("bf.forget", words("BF.FORGET window 5")),
+        ("bf.forget", words("BF.FORGET window 1000000000005")),
         ("bf.load", words("BF.LOAD new x")),
         (
             "cf.reserve",

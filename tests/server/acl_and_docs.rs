@@ -98,7 +98,7 @@ const TABLE: [Row; 30] = [
         arity: 3,
         flags: &["write", "fast"],
         access: &["RW", "delete"],
-        example: "BF.FORGET w 5",
+        example: "BF.FORGET w 1000000000005",
     },
     Row {
         name: "bf.debug",

@@ -1,7 +1,7 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
 use super::reserve::{create, create_empty, Made};
-use super::time::time_of;
+use super::time::{is_from_a_client, time_of};
 use crate::commands::answers::room_for_answers;
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{
@@ -275,7 +275,7 @@ impl<'a, S: Source<'a>> Adding<S> {
         answer: impl FnMut(bool),
     ) -> Result<Added, ReplyError> {
         let limit = config::size_limit(context);
-        let mut key = context.open_to_write(arguments.at(1));
+        let mut key = context.open_to_write(arguments.at(1))?;
         let mut present = found_or_missing(key.held::<StoredFilter>())?;
         let mut new = None;
         let filter = match &mut present {
@@ -289,7 +289,10 @@ impl<'a, S: Source<'a>> Adding<S> {
             AnyFilter::Windowed(timed) => {
                 let [Timed { filter, beside }] = &mut **timed;
                 let time = time_of(context, filter, self.at)?;
-                if self.at.is_some() {
+                if self
+                    .at
+                    .is_some_and(|at| is_from_a_client(context, filter, at))
+                {
                     beside.told = time_now();
                 }
                 self.add_at(filter, time, limit, answer)

@@ -40,7 +40,7 @@ impl Command for Load {
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(2);
     context.redact(2); // the keys of its hash are in it
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     if found_or_missing(key.held::<StoredFilter>())?.is_some() {
         return Err(ReplyError::NoPlaceToLoad);
     }

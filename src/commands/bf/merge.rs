@@ -54,7 +54,7 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         Err(_) => return Err(ReplyError::BadNumberOfKeys),
     }
     let limit = config::size_limit(context);
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let stored = found_or_missing(key.held::<StoredFilter>())?;
     let is_known = stored.is_some();
     let keys = open_sources(context, arguments, is_known)?;

@@ -68,7 +68,7 @@ pub(super) fn create_empty(
     name: Argument<'_>,
     creation: &Creation,
 ) -> Result<(), ReplyError> {
-    let mut key = context.open_to_write(name);
+    let mut key = context.open_to_write(name)?;
     missing(key.held::<StoredFilter>())?;
     let filter = create(context, creation)?;
     let made = Made::of(&filter);

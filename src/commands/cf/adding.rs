@@ -116,7 +116,7 @@ pub(super) fn add_to<T>(
     replicate: impl FnOnce(&T),
 ) -> Result<T, ReplyError> {
     let limit = config::size_limit(context);
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let mut made = None;
     let filter = match found_or_missing(key.held::<StoredCountingFilter>())? {
         Some(stored) => stored.filter_mut(),

@@ -37,7 +37,7 @@ impl Command for Delete {
 }
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let removed = filter.remove(arguments.bytes(2));

@@ -131,7 +131,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let room = packed
         .room_to_replicate()
         .ok_or(ReplyError::NoMemoryToDelete)?;
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let mut changed = Changed::default();

@@ -60,7 +60,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
         .ok_or(ReplyError::NoMemoryToCreate)?;
     hide_seeds(context, &words, 2);
     let creation = parse(context, &words)?;
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     missing(key.held::<StoredCountingFilter>())?;
     let filter = create(context, &creation)?;
     let parameters = filter.parameters();
