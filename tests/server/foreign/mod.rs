@@ -3,4 +3,5 @@
 mod following;
 mod reading;
 pub mod samples;
+mod shake;
 mod valkey;
