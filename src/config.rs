@@ -150,6 +150,6 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
     settings::register_integer(context, "bf.max-pack-bytes", &PACK_LIMIT)?;
     settings::register_integer(context, "bf.max-merge-bytes", &MERGE_LIMIT)?;
-    counting::register(context)?;
+    counting::register(context, arguments)?;
     settings::load(context)
 }

@@ -1,8 +1,8 @@
 //! Values as RedisShake passes them on. It reads a file, or what a primary sends to a replica, value
 //! by value, and turns each into commands (its sources up to 4.2, and of 2026):
 //!
-//! - A value of type `MBbloom--`, which it takes for RedisBloom's: BF.LOADCHUNK of a header and of
-//!   pieces of at most 10 MiB. It holds the two doubles of a layer as text with 15 decimals.
+//! - A value of type `MBbloom--`, which it takes for RedisBloom's: BF.LOADCHUNK of RedisBloom's
+//!   header and pieces. In between it holds the two doubles of a layer as text with 15 decimals.
 //! - A value of any other module, in versions after 4.2: RESTORE of the value's bytes with a footer
 //!   of version 6.
 //!
@@ -14,8 +14,6 @@ use std::fs;
 
 /// The version in RedisShake's footers, and a checksum to be replaced.
 const FOOTER: [u8; 10] = [6, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-
-const MAX_PIECE_BYTES: usize = 10 << 20;
 
 #[test]
 fn every_value_of_a_file_of_ours_restores_to_what_it_was() {
@@ -63,12 +61,10 @@ fn a_header_of_redisbloom_loads_with_its_doubles_rounded_to_15_decimals() {
         let Sample { family, key, .. } = sample;
         let pieces = sample.pieces();
         let (header, data) = pieces.split_first().expect("a header");
-        assert_eq!(family.load(&mut db, key, 1, &rounded(&header.1)), "+OK");
-        let data: Vec<u8> = data.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
-        let mut iterator = 1;
-        for piece in data.chunks(MAX_PIECE_BYTES) {
-            iterator += piece.len() as i64;
-            assert_eq!(family.load(&mut db, key, iterator, piece), "+OK", "{key}");
+        let header = rounded(&header.1);
+        assert_eq!(family.load(&mut db, key, 1, &header), "+OK", "{key}");
+        for (iterator, piece) in data {
+            assert_eq!(family.load(&mut db, key, *iterator, piece), "+OK", "{key}");
         }
         sample.assert_is_what_it_was(&mut db);
     }
