@@ -4,7 +4,7 @@
 //!   module     what happens when a server loads the module
 //!   commands   parse, open, act, propagate, reply        types   filters as values of the server
 //!   config     the settings                              stats   counters for INFO
-//!   sweeper    frees what filters have forgotten
+//!   sweeper    frees what filters have forgotten         slow_log  what a log shows of seeds
 //!   server     the server made safe; knows no filter
 //! ```
 //!
@@ -19,6 +19,7 @@ mod module;
     reason = "every call into the server is unsafe; what leaves this module is safe"
 )]
 mod server;
+mod slow_log;
 mod stats;
 mod sweeper;
 mod types;

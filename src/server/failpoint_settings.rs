@@ -1,10 +1,11 @@
 //! The settings that arm the [`failpoints`](super::failpoints), in builds that have them.
 
 use super::context::Context;
-use super::failpoints::{want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES};
+use super::failpoints::{want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES, SERVER_SETTING};
 use super::refused::Refused;
 use super::settings::{register_integer, register_text, Integer, Text};
 use std::sync::atomic::Ordering;
+use std::sync::PoisonError;
 
 static REFUSAL: Integer = Integer {
     default: i64::MAX,
@@ -41,6 +42,15 @@ pub fn register(context: &Context, module: &str) -> Result<(), Refused> {
     let setting = Text::new(String::new(), String::new, want);
     let panic = Box::leak(Box::new(setting));
     register_text(context, &format!("{module}.inject-panic"), panic)?;
+    let setting = Text::new(String::new(), String::new, |name| {
+        let mut other = SERVER_SETTING
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        name.clone_into(&mut other);
+        Ok(())
+    });
+    let name = format!("{module}.inject-server-setting");
+    register_text(context, &name, Box::leak(Box::new(setting)))?;
     register_integer(context, &format!("{module}.inject-refusal"), &REFUSAL)?;
     let name = format!("{module}.inject-refusal-from");
     register_integer(context, &name, &REFUSAL_FROM)?;

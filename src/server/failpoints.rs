@@ -7,13 +7,16 @@
 //! - The setting `inject-refusal` is the number of blocks that the allocator still grants, of those
 //!   with at least `inject-refusal-from` bytes (64 KiB by default).
 //! - The setting `inject-clock-offset` moves the module's clock by that many milliseconds.
+//! - The setting `inject-server-setting` is the name of a setting of the server that the module
+//!   reads in place of the one that it means.
 
 #[cfg(not(feature = "injected-faults"))]
-pub(super) use never::{clock_offset, enter, refuses, step};
+pub(super) use never::{clock_offset, enter, refuses, server_setting, step};
 
 #[cfg(feature = "injected-faults")]
 pub(super) use on_demand::{
-    clock_offset, enter, refuses, step, want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES,
+    clock_offset, enter, refuses, server_setting, step, want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE,
+    MIN_BYTES, SERVER_SETTING,
 };
 
 #[cfg(not(feature = "injected-faults"))]
@@ -32,6 +35,11 @@ mod never {
     #[inline]
     pub fn refuses(_: std::alloc::Layout) -> bool {
         false
+    }
+
+    #[inline]
+    pub fn server_setting(meant: &str) -> String {
+        meant.to_owned()
     }
 }
 
@@ -64,6 +72,17 @@ mod on_demand {
     /// See [`CLOCK_OFFSET`].
     pub fn clock_offset() -> i64 {
         CLOCK_OFFSET.load(Ordering::Relaxed)
+    }
+
+    /// The setting of the server that is read where another is meant; the other, if it is empty.
+    pub static SERVER_SETTING: Mutex<String> = Mutex::new(String::new());
+
+    /// See [`SERVER_SETTING`].
+    pub fn server_setting(meant: &str) -> String {
+        let other = SERVER_SETTING
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if other.is_empty() { meant } else { &other }.to_owned()
     }
 
     /// Whether the allocator is to refuse a block.

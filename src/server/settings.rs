@@ -4,6 +4,7 @@ use super::arguments::bytes_of;
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
+use super::failpoints::server_setting;
 use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
@@ -182,13 +183,17 @@ pub fn register_text(context: &Context, name: &str, setting: &'static Text) -> R
     registration.finish(status, Setting::Text(setting))
 }
 
-/// Sets all settings from the server's configuration file, or to their defaults. The server unloads
+/// Sets all settings from the server's configuration file, or to their defaults, and prepares for
+/// [`of_server`]. The server unloads
 /// a module that has settings and does not call this.
 ///
 /// # Errors
 /// A value in the file was refused.
 pub fn load(context: &Context) -> Result<(), Refused> {
     // SAFETY: the context is that of `OnLoad`.
+    let reader = unsafe { call!(RedisModule_GetDetachedThreadSafeContext(context.raw)) };
+    READER.store(reader, Ordering::Release);
+    // SAFETY: as above.
     let status = unsafe { call!(RedisModule_LoadConfigs(context.raw)) };
     if status as isize == raw::REDISMODULE_OK {
         Ok(())
@@ -198,6 +203,27 @@ pub fn load(context: &Context) -> Result<(), Refused> {
         ))
     }
 }
+
+/// An integer setting of the server's own; none if it has none of this name, or does not let a
+/// module read it. Redis 8.6 does; Redis 8.0 and Valkey 9.1 do not.
+///
+/// Only from the server's own thread. Cost: a lookup.
+pub fn of_server(name: &str) -> Option<i64> {
+    // SAFETY: the server's table is filled once, before anything else of the module runs.
+    let get = unsafe { raw::RedisModule_ConfigGetNumeric }?;
+    let context = READER.load(Ordering::Acquire);
+    if context.is_null() {
+        return None;
+    }
+    let name = c_text(&server_setting(name));
+    let mut value = 0;
+    // SAFETY: the context lives as long as the process; the name, and the number, through the call.
+    let status = unsafe { get(context, name.as_ptr(), &raw mut value) };
+    (status as isize == raw::REDISMODULE_OK).then_some(value)
+}
+
+/// What [`of_server`] reads with, since INFO is assembled without a context.
+static READER: AtomicPtr<raw::RedisModuleCtx> = AtomicPtr::new(std::ptr::null_mut());
 
 /// # Safety
 /// `setting` was registered as a `&'static T`.

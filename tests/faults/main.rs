@@ -18,6 +18,7 @@ mod memory;
 mod panics;
 mod refusals;
 mod saves;
+mod settings;
 mod tables;
 mod topology;
 mod windows;

@@ -67,7 +67,7 @@ pub use chunked::{Chunked, Place};
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use file::{FileError, FileReader, FileWriter};
-pub use format::{END, MAX_CHUNK_BYTES};
+pub use format::{END, LOGGED_BYTES, MAX_CHUNK_BYTES};
 pub use transfer::Transfer;
 
 pub(crate) use decode::{is_chunk, MAX_SEGMENTS};
