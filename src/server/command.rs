@@ -31,6 +31,16 @@ pub enum KeyAccess {
     AddFromOthers,
 }
 
+/// Whether equal calls on equal data get equal replies, which COMMAND INFO says as a tip. The other
+/// tips tell where a cluster's client sends a command and how it joins the replies. Their defaults
+/// are right: to the node that has the keys' slot, or to any if there is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    Determined,
+    /// It depends on the time, on chance, or on the server's memory as well.
+    Varies,
+}
+
 /// The type of an argument, as clients show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -111,6 +121,7 @@ pub struct Specification {
     /// ACL categories that every server has.
     pub categories: &'static str,
     pub access: KeyAccess,
+    pub output: Output,
     /// The version of the module that introduced it.
     pub since: &'static CStr,
     pub summary: &'static CStr,
@@ -274,7 +285,10 @@ impl Created {
             complexity: specification.complexity.as_ptr(),
             since: specification.since.as_ptr(),
             history: std::ptr::null_mut(),
-            tips: null(),
+            tips: match specification.output {
+                Output::Determined => null(),
+                Output::Varies => c"nondeterministic_output".as_ptr(),
+            },
             arity: specification.arity,
             key_specs: key_specs.as_mut_ptr(),
             args: parameters.as_mut_ptr(),

@@ -531,6 +531,42 @@ fn the_options_are_documented() {
     }
 }
 
+/// Commands whose replies depend on more than their arguments and the data: on the time (a filter
+/// may forget), on a random seed, on memory.
+const VARYING: [&str; 14] = [
+    "bf.add",
+    "bf.card",
+    "bf.debug",
+    "bf.exists",
+    "bf.info",
+    "bf.insert",
+    "bf.madd",
+    "bf.mexists",
+    "bf.packadd",
+    "bf.packexists",
+    "bf.scandump",
+    "cf.info",
+    "cf.insertnx",
+    "cf.scandump",
+];
+
+#[test]
+fn every_command_has_the_tips_that_are_true_and_no_other() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let names = texts(&db.run("COMMAND LIST FILTERBY MODULE bf"));
+    assert_eq!(names.len(), 34);
+    assert!(VARYING.iter().all(|name| names.contains(&(*name).into())));
+    for name in names {
+        let tips = texts(&command_info(&mut db, &name)[7]);
+        let expected: &[&str] = match VARYING.contains(&name.as_str()) {
+            true => &["nondeterministic_output"],
+            false => &[],
+        };
+        assert_eq!(tips, expected, "{name}");
+    }
+}
+
 /// Checks a user who may call some commands on any key.
 fn check_calls(
     admin: &mut Connection,

@@ -14,7 +14,7 @@ use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_now;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::sweeper::free_gone;
@@ -44,6 +44,7 @@ impl Command for Add {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds an item to a Bloom filter, which is created if it is missing",
         complexity: c"O(1)",
@@ -79,6 +80,7 @@ impl Command for MultiAdd {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created if it is missing",
         complexity: c"O(N) with N items",
@@ -112,6 +114,7 @@ impl Command for Insert {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
         complexity: c"O(N) with N items",

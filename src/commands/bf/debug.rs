@@ -6,7 +6,7 @@ use crate::commands::parameters::KEY;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
@@ -34,6 +34,7 @@ impl Command for Debug {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes the parts of a Bloom filter in lines for people to read",
         complexity: c"O(1)",

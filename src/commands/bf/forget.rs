@@ -7,7 +7,7 @@ use crate::commands::parameters::{KEY, TIME};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::sweeper::step;
 use crate::types::bloom::StoredFilter;
@@ -24,6 +24,7 @@ impl Command for Forget {
         flags: c"write fast",
         categories: "write fast",
         access: KeyAccess::Delete,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
         complexity: c"O(1)",

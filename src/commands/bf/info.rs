@@ -10,7 +10,7 @@ use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::server::data_type::Value as _;
 use crate::types::bloom::{AnyFilter, StoredFilter};
@@ -32,6 +32,7 @@ impl Command for Card {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Counts the items that were new when they were added to a Bloom filter",
         complexity: c"O(1)",
@@ -55,6 +56,7 @@ impl Command for Info {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes a Bloom filter",
         complexity: c"O(N) with N MiB",

@@ -6,7 +6,7 @@ use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
@@ -22,6 +22,7 @@ impl Command for Load {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Create,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Loads a Bloom filter that valkey-bloom wrote into an append-only file",
         complexity: c"O(N) with N bytes of data",

@@ -5,7 +5,7 @@ use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::server::key::ReadKey;
 use crate::stats;
@@ -27,6 +27,7 @@ impl Command for Merge {
         flags: c"write deny-oom getkeys-api",
         categories: "write",
         access: KeyAccess::AddFromOthers,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
         complexity: c"O(N) with N bytes of all sources",

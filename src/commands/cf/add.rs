@@ -6,7 +6,7 @@ use crate::commands::parameters::{CAPACITY, ITEM, ITEMS, KEY, NO_CREATE};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Parameter, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification};
 use crate::server::context::Context;
 use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
@@ -41,6 +41,7 @@ impl Command for Add {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds a copy of an item to a counting filter, which is created if it is missing",
         complexity: c"O(1)",
@@ -71,6 +72,7 @@ impl Command for Insert {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary:
             c"Adds a copy of each item to a counting filter, which is created if it is missing",
@@ -94,6 +96,7 @@ impl Command for Insert {
 impl Command for InsertAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.insertnx",
+        output: Output::Varies, // a filter that it creates has a random seed
         summary: c"Adds each item to a counting filter unless it is probably there",
         ..Insert::SPECIFICATION
     };

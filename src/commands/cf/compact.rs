@@ -5,7 +5,7 @@ use crate::commands::parameters::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 
@@ -21,6 +21,7 @@ impl Command for Compact {
         flags: c"write",
         categories: "write",
         access: KeyAccess::Update,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Does nothing: a counting filter gives memory back as items are deleted",
         complexity: c"O(1)",

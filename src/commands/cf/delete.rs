@@ -5,7 +5,7 @@ use crate::commands::parameters::{ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
@@ -21,6 +21,7 @@ impl Command for Delete {
         flags: c"write fast",
         categories: "write fast",
         access: KeyAccess::Delete,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Removes a copy of an item, which must have been added, from a counting filter",
         complexity: c"O(1)",

@@ -3,7 +3,7 @@
 use crate::commands::transfer::{load, scan_dump, OF_A_DUMP, OF_A_LOAD};
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 
@@ -20,6 +20,7 @@ impl Command for ScanDump {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Returns the next chunk of a counting filter, to be loaded elsewhere",
         complexity: c"O(N) with N bytes of the chunk, at most 1 MiB",
@@ -40,6 +41,7 @@ impl Command for LoadChunk {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Loads a chunk of a counting filter; the first one creates it",
         complexity: c"O(N) with N bytes of the chunk, at most 1 MiB",

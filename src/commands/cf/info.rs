@@ -5,7 +5,7 @@ use crate::commands::parameters::{word, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::server::data_type::Value as _;
 use crate::types::counting::StoredCountingFilter;
@@ -35,6 +35,7 @@ impl Command for Info {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes a counting filter",
         complexity: c"O(N) with N pages of at most 8 KiB",
@@ -132,6 +133,7 @@ impl Command for Debug {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Describes a counting filter in a line for people to read",
         complexity: c"O(1)",

@@ -7,7 +7,7 @@ use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
@@ -34,6 +34,7 @@ impl Command for PackAdd {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
         complexity: c"O(N) with N items",
@@ -54,6 +55,7 @@ impl Command for PackDelete {
         flags: c"write",
         categories: "write",
         access: KeyAccess::Delete,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Removes a copy of each packed item, which must have been added",
         complexity: c"O(N) with N items",
@@ -74,6 +76,7 @@ impl Command for PackExists {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks for each packed item whether it is probably in a counting filter",
         complexity: c"O(N) with N items",
