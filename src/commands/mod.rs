@@ -4,6 +4,7 @@ mod answers;
 mod bf;
 mod bits;
 mod cf;
+mod complexity;
 mod held;
 mod lookup;
 mod packed;

@@ -128,6 +128,11 @@ impl Stored for StoredFilter {
         &mut self.filter
     }
 
+    fn size(&self) -> u64 {
+        let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
+        (besides as u64).saturating_add(self.filter.bytes_of_pages())
+    }
+
     /// Queues a filter that forgets, if it has something to forget one day and does not wait under
     /// this key already. Cost: nothing for other filters, some 50 ns for one that waits.
     fn attend(&mut self, context: &Context, key: Argument<'_>) {

@@ -82,6 +82,11 @@ impl Stored for StoredCountingFilter {
     fn filter_mut(&mut self) -> &mut CountingFilter {
         &mut self.filter
     }
+
+    fn size(&self) -> u64 {
+        let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
+        (besides as u64).saturating_add(self.filter.bytes_of_pages())
+    }
 }
 
 impl Drop for StoredCountingFilter {

@@ -10,7 +10,7 @@ use crate::commands::parameters::{
 };
 use crate::commands::reply_error::ReplyError;
 use crate::commands::seeds::hide_seeds;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_now;
@@ -47,7 +47,7 @@ impl Command for Add {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds an item to a Bloom filter, which is created if it is missing",
-        complexity: c"O(1)",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -83,7 +83,7 @@ impl Command for MultiAdd {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 
@@ -117,7 +117,7 @@ impl Command for Insert {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[
             KEY,
             CAPACITY.after(c"CAPACITY").optional(),

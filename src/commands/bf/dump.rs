@@ -1,7 +1,7 @@
 //! BF.SCANDUMP and BF.LOADCHUNK: a filter from one server to another, chunk by chunk.
 
 use crate::commands::transfer::{load, scan_dump, OF_A_DUMP, OF_A_LOAD};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
@@ -23,7 +23,7 @@ impl Command for ScanDump {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
-        complexity: c"O(N) with N bytes of the chunk, at most 1 MiB",
+        complexity: complexity::CHUNK,
         parameters: OF_A_DUMP,
     };
 
@@ -44,7 +44,7 @@ impl Command for LoadChunk {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Loads a chunk of a Bloom filter; the first one creates it",
-        complexity: c"O(N) with N bytes of the chunk, at most 1 MiB",
+        complexity: complexity::CHUNK,
         parameters: OF_A_LOAD,
     };
 

@@ -2,7 +2,7 @@
 
 use crate::commands::lookup::{look_up, look_up_many, Lookup};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
@@ -26,7 +26,7 @@ impl Command for Exists {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Checks whether an item is probably in a Bloom filter",
-        complexity: c"O(S) with S sub-filters, one for a filter reserved at the right size",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -47,7 +47,7 @@ impl Command for MultiExists {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Checks for each item whether it is probably in a Bloom filter",
-        complexity: c"O(N*S) with N items and S sub-filters",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 

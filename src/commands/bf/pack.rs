@@ -3,7 +3,7 @@
 use super::add::{Adding, Source};
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_AN_ADD, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
@@ -26,7 +26,7 @@ impl Command for PackAdd {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: OF_AN_ADD,
     };
 
@@ -47,7 +47,7 @@ impl Command for PackExists {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Checks for each packed item whether it is probably in a Bloom filter",
-        complexity: c"O(N*S) with N items and S sub-filters",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: OF_A_LOOKUP,
     };
 

@@ -4,7 +4,8 @@ use super::adding::{add_to, Answer, Request};
 use crate::commands::answers::room_for_answers;
 use crate::commands::parameters::{CAPACITY, ITEM, ITEMS, KEY, NO_CREATE};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::seeds::hide_seeds;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification};
 use crate::server::context::Context;
@@ -56,6 +57,7 @@ impl Command for Add {
 impl Command for AddAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.addnx",
+        complexity: complexity::COUNTING_ITEM,
         summary: c"Adds an item to a counting filter unless it is probably there",
         ..Add::SPECIFICATION
     };
@@ -96,6 +98,7 @@ impl Command for Insert {
 impl Command for InsertAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.insertnx",
+        complexity: complexity::COUNTING_ITEMS,
         output: Output::Varies, // a filter that it creates has a random seed
         summary: c"Adds each item to a counting filter unless it is probably there",
         ..Insert::SPECIFICATION
@@ -162,6 +165,9 @@ fn insert(
     if insertion.is_err() && context.is_replay() {
         spell_out_counting_insert(&mut words);
         insertion = parse_counting_insert(&words);
+    }
+    if insertion.is_err() {
+        hide_seeds(context, &words, 2); // not an option here, but perhaps taken for one
     }
     let insertion = insertion?;
     let items = words.len() - insertion.first_item;

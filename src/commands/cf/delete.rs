@@ -3,7 +3,7 @@
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
@@ -24,7 +24,7 @@ impl Command for Delete {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Removes a copy of an item, which must have been added, from a counting filter",
-        complexity: c"O(1)",
+        complexity: complexity::COUNTING_ITEM,
         parameters: &[KEY, ITEM],
     };
 

@@ -2,7 +2,7 @@
 
 use crate::commands::lookup::{look_up, look_up_many, Lookup};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
@@ -25,7 +25,7 @@ impl Command for Exists {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks whether an item is probably in a counting filter",
-        complexity: c"O(1)",
+        complexity: complexity::COUNTING_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -46,7 +46,7 @@ impl Command for MultiExists {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks for each item whether it is probably in a counting filter",
-        complexity: c"O(N) with N items",
+        complexity: complexity::COUNTING_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 

@@ -7,7 +7,6 @@ use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
-use crate::server::data_type::Value as _;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::counting::CountingFilter;
@@ -38,7 +37,7 @@ impl Command for Info {
         output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes a counting filter",
-        complexity: c"O(N) with N pages of at most 8 KiB",
+        complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
         parameters: &[KEY, word(c"full", c"FULL").optional()],
     };
 
@@ -76,7 +75,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
     let (filter, parameters) = (stored.filter(), stored.filter().parameters());
     [
-        ("Size", stored.memory_usage() as u64),
+        ("Size", stored.size()),
         ("Number of buckets", parameters.buckets()),
         ("Number of filters", filters(filter)),
         ("Number of items inserted", filter.items()),

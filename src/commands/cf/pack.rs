@@ -5,7 +5,7 @@ use super::adding::add_to;
 use crate::commands::held::found_or_missing;
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
@@ -58,7 +58,7 @@ impl Command for PackDelete {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Removes a copy of each packed item, which must have been added",
-        complexity: c"O(N) with N items",
+        complexity: complexity::COUNTING_ITEMS,
         parameters: OF_A_CHANGE,
     };
 
@@ -79,7 +79,7 @@ impl Command for PackExists {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks for each packed item whether it is probably in a counting filter",
-        complexity: c"O(N) with N items",
+        complexity: complexity::COUNTING_ITEMS,
         parameters: OF_A_LOOKUP,
     };
 

@@ -396,3 +396,26 @@ fn a_copy_that_cannot_be_counted_is_refused() {
     assert_eq!((filter.items(), filter.count(b"a")), (items, copies));
     assert_eq!(filter.add(b"b", Adding::Copies, UNLIMITED), Ok(true));
 }
+
+#[test]
+fn its_size_is_known_without_a_step_for_each_page() {
+    let mut filter = filter(0.01);
+    let mut steps = Vec::new();
+    for number in 0..60_000 {
+        filter
+            .add(&item(number), Adding::Copies, UNLIMITED)
+            .unwrap();
+        if number % 20_000 == 0 {
+            let (mut all, mut besides, mut taken) = (0, 0, 0);
+            filter.visit_allocations(|layout, times| all += layout.size() as u64 * times);
+            filter.visit_besides_pages(|layout, times| {
+                besides += layout.size() as u64 * times;
+                taken += 1;
+            });
+            assert_eq!(besides + filter.bytes_of_pages(), all);
+            steps.push(taken);
+        }
+    }
+    assert!(filter.pages() > 10);
+    assert_eq!(steps, [0, 0, 0]);
+}
