@@ -9,7 +9,7 @@
 //! Its other way, SCAN and DUMP, passes on what DUMP returns.
 
 use super::samples::{Sample, ALL, FIXED, GROWING, OF_VALKEY_BLOOM, RDB, RDB_OF_VALKEY_BLOOM};
-use crate::harness::{with_fresh_footer, Connection, Family, Server, Specimens};
+use crate::harness::{with_fresh_footer, Connection, Server, Specimens};
 use std::fs;
 
 /// The version in RedisShake's footers, and a checksum to be replaced.
