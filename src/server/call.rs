@@ -91,7 +91,6 @@ functions! {
     ) -> c_int;
     fn RedisModule_InfoAddSection(context: *mut Info, name: *const c_char) -> c_int;
     fn RedisModule_IsIOError(io: *mut Io) -> c_int;
-    fn RedisModule_IsKeysPositionRequest(context: *mut Context) -> c_int;
     fn RedisModule_KeyAtPosWithFlags(context: *mut Context, position: c_int, flags: c_int);
     fn RedisModule_KeyType(key: *mut Key) -> c_int;
     fn RedisModule_LoadConfigs(context: *mut Context) -> c_int;

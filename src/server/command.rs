@@ -192,11 +192,9 @@ unsafe extern "C" fn entry<C: Command>(
     let arguments = unsafe { Arguments::new(argv, argc) };
     let ok = raw::REDISMODULE_OK as c_int;
     if C::SPECIFICATION.access == KeyAccess::AddFromOthers && context.is_asked_for_keys() {
-        catch_panic(
-            const { name_of::<C>() },
-            || (),
-            || report_keys(&context, arguments),
-        );
+        // Not the command's name: newer servers ask before each run.
+        let report = || report_keys(&context, arguments);
+        catch_panic("a request for keys", || (), report);
         return ok;
     }
     catch_panic(

@@ -132,10 +132,13 @@ impl Context {
     }
 
     /// Whether the server does not run the command, but asks for its keys. It then calls only
-    /// commands with the flag `getkeys-api`.
+    /// commands with the flag `getkeys-api`. It cannot panic, so it may be called outside of
+    /// [`catch_panic`](super::catch_panic).
     pub(super) fn is_asked_for_keys(&self) -> bool {
+        // SAFETY: the server's table is filled once, before anything else of the module runs.
+        let is_asked = unsafe { raw::RedisModule_IsKeysPositionRequest };
         // SAFETY: the context is live.
-        unsafe { call!(RedisModule_IsKeysPositionRequest(self.raw)) != 0 }
+        is_asked.is_some_and(|is_asked| unsafe { is_asked(self.raw) } != 0)
     }
 
     /// Reports that word `index` is a key, with the flags of a key spec. Outside of a request for
