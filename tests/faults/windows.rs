@@ -214,15 +214,18 @@ fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
         .db
         .run("BF.RESERVE w 0.01 100 WINDOW 600 SLICES 2");
     add_items(&mut servers[0].db, "w", 0..10_000);
-    // They are remembered for three slices. Shortly before, another item is added.
+    primary.wait_for(&replica); // before its clock passes the time of the adds by a slice
+                                // They are remembered for three slices. Shortly before, another item is added.
     advance(&mut servers, 3 * SLICE - 60 * SECOND);
     servers[0].db.run("BF.ADD w another");
     primary.wait_for(&replica);
     servers[0].db.run("DEBUG LOADAOF");
     servers[1].db.run("REPLICAOF NO ONE");
     advance(&mut servers, 60 * SECOND);
-    for Clocked { db, .. } in &mut servers {
-        eventually("they are swept", || forgotten(db, "w") > 9_000);
+    for (Clocked { db, .. }, what) in servers.iter_mut().zip(["loaded", "promoted"]) {
+        eventually(&format!("the {what} filter is swept"), || {
+            forgotten(db, "w") > 9_000
+        });
         assert_eq!(db.ask("BF.EXISTS w another"), ":1");
     }
 }
