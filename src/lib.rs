@@ -1,4 +1,4 @@
-//! splitbloom: `BF.*` for Redis and Valkey, on the blocked Bloom filters of `splitbloom_filter`.
+//! splitbloom: `BF.*` and `CF.*` for Redis and Valkey, on the filters of `splitbloom_filter`.
 //!
 //! ```text
 //!   module     what happens when a server loads the module

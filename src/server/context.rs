@@ -145,7 +145,9 @@ impl Context {
     }
 
     /// Hides word `index` of the running command from MONITOR and SLOWLOG; replication still sees
-    /// it. Read the word first: Valkey replaces it in the arguments themselves.
+    /// it. Read the word first: Valkey 8.1 and later replace it in the array of
+    /// [`Arguments`] and keep the words in a copy; Redis and Valkey 8.0 keep the array and replace it
+    /// in a copy. The word itself lives on either way.
     ///
     /// Does nothing while a file is loaded. Nothing is logged then, and the loader of append-only
     /// files in 7.0 would apply the redacted words to the next command, which may have fewer.
@@ -205,7 +207,7 @@ impl Context {
         arguments: Arguments<'_>,
         (first, end): (usize, usize),
     ) {
-        self.replicate_with(name, key, words, &arguments.0[first..end]);
+        self.replicate_with(name, key, words, arguments.slice(first, end));
     }
 
     fn replicate_with(
@@ -243,7 +245,7 @@ impl Context {
         first: usize,
         end: usize,
     ) {
-        self.replicate_strings(name, key, &words.0[first..end], &[]);
+        self.replicate_strings(name, key, words.slice(first, end), &[]);
     }
 
     fn replicate_strings(

@@ -92,7 +92,7 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
     let array = fields.string().ok_or(DecodeError::Length)?;
     let array = array.as_ref();
     let len = array.len() as u64;
-    // Arrays of today are whole words; those of before 2.4 may end in a part of one, and later
+    // Arrays of today are whole words; those of before 2.2.5 may end in a part of one, and later
     // versions save them as they came.
     let lengths = bits.div_ceil(8)..=bits.div_ceil(64) * 8;
     within("number of bits", lengths.contains(&len))?;

@@ -9,7 +9,7 @@ use crate::foreign::murmur::{murmur32, murmur64a};
 pub enum Arrays {
     /// Whole words, as of today.
     Words,
-    /// Whole bytes, in 2.2.0 to 2.2.5.
+    /// Whole bytes, in 2.2.0 to 2.2.4.
     Bytes,
     /// A power of two, for which 0 bits are stored, before 2.2.
     Powers,
