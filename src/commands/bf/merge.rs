@@ -75,12 +75,10 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     if let Some(difference) = different {
         return Err(ReplyError::Different(difference));
     }
-    let bytes = sources.iter().map(|source| source.bytes_to_unite());
-    if bytes.fold(0, u64::saturating_add) > config::max_merge_bytes(context) {
-        return Err(ReplyError::TooMuchToMerge);
-    }
     let before = filter.progress();
-    let has_changed = filter.unite(&sources, limit).map_err(ReplyError::of_add)?;
+    let has_changed = filter
+        .unite(&sources, limit, config::max_merge_bytes(context))
+        .map_err(ReplyError::of_union)?;
     stats::added(0, filter.counters_since(before));
 
     if let Some(filter) = made {

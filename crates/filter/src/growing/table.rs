@@ -119,8 +119,8 @@ impl Table {
     /// ([`Table::bytes`]).
     ///
     /// # Errors
-    /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
-    /// changed.
+    /// `OverLimit`, `OutOfMemory`; `Uncountable` if its copies cannot be counted any more. Nothing
+    /// has changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
         self.insert_reserved(hash, payload, Room::up_to(most_bytes))
     }
