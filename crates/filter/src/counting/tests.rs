@@ -256,6 +256,27 @@ fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
 }
 
 #[test]
+fn an_emptied_filter_is_as_one_that_never_held_more_than_an_item() {
+    for error_rate in [0.25, 0.01] {
+        let (mut emptied, mut small) = (filter(error_rate), filter(error_rate));
+        let new = small.bytes();
+        let items = 0..100_000u64;
+        for n in items.clone() {
+            emptied.add(&item(n), Adding::Copies, UNLIMITED).unwrap();
+        }
+        assert!(emptied.pages() > 10);
+        for n in items {
+            assert_eq!(emptied.remove(&item(n)), Ok(true));
+            small.add(b"a", Adding::Copies, UNLIMITED).unwrap();
+            assert_eq!(small.remove(b"a"), Ok(true));
+        }
+        assert_eq!((emptied.items(), emptied.bytes()), (0, new));
+        assert_eq!((emptied.pages(), emptied.false_positive_rate()), (1, 0.0));
+        assert_eq!(emptied.digest(), small.digest());
+    }
+}
+
+#[test]
 fn a_million_copies_of_one_item_take_a_counter() {
     let mut filter = filter(0.01);
     for _ in 0..1_000_000 {
