@@ -29,7 +29,8 @@ impl Command for Merge {
         access: KeyAccess::AddFromOthers,
         since: FIRST_RELEASE,
         summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
-        complexity: c"O(N) with N bytes of all sources",
+        complexity:
+            c"O(N+M) with N bytes of all sources and M bytes of the destination's pages that change",
         parameters: &[
             Parameter::new(c"destination", Kind::Key, Times::Once),
             Parameter::new(c"numkeys", Kind::Integer, Times::Once),
