@@ -170,7 +170,7 @@ fn a_union_that_finds_no_memory_changes_nothing() {
             drop((table, copy, whole));
             assert_eq!(meter::bytes_held(), held, "block {n}");
             if !was_refused {
-                assert!(n > 10, "{n}");
+                assert!(n > 5, "{n}");
                 break;
             }
         }
