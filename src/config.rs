@@ -8,7 +8,7 @@
 //! | `bf.expansion-factor` | `EXPANSION` | 2 | 0 (does not grow) … 32768 |
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
-//! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, bytes of filters that are merged at once |
+//! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
 //! | `bf.aof-load-damaged` | – | no | whether to load an append-only file of which a part is refused |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
@@ -37,7 +37,7 @@ static MAX_MERGE_BYTES: AtomicI64 = AtomicI64::new(MERGE_BYTES);
 /// The default of the most bytes of items in one argument: a million of 16 bytes, as many as the
 /// server takes in arguments of their own.
 const PACK_BYTES: i64 = 16 << 20;
-/// The default of the most bytes merged at once: what takes some tens of milliseconds.
+/// The default of the most work of one BF.MERGE: what takes some tens of milliseconds.
 const MERGE_BYTES: i64 = 64 << 20;
 
 /// The error rate of a filter created without one.
@@ -79,7 +79,8 @@ pub fn max_pack_bytes(context: &Context) -> u64 {
     }
 }
 
-/// The most bytes of filters that the running command may merge, with the same exception.
+/// The most work that merging filters may be for the running command, in bytes, with the same
+/// exception.
 pub fn max_merge_bytes(context: &Context) -> u64 {
     match MAX_MERGE_BYTES.load(Ordering::Relaxed) {
         _ if context.is_replay() => u64::MAX,

@@ -4,7 +4,7 @@
 use crate::server::context::Context;
 use crate::server::key::InUse;
 use crate::stats;
-use splitbloom_filter::error::{AddError, DecodeError};
+use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
 
@@ -215,6 +215,14 @@ impl ReplyError {
             AddError::OverLimit => Self::OverLimit,
             AddError::Uncountable => Self::Uncountable,
             AddError::OutOfMemory => Self::NoMemoryToAdd,
+        }
+    }
+
+    /// The error for filters that were not merged.
+    pub fn of_union(error: UnionError) -> Self {
+        match error {
+            UnionError::TooCostly => Self::TooMuchToMerge,
+            UnionError::Add(error) => Self::of_add(error),
         }
     }
 

@@ -170,6 +170,36 @@ fn the_limits_hold_and_nothing_has_changed() {
 }
 
 #[test]
+fn the_pages_of_the_destination_that_a_union_touches_count_too() {
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let replica = primary.replica(&["bf.max-merge-bytes 1"]);
+    let mut db = primary.connect();
+    reserve(&mut db, &["large", "small"], "0.01 100");
+    add_items(&mut db, "large", 0..200_000);
+    add_items(&mut db, "small", 200_000..200_300);
+    db.run("COPY large shared");
+    let digest = db.digest("large");
+    // The source alone counts as 0.4 MB.
+    db.run("CONFIG SET bf.max-merge-bytes 500kb");
+    let refused = "-ERR filters to merge would exceed bf.max-merge-bytes";
+    for destination in ["large", "shared"] {
+        assert_eq!(db.ask(&format!("BF.MERGE {destination} 1 small")), refused);
+        assert_eq!(db.digest(destination), digest);
+    }
+    assert_eq!(db.ask("BF.MERGE new 1 small"), "+OK");
+    db.run("CONFIG SET bf.max-merge-bytes 10mb");
+    assert_eq!(db.ask("BF.MERGE large 1 small"), "+OK");
+    assert_eq!(missing_items(&mut db, "large", 0..200_300), 0);
+    assert_eq!(db.digest("shared"), digest);
+    primary.wait_for(&replica);
+    let all = db.digest_of_everything();
+    assert_eq!(replica.connect().digest_of_everything(), all);
+    db.run("CONFIG SET bf.max-merge-bytes 1");
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), all);
+}
+
+#[test]
 fn a_filter_that_is_being_loaded_is_not_merged() {
     let server = Server::start();
     let mut db = server.connect();

@@ -73,7 +73,7 @@ pub mod windowed;
 
 pub use any::AnyFilter;
 pub use counting::{CountingFilter, CountingParameters};
-pub use error::{AddError, DecodeError};
+pub use error::{AddError, DecodeError, UnionError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
 pub use foreign::ForeignFilter;
 pub use hash::Seed;

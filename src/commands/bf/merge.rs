@@ -30,7 +30,8 @@ impl Command for Merge {
         output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
-        complexity: c"O(N) with N bytes of all sources",
+        complexity:
+            c"O(N+M) with N bytes of all sources and M bytes of the destination's pages that change",
         parameters: &[
             Parameter::new(c"destination", Kind::Key, Times::Once),
             Parameter::new(c"numkeys", Kind::Integer, Times::Once),
@@ -76,12 +77,10 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     if let Some(difference) = different {
         return Err(ReplyError::Different(difference));
     }
-    let bytes = sources.iter().map(|source| source.bytes_to_unite());
-    if bytes.fold(0, u64::saturating_add) > config::max_merge_bytes(context) {
-        return Err(ReplyError::TooMuchToMerge);
-    }
     let before = filter.progress();
-    let has_changed = filter.unite(&sources, limit).map_err(ReplyError::of_add)?;
+    let has_changed = filter
+        .unite(&sources, limit, config::max_merge_bytes(context))
+        .map_err(ReplyError::of_union)?;
     stats::added(0, filter.counters_since(before));
 
     if let Some(filter) = made {

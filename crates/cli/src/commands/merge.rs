@@ -43,7 +43,7 @@ impl Arguments {
                 )));
             }
             union
-                .unite(&[&other], SizeLimit::Unlimited)
+                .unite(&[&other], SizeLimit::Unlimited, u64::MAX)
                 .map_err(|error| Error::Contents(format!("{}: {error}", path.display())))?;
         }
         let mut file = NewFile::create(&self.output)?;

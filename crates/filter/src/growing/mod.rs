@@ -162,3 +162,4 @@ pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
 pub use room::Room;
 pub use table::{Table, ALL_PAYLOADS};
+pub use union::{UnionLimits, United};
