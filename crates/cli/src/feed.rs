@@ -16,6 +16,7 @@ mod worker;
 
 use crate::error::Error;
 use crate::input::{Framing, InputArguments, Source};
+use crate::interrupt::on_interrupt;
 use crate::progress;
 use crate::target::SpreadArguments;
 use indicatif::ProgressBar;
@@ -42,15 +43,15 @@ pub struct Reading<F> {
 }
 
 /// What the arguments say to read, and a bar that shows how much has been read.
+///
+/// # Errors
+/// One of the inputs cannot be read, or contains no items.
 pub fn reading(
     what: &'static str,
     input: &InputArguments,
     spread: &SpreadArguments,
-) -> (
-    Reading<impl FnMut(u64) + Clone + Send + 'static>,
-    ProgressBar,
-) {
-    let sources = input.sources();
+) -> Result<(Reading<impl FnMut(u64) + Clone + Send + 'static>, ProgressBar), Error> {
+    let sources = input.sources()?;
     let bar = progress::of_sources(what, &sources);
     let observed = bar.clone();
     let reading = Reading {
@@ -61,7 +62,7 @@ pub fn reading(
         with_digests: false,
         observe: move |bytes| observed.inc(bytes),
     };
-    (reading, bar)
+    Ok((reading, bar))
 }
 
 /// A place between two items of the input.
@@ -86,12 +87,14 @@ enum Event<T> {
     Answered(Block, T),
     Failed(Error),
     End,
+    /// At any time: the process is asked to end, by this signal.
+    Interrupted(i32),
 }
 
 impl From<Framing> for Layout {
     fn from(framing: Framing) -> Self {
         match framing {
-            Framing::Lines => Self::Lines,
+            Framing::Lines | Framing::Text => Self::Lines,
             Framing::Fixed(width) => Self::Fixed(width),
         }
     }
@@ -102,7 +105,7 @@ impl From<Framing> for Layout {
 /// on others in between.
 ///
 /// # Errors
-/// The first error of the reader, or of `take`. Blocks before it have been taken; those after it may
+/// The first error of the reader, or of `take`; or an interruption. Blocks before it have been taken; those after it may
 /// have been sent.
 pub fn run<C, S, T>(
     reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
@@ -124,6 +127,10 @@ where
     let (to_workers, blocks) = channel();
     let blocks = Arc::new(Mutex::new(blocks));
     let (events, happened) = channel();
+    let interrupted = events.clone();
+    let _interrupt = on_interrupt(move |signal| {
+        let _ = interrupted.send((0, Event::Interrupted(signal))); // it may have ended
+    });
     for connections in among_threads(connections) {
         let worker = Worker {
             blocks: Arc::clone(&blocks),
@@ -146,6 +153,9 @@ where
     let mut early = BTreeMap::new();
     let mut next = 0_u64;
     for (number, event) in happened {
+        if let Event::Interrupted(signal) = event {
+            return Err(Error::interrupted(signal));
+        }
         early.insert(number, event);
         while let Some(event) = early.remove(&next) {
             match event {
@@ -154,6 +164,7 @@ where
                     let _ = used.send(block.bytes); // the reader may have ended
                 }
                 Event::Failed(error) => return Err(error),
+                Event::Interrupted(signal) => return Err(Error::interrupted(signal)),
                 Event::End => return Ok(()),
             }
             next += 1;
@@ -172,7 +183,7 @@ fn read(
     let from = reading.from;
     let mut spare = None;
     for (number, source) in reading.sources.iter().enumerate().skip(from.source) {
-        let mut input = source.open(reading.observe.clone())?;
+        let mut input = source.open(reading.framing, reading.observe.clone())?;
         let mut digest = Xxh3::new();
         let mut offset = 0;
         if number == from.source {

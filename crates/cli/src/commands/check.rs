@@ -41,7 +41,7 @@ impl Arguments {
         let assumed = self.cf.then_some(Family::Counting);
         let (family, wording) = target::existing(&mut filter, assumed)?;
         let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("checking", &self.input, spread);
+        let (reading, bar) = feed::reading("checking", &self.input, spread)?;
         let (framing, layout) = (reading.framing, reading.framing.into());
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_exists(family, wording, layout, &block.bytes)
