@@ -155,3 +155,20 @@ fn advice(refusal: &str) -> &'static str {
         ""
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_reply_in_time_is_not_called_an_error_of_the_system() {
+        for kind in [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut] {
+            let error = Error::from(RedisError::from(io::Error::from(kind)));
+            assert_eq!(error.exit_code(), 3);
+            assert_eq!(
+                error.to_string(),
+                "no connection to the server: it did not reply in time"
+            );
+        }
+    }
+}

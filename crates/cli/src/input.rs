@@ -94,7 +94,9 @@ pub fn await_standard_input(sources: &[Source], framing: Framing) -> Result<(), 
         return Ok(());
     }
     let mut input = stdin().lock();
-    let first = input.fill_buf().map_err(|error| failed(STANDARD_INPUT, error))?;
+    let first = input
+        .fill_buf()
+        .map_err(|error| failed(STANDARD_INPUT, error))?;
     match packing(first) {
         Some(_) => Ok(()),
         None => check(STANDARD_INPUT, first, framing),
@@ -184,14 +186,17 @@ impl Source {
     /// What the system knows of it, if it is a regular file, which can be read again.
     ///
     /// # Errors
-    /// There is no such file.
+    /// There is no such file, or it is a folder.
     pub fn regular(&self) -> Result<Option<Metadata>, Error> {
-        match self {
-            Self::StandardInput => Ok(None),
-            Self::File(path) => {
-                let metadata = path.metadata().map_err(|error| Error::file(path, error))?;
-                Ok(Some(metadata).filter(Metadata::is_file))
+        let Self::File(path) = self else {
+            return Ok(None);
+        };
+        match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                Err(Error::file(path, io::ErrorKind::IsADirectory.into()))
             }
+            Ok(metadata) => Ok(Some(metadata).filter(Metadata::is_file)),
+            Err(error) => Err(Error::file(path, error)),
         }
     }
 
@@ -415,8 +420,7 @@ mod tests {
         for len in 1..6 {
             let stripped: [&[u8]; 4] = [b"a", b"", b"\xef\xbb\xbf", b"b\r"];
             assert_eq!(items(text, Framing::Text, len).unwrap(), stripped);
-            let bare: [&[u8]; 4] =
-                [b"\xef\xbb\xbfa\r", b"\r", b"\xef\xbb\xbf\r", b"b\r"];
+            let bare: [&[u8]; 4] = [b"\xef\xbb\xbfa\r", b"\r", b"\xef\xbb\xbf\r", b"b\r"];
             assert_eq!(items(text, Framing::Lines, len).unwrap(), bare);
         }
     }

@@ -25,9 +25,28 @@ pub struct OnInterrupt {
 /// Calls `act` with the signal that asks the process to end, instead of ending it. Within another
 /// one that is in force, it does nothing: that one sees to an orderly end.
 pub fn on_interrupt(act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
+    arm(&mut begin(), act)
+}
+
+/// The same for what `create` creates; no signal is handled between the two.
+pub fn on_interrupt_of<T, E, A: FnOnce(i32) + Send + 'static>(
+    create: impl FnOnce() -> Result<T, E>,
+    act: impl FnOnce(&T) -> A,
+) -> Result<(T, OnInterrupt), E> {
+    let mut current = begin();
+    let created = create()?;
+    let on_interrupt = arm(&mut current, act(&created));
+    Ok((created, on_interrupt))
+}
+
+/// From now on signals wait for the lock.
+fn begin() -> MutexGuard<'static, Option<Act>> {
     static WATCH: Once = Once::new();
     WATCH.call_once(watch);
-    let mut current = current();
+    current()
+}
+
+fn arm(current: &mut Option<Act>, act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
     let is_in_force = current.is_none();
     if is_in_force {
         *current = Some(Box::new(act));

@@ -6,7 +6,7 @@
 //! the seed.
 
 use crate::error::Error;
-use crate::interrupt::{end_by, on_interrupt, OnInterrupt};
+use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
 use clap::Args;
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufWriter, Write};
@@ -65,7 +65,10 @@ pub fn regular_file(path: &Path) -> Result<Option<Metadata>, Error> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
         Ok(metadata) => {
-            let text = format!("it is {}, not a regular file", kind_of(metadata.file_type()));
+            let text = format!(
+                "it is {}, not a regular file",
+                kind_of(metadata.file_type())
+            );
             Err(Error::file(path, io::Error::other(text)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -93,7 +96,7 @@ pub struct NewFile {
     file: BufWriter<NamedTempFile>,
     path: PathBuf,
     replace: bool,
-    _interrupt: OnInterrupt,
+    _on_interrupt: OnInterrupt,
 }
 
 impl NewFile {
@@ -113,20 +116,26 @@ impl NewFile {
             Some(_) if !replace => return Err(exists(path)),
             _ => {}
         }
-        let file = tempfile::Builder::new()
-            .prefix(".splitbloom-")
-            .suffix(".part")
-            .tempfile_in(folder_of(path))
-            .map_err(|error| Error::file(path, error))?;
-        let temporary = file.path().to_owned();
+        let create = || {
+            tempfile::Builder::new()
+                .prefix(".splitbloom-")
+                .suffix(".part")
+                .tempfile_in(folder_of(path))
+        };
+        let remove = |file: &NamedTempFile| {
+            let temporary = file.path().to_owned();
+            move |signal| {
+                let _ = fs::remove_file(temporary); // the process ends in any case
+                end_by(signal);
+            }
+        };
+        let begun = on_interrupt_of(create, remove);
+        let (file, on_interrupt) = begun.map_err(|error| Error::file(path, error))?;
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
             path: path.to_owned(),
             replace,
-            _interrupt: on_interrupt(move |signal| {
-                let _ = fs::remove_file(temporary); // nobody is left to be told
-                end_by(signal);
-            }),
+            _on_interrupt: on_interrupt,
         })
     }
 

@@ -91,7 +91,7 @@ impl Arguments {
 /// Writes an item as it was read.
 pub fn write_item(out: &mut impl Write, framing: Framing, item: &[u8]) -> Result<(), Error> {
     out.write_all(item)?;
-    if framing == Framing::Lines {
+    if !matches!(framing, Framing::Fixed(_)) {
         out.write_all(b"\n")?;
     }
     Ok(())

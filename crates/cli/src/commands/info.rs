@@ -38,9 +38,10 @@ impl Arguments {
             true => describe::describe(&load(file)?),
             false => self.of_key().map_err(|error| match error {
                 // The name may be that of a file, with a mistake in it.
-                Error::Contents(text) => {
-                    Error::Contents(format!("{}: no file of this name; as a key: {text}", self.name))
-                }
+                Error::Contents(text) => Error::Contents(format!(
+                    "{}: no file of this name; as a key: {text}",
+                    self.name
+                )),
                 other => other,
             })?,
         };

@@ -167,9 +167,7 @@ impl Arguments {
     fn what_next(&self, family: Family) -> &'static str {
         match (family, &self.checkpoint) {
             (Family::Bloom, Some(_)) => "the same command goes on from there",
-            (Family::Bloom, None) => {
-                "run it again: adding an item twice is harmless"
-            }
+            (Family::Bloom, None) => "run it again: adding an item twice is harmless",
             (Family::Counting, _) => {
                 "of the next some may be as well, and loading them again would count them twice"
             }

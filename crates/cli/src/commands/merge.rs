@@ -26,7 +26,11 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let inputs: Vec<FileId> = self.files.iter().filter_map(|file| FileId::of(file)).collect();
+        let inputs: Vec<FileId> = self
+            .files
+            .iter()
+            .filter_map(|file| FileId::of(file))
+            .collect();
         let file = self.output.create(&inputs)?;
         let (first, others) = self
             .files

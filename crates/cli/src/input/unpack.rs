@@ -137,7 +137,10 @@ impl<R: BufRead> Frames<R> {
         let decoder = &self.decoder;
         match decoder.get_checksum_from_data() {
             written if written.is_none() || written == decoder.get_calculated_checksum() => Ok(()),
-            _ => Err(damaged("zstd", &io::Error::other("its checksum does not match"))),
+            _ => Err(damaged(
+                "zstd",
+                &io::Error::other("its checksum does not match"),
+            )),
         }
     }
 }

@@ -59,7 +59,10 @@ impl CreationArguments {
         }
         let mut exists = false;
         let partitions = filter.partitions();
-        if self.capacity.is_some_and(|total| capacity_of_each(total, partitions) > MAX_CAPACITY) {
+        if self
+            .capacity
+            .is_some_and(|total| capacity_of_each(total, partitions) > MAX_CAPACITY)
+        {
             let text = format!("--capacity: a key has room for {MAX_CAPACITY} items at most");
             return Err(Error::Usage(text));
         }
