@@ -159,14 +159,15 @@ impl Blocks {
         let (Source::File(path), Some(metadata)) = (source, source.regular()?) else {
             return Ok(None);
         };
-        // Files of the kernel have any contents and a length of 0.
-        let len = metadata.len();
-        if len == 0 || self.framing == Framing::Text {
-            return Ok(None);
-        }
-        let name = source.name();
+        let (name, len) = (source.name(), metadata.len());
         let failed = |error| Error::file(path, error);
         let file = File::open(path).map_err(failed)?;
+        // Files of the kernel are longer or shorter than they say, which is mostly 0.
+        let at_end = len.checked_sub(1);
+        let has_end = at_end.map(|at| file.read_at(&mut [0], at)).transpose();
+        if has_end.map_err(failed)? != Some(1) || self.framing == Framing::Text {
+            return Ok(None);
+        }
         let mut first = [0; FIRST_BYTES];
         let read = file.read_at(&mut first, 0).map_err(failed)?;
         if packing(&first[..read]).is_some() {

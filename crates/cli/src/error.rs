@@ -91,7 +91,7 @@ impl fmt::Display for Error {
 }
 
 /// Names and texts from elsewhere may contain anything.
-fn in_one_line(text: &str) -> String {
+pub fn in_one_line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }
 

@@ -93,8 +93,6 @@ enum Event<T> {
     Answered(Block, T),
     Failed(Error),
     End,
-    /// At any time: the process is asked to end, by this signal.
-    Interrupted(i32),
 }
 
 impl From<Framing> for Layout {
@@ -135,7 +133,8 @@ where
     let (events, happened) = channel();
     let interrupted = events.clone();
     let _interrupt = on_interrupt(move |signal| {
-        let _ = interrupted.send((0, Event::Interrupted(signal))); // it may have ended
+        let event = Event::Failed(Error::interrupted(signal));
+        let _ = interrupted.send((0, event)); // this may be at its end
     });
     for connections in among_threads(connections) {
         let worker = Worker {
@@ -159,10 +158,9 @@ where
     let mut early = BTreeMap::new();
     let mut next = 0_u64;
     for (number, event) in happened {
-        if let Event::Interrupted(signal) = event {
-            return Err(Error::interrupted(signal));
-        }
-        early.insert(number, event);
+        let is_interruption = matches!(event, Event::Failed(Error::Interrupted(..)));
+        // That does not wait for its turn.
+        early.insert(if is_interruption { next } else { number }, event);
         while let Some(event) = early.remove(&next) {
             match event {
                 Event::Answered(block, answer) => {
@@ -170,7 +168,6 @@ where
                     let _ = used.send(block.bytes); // the reader may have ended
                 }
                 Event::Failed(error) => return Err(error),
-                Event::Interrupted(signal) => return Err(Error::interrupted(signal)),
                 Event::End => return Ok(()),
             }
             next += 1;

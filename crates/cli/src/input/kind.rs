@@ -1,7 +1,7 @@
 //! What an input contains, by its first bytes: its name may say anything.
 
 use super::Framing;
-use crate::error::Error;
+use crate::error::{in_one_line, Error};
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -107,12 +107,12 @@ fn warn(name: &str, first: &[u8]) {
         ),
         (
             is_wide(first),
-            "looks like UTF-16 text, which is not the text that servers are asked for",
+            "looks like UTF-16, with a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it",
         ),
     ];
     for ((is_so, text), is_said) in warnings.into_iter().zip(&IS_SAID) {
         if is_so && !is_said.swap(true, Ordering::Relaxed) {
-            eprintln!("splitbloom: warning: {name} {text}");
+            eprintln!("splitbloom: warning: {} {text}", in_one_line(name));
         }
     }
 }
