@@ -15,7 +15,11 @@ const OTHERS: [(&[u8], &str); 9] = [
     (b"\xff\xfea\0\n\0", "`iconv -f UTF-16 "),
     (b"\xfe\xff\0a\0\n", "`iconv -f UTF-16 "),
     // The first of the two again, packed with gzip.
-    (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xfb\xff\x2f\x91\x81\x8b\x01\x00\xbf\x9c\x77\xdb\x06\x00\x00\x00", "`iconv -f UTF-16 "),
+    (
+        b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\xfb\xff\x2f\x91\x81\x8b\x01\0\
+          \xbf\x9c\x77\xdb\x06\0\0\0",
+        "`iconv -f UTF-16 ",
+    ),
 ];
 
 #[test]

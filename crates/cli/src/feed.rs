@@ -109,8 +109,8 @@ impl From<Framing> for Layout {
 /// on others in between.
 ///
 /// # Errors
-/// The first error of the reader, or of `take`; or an interruption. Blocks before it have been taken; those after it may
-/// have been sent.
+/// The first error of the reader, or of `take`; or an interruption. Blocks before it have been
+/// taken; those after it may have been sent.
 pub fn run<C, S, T>(
     reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
     connections: Vec<C>,

@@ -30,7 +30,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse::seconds)]
     window: Option<u32>,
     /// Slices of the window
-    #[arg(long, requires = "window", value_name = "N", default_value_t = 8, value_parser = parse::slices)]
+    #[arg(long, requires = "window", value_name = "N", default_value_t = 8)]
+    #[arg(value_parser = parse::slices)]
     slices: u8,
 }
 

@@ -107,7 +107,7 @@ fn warn(name: &str, first: &[u8]) {
         ),
         (
             is_wide(first),
-            "looks like UTF-16, with a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it",
+            "looks like UTF-16, a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it",
         ),
     ];
     for ((is_so, text), is_said) in warnings.into_iter().zip(&IS_SAID) {
