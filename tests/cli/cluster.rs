@@ -135,7 +135,7 @@ fn a_filter_finds_its_node_and_leaves_nothing_elsewhere() {
         let to = ["--to", &cluster.urls()[1], "--as", &other, "--cluster"];
         on(&[["pull", key].as_slice(), &to].concat()).prints();
         let back = work.path("back.sbf");
-        on(&["pull", &other, "-o", &back, "--cluster"]).prints();
+        on(&["pull", &other, "-o", &back, "--replace", "--cluster"]).prints();
         assert!(fs::read(back).expect("it was pulled") == whole);
     }
     assert!(elsewhere > 0);
@@ -153,7 +153,7 @@ fn a_filter_stays_whole_while_its_slot_moves() {
         for _ in 0..5 {
             on(&["push", &file, "users", "--replace", "--cluster"]).prints();
             let back = work.path("back.sbf");
-            on(&["pull", "users", "-o", &back, "--cluster"]).prints();
+            on(&["pull", "users", "-o", &back, "--replace", "--cluster"]).prints();
             assert!(fs::read(back).expect("it was pulled") == whole);
         }
     });

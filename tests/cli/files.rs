@@ -62,7 +62,8 @@ fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
         for threads in ["1", "3"] {
             let (file, pushed) = (folder.path("built.sbf"), format!("{key}:{threads}"));
             let seed = ["--seed", SEED, "--threads", threads];
-            let build = [&["build", &items, "-o", &file], &arguments[..], &seed].concat();
+            let output = ["build", &items, "-o", &file, "--replace"];
+            let build = [&output, &arguments[..], &seed].concat();
             let text = tool(&build).prints();
             assert!(text.contains("60000 items"), "{text}");
             tool_on(&server, &["push", &file, &pushed]).prints();
@@ -83,9 +84,31 @@ fn build_counts_the_items_of_files_and_asks_for_those_of_a_pipe() {
     assert!(tool(&["info", &file])
         .prints()
         .contains("Capacity                      6\n"));
-    let message = tool(&["build", "-o", &file]).error(2);
+    let none = folder.path("no.sbf");
+    let message = tool(&["build", "-o", &none]).error(2);
     assert!(message.contains("--capacity"), "{message}");
-    let run = tool(&["build", "-o", &file, "--capacity", "9", "--fixed", "2"]).run_with(b"aabb");
+    for missing in [
+        ["missing"].as_slice(),
+        &[&items, "missing"],
+        &["missing", "--capacity=9"],
+    ] {
+        let build = [&["build", "-o", &none], missing].concat();
+        let message = tool(&build).error(5);
+        assert!(message.starts_with("missing: No such file"), "{message}");
+    }
+    let message = tool(&["build", &folder.path("."), "-o", &none]).error(5);
+    assert!(message.ends_with("is a directory"), "{message}");
+    let pairs = [
+        "build",
+        "-o",
+        &file,
+        "--replace",
+        "--capacity",
+        "9",
+        "--fixed",
+        "2",
+    ];
+    let run = tool(&pairs).run_with(b"aabb");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.contains("2 items, 2 of them new"), "{run:?}");
     let full = [
@@ -129,8 +152,8 @@ fn a_filter_of_any_kind_goes_to_a_file_and_to_another_server_and_stays_the_same(
         assert_eq!(other.connect().ask("DBSIZE"), ":1");
         other.connect().run("DEL {there}x");
         assert_eq!(
-            tool_on(&server, &["pull", "missing", "-o", "x"]).error(4),
-            "the server refused: ERR not found"
+            tool_on(&server, &["pull", "missing", "-o", &folder.path("x")]).error(6),
+            "there is no such key"
         );
     }
     assert_eq!(db.ask("DBSIZE"), ":3");

@@ -142,13 +142,12 @@ impl OneKey {
         Ok(replies.remove(0)?)
     }
 
-    /// The kind of its filter. A key that is missing is taken for a Bloom filter, whose commands
-    /// refuse it.
+    /// The kind of its filter.
     ///
     /// # Errors
-    /// The key holds something else.
+    /// There is no such key, or it holds something else.
     pub fn family(&mut self) -> Result<Family, Error> {
-        family(&mut self.0, None).map(|family| family.unwrap_or(Family::Bloom))
+        family(&mut self.0, None)?.ok_or_else(no_such_key)
     }
 }
 
@@ -199,7 +198,7 @@ pub fn existing(
     assumed: Option<Family>,
 ) -> Result<(Family, Wording), Error> {
     let family = family(filter, assumed)?;
-    let family = family.ok_or_else(|| Error::Contents("there is no such key".into()))?;
+    let family = family.ok_or_else(no_such_key)?;
     let name = family.command("PACKEXISTS");
     let replies = filter.ask_each(Retry::Yes, |_| {
         cmd("COMMAND").arg("INFO").arg(&name).clone()
@@ -213,6 +212,10 @@ pub fn existing(
         false => Wording::Separate, // RedisBloom, or a user who may not ask
     };
     Ok((family, wording))
+}
+
+fn no_such_key() -> Error {
+    Error::Contents("there is no such key".into())
 }
 
 fn text(value: &Value) -> String {

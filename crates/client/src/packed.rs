@@ -4,6 +4,9 @@
 //!   items ──► one body for each partition ──► cut into pieces ──► one command for each piece
 //! ```
 //!
+//! An item that is longer than a piece is sent by itself, in a command that is not packed: the server
+//! bounds packed items only (`bf.max-pack-bytes`).
+//!
 //! All commands of a batch are sent at once, in one pipeline for each node. A filter of one key has
 //! its items in order; otherwise each item remembers its piece, and the answers of a piece are in
 //! the order of its items.
@@ -84,6 +87,13 @@ pub(super) struct Pieces<'a> {
     pub all: Vec<Piece<'a>>,
     /// The piece of each item, unless they follow one another.
     piece_of: Option<Vec<u32>>,
+}
+
+impl Piece<'_> {
+    /// Whether it is an item that is too long to be packed.
+    pub fn is_alone(&self) -> bool {
+        self.len == 1 && self.items.len() > PIECE_BYTES
+    }
 }
 
 /// How a batch was cut: what it takes to tell from the replies to its pieces what became of its

@@ -58,7 +58,7 @@ struct Tally {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread);
+        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread)?;
         let (framing, layout) = (reading.framing, reading.framing.into());
         let (firsts, first_kind) = self.side(&self.first)?;
         let (seconds, second_kind) = self.side(&self.second)?;

@@ -36,7 +36,14 @@ impl Arguments {
         let file = Path::new(&self.name);
         let report = match file.is_file() {
             true => describe::describe(&load(file)?),
-            false => self.of_key()?,
+            false => self.of_key().map_err(|error| match error {
+                // The name may be that of a file, with a mistake in it.
+                Error::Contents(text) => Error::Contents(format!(
+                    "{}: no file of this name; as a key: {text}",
+                    self.name
+                )),
+                other => other,
+            })?,
         };
         let text = match self.json {
             true => format!("{report:#}\n"),

@@ -2,7 +2,8 @@
 
 use crate::connect::{self, ServerArguments};
 use crate::error::{Error, Outcome};
-use crate::filter_file::NewFile;
+use crate::filter_file::NewFilter;
+use crate::output::NewFile;
 use crate::progress::{bar, Unit};
 use crate::target::TopologyArguments;
 use crate::transfer::{Incoming, Outgoing};
@@ -22,7 +23,7 @@ Examples:
 pub struct Arguments {
     /// The key of the filter
     key: String,
-    /// The file
+    /// The file. Only its owner can read it, because it holds the seed
     #[arg(short, long, value_name = "FILE", required_unless_present = "to")]
     output: Option<PathBuf>,
     /// The other server, as in --url; over TLS with the same certificates
@@ -31,8 +32,8 @@ pub struct Arguments {
     /// The key on the other server, if not the same
     #[arg(long = "as", value_name = "KEY", requires = "to")]
     other_key: Option<String>,
-    /// Takes the place of what that key holds
-    #[arg(long, requires = "to")]
+    /// Takes the place of the file, or of what that key holds
+    #[arg(long)]
     replace: bool,
     #[command(flatten)]
     topology: TopologyArguments,
@@ -42,7 +43,7 @@ pub struct Arguments {
 
 /// Where it goes.
 enum Target {
-    File(Box<NewFile>),
+    File(Box<NewFilter>),
     Server(Incoming),
 }
 
@@ -73,7 +74,10 @@ impl Arguments {
 
     fn target(&self) -> Result<Target, Error> {
         match (&self.output, &self.to) {
-            (Some(path), _) => NewFile::create(path).map(|file| Target::File(Box::new(file))),
+            (Some(path), _) => {
+                let file = NewFile::create(path, self.replace, &[])?;
+                NewFilter::new(file).map(|file| Target::File(Box::new(file)))
+            }
             (None, Some(url)) => {
                 let mut info = connect::connection_info(url)?;
                 if url.starts_with("rediss:") {

@@ -1,4 +1,4 @@
-use super::wire::{command, separate};
+use super::wire::{command, command_for, separate};
 use super::*;
 use proptest::prelude::*;
 use splitbloom_partition::Partitions;
@@ -38,11 +38,26 @@ fn a_command_is_an_array_of_its_words() {
 }
 
 #[test]
-fn an_item_longer_than_a_piece_is_a_piece() {
+fn an_item_longer_than_a_piece_is_sent_by_itself() {
     let long = [vec![b'x'; PIECE_BYTES * 2], b"\ny\nz".to_vec()].concat();
     let pieces = Pieces::in_order(Layout::Lines, &long);
     let lens: Vec<usize> = pieces.all.iter().map(|piece| piece.len).collect();
     assert_eq!(lens, [1, 2]);
+    let add = |piece| command_for(Family::Bloom, "ADD", b"k", Layout::Lines, piece);
+    let by_itself = add(&pieces.all[0]);
+    assert!(by_itself.starts_with(b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nk\r\n$131072\r\nx"));
+    assert!(by_itself.ends_with(b"x\r\n"));
+    assert!(add(&pieces.all[1]).starts_with(b"*4\r\n$10\r\nBF.PACKADD\r\n"));
+    let cut = pieces.cut();
+    for (long, packed, changed) in [("#t\r\n", ":1\r\n", 2), (":0\r\n", ":2\r\n", 2)] {
+        let changes = cut.changes(vec![Ok(reply(long)), Ok(reply(packed))]);
+        assert_eq!((changes.items, changes.changed), (3, changed));
+    }
+    for long in ["#t\r\n", ":1\r\n"] {
+        let answers = vec![Ok(reply(long)), Ok(reply("$1\r\n\x02\r\n"))];
+        let answers = cut.answers(Wording::Packed, answers).expect("answers");
+        assert_eq!(answers, [true, false, true]);
+    }
     let wide = vec![0; PIECE_BYTES * 4];
     let pieces = Pieces::in_order(Layout::Fixed(PIECE_BYTES * 2), &wide);
     assert_eq!(pieces.all.len(), 2);

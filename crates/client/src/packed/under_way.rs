@@ -1,8 +1,8 @@
 //! Batches that have been sent. A connection that waits for its replies leaves its thread free for
 //! other connections.
 
-use super::wire::{command, separate};
-use super::{Changes, Cut, Family, Layout, Pieces, Wording};
+use super::wire::{command_for, separate};
+use super::{Changes, Cut, Family, Layout, Piece, Pieces, Wording};
 use crate::link::{Request, Retry, Sent};
 use crate::{Error, PartitionedFilter};
 use redis::Value;
@@ -36,15 +36,16 @@ impl PartitionedFilter {
             Family::Bloom => Retry::Yes,
             Family::Counting => Retry::No,
         };
-        let name = family.command("PACKADD");
-        let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
+        let to_command =
+            |key: &[u8], piece: &Piece<'_>| command_for(family, "ADD", key, layout, piece);
         self.send(retry, layout, items, to_command, Cut::changes)
     }
 
     /// Removes a copy of each of the packed items from a counting filter.
     pub fn pack_delete(self, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
-        let name = Family::Counting.command("PACKDEL");
-        let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
+        let family = Family::Counting;
+        let to_command =
+            |key: &[u8], piece: &Piece<'_>| command_for(family, "DEL", key, layout, piece);
         self.send(Retry::No, layout, items, to_command, Cut::changes)
     }
 
@@ -58,15 +59,17 @@ impl PartitionedFilter {
     ) -> UnderWay<Result<Vec<bool>, Error>> {
         match wording {
             Wording::Packed => {
-                let name = family.command("PACKEXISTS");
-                let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
+                let to_command = |key: &[u8], piece: &Piece<'_>| {
+                    command_for(family, "EXISTS", key, layout, piece)
+                };
                 self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
                     cut.answers(Wording::Packed, replies)
                 })
             }
             Wording::Separate => {
                 let name = family.command("MEXISTS");
-                let to_command = |key: &[u8], items: &[u8]| separate(&name, key, layout, items);
+                let to_command =
+                    |key: &[u8], piece: &Piece<'_>| separate(&name, key, layout, &piece.items);
                 self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
                     cut.answers(Wording::Separate, replies)
                 })
@@ -79,7 +82,7 @@ impl PartitionedFilter {
         retry: Retry,
         layout: Layout,
         items: &[u8],
-        to_command: impl Fn(&[u8], &[u8]) -> Vec<u8>,
+        to_command: impl Fn(&[u8], &Piece<'_>) -> Vec<u8>,
         read: fn(&Cut, Vec<Result<Value, Error>>) -> T,
     ) -> UnderWay<T> {
         let pieces = match self.keys.len() {
@@ -90,7 +93,7 @@ impl PartitionedFilter {
             let key = &self.keys[usize::from(piece.partition)];
             Request {
                 slot: slot_of(key),
-                packed: to_command(key, &piece.items),
+                packed: to_command(key, piece),
             }
         });
         let sent = self.link.send_first(requests.collect());
