@@ -109,6 +109,9 @@ impl From<FilterError> for Error {
     fn from(error: FilterError) -> Self {
         match error {
             FilterError::BraceInName => Self::Usage(error.to_string()),
+            FilterError::Missing(_) | FilterError::MorePartitions(_) => {
+                Self::Contents(error.to_string())
+            }
             FilterError::Unreachable(error) => error.into(),
             FilterError::Refused(text) => refused(&text),
             FilterError::NotTried | FilterError::Unexpected(_) => Self::Refused(error.to_string()),

@@ -56,7 +56,7 @@ impl Arguments {
         if let Some(done) = &before {
             self.has_kept(&mut filter, found, done)?;
         }
-        self.creation.apply(&mut filter, family)?;
+        self.creation.apply(&mut filter, family, found.is_some())?;
 
         let mut done = before.unwrap_or_default();
         let spread = &self.target.spread;

@@ -58,7 +58,7 @@ fn a_refusal_says_how_many_items_came_before_it() {
         ":4\r\n",
     ];
     let changes = pieces
-        .cut()
+        .cut(Vec::new())
         .changes(replies.map(|text| Ok(reply(text))).into());
     assert_eq!((changes.items, changes.changed), (12, 8));
     let refusal = changes.refusal.expect("a refusal");
@@ -68,7 +68,7 @@ fn a_refusal_says_how_many_items_came_before_it() {
 
 #[test]
 fn replies_that_no_command_gives_are_errors() {
-    let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut();
+    let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut(Vec::new());
     for text in [
         ":4\r\n",
         ":-1\r\n",
@@ -118,7 +118,7 @@ proptest! {
             let total: usize = pieces.all.iter().map(|piece| piece.len).sum();
             prop_assert_eq!(total, Layout::Lines.count(text.as_bytes()));
             let replies = pieces.all.iter().map(answer).collect();
-            prop_assert_eq!(&pieces.cut().answers(Wording::Packed, replies).unwrap(), &expected);
+            prop_assert_eq!(&pieces.cut(Vec::new()).answers(Wording::Packed, replies).unwrap(), &expected);
         }
         for piece in Pieces::by_partition(Layout::Lines, text.as_bytes(), of).all {
             for item in items(Layout::Lines, &piece.items) {

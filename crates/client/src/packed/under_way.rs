@@ -27,8 +27,20 @@ impl<T> UnderWay<T> {
     }
 }
 
+/// When a batch asks whether its keys exist.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existence {
+    /// A command on a missing key is refused, or may create it.
+    NotAsked,
+    /// Before it creates one.
+    Before,
+    /// After the answers that a missing key gives as well: then it was there for them.
+    After,
+}
+
 impl PartitionedFilter {
-    /// Adds packed items. After a failure those to a Bloom filter are sent again: an item that was
+    /// Adds packed items. The keys of a partitioned filter must exist: one that was lost is created
+    /// anew, and is the refusal. After a failure those to a Bloom filter are sent again: an item that was
     /// added and whose reply was lost is not counted as new. A counting filter would count the item
     /// twice, so there a lost connection ends the batch.
     pub fn pack_add(self, family: Family, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
@@ -38,17 +50,23 @@ impl PartitionedFilter {
         };
         let name = family.command("PACKADD");
         let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
-        self.send(retry, layout, items, to_command, Cut::changes)
+        let existence = match self.is_partitioned {
+            true => Existence::Before,
+            false => Existence::NotAsked,
+        };
+        self.send(retry, existence, layout, items, to_command, Cut::changes)
     }
 
     /// Removes a copy of each of the packed items from a counting filter.
     pub fn pack_delete(self, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
         let name = Family::Counting.command("PACKDEL");
         let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
-        self.send(Retry::No, layout, items, to_command, Cut::changes)
+        let existence = Existence::NotAsked;
+        self.send(Retry::No, existence, layout, items, to_command, Cut::changes)
     }
 
-    /// Whether packed items are (probably) in the filter, in order; or the first refusal.
+    /// Whether packed items are (probably) in the filter, in order; or the first refusal, or that a
+    /// key does not exist.
     pub fn pack_exists(
         self,
         family: Family,
@@ -56,20 +74,19 @@ impl PartitionedFilter {
         layout: Layout,
         items: &[u8],
     ) -> UnderWay<Result<Vec<bool>, Error>> {
+        let existence = Existence::After;
         match wording {
             Wording::Packed => {
                 let name = family.command("PACKEXISTS");
                 let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
-                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
-                    cut.answers(Wording::Packed, replies)
-                })
+                let read = |cut: &Cut, replies| cut.answers(Wording::Packed, replies);
+                self.send(Retry::Yes, existence, layout, items, to_command, read)
             }
             Wording::Separate => {
                 let name = family.command("MEXISTS");
                 let to_command = |key: &[u8], items: &[u8]| separate(&name, key, layout, items);
-                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
-                    cut.answers(Wording::Separate, replies)
-                })
+                let read = |cut: &Cut, replies| cut.answers(Wording::Separate, replies);
+                self.send(Retry::Yes, existence, layout, items, to_command, read)
             }
         }
     }
@@ -77,6 +94,7 @@ impl PartitionedFilter {
     fn send<T>(
         mut self,
         retry: Retry,
+        existence: Existence,
         layout: Layout,
         items: &[u8],
         to_command: impl Fn(&[u8], &[u8]) -> Vec<u8>,
@@ -91,13 +109,24 @@ impl PartitionedFilter {
             Request {
                 slot: slot_of(key),
                 packed: to_command(key, &piece.items),
+                replies: 1,
             }
         });
-        let sent = self.link.send_first(requests.collect());
+        let mut must_exist = Vec::new();
+        if existence != Existence::NotAsked {
+            let partitions = pieces.partitions().into_iter();
+            must_exist.extend(partitions.map(|number| self.keys[usize::from(number)].clone()));
+        }
+        let questions = crate::existence(&must_exist);
+        let requests: Vec<Request> = match existence {
+            Existence::Before => questions.chain(requests).collect(),
+            _ => requests.chain(questions).collect(),
+        };
+        let sent = self.link.send_first(requests);
         UnderWay {
             sent,
             retry,
-            cut: pieces.cut(),
+            cut: pieces.cut(must_exist),
             read,
             filter: self,
         }
