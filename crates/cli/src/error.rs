@@ -6,6 +6,9 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+/// What to do with a filter of RedisBloom or valkey-bloom.
+pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloom";
+
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -137,7 +140,7 @@ fn advice(refusal: &str) -> &'static str {
     if refusal.starts_with("MOVED ") || refusal.starts_with("ASK ") {
         " (the key is on another node: --cluster goes there)"
     } else if refusal.starts_with("ERR unknown command") {
-        " (this needs the module splitbloom)"
+        " (this needs the module splitbloom; `splitbloom migrate` copies RedisBloom's filters to it)"
     } else if refusal.contains("bf.max-pack-bytes") {
         " (the tool sends up to 64 KiB in a command, more only if one item is longer)"
     } else {

@@ -4,8 +4,8 @@ use crate::connect::{ServerArguments, TlsArguments};
 use crate::error::Error;
 use clap::Args;
 use redis::{cmd, Cmd, ConnectionInfo, Value};
-use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
 use splitbloom_client::{number_of, Topology, Wording};
+use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
 use splitbloom_filter::StoredType;
 use splitbloom_partition::{Name, Partitions};
 use std::ffi::OsString;
@@ -81,8 +81,16 @@ impl TopologyArguments {
 
     /// A key on the server of these settings.
     pub fn open_key(&self, key: &str, info: ConnectionInfo) -> Result<OneKey, Error> {
-        let filter = self.open(Keys::One(key.as_bytes()), info)?;
-        Ok(OneKey(filter))
+        Ok(OneKey(self.open_filter(key.as_bytes(), info)?))
+    }
+
+    /// The filter of a key on the server of these settings.
+    pub fn open_filter(
+        &self,
+        key: &[u8],
+        info: ConnectionInfo,
+    ) -> Result<PartitionedFilter, Error> {
+        self.open(Keys::One(key), info)
     }
 }
 

@@ -45,7 +45,7 @@ pub fn copy(
     };
     // RedisBloom returns no piece of an empty cuckoo filter.
     let is_dumped = next.is_none();
-    let is_foreign = next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes));
+    let is_of_another = next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes));
     let mut incoming = Incoming::new(to, replace)?;
     while let Some(piece) = next {
         incoming.load(family, piece.iterator, &piece.bytes)?;
@@ -57,8 +57,9 @@ pub fn copy(
         incoming.restore(&dump)?;
         observe(dump.len());
     }
-    if is_foreign && from.items(family)? != incoming.items(family)? {
-        let text = "the filter has changed while it was copied: copy it again once nothing is added";
+    if is_of_another && from.items(family)? != incoming.items(family)? {
+        let text =
+            "the filter has changed while it was copied: copy it again once nothing is added";
         return Err(Error::Contents(text.into()));
     }
     let milliseconds = match expiry {
@@ -172,7 +173,13 @@ impl<'a> Incoming<'a> {
     pub fn restore(&mut self, dump: &[u8]) -> Result<(), Error> {
         let (temporary, milliseconds) = (&self.temporary, u64::from(ABANDONED_SECONDS) * 1000);
         self.has_begun = true;
-        let restore = || cmd("RESTORE").arg(temporary).arg(milliseconds).arg(dump).take();
+        let restore = || {
+            cmd("RESTORE")
+                .arg(temporary)
+                .arg(milliseconds)
+                .arg(dump)
+                .take()
+        };
         self.to.ask(Retry::No, |_| restore()).map(drop)
     }
 

@@ -254,7 +254,9 @@ impl PartitionedFilter {
         });
         let replies = self.link.ask(Retry::Yes, requests.collect());
         let replies = keys.iter().zip(replies).map(|(key, reply)| match reply {
-            Err(Error::Refused(text)) if text == NOT_FOUND => Err(Error::Missing(vec![key.clone()])),
+            Err(Error::Refused(text)) if text == NOT_FOUND => {
+                Err(Error::Missing(vec![key.clone()]))
+            }
             reply => reply,
         });
         in_order(&groups, replies.collect())

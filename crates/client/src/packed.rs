@@ -200,7 +200,10 @@ impl Cut {
         let mut changes = Changes {
             items,
             changed: 0,
-            refusal: self.check(replies).err().map(|error| Refusal { before: 0, error }),
+            refusal: self
+                .check(replies)
+                .err()
+                .map(|error| Refusal { before: 0, error }),
         };
         let mut before = 0;
         for (len, reply) in self.lens.iter().zip(of_pieces) {

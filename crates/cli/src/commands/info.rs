@@ -1,7 +1,7 @@
 //! `splitbloom info`: describes a filter.
 
 use crate::connect::ServerArguments;
-use crate::error::{Error, Outcome};
+use crate::error::{Error, Outcome, WAY};
 use crate::filter_file::load;
 use crate::target::TopologyArguments;
 use crate::{describe, report};
@@ -51,7 +51,17 @@ impl Arguments {
         let info = self.server.connection_info()?;
         let mut key = self.topology.open_key(&self.name, info)?;
         let name = key.family()?.command("INFO");
-        let reply = key.ask(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").take())?;
+        let reply = match key.ask(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").take()) {
+            // Only splitbloom knows the word. Any other refusal comes again.
+            Err(Error::Refused(_)) => {
+                let reply = key.ask(Retry::Yes, |key| cmd(&name).arg(key).take())?;
+                eprintln!(
+                    "splitbloom: note: the filter is one of RedisBloom or valkey-bloom: {WAY}"
+                );
+                reply
+            }
+            reply => reply?,
+        };
         Ok(report::from_reply(&reply))
     }
 }

@@ -1,7 +1,7 @@
 //! `splitbloom pull`: a filter of a server becomes a file, or one of another server.
 
 use crate::connect::ServerArguments;
-use crate::error::{Error, Outcome};
+use crate::error::{Error, Outcome, WAY};
 use crate::filter_file::NewFile;
 use crate::progress::{bar, Unit};
 use crate::target::{info_of_one, OneKey, TopologyArguments};
@@ -70,8 +70,7 @@ impl Arguments {
         if next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes)) {
             let key = &self.key;
             return Err(Error::Contents(format!(
-                "{key} is a filter of RedisBloom, whose format no file here has: `splitbloom \
-                 migrate`, or pull --to, copies it to a server with splitbloom"
+                "{key} is a filter of RedisBloom, which no file holds: {WAY}"
             )));
         }
         let mut file = NewFile::create(path)?;

@@ -62,7 +62,14 @@ impl PartitionedFilter {
         let name = Family::Counting.command("PACKDEL");
         let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
         let existence = Existence::NotAsked;
-        self.send(Retry::No, existence, layout, items, to_command, Cut::changes)
+        self.send(
+            Retry::No,
+            existence,
+            layout,
+            items,
+            to_command,
+            Cut::changes,
+        )
     }
 
     /// Whether packed items are (probably) in the filter, in order; or the first refusal, or that a
