@@ -6,7 +6,7 @@ use crate::filter_file::load;
 use crate::target::TopologyArguments;
 use crate::{describe, report};
 use clap::Args;
-use redis::cmd;
+use redis::{cmd, Value as Reply};
 use serde_json::Value;
 use splitbloom_client::Retry;
 use std::io::{stdout, Write};
@@ -62,6 +62,19 @@ impl Arguments {
             }
             reply => reply?,
         };
-        Ok(report::from_reply(&reply))
+        Ok(report::from_reply(&by_name(reply)))
     }
+}
+
+/// Names and values; valkey-bloom sends them as a flat array.
+fn by_name(reply: Reply) -> Reply {
+    let Reply::Array(flat) = reply else {
+        return reply;
+    };
+    let pairs = flat.chunks_exact(2);
+    Reply::Map(
+        pairs
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .collect(),
+    )
 }
