@@ -33,6 +33,19 @@ impl Filter {
             time_to_live: -1,
         }
     }
+
+    /// A cuckoo filter without an item, of which RedisBloom returns no pieces.
+    pub fn empty(key: &'static str) -> Self {
+        Self {
+            key,
+            kind: "MBbloomCF",
+            family: Family::Counting,
+            pieces: Vec::new(),
+            dump: Vec::new(),
+            items: 0,
+            time_to_live: -1,
+        }
+    }
 }
 
 /// Starts the server, which lasts as long as the test. Returns its URL.
@@ -84,10 +97,17 @@ fn of_filter(name: &str, words: &[&str], filter: &Filter) -> Vec<u8> {
         ("TYPE", ..) => format!("+{}\r\n", filter.kind).into_bytes(),
         ("PTTL", ..) => format!(":{}\r\n", filter.time_to_live).into_bytes(),
         ("DUMP", ..) => bulk(&filter.dump),
-        (_, Some("INFO"), [_, _]) => array(&[
-            b"+Number of items inserted\r\n".to_vec(),
-            format!(":{}\r\n", filter.items).into_bytes(),
-        ]),
+        (_, Some("INFO"), [_, _]) => {
+            let fields = [
+                ("Number of items inserted", filter.items),
+                ("Number of buckets", 512),
+                ("Bucket size", 2),
+                ("Expansion rate", 1),
+                ("Max iterations", 20),
+            ];
+            let fields = fields.map(|(name, value)| format!("+{name}\r\n:{value}\r\n"));
+            format!("*{}\r\n{}", 2 * fields.len(), fields.concat()).into_bytes()
+        }
         (_, Some("INFO"), _) => b"-Invalid information value\r\n".to_vec(),
         (_, Some("SCANDUMP"), [_, _, iterator]) if filter.kind != "bloomfltr" => {
             let iterators = filter.pieces.iter().map(|(iterator, _)| *iterator);

@@ -88,13 +88,15 @@ fn the_script_shows_every_number_of_info_and_the_filters_that_are_watched() {
         assert_eq!(of(&format!("items:{name}")), None);
     }
     assert!(!values.keys().any(|name| name.ends_with(":unwatched")));
-    for key in ["fixed", "growing", "counting", "came"] {
+    // valkey-bloom's filters may reach twice the rate asked for.
+    let allowed = [("fixed", 0.01), ("growing", 0.01), ("counting", 0.01), ("came", 0.02)];
+    for (key, allowed) in allowed {
         let bytes = of(&format!("bytes:{key}")).expect("bytes");
         assert!(bytes > 0.0);
         let rate = of(&format!("false_positive_rate:{key}")).expect("a rate");
         let used = of(&format!("error_rate_used:{key}")).expect("a share");
         assert!((0.0..0.02).contains(&rate), "{key}: {rate}");
-        assert!((used - rate / 0.01).abs() < 1e-9, "{key}: {used}");
+        assert!((used - rate / allowed).abs() < 1e-9, "{key}: {used}");
     }
 }
 

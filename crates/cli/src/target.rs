@@ -177,16 +177,22 @@ impl OneKey {
         kind_in(&self.ask(Retry::Yes, |key| cmd("TYPE").arg(key).take())?)
     }
 
+    /// What INFO says of it.
+    pub fn info(&mut self, family: Family) -> Result<Value, Error> {
+        let name = family.command("INFO");
+        self.ask(Retry::Yes, |key| cmd(&name).arg(key).take())
+    }
+
     /// How many items were inserted into it, if the server says so.
     pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
-        self.items_of(family, &self.key().to_owned())
+        Ok(items_in(&self.info(family)?))
     }
 
     /// The same of another key of its slot.
     pub fn items_of(&mut self, family: Family, key: &[u8]) -> Result<Option<u64>, Error> {
         let name = family.command("INFO");
         let info = self.ask(Retry::Yes, |_| cmd(&name).arg(key).take())?;
-        Ok(number_of(&info, "Number of items inserted"))
+        Ok(items_in(&info))
     }
 
     /// Its value for RESTORE.
@@ -297,6 +303,10 @@ pub fn existing(
         false => Wording::Separate, // RedisBloom, or a user who may not ask
     };
     Ok((family, wording))
+}
+
+fn items_in(info: &Value) -> Option<u64> {
+    number_of(info, "Number of items inserted")
 }
 
 /// The type in a reply to TYPE; `None` if the key is missing.

@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::target::OneKey;
 use redis::{cmd, Value};
-use splitbloom_client::{Family, Retry};
+use splitbloom_client::{number_of, Family, Retry};
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::foreign::pieces::is_foreign;
 use splitbloom_filter::{CountingFilter, StoredType};
@@ -43,8 +43,7 @@ pub fn copy(
         StoredType::ValkeyBloom => None,
         StoredType::Bloom | StoredType::Counting => outgoing.next_piece()?,
     };
-    // RedisBloom returns no piece of an empty cuckoo filter.
-    let is_dumped = next.is_none();
+    let has_pieces = next.is_some();
     let is_of_another = next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes));
     let mut incoming = Incoming::new(to, replace)?;
     while let Some(piece) = next {
@@ -52,10 +51,15 @@ pub fn copy(
         observe(piece.bytes.len());
         next = outgoing.next_piece()?;
     }
-    if is_dumped {
-        let dump = from.dump()?;
-        incoming.restore(&dump)?;
-        observe(dump.len());
+    match kind {
+        _ if has_pieces => {}
+        // RedisBloom returns no piece of an empty cuckoo filter.
+        StoredType::Counting => incoming.reserve(&from.info(family)?)?,
+        StoredType::Bloom | StoredType::ValkeyBloom => {
+            let dump = from.dump()?;
+            incoming.restore(&dump)?;
+            observe(dump.len());
+        }
     }
     if is_of_another && from.items(family)? != incoming.items(family)? {
         let text =
@@ -181,6 +185,25 @@ impl<'a> Incoming<'a> {
                 .take()
         };
         self.to.ask(Retry::No, |_| restore()).map(drop)
+    }
+
+    /// Creates it with the parameters of an empty cuckoo filter, which has no pieces.
+    pub fn reserve(&mut self, info: &Value) -> Result<(), Error> {
+        let field = |name| {
+            let missing = || Error::Contents(format!("CF.INFO returned no {name}"));
+            number_of(info, name).ok_or_else(missing)
+        };
+        let slots = field("Bucket size")?;
+        let mut reserve = cmd("CF.RESERVE");
+        let capacity = field("Number of buckets")?.saturating_mul(slots);
+        reserve.arg(&self.temporary).arg(capacity);
+        reserve.arg("BUCKETSIZE").arg(slots);
+        reserve.arg("MAXITERATIONS").arg(field("Max iterations")?);
+        reserve.arg("EXPANSION").arg(field("Expansion rate")?);
+        self.has_begun = true;
+        let temporary = &self.temporary;
+        let commands = |_: &[u8]| vec![reserve.clone(), expire(temporary)];
+        self.to.transact(Retry::No, commands).map(drop)
     }
 
     /// How many items it has so far.
