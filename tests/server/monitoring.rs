@@ -89,7 +89,12 @@ fn the_script_shows_every_number_of_info_and_the_filters_that_are_watched() {
     }
     assert!(!values.keys().any(|name| name.ends_with(":unwatched")));
     // valkey-bloom's filters may reach twice the rate asked for.
-    let allowed = [("fixed", 0.01), ("growing", 0.01), ("counting", 0.01), ("came", 0.02)];
+    let allowed = [
+        ("fixed", 0.01),
+        ("growing", 0.01),
+        ("counting", 0.01),
+        ("came", 0.02),
+    ];
     for (key, allowed) in allowed {
         let bytes = of(&format!("bytes:{key}")).expect("bytes");
         assert!(bytes > 0.0);

@@ -13,7 +13,7 @@ pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloo
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The answer is no: items are missing, or two filters differ.
+    /// The answer is no: items are missing, two filters differ, or a filter was not copied.
     No,
 }
 

@@ -70,47 +70,27 @@ struct Servers {
     infos: [ConnectionInfo; 2],
 }
 
+/// How many filters there are of each fate.
+#[derive(Default)]
+struct Tally {
+    copied: u64,
+    equal: u64,
+    others: u64,
+}
+
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let is_file = |source: &Source| matches!(source, Source::File(_));
-        if !self.input.files.is_empty() && !(self.check && self.input.sources().iter().all(is_file))
-        {
-            let text = "files of items are for --check, and standard input can be read only once";
-            return Err(Error::Usage(text.into()));
-        }
-        let bar = bar(
-            if self.check { "checking" } else { "copying" },
-            Unit::Bytes,
-            None,
-        );
-        let (mut copied, mut equal, mut others) = (0, 0, 0);
-        let mut migrate = || {
-            for database in self.databases()? {
-                let mut servers = self.open(database)?;
-                for kind in StoredType::ALL {
-                    each_key(&mut servers, kind, self.pattern.as_ref(), |servers, key| {
-                        match self.one(servers, key, kind, &bar)? {
-                            Fate::Copied => copied += 1,
-                            Fate::Equal => equal += 1,
-                            Fate::Not(why) => {
-                                others += 1;
-                                let key = String::from_utf8_lossy(key);
-                                let of = database.map_or(String::new(), |number| match number {
-                                    0 => String::new(),
-                                    number => format!("database {number}, "),
-                                });
-                                bar.suspend(|| eprintln!("splitbloom: {of}{key}: {why}"));
-                            }
-                        }
-                        bar.set_message(format!("{} filters", copied + equal + others));
-                        Ok(())
-                    })?;
-                }
-            }
-            Ok(())
-        };
-        let migrated = migrate();
+        self.check_files()?;
+        let what = if self.check { "checking" } else { "copying" };
+        let bar = bar(what, Unit::Bytes, None);
+        let mut tally = Tally::default();
+        let migrated = self.migrate(&bar, &mut tally);
         bar.finish_and_clear();
+        let Tally {
+            copied,
+            equal,
+            others,
+        } = tally;
         let done = match self.check {
             true => format!("{equal} filters are equal, {others} are missing or different"),
             false => format!("{copied} filters copied, {equal} there already, {others} not copied"),
@@ -121,6 +101,47 @@ impl Arguments {
             0 => Outcome::Done,
             _ => Outcome::No,
         })
+    }
+
+    /// Each filter needs all items.
+    fn check_files(&self) -> Result<(), Error> {
+        let is_stream = |source: &Source| *source == Source::StandardInput;
+        let text = match self.input.files.is_empty() {
+            false if !self.check => "files of items are for --check",
+            false if self.input.sources().iter().any(is_stream) => {
+                "standard input can be read only once, and each filter needs the items"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(text.into()))
+    }
+
+    /// Copies or checks every filter, and says what became of those that are not there.
+    fn migrate(&self, bar: &ProgressBar, tally: &mut Tally) -> Result<(), Error> {
+        for database in self.databases()? {
+            let place = match database {
+                Some(number) if number != 0 => format!("database {number}, "),
+                _ => String::new(),
+            };
+            let mut servers = self.open(database)?;
+            for kind in StoredType::ALL {
+                each_key(&mut servers, kind, self.pattern.as_ref(), |servers, key| {
+                    match self.one(servers, key, kind, bar)? {
+                        Fate::Copied => tally.copied += 1,
+                        Fate::Equal => tally.equal += 1,
+                        Fate::Not(why) => {
+                            tally.others += 1;
+                            let key = String::from_utf8_lossy(key);
+                            bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
+                        }
+                    }
+                    let filters = tally.copied + tally.equal + tally.others;
+                    bar.set_message(format!("{filters} filters"));
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// The databases with keys, or `None` for the one in the URL.
@@ -246,10 +267,10 @@ impl Arguments {
     }
 }
 
-/// Bytes of items to look up at a time.
+/// Bytes of items to look up at a time: some commands, as for one key elsewhere.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Keys that a server visits at a time: some 100 µs.
+/// Keys that the server visits before it serves other clients again.
 const KEYS_AT_A_TIME: u32 = 1000;
 
 /// Calls `act` with each key of this type on the first server.

@@ -67,6 +67,24 @@ fn a_refusal_says_how_many_items_came_before_it() {
 }
 
 #[test]
+fn a_key_that_does_not_exist_is_an_error_whatever_it_answered() {
+    let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut(vec![b"users:{5}".to_vec()]);
+    let replies = |texts: [&str; 2]| texts.map(|text| Ok(reply(text))).into();
+    let is_missing = |error: Error| matches!(error, Error::Missing(keys) if keys == [b"users:{5}"]);
+    let absent = "$1\r\n\0\r\n";
+    let answers = |exists| cut.answers(Wording::Packed, replies([absent, exists]));
+    assert!(answers(":0\r\n").is_err_and(is_missing));
+    assert_eq!(answers(":1\r\n").unwrap(), [false; 3]);
+    let refused = answers("-NOPERM x\r\n");
+    assert!(matches!(refused, Err(Error::Refused(text)) if text == "NOPERM x"));
+    // Adding asks first, as it creates the key.
+    let refusal = |exists| cut.changes(replies([exists, ":3\r\n"])).refusal;
+    let lost = refusal(":0\r\n").expect("a refusal");
+    assert!(lost.before == 0 && is_missing(lost.error));
+    assert!(refusal(":1\r\n").is_none());
+}
+
+#[test]
 fn replies_that_no_command_gives_are_errors() {
     let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut(Vec::new());
     for text in [
