@@ -140,7 +140,7 @@ fn advice(refusal: &str) -> &'static str {
     if refusal.starts_with("MOVED ") || refusal.starts_with("ASK ") {
         " (the key is on another node: --cluster goes there)"
     } else if refusal.starts_with("ERR unknown command") {
-        " (this needs the module splitbloom; `splitbloom migrate` copies RedisBloom's filters to it)"
+        " (this needs the module splitbloom; `splitbloom migrate` copies filters of RedisBloom)"
     } else if refusal.contains("bf.max-pack-bytes") {
         " (the tool sends up to 64 KiB in a command, more only if one item is longer)"
     } else {

@@ -30,7 +30,8 @@ impl Info {
     }
 }
 
-/// A number by its name in a reply to BF.INFO or CF.INFO: in a map, or in the flat array that RESP2 has instead.
+/// A number by its name in a reply to BF.INFO or CF.INFO: in a map, or in the flat array that RESP2
+/// has instead.
 pub fn number_of(reply: &Value, name: &str) -> Option<u64> {
     let is_it = |text: &Value| match text {
         Value::BulkString(bytes) => bytes == name.as_bytes(),

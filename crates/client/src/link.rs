@@ -17,6 +17,7 @@ use super::Error;
 use redis::{Cmd, ConnectionInfo, ErrorKind};
 use redis::{RedisError, RedisResult, ServerErrorKind, Value};
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -242,15 +243,13 @@ impl Link {
     /// The reply to a request. A transaction is not executed if the server refuses to queue one of
     /// its commands: then the first refusal is the reply, and otherwise that to EXEC.
     fn reply(&mut self, place: &Place, from: &Address) -> RedisResult<Value> {
-        let mut refusal = None;
-        for number in 1..place.replies {
-            let is_asking = place.is_asking && number == 1;
-            let queued = self.connections.receive(from, is_asking)?;
+        let (mut refusal, mut is_asking) = (None, place.is_asking);
+        for _ in 1..place.replies {
+            let queued = self.connections.receive(from, take(&mut is_asking))?;
             if refusal.is_none() && matches!(queued, Value::ServerError(_)) {
                 refusal = Some(queued);
             }
         }
-        let is_asking = place.is_asking && place.replies == 1;
         let last = self.connections.receive(from, is_asking)?;
         Ok(refusal.unwrap_or(last))
     }

@@ -16,7 +16,7 @@ use splitbloom_filter::StoredType;
 use std::ffi::OsString;
 use std::io::{stdout, Write};
 
-/// Copies all filters of a server with RedisBloom, valkey-bloom or splitbloom to one with splitbloom
+/// Copies all filters of a server with RedisBloom, valkey-bloom or splitbloom to another one
 ///
 /// Each filter appears when the whole of it is there, and expires when it did. Filters that are
 /// there already are left as they are, so an interrupted migration goes on if it is run again.
