@@ -23,14 +23,14 @@ use redis_module::native_types::RedisType;
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::foreign::rdb::VERSIONS;
 use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::StoredType;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
 /// same name and the lower half of the versions, of which it has used [`VERSIONS`].
 pub(super) const OURS: u32 = 512;
 
-/// RedisBloom's name: this module replaces RedisBloom, and so does its type.
-const NAME: &str = "MBbloom--";
+const NAME: &str = StoredType::Bloom.name();
 
 static BLOOM_TYPE: RedisType =
     RedisType::new(NAME, OURS as i32, methods::<StoredFilter, FromRedisBloom>());

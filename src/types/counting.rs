@@ -13,14 +13,14 @@ use crate::types::Stored;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::counting::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::rdb::VERSIONS;
+use splitbloom_filter::StoredType;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. RedisBloom's type has the same name and the lower half of
 /// the versions, of which it has used [`VERSIONS`].
 const OURS: u32 = 512;
 
-/// RedisBloom's name: this module replaces RedisBloom, and so does its type.
-const NAME: &str = "MBbloomCF";
+const NAME: &str = StoredType::Counting.name();
 
 static COUNTING_TYPE: RedisType = RedisType::new(
     NAME,

@@ -235,3 +235,39 @@ fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
         "{message}"
     );
 }
+
+/// What a killed process leaves is what a server leaves that refuses the commands which the process
+/// would have sent next.
+#[test]
+fn a_push_that_ends_anywhere_leaves_no_key_that_never_expires() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let file = folder.path("built.sbf");
+    let items = folder.file("items", lines(0, 1_000).as_bytes());
+    // Several chunks.
+    tool(&["build", &items, "-o", &file, "--capacity", "4000000"]).prints();
+    let mut db = server.connect();
+    for (replace, refused) in [
+        (None, "-expire -unlink"),
+        (None, "-renamenx -unlink"),
+        (Some("--replace"), "-rename -unlink"),
+        (None, "-exec -unlink"),
+    ] {
+        db.run(&format!("ACL SETUSER tool on nopass ~* &* +@all {refused}"));
+        let user = url(&server).replace("://", "://tool:any@");
+        let push = ["push", &file, "key", "--url", &user];
+        let run = tool(&[push.as_slice(), replace.as_slice()].concat()).run();
+        assert_eq!(run.code, 4, "{refused}: {run:?}");
+        let keys = db.run("KEYS *");
+        for key in keys.elements() {
+            let time = db.call([b"TTL", key.bytes()]).integer();
+            assert!(time > 0, "{refused}: {key} stays");
+        }
+        db.run("FLUSHALL");
+    }
+    // One whose key another client has taken.
+    let push = ["push", &file, "key"];
+    tool_on(&server, &push).prints();
+    tool_on(&server, &push).error(6);
+    assert_eq!(db.ask("DBSIZE"), ":1");
+    assert_eq!(db.ask("TTL key"), ":-1");
+}

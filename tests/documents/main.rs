@@ -7,6 +7,9 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../server/foreign/samples.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod samples;
 
 mod blocks;
 mod commands;
@@ -15,6 +18,7 @@ mod package;
 mod recipes;
 mod references;
 mod session;
+mod stored_types;
 
 /// What `make report` fills in.
 #[path = "."]

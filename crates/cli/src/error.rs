@@ -6,11 +6,14 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+/// What to do with a filter of RedisBloom or valkey-bloom.
+pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloom";
+
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The answer is no: items are missing, or two filters differ.
+    /// The answer is no: items are missing, two filters differ, or a filter was not copied.
     No,
 }
 
@@ -123,6 +126,9 @@ impl From<FilterError> for Error {
     fn from(error: FilterError) -> Self {
         match error {
             FilterError::BraceInName => Self::Usage(error.to_string()),
+            FilterError::Missing(_) | FilterError::MorePartitions(_) => {
+                Self::Contents(error.to_string())
+            }
             FilterError::Unreachable(error) => error.into(),
             FilterError::Refused(text) => refused(&text),
             FilterError::NotTried | FilterError::Unexpected(_) => Self::Refused(error.to_string()),
@@ -148,7 +154,7 @@ fn advice(refusal: &str) -> &'static str {
     if refusal.starts_with("MOVED ") || refusal.starts_with("ASK ") {
         " (the key is on another node: --cluster goes there)"
     } else if refusal.starts_with("ERR unknown command") {
-        " (this needs the module splitbloom)"
+        " (this needs the module splitbloom; `splitbloom migrate` copies filters of RedisBloom)"
     } else if refusal.contains("bf.max-pack-bytes") {
         " (the tool sends up to 64 KiB of items in a command)"
     } else {

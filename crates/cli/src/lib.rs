@@ -60,7 +60,7 @@ pub struct Tool {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: items are missing, or two filters differ
+  1  the answer is no: items are missing, two filters differ, or a filter was not copied
   2  wrong usage
   3  no connection to the server, or the login was refused
   4  the server refused a command

@@ -21,7 +21,7 @@
 //!   growing   a table of fingerprints that grows page by page
 //!   parts     what a filter is made of: one of them, or both
 //!   storage   bits: inline, in one block, or in segments of 64 KiB allocated on first touch
-//!   codec     a filter as bytes, and back
+//!   codec     a filter as bytes, and back      stored_type  the names of its types on a server
 //!   math      false-positive rate of a sub-bitmap    hash   where an item belongs
 //! ```
 //!
@@ -69,6 +69,7 @@ mod parts;
 mod prefetch;
 mod size_limit;
 pub mod storage;
+mod stored_type;
 pub mod windowed;
 
 pub use any::AnyFilter;
@@ -77,6 +78,7 @@ pub use error::{AddError, DecodeError, UnionError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
 pub use foreign::ForeignFilter;
 pub use hash::Seed;
+pub use stored_type::StoredType;
 pub use windowed::{Window, WindowedFilter};
 
 /// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.

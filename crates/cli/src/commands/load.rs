@@ -59,7 +59,7 @@ impl Arguments {
         }
         // Nothing is created for an input that cannot be loaded.
         await_standard_input(&reading.sources, reading.framing)?;
-        self.creation.apply(&mut filter, family)?;
+        self.creation.apply(&mut filter, family, found.is_some())?;
 
         let mut done = before.unwrap_or_default();
         reading.from = done.mark;

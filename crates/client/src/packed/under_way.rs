@@ -27,10 +27,22 @@ impl<T> UnderWay<T> {
     }
 }
 
+/// When a batch asks whether its keys exist.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existence {
+    /// A command on a missing key is refused, or may create it.
+    NotAsked,
+    /// Before it creates one.
+    Before,
+    /// After the answers that a missing key gives as well: then it was there for them.
+    After,
+}
+
 impl PartitionedFilter {
-    /// Adds packed items. After a failure those to a Bloom filter are sent again: an item that was
-    /// added and whose reply was lost is not counted as new. A counting filter would count the item
-    /// twice, so there a lost connection ends the batch.
+    /// Adds packed items. The keys of a partitioned filter must exist: one that was lost is created
+    /// anew, and is the refusal. After a failure those to a Bloom filter are sent again: an item
+    /// that was added and whose reply was lost is not counted as new. A counting filter would count
+    /// the item twice, so there a lost connection ends the batch.
     pub fn pack_add(self, family: Family, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
         let retry = match family {
             Family::Bloom => Retry::Yes,
@@ -38,7 +50,11 @@ impl PartitionedFilter {
         };
         let to_command =
             |key: &[u8], piece: &Piece<'_>| command_for(family, "ADD", key, layout, piece);
-        self.send(retry, layout, items, to_command, Cut::changes)
+        let existence = match self.is_partitioned {
+            true => Existence::Before,
+            false => Existence::NotAsked,
+        };
+        self.send(retry, existence, layout, items, to_command, Cut::changes)
     }
 
     /// Removes a copy of each of the packed items from a counting filter.
@@ -46,10 +62,19 @@ impl PartitionedFilter {
         let family = Family::Counting;
         let to_command =
             |key: &[u8], piece: &Piece<'_>| command_for(family, "DEL", key, layout, piece);
-        self.send(Retry::No, layout, items, to_command, Cut::changes)
+        let existence = Existence::NotAsked;
+        self.send(
+            Retry::No,
+            existence,
+            layout,
+            items,
+            to_command,
+            Cut::changes,
+        )
     }
 
-    /// Whether packed items are (probably) in the filter, in order; or the first refusal.
+    /// Whether packed items are (probably) in the filter, in order; or the first refusal, or that a
+    /// key does not exist.
     pub fn pack_exists(
         self,
         family: Family,
@@ -57,22 +82,21 @@ impl PartitionedFilter {
         layout: Layout,
         items: &[u8],
     ) -> UnderWay<Result<Vec<bool>, Error>> {
+        let existence = Existence::After;
         match wording {
             Wording::Packed => {
                 let to_command = |key: &[u8], piece: &Piece<'_>| {
                     command_for(family, "EXISTS", key, layout, piece)
                 };
-                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
-                    cut.answers(Wording::Packed, replies)
-                })
+                let read = |cut: &Cut, replies| cut.answers(Wording::Packed, replies);
+                self.send(Retry::Yes, existence, layout, items, to_command, read)
             }
             Wording::Separate => {
                 let name = family.command("MEXISTS");
                 let to_command =
                     |key: &[u8], piece: &Piece<'_>| separate(&name, key, layout, &piece.items);
-                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
-                    cut.answers(Wording::Separate, replies)
-                })
+                let read = |cut: &Cut, replies| cut.answers(Wording::Separate, replies);
+                self.send(Retry::Yes, existence, layout, items, to_command, read)
             }
         }
     }
@@ -80,6 +104,7 @@ impl PartitionedFilter {
     fn send<T>(
         mut self,
         retry: Retry,
+        existence: Existence,
         layout: Layout,
         items: &[u8],
         to_command: impl Fn(&[u8], &Piece<'_>) -> Vec<u8>,
@@ -94,13 +119,24 @@ impl PartitionedFilter {
             Request {
                 slot: slot_of(key),
                 packed: to_command(key, piece),
+                replies: 1,
             }
         });
-        let sent = self.link.send_first(requests.collect());
+        let mut must_exist = Vec::new();
+        if existence != Existence::NotAsked {
+            let partitions = pieces.partitions().into_iter();
+            must_exist.extend(partitions.map(|number| self.keys[usize::from(number)].clone()));
+        }
+        let questions = crate::existence(&must_exist);
+        let requests: Vec<Request> = match existence {
+            Existence::Before => questions.chain(requests).collect(),
+            _ => requests.chain(questions).collect(),
+        };
+        let sent = self.link.send_first(requests);
         UnderWay {
             sent,
             retry,
-            cut: pieces.cut(),
+            cut: pieces.cut(must_exist),
             read,
             filter: self,
         }

@@ -52,9 +52,15 @@ impl CreationArguments {
         [("Window", self.window.map(u64::from)), ("Slices", slices)]
     }
 
-    /// Creates the filter; or warns, if it exists with other parameters.
-    pub fn apply(&self, filter: &mut PartitionedFilter, family: Family) -> Result<(), Error> {
-        if !self.is_given() {
+    /// Creates the filter, or warns if it exists with other parameters. Without any, the first item
+    /// creates it; but not each partition has an item, and each must exist.
+    pub fn apply(
+        &self,
+        filter: &mut PartitionedFilter,
+        family: Family,
+        exists: bool,
+    ) -> Result<(), Error> {
+        if !self.is_given() && (exists || !filter.is_partitioned()) {
             return Ok(());
         }
         let mut exists = false;
