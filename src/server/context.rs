@@ -145,9 +145,9 @@ impl Context {
     }
 
     /// Hides word `index` of the running command from MONITOR and SLOWLOG; replication still sees
-    /// it. Read the word first: Valkey 8.1 and later replace it in the array of
-    /// [`Arguments`] and keep the words in a copy; Redis and Valkey 8.0 keep the array and replace it
-    /// in a copy. The word itself lives on either way.
+    /// it. Read the word first: Valkey 8.1 and later replace it in the array of [`Arguments`] and
+    /// keep the words in a copy; Redis and Valkey 8.0 replace it in a copy. The word itself lives
+    /// on either way.
     ///
     /// Does nothing while a file is loaded. Nothing is logged then, and the loader of append-only
     /// files in 7.0 would apply the redacted words to the next command, which may have fewer.

@@ -15,7 +15,7 @@
 //!   any       whichever kind of filter a key of BF.* commands holds
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
 //!   windowed  a filter that forgets: a table whose fingerprints carry a slice of time
-//!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic; new items in a table
+//!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic; and a table
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page

@@ -142,9 +142,9 @@ impl Plan {
         slot <= MAX_SLOT_BITS && bits * 10 <= MAX_LINES * (BODY_BITS - slot / 2) * 9
     }
 
-    /// The plan for a table of `pages` pages whose entries weigh `weight`. Where entries are dropped
-    /// again (those with a payload are), their weight goes with them, and new entries may be shorter:
-    /// see [the mathematics](self#entries-that-are-dropped-again).
+    /// The plan for a table of `pages` pages whose entries weigh `weight`. Where entries are
+    /// dropped again (those with a payload are), their weight goes with them, and new entries may
+    /// be shorter: see [the mathematics](self#entries-that-are-dropped-again).
     #[inline]
     pub fn now(self, pages: u32, weight: Weight) -> Self {
         if self.payload_bits == 0 {
