@@ -269,8 +269,8 @@ fn temporary_key(key: &[u8]) -> Vec<u8> {
         let suffix = format!(":loading:{number:016x}");
         [key, suffix.as_bytes()].concat()
     };
-    let mut number = first;
-    while slot_of(&candidate(number)) != slot_of(key) {
+    let (mut number, slot) = (first, slot_of(key));
+    while slot_of(&candidate(number)) != slot {
         number = number.wrapping_add(1);
     }
     candidate(number)
