@@ -2,6 +2,7 @@
 //! and shared between copies.
 
 mod leaves;
+mod list;
 mod mover;
 #[allow(unsafe_code, reason = "asks the kernel for pages")]
 mod pages;
@@ -16,6 +17,7 @@ pub(crate) mod shared;
 #[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
 pub(crate) mod short;
 mod size;
+pub mod view;
 
 pub use mover::Mover;
 pub(crate) use size::size_class;
