@@ -324,8 +324,8 @@ impl BlockedBloom {
     /// Inserts where the segment is not allocated whole, or is shared with a copy.
     #[cold]
     fn allocate_and_insert(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
-        if self.contains(hash) {
-            return Ok(Inserted::NOTHING); // a shared segment can stay shared
+        if self.segments.is_shared() && self.contains(hash) {
+            return Ok(Inserted::NOTHING); // what is shared can stay shared
         }
         let number = self.sub_bitmap_of(hash);
         let num_hashes = u32::from(self.num_hashes);

@@ -34,7 +34,7 @@
 //! Once about half of all lines are touched, all lists are gone. At an error rate of 1 % that is at
 //! 1.5 % of the capacity, since a line has room for 47 items.
 
-use super::list::{List, Records, Units};
+use super::list::{List, Units, MOST_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
 use super::size::size_class;
@@ -45,6 +45,8 @@ use std::alloc::Layout;
 
 /// Segments in one leaf.
 const LEAF_SEGMENTS: u64 = 64;
+/// The most leaves of a range: of these, 32 bits tell a unit.
+const MOST_LEAVES: u64 = 1 << 16;
 
 /// Bits that are allocated as one: a segment, or units of some.
 enum Block {
@@ -73,8 +75,8 @@ enum Held<'a> {
 /// Up to `LEAF_SEGMENTS` adjacent segments, with a slot for each; the first has the number
 /// `LEAF_SEGMENTS * number`.
 ///
-/// Or all segments from there up to the next leaf of the list, with one slot for all of them: a
-/// *range*.
+/// Or all segments from there up to the next leaf of the list, or to a multiple of `MOST_LEAVES`,
+/// with one slot for all of them: a *range*.
 struct Leaf {
     number: u64,
     slots: Box<[Slot]>,
@@ -156,7 +158,7 @@ impl Slot {
     }
 
     /// Turns what is shared into an own copy. Returns whether it was shared.
-    fn own(&mut self, units: Units) -> Result<bool, AddError> {
+    fn own(&mut self) -> Result<bool, AddError> {
         if self.reclaim() {
             return Ok(true);
         }
@@ -165,7 +167,7 @@ impl Slot {
         };
         *self = match &**common {
             Block::Full(segment) => Self::Full(segment.try_clone()?),
-            Block::List(list) => Self::List(List::of(list.records(units))?),
+            Block::List(list) => Self::List(list.try_clone()?),
         };
         Ok(true)
     }
@@ -242,6 +244,11 @@ impl Leaves {
         self.allocated
     }
 
+    /// Whether some of it is shared with a copy, or was.
+    pub fn is_shared(&self) -> bool {
+        self.common > 0
+    }
+
     /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
         let before = index * SEGMENT_WORDS as u64;
@@ -316,9 +323,16 @@ impl Leaves {
     fn search(&self, number: u64) -> Result<usize, usize> {
         let after = self.leaves.partition_point(|leaf| leaf.number <= number);
         match after.checked_sub(1) {
-            Some(place) if self.leaves[place].number == number || self.is_range(place) => Ok(place),
+            Some(place) if self.covers(place, number) => Ok(place),
             _ => Err(after),
         }
+    }
+
+    /// Whether the leaf at index `place`, the last one that does not come after leaf `number`, is
+    /// that leaf, or a range that it is in.
+    fn covers(&self, place: usize, number: u64) -> bool {
+        let first = self.leaves[place].number;
+        first == number || self.is_range(place) && first / MOST_LEAVES == number / MOST_LEAVES
     }
 
     /// Number of segments of leaf `number`.
@@ -353,7 +367,7 @@ impl Leaves {
     #[cold]
     pub fn unit(&self, unit: u64) -> Option<&[u64]> {
         match self.held(self.units.segment_of(unit))? {
-            Held::List(list) => list.records(self.units).get(unit),
+            Held::List(list) => list.words(list.find(unit as u32)?, self.units),
             Held::Full(segment) => {
                 let words = segment.words().get(self.units.place_of(unit)..)?;
                 Some(&words[..words.len().min(self.units.words())])
@@ -369,7 +383,7 @@ impl Leaves {
         let slot = self.slot_of(place, segment);
         match self.leaves[place].slots.get_mut(slot)? {
             Slot::Empty | Slot::Common(_) => None,
-            Slot::List(list) => list.get_mut(unit, units),
+            Slot::List(list) => list.words_mut(list.find(unit as u32)?, units),
             Slot::Full(segment) => {
                 let words = segment.words_mut().get_mut(units.place_of(unit)..)?;
                 let len = words.len().min(units.words());
@@ -380,13 +394,16 @@ impl Leaves {
 
     /// What is allocated of segment `index`, if anything is.
     pub fn view(&self, index: u64) -> Option<View<'_>> {
-        let (len, first) = (self.len_of(index), index * self.units.per_segment());
+        let (units, len) = (self.units, self.len_of(index));
         match self.held(index)? {
             Held::Full(segment) => Some(View::whole(&segment.words()[..len])),
             Held::List(list) => {
-                let (_, from) = list.records(self.units).split(first);
-                let (own, _) = from.split(first + self.units.per_segment());
-                (own.len() > 0).then(|| View::some(len, self.units, own))
+                let first = (index * units.per_segment()) as u32;
+                let mut numbers = list.numbers();
+                let is_its = |number: u32| units.is_in_segment(number, first);
+                numbers
+                    .any(is_its)
+                    .then(|| View::some(len, list, units, first))
             }
         }
     }
@@ -469,34 +486,30 @@ impl Leaves {
     /// is: a list may have `most` units.
     fn add_to_slot(&mut self, place: usize, most: usize, unit: u64) -> Result<bool, AddError> {
         let (units, segment) = (self.units, self.units.segment_of(unit));
+        let is_range = self.is_range(place);
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
-        self.common -= u64::from(slot.own(units)?);
-        match slot {
-            Slot::Full(_) => return Ok(true),
-            Slot::Empty if most > 0 => {
-                let mut list = List::new();
-                list.insert(0, unit, units)?;
-                *slot = Slot::List(list);
-            }
-            Slot::List(list) => {
-                let records = list.records(units);
-                let Err(at) = records.find(unit) else {
-                    return Ok(true);
-                };
-                if records.len() >= most {
-                    return Ok(false);
-                }
-                let before = at.checked_sub(1).and_then(|before| records.segment(before));
-                let is_known = [before, records.segment(at)].contains(&Some(segment));
-                list.insert(at, unit, units)?;
-                self.allocated += u64::from(!is_known);
-                return Ok(true);
-            }
-            Slot::Empty | Slot::Common(_) => return Ok(false),
+        self.common -= u64::from(slot.own()?);
+        if matches!(slot, Slot::Empty) && most > 0 {
+            let mut list = List::new();
+            list.push(unit as u32, units)?;
+            *slot = Slot::List(list);
+            self.allocated += 1;
+            return Ok(true);
         }
-        self.allocated += 1;
-        Ok(true)
+        match slot {
+            Slot::Full(_) => Ok(true),
+            Slot::List(list) if list.find(unit as u32).is_some() => Ok(true),
+            Slot::List(list) if list.len() < most => {
+                let first = (segment * units.per_segment()) as u32;
+                let is_its = |number| units.is_in_segment(number, first);
+                let is_known = !is_range || list.numbers().any(is_its);
+                list.push(unit as u32, units)?;
+                self.allocated += u64::from(!is_known);
+                Ok(true)
+            }
+            Slot::List(_) | Slot::Empty | Slot::Common(_) => Ok(false),
+        }
     }
 
     /// Allocates a segment whole, in the leaf at index `place`, which is no range.
@@ -504,11 +517,11 @@ impl Leaves {
         let (units, len) = (self.units, self.len_of(segment));
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
-        self.common -= u64::from(slot.own(units)?);
+        self.common -= u64::from(slot.own()?);
         let (is_new, whole) = match slot {
             Slot::Full(_) | Slot::Common(_) => return Ok(()),
             Slot::Empty => (true, Segment::clear(len)?),
-            Slot::List(list) => (false, segment_of(list.records(units), units, len)?),
+            Slot::List(list) => (false, segment_of(list, units, len, |_| true)?),
         };
         *slot = Slot::Full(whole);
         self.allocated += u64::from(is_new);
@@ -526,7 +539,8 @@ impl Leaves {
         let before = place.checked_sub(1).map(|before| &self.leaves[before]);
         let (number, len) = if self.most_of_range() > 0 {
             // A range may begin where the leaf before it ends.
-            (before.map_or(0, |before| before.number + 1), 1)
+            let first = before.map_or(0, |before| before.number + 1);
+            (first.max(number - number % MOST_LEAVES), 1)
         } else {
             (number, self.leaf_len(number))
         };
@@ -556,34 +570,51 @@ impl Leaves {
         let Some(list) = self.leaves[place].slots.first().and_then(Slot::list) else {
             return Ok(());
         };
-        let records = list.records(self.units);
-        let leaf = |index| {
-            let segment = records.segment(index);
-            segment.map_or(0, |segment| segment / LEAF_SEGMENTS)
+        let leaf = |number: u32| self.unit_in(place, number) / self.units_per_leaf();
+        let mut numbers = [0; MOST_UNITS];
+        let len = numbers.len().min(list.len());
+        let numbers = &mut numbers[..len];
+        numbers
+            .iter_mut()
+            .zip(list.numbers())
+            .for_each(|(to, number)| *to = number);
+        let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else {
+            return Ok(());
         };
-        let (first, last) = (leaf(0), leaf(records.len().saturating_sub(1)));
+        let (first, last) = (leaf(*first), leaf(*last));
         if first == last {
-            self.make_slots(place, first)
-        } else {
-            self.split(place, leaf(records.len() / 2).max(first + 1))
+            return self.make_slots(place, first);
         }
+        let (_, middle, _) = numbers.select_nth_unstable(len / 2);
+        let middle = leaf(*middle);
+        self.split(place, middle.max(first + 1))
+    }
+
+    /// Units of a leaf.
+    fn units_per_leaf(&self) -> u64 {
+        LEAF_SEGMENTS * self.units.per_segment()
+    }
+
+    /// The unit of the leaf at index `place`, a range or not, that has this number in its list.
+    fn unit_in(&self, place: usize, number: u32) -> u64 {
+        let first = self.leaves[place].number * self.units_per_leaf();
+        first & !u64::from(u32::MAX) | u64::from(number)
     }
 
     /// Splits a range: leaves from `number` on become one of their own.
     fn split(&mut self, place: usize, number: u64) -> Result<(), AddError> {
+        let units = self.units;
+        let first = (number * self.units_per_leaf()) as u32;
         let list = self.leaves[place].slots.first().and_then(Slot::list);
         let (left, right) = match list {
             None => (Slot::Empty, Slot::Empty),
-            Some(list) => {
-                let unit = number * LEAF_SEGMENTS * self.units.per_segment();
-                let (left, right) = list.records(self.units).split(unit);
-                (slot_of(left)?, slot_of(right)?)
-            }
+            Some(list) => (
+                slot_of(list.part(units, |number| number < first)?),
+                slot_of(list.part(units, |number| number >= first)?),
+            ),
         };
         let right = try_boxed(1, |one| one.push(right))?;
-        let len = self.leaf_len(number);
         self.insert_leaf(place + 1, number, right)?;
-        debug_assert!(len > 0);
         self.replace(place, 0, left);
         Ok(())
     }
@@ -592,19 +623,18 @@ impl Leaves {
     fn make_slots(&mut self, place: usize, number: u64) -> Result<(), AddError> {
         let (units, mut full) = (self.units, 0);
         let mut slots = empty_slots(self.leaf_len(number))?;
-        let list = self.leaves[place].slots.first().and_then(Slot::list);
-        let mut rest = list.map(|list| list.records(units));
-        while let Some((records, segment)) = rest.and_then(|all| Some((all, all.segment(0)?))) {
-            let (own, others) = records.split((segment + 1) * units.per_segment());
-            let len = self.len_of(segment);
-            let slot = if own.len() > units.most_in(len) {
-                full += 1;
-                Slot::Full(segment_of(own, units, len)?)
-            } else {
-                slot_of(own)?
-            };
-            slots[(segment % LEAF_SEGMENTS) as usize] = slot;
-            rest = Some(others);
+        if let Some(list) = self.leaves[place].slots.first().and_then(Slot::list) {
+            for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
+                let first = (segment * units.per_segment()) as u32;
+                let is_its = |number| units.is_in_segment(number, first);
+                let (len, own) = (self.len_of(segment), list.numbers().filter(|n| is_its(*n)));
+                *slot = if own.count() > units.most_in(len) {
+                    full += 1;
+                    Slot::Full(segment_of(list, units, len, is_its)?)
+                } else {
+                    slot_of(list.part(units, is_its)?)
+                };
+            }
         }
         self.replace(place, 0, Slot::Empty);
         self.leaves[place] = Leaf { number, slots };
@@ -628,11 +658,11 @@ impl Leaves {
                 return Ok(place);
             }
             let list = self.leaves[place].slots.first().and_then(Slot::list);
-            let records = list.map(|list| list.records(self.units));
-            let last = records.and_then(|all| all.segment(all.len().checked_sub(1)?));
+            let last = list.and_then(|list| list.numbers().max());
+            let last = last.map(|last| self.unit_in(place, last) / self.units_per_leaf());
             if self.leaves[place].number < number {
                 self.split(place, number)?;
-            } else if last.is_some_and(|last| last / LEAF_SEGMENTS > number) {
+            } else if last.is_some_and(|last| last > number) {
                 self.split(place, number + 1)?;
             } else {
                 self.make_slots(place, number)?;
@@ -680,9 +710,11 @@ impl Leaves {
         (place..self.leaves.len()).find_map(|place| {
             let leaf = &self.leaves[place];
             if self.is_range(place) {
-                let records = leaf.slots.first()?.list()?.records(self.units);
-                let (_, from) = records.split(index * self.units.per_segment());
-                return from.segment(0);
+                let numbers = leaf.slots.first()?.list()?.numbers();
+                let units = numbers.map(|number| self.unit_in(place, number));
+                let from = index * self.units.per_segment();
+                let next = units.filter(|unit| *unit >= from).min()?;
+                return Some(self.units.segment_of(next));
             }
             let first = leaf.number * LEAF_SEGMENTS;
             let from = index.saturating_sub(first) as usize;
@@ -794,8 +826,8 @@ impl Leaves {
             Slot::Full(segment) => segment.relocate(mover),
             Slot::List(list) => list.relocate(mover),
         }
-        let records = slot.list().map(|list| list.records(self.units));
-        let last = records.and_then(|all| all.segment(all.len().checked_sub(1)?));
+        let last = slot.list().and_then(|list| list.numbers().max());
+        let last = last.map(|last| self.units.segment_of(self.unit_in(place, last)));
         Some(last.unwrap_or(segment) + 1)
     }
 
@@ -808,19 +840,24 @@ impl Leaves {
     }
 }
 
-/// A list of these units in a slot; none if there are none.
-fn slot_of(records: Records<'_>) -> Result<Slot, AddError> {
-    if records.len() == 0 {
-        return Ok(Slot::Empty);
+/// A list in a slot, if it has any units.
+fn slot_of(list: List) -> Slot {
+    match list.len() {
+        0 => Slot::Empty,
+        _ => Slot::List(list),
     }
-    List::of(records).map(Slot::List)
 }
 
-/// A segment of `len` words with these units.
-fn segment_of(records: Records<'_>, units: Units, len: usize) -> Result<Segment, AddError> {
+/// A segment of `len` words with those units of a list that are its own.
+fn segment_of(
+    list: &List,
+    units: Units,
+    len: usize,
+    is_its: impl Fn(u32) -> bool,
+) -> Result<Segment, AddError> {
     let mut segment = Segment::clear(len)?;
-    for (unit, words) in records.each() {
-        let to = segment.words_mut().get_mut(units.place_of(unit)..);
+    for (number, words) in list.each(units).filter(|(number, _)| is_its(*number)) {
+        let to = segment.words_mut().get_mut(units.place_of(number.into())..);
         to.into_iter()
             .flatten()
             .zip(words)

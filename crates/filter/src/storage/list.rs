@@ -1,19 +1,21 @@
 //! The touched units of many segments, while they are few.
 //!
 //! A *unit* is what an item touches at once: a sub-bitmap, which never straddles two segments. A
-//! list holds units one after the other, each after its number, in ascending order:
+//! list is one block: the words of its units in the order in which they came, and from its end
+//! backwards, their numbers.
 //!
 //! ```text
-//!   number │ words of the unit │ number │ words of the unit │ …    at most 32 KiB
+//!   unit 0 │ unit 1 │ unit 2 │ … free … │ number 2 │ numbers 1, 0 │ how many      at most 32 KiB
 //! ```
 //!
-//! A unit of one line takes 72 bytes, where the segment that it lies in takes 64 KiB. A list is as
-//! large as the size class of its units, so its memory depends on what is in it alone, not on the
-//! order in which that came.
+//! A unit of one line takes 68 bytes, where the segment that it lies in takes 64 KiB. A list is as
+//! large as the size class of its units, so its memory depends on how many there are alone. At its
+//! longest it takes half of a segment.
 //!
-//! At its longest a list takes half of a segment; beyond that the segment itself is no dearer soon.
-//! To insert a unit into it moves 16 KiB on average, which takes half a microsecond, as long as the
-//! kernel takes for a page that is touched for the first time.
+//! A number has 32 bits: those above are the same for all units of a list. The numbers are searched
+//! from one end to the other, which the processor does some at a time, in lines that it prefetches.
+//! A list in order, with each unit after its number, took several times as long: each step of a
+//! binary search is a cache miss, and an insertion moves 16 KiB.
 
 use super::{size_class, Mover, SEGMENT_WORDS};
 use crate::error::AddError;
@@ -21,6 +23,8 @@ use std::alloc::Layout;
 
 /// The most bytes of a list.
 const MOST_BYTES: usize = SEGMENT_WORDS * 8 / 2;
+/// The most units of a list: of one line each, 481 fit.
+pub const MOST_UNITS: usize = 512;
 
 /// How the words of a sub-filter are divided into units.
 #[derive(Clone, Copy)]
@@ -29,7 +33,8 @@ pub struct Units {
 }
 
 impl Units {
-    /// Units of `words` words. A segment is whole units; a last one may be shorter.
+    /// Units of `words` words. A segment is a whole number of them, a power of two, unless there is
+    /// but one.
     pub fn of(words: usize) -> Self {
         Self { words }
     }
@@ -49,31 +54,30 @@ impl Units {
         unit / self.per_segment()
     }
 
-    /// The first word of a unit in its segment.
+    /// The first word of a unit in its segment. The low bits of its number suffice.
     pub fn place_of(self, unit: u64) -> usize {
         (unit % self.per_segment()) as usize * self.words
     }
 
-    /// The most units of a list that stands for so many words: no more bytes than half of theirs.
-    pub fn most_in(self, words: usize) -> usize {
-        MOST_BYTES.min(words * 8 / 2) / (8 * self.record())
+    /// Whether the unit of this number is in the segment whose first unit has the number `first`.
+    pub fn is_in_segment(self, number: u32, first: u32) -> bool {
+        u64::from(number.wrapping_sub(first)) < self.per_segment()
     }
 
-    /// Words of a unit and its number.
-    fn record(self) -> usize {
-        1 + self.words
+    /// The most units of a list that stands for so many words: no more bytes than half of theirs.
+    pub fn most_in(self, words: usize) -> usize {
+        let room = MOST_BYTES.min(words * 8 / 2) / 8;
+        (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MOST_UNITS)
+    }
+
+    /// Words of a list of so many.
+    fn list_words(self, units: usize) -> usize {
+        units * self.words + units.div_ceil(2) + 1
     }
 }
 
 /// A list of units.
 pub struct List(Vec<u64>);
-
-/// Units of a list.
-#[derive(Clone, Copy)]
-pub struct Records<'a> {
-    words: &'a [u64],
-    units: Units,
-}
 
 impl List {
     /// No units.
@@ -81,50 +85,127 @@ impl List {
         Self(Vec::new())
     }
 
-    /// A list of these units.
+    /// A copy.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn of(records: Records<'_>) -> Result<Self, AddError> {
-        let mut list = Self::new();
-        list.reserve(records.words.len())?;
-        list.0.extend_from_slice(records.words);
-        Ok(list)
+    pub fn try_clone(&self) -> Result<Self, AddError> {
+        let mut copy = Vec::new();
+        let room = copy.try_reserve_exact(self.0.len());
+        room.map_err(|_| AddError::OutOfMemory)?;
+        copy.extend_from_slice(&self.0);
+        Ok(Self(copy))
     }
 
-    /// The units.
-    pub fn records(&self, units: Units) -> Records<'_> {
-        let words = &self.0;
-        Records { words, units }
+    /// A list of those units whose numbers are to be kept.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn part(&self, units: Units, keep: impl Fn(u32) -> bool) -> Result<Self, AddError> {
+        let mut part = Self::new();
+        part.reserve(self.numbers().filter(|number| keep(*number)).count(), units)?;
+        for (number, words) in self.each(units).filter(|(number, _)| keep(*number)) {
+            part.push(number, units)?.copy_from_slice(words);
+        }
+        Ok(part)
     }
 
-    /// The words of a unit, for writing.
-    pub fn get_mut(&mut self, unit: u64, units: Units) -> Option<&mut [u64]> {
-        let at = self.records(units).find(unit).ok()? * units.record();
-        self.0.get_mut(at + 1..at + units.record())
+    /// Number of units.
+    pub fn len(&self) -> usize {
+        self.0.last().map_or(0, |len| *len as usize)
     }
 
-    /// Inserts a clear unit as number `index` of the list.
+    /// The words with two numbers each, the last ones first.
+    fn number_words(&self) -> &[u64] {
+        let end = self.0.len().saturating_sub(1);
+        &self.0[end - self.len().div_ceil(2)..end]
+    }
+
+    /// The numbers of the units, in the order of the list.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + Clone + '_ {
+        let pairs = self.number_words().iter().rev();
+        let numbers = pairs.flat_map(|pair| [*pair as u32, (*pair >> 32) as u32]);
+        numbers.take(self.len())
+    }
+
+    /// Each unit: its number and its words.
+    pub fn each(&self, units: Units) -> impl Iterator<Item = (u32, &[u64])> + Clone {
+        self.numbers().zip(self.0.chunks(units.words()))
+    }
+
+    /// The place in the list of the unit of this number.
+    pub fn find(&self, number: u32) -> Option<usize> {
+        /// Pairs that are compared together.
+        const TOGETHER: usize = 8;
+        const ONES: u64 = 0x1_0000_0001;
+        let (wanted, pairs) = (u64::from(number) * ONES, self.number_words());
+        // Whether one of the two is the number: subtracting 1 from 0 borrows.
+        let is_in = |pair: u64| (pair ^ wanted).wrapping_sub(ONES) & !(pair ^ wanted) & ONES << 31;
+        for (chunk, first) in pairs.chunks(TOGETHER).zip((0..).step_by(TOGETHER)) {
+            if chunk.iter().fold(0, |all, pair| all | is_in(*pair)) == 0 {
+                continue;
+            }
+            for (pair, at) in chunk.iter().zip(first..) {
+                let index = 2 * (pairs.len() - 1 - at);
+                if *pair as u32 == number {
+                    return Some(index);
+                }
+                // After the last number of an odd list there is none.
+                if (*pair >> 32) as u32 == number && index + 1 < self.len() {
+                    return Some(index + 1);
+                }
+            }
+        }
+        None
+    }
+
+    /// The words of the unit at this place in the list.
+    pub fn words(&self, index: usize, units: Units) -> Option<&[u64]> {
+        let at = index * units.words();
+        self.0.get(at..at + units.words())
+    }
+
+    /// The same for writing.
+    pub fn words_mut(&mut self, index: usize, units: Units) -> Option<&mut [u64]> {
+        let at = index * units.words();
+        self.0.get_mut(at..at + units.words())
+    }
+
+    /// Appends a clear unit. Returns its words.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
-    pub fn insert(&mut self, index: usize, unit: u64, units: Units) -> Result<(), AddError> {
-        let (record, len) = (units.record(), self.0.len());
-        let at = index * record;
-        self.reserve(len + record)?;
-        self.0.resize(len + record, 0);
-        self.0.copy_within(at..len, at + record);
-        self.0[at..at + record].fill(0);
-        self.0[at] = unit;
-        Ok(())
+    pub fn push(&mut self, number: u32, units: Units) -> Result<&mut [u64], AddError> {
+        let index = self.len();
+        self.reserve(index + 1, units)?;
+        let last = self.0.len() - 1;
+        self.0[last] = index as u64 + 1;
+        let pair = &mut self.0[last - 1 - index / 2];
+        let before = if index.is_multiple_of(2) {
+            0
+        } else {
+            *pair & u64::from(u32::MAX)
+        };
+        *pair = before | u64::from(number) << (index % 2 * 32);
+        let words = self.words_mut(index, units);
+        let words = words.ok_or(AddError::OutOfMemory)?;
+        words.fill(0);
+        Ok(words)
     }
 
-    /// Makes room for `len` words in all, and for as many more as the allocator adds anyway.
-    fn reserve(&mut self, len: usize) -> Result<(), AddError> {
-        let room = size_class(8 * len as u64) as usize / 8;
-        self.0
-            .try_reserve_exact(room.saturating_sub(self.0.len()))
-            .map_err(|_| AddError::OutOfMemory)
+    /// Makes room for `len` units in all, and for as many more as the allocator adds anyway.
+    fn reserve(&mut self, len: usize, units: Units) -> Result<(), AddError> {
+        let (old, needed) = (self.0.len(), units.list_words(len));
+        if len == 0 || needed <= old {
+            return Ok(());
+        }
+        let new = size_class(8 * needed as u64) as usize / 8;
+        let room = self.0.try_reserve_exact(new - old);
+        room.map_err(|_| AddError::OutOfMemory)?;
+        let numbers = self.number_words().len() + usize::from(old > 0);
+        self.0.resize(new, 0);
+        self.0.copy_within(old - numbers..old, new - numbers);
+        Ok(())
     }
 
     /// The layout of its allocation.
@@ -135,57 +216,5 @@ impl List {
     /// Passes it through `mover`.
     pub fn relocate(&mut self, mover: &mut impl Mover) {
         self.0 = mover.relocate(std::mem::take(&mut self.0));
-    }
-}
-
-impl<'a> Records<'a> {
-    /// Number of units.
-    pub fn len(self) -> usize {
-        self.words.len() / self.units.record()
-    }
-
-    /// The number of unit `index` of the list.
-    pub fn number(self, index: usize) -> Option<u64> {
-        self.words.get(index * self.units.record()).copied()
-    }
-
-    /// The segment of unit `index` of the list.
-    pub fn segment(self, index: usize) -> Option<u64> {
-        self.number(index).map(|unit| self.units.segment_of(unit))
-    }
-
-    /// The index of a unit, or the one at which to insert it.
-    pub fn find(self, unit: u64) -> Result<usize, usize> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.words[middle * self.units.record()].cmp(&unit) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(middle),
-            }
-        }
-        Err(low)
-    }
-
-    /// The words of a unit.
-    pub fn get(self, unit: u64) -> Option<&'a [u64]> {
-        let at = self.find(unit).ok()? * self.units.record();
-        self.words.get(at + 1..at + self.units.record())
-    }
-
-    /// Those of its units from `unit` on, and those before.
-    pub fn split(self, unit: u64) -> (Self, Self) {
-        let (Ok(index) | Err(index)) = self.find(unit);
-        let (before, after) = self.words.split_at(index * self.units.record());
-        let units = self.units;
-        let part = |words| Self { words, units };
-        (part(before), part(after))
-    }
-
-    /// Each unit: its number and its words.
-    pub fn each(self) -> impl Iterator<Item = (u64, &'a [u64])> + Clone {
-        let records = self.words.chunks_exact(self.units.record());
-        records.filter_map(|record| record.split_first().map(|(unit, words)| (*unit, words)))
     }
 }

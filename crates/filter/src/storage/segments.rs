@@ -112,6 +112,14 @@ impl Segments {
         }
     }
 
+    /// Whether some of it is shared with a copy, or was.
+    pub fn is_shared(&self) -> bool {
+        match &self.0 {
+            Storage::Leaves { leaves, .. } => leaves.as_ref().is_some_and(|all| all[0].is_shared()),
+            _ => false,
+        }
+    }
+
     /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
         let before = index * SEGMENT_WORDS as u64;
