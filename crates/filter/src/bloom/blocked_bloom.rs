@@ -156,11 +156,14 @@ impl BlockedBloom {
     #[inline]
     pub fn prefetch(&self, hash: ItemHash) {
         if self.kernel.is_for_lines() {
-            if let Some(line) = self.segments.line(self.sub_bitmap_of(hash)) {
-                prefetch::prefetch(&line[0]);
+            match self.segments.line(self.sub_bitmap_of(hash)) {
+                Some(line) => prefetch::prefetch(&line[0]),
+                None => self.segments.prefetch(self.sub_bitmap_of(hash)),
             }
         } else if let Some(words) = self.words(hash) {
             sub_bitmap::prefetch(words, hash.probes, u32::from(self.num_hashes));
+        } else {
+            self.segments.prefetch(self.sub_bitmap_of(hash));
         }
     }
 

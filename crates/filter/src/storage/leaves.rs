@@ -31,8 +31,9 @@
 //! much as a list or a segment has bytes. What is full has neither lists nor a trace of them, and
 //! whoever wants a whole segment finds it first; lists are out of line.
 //!
-//! Once about half of all lines are touched, all lists are gone. At an error rate of 1 % that is at
-//! 1.5 % of the capacity, since a line has room for 47 items.
+//! Once a quarter of all lines is touched, all lists are gone. At an error rate of 1 % that is at
+//! 0.6 % of the capacity, since a line has room for 47 items. Until then the sub-filter takes less
+//! than 80 bytes an item.
 
 use super::list::{List, Units, MOST_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
@@ -372,6 +373,14 @@ impl Leaves {
                 let words = segment.words().get(self.units.place_of(unit)..)?;
                 Some(&words[..words.len().min(self.units.words())])
             }
+        }
+    }
+
+    /// Prefetches what finds a unit, in a segment that is not allocated whole.
+    #[cold]
+    pub fn prefetch(&self, unit: u64) {
+        if let Some(Held::List(list)) = self.held(self.units.segment_of(unit)) {
+            list.prefetch(self.units);
         }
     }
 
@@ -1087,7 +1096,7 @@ mod tests {
                 leaves.allocate(scrambled(n) % (num_words / 8)).unwrap();
                 if n.is_power_of_two() {
                     let bytes = bytes_of(&leaves);
-                    let most = 400 + 150 * (n + 1);
+                    let most = 400 + 250 * (n + 1);
                     assert!(bytes <= most.min(all), "{bytes} for {n} of {segments}");
                     assert!(bytes >= before, "{bytes} for {n} of {segments}");
                     before = bytes;

@@ -183,6 +183,18 @@ impl Segments {
         }
     }
 
+    /// Prefetches what finds unit `number`, in a segment that is not allocated whole.
+    #[cold]
+    pub fn prefetch(&self, number: u64) {
+        if let Storage::Leaves {
+            leaves: Some(leaves),
+            ..
+        } = &self.0
+        {
+            leaves[0].prefetch(number);
+        }
+    }
+
     /// The words of unit `number` for writing, if they are allocated and not shared with a copy.
     pub fn unit_mut(&mut self, number: u64) -> Option<&mut [u64]> {
         match &mut self.0 {
