@@ -5,30 +5,30 @@
 //! backwards, their numbers.
 //!
 //! ```text
-//!   unit 0 │ unit 1 │ unit 2 │ … free … │ number 2 │ numbers 1, 0 │ how many      at most 16 KiB
+//!   unit 0 │ unit 1 │ unit 2 │ … free … │ number 2 │ numbers 1, 0 │ how many       at most 8 KiB
 //! ```
 //!
 //! A unit of one line takes 68 bytes, where the segment that it lies in takes 64 KiB. A list is as
 //! large as the size class of its units, so its memory depends on how many there are alone.
 //!
-//! At its longest it takes a quarter of a segment. An item takes 0.3 to 0.5 µs to add to a list, and
-//! some 0.04 µs to a segment. With lists of half a segment, filling a filter up took a tenth longer
-//! in all; with a quarter it takes no longer than without lists, which spare it some page faults.
+//! At its longest it takes an eighth of a segment. To add an item to a list takes 0.3 to 0.5 µs, and
+//! to a segment some 0.05 µs. So filling a filter up took a tenth longer in all with lists of half a
+//! segment, and a twentieth with a quarter.
 //!
 //! A number has 32 bits: those above are the same for all units of a list. The numbers are searched
 //! from one end to the other, which the processor does some at a time, in lines that it prefetches.
 //! A list in order, with each unit after its number, took several times as long: each step of a
-//! binary search is a cache miss, and an insertion moves 16 KiB.
+//! binary search is a cache miss, and an insertion moves half of the list.
 
 use super::{size_class, Mover, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use crate::prefetch::prefetch;
 use std::alloc::Layout;
 
-/// The most words of a list.
-const MOST_WORDS: usize = SEGMENT_WORDS / 4;
-/// The most units of a list: of one line each, 240 fit.
-pub const MOST_UNITS: usize = 256;
+/// The part of what a list stands for that it may take.
+const PART: usize = 8;
+/// The most units of a list: of one line each, 120 fit.
+pub const MOST_UNITS: usize = 128;
 
 /// How the words of a sub-filter are divided into units.
 #[derive(Clone, Copy)]
@@ -68,9 +68,9 @@ impl Units {
         u64::from(number.wrapping_sub(first)) < self.per_segment()
     }
 
-    /// The most units of a list that stands for so many words, a quarter of which it may take.
+    /// The most units of a list that stands for so many words, or a segment if that is less.
     pub fn most_in(self, words: usize) -> usize {
-        let room = MOST_WORDS.min(words / 4);
+        let room = words.min(SEGMENT_WORDS) / PART;
         (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MOST_UNITS)
     }
 
