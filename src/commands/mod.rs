@@ -9,6 +9,7 @@ mod held;
 mod lookup;
 mod packed;
 mod parameters;
+mod ration;
 pub mod reply_error;
 mod seeds;
 mod transfer;

@@ -37,6 +37,8 @@ pub enum ReplyError {
     NoMemoryToDelete,
     NoMemoryToDump,
     NoMemoryToReply,
+    /// In the server's own words, which it says where a command would begin.
+    OverMaxmemory,
     PackingTooLong,
     BadNumberOfKeys,
     WrongNumberOfKeys,
@@ -145,6 +147,7 @@ impl ReplyError {
             Self::NoMemoryToDelete => "ERR Insufficient memory to delete item",
             Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
             Self::NoMemoryToReply => "ERR Insufficient memory to reply",
+            Self::OverMaxmemory => "OOM command not allowed when used memory > 'maxmemory'.",
             Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
             Self::BadNumberOfKeys => "ERR bad number of keys",
             Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",

@@ -84,6 +84,7 @@ functions! {
     ) -> *mut raw::RedisModuleServerInfoData;
     fn RedisModule_GetToDbIdFromOptCtx(places: *mut Places) -> c_int;
     fn RedisModule_GetToKeyNameFromOptCtx(places: *mut Places) -> *const Text;
+    fn RedisModule_GetUsedMemoryRatio() -> f32;
     fn RedisModule_InfoAddFieldCString(
         context: *mut Info, field: *const c_char, value: *const c_char
     ) -> c_int;

@@ -195,7 +195,8 @@ const WRONG_ARITY: &str = "ERR wrong number of arguments";
 fn key_of<C: Command>(arguments: Arguments<'_>) -> *mut raw::RedisModuleString {
     match C::SPECIFICATION.access {
         KeyAccess::None => std::ptr::null_mut(),
-        _ => arguments.0.get(1).copied().unwrap_or(std::ptr::null_mut()),
+        _ if arguments.len() < 2 => std::ptr::null_mut(),
+        _ => arguments.at(1).raw,
     }
 }
 

@@ -11,7 +11,7 @@
 //!   line        text that needs no heap                  clock        the time of day
 //!   alarm       calls at a later time                    events       what happens to keys
 //!   place       where a key is                           elsewhere    freeing without a stop
-//!   replay      commands that have run before
+//!   replay      commands that have run before           memory       the server's limit of memory
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound.
@@ -35,6 +35,7 @@ pub mod info;
 pub mod key;
 mod line;
 pub mod log;
+pub mod memory;
 pub mod place;
 mod progress;
 mod refused;

@@ -8,6 +8,7 @@ use crate::commands::parameters::{
     CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SEED, SLICES,
     TIGHTENING, TIME, WINDOW,
 };
+use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::seeds::hide_seeds;
 use crate::commands::{complexity, FIRST_RELEASE};
@@ -295,7 +296,7 @@ impl<'a, S: Source<'a>> Adding<S> {
                 {
                     beside.told = time_now();
                 }
-                self.add_at(filter, time, limit, answer)
+                self.add_at(context, filter, time, limit, answer)
             }
             _ if self.at.is_some() => return Err(ReplyError::WindowMissing),
             AnyFilter::Lasting(filter) => self.add(context, filter, limit, answer),
@@ -337,13 +338,15 @@ impl<'a, S: Source<'a>> Adding<S> {
     ) -> Added {
         let before = filter.progress();
         let mut added = Added::default();
-        let mut end = self.add_rest(filter, limit, &mut added, &mut answer);
+        let ration = Ration::new(context);
+        let mut end = self.add_rest(filter, limit, &ration, &mut added, &mut answer);
         // The primary has acknowledged some of these items. It may have been RedisBloom, with other
         // false positives, and so with room left where there is none here.
         if end == Err(AddError::Full) && context.is_replay() {
-            end = self.add_rest(filter, SizeLimit::Replay, &mut added, answer);
+            end = self.add_rest(filter, SizeLimit::Replay, &ration, &mut added, answer);
         }
-        added.refusal = end.err().map(ReplyError::of_add);
+        let refusal = end.err().map(ReplyError::of_add);
+        added.refusal = refusal.or(ration.refusal());
         stats::added(added.new, filter.counters_since(before));
         added
     }
@@ -353,6 +356,7 @@ impl<'a, S: Source<'a>> Adding<S> {
         &self,
         filter: &mut impl Lasting,
         limit: SizeLimit,
+        ration: &Ration<'_>,
         added: &mut Added,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
@@ -364,13 +368,14 @@ impl<'a, S: Source<'a>> Adding<S> {
         match items.len() {
             // One item is not worth setting up a group.
             1 => items.try_for_each(|item| filter.add(item, limit).map(&mut count)),
-            _ => filter.add_many(items, limit, &mut count),
+            _ => filter.add_many(ration.of(items), limit, &mut count),
         }
     }
 
     /// Adds the items to a filter that forgets.
     fn add_at(
         &self,
+        context: &Context,
         filter: &mut WindowedFilter,
         time: u64,
         limit: SizeLimit,
@@ -386,11 +391,13 @@ impl<'a, S: Source<'a>> Adding<S> {
             answer(outcome.is_new());
         };
         let mut items = self.items.items_from(0);
+        let ration = Ration::new(context);
         let end = match items.len() {
             1 => items.try_for_each(|item| filter.add(item, time, limit).map(&mut count)),
-            _ => filter.add_many(items, time, limit, &mut count),
+            _ => filter.add_many(ration.of(items), time, limit, &mut count),
         };
-        added.refusal = end.err().map(ReplyError::of_add);
+        let refusal = end.err().map(ReplyError::of_add);
+        added.refusal = refusal.or(ration.refusal());
         stats::added(added.new, Counters::default());
         stats::forgotten(filter.forgotten() - forgotten);
         free_gone(filter);

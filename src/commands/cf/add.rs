@@ -85,12 +85,7 @@ impl Command for Insert {
     fn run(context: &Context, arguments: Arguments<'_>) {
         match insert(context, arguments, c"cf.insert", Adding::Copies) {
             Err(error) => error.reply(context),
-            Ok(answers) => {
-                context.reply_array(answers.len());
-                answers
-                    .iter()
-                    .for_each(|answer| reply_added(context, *answer));
-            }
+            Ok(inserted) => inserted.reply(context, reply_added),
         }
     }
 }
@@ -107,12 +102,25 @@ impl Command for InsertAbsent {
     fn run(context: &Context, arguments: Arguments<'_>) {
         match insert(context, arguments, c"cf.insertnx", Adding::Absent) {
             Err(error) => error.reply(context),
-            Ok(answers) => {
-                context.reply_array(answers.len());
-                answers
-                    .iter()
-                    .for_each(|answer| reply_number(context, *answer));
-            }
+            Ok(inserted) => inserted.reply(context, reply_number),
+        }
+    }
+}
+
+/// The answers to the items that were tried, and the error that kept the rest from it.
+struct Inserted {
+    answers: Vec<Answer>,
+    refusal: Option<ReplyError>,
+}
+
+impl Inserted {
+    /// Replies with an array, in which `reply_one` replies for each item.
+    fn reply(self, context: &Context, reply_one: fn(&Context, Answer)) {
+        let Self { answers, refusal } = self;
+        context.reply_array(answers.len() + usize::from(refusal.is_some()));
+        answers.iter().for_each(|one| reply_one(context, *one));
+        if let Some(error) = refusal {
+            error.reply(context);
         }
     }
 }
@@ -157,7 +165,7 @@ fn insert(
     arguments: Arguments<'_>,
     event: &'static CStr,
     adding: Adding,
-) -> Result<Vec<Answer>, ReplyError> {
+) -> Result<Inserted, ReplyError> {
     let mut words = arguments
         .try_list_from(2)
         .ok_or(ReplyError::NoMemoryToAdd)?;
@@ -170,20 +178,18 @@ fn insert(
         hide_seeds(context, &words, 2); // not an option here, but perhaps taken for one
     }
     let insertion = insertion?;
-    let items = words.len() - insertion.first_item;
-    let mut answers = room_for_answers(items)?;
-    answers.resize(items, Ok(false));
+    let mut answers = room_for_answers(words.len() - insertion.first_item)?;
     let request = Request {
         event,
         adding,
         creation: insertion.creation,
         first_item: 2 + insertion.first_item,
     };
-    request.run(context, arguments, &mut answers)?;
+    let refusal = request.run(context, arguments, &mut answers)?;
     let refused = answers.iter().find_map(|answer| answer.err());
     match refused {
         // Nobody reads the answers, in which a client finds what was refused.
         Some(error) if context.is_replay() => Err(ReplyError::of_counting(error)),
-        _ => Ok(answers),
+        _ => Ok(Inserted { answers, refusal }),
     }
 }

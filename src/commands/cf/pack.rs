@@ -4,6 +4,7 @@
 use super::adding::add_to;
 use crate::commands::held::found_or_missing;
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
+use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
@@ -104,8 +105,9 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         Some(&creation),
         |filter, limit| {
             let mut changed = Changed::default();
+            let ration = Ration::new(context);
             let mut add_rest = |limit| {
-                let items = packed.items.items().skip(changed.answered);
+                let items = ration.of(packed.items.items().skip(changed.answered));
                 filter.add_until_refused(items, Adding::Copies, limit, |is_added| {
                     changed.count(is_added);
                     bits.iter_mut().for_each(|bits| bits.push(is_added));
@@ -116,7 +118,8 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             if end == Err(AddError::Full) && context.is_replay() {
                 end = add_rest(SizeLimit::Replay);
             }
-            changed.refusal = end.err().map(ReplyError::of_counting);
+            let refusal = end.err().map(ReplyError::of_counting);
+            changed.refusal = refusal.or(ration.refusal());
             (changed.changed, changed)
         },
         |changed| replicate(context, c"CF.PACKADD", &packed, room, changed),

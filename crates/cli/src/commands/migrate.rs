@@ -105,10 +105,9 @@ impl Arguments {
 
     /// Each filter needs all items.
     fn check_files(&self) -> Result<(), Error> {
-        let is_stream = |source: &Source| *source == Source::StandardInput;
         let text = match self.input.files.is_empty() {
             false if !self.check => "files of items are for --check",
-            false if self.input.sources().iter().any(is_stream) => {
+            false if self.input.sources()?.contains(&Source::StandardInput) => {
                 "standard input can be read only once, and each filter needs the items"
             }
             _ => return Ok(()),
@@ -250,7 +249,7 @@ impl Arguments {
         };
         let sides = (side(&none, from)?, side(&self.topology, to)?);
         let reading = Reading {
-            sources: self.input.sources(),
+            sources: self.input.sources()?,
             framing: self.input.framing(),
             block_bytes: BLOCK_BYTES,
             from: Default::default(),

@@ -48,7 +48,7 @@ fn an_item_longer_than_a_piece_is_sent_by_itself() {
     assert!(by_itself.starts_with(b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nk\r\n$131072\r\nx"));
     assert!(by_itself.ends_with(b"x\r\n"));
     assert!(add(&pieces.all[1]).starts_with(b"*4\r\n$10\r\nBF.PACKADD\r\n"));
-    let cut = pieces.cut();
+    let cut = pieces.cut(Vec::new());
     for (long, packed, changed) in [("#t\r\n", ":1\r\n", 2), (":0\r\n", ":2\r\n", 2)] {
         let changes = cut.changes(vec![Ok(reply(long)), Ok(reply(packed))]);
         assert_eq!((changes.items, changes.changed), (3, changed));

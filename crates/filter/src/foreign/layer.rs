@@ -128,7 +128,7 @@ impl Layer {
             n2: description.n2,
             used_bits: description.used_bits(),
             reciprocal: u64::MAX / description.used_bits(),
-            segments: Segments::new(words),
+            segments: Segments::new(words, SEGMENT_WORDS),
         })
     }
 

@@ -33,7 +33,7 @@ impl CuckooSeries {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
             shape,
-            segments: Segments::new(shape.slots().div_ceil(WORD_SLOTS)),
+            segments: Segments::new(shape.slots().div_ceil(WORD_SLOTS), SEGMENT_WORDS),
             occupied: 0,
             weight: 0,
         }
