@@ -5,7 +5,7 @@
 //! a key of its own.
 
 use crate::foreign::reading::stopped_server_with_log;
-use crate::foreign::samples::{loads, payload, ALL, OF_VALKEY_BLOOM};
+use crate::foreign::samples::{loads, payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
 use crate::harness::{long_series, words, Connection, Family, Options, Primary, Server};
 
 use std::ops::Range;
@@ -236,15 +236,21 @@ fn refusals() -> Vec<(Vec<Command>, &'static str)> {
     let load = vec![b"BF.LOAD".to_vec(), KEY.to_vec(), b"nonsense".to_vec()];
     refusals.push((vec![load.clone()], "ERR received bad data"));
     refusals.push((vec![on("BF.ADD k a"), load], "ERR item exists"));
-    let header = ALL[0].pieces().remove(0);
-    let header = Family::Bloom.loading("", header.0, &header.1[1..]);
-    let header = vec![
-        header[0].clone(),
-        KEY.to_vec(),
-        header[2].clone(),
-        header[3].clone(),
-    ];
-    refusals.push((vec![header], "ERR received bad data"));
+    for (sample, adding) in [
+        (GROWING, "BF.MADD k hidden"),
+        (CUCKOO, "CF.INSERT k ITEMS hidden"),
+    ] {
+        let (end, bytes) = sample.pieces().remove(0);
+        let header = |bytes| {
+            let mut command = sample.family.loading("", end, bytes);
+            command[1] = KEY.to_vec();
+            command
+        };
+        refusals.push((vec![header(&bytes[1..])], "ERR received bad data"));
+        // An error among the answers, or an answer that stands for one.
+        let commands = vec![header(&bytes), on(adding)];
+        refusals.push((commands, "ERR filter is being loaded"));
+    }
     for (line, reason) in [
         ("BF.RESERVE k 0 100 SEED 00112233aabbccdd", "ERR error rate"),
         (
