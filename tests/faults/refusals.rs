@@ -238,6 +238,38 @@ fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
     }
 }
 
+/// What a client finds among the answers to its items, nobody would read there.
+#[test]
+fn a_replica_that_has_no_memory_for_some_items_says_which_filter_lacks_them() {
+    let primary = Server::start();
+    let replica = server_with_failpoints(&["propagation-error-behavior ignore"]);
+    let (mut here, mut there) = (primary.connect(), replica.connect());
+    there.run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
+    here.run("BF.RESERVE huge 0.01 1099511627776");
+    here.run("CF.RESERVE counting 1000000");
+    primary.wait_for(&replica);
+    there.run("CONFIG SET bf.inject-refusal-from 1");
+    let commands = ["BF.MADD huge a b c", "CF.INSERT counting ITEMS a b c"];
+    for (refused, command) in (1..).zip(commands) {
+        allow_large_blocks(&mut there, 0);
+        here.run(command);
+        primary.wait_for(&replica);
+        allow_large_blocks(&mut there, i64::MAX);
+        assert_eq!(there.info_number("bf", "bf_replays_refused"), refused);
+        let key = command.split(' ').nth(1).expect("a key");
+        let log = replica.log();
+        let line = log
+            .lines()
+            .find(|line| line.contains(&format!("key \"{key}\"")));
+        let line = line.unwrap_or_else(|| panic!("{log}"));
+        assert!(line.contains("Insufficient memory to add item"), "{line}");
+    }
+    assert_eq!(
+        replica.log().matches("== CRITICAL ==").count(),
+        commands.len()
+    );
+}
+
 #[test]
 fn a_union_that_finds_no_memory_changes_nothing() {
     let (primary, replica) = servers_short_of_memory();

@@ -5,7 +5,7 @@
 //! a key of its own.
 
 use crate::foreign::reading::stopped_server_with_log;
-use crate::foreign::samples::{loads, payload, ALL, OF_VALKEY_BLOOM};
+use crate::foreign::samples::{loads, payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
 use crate::harness::{long_series, words, Connection, Family, Options, Primary, Server};
 
 use std::ops::Range;
@@ -236,15 +236,12 @@ fn refusals() -> Vec<(Vec<Command>, &'static str)> {
     let load = vec![b"BF.LOAD".to_vec(), KEY.to_vec(), b"nonsense".to_vec()];
     refusals.push((vec![load.clone()], "ERR received bad data"));
     refusals.push((vec![on("BF.ADD k a"), load], "ERR item exists"));
-    let header = ALL[0].pieces().remove(0);
-    let header = Family::Bloom.loading("", header.0, &header.1[1..]);
-    let header = vec![
-        header[0].clone(),
-        KEY.to_vec(),
-        header[2].clone(),
-        header[3].clone(),
-    ];
-    refusals.push((vec![header], "ERR received bad data"));
+    for sample in [GROWING, CUCKOO] {
+        let (end, bytes) = sample.pieces().remove(0);
+        let mut header = sample.family.loading("", end, &bytes[1..]);
+        header[1] = KEY.to_vec();
+        refusals.push((vec![header], "ERR received bad data"));
+    }
     for (line, reason) in [
         ("BF.RESERVE k 0 100 SEED 00112233aabbccdd", "ERR error rate"),
         (
