@@ -9,7 +9,7 @@ PAYLOADS ?= 100000
 PROBES ?= 1e10
 TRIALS ?= 10000000
 TEXT ?= README.md
-PLOT ?= docs/recipes/guard.svg
+PLOT ?= build/guard.svg
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
 
 MINUTES ?= 10
@@ -99,7 +99,7 @@ clients: build ## runs programs with some thirty client libraries, and tables th
 demo: build ## puts 100 000 English words in a filter and spell-checks TEXT=README.md
 	@scripts/demo $(SERVER) $(MODULE) $(TEXT)
 
-demo-guard: build ## attacks a database with and without a filter in front, and plots it (PLOT=, two minutes)
+demo-guard: build ## attacks a database with and without a filter in front, and plots it (PLOT=build/guard.svg, two minutes)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) scripts/cargo-apart examples/guard run --release -- $(PLOT)
 
 fpr: toolchain ## measures false-positive rates, with error bars (PROBES=1e10 lookups a row: 45 minutes)

@@ -8,7 +8,8 @@
 //! | `bf.expansion-factor` | `EXPANSION` | 2 | 0 (does not grow) … 32768 |
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
-//! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, bytes of filters that are merged at once |
+//! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
+//! | `bf.aof-load-damaged` | – | no | whether to load an append-only file of which a part is refused |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
 //! on: see [`settings`]. Those of counting filters are in [`counting`].
@@ -16,7 +17,8 @@
 pub mod counting;
 
 use crate::server::context::Context;
-use crate::server::settings::{self, Integer, Text};
+use crate::server::replay::{loads_damaged_files, set_loads_damaged_files};
+use crate::server::settings::{self, Integer, Switch, Text};
 use crate::server::Refused;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::{Growth, Parameters, SizeLimit, MAX_EXPANSION};
@@ -35,7 +37,7 @@ static MAX_MERGE_BYTES: AtomicI64 = AtomicI64::new(MERGE_BYTES);
 /// The default of the most bytes of items in one argument: a million of 16 bytes, as many as the
 /// server takes in arguments of their own.
 const PACK_BYTES: i64 = 16 << 20;
-/// The default of the most bytes merged at once: what takes some tens of milliseconds.
+/// The default of the most work of one BF.MERGE: what takes some tens of milliseconds.
 const MERGE_BYTES: i64 = 64 << 20;
 
 /// The error rate of a filter created without one.
@@ -77,7 +79,8 @@ pub fn max_pack_bytes(context: &Context) -> u64 {
     }
 }
 
-/// The most bytes of filters that the running command may merge, with the same exception.
+/// The most work that merging filters may be for the running command, in bytes, with the same
+/// exception.
 pub fn max_merge_bytes(context: &Context) -> u64 {
     match MAX_MERGE_BYTES.load(Ordering::Relaxed) {
         _ if context.is_replay() => u64::MAX,
@@ -144,12 +147,18 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
         get: || MAX_MERGE_BYTES.load(Ordering::Relaxed),
         set: |value| MAX_MERGE_BYTES.store(value, Ordering::Relaxed),
     };
+    static LOAD_DAMAGED: Switch = Switch {
+        default: false,
+        get: loads_damaged_files,
+        set: set_loads_damaged_files,
+    };
     settings::register_text(context, "bf.error-rate", rate)?;
     settings::register_integer(context, "bf.initial-size", size)?;
     settings::register_integer(context, "bf.expansion-factor", factor)?;
     settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
     settings::register_integer(context, "bf.max-pack-bytes", &PACK_LIMIT)?;
     settings::register_integer(context, "bf.max-merge-bytes", &MERGE_LIMIT)?;
-    counting::register(context)?;
+    settings::register_switch(context, "bf.aof-load-damaged", &LOAD_DAMAGED)?;
+    counting::register(context, arguments)?;
     settings::load(context)
 }

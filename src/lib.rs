@@ -1,10 +1,10 @@
-//! splitbloom: `BF.*` for Redis and Valkey, on the blocked Bloom filters of `splitbloom_filter`.
+//! splitbloom: `BF.*` and `CF.*` for Redis and Valkey, on the filters of `splitbloom_filter`.
 //!
 //! ```text
 //!   module     what happens when a server loads the module
 //!   commands   parse, open, act, propagate, reply        types   filters as values of the server
 //!   config     the settings                              stats   counters for INFO
-//!   sweeper    frees what filters have forgotten
+//!   sweeper    frees what filters have forgotten         slow_log  what a log shows of seeds
 //!   server     the server made safe; knows no filter
 //! ```
 //!
@@ -19,6 +19,7 @@ mod module;
     reason = "every call into the server is unsafe; what leaves this module is safe"
 )]
 mod server;
+mod slow_log;
 mod stats;
 mod sweeper;
 mod types;

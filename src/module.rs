@@ -8,9 +8,10 @@ use crate::server::context::Context;
 use crate::server::entry::{entry_of, Module};
 use crate::server::info::{self, Field};
 use crate::server::log::notice;
+use crate::server::replay::replays_refused;
 use crate::server::{settings, Refused};
 use crate::types::{bloom, counting, valkey};
-use crate::{commands, stats, sweeper};
+use crate::{commands, slow_log, stats, sweeper};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
 
@@ -38,6 +39,8 @@ const INFO: &[Field] = &[
     Field::Number(c"filters_grown", stats::filters_grown),
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
     Field::Number(c"replays_ignored", stats::replays_ignored),
+    Field::Number(c"replays_refused", replays_refused),
+    Field::Number(c"slow_log_argument_bytes", slow_log::argument_bytes),
     Field::Number(c"caught_panics", caught_panics),
 ];
 
@@ -82,6 +85,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
              settings: {settings}"
         ),
     );
+    slow_log::warn_of_seeds();
     Ok(())
 }
 

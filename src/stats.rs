@@ -70,7 +70,8 @@ pub fn fill_guard_closings() -> u64 {
     FILL_GUARD_CLOSINGS.load(Relaxed)
 }
 
-/// Commands from the primary or the append-only file that a client would have got an error for.
+/// Commands from the primary or the append-only file that got no error, since what they were to do
+/// was done; a client would have got one.
 pub fn replays_ignored() -> u64 {
     REPLAYS_IGNORED.load(Relaxed)
 }
@@ -108,7 +109,7 @@ pub(crate) fn copies_deleted(copies: usize) {
     count(&ITEMS_DELETED, copies as u64);
 }
 
-/// Counts a command from the primary or the append-only file that did not apply here.
+/// Counts a command from the primary or the append-only file whose error is not worth a word.
 pub(crate) fn replay_ignored() {
     count(&REPLAYS_IGNORED, 1);
 }

@@ -1,40 +1,72 @@
-//! Fills in the tables of the documents.
+//! Fills in the tables and figures of the documents.
 //!
 //! ```text
 //!   <!-- table NAME [; only COLUMN = VALUE] [; columns COLUMN [as NEW NAME] | COLUMN …] -->
 //!   … replaced by the table …
 //!   <!-- end -->
+//!
+//!   <!-- figure NAME [; only COLUMN = VALUE]; of COLUMN -->… replaced by the figure …<!-- end -->
 //! ```
+//!
+//! A figure is the only value that its clauses leave, rounded to one decimal, or to none from 100
+//! on.
 
-use crate::table::Table;
-use crate::Outcome;
+use super::table::Table;
+use super::Outcome;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const BEGIN: &str = "<!-- table ";
+/// Those with tables or figures.
+pub const DOCUMENTS: [&str; 3] = ["README.md", "docs/performance.md", "docs/cluster.md"];
+
 const END: &str = "<!-- end -->";
 
-/// Replaces every table in a document.
+/// Replaces every table and figure in a document.
 pub fn fill_in(document: &str) -> Outcome<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
-    let text = fs::read_to_string(&path)?;
+    Ok(fs::write(path_of(document), filled(document)?)?)
+}
+
+/// The document with every table and figure replaced.
+pub fn filled(document: &str) -> Outcome<String> {
+    let text = fs::read_to_string(path_of(document))?;
+    let text = replaced(&text, "<!-- table ", |request| {
+        let table = selected(request)?;
+        Ok(format!("\n{}", table.markdown()))
+    });
+    let text = text.and_then(|text| replaced(&text, "<!-- figure ", figure));
+    Ok(text.map_err(|error| format!("{document}: {error}"))?)
+}
+
+/// The text with what is between each marker that begins with `begin` and its end replaced by what
+/// `value` makes of the rest of the marker.
+fn replaced(text: &str, begin: &str, value: impl Fn(&str) -> Outcome<String>) -> Outcome<String> {
     let mut filled = String::new();
-    let mut rest = text.as_str();
-    while let Some(start) = rest.find(BEGIN) {
-        let (before, from) = rest.split_at(start);
-        let unterminated = || format!("{document}: a table without an end marker");
-        let (marker, after) = from.split_once('\n').ok_or_else(unterminated)?;
-        let end = after.find(END).ok_or_else(unterminated)?;
-        let request = marker
-            .trim_start_matches(BEGIN)
-            .trim_end_matches("-->")
-            .trim();
-        let table = selected(request).map_err(|error| format!("{document}: {request}: {error}"))?;
-        filled += &format!("{before}{marker}\n{}", table.markdown());
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once(begin) {
+        let (request, after) = from.split_once(" -->").ok_or("an unterminated marker")?;
+        let end = after.find(END).ok_or("a marker without an end")?;
+        let value = value(request).map_err(|error| format!("{request}: {error}"))?;
+        filled += &format!("{before}{begin}{request} -->{value}");
         rest = &after[end..];
     }
-    filled += rest;
-    Ok(fs::write(path, filled)?)
+    Ok(filled + rest)
+}
+
+fn path_of(document: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(document)
+}
+
+/// The figure that a marker requests.
+fn figure(request: &str) -> Outcome<String> {
+    let (table, column) = request.split_once("; of ").ok_or("of COLUMN")?;
+    let table = selected(table)?;
+    let column = table.column(column.trim())?;
+    let [row] = table.rows() else {
+        return Err(format!("{} rows", table.rows().len()).into());
+    };
+    let value: f64 = row[column].parse()?;
+    let decimals = usize::from(value < 100.0);
+    Ok(format!("{value:.decimals$}"))
 }
 
 /// The table that a marker requests.

@@ -1,4 +1,4 @@
-//! Draws the plots and fills in the tables of the documents from the measurements in
+//! Draws the plots and fills in the tables and figures of the documents from the measurements in
 //! `docs/performance/*.tsv`, which the benchmarks save. `make report` runs it, so that no figure is
 //! typed by hand.
 
@@ -13,7 +13,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
     plots::draw_all()?;
-    for document in ["README.md", "docs/performance.md", "docs/cluster.md"] {
+    for document in documents::DOCUMENTS {
         documents::fill_in(document)?;
     }
     Ok(())

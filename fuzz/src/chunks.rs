@@ -175,8 +175,8 @@ fn and_then<F: Fuzzed>(
     }
 }
 
-/// Filters of each kind of structure, created once: a Bloom filter of two segments, also part loaded;
-/// tables of several pages, alone, part loaded, and after a Bloom filter.
+/// Filters of each kind of structure, created once: a Bloom filter of two segments, also part
+/// loaded; tables of several pages, alone, part loaded, and after a Bloom filter.
 fn donors() -> &'static [Donor<Filter>] {
     static DONORS: OnceLock<Vec<Donor<Filter>>> = OnceLock::new();
     DONORS.get_or_init(|| {

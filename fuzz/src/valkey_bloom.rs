@@ -53,7 +53,7 @@ impl Layer {
             && self.capacity >= 1
             && self.items <= self.capacity
             && is_best
-            && (1..=1074).contains(&self.hashes)
+            && (1..=1076).contains(&self.hashes)
     }
 
     fn contains(&self, item: &[u8]) -> bool {

@@ -29,7 +29,11 @@ for name, value in string.gmatch(redis.call('INFO', 'bf'), '([%w_]+):([^\r\n]*)'
     export(name, value)
 end
 
-local COMMAND_FOR = { ['MBbloom--'] = 'BF.INFO', ['MBbloomCF'] = 'CF.INFO' }
+local COMMAND_FOR = {
+    ['MBbloom--'] = 'BF.INFO',
+    ['MBbloomCF'] = 'CF.INFO',
+    ['bloomfltr'] = 'BF.INFO', -- filters that came from valkey-bloom
+}
 
 -- The fields of a filter by name; none if the server refuses.
 local function fields_of(command, key)

@@ -17,7 +17,7 @@ pub fn found_or_missing<T>(held: Held<T>) -> Result<Option<T>, ReplyError> {
     }
 }
 
-/// Nothing must be there.
+/// Nothing must be there, where a filter is to be created.
 pub fn missing<T>(held: Held<T>) -> Result<(), ReplyError> {
     match found_or_missing(held)? {
         None => Ok(()),

@@ -5,6 +5,7 @@ use crate::commands::held::found_or_missing;
 use crate::commands::lookup::Lookup;
 use crate::commands::parameters::{word, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::seeds::hide_seeds;
 use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Kind, Parameter, Times};
@@ -77,7 +78,12 @@ impl<'a> Packed<'a> {
         parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
     ) -> Result<Self, ReplyError> {
         let words = arguments.try_list_from(FIRST_WORD);
-        let words = parse(&words.ok_or(ReplyError::NoMemoryToReply)?)?;
+        let words = words.ok_or(ReplyError::NoMemoryToReply)?;
+        let parsed = parse(&words);
+        if parsed.is_err() {
+            hide_seeds(context, &words, FIRST_WORD); // not an option here, but perhaps taken for one
+        }
+        let words = parsed?;
         if words.bytes.len() as u64 > config::max_pack_bytes(context) {
             return Err(ReplyError::PackingTooLong);
         }

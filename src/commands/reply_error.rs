@@ -2,8 +2,9 @@
 //! compare them.
 
 use crate::server::context::Context;
+use crate::server::key::InUse;
 use crate::stats;
-use splitbloom_filter::error::{AddError, DecodeError};
+use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
 
@@ -16,10 +17,15 @@ pub enum ReplyError {
     WrongType,
     /// What is wrong with the command's words.
     Words(WordsError),
+    /// A filter that was to be created is there.
     ItemExists,
+    /// As `ItemExists`, where bytes were to be loaded.
+    NoPlaceToLoad,
     NotFound,
     /// As `NotFound`, in a deletion: RedisBloom has another text there.
     NothingToDelete,
+    /// As `NotFound`, where memory was to be freed.
+    NothingToFree,
     Full,
     Loading,
     /// As `Full`, of a filter that counts: RedisBloom has another text there.
@@ -31,6 +37,8 @@ pub enum ReplyError {
     NoMemoryToDelete,
     NoMemoryToDump,
     NoMemoryToReply,
+    /// In the server's own words, which it says where a command would begin.
+    OverMaxmemory,
     PackingTooLong,
     BadNumberOfKeys,
     WrongNumberOfKeys,
@@ -50,6 +58,17 @@ pub enum ReplyError {
     /// A time, or a command about time, for a filter that does not forget.
     WindowMissing,
     FarFuture,
+    /// The time is so early that it must be in seconds.
+    Seconds,
+    /// The server saves the value on another thread: nothing has changed, and the command can be
+    /// repeated.
+    KeyInUse,
+}
+
+impl From<InUse> for ReplyError {
+    fn from(InUse: InUse) -> Self {
+        Self::KeyInUse
+    }
 }
 
 impl From<WordsError> for ReplyError {
@@ -114,8 +133,8 @@ impl ReplyError {
             Self::WrongArity => "ERR wrong number of arguments",
             Self::WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value",
             Self::Words(error) => text_of(error),
-            Self::ItemExists => "ERR item exists",
-            Self::NotFound => "ERR not found",
+            Self::ItemExists | Self::NoPlaceToLoad => "ERR item exists",
+            Self::NotFound | Self::NothingToFree => "ERR not found",
             Self::NothingToDelete => "ERR Not found",
             Self::Full => "ERR non scaling filter is full",
             Self::Loading => "ERR filter is being loaded",
@@ -127,6 +146,7 @@ impl ReplyError {
             Self::NoMemoryToDelete => "ERR Insufficient memory to delete item",
             Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
             Self::NoMemoryToReply => "ERR Insufficient memory to reply",
+            Self::OverMaxmemory => "OOM command not allowed when used memory > 'maxmemory'.",
             Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
             Self::BadNumberOfKeys => "ERR bad number of keys",
             Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",
@@ -144,34 +164,35 @@ impl ReplyError {
             Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
             Self::WindowMissing => text_of(WordsError::WindowMissing),
             Self::FarFuture => "ERR the time is more than one window ahead of the server's clock",
+            Self::Seconds => "ERR the time is before 1973: it must be in milliseconds since 1970",
+            Self::KeyInUse => "TRYAGAIN the server is saving the key",
             Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
         }
     }
 
-    /// Whether a server that follows another may take no notice: what was asked for did not happen
-    /// there either, or need not happen here. What is left is a loss.
-    fn is_harmless_in_a_replay(self) -> bool {
-        !matches!(
-            self,
-            Self::OverLimit
-                | Self::Loading
-                | Self::NoMemoryToCreate
-                | Self::NoMemoryToAdd
-                | Self::NoMemoryToDelete
-                | Self::NoMemoryToReply
-                | Self::NoMemoryToMerge
-                | Self::Different(_)
-                | Self::NoUnion
-        )
+    /// Whether a replay loses nothing by it: what the command was to do is done, whether it
+    /// succeeded on the primary or not. RedisBloom before 2.2 passes on commands that failed. All
+    /// else may have succeeded there.
+    fn loses_nothing(self) -> bool {
+        match self {
+            // A filter that takes the items to come.
+            Self::ItemExists => true,
+            // Nothing is there to be removed.
+            Self::NothingToDelete | Self::NothingToFree => true,
+            _ => false,
+        }
     }
 
-    /// Replies with it; to the primary and the append-only file, which want no reply, only with
-    /// what they must hear of. A primary with RedisBloom passes on commands that failed, and a
-    /// server reports each error that it would reply to its primary as a broken replication.
+    /// Replies with it. The primary and the append-only file, which want no reply, get it only if
+    /// something is lost: the server reports each error that it would reply to its primary as a
+    /// broken replication.
     pub fn reply(self, context: &Context) {
-        if self.is_harmless_in_a_replay() && context.is_replay() {
-            stats::replay_ignored();
-            return context.reply_null();
+        if context.is_replay() {
+            if self.loses_nothing() {
+                stats::replay_ignored();
+                return context.reply_null();
+            }
+            context.note_loss(self.text());
         }
         match self {
             Self::WrongArity => context.reply_wrong_arity(),
@@ -196,6 +217,14 @@ impl ReplyError {
             AddError::OverLimit => Self::OverLimit,
             AddError::Uncountable => Self::Uncountable,
             AddError::OutOfMemory => Self::NoMemoryToAdd,
+        }
+    }
+
+    /// The error for filters that were not merged.
+    pub fn of_union(error: UnionError) -> Self {
+        match error {
+            UnionError::TooCostly => Self::TooMuchToMerge,
+            UnionError::Add(error) => Self::of_add(error),
         }
     }
 

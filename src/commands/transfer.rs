@@ -52,7 +52,7 @@ pub fn load<T: Stored>(
     context.redact(3); // the seed is in it
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BadData)?;
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let begun = if is_foreign(bytes) {
         load_piece::<T>(context, &mut key, iterator, bytes)
     } else {

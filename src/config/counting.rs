@@ -22,7 +22,9 @@ use crate::server::Refused;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
-use splitbloom_grammar::load_arguments::ERROR_RATE;
+use splitbloom_grammar::load_arguments::{
+    LoadArguments, ERROR_RATE, MAX_EXPANSIONS, MOST_EXPANSIONS,
+};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 // RedisBloom's defaults, except for the error rate, which it does not have.
@@ -30,7 +32,6 @@ const INITIAL_SIZE: i64 = 1024;
 const BUCKET_SIZE: i64 = 2;
 const MAX_ITERATIONS: i64 = 20;
 const EXPANSION: i64 = 1;
-const MAX_EXPANSIONS: i64 = 32;
 
 static ERROR_RATE_BITS: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 static CAPACITY: AtomicI64 = AtomicI64::new(INITIAL_SIZE);
@@ -75,15 +76,6 @@ static FACTOR_SETTING: Integer = Integer {
     set: |factor| FACTOR.store(factor, Ordering::Relaxed),
 };
 
-static EXPANSIONS_SETTING: Integer = Integer {
-    default: MAX_EXPANSIONS,
-    min: 1,
-    max: u16::MAX as i64,
-    is_memory: false,
-    get: || EXPANSIONS.load(Ordering::Relaxed),
-    set: |most| EXPANSIONS.store(most, Ordering::Relaxed),
-};
-
 fn error_rate() -> f64 {
     f64::from_bits(ERROR_RATE_BITS.load(Ordering::Relaxed))
 }
@@ -102,11 +94,11 @@ pub fn defaults(seed: Seed) -> CountingParameters {
     }
 }
 
-/// Registers the settings.
+/// Registers the settings, with the load argument as a default.
 ///
 /// # Errors
 /// The server refused a name.
-pub(super) fn register(context: &Context) -> Result<(), Refused> {
+pub(super) fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refused> {
     // Settings live as long as the process: a module with a data type cannot be unloaded.
     let rate: &'static Text = Box::leak(Box::new(Text::new(
         ERROR_RATE.to_string(),
@@ -122,5 +114,13 @@ pub(super) fn register(context: &Context) -> Result<(), Refused> {
     register("bf.cf.bucket-size", &BUCKETS_SETTING)?;
     register("bf.cf.max-iterations", &ITERATIONS_SETTING)?;
     register("bf.cf.expansion-factor", &FACTOR_SETTING)?;
-    register("bf.cf.max-expansions", &EXPANSIONS_SETTING)
+    let expansions: &'static Integer = Box::leak(Box::new(Integer {
+        default: arguments.max_expansions,
+        min: 1,
+        max: MOST_EXPANSIONS as i64,
+        is_memory: false,
+        get: || EXPANSIONS.load(Ordering::Relaxed),
+        set: |most| EXPANSIONS.store(most, Ordering::Relaxed),
+    }));
+    register("bf.cf.max-expansions", expansions)
 }

@@ -4,6 +4,7 @@ use super::call::call;
 use super::catch_panic::catch_panic;
 use super::clock::time_now;
 use super::context::Context;
+use super::thread::ServerThread;
 use redis_module::raw;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -35,7 +36,7 @@ struct Connected {
     context: *mut raw::RedisModuleCtx,
 }
 
-// SAFETY: an address, which no thread but the server's own follows: see `Alarm::set`.
+// SAFETY: an address, which no thread but the server's own follows: `Alarm::set` takes proof.
 unsafe impl Send for Connected {}
 // SAFETY: as above.
 unsafe impl Sync for Connected {}
@@ -61,9 +62,9 @@ impl Alarm {
         let _ = self.connected.set(Connected { ring, context });
     }
 
-    /// Lets it ring at this time, in milliseconds since 1970, unless it rings earlier anyway. Only
-    /// from the server's own thread. Cost: some 200 ns if the time changes, else a few.
-    pub fn set(&'static self, at: u64) {
+    /// Lets it ring at this time, in milliseconds since 1970, unless it rings earlier anyway. Cost:
+    /// some 200 ns if the time changes, else a few.
+    pub fn set(&'static self, at: u64, _: ServerThread) {
         let Some(Connected { context, .. }) = self.connected.get() else {
             return;
         };
@@ -99,20 +100,20 @@ impl Alarm {
 unsafe extern "C" fn ring(context: *mut raw::RedisModuleCtx, data: *mut c_void) {
     // SAFETY: the caller's duty.
     let alarm: &'static Alarm = unsafe { &*data.cast::<Alarm>() };
+    // SAFETY: the caller's duty.
+    let context = unsafe { Context::new(context) };
     *alarm.pending() = None; // first, so that no panic keeps it from being set again
     let body = || {
         let Some(Connected { ring, .. }) = alarm.connected.get() else {
             return true;
         };
-        // SAFETY: the caller's duty.
-        let context = unsafe { Context::new(context) };
         if let Some(at) = ring(&context) {
-            alarm.set(at);
+            alarm.set(at, context.thread());
         }
         true
     };
     if !catch_panic("a timer", || false, body) {
-        let again = || alarm.set(time_now() + AFTER_PANIC);
+        let again = || alarm.set(time_now() + AFTER_PANIC, context.thread());
         catch_panic("a timer after a panic", || (), again);
     }
 }

@@ -2,34 +2,44 @@
 
 use super::call::call;
 use redis_module::raw;
+use std::marker::PhantomData;
 
 /// The words of a command, its name first. They belong to the server and live as long as the
 /// command runs.
+///
+/// A pointer, not a slice: in Valkey 8.1 and later `Context::redact` replaces a word in this very
+/// array.
 #[derive(Clone, Copy)]
-pub struct Arguments<'a>(pub(super) &'a [*mut raw::RedisModuleString]);
+pub struct Arguments<'a> {
+    argv: *const *mut raw::RedisModuleString,
+    len: usize,
+    _words: PhantomData<&'a raw::RedisModuleString>,
+}
 
 /// One word of a command, as the server holds it.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
     pub(super) raw: *mut raw::RedisModuleString,
-    _words: std::marker::PhantomData<&'a [*mut raw::RedisModuleString]>,
+    _words: PhantomData<&'a raw::RedisModuleString>,
 }
 
 impl<'a> Arguments<'a> {
     /// # Safety
-    /// `argv` points to `argc` strings of the server, which live and do not change for `'a`.
+    /// `argv` points to `argc` strings of the server. For `'a` the array lives, and so does each
+    /// string that is ever in it; only [`Context::redact`](super::context::Context::redact) changes
+    /// which these are.
     pub(super) unsafe fn new(argv: *mut *mut raw::RedisModuleString, argc: i32) -> Self {
         let len = usize::try_from(argc).unwrap_or(0);
-        if argv.is_null() || len == 0 {
-            return Self(&[]);
+        Self {
+            argv,
+            len: if argv.is_null() { 0 } else { len },
+            _words: PhantomData,
         }
-        // SAFETY: the caller's duty.
-        Self(unsafe { std::slice::from_raw_parts(argv, len) })
     }
 
     /// Number of words, the name included.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.len
     }
 
     /// Word `index`, as the server holds it.
@@ -37,10 +47,33 @@ impl<'a> Arguments<'a> {
     /// # Panics
     /// If there are not that many. The server checks the number of words before a command runs.
     pub fn at(&self, index: usize) -> Argument<'a> {
+        assert!(index < self.len, "word {index} of {}", self.len);
+        // SAFETY: there are `len` words (see `Arguments::new`).
+        let word = unsafe { self.argv.add(index) };
         Argument {
-            raw: self.0[index],
-            _words: std::marker::PhantomData,
+            // SAFETY: the array lives for `'a`, and the server does not change it meanwhile.
+            raw: unsafe { word.read() },
+            _words: PhantomData,
         }
+    }
+
+    /// The words from `first` up to `end`, for one call of the server that redacts none.
+    ///
+    /// # Panics
+    /// If there are not that many.
+    pub(super) fn slice(&self, first: usize, end: usize) -> &[*mut raw::RedisModuleString] {
+        assert!(
+            first <= end && end <= self.len,
+            "words {first} to {end} of {}",
+            self.len
+        );
+        if first == end {
+            return &[];
+        }
+        // SAFETY: there are `len` words (see `Arguments::new`).
+        let word = unsafe { self.argv.add(first) };
+        // SAFETY: so many follow, and the server does not change them while it reads them.
+        unsafe { std::slice::from_raw_parts(word, end - first) }
     }
 
     /// The bytes of word `index`.
@@ -63,8 +96,8 @@ impl<'a> Arguments<'a> {
 
     /// The bytes of each word from `first` on.
     pub fn bytes_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone {
-        let words = self.0;
-        (first..words.len().max(first)).map(move |index| Arguments(words).bytes(index))
+        let words = *self;
+        (first..words.len().max(first)).map(move |index| words.bytes(index))
     }
 }
 
@@ -82,6 +115,14 @@ impl<'a> Argument<'a> {
     pub fn bytes(&self) -> &'a [u8] {
         // SAFETY: a word of `Arguments`, which live for `'a` (see `Arguments::new`).
         unsafe { bytes_of(self.raw) }
+    }
+
+    /// The integer that it is for the server, if it is one.
+    pub(super) fn integer(&self) -> Option<i64> {
+        let mut integer = 0;
+        // SAFETY: as in `bytes`; the integer is ours.
+        let status = unsafe { call!(RedisModule_StringToLongLong(self.raw, &raw mut integer)) };
+        (status as isize == raw::REDISMODULE_OK).then_some(integer)
     }
 }
 

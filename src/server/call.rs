@@ -69,6 +69,7 @@ functions! {
     fn RedisModule_FreeServerInfo(context: *mut Context, info: *mut raw::RedisModuleServerInfoData);
     fn RedisModule_FreeString(context: *mut Context, text: *mut Text);
     fn RedisModule_GetApi(name: *const c_char, function: *mut c_void) -> c_int;
+    fn RedisModule_GetClientId(context: *mut Context) -> c_ulonglong;
     fn RedisModule_GetCommand(
         context: *mut Context, name: *const c_char
     ) -> *mut raw::RedisModuleCommand;
@@ -83,6 +84,7 @@ functions! {
     ) -> *mut raw::RedisModuleServerInfoData;
     fn RedisModule_GetToDbIdFromOptCtx(places: *mut Places) -> c_int;
     fn RedisModule_GetToKeyNameFromOptCtx(places: *mut Places) -> *const Text;
+    fn RedisModule_GetUsedMemoryRatio() -> f32;
     fn RedisModule_InfoAddFieldCString(
         context: *mut Info, field: *const c_char, value: *const c_char
     ) -> c_int;
@@ -91,6 +93,7 @@ functions! {
     ) -> c_int;
     fn RedisModule_InfoAddSection(context: *mut Info, name: *const c_char) -> c_int;
     fn RedisModule_IsIOError(io: *mut Io) -> c_int;
+    fn RedisModule_KeyAtPosWithFlags(context: *mut Context, position: c_int, flags: c_int);
     fn RedisModule_KeyType(key: *mut Key) -> c_int;
     fn RedisModule_LoadConfigs(context: *mut Context) -> c_int;
     fn RedisModule_LoadDouble(io: *mut Io) -> f64;
@@ -107,6 +110,11 @@ functions! {
     ) -> c_int;
     fn RedisModule_OpenKey(context: *mut Context, key: *mut Text, mode: c_int) -> *mut Key;
     fn RedisModule_RedactClientCommandArgument(context: *mut Context, index: c_int) -> c_int;
+    fn RedisModule_RegisterBoolConfig(
+        context: *mut Context, name: *const c_char, default: c_int, flags: c_uint,
+        get: raw::RedisModuleConfigGetBoolFunc, set: raw::RedisModuleConfigSetBoolFunc,
+        apply: raw::RedisModuleConfigApplyFunc, setting: *mut c_void
+    ) -> c_int;
     fn RedisModule_RegisterInfoFunc(
         context: *mut Context, write: raw::RedisModuleInfoFunc
     ) -> c_int;
@@ -147,6 +155,7 @@ functions! {
         context: *mut Context, timer: raw::RedisModuleTimerID, data: *mut *mut c_void
     ) -> c_int;
     fn RedisModule_StringPtrLen(text: *const Text, len: *mut usize) -> *const c_char;
+    fn RedisModule_StringToLongLong(text: *const Text, integer: *mut c_longlong) -> c_int;
     fn RedisModule_SubscribeToKeyspaceEvents(
         context: *mut Context, classes: c_int, tell: raw::RedisModuleNotificationFunc
     ) -> c_int;

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::call::call;
 use super::catch_panic::catch_panic;
-use super::context::Context;
+use super::context::{Context, Running};
 use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
@@ -26,8 +26,19 @@ pub enum KeyAccess {
     /// Changes the value without adding or removing.
     Update,
     /// Adds to the first key what it reads from others: as many as the argument after the first
-    /// says follow that argument.
+    /// says follow that argument. The flags must include `getkeys-api`: older servers route a
+    /// command by its first key alone, unless they may ask it for its keys.
     AddFromOthers,
+}
+
+/// Whether equal calls on equal data get equal replies, which COMMAND INFO says as a tip. The other
+/// tips tell where a cluster's client sends a command and how it joins the replies. Their defaults
+/// are right: to the node that has the keys' slot, or to any if there is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    Determined,
+    /// It depends on the time, on chance, or on the server's memory as well.
+    Varies,
 }
 
 /// The type of an argument, as clients show it.
@@ -110,11 +121,21 @@ pub struct Specification {
     /// ACL categories that every server has.
     pub categories: &'static str,
     pub access: KeyAccess,
+    pub output: Output,
     /// The version of the module that introduced it.
     pub since: &'static CStr,
     pub summary: &'static CStr,
     pub complexity: &'static CStr,
     pub parameters: &'static [Parameter],
+}
+
+impl Specification {
+    /// Whether the command takes this many words. The server checks that for clients, and for a
+    /// primary, but not while it loads an append-only file.
+    fn takes(&self, words: usize) -> bool {
+        let least = self.arity.unsigned_abs() as usize;
+        words == least || self.arity < 0 && words > least
+    }
 }
 
 /// A command of the module. Its first argument is its one key, if it has any.
@@ -165,6 +186,28 @@ const fn name_of<C: Command>() -> &'static str {
     }
 }
 
+const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
+
+/// As the log has it; the server has its own reply.
+const WRONG_ARITY: &str = "ERR wrong number of arguments";
+
+/// The command's key; null if it has none.
+fn key_of<C: Command>(arguments: Arguments<'_>) -> *mut raw::RedisModuleString {
+    match C::SPECIFICATION.access {
+        KeyAccess::None => std::ptr::null_mut(),
+        _ if arguments.len() < 2 => std::ptr::null_mut(),
+        _ => arguments.at(1).raw,
+    }
+}
+
+/// Refuses a command before or after it has run.
+fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
+    if context.is_replay() {
+        context.note_loss(reason);
+    }
+    reply();
+}
+
 /// What the server calls.
 ///
 /// # Safety
@@ -175,15 +218,56 @@ unsafe extern "C" fn entry<C: Command>(
     argc: c_int,
 ) -> c_int {
     // SAFETY: the caller's duty; neither outlives this call. So below.
-    let context = unsafe { Context::new(context) };
-    // SAFETY: as above.
     let arguments = unsafe { Arguments::new(argv, argc) };
+    let command = Running {
+        name: const { name_of::<C>() },
+        key: key_of::<C>(arguments),
+    };
+    // SAFETY: as above.
+    let context = unsafe { Context::of_command(context, command) };
+    let ok = raw::REDISMODULE_OK as c_int;
+    if C::SPECIFICATION.access == KeyAccess::AddFromOthers && context.is_asked_for_keys() {
+        // Not the command's name: newer servers ask before each run.
+        let report = || report_keys(&context, arguments);
+        catch_panic("a request for keys", || (), report);
+        return ok;
+    }
     catch_panic(
         const { name_of::<C>() },
-        || context.complete_with_error("ERR internal error, see the server's log"),
-        || C::run(&context, arguments),
+        || {
+            refuse(
+                &context,
+                || context.complete_with_error(INTERNAL_ERROR),
+                INTERNAL_ERROR,
+            )
+        },
+        || match C::SPECIFICATION.takes(arguments.len()) {
+            true => C::run(&context, arguments),
+            false => refuse(&context, || context.reply_wrong_arity(), WRONG_ARITY),
+        },
     );
-    raw::REDISMODULE_OK as c_int
+    ok
+}
+
+/// Reports the keys that the key specs of [`KeyAccess::AddFromOthers`] describe; none if the number
+/// of keys is wrong, as the server does for its own commands.
+///
+/// A server with threads for input may call this on any of them, so it touches the words alone.
+fn report_keys(context: &Context, arguments: Arguments<'_>) {
+    let first = FIRST_OTHER_KEY as usize;
+    let given = arguments.len().saturating_sub(first);
+    if given == 0 {
+        return;
+    }
+    let number = arguments.at(first - 1).integer();
+    let number = number.and_then(|number| usize::try_from(number).ok());
+    let Some(number) = number.filter(|number| (1..=given).contains(number)) else {
+        return;
+    };
+    context.report_key(1, FIRST_KEY_IS_ADDED_TO);
+    for word in first..first + number {
+        context.report_key(word, OTHER_KEY_IS_READ);
+    }
 }
 
 static INFO_VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
@@ -243,7 +327,10 @@ impl Created {
             complexity: specification.complexity.as_ptr(),
             since: specification.since.as_ptr(),
             history: std::ptr::null_mut(),
-            tips: null(),
+            tips: match specification.output {
+                Output::Determined => null(),
+                Output::Varies => c"nondeterministic_output".as_ptr(),
+            },
             arity: specification.arity,
             key_specs: key_specs.as_mut_ptr(),
             args: parameters.as_mut_ptr(),
@@ -260,9 +347,7 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
     let flags = match access {
         KeyAccess::None => return None,
         KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
-        KeyAccess::Add | KeyAccess::AddFromOthers => {
-            raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
-        }
+        KeyAccess::Add | KeyAccess::AddFromOthers => FIRST_KEY_IS_ADDED_TO,
         KeyAccess::Create => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
         KeyAccess::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
         KeyAccess::Update => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
@@ -274,12 +359,23 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
     })
 }
 
+/// The access to the first key of a command that adds.
+const FIRST_KEY_IS_ADDED_TO: u32 = raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT;
+
+/// The access to the other keys.
+const OTHER_KEY_IS_READ: u32 = raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS;
+
+/// The word of the first other key.
+const FIRST_OTHER_KEY: c_int = 3;
+
 /// Keys that are read: their number is word 2, and they follow it.
 const OTHER_KEYS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpec {
-    flags: (raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS) as u64,
+    flags: OTHER_KEY_IS_READ as u64,
     begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
     bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
-        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 2 },
+        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 {
+            pos: FIRST_OTHER_KEY - 1,
+        },
     },
     find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_KEYNUM,
     fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {

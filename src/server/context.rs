@@ -15,11 +15,27 @@ const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_F
 /// the cluster (`valkeymodule.h`). Redis has no such option.
 const VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
+/// Valkey's option, from 9.2 on, for a module whose values can be saved on another thread:
+/// `rdb_save` runs there while commands read the value on the server's own thread, and a key that
+/// is being saved, or waits for that, cannot be opened for writing ([`InUse`]). While one module
+/// lacks the option, the server forks to save and to synchronize replicas.
+///
+/// [`InUse`]: super::key::InUse
+const VALKEY_HANDLES_FORKLESS: c_int = 1 << 6;
+
 /// The server's side of a running command.
 pub struct Context {
     /// Live as long as this is: see [`Context::new`].
     pub(super) raw: *mut raw::RedisModuleCtx,
     pub(super) progress: Cell<Progress>,
+    pub(super) command: Running,
+}
+
+/// The command that runs, for the log.
+pub(super) struct Running {
+    pub name: &'static str,
+    /// Null if the command has no key. Lives as long as the command runs.
+    pub key: *mut raw::RedisModuleString,
 }
 
 /// Strings created to be replicated, freed on drop.
@@ -42,9 +58,21 @@ impl Context {
     /// `raw` is the context of a running command, event or timer, or of `OnLoad`, and outlives what
     /// is returned.
     pub(super) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
+        let none = Running {
+            name: "no command",
+            key: std::ptr::null_mut(),
+        };
+        // SAFETY: the caller's duty; there is no key.
+        unsafe { Self::of_command(raw, none) }
+    }
+
+    /// # Safety
+    /// `raw` is the context of this running command. It and the key outlive what is returned.
+    pub(super) unsafe fn of_command(raw: *mut raw::RedisModuleCtx, command: Running) -> Self {
         Self {
             raw,
             progress: Cell::new(Progress::Silent),
+            command,
         }
     }
 
@@ -52,12 +80,14 @@ impl Context {
     /// - handles truncated files, where the server would otherwise exit,
     /// - signals changed keys itself, so that a write that changes nothing breaks no WATCH,
     /// - serves commands while a replica loads a new copy beside the old one,
-    /// - allows atomic slot migration.
+    /// - allows atomic slot migration,
+    /// - saves values on any thread, and expects that a key may be in use.
     pub fn set_module_options(&self) {
         let options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
             | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED
             | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD;
-        let of_valkey = options_of_valkey() & VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION;
+        let of_valkey =
+            options_of_valkey() & (VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION | VALKEY_HANDLES_FORKLESS);
         // SAFETY: the context is that of `OnLoad`.
         unsafe {
             call!(RedisModule_SetModuleOptions(
@@ -90,9 +120,9 @@ impl Context {
         server
     }
 
-    /// Whether the command comes from the primary or the append-only file, so has run before.
-    pub fn is_replay(&self) -> bool {
-        self.has_flag(LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
+    /// Whether the command comes from a file that the server is loading.
+    pub fn is_loading(&self) -> bool {
+        self.has_flag(LOADING)
     }
 
     /// Whether the server is a primary, whose dataset is its own to change.
@@ -104,7 +134,7 @@ impl Context {
     /// failover waits for replicas to catch up.
     pub fn must_wait(&self) -> bool {
         // SAFETY: the function takes nothing and returns a number.
-        self.has_flag(LOADING) || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
+        self.is_loading() || unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
     }
 
     /// Whether any of these context flags is set.
@@ -115,12 +145,14 @@ impl Context {
     }
 
     /// Hides word `index` of the running command from MONITOR and SLOWLOG; replication still sees
-    /// it. Read the word first: Valkey replaces it in the arguments themselves.
+    /// it. Read the word first: Valkey 8.1 and later replace it in the array of [`Arguments`] and
+    /// keep the words in a copy; Redis and Valkey 8.0 replace it in a copy. The word itself lives
+    /// on either way.
     ///
     /// Does nothing while a file is loaded. Nothing is logged then, and the loader of append-only
     /// files in 7.0 would apply the redacted words to the next command, which may have fewer.
     pub fn redact(&self, index: usize) {
-        if !self.has_flag(LOADING) {
+        if !self.is_loading() {
             // SAFETY: the context is live; the server checks the index.
             unsafe {
                 call!(RedisModule_RedactClientCommandArgument(
@@ -129,6 +161,29 @@ impl Context {
                 ))
             };
         }
+    }
+
+    /// Whether the server does not run the command, but asks for its keys. It then calls only
+    /// commands with the flag `getkeys-api`. It cannot panic, so it may be called outside of
+    /// [`catch_panic`](super::catch_panic).
+    pub(super) fn is_asked_for_keys(&self) -> bool {
+        // SAFETY: the server's table is filled once, before anything else of the module runs.
+        let is_asked = unsafe { raw::RedisModule_IsKeysPositionRequest };
+        // SAFETY: the context is live.
+        is_asked.is_some_and(|is_asked| unsafe { is_asked(self.raw) } != 0)
+    }
+
+    /// Reports that word `index` is a key, with the flags of a key spec. Outside of a request for
+    /// keys it does nothing.
+    pub(super) fn report_key(&self, index: usize, flags: u32) {
+        // SAFETY: the context is live.
+        unsafe {
+            call!(RedisModule_KeyAtPosWithFlags(
+                self.raw,
+                index as c_int,
+                flags as c_int
+            ))
+        };
     }
 
     /// Replicates the running command as the client sent it.
@@ -152,7 +207,7 @@ impl Context {
         arguments: Arguments<'_>,
         (first, end): (usize, usize),
     ) {
-        self.replicate_with(name, key, words, &arguments.0[first..end]);
+        self.replicate_with(name, key, words, arguments.slice(first, end));
     }
 
     fn replicate_with(
@@ -190,7 +245,7 @@ impl Context {
         first: usize,
         end: usize,
     ) {
-        self.replicate_strings(name, key, &words.0[first..end], &[]);
+        self.replicate_strings(name, key, words.slice(first, end), &[]);
     }
 
     fn replicate_strings(
@@ -205,11 +260,15 @@ impl Context {
         unsafe { call!(RedisModule_Replicate(self.raw, name, key.raw, words, more)) };
     }
 
-    /// Tells the server that `key` has changed: transactions that watch it, clients that cache it,
-    /// and subscribers of the event.
-    pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
+    /// Signals that `key` has changed to transactions that watch it and clients that cache it.
+    pub fn signal_modified(&self, key: Argument<'_>) {
         // SAFETY: context and key are live.
         unsafe { call!(RedisModule_SignalModifiedKey(self.raw, key.raw)) };
+    }
+
+    /// Signals that `key` has changed, and publishes the event.
+    pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
+        self.signal_modified(key);
         let class = raw::REDISMODULE_NOTIFY_MODULE;
         // SAFETY: context, event and key are live.
         unsafe {

@@ -14,8 +14,9 @@ use std::mem::ManuallyDrop;
 use std::num::NonZeroU64;
 
 /// A value that the server keeps. It must stay valid when a panic interrupts one of these methods:
-/// the server goes on using it. (`Send`: the server also frees values on a background thread.)
-pub trait Value: Sized + Send + 'static {
+/// the server goes on using it. (`Send`: the server also frees values on a background thread.
+/// `Sync`: it may save a value on another thread while commands read it.)
+pub trait Value: Sized + Send + Sync + 'static {
     /// The type that a new value has, as the server knows it, with the [`methods`] of this very
     /// type, to which the server passes values back.
     fn native() -> &'static RedisType;
@@ -23,7 +24,7 @@ pub trait Value: Sized + Send + 'static {
     fn other_native() -> Option<&'static RedisType> {
         None
     }
-    /// Writes the value.
+    /// Writes the value. Called on any thread, and on several at once.
     fn save(&self, target: &mut RdbTarget);
     /// Writes the commands that create the value again.
     fn rewrite(&self, target: &mut AofTarget);

@@ -17,7 +17,7 @@ pub struct Listener {
     /// The two databases have changed places.
     pub swapped: fn(u32, u32),
     /// The server has become a primary or a replica.
-    pub role_changed: fn(),
+    pub role_changed: fn(&Context),
 }
 
 static LISTENER: OnceLock<Listener> = OnceLock::new();
@@ -84,9 +84,9 @@ unsafe extern "C" fn key_event(
 }
 
 /// # Safety
-/// `data` is what the server documents for the event.
+/// The context lives through the call, and `data` is what the server documents for the event.
 unsafe extern "C" fn server_event(
-    _context: *mut raw::RedisModuleCtx,
+    context: *mut raw::RedisModuleCtx,
     event: raw::RedisModuleEvent,
     _subevent: u64,
     data: *mut c_void,
@@ -101,7 +101,8 @@ unsafe extern "C" fn server_event(
             }
         }
         (raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, Some(listener)) => {
-            (listener.role_changed)();
+            // SAFETY: as above.
+            (listener.role_changed)(&unsafe { Context::new(context) });
         }
         _ => {}
     };

@@ -1,10 +1,13 @@
 //! The settings that arm the [`failpoints`](super::failpoints), in builds that have them.
 
 use super::context::Context;
-use super::failpoints::{want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES};
+use super::failpoints::{
+    want, BLOCKS_LEFT, CLOCK_OFFSET, KEYS_IN_USE, LARGE, MIN_BYTES, SERVER_SETTING,
+};
 use super::refused::Refused;
 use super::settings::{register_integer, register_text, Integer, Text};
 use std::sync::atomic::Ordering;
+use std::sync::PoisonError;
 
 static REFUSAL: Integer = Integer {
     default: i64::MAX,
@@ -24,6 +27,15 @@ static REFUSAL_FROM: Integer = Integer {
     set: |bytes| MIN_BYTES.store(bytes as usize, Ordering::Relaxed),
 };
 
+static IN_USE: Integer = Integer {
+    default: 0,
+    min: 0,
+    max: i64::MAX,
+    is_memory: false,
+    get: || KEYS_IN_USE.load(Ordering::Relaxed),
+    set: |keys| KEYS_IN_USE.store(keys, Ordering::Relaxed),
+};
+
 static OFFSET: Integer = Integer {
     default: 0,
     min: i64::MIN,
@@ -41,8 +53,18 @@ pub fn register(context: &Context, module: &str) -> Result<(), Refused> {
     let setting = Text::new(String::new(), String::new, want);
     let panic = Box::leak(Box::new(setting));
     register_text(context, &format!("{module}.inject-panic"), panic)?;
+    let setting = Text::new(String::new(), String::new, |name| {
+        let mut other = SERVER_SETTING
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        name.clone_into(&mut other);
+        Ok(())
+    });
+    let name = format!("{module}.inject-server-setting");
+    register_text(context, &name, Box::leak(Box::new(setting)))?;
     register_integer(context, &format!("{module}.inject-refusal"), &REFUSAL)?;
     let name = format!("{module}.inject-refusal-from");
     register_integer(context, &name, &REFUSAL_FROM)?;
+    register_integer(context, &format!("{module}.inject-keys-in-use"), &IN_USE)?;
     register_integer(context, &format!("{module}.inject-clock-offset"), &OFFSET)
 }

@@ -6,14 +6,18 @@
 //!   fires once.
 //! - The setting `inject-refusal` is the number of blocks that the allocator still grants, of those
 //!   with at least `inject-refusal-from` bytes (64 KiB by default).
+//! - The setting `inject-keys-in-use` is the number of keys opened for writing that are in use.
 //! - The setting `inject-clock-offset` moves the module's clock by that many milliseconds.
+//! - The setting `inject-server-setting` is the name of a setting of the server that the module
+//!   reads in place of the one that it means.
 
 #[cfg(not(feature = "injected-faults"))]
-pub(super) use never::{clock_offset, enter, refuses, step};
+pub(super) use never::{clock_offset, enter, key_is_in_use, refuses, server_setting, step};
 
 #[cfg(feature = "injected-faults")]
 pub(super) use on_demand::{
-    clock_offset, enter, refuses, step, want, BLOCKS_LEFT, CLOCK_OFFSET, LARGE, MIN_BYTES,
+    clock_offset, enter, key_is_in_use, refuses, server_setting, step, want, BLOCKS_LEFT,
+    CLOCK_OFFSET, KEYS_IN_USE, LARGE, MIN_BYTES, SERVER_SETTING,
 };
 
 #[cfg(not(feature = "injected-faults"))]
@@ -30,8 +34,18 @@ mod never {
     }
 
     #[inline]
+    pub fn key_is_in_use() -> bool {
+        false
+    }
+
+    #[inline]
     pub fn refuses(_: std::alloc::Layout) -> bool {
         false
+    }
+
+    #[inline]
+    pub fn server_setting(meant: &str) -> String {
+        meant.to_owned()
     }
 }
 
@@ -58,12 +72,33 @@ mod on_demand {
     /// Other blocks that the allocator still grants.
     pub static BLOCKS_LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
+    /// Keys opened for writing that are still in use.
+    pub static KEYS_IN_USE: AtomicI64 = AtomicI64::new(0);
+
     /// How far the module's clock is moved, in milliseconds.
     pub static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
 
     /// See [`CLOCK_OFFSET`].
     pub fn clock_offset() -> i64 {
         CLOCK_OFFSET.load(Ordering::Relaxed)
+    }
+
+    /// The setting of the server that is read where another is meant; the other, if it is empty.
+    pub static SERVER_SETTING: Mutex<String> = Mutex::new(String::new());
+
+    /// See [`SERVER_SETTING`].
+    pub fn server_setting(meant: &str) -> String {
+        let other = SERVER_SETTING
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if other.is_empty() { meant } else { &other }.to_owned()
+    }
+
+    /// Whether a key opened for writing is to be in use.
+    pub fn key_is_in_use() -> bool {
+        let less = |left| (left > 0).then(|| left - 1);
+        let relaxed = Ordering::Relaxed;
+        KEYS_IN_USE.fetch_update(relaxed, relaxed, less).is_ok()
     }
 
     /// Whether the allocator is to refuse a block.

@@ -5,6 +5,7 @@ use super::arguments::Argument;
 use super::call::call;
 use super::context::Context;
 use super::data_type::Value;
+use super::failpoints;
 use redis_module::native_types::RedisType;
 use redis_module::raw;
 use std::marker::PhantomData;
@@ -14,6 +15,11 @@ pub struct ReadKey<'a>(Key<'a>);
 
 /// A key opened for writing.
 pub struct WriteKey<'a>(Key<'a>);
+
+/// The server saves the key's value on another thread. Nothing may change it until that is done;
+/// then the key can be opened for writing.
+#[derive(Debug)]
+pub struct InUse;
 
 struct Key<'a> {
     raw: *mut raw::RedisModuleKey,
@@ -122,16 +128,32 @@ impl Context {
     }
 
     /// Opens a key for writing. Cost: one look-up.
-    pub fn open_to_write(&self, name: Argument<'_>) -> WriteKey<'_> {
-        WriteKey(self.open(name, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE))
+    ///
+    /// # Errors
+    /// `InUse`.
+    pub fn open_to_write(&self, name: Argument<'_>) -> Result<WriteKey<'_>, InUse> {
+        self.open_for_writing(name, 0)
     }
 
     /// Opens a key for writing without a trace: its age for eviction stays, statistics do not count
     /// it, and if it has expired it is missing, but not deleted. Redis 7.0 knows only the first.
-    pub fn open_quietly(&self, name: Argument<'_>) -> WriteKey<'_> {
+    ///
+    /// # Errors
+    /// `InUse`.
+    pub fn open_quietly(&self, name: Argument<'_>) -> Result<WriteKey<'_>, InUse> {
         let quietly = raw::REDISMODULE_OPEN_KEY_NOTOUCH | raw::REDISMODULE_OPEN_KEY_NOEFFECTS;
-        let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE | quietly;
-        WriteKey(self.open(name, mode))
+        self.open_for_writing(name, quietly)
+    }
+
+    /// A server returns null for a key opened for reading if it is missing, but for one opened for
+    /// writing only if it is in use.
+    fn open_for_writing(&self, name: Argument<'_>, flags: u32) -> Result<WriteKey<'_>, InUse> {
+        let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE | flags;
+        let key = self.open(name, mode);
+        if key.raw.is_null() || failpoints::key_is_in_use() {
+            return Err(InUse);
+        }
+        Ok(WriteKey(key))
     }
 
     fn open(&self, name: Argument<'_>, mode: u32) -> Key<'_> {

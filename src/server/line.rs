@@ -12,6 +12,26 @@ pub(super) struct Line {
     len: usize,
 }
 
+/// The most bytes of a key that a line shows. Each may take four when escaped.
+const SHOWN_BYTES: usize = 128;
+
+/// A key as a line of the log shows it: it may be any bytes.
+pub(super) struct ShownKey<'a>(pub Option<&'a [u8]>);
+
+impl Display for ShownKey<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(key) = self.0 else {
+            return formatter.write_str("missing");
+        };
+        let shown = key.get(..SHOWN_BYTES).unwrap_or(key);
+        write!(formatter, "\"{}\"", shown.escape_ascii())?;
+        if shown.len() < key.len() {
+            write!(formatter, " and {} bytes more", key.len() - shown.len())?;
+        }
+        Ok(())
+    }
+}
+
 impl Line {
     pub fn of(text: impl Display) -> Self {
         let mut line = Self {
@@ -54,5 +74,16 @@ mod tests {
             assert_eq!(line.bytes[..kept], expected.as_bytes()[..kept]);
             assert_eq!(line.bytes.iter().position(|byte| *byte == 0), Some(kept));
         }
+    }
+
+    #[test]
+    fn a_key_is_shown_escaped_and_cut_where_it_is_long() {
+        let shown = |key: &[u8]| ShownKey(Some(key)).to_string();
+        assert_eq!(shown(b"user:1"), "\"user:1\"");
+        assert_eq!(shown(b"\0%n\"\r\n\xff"), r#""\x00%n\"\r\n\xff""#);
+        let long = [b'a'; SHOWN_BYTES + 3];
+        let expected = format!("\"{}\" and 3 bytes more", "a".repeat(SHOWN_BYTES));
+        assert_eq!(shown(&long), expected);
+        assert_eq!(ShownKey(None).to_string(), "missing");
     }
 }

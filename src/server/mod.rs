@@ -11,6 +11,7 @@
 //!   line        text that needs no heap                  clock        the time of day
 //!   alarm       calls at a later time                    events       what happens to keys
 //!   place       where a key is                           elsewhere    freeing without a stop
+//!   replay      commands that have run before           memory       the server's limit of memory
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound.
@@ -34,11 +35,14 @@ pub mod info;
 pub mod key;
 mod line;
 pub mod log;
+pub mod memory;
 pub mod place;
 mod progress;
 mod refused;
+pub mod replay;
 pub mod reply;
 pub mod settings;
 mod text;
+pub mod thread;
 
 pub use refused::Refused;

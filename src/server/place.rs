@@ -4,8 +4,10 @@ use super::arguments::{bytes_of, Argument};
 use super::call::call;
 use super::context::Context;
 use super::data_type::{CopyTarget, RdbSource};
+use super::line::ShownKey;
 use redis_module::raw;
 use std::ffi::{c_char, c_int};
+use std::fmt::Display;
 
 /// A database and the name of a key in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +80,14 @@ impl Context {
 }
 
 impl RdbSource {
+    /// The key of the value being read, for the log.
+    pub fn shown_key(&self) -> impl Display + use<'_> {
+        // SAFETY: the source is being read.
+        let name = unsafe { call!(RedisModule_GetKeyNameFromIO(self.0)) };
+        // SAFETY: the name lives as long as the source is being read.
+        ShownKey((!name.is_null()).then(|| unsafe { bytes_of(name) }))
+    }
+
     /// Where the value being read will be; `None` if the server does not say, or if there is no
     /// memory for the name.
     pub fn place(&self) -> Option<Place> {

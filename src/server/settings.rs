@@ -4,6 +4,7 @@ use super::arguments::bytes_of;
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
+use super::failpoints::server_setting;
 use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
@@ -32,6 +33,13 @@ pub struct Text {
     shown: AtomicPtr<raw::RedisModuleString>,
 }
 
+/// A setting that is on or off.
+pub struct Switch {
+    pub default: bool,
+    pub get: fn() -> bool,
+    pub set: fn(bool),
+}
+
 impl Text {
     pub fn new(
         default: String,
@@ -53,6 +61,7 @@ static REGISTERED: Mutex<Vec<(String, Setting)>> = Mutex::new(Vec::new());
 enum Setting {
     Integer(&'static Integer),
     Text(&'static Text),
+    Switch(&'static Switch),
 }
 
 /// All settings as they are now: `name value, name value, …`.
@@ -61,6 +70,9 @@ pub fn in_force() -> String {
     let settings = registered.iter().map(|(name, setting)| match setting {
         Setting::Integer(integer) => format!("{name} {}", (integer.get)()),
         Setting::Text(text) => format!("{name} {}", (text.get)()),
+        Setting::Switch(switch) => {
+            format!("{name} {}", if (switch.get)() { "yes" } else { "no" })
+        }
     });
     settings.collect::<Vec<_>>().join(", ")
 }
@@ -182,13 +194,43 @@ pub fn register_text(context: &Context, name: &str, setting: &'static Text) -> R
     registration.finish(status, Setting::Text(setting))
 }
 
-/// Sets all settings from the server's configuration file, or to their defaults. The server unloads
+/// Registers a setting for the life of the process; see [`Registration`] for its name.
+///
+/// # Errors
+/// The server already has a setting of this name.
+pub fn register_switch(
+    context: &Context,
+    name: &str,
+    setting: &'static Switch,
+) -> Result<(), Refused> {
+    let registration = Registration::of(name);
+    // SAFETY: as in `register_integer`.
+    let status = unsafe {
+        call!(RedisModule_RegisterBoolConfig(
+            context.raw,
+            c_text(&registration.name).as_ptr(),
+            c_int::from(setting.default),
+            registration.flags,
+            Some(get_switch),
+            Some(set_switch),
+            None,
+            std::ptr::from_ref(setting).cast_mut().cast()
+        ))
+    };
+    registration.finish(status, Setting::Switch(setting))
+}
+
+/// Sets all settings from the server's configuration file, or to their defaults, and prepares for
+/// [`of_server`]. The server unloads
 /// a module that has settings and does not call this.
 ///
 /// # Errors
 /// A value in the file was refused.
 pub fn load(context: &Context) -> Result<(), Refused> {
     // SAFETY: the context is that of `OnLoad`.
+    let reader = unsafe { call!(RedisModule_GetDetachedThreadSafeContext(context.raw)) };
+    READER.store(reader, Ordering::Release);
+    // SAFETY: as above.
     let status = unsafe { call!(RedisModule_LoadConfigs(context.raw)) };
     if status as isize == raw::REDISMODULE_OK {
         Ok(())
@@ -198,6 +240,27 @@ pub fn load(context: &Context) -> Result<(), Refused> {
         ))
     }
 }
+
+/// An integer setting of the server's own; none if it has none of this name, or does not let a
+/// module read it. Redis 8.6 does; Redis 8.0 and Valkey 9.1 do not.
+///
+/// Only from the server's own thread. Cost: a lookup.
+pub fn of_server(name: &str) -> Option<i64> {
+    // SAFETY: the server's table is filled once, before anything else of the module runs.
+    let get = unsafe { raw::RedisModule_ConfigGetNumeric }?;
+    let context = READER.load(Ordering::Acquire);
+    if context.is_null() {
+        return None;
+    }
+    let name = c_text(&server_setting(name));
+    let mut value = 0;
+    // SAFETY: the context lives as long as the process; the name, and the number, through the call.
+    let status = unsafe { get(context, name.as_ptr(), &raw mut value) };
+    (status as isize == raw::REDISMODULE_OK).then_some(value)
+}
+
+/// What [`of_server`] reads with, since INFO is assembled without a context.
+static READER: AtomicPtr<raw::RedisModuleCtx> = AtomicPtr::new(std::ptr::null_mut());
 
 /// # Safety
 /// `setting` was registered as a `&'static T`.
@@ -226,6 +289,31 @@ unsafe extern "C" fn set_integer(
     let setting: &Integer = unsafe { registered(setting) };
     let set = || {
         (setting.set)(value); // the server has checked the range
+        raw::REDISMODULE_OK as c_int
+    };
+    catch_panic("a setting", || raw::REDISMODULE_ERR as c_int, set)
+}
+
+/// # Safety
+/// `setting` was registered as a `&'static Switch`. So for `set_switch`.
+unsafe extern "C" fn get_switch(_name: *const c_char, setting: *mut c_void) -> c_int {
+    // SAFETY: the caller's duty.
+    let setting: &Switch = unsafe { registered(setting) };
+    catch_panic("a setting", || 0, || c_int::from((setting.get)()))
+}
+
+/// # Safety
+/// See [`get_switch`].
+unsafe extern "C" fn set_switch(
+    _name: *const c_char,
+    value: c_int,
+    setting: *mut c_void,
+    _error: *mut *mut raw::RedisModuleString,
+) -> c_int {
+    // SAFETY: the caller's duty.
+    let setting: &Switch = unsafe { registered(setting) };
+    let set = || {
+        (setting.set)(value != 0);
         raw::REDISMODULE_OK as c_int
     };
     catch_panic("a setting", || raw::REDISMODULE_ERR as c_int, set)

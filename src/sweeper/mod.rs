@@ -1,9 +1,12 @@
-//! Sweeping: frees the memory of forgotten items in small steps, between commands.
+//! What happens to filters that forget between commands: sweeping frees the memory of forgotten
+//! items in small steps, and changes of lookups are signalled.
 //!
-//! The primary decides and replicates each step (BF.FORGET), as it does when a key expires, so that
-//! primary, replicas and append-only file agree. The [`queue`] has the filters that wait for their
-//! next step; values enqueue themselves ([`StoredFilter::attend`]).
+//! The primary decides and replicates each step of a sweep (BF.FORGET), as it does when a key
+//! expires, so that primary, replicas and append-only file agree. Signals ([`changes`]) go to each
+//! server's own clients, by its own clock. The [`queue`]s have the filters that wait for their next
+//! visit; values enqueue themselves ([`StoredFilter::attend`]).
 
+mod changes;
 pub mod queue;
 
 use crate::server::arguments::Argument;
@@ -11,17 +14,18 @@ use crate::server::clock::time_now;
 use crate::server::context::Context;
 use crate::server::elsewhere::free_elsewhere;
 use crate::server::events::{self, Listener};
-use crate::server::key::Held;
+use crate::server::key::{Held, InUse};
 use crate::stats;
-use crate::types::bloom::{StoredFilter, Sweeping};
+use crate::types::bloom::{StoredFilter, Timetable};
 use crate::types::Stored as _;
-use queue::{Called, Ticket, ALARM};
+use queue::{Called, Queue, Ticket, CHANGES, SWEEPS};
 use splitbloom_filter::windowed::{Swept, WindowedFilter};
 use splitbloom_filter::AddError;
 use std::time::{Duration, Instant};
 
-/// No step begins later than this after the alarm has rung. A step takes some 2 µs in a small
-/// filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time on them.
+/// No visit begins later than this after an alarm has rung. A step of a sweep takes some 2 µs in a
+/// small filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time on
+/// them.
 const BUDGET: Duration = Duration::from_micros(75);
 /// The interval between rings while there is work, in milliseconds: the shortest that servers
 /// support.
@@ -33,13 +37,14 @@ const RETRY: u64 = 1_000;
 
 /// Asks the server for a call when a filter is due, and for events about keys.
 pub fn register(context: &Context) {
-    ALARM.register(context, ring);
+    SWEEPS.alarm.register(context, sweep);
+    CHANGES.alarm.register(context, changes::signal);
     events::register(
         context,
         Listener {
             moved,
             swapped: queue::swap,
-            role_changed: || ALARM.set(0),
+            role_changed: |context| SWEEPS.alarm.set(0, context.thread()),
         },
     );
 }
@@ -65,28 +70,46 @@ pub fn free_gone(filter: &mut WindowedFilter) {
 
 /// Handles a value that has moved to this key from another.
 fn moved(context: &Context, key: Argument<'_>) {
-    if queue::is_empty() {
+    if SWEEPS.is_empty() && CHANGES.is_empty() {
         return; // most servers have no filters that forget
     }
-    if let Held::Value(stored) = context.open_quietly(key).held::<StoredFilter>() {
+    // A key in use has just been written, so no server saves it yet. If one did, the filter would
+    // wait for the next command that changes it.
+    let Ok(mut opened) = context.open_quietly(key) else {
+        return;
+    };
+    if let Held::Value(stored) = opened.held::<StoredFilter>() {
         stored.attend(context, key);
     }
 }
 
 /// Sweeps what is due, for as long as the budget lasts.
-fn ring(context: &Context) -> Option<u64> {
+fn sweep(context: &Context) -> Option<u64> {
     if !context.is_primary() {
         return None; // until `role_changed`
     }
     if context.must_wait() {
         return Some(time_now() + PAUSE);
     }
+    visit_all(context, &SWEEPS, visit)
+}
+
+/// Visits what is due, for as long as the budget lasts. A key in use ends the round, and is tried
+/// again after a pause: while a server saves, all the others can wait, too.
+fn visit_all(
+    context: &Context,
+    queue: &'static Queue,
+    visit: fn(&Context, &Called, u64) -> Result<(), InUse>,
+) -> Option<u64> {
     let begun = Instant::now();
     loop {
         let now = time_now();
-        match queue::call(now) {
-            None => return queue::next_due(),
-            Some(called) => visit(context, &called, now),
+        let Some(called) = queue.call(now) else {
+            return queue.next_due();
+        };
+        if let Err(InUse) = visit(context, &called, now) {
+            called.put_back();
+            return Some(now + PAUSE);
         }
         if begun.elapsed() >= BUDGET {
             return Some(now + BREAK);
@@ -95,24 +118,24 @@ fn ring(context: &Context) -> Option<u64> {
 }
 
 /// Opens the key of the entry, takes a step there, and queues the filter again.
-fn visit(context: &Context, called: &Called, now: u64) {
+fn visit(context: &Context, called: &Called, now: u64) -> Result<(), InUse> {
     let Some(name) = context.go_to(&called.place) else {
-        return;
+        return Ok(());
     };
-    let mut key = context.open_quietly(name.argument());
+    let mut key = context.open_quietly(name.argument())?;
     let Held::Value(stored) = key.held::<StoredFilter>() else {
-        return;
+        return Ok(());
     };
-    let Some((filter, Sweeping { ticket, told })) = stored.filter_mut().windowed_mut() else {
-        return;
+    let Some((filter, Timetable { sweep, told, .. })) = stored.filter_mut().windowed_mut() else {
+        return Ok(());
     };
-    if !ticket.as_ref().is_some_and(|ticket| ticket.is(called)) {
-        return; // another filter has come to this key, and waits by itself
+    if !sweep.as_ref().is_some_and(|ticket| ticket.is(called)) {
+        return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let quiet = *told + slice(filter);
+    let quiet = *told + filter.window().slice();
     if quiet > now && *told <= now {
-        *ticket = Some(Ticket::again(quiet, called));
-        return;
+        *sweep = Some(Ticket::again(quiet, called));
+        return Ok(());
     }
     let begun = Instant::now();
     let is_due = filter.next_due().is_some_and(|due| due <= now);
@@ -121,18 +144,12 @@ fn visit(context: &Context, called: &Called, now: u64) {
         true if !has_changed => now + RETRY,
         _ => due.max(now), // behind the others that wait
     });
-    *ticket = next.map(|due| Ticket::again(due, called));
+    *sweep = next.map(|due| Ticket::again(due, called));
     drop(key);
     if has_changed {
         let time = now.to_string();
         context.replicate(c"BF.FORGET", name.argument(), &[time.as_bytes()]);
         stats::swept(begun.elapsed());
     }
-}
-
-/// How long a filter is not swept after a client has supplied the time of items: a slice, in
-/// milliseconds.
-fn slice(filter: &WindowedFilter) -> u64 {
-    let window = filter.window();
-    u64::from(window.seconds()) * 1_000 / u64::from(window.slices())
+    Ok(())
 }

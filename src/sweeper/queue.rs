@@ -1,87 +1,114 @@
-//! Which filters are to be swept, and when.
+//! Which filters are to be visited, and when.
 //!
 //! ```text
-//!   queue    (due, number) ──► place       in order of time: the earliest is swept first
+//!   queue    (due, number) ──► origin      in order of time: the earliest is visited first
 //!              ▲
 //!   ticket   one for each filter that waits; part of its value
 //! ```
 //!
 //! A filter that is deleted, overwritten or evicted drops its ticket, whatever command did that and
-//! on whatever thread, so there are never more entries than filters that forget. The place may be
+//! on whatever thread, so there are never more entries than filters that forget. The origin may be
 //! out of date: check that the filter there has this ticket.
 
 use crate::server::alarm::Alarm;
 use crate::server::place::Place;
+use crate::server::thread::ServerThread;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::panicking;
 
-/// Held for at most a microsecond, by the server's thread or the one that frees values. A node of
-/// the tree is the largest allocation, so a million entries cause no stall.
-static QUEUE: Mutex<Queue> = Mutex::new(Queue::new());
+/// Filters from which forgotten items are to be swept.
+pub static SWEEPS: Queue = Queue::new();
+/// Filters of which lookups will change, because a slice will be over.
+pub static CHANGES: Queue = Queue::new();
 
-/// Rings when the first entry is due.
-pub static ALARM: Alarm = Alarm::new();
-
-struct Queue {
-    waiting: BTreeMap<Turn, Arc<Place>>,
-    last_number: u64,
-    databases: Databases,
+/// Filters that wait for a visit, and an alarm that rings when the first is due.
+pub struct Queue {
+    /// Held for at most a microsecond, by the server's thread or the one that frees values. A node
+    /// of the tree is the largest allocation, so a million entries cause no stall.
+    waiting: Mutex<Waiting>,
+    pub alarm: Alarm,
 }
 
-/// When an entry is due, in milliseconds since 1970, and a number that no other has.
+struct Waiting {
+    entries: BTreeMap<Turn, Origin>,
+    last_number: u64,
+}
+
+/// When an entry is due, in milliseconds since 1970, and a number that no other of the queue has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     due: u64,
     number: u64,
 }
 
-/// A filter's entry in the queue, which ends with the ticket.
-#[derive(Debug)]
+/// A place, with the number that its database had when the server started: see [`Databases`].
+#[derive(Clone)]
+pub struct Origin(Arc<Place>);
+
+impl Origin {
+    pub fn of(place: Place) -> Self {
+        let database = databases().origin_of(place.database);
+        Self(Arc::new(Place { database, ..place }))
+    }
+
+    /// Where the value is now.
+    fn place(&self) -> Place {
+        Place {
+            database: databases().now_at(self.0.database),
+            name: self.0.name.clone(),
+        }
+    }
+}
+
+/// A filter's entry in a queue, which ends with the ticket.
 pub struct Ticket {
+    queue: &'static Queue,
     turn: Turn,
-    /// With the number that the database had when the server started: see [`Databases`].
-    place: Arc<Place>,
+    origin: Origin,
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        queue().remove(self.turn);
+        self.queue.waiting().remove(self.turn);
     }
 }
 
 impl Ticket {
     /// Queues a filter.
-    pub fn new(due: u64, place: Place) -> Self {
-        let database = queue().databases.origin_of(place.database);
-        let ticket = Self::at(due, Arc::new(Place { database, ..place }));
-        ALARM.set(due);
+    pub fn new(queue: &'static Queue, due: u64, origin: Origin, thread: ServerThread) -> Self {
+        let ticket = Self::at(queue, due, origin);
+        queue.alarm.set(due, thread);
         ticket
     }
 
-    /// Queues a filter again while the alarm is being handled, which is then set by [`next_due`].
+    /// Queues a filter again while the alarm is being handled, which is then set by
+    /// [`Queue::next_due`].
     pub fn again(due: u64, called: &Called) -> Self {
-        Self::at(due, Arc::clone(&called.origin))
+        Self::at(called.queue, due, called.origin.clone())
     }
 
-    fn at(due: u64, place: Arc<Place>) -> Self {
-        let mut queue = queue();
-        let number = queue.last_number + 1;
-        queue.last_number = number;
+    fn at(queue: &'static Queue, due: u64, origin: Origin) -> Self {
+        let mut waiting = queue.waiting();
+        let number = waiting.last_number + 1;
+        waiting.last_number = number;
         let turn = Turn { due, number };
-        queue.waiting.insert(turn, Arc::clone(&place));
-        Self { turn, place }
+        waiting.entries.insert(turn, origin.clone());
+        Self {
+            queue,
+            turn,
+            origin,
+        }
     }
 
     /// Whether it leads to this key, at this time or earlier, and has not been called. Cost: some
     /// 20 ns; a search among all tickets if its time has passed.
     pub fn leads_to(&self, database: u32, name: &[u8], due: u64, now: u64) -> bool {
-        if self.turn.due > due || *self.place.name != *name {
+        if self.turn.due > due || *self.origin.0.name != *name {
             return false;
         }
-        let queue = queue();
-        queue.databases.origin_of(database) == self.place.database
-            && (self.turn.due > now || queue.waiting.contains_key(&self.turn))
+        databases().origin_of(database) == self.origin.0.database
+            && (self.turn.due > now || self.queue.waiting().entries.contains_key(&self.turn))
     }
 
     /// Whether this is the entry that was called.
@@ -90,80 +117,96 @@ impl Ticket {
     }
 }
 
-/// An entry that has been taken from the queue, because it is due. If handling it panics, it is put
+/// An entry that has been taken from a queue, because it is due. If handling it panics, it is put
 /// back.
 pub struct Called {
+    queue: &'static Queue,
     turn: Turn,
-    /// As in the ticket.
-    origin: Arc<Place>,
+    origin: Origin,
     /// Where to go.
     pub place: Place,
+}
+
+impl Called {
+    /// Returns it to the queue: its filter could not be visited.
+    pub fn put_back(&self) {
+        let mut waiting = self.queue.waiting();
+        waiting.entries.insert(self.turn, self.origin.clone());
+    }
 }
 
 impl Drop for Called {
     fn drop(&mut self) {
         if panicking() {
-            queue().waiting.insert(self.turn, Arc::clone(&self.origin));
+            self.put_back();
         }
     }
-}
-
-/// Takes the first entry that is due.
-pub fn call(now: u64) -> Option<Called> {
-    let mut queue = queue();
-    let (turn, _) = queue.waiting.first_key_value()?;
-    let turn = *turn;
-    if turn.due > now {
-        return None;
-    }
-    let origin = queue.remove(turn)?;
-    let place = Place {
-        database: queue.databases.now_at(origin.database),
-        name: origin.name.clone(),
-    };
-    Some(Called {
-        turn,
-        origin,
-        place,
-    })
-}
-
-/// When the first entry is due.
-pub fn next_due() -> Option<u64> {
-    let queue = queue();
-    queue.waiting.first_key_value().map(|(turn, _)| turn.due)
-}
-
-/// Whether no filter waits.
-pub fn is_empty() -> bool {
-    queue().waiting.is_empty()
-}
-
-/// Swaps two databases. Costs one search, however many filters they hold.
-pub fn swap(first: u32, second: u32) {
-    queue().databases.swap(first, second);
-}
-
-fn queue() -> MutexGuard<'static, Queue> {
-    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Queue {
     const fn new() -> Self {
         Self {
-            waiting: BTreeMap::new(),
-            last_number: 0,
-            databases: Databases::new(),
+            waiting: Mutex::new(Waiting {
+                entries: BTreeMap::new(),
+                last_number: 0,
+            }),
+            alarm: Alarm::new(),
         }
     }
 
-    fn remove(&mut self, turn: Turn) -> Option<Arc<Place>> {
-        let place = self.waiting.remove(&turn);
-        if self.waiting.is_empty() {
-            self.waiting = BTreeMap::new(); // which frees its last node
+    /// Takes the first entry that is due.
+    pub fn call(&'static self, now: u64) -> Option<Called> {
+        let mut waiting = self.waiting();
+        let (turn, _) = waiting.entries.first_key_value()?;
+        let turn = *turn;
+        if turn.due > now {
+            return None;
         }
-        place
+        let origin = waiting.remove(turn)?;
+        drop(waiting);
+        Some(Called {
+            queue: self,
+            turn,
+            place: origin.place(),
+            origin,
+        })
     }
+
+    /// When the first entry is due.
+    pub fn next_due(&self) -> Option<u64> {
+        let waiting = self.waiting();
+        waiting.entries.first_key_value().map(|(turn, _)| turn.due)
+    }
+
+    /// Whether no filter waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting().entries.is_empty()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn remove(&mut self, turn: Turn) -> Option<Origin> {
+        let origin = self.entries.remove(&turn);
+        if self.entries.is_empty() {
+            self.entries = BTreeMap::new(); // which frees its last node
+        }
+        origin
+    }
+}
+
+/// Swaps two databases. Costs one search, however many filters they hold.
+pub fn swap(first: u32, second: u32) {
+    databases().swap(first, second);
+}
+
+static DATABASES: Mutex<Databases> = Mutex::new(Databases::new());
+
+fn databases() -> MutexGuard<'static, Databases> {
+    DATABASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The effect of all SWAPDB commands: the database that had number `x` at first has `now[x]`, and
@@ -218,35 +261,57 @@ mod tests {
         Place { database, name }
     }
 
+    fn ticket(due: u64, place: Place) -> Ticket {
+        Ticket::at(&SWEEPS, due, Origin::of(place))
+    }
+
+    fn call(now: u64) -> Option<Called> {
+        SWEEPS.call(now)
+    }
+
     #[test]
     fn filters_are_called_in_order_of_time_and_not_before() {
         let _alone = alone();
-        let late = Ticket::new(30, place(0, "late"));
-        let early = Ticket::new(10, place(0, "early"));
-        assert_eq!(next_due(), Some(10));
+        let late = ticket(30, place(0, "late"));
+        let early = ticket(10, place(0, "early"));
+        assert_eq!(SWEEPS.next_due(), Some(10));
         assert!(call(9).is_none());
         let called = call(40).unwrap();
         assert!(early.is(&called) && !late.is(&called));
         assert!(!early.leads_to(0, b"early", 10, 10) && late.leads_to(0, b"late", 30, 40));
         assert_eq!(called.place, place(0, "early"));
         assert!(late.is(&call(30).unwrap()));
-        assert!(is_empty() && call(u64::MAX).is_none());
+        assert!(SWEEPS.is_empty() && call(u64::MAX).is_none());
+    }
+
+    #[test]
+    fn what_is_put_back_is_called_again() {
+        let _alone = alone();
+        let only = ticket(10, place(0, "only"));
+        let called = call(10).unwrap();
+        assert!(SWEEPS.is_empty());
+        called.put_back();
+        assert!(only.leads_to(0, b"only", 10, 20));
+        assert!(only.is(&call(10).unwrap()));
+        called.put_back();
+        drop(only);
+        assert!(SWEEPS.is_empty());
     }
 
     #[test]
     fn a_ticket_that_ends_leaves_nothing_behind() {
         let _alone = alone();
         for round in 0..100 {
-            drop(Ticket::new(round, place(0, "same")));
+            drop(ticket(round, place(0, "same")));
         }
-        assert!(is_empty());
-        assert_eq!(next_due(), None);
+        assert!(SWEEPS.is_empty());
+        assert_eq!(SWEEPS.next_due(), None);
     }
 
     #[test]
     fn a_ticket_follows_its_database_through_any_swaps() {
         let _alone = alone();
-        let tickets: Vec<Ticket> = (0..4).map(|n| Ticket::new(1, place(n, "x"))).collect();
+        let tickets: Vec<Ticket> = (0..4).map(|n| ticket(1, place(n, "x"))).collect();
         let mut model = [0, 1, 2, 3]; // the database that was here at first
         for (first, second) in [(0, 1), (1, 2), (3, 3), (0, 2), (2, 1), (0, 3)] {
             swap(first, second);
@@ -262,7 +327,7 @@ mod tests {
             assert!(!ticket.leads_to(now as u32, b"y", 1, 0));
             assert!(!ticket.leads_to(now as u32 + 1, b"x", 1, 0));
         }
-        let later = Ticket::new(0, place(2, "y"));
+        let later = ticket(0, place(2, "y"));
         assert!(later.leads_to(2, b"y", 0, 0));
         assert_eq!(call(0).unwrap().place, place(2, "y"));
         while let Some(called) = call(1) {

@@ -14,22 +14,23 @@ use crate::server::data_type::{
     self, methods, AofTarget, CopyTarget, Defrag, Load, RdbSource, RdbTarget, Value,
 };
 use crate::server::place::Place;
+use crate::server::thread::ServerThread;
 use crate::server::Refused;
 use crate::stats;
-use crate::sweeper::queue::Ticket;
+use crate::sweeper::queue::{Origin as Home, Queue, Ticket, CHANGES, SWEEPS};
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::foreign::rdb::VERSIONS;
 use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::StoredType;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
 /// same name and the lower half of the versions, of which it has used [`VERSIONS`].
 pub(super) const OURS: u32 = 512;
 
-/// RedisBloom's name: this module replaces RedisBloom, and so does its type.
-const NAME: &str = "MBbloom--";
+const NAME: &str = StoredType::Bloom.name();
 
 static BLOOM_TYPE: RedisType =
     RedisType::new(NAME, OURS as i32, methods::<StoredFilter, FromRedisBloom>());
@@ -59,16 +60,18 @@ impl Load<StoredFilter> for FromRedisBloom {
     }
 }
 
-/// A filter of any kind; with one that forgets, what its sweeping needs.
-pub type AnyFilter = splitbloom_filter::AnyFilter<Sweeping>;
+/// A filter of any kind; with one that forgets, when it is to be visited.
+pub type AnyFilter = splitbloom_filter::AnyFilter<Timetable>;
 
-/// What the sweeping of a filter needs besides the filter.
+/// When a filter that forgets is to be visited between commands.
 #[derive(Default)]
-pub struct Sweeping {
-    /// Its place among the filters that wait.
-    pub ticket: Option<Ticket>,
-    /// When a client has last told the time of its items, in milliseconds since 1970. A sweep moves
-    /// the filter's time to the clock's, from where it does not run back, so it waits until a
+pub struct Timetable {
+    /// Its place among the filters that are to be swept.
+    pub sweep: Option<Ticket>,
+    /// Its place among the filters whose lookups will change.
+    pub change: Option<Ticket>,
+    /// When a client has last supplied the time of its items, in milliseconds since 1970. A sweep
+    /// moves the filter's time to the clock's, from where it does not run back, so it waits until a
     /// history is loaded.
     pub told: u64,
 }
@@ -93,20 +96,25 @@ impl StoredFilter {
                     AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
                 }),
             _ => {
-                origin.refuse_version(version);
+                origin.refuse_version(version, source.shown_key());
                 return None;
             }
         };
-        let loaded = loaded.map_err(|error| origin.refuse(version, error));
+        let loaded = loaded.map_err(|error| origin.refuse(version, error, source.shown_key()));
         let stored = loaded.ok().map(Self::new)?;
-        Some(stored.attended(|| source.place()))
+        Some(stored.attended(|| source.place(), source.thread()))
     }
 
     /// As `attend`, for a value that the server loads or copies, and says where it will be.
-    fn attended(mut self, place: impl FnOnce() -> Option<Place>) -> Self {
-        if let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() {
-            let due = filter.next_due();
-            *ticket = due.and_then(|due| place().map(|place| Ticket::new(due, place)));
+    fn attended(mut self, place: impl FnOnce() -> Option<Place>, thread: ServerThread) -> Self {
+        if let Some((filter, timetable)) = self.filter.windowed_mut() {
+            let (sweep, change) = (filter.next_due(), filter.next_change(time_now()));
+            if let (Some(_), Some(place)) = (sweep.or(change), place()) {
+                let home = Home::of(place);
+                let ticket = |queue, due| Ticket::new(queue, due, home.clone(), thread);
+                timetable.sweep = sweep.map(|due| ticket(&SWEEPS, due));
+                timetable.change = change.map(|due| ticket(&CHANGES, due));
+            }
         }
         self
     }
@@ -128,21 +136,31 @@ impl Stored for StoredFilter {
         &mut self.filter
     }
 
+    fn size(&self) -> u64 {
+        let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
+        (besides as u64).saturating_add(self.filter.bytes_of_pages())
+    }
+
     /// Queues a filter that forgets, if it has something to forget one day and does not wait under
-    /// this key already. Cost: nothing for other filters, some 50 ns for one that waits.
+    /// this key already. Cost: nothing for other filters, some 70 ns for one that waits.
     fn attend(&mut self, context: &Context, key: Argument<'_>) {
-        let Some((filter, Sweeping { ticket, .. })) = self.filter.windowed_mut() else {
+        let Some((filter, Timetable { sweep, change, .. })) = self.filter.windowed_mut() else {
             return;
         };
-        let Some(due) = filter.next_due() else {
-            return;
+        let (database, now) = (context.database(), time_now());
+        let queue_for = |queue: &'static Queue, ticket: &mut Option<Ticket>, due: Option<u64>| {
+            let Some(due) = due else {
+                return;
+            };
+            let leads_here = |ticket: &Ticket| ticket.leads_to(database, key.bytes(), due, now);
+            if !ticket.as_ref().is_some_and(leads_here) {
+                // Without memory for the name it waits for the next command that changes it.
+                let home = context.place_of(key).map(Home::of);
+                *ticket = home.map(|home| Ticket::new(queue, due, home, context.thread()));
+            }
         };
-        let (database, name) = (context.database(), key.bytes());
-        let leads_here = |ticket: &Ticket| ticket.leads_to(database, name, due, time_now());
-        if !ticket.as_ref().is_some_and(leads_here) {
-            // Without memory for the name it waits for the next command that changes it.
-            *ticket = context.place_of(key).map(|place| Ticket::new(due, place));
-        }
+        queue_for(&SWEEPS, sweep, filter.next_due());
+        queue_for(&CHANGES, change, filter.next_change(now));
     }
 }
 
@@ -180,7 +198,7 @@ impl Value for StoredFilter {
 
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
         let copy = self.filter.try_clone().ok().map(Self::new);
-        copy.map(|copy| copy.attended(|| to.place()))
+        copy.map(|copy| copy.attended(|| to.place(), to.thread()))
     }
 
     fn digest(&self) -> u128 {

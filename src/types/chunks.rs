@@ -5,23 +5,45 @@ use splitbloom_filter::codec::{Chunk, Transfer, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::filter::SizeLimit;
 use std::ffi::CStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, TryLockError};
+use std::thread::yield_now;
 
 /// Chunks are written here before the server copies them, so that saving never lacks memory: where
-/// the server saves in its own process, a module cannot make SAVE or DUMP fail. The buffer costs
-/// nothing before the first save, which touches as many pages as its largest chunk has.
-static BUFFER: Mutex<[u8; MAX_CHUNK_BYTES]> = Mutex::new([0; MAX_CHUNK_BYTES]);
+/// the server saves in its own process, a module cannot make SAVE or DUMP fail. A buffer costs
+/// nothing before its first save, which touches as many pages as its largest chunk has.
+///
+/// Each save takes one that is free, so that no save waits for another: the server's thread may
+/// have to write to a slow disk or replica, or may itself be waiting for that of the commands. A
+/// process has one thread for commands, and a server that saves on another (Valkey from 9.2) has
+/// one of those at a time. Two are to spare, also for a child that was forked during a save: there,
+/// the buffer of a thread that the child does not have stays taken.
+static BUFFERS: [Mutex<[u8; MAX_CHUNK_BYTES]>; 4] = [const { Mutex::new([0; MAX_CHUNK_BYTES]) }; 4];
 
 /// Saves all chunks.
 pub fn save(filter: &impl Transfer, target: &mut RdbTarget) {
-    let mut buffer = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
-    filter.for_each_chunk(&mut buffer, |_, bytes| target.save_string(bytes));
+    with_buffer(|buffer| filter.for_each_chunk(buffer, |_, bytes| target.save_string(bytes)));
 }
 
 /// Writes all chunks as commands that load them.
 pub fn rewrite(filter: &impl Transfer, target: &mut AofTarget, command: &'static CStr) {
-    let mut buffer = BUFFER.lock().unwrap_or_else(PoisonError::into_inner);
-    filter.for_each_chunk(&mut buffer, |next, bytes| target.emit(command, next, bytes));
+    with_buffer(|buffer| {
+        filter.for_each_chunk(buffer, |next, bytes| target.emit(command, next, bytes));
+    });
+}
+
+/// Calls `write` with a buffer that no other thread uses. If all are taken, waits.
+fn with_buffer(write: impl FnOnce(&mut [u8; MAX_CHUNK_BYTES])) {
+    loop {
+        for buffer in &BUFFERS {
+            match buffer.try_lock() {
+                Ok(mut buffer) => return write(&mut buffer),
+                // A panic leaves nothing behind that the next save does not overwrite.
+                Err(TryLockError::Poisoned(buffer)) => return write(&mut buffer.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        yield_now();
+    }
 }
 
 /// Reads chunks up to the last one.
@@ -38,5 +60,38 @@ pub fn load<F: Transfer>(source: &mut RdbSource) -> Result<F, DecodeError> {
         if chunk.is_last() {
             return filter.ok_or(DecodeError::Order);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::thread;
+
+    #[test]
+    fn saves_on_several_threads_do_not_wait_for_each_other() {
+        let together = Barrier::new(BUFFERS.len());
+        let save = |number: u8| {
+            with_buffer(|buffer| {
+                buffer.fill(number);
+                together.wait(); // for ever, if any of them waits for a buffer
+                assert!(buffer.iter().all(|byte| *byte == number));
+            });
+        };
+        thread::scope(|scope| {
+            for number in 0..BUFFERS.len() as u8 {
+                scope.spawn(move || save(number));
+            }
+        });
+    }
+
+    #[test]
+    fn a_panic_in_a_save_gives_its_buffer_back() {
+        for _ in 0..2 * BUFFERS.len() {
+            let save = || with_buffer(|_| panic!("on purpose"));
+            assert!(thread::spawn(save).join().is_err());
+        }
+        with_buffer(|buffer| buffer.fill(1));
     }
 }

@@ -13,14 +13,14 @@ use crate::types::Stored;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::counting::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::rdb::VERSIONS;
+use splitbloom_filter::StoredType;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. RedisBloom's type has the same name and the lower half of
 /// the versions, of which it has used [`VERSIONS`].
 const OURS: u32 = 512;
 
-/// RedisBloom's name: this module replaces RedisBloom, and so does its type.
-const NAME: &str = "MBbloomCF";
+const NAME: &str = StoredType::Counting.name();
 
 static COUNTING_TYPE: RedisType = RedisType::new(
     NAME,
@@ -53,11 +53,11 @@ impl Load<StoredCountingFilter> for FromRedisBloom {
             Ok(OURS) => load(source),
             Ok(version) if VERSIONS.contains(&version) => CountingFilter::load(version, source),
             _ => {
-                ORIGIN.refuse_version(version);
+                ORIGIN.refuse_version(version, source.shown_key());
                 return None;
             }
         };
-        let loaded = loaded.map_err(|error| ORIGIN.refuse(version, error));
+        let loaded = loaded.map_err(|error| ORIGIN.refuse(version, error, source.shown_key()));
         loaded.ok().map(StoredCountingFilter::new)
     }
 }
@@ -81,6 +81,11 @@ impl Stored for StoredCountingFilter {
 
     fn filter_mut(&mut self) -> &mut CountingFilter {
         &mut self.filter
+    }
+
+    fn size(&self) -> u64 {
+        let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
+        (besides as u64).saturating_add(self.filter.bytes_of_pages())
     }
 }
 

@@ -22,6 +22,9 @@ pub trait Stored: Value {
     fn new(filter: Self::Filter) -> Self;
     fn filter(&self) -> &Self::Filter;
     fn filter_mut(&mut self) -> &mut Self::Filter;
+    /// Bytes of memory that it takes, as `memory_usage`, but from running totals, without a step
+    /// for each page of a table.
+    fn size(&self) -> u64;
     /// Called when a command has created or changed it, or it has moved to this key.
     fn attend(&mut self, _: &Context, _: Argument<'_>) {}
 }

@@ -2,6 +2,7 @@
 
 use crate::server::log::warn;
 use splitbloom_filter::error::DecodeError;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 /// The first encoding version that is not another module's.
@@ -28,7 +29,7 @@ impl Origin {
          LOADCHUNK, or update splitbloom";
 
     /// Refuses a value of an encoding version that nobody had written when this module was.
-    pub fn refuse_version(&self, version: i32) {
+    pub fn refuse_version(&self, version: i32, key: impl Display) {
         let Self {
             name, writer, ours, ..
         } = self;
@@ -37,18 +38,20 @@ impl Origin {
             let way_out = self.way_out;
             warn(format_args!(
                 "refused a value of type {name} in encoding version {version}, which a {writer} wrote \
-                 that this module does not know. It reads {first} to {last} of {writer}'s. {way_out}"
+                 that this module does not know. It reads {first} to {last} of {writer}'s. {way_out}. \
+                 Key {key}"
             ));
         } else {
             warn(format_args!(
                 "refused a value of type {name} in encoding version {version}, which a newer splitbloom \
-                 wrote. This one reads {ours}, and {first} to {last} of {writer}'s. Update it"
+                 wrote. This one reads {ours}, and {first} to {last} of {writer}'s. Update it. Key \
+                 {key}"
             ));
         }
     }
 
     /// Refuses a value of a known version whose bytes are none.
-    pub fn refuse(&self, version: i32, error: DecodeError) {
+    pub fn refuse(&self, version: i32, error: DecodeError, key: impl Display) {
         let name = self.name;
         let writer = match version < FIRST_OF_OURS {
             true => self.writer,
@@ -56,7 +59,7 @@ impl Origin {
         };
         warn(format_args!(
             "refused a value of type {name} in encoding version {version} of {writer}: {error}. The file \
-             or dump is damaged, or did not come from {writer}"
+             or dump is damaged, or did not come from {writer}. Key {key}"
         ));
     }
 }

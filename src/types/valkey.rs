@@ -10,9 +10,9 @@ use crate::server::Refused;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::foreign::valkey::VERSION;
 use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::StoredType;
 
-/// valkey-bloom's name.
-const NAME: &str = "bloomfltr";
+const NAME: &str = StoredType::ValkeyBloom.name();
 
 /// The type, registered in addition to that of new filters.
 pub static VALKEY_TYPE: RedisType = RedisType::new(

@@ -1,7 +1,7 @@
 //! Filters of a cluster: one key, and many.
 
-use crate::harness::eventually;
-use crate::tool::{tool, Folder, Runs};
+use crate::harness::{eventually, Server};
+use crate::tool::{tool, url, Folder, Runs};
 use crate::trial::{Cluster, Mover, Node};
 use splitbloom_client::PartitionedFilter;
 use splitbloom_partition::{slot_of, Name, Partitions};
@@ -135,12 +135,38 @@ fn a_filter_finds_its_node_and_leaves_nothing_elsewhere() {
         let to = ["--to", &cluster.urls()[1], "--as", &other, "--cluster"];
         on(&[["pull", key].as_slice(), &to].concat()).prints();
         let back = work.path("back.sbf");
-        on(&["pull", &other, "-o", &back, "--cluster"]).prints();
+        on(&["pull", &other, "-o", &back, "--replace", "--cluster"]).prints();
         assert!(fs::read(back).expect("it was pulled") == whole);
     }
     assert!(elsewhere > 0);
     let keys = |node: &Node| node.connect().run("DBSIZE").integer();
     assert_eq!(cluster.nodes().iter().map(keys).sum::<i64>(), 8);
+}
+
+#[test]
+fn filters_move_from_a_server_to_the_nodes_that_own_their_keys() {
+    let (server, cluster) = (Server::start(), Cluster::form(3, 0));
+    let mut db = server.connect();
+    let keys = ["a", "b", "c}d", "{tag}e"];
+    for key in keys {
+        db.run(&format!("BF.MADD {key} x y"));
+    }
+    let to = &cluster.urls()[1];
+    let migrate = ["migrate", &url(&server), to, "--cluster"];
+    let copied = "4 filters copied, 0 there already, 0 not copied\n";
+    assert_eq!(tool(&migrate).prints(), copied);
+    let check = [migrate.as_slice(), &["--check"]].concat();
+    let equal = "4 filters are equal, 0 are missing or different\n";
+    assert_eq!(tool(&check).prints(), equal);
+    let owned = |node: &Node| node.connect().run("DBSIZE").integer();
+    let owned: Vec<i64> = cluster.nodes().iter().map(owned).collect();
+    assert_eq!(owned.iter().sum::<i64>(), 4, "{owned:?}");
+    // And back, from each node what it has.
+    db.run("FLUSHALL");
+    for node in cluster.urls() {
+        tool(&["migrate", &node, &url(&server)]).prints();
+    }
+    assert_eq!(db.ask("DBSIZE"), ":4");
 }
 
 #[test]
@@ -153,7 +179,7 @@ fn a_filter_stays_whole_while_its_slot_moves() {
         for _ in 0..5 {
             on(&["push", &file, "users", "--replace", "--cluster"]).prints();
             let back = work.path("back.sbf");
-            on(&["pull", "users", "-o", &back, "--cluster"]).prints();
+            on(&["pull", "users", "-o", &back, "--replace", "--cluster"]).prints();
             assert!(fs::read(back).expect("it was pulled") == whole);
         }
     });

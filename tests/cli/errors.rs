@@ -9,15 +9,18 @@ fn every_kind_of_failure_has_its_exit_code() {
     let mut db = server.connect();
     db.run("CONFIG SET requirepass secret");
     let info = || tool_on(&server, &["info", "users"]);
-    let message = info().env("SPLITBLOOM_PASSWORD", "secret").error(4);
-    assert_eq!(message, "the server refused: ERR not found");
+    let message = info().env("SPLITBLOOM_PASSWORD", "secret").error(6);
+    let missing = "users: no file of this name; as a key: there is no such key";
+    assert_eq!(message, missing);
     let message = tool(&["info", "users", "--url", "redis://127.0.0.1:1"]).error(3);
     assert!(message.contains("no connection"), "{message}");
     let message = tool(&["info", "users", "--url", "redis://:secret@host:port"]).error(2);
     assert!(!message.contains("secret"), "{message}");
     let of_url = url(&server).replace("://", "://:secret@");
-    let message = tool(&["info", "users", "--url", &of_url]).error(4);
-    assert_eq!(message, "the server refused: ERR not found");
+    let message = tool(&["info", "users", "--url", &of_url]).error(6);
+    assert_eq!(message, missing);
+    let message = tool(&["info", "users", "--url", "localhost:6379"]).error(2);
+    assert!(message.contains("it begins with redis://"), "{message}");
     // For the harness, which looks after the server in the end.
     db.call(["CONFIG", "SET", "requirepass", ""]);
 }
@@ -65,4 +68,20 @@ fn a_command_that_does_not_exist_is_wrong_usage() {
     let run = tool(&["fly"]).run();
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("unrecognized subcommand"), "{run:?}");
+}
+
+#[test]
+fn a_number_out_of_range_is_refused_with_those_that_are_allowed() {
+    for (arguments, allowed) in [
+        (["build", "--capacity", "0"], "from 1 to 1099511627776"),
+        (["load", "--capacity", "1e20"], "from 1 to "),
+        (["load", "--error", "200%"], "above 0 and below 1"),
+        (["load", "--seed", "12"], "sixteen hexadecimal digits"),
+        (["load", "--window", "20y"], "from 1 to 315360000 seconds"),
+        (["size", "--memory", "lots"], "64MiB"),
+    ] {
+        let run = tool(&arguments).run();
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(allowed), "{run:?}");
+    }
 }

@@ -62,7 +62,8 @@ fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
         for threads in ["1", "3"] {
             let (file, pushed) = (folder.path("built.sbf"), format!("{key}:{threads}"));
             let seed = ["--seed", SEED, "--threads", threads];
-            let build = [&["build", &items, "-o", &file], &arguments[..], &seed].concat();
+            let output = ["build", &items, "-o", &file, "--replace"];
+            let build = [&output, &arguments[..], &seed].concat();
             let text = tool(&build).prints();
             assert!(text.contains("60000 items"), "{text}");
             tool_on(&server, &["push", &file, &pushed]).prints();
@@ -83,9 +84,31 @@ fn build_counts_the_items_of_files_and_asks_for_those_of_a_pipe() {
     assert!(tool(&["info", &file])
         .prints()
         .contains("Capacity                      6\n"));
-    let message = tool(&["build", "-o", &file]).error(2);
+    let none = folder.path("no.sbf");
+    let message = tool(&["build", "-o", &none]).error(2);
     assert!(message.contains("--capacity"), "{message}");
-    let run = tool(&["build", "-o", &file, "--capacity", "9", "--fixed", "2"]).run_with(b"aabb");
+    for missing in [
+        ["missing"].as_slice(),
+        &[&items, "missing"],
+        &["missing", "--capacity=9"],
+    ] {
+        let build = [&["build", "-o", &none], missing].concat();
+        let message = tool(&build).error(5);
+        assert!(message.starts_with("missing: No such file"), "{message}");
+    }
+    let message = tool(&["build", &folder.path("."), "-o", &none]).error(5);
+    assert!(message.ends_with("is a directory"), "{message}");
+    let pairs = [
+        "build",
+        "-o",
+        &file,
+        "--replace",
+        "--capacity",
+        "9",
+        "--fixed",
+        "2",
+    ];
+    let run = tool(&pairs).run_with(b"aabb");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.contains("2 items, 2 of them new"), "{run:?}");
     let full = [
@@ -129,8 +152,8 @@ fn a_filter_of_any_kind_goes_to_a_file_and_to_another_server_and_stays_the_same(
         assert_eq!(other.connect().ask("DBSIZE"), ":1");
         other.connect().run("DEL {there}x");
         assert_eq!(
-            tool_on(&server, &["pull", "missing", "-o", "x"]).error(4),
-            "the server refused: ERR not found"
+            tool_on(&server, &["pull", "missing", "-o", &folder.path("x")]).error(6),
+            "there is no such key"
         );
     }
     assert_eq!(db.ask("DBSIZE"), ":3");
@@ -211,4 +234,40 @@ fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
         message.ends_with("filters of this kind have no union"),
         "{message}"
     );
+}
+
+/// What a killed process leaves is what a server leaves that refuses the commands which the process
+/// would have sent next.
+#[test]
+fn a_push_that_ends_anywhere_leaves_no_key_that_never_expires() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let file = folder.path("built.sbf");
+    let items = folder.file("items", lines(0, 1_000).as_bytes());
+    // Several chunks.
+    tool(&["build", &items, "-o", &file, "--capacity", "4000000"]).prints();
+    let mut db = server.connect();
+    for (replace, refused) in [
+        (None, "-expire -unlink"),
+        (None, "-renamenx -unlink"),
+        (Some("--replace"), "-rename -unlink"),
+        (None, "-exec -unlink"),
+    ] {
+        db.run(&format!("ACL SETUSER tool on nopass ~* &* +@all {refused}"));
+        let user = url(&server).replace("://", "://tool:any@");
+        let push = ["push", &file, "key", "--url", &user];
+        let run = tool(&[push.as_slice(), replace.as_slice()].concat()).run();
+        assert_eq!(run.code, 4, "{refused}: {run:?}");
+        let keys = db.run("KEYS *");
+        for key in keys.elements() {
+            let time = db.call([b"TTL", key.bytes()]).integer();
+            assert!(time > 0, "{refused}: {key} stays");
+        }
+        db.run("FLUSHALL");
+    }
+    // One whose key another client has taken.
+    let push = ["push", &file, "key"];
+    tool_on(&server, &push).prints();
+    tool_on(&server, &push).error(6);
+    assert_eq!(db.ask("DBSIZE"), ":1");
+    assert_eq!(db.ask("TTL key"), ":-1");
 }

@@ -72,6 +72,43 @@ fn items_of_a_fixed_width_may_contain_anything() {
 }
 
 #[test]
+fn a_line_is_an_item_with_every_byte_in_it() {
+    let (server, work) = (Server::start(), Folder::new());
+    let long = vec![b'x'; 1_000_000];
+    let lines: [&[u8]; 11] = [
+        b"caf\xe9",                  // Latin-1
+        b"\xc3\xdc\xc2\xeb",         // GBK
+        b"\xef\xe0\xf0\xee\xeb\xfc", // windows-1251
+        b"a\0b",
+        b"\0",
+        b"",
+        b" leading",
+        b"trailing ",
+        b"tab\t",
+        b"0123ABCD:42\r",
+        &long,
+    ];
+    let text = lines.join(&b'\n');
+    for (key, end) in [("ended", "\n"), ("open", "")] {
+        let file = work.file(key, &[&text, end.as_bytes()].concat());
+        let reserve = ["--capacity", "1000", "--error", "1e-9"];
+        let load = [["load", key, &file].as_slice(), &reserve].concat();
+        assert_eq!(tool_on(&server, &load).prints(), "11 items, 11 new\n");
+        let mut db = server.connect();
+        let mut is_present = |item: &[u8]| {
+            let reply = db.call([b"BF.EXISTS", key.as_bytes(), item]);
+            reply.integer() == 1
+        };
+        assert!(lines.into_iter().all(&mut is_present));
+        assert!(!is_present(b"0123ABCD:42") && !is_present(b"0123ABCD") && !is_present(b"leading"));
+        assert_eq!(
+            tool_on(&server, &["check", key, &file, "--missing"]).prints(),
+            ""
+        );
+    }
+}
+
+#[test]
 fn packed_files_one_after_another_are_one_input() {
     let (server, work) = (Server::start(), Folder::new());
     // "a\nb\n", as gzip writes it.

@@ -2,6 +2,9 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../server/foreign/samples.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod samples;
 #[path = "../cluster/trial/mod.rs"]
 mod trial;
 
@@ -10,7 +13,13 @@ mod compare;
 mod errors;
 mod files;
 mod info;
+mod inputs;
+mod interruptions;
 mod load;
+mod migrate;
+mod outputs;
+mod partitions;
+mod redisbloom;
 mod size;
 mod terminal;
 mod tls;

@@ -1,5 +1,6 @@
 //! Atomic slot migration by the server, while the filters in the slot change.
 
+mod damage;
 mod migration;
 
 use crate::harness::{

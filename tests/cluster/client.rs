@@ -15,6 +15,15 @@ fn filter(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
     PartitionedFilter::connect(&cluster.urls(), name, partitions).expect("a cluster")
 }
 
+/// One that exists.
+fn reserved(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
+    let mut filter = filter(cluster, name, partitions);
+    filter
+        .reserve(1e-9, 1000, Growth::Times(2))
+        .expect("an empty cluster");
+    filter
+}
+
 fn all_good(answers: Vec<Result<bool, Error>>) -> Vec<bool> {
     answers
         .into_iter()
@@ -142,6 +151,53 @@ fn a_full_partition_refuses_only_its_own_items() {
 }
 
 #[test]
+fn a_lost_partition_is_an_error_for_its_own_items() {
+    let cluster = Cluster::form(3, 0);
+    let mut users = reserved(&cluster, "users", 16);
+    let items: Vec<[u8; 16]> = (0..1000).map(item).collect();
+    all_good(users.madd(&items));
+    users.check().expect("it is whole");
+    let lost = users.keys()[5].clone();
+    let is_lost = |error: &Error| matches!(error, Error::Missing(keys) if *keys == [lost.clone()]);
+    let mut owner = owner_of(&cluster, &lost).connect();
+    owner.call([b"UNLINK".as_slice(), &lost]);
+    assert!(users.check().is_err_and(|error| is_lost(&error)));
+    let partitions = Partitions::new(16).expect("16");
+    let looked_up = users.mexists(&items);
+    let added = users.madd(&items);
+    for (item, answers) in items.iter().zip(looked_up.iter().zip(&added)) {
+        match (partitions.of(item), answers) {
+            (5, (Err(looked_up), Err(added))) => assert!(is_lost(looked_up) && is_lost(added)),
+            (5, answers) => panic!("{answers:?}"),
+            (_, answers) => assert!(matches!(answers, (Ok(true), Ok(false))), "{answers:?}"),
+        }
+    }
+    let one = items.iter().find(|item| partitions.of(*item) == 5);
+    let one = one.expect("some items belong to it");
+    assert!(users.exists(one).is_err_and(|error| is_lost(&error)));
+    assert!(users.add(one).is_err_and(|error| is_lost(&error)));
+    let exists = owner.call([b"EXISTS".as_slice(), &lost]);
+    assert_eq!(exists.integer(), 0, "nothing creates it");
+}
+
+#[test]
+fn a_filter_is_not_taken_for_one_with_another_number_of_partitions() {
+    let cluster = Cluster::form(3, 0);
+    let mut users = reserved(&cluster, "users", 16);
+    for fewer in [1, 8] {
+        let partitions = Partitions::new(fewer).expect("a power of two");
+        let opened = PartitionedFilter::connect(&cluster.urls(), "users", partitions);
+        let key = format!("users:{{{fewer}}}").into_bytes();
+        assert!(matches!(opened, Err(Error::MorePartitions(above)) if above == key));
+    }
+    let mut more = filter(&cluster, "users", 32);
+    let upper: Vec<Vec<u8>> = more.keys()[16..].to_vec();
+    assert!(matches!(more.check(), Err(Error::Missing(keys)) if keys == upper));
+    users.delete().expect("all partitions");
+    filter(&cluster, "users", 8); // it may be created
+}
+
+#[test]
 fn a_migrating_slot_is_followed() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 2);
@@ -192,7 +248,7 @@ fn errors_are_distinguished_by_type() {
     assert!(matches!(braced, Err(Error::BraceInName)));
 
     // A slot that no node serves.
-    let mut users = filter(&cluster, "users", 2);
+    let mut users = reserved(&cluster, "users", 2);
     users.set_patience(SOON);
     let slot = slot_of(&users.keys()[0]);
     for node in cluster.nodes() {
@@ -231,7 +287,7 @@ fn a_reservation_waits_for_a_node_that_is_starting_again() {
 #[test]
 fn writes_are_acknowledged_once_the_replicas_have_them() {
     let cluster = Cluster::form(1, 1);
-    let mut users = filter(&cluster, "users", 4);
+    let mut users = reserved(&cluster, "users", 4);
     let items: Vec<[u8; 16]> = (0..100).map(item).collect();
     all_good(users.madd(&items));
     eventually("the replica has it", || {
@@ -253,7 +309,7 @@ fn writes_are_acknowledged_once_the_replicas_have_them() {
 #[test]
 fn writes_over_a_lost_connection_are_not_acknowledged() {
     let cluster = Cluster::form(1, 1);
-    let mut users = filter(&cluster, "users", 4);
+    let mut users = reserved(&cluster, "users", 4);
     let items: Vec<[u8; 16]> = (0..100).map(item).collect();
     all_good(users.madd(&items));
     let mut primary = cluster.nodes()[0].connect();
@@ -273,7 +329,7 @@ fn writes_over_a_lost_connection_are_not_acknowledged() {
 #[test]
 fn writes_that_no_replica_has_stay_unacknowledged_however_often_wait_is_called() {
     let cluster = Cluster::form(1, 1);
-    let mut users = filter(&cluster, "users", 4);
+    let mut users = reserved(&cluster, "users", 4);
     cluster.server(1).pause();
     assert!(users.add("alice").expect("a reply"));
     for _ in 0..3 {
@@ -288,7 +344,7 @@ fn writes_that_no_replica_has_stay_unacknowledged_however_often_wait_is_called()
 #[test]
 fn writes_lost_with_a_connection_stay_unacknowledged_until_something_is_resent() {
     let cluster = Cluster::form(1, 1);
-    let mut users = filter(&cluster, "users", 4);
+    let mut users = reserved(&cluster, "users", 4);
     assert!(users.add("alice").expect("a reply"));
     let mut primary = cluster.nodes()[0].connect();
     primary.run("CLIENT KILL TYPE normal SKIPME yes");
@@ -305,7 +361,7 @@ fn writes_lost_with_a_connection_stay_unacknowledged_until_something_is_resent()
 #[test]
 fn a_node_without_slots_is_not_waited_for_once_the_items_are_resent() {
     let cluster = Cluster::form(2, 1);
-    let mut users = filter(&cluster, "users", 1);
+    let mut users = reserved(&cluster, "users", 1);
     let source = owner_of(&cluster, &users.keys()[0]);
     let place = |node: &Node| cluster.nodes().iter().position(|other| other == node);
     let number = place(&source).expect("one of them");
@@ -330,6 +386,9 @@ fn a_node_without_slots_is_not_waited_for_once_the_items_are_resent() {
         from.ask("EXISTS users:{0}").starts_with("-MOVED")
     });
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
+    assert!(matches!(users.add("alice"), Err(Error::Missing(_))));
+    let reserved = users.reserve(1e-9, 1000, Growth::Times(2));
+    reserved.expect("it is gone");
     eventually("the target's replica has it", || {
         users.add("alice").expect("a reply");
         users.wait(1, SOON) == Acknowledged::Yes
@@ -342,7 +401,7 @@ fn nodes_that_announce_no_host_are_found() {
     for kind in ["hostname", "unknown-endpoint"] {
         let setting = format!("cluster-preferred-endpoint-type {kind}");
         let cluster = Cluster::configured(3, 0, &[&setting]);
-        let mut users = filter(&cluster, "users", 16);
+        let mut users = reserved(&cluster, "users", 16);
         let items: Vec<[u8; 16]> = (0..100).map(item).collect();
         assert_eq!(all_good(users.madd(&items)), vec![true; items.len()]);
         // Redirects name no host either.
@@ -362,7 +421,7 @@ fn nodes_that_announce_no_host_are_found() {
 #[test]
 fn writes_of_others_are_acknowledged_only_once_a_replica_has_them() {
     let cluster = Cluster::form(1, 1);
-    let mut users = filter(&cluster, "users", 1);
+    let mut users = reserved(&cluster, "users", 1);
     assert!(users.add("alice").expect("a reply"));
     eventually("the replica has it", || {
         users.wait(1, SOON) == Acknowledged::Yes

@@ -1,7 +1,7 @@
 //! Our slots and partitions agree with the server's.
 
 use crate::harness::{Random, Server};
-use crate::trial::Cluster;
+use crate::trial::{move_slot, Cluster};
 use splitbloom_partition::{crc16, slot_of, Name, Partitions, SLOTS};
 
 const ITEMS: usize = 100_000;
@@ -99,4 +99,89 @@ fn every_node_names_the_keys_whoever_owns_their_slots() {
     db.run(&format!("CLUSTER DELSLOTS {slot}"));
     assert!(db.ask("BF.EXISTS users:{0} a").starts_with("-CLUSTERDOWN"));
     assert_eq!(db.ask("BF.KEYS users PARTITIONS 1"), "[$users:{0}]");
+}
+
+#[test]
+fn a_union_of_keys_in_several_slots_is_refused_as_the_server_refuses_its_own() {
+    let cluster = Cluster::form(2, 0);
+    let mut dbs = [0, 1].map(|node| cluster.nodes()[node].connect());
+    // The first node serves {s} and {b}, the second {m}.
+    let slots: Vec<u16> = ["{b}", "{s}", "{m}"]
+        .map(|tag| slot_of(tag.as_bytes()))
+        .to_vec();
+    let half = SLOTS / 2;
+    assert!(slots[0] < half && slots[1] < half && slots[0] != slots[1] && slots[2] >= half);
+    for (node, key) in [(0, "{b}a"), (0, "{b}b"), (0, "{s}a"), (1, "{m}a")] {
+        dbs[node].run(&format!("BF.RESERVE {key} 0.01 1000 SEED 0123456789abcdef"));
+        dbs[node].run(&format!("BF.ADD {key} {key}"));
+    }
+    let refused = "-CROSSSLOT Keys in request don't hash to the same slot";
+    for words in [
+        ["{b}to", "{b}a", "{s}a"], // both slots are on one node
+        ["{b}to", "{b}a", "{m}a"],
+        ["{b}to", "{m}a", "{m}a"],
+        ["{s}to", "{b}a", "{b}b"],
+        ["{m}to", "{b}a", "{s}a"],
+    ] {
+        let [to, one, other] = words;
+        for db in &mut dbs {
+            assert_eq!(db.ask(&format!("SUNIONSTORE {to} {one} {other}")), refused);
+            let reply = db.ask(&format!("BF.MERGE {to} 2 {one} {other}"));
+            assert_eq!(reply, refused, "{words:?}");
+        }
+        assert_eq!(dbs[0].ask("EXISTS {b}to"), ":0");
+    }
+    let redirected = dbs[1].ask("BF.MERGE {b}to 2 {b}a {b}b");
+    let port = cluster.nodes()[0].port;
+    assert_eq!(
+        redirected,
+        format!("-MOVED {} 127.0.0.1:{port}", slot_of(b"{b}"))
+    );
+    dbs[0].converse(&[
+        ("BF.MERGE {b}to 2 {b}a {b}b", "+OK"),
+        ("BF.MEXISTS {b}to {b}a {b}b", "[:1, :1]"),
+        // A wrong number of keys is an error on any node.
+        (
+            "BF.MERGE {m}to 2 {b}a",
+            "-ERR number of keys does not match the keys given",
+        ),
+    ]);
+}
+
+#[test]
+fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
+    let cluster = Cluster::form(2, 0);
+    let slot = slot_of(b"{m}");
+    let owner = usize::from(cluster.nodes()[0].connect().ask("EXISTS {m}") != ":0");
+    let (source, target) = (&cluster.nodes()[owner], &cluster.nodes()[1 - owner]);
+    let (mut from, mut to) = (source.connect(), target.connect());
+    for key in ["{m}a", "{m}b"] {
+        from.run(&format!("BF.RESERVE {key} 0.01 1000 SEED 0123456789abcdef"));
+        from.run(&format!("BF.ADD {key} {key}"));
+    }
+    to.run(&format!("CLUSTER SETSLOT {slot} IMPORTING {}", source.id));
+    from.run(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", target.id));
+    let port = target.port;
+    let migrate = format!("MIGRATE 127.0.0.1 {port} {{m}}a 0 60000");
+    assert_eq!(from.ask(&migrate), "+OK");
+
+    let again = "-TRYAGAIN Multiple keys request during rehashing of slot";
+    for command in ["SUNIONSTORE {m}to {m}a {m}b", "BF.MERGE {m}to 2 {m}a {m}b"] {
+        assert_eq!(from.ask(command), again, "{command}");
+        to.run("ASKING");
+        assert_eq!(to.ask(command), again, "{command}");
+    }
+    let keys = ["{m}b", "{m}a"].map(|key| format!("BF.MERGE {key} 1 {key}"));
+    assert_eq!(from.ask(&keys[0]), "+OK", "all its keys are here");
+    assert_eq!(
+        from.ask(&keys[1]),
+        format!("-ASK {slot} 127.0.0.1:{port}"),
+        "all its keys are there"
+    );
+
+    move_slot(slot, (source, &mut from), (target, &mut to)).expect("both nodes are up");
+    to.converse(&[
+        ("BF.MERGE {m}to 2 {m}a {m}b", "+OK"),
+        ("BF.MEXISTS {m}to {m}a {m}b", "[:1, :1]"),
+    ]);
 }

@@ -7,6 +7,9 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../server/foreign/samples.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod samples;
 
 mod blocks;
 mod commands;
@@ -15,6 +18,20 @@ mod package;
 mod recipes;
 mod references;
 mod session;
+mod stored_types;
+
+/// What `make report` fills in.
+#[path = "."]
+mod report {
+    #[allow(dead_code)] // `make report` writes
+    #[path = "../../examples/report/documents.rs"]
+    pub mod documents;
+    #[allow(dead_code)] // the benchmarks use the rest
+    #[path = "../../benches/rig/table.rs"]
+    mod table;
+
+    pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+}
 
 use blocks::{Block, Mark};
 use desk::Desk;
@@ -90,6 +107,33 @@ fn links_and_make_targets_in_the_documents_exist() {
         }
     }
     assert!(broken.is_empty(), "\n{broken}");
+}
+
+#[test]
+fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved() {
+    for document in report::documents::DOCUMENTS {
+        let text = fs::read_to_string(root().join(document)).expect("a document");
+        let filled = report::documents::filled(document).expect("tables that exist");
+        let stale = text
+            .lines()
+            .zip(filled.lines())
+            .find(|(now, then)| now != then);
+        assert_eq!(stale, None, "{document}: make report would change it");
+        assert_eq!(text, filled, "{document}");
+    }
+}
+
+#[test]
+fn make_run_prints_the_first_commands_of_the_readme() {
+    let read = |path| fs::read_to_string(root().join(path)).expect("a file");
+    let (banner, readme) = (read("scripts/run"), read("README.md"));
+    let commands = banner
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("BF."));
+    let prompted = commands.map(|command| format!("> {command}\n"));
+    let unknown: Vec<_> = prompted.filter(|line| !readme.contains(line)).collect();
+    assert_eq!(unknown, Vec::<String>::new());
 }
 
 fn run(block: &Block, desk: &Desk) -> Outcome {

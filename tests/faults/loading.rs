@@ -114,12 +114,15 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     loop {
         let found = READ.map(|(family, key)| read(&mut there, family, key));
         let digests = READ.map(|(_, key)| there.digest(key));
+        // A client gets its errors, though the server is loading.
+        let error = there.ask("BF.INFO missing");
         let writes =
             READ.map(|(family, key)| there.ask(&family.command(&format!("ADD {key} new"))));
         if !is_loading(&mut there) {
             break;
         }
         assert_eq!((found, &digests), ([Some(ITEMS); 2], &before));
+        assert_eq!(error, "-ERR not found");
         assert!(
             writes
                 .iter()

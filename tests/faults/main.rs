@@ -18,7 +18,9 @@ mod memory;
 mod panics;
 mod refusals;
 mod saves;
+mod settings;
 mod tables;
+mod threads;
 mod topology;
 mod windows;
 

@@ -1,6 +1,10 @@
 //! The server's own limit, `maxmemory`, with and without eviction; and the return of memory.
 
-use crate::harness::{eventually, load_chunks, scan_dump, Family, Server};
+use crate::harness::{
+    add_items, eventually, item, load_chunks, scan_dump, words, Connection, Family, Reply, Server,
+};
+use std::thread::sleep;
+use std::time::Duration;
 
 #[test]
 fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
@@ -162,4 +166,179 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
             db.info_number("bf", "bf_bytes_held") == baseline
         });
     }
+}
+
+/// What a command may take although the server is over its limit, and something for the server's
+/// own buffers.
+const RATION: i64 = 6 << 20;
+const OVER_MAXMEMORY: &str = "-OOM command not allowed when used memory > 'maxmemory'.";
+
+/// A command with items as words, or packed one a line.
+fn with_items(head: &str, numbers: impl Iterator<Item = u64>) -> Vec<Vec<u8>> {
+    let items = numbers.map(item);
+    let items: Vec<Vec<u8>> = if head.ends_with("LINES") {
+        vec![items
+            .flat_map(|item| [item, b"\n".to_vec()].concat())
+            .collect()]
+    } else {
+        items.collect()
+    };
+    words(head).into_iter().chain(items).collect()
+}
+
+/// How many items a command answers for that ended in the server's error.
+fn answered_before_the_limit(reply: &Reply) -> u64 {
+    let (last, answers) = reply.elements().split_last().expect("an array");
+    assert_eq!(last.to_string(), OVER_MAXMEMORY);
+    match answers {
+        // Of packed items: their number, and how many were new.
+        [kept, _] => kept.integer() as u64,
+        answers => answers.len() as u64,
+    }
+}
+
+fn limit_memory(db: &mut Connection, room: i64) -> i64 {
+    let most = db.info_number("memory", "used_memory") + room;
+    db.run(&format!("CONFIG SET maxmemory {most}"));
+    most
+}
+
+#[test]
+fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
+    let mut primary = Server::configured(&[
+        "maxmemory-policy noeviction",
+        "appendonly yes",
+        "appendfsync no",
+        "auto-aof-rewrite-percentage 0",
+    ]);
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    // Copies share what the original has, so that each item takes a page or segment of its own.
+    Family::Counting.add_items(&mut db, "counting", 0..2_000_000);
+    db.run("BF.INSERT window WINDOW 10000 ITEMS a");
+    add_items(&mut db, "window", 0..2_000_000);
+    db.run("BF.RESERVE full 0.01 6000000");
+    add_items(&mut db, "full", 0..500_000);
+    for (number, (family, head, items)) in [
+        (Family::Bloom, "BF.MADD sparse", 100_000),
+        (
+            Family::Bloom,
+            "BF.INSERT {} ERROR 0.01 CAPACITY 1000000000000 ITEMS",
+            100_000,
+        ),
+        (Family::Bloom, "BF.PACKADD sparse LINES", 400_000),
+        (Family::Bloom, "BF.MADD window", 100_000),
+        (Family::Bloom, "BF.PACKADD window LINES", 100_000),
+        (Family::Bloom, "BF.MADD full", 100_000),
+        (Family::Counting, "CF.INSERT counting ITEMS", 100_000),
+        (Family::Counting, "CF.INSERTNX counting ITEMS", 100_000),
+        (Family::Counting, "CF.PACKADD counting LINES", 100_000),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        db.run("CONFIG SET maxmemory 0");
+        let key = format!("k{number}");
+        let base = head.split(' ').nth(1).expect("a key");
+        let head = head.replace(base, &key);
+        match base {
+            "sparse" => drop(db.run(&format!("BF.RESERVE {key} 0.01 1000000000000"))),
+            "{}" => {}
+            copied => drop(db.run(&format!("COPY {copied} {key}"))),
+        }
+        let held = db.info_number("bf", "bf_bytes_held");
+        let first = 10_000_000;
+        let command = with_items(&head, first..first + items);
+        // More than the words of the command take, less than they and what it adds.
+        let room = match &command[..] {
+            [.., packed] if head.ends_with("LINES") => (1 << 20) + 3 * packed.len() as i64,
+            _ => 12 << 20,
+        };
+        let most = limit_memory(&mut db, room);
+        let reply = db.call(command);
+        let kept = answered_before_the_limit(&reply);
+        assert!((64..items).contains(&kept), "{head}: {kept} of {items}");
+        let taken = db.info_number("bf", "bf_bytes_held") - held;
+        assert!(
+            taken >= 4 << 20 && taken < room + RATION,
+            "{head}: {taken} bytes"
+        );
+        eventually("the server is near its limit", || {
+            db.info_number("memory", "used_memory") < most + RATION
+        });
+        let missing = family.missing_items(&mut db, &key, first..first + kept);
+        assert_eq!(missing, 0, "{head}");
+        let found = items - family.missing_items(&mut db, &key, first..first + items);
+        assert!(found < kept + items / 20, "{head}: {found} for {kept}");
+    }
+    db.run("CONFIG SET maxmemory 0");
+    let digest = db.digest_of_everything();
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest_of_everything(), digest);
+    drop(db);
+    primary.restart();
+    assert_eq!(primary.connect().digest_of_everything(), digest);
+}
+
+#[test]
+fn a_replica_and_a_file_take_a_whole_batch_whatever_their_limit() {
+    // The limit is in the configuration, so it is there when the file is loaded.
+    let mut primary = Server::configured(&["appendonly yes", "appendfsync no", "maxmemory 8mb"]);
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    db.run("BF.RESERVE k 0.01 1000000000000");
+    primary.wait_for(&replica);
+    limit_memory(&mut replica.connect(), 1 << 20);
+    db.run("CONFIG SET maxmemory 0");
+    db.call(with_items("BF.PACKADD k LINES", 0..200_000));
+    let digest = db.digest("k");
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest("k"), digest);
+    drop(db);
+    primary.restart();
+    let mut db = primary.connect();
+    assert_eq!(db.digest("k"), digest);
+    assert_eq!(db.ask("BF.ADD k more"), OVER_MAXMEMORY);
+}
+
+#[test]
+fn a_server_that_evicts_stops_only_batches_that_take_megabytes() {
+    let primary = Server::configured(&["maxmemory-policy allkeys-lru", "maxmemory-samples 64"]);
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    for number in 0..3_000 {
+        let words = [
+            b"SET".to_vec(),
+            format!("old:{number}").into_bytes(),
+            vec![b'x'; 10_000],
+        ];
+        db.call(words);
+    }
+    sleep(Duration::from_millis(1_100)); // the server counts idle time in seconds
+    db.run("BF.RESERVE k 0.01 1000000000000");
+    limit_memory(&mut db, 64 << 10);
+    // Batches of the usual size, always at the limit, with what they need evicted before each.
+    let mut added = 0;
+    while added < 60_000 {
+        let reply = db.call(with_items("BF.MADD k", added..added + 1_000));
+        assert_eq!(reply.elements().len(), 1_000);
+        assert!(!reply.elements().iter().any(Reply::is_error));
+        added += 1_000;
+    }
+    assert!(db.info_number("stats", "evicted_keys") > 100);
+    // A large one stops, and goes on with the next command.
+    let (mut commands, end) = (0, added + 150_000);
+    while added < end {
+        let reply = db.call(with_items("BF.PACKADD k LINES", added..end));
+        added = match reply {
+            Reply::Integer(_) => end,
+            _ => added + answered_before_the_limit(&reply),
+        };
+        commands += 1;
+    }
+    assert!((2..20).contains(&commands), "{commands} commands");
+    assert_eq!(Family::Bloom.missing_items(&mut db, "k", 0..end), 0);
+    db.run("CONFIG SET maxmemory 0");
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest("k"), db.digest("k"));
 }

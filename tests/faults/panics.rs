@@ -100,12 +100,12 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.add", words("BF.ADD window b")),
         (
             "bf.insert",
-            words("BF.INSERT new WINDOW 9000 AT 5 ITEMS a b"),
+            words("BF.INSERT new WINDOW 9000 AT 1000000000005 ITEMS a b"),
         ),
         ("bf.mexists", words("BF.MEXISTS window a b")),
         ("bf.info", words("BF.INFO window FULL")),
         ("bf.debug", words("BF.DEBUG window")),
-        ("bf.forget", words("BF.FORGET window 5")),
+        ("bf.forget", words("BF.FORGET window 1000000000005")),
         ("bf.load", words("BF.LOAD new x")),
         (
             "cf.reserve",
@@ -150,6 +150,18 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
             "{log}"
         );
     }
+}
+
+/// A server asks the module where its key specs do not fit the words.
+#[test]
+fn a_panic_in_a_request_for_keys_reports_none_and_the_server_survives() {
+    let server = server_with(&[]);
+    let mut db = server.connect();
+    let panics = at_every_call(&mut db, "a request for keys", |db, _| {
+        let keys = db.ask("COMMAND GETKEYS BF.MERGE new 5 k k");
+        assert_eq!(keys, "-ERR Invalid arguments specified for command");
+    });
+    assert!(panics > 0, "the server asks");
 }
 
 #[test]

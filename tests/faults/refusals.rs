@@ -98,13 +98,17 @@ fn filters_of_any_legal_size_can_be_created_and_grow_with_little_memory() {
     limit(process, Resource::Memory, None);
 }
 
+/// Blocks of the bits of sparse Bloom filters, which hold a few items at least. What the module
+/// allocates besides is smaller.
+const LARGE_BLOCK: u32 = 256;
+
 /// A server whose module can be refused large blocks, which Bloom filters have, and a replica that
 /// always gets them. For tables see `tables.rs`.
 fn servers_short_of_memory() -> (Server, Server) {
     let primary = server_with_failpoints(&[]);
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
-    // Each item lands in a segment of its own: 64 KiB.
+    db.run(&format!("CONFIG SET bf.inject-refusal-from {LARGE_BLOCK}"));
     for key in ["huge", "copied"] {
         db.run(&format!("BF.RESERVE {key} 0.01 1099511627776"));
         add_items(&mut db, key, 0..50);
@@ -203,7 +207,12 @@ fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
         };
         let before = db.line(&format!("BF.CARD {key}")).integer();
         allow_large_blocks(&mut db, 0);
-        assert_eq!(db.call(command()).to_string(), NO_MEMORY, "{key}");
+        // It needs memory for the reply first.
+        let refused = db.call(command()).to_string();
+        assert!(
+            refused.starts_with("-ERR Insufficient memory to "),
+            "{refused}"
+        );
         assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
         allow_large_blocks(&mut db, BLOCKS as i64);
         let reply = db.call(command());
@@ -229,6 +238,38 @@ fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
     }
 }
 
+/// What a client finds among the answers to its items, nobody would read there.
+#[test]
+fn a_replica_that_has_no_memory_for_some_items_says_which_filter_lacks_them() {
+    let primary = Server::start();
+    let replica = server_with_failpoints(&["propagation-error-behavior ignore"]);
+    let (mut here, mut there) = (primary.connect(), replica.connect());
+    there.run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
+    here.run("BF.RESERVE huge 0.01 1099511627776");
+    here.run("CF.RESERVE counting 1000000");
+    primary.wait_for(&replica);
+    there.run("CONFIG SET bf.inject-refusal-from 1");
+    let commands = ["BF.MADD huge a b c", "CF.INSERT counting ITEMS a b c"];
+    for (refused, command) in (1..).zip(commands) {
+        allow_large_blocks(&mut there, 0);
+        here.run(command);
+        primary.wait_for(&replica);
+        allow_large_blocks(&mut there, i64::MAX);
+        assert_eq!(there.info_number("bf", "bf_replays_refused"), refused);
+        let key = command.split(' ').nth(1).expect("a key");
+        let log = replica.log();
+        let line = log
+            .lines()
+            .find(|line| line.contains(&format!("key \"{key}\"")));
+        let line = line.unwrap_or_else(|| panic!("{log}"));
+        assert!(line.contains("Insufficient memory to add item"), "{line}");
+    }
+    assert_eq!(
+        replica.log().matches("== CRITICAL ==").count(),
+        commands.len()
+    );
+}
+
 #[test]
 fn a_union_that_finds_no_memory_changes_nothing() {
     let (primary, replica) = servers_short_of_memory();
@@ -238,10 +279,10 @@ fn a_union_that_finds_no_memory_changes_nothing() {
             "BF.RESERVE {key} 0.01 10000000 SEED 0123456789abcdef"
         ));
     }
-    add_items(&mut db, "one", 0..30);
-    add_items(&mut db, "other", 30..60);
+    add_items(&mut db, "one", 0..300);
+    add_items(&mut db, "other", 300..600);
     let digest = db.digest("one");
-    for blocks in [0, 1, 10] {
+    for blocks in [0, 1, 3] {
         allow_large_blocks(&mut db, blocks);
         assert_eq!(db.ask("BF.MERGE one 1 other"), NO_MEMORY, "{blocks}");
         assert_eq!(db.ask("BF.MERGE new 2 one other"), NO_MEMORY, "{blocks}");
@@ -250,7 +291,7 @@ fn a_union_that_finds_no_memory_changes_nothing() {
         assert_eq!(db.ask("EXISTS new"), ":0", "{blocks}");
     }
     assert_eq!(db.ask("BF.MERGE one 1 other"), "+OK");
-    assert_eq!(missing_items(&mut db, "one", 0..60), 0);
+    assert_eq!(missing_items(&mut db, "one", 0..600), 0);
     primary.wait_for(&replica);
     assert_eq!(replica.connect().digest("one"), db.digest("one"));
 }
@@ -281,7 +322,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later() {
     }
     assert_eq!(db.digest("new"), db.digest("huge"));
     db.run("DEL new");
-    allow_large_blocks(&mut db, 20);
+    allow_large_blocks(&mut db, 10);
     assert!(db
         .call([b"RESTORE".as_slice(), b"new", b"0", &payload])
         .is_error());

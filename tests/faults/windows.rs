@@ -116,6 +116,203 @@ fn a_restart_after_the_window_answers_at_once() {
 }
 
 #[test]
+fn the_end_of_a_slice_invalidates_caches_on_primary_and_replica_by_their_own_clocks() {
+    let primary = server_with_failpoints(&[]);
+    let replica = replica_of(&primary, 0);
+    let mut servers = [&primary, &replica].map(|server| Clocked::connect(server, 0));
+    let mut caches = [&primary, &replica].map(|server| server.connect_resp3());
+    let db = &mut servers[0].db;
+    db.run("BF.INSERT w WINDOW 600 SLICES 2 ITEMS a");
+    db.run("BF.RESERVE empty 0.01 100 WINDOW 600");
+    primary.wait_for(&replica);
+    for cache in &mut caches {
+        cache.run("CLIENT TRACKING ON");
+        assert_eq!(cache.ask("BF.EXISTS w a"), "#t");
+        assert_eq!(cache.ask("BF.EXISTS empty a"), "#f");
+        assert_eq!(cache.ask("BF.EXISTS missing a"), "#f");
+    }
+    // The replica first: the primary's sweep forgets on both.
+    for (server, cache) in servers.iter_mut().zip(&mut caches).rev() {
+        assert_eq!(cache.ask("PING"), "+PONG"); // no push before
+        server.advance(901 * SECOND);
+        assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
+        assert_eq!(cache.ask("BF.EXISTS w a"), "#f");
+        server.advance(1_800 * SECOND);
+        assert_eq!(cache.ask("PING"), "+PONG"); // there is nothing left to forget
+    }
+}
+
+#[test]
+fn each_slice_is_signalled_also_while_a_history_is_loaded_and_after_a_move() {
+    let server = server_with_failpoints(&[]);
+    let mut clocked = Clocked::connect(&server, 0);
+    let mut cache = server.connect_resp3();
+    let start = clocked.now() - 500 * SECOND;
+    let at = [start, start + 300 * SECOND];
+    let [first, second] = at.map(|at| format!("BF.INSERT w NOCREATE AT {at} ITEMS"));
+    clocked
+        .db
+        .run("BF.RESERVE w 0.0001 100 WINDOW 600 SLICES 2");
+    clocked.db.run(&format!("{first} a"));
+    clocked.db.run(&format!("{second} b"));
+    clocked.db.run("RENAME w moved");
+    // Valkey 8 does not say that the key has moved: the next change tells.
+    clocked
+        .db
+        .run(&second.replace(" w ", " moved ").replace("ITEMS", "ITEMS c"));
+    cache.run("CLIENT TRACKING ON");
+    for left in ["[#f, #t, #t]", "[#f, #f, #f]"] {
+        cache.ask("BF.MEXISTS moved a b c");
+        clocked.advance(400 * SECOND);
+        assert_eq!(cache.receive().to_string(), "[$invalidate, [$moved]]");
+        assert_eq!(cache.ask("BF.MEXISTS moved a b c"), left);
+    }
+}
+
+#[test]
+fn a_transaction_fails_if_a_slice_ends_while_it_watches() {
+    let server = server_with_failpoints(&[]);
+    let mut clocked = Clocked::connect(&server, 0);
+    let mut db = server.connect();
+    db.run("BF.INSERT w WINDOW 600 SLICES 2 ITEMS a");
+    db.run("WATCH w");
+    let mut cache = server.connect_resp3();
+    cache.run("CLIENT TRACKING ON");
+    cache.run("BF.EXISTS w a");
+    clocked.advance(901 * SECOND);
+    assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
+    db.run("MULTI");
+    db.run("PING");
+    assert_eq!(db.ask("EXEC"), "_");
+}
+
+#[test]
+fn forgetting_ahead_of_the_clock_invalidates_caches() {
+    let primary = server_with_failpoints(&[]);
+    let replica = replica_of(&primary, -1_000 * SECOND as i64);
+    let mut here = Clocked::connect(&primary, 0);
+    let mut cache = replica.connect_resp3();
+    here.db.run("BF.INSERT w WINDOW 600 SLICES 2 ITEMS a");
+    primary.wait_for(&replica);
+    cache.run("CLIENT TRACKING ON");
+    assert_eq!(cache.ask("BF.EXISTS w a"), "#t");
+    here.advance(901 * SECOND);
+    assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
+    assert_eq!(cache.ask("BF.EXISTS w a"), "#f");
+}
+
+#[test]
+fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
+    const SLICE: u64 = 300 * SECOND;
+    let primary = server_with_failpoints(&["appendonly yes", "appendfsync no"]);
+    let replica = replica_of(&primary, 0);
+    let mut servers = [&primary, &replica].map(|server| Clocked::connect(server, 0));
+    let rest_of_slice = SLICE - servers[0].now() % SLICE;
+    let advance = |servers: &mut [Clocked; 2], by| servers.iter_mut().for_each(|s| s.advance(by));
+    advance(&mut servers, rest_of_slice);
+    servers[0]
+        .db
+        .run("BF.RESERVE w 0.01 100 WINDOW 600 SLICES 2");
+    add_items(&mut servers[0].db, "w", 0..10_000);
+    primary.wait_for(&replica); // before its clock passes the time of the adds by a slice
+                                // They are remembered for three slices. Shortly before, another
+                                // item is added.
+    advance(&mut servers, 3 * SLICE - 60 * SECOND);
+    servers[0].db.run("BF.ADD w another");
+    primary.wait_for(&replica);
+    servers[0].db.run("DEBUG LOADAOF");
+    servers[1].db.run("REPLICAOF NO ONE");
+    advance(&mut servers, 60 * SECOND);
+    for (Clocked { db, .. }, what) in servers.iter_mut().zip(["loaded", "promoted"]) {
+        eventually(&format!("the {what} filter is swept"), || {
+            forgotten(db, "w") > 9_000
+        });
+        assert_eq!(db.ask("BF.EXISTS w another"), ":1");
+    }
+}
+
+#[test]
+fn a_history_that_is_loaded_delays_a_sweep_also_on_a_promoted_replica() {
+    let primary = server_with_failpoints(&[]);
+    let replica = replica_of(&primary, 0);
+    let mut here = Clocked::connect(&primary, 0);
+    here.db.run("BF.RESERVE w 0.0001 100 WINDOW 600 SLICES 2");
+    let start = here.now() - 100_000 * SECOND;
+    let insert = |seconds: u64, item: &str| {
+        let at = start + seconds * SECOND;
+        format!("BF.INSERT w NOCREATE AT {at} ITEMS {item}")
+    };
+    assert_eq!(here.db.ask(&insert(0, "a")), "[:1]");
+    assert_eq!(here.db.ask(&insert(599, "a")), "[:0]");
+    primary.wait_for(&replica);
+    let mut there = Clocked::connect(&replica, 0);
+    there.db.run("REPLICAOF NO ONE");
+    for server in [&mut here, &mut there] {
+        // Were it swept, its time would be the clock's, and every later add would be at that time.
+        server.advance(200 * SECOND);
+        assert_eq!(server.db.ask(&insert(600, "b")), "[:1]");
+        assert_eq!(server.db.ask(&insert(1_600, "a b")), "[:1, :1]");
+        assert_eq!(server.db.ask(&insert(2_600, "a b")), "[:1, :1]");
+        // A slice after the last of them it is swept.
+        server.advance(301 * SECOND);
+        eventually("the sweeper has come", || {
+            forgotten(&mut server.db, "w") == 6
+        });
+    }
+}
+
+#[test]
+fn a_key_in_use_is_swept_and_signalled_later() {
+    let server = server_with_failpoints(&[]);
+    let mut clocked = Clocked::connect(&server, 0);
+    let mut cache = server.connect_resp3();
+    clocked.db.run("BF.INSERT w WINDOW 60 SLICES 4 ITEMS a");
+    cache.run("CLIENT TRACKING ON");
+    assert_eq!(cache.ask("BF.EXISTS w a"), "#t");
+    clocked.db.run("CONFIG SET bf.inject-keys-in-use 5");
+    clocked.advance(80 * SECOND);
+    assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
+    assert_eq!(cache.ask("BF.EXISTS w a"), "#f");
+    eventually("the sweeper has come back", || {
+        forgotten(&mut clocked.db, "w") == 1
+    });
+    let left = clocked.db.ask("CONFIG GET bf.inject-keys-in-use");
+    assert_eq!(left, "[$bf.inject-keys-in-use, $0]");
+}
+
+#[test]
+fn a_write_to_a_key_in_use_changes_nothing_and_can_be_repeated() {
+    const LATER: &str = "-TRYAGAIN the server is saving the key";
+    let server = server_with_failpoints(&[]);
+    let mut db = server.connect();
+    db.run("BF.ADD source a");
+    db.run("CF.ADD counting a");
+    for command in [
+        "BF.RESERVE reserved 0.01 100",
+        "BF.ADD k a",
+        "BF.MADD k b c",
+        "BF.INSERT k ITEMS d",
+        "BF.PACKADD k LINES e",
+        "BF.MERGE merged 1 source",
+        "CF.RESERVE cuckoo 100",
+        "CF.ADD counting b",
+        "CF.ADDNX counting c",
+        "CF.INSERT counting ITEMS d",
+        "CF.PACKADD counting LINES e",
+        "CF.PACKDEL counting LINES e",
+        "CF.DEL counting a",
+    ] {
+        let before = db.digest_of_everything();
+        db.run("CONFIG SET bf.inject-keys-in-use 1");
+        assert_eq!(db.ask(command), LATER, "{command}");
+        assert_eq!(db.digest_of_everything(), before, "{command}");
+        let repeated = db.line(command);
+        assert!(!repeated.is_error(), "{command}: {repeated}");
+        assert_ne!(db.digest_of_everything(), before, "{command}");
+    }
+}
+
+#[test]
 fn many_filters_that_are_due_at_once_are_all_swept() {
     const FILTERS: u64 = 20_000;
     let server = server_with_failpoints(&[]);

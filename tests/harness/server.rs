@@ -38,6 +38,8 @@ pub struct Options {
     pub executable: Option<PathBuf>,
     /// The test provokes panics, so the module may catch some.
     pub provokes_panics: bool,
+    /// The test provokes errors in replays, of which the server must not die.
+    pub provokes_replay_errors: bool,
     /// The server is a cluster node, with its bus on a free port.
     pub is_node: bool,
 }
@@ -86,8 +88,8 @@ impl Server {
     }
 
     pub fn with(options: Options) -> Server {
-        let is_under_test = options.executable.is_none();
-        Server::try_start(&options, is_under_test && knows_panic_setting())
+        let must_die = options.executable.is_none() && !options.provokes_replay_errors;
+        Server::try_start(&options, must_die && knows_panic_setting())
             .unwrap_or_else(|log| panic!("the server does not start:\n{log}"))
     }
 
@@ -237,6 +239,21 @@ impl Server {
             up
         });
         self.is_down = false;
+    }
+
+    /// Starts a stopped server that must exit at once: its status, and what it logged.
+    pub fn start_in_vain(&mut self) -> (Option<i32>, String) {
+        let log_before = self.log().len();
+        self.process = Process::launch(&self.options.executable(), &self.folder);
+        let mut end = None;
+        eventually("the server exits", || {
+            end = self.process.end();
+            end.is_some()
+        });
+        (
+            end.and_then(|end| end.code()),
+            self.log().split_off(log_before),
+        )
     }
 
     /// What must hold after every test: the process that was started is still running, nothing

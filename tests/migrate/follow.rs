@@ -41,6 +41,7 @@ fn a_replica_denies_nothing_that_its_primary_acknowledged() {
     promoted.run("REPLICAOF NO ONE");
     assert_nothing_denied(&mut promoted, &acknowledged);
     let ignored = promoted.info("bf", "bf_replays_ignored");
+    assert_eq!(promoted.info("bf", "bf_replays_refused"), "0");
     promoted.run("DEBUG RELOAD");
     assert_nothing_denied(&mut promoted, &acknowledged);
     let full = db.info("stats", "sync_full");

@@ -2,11 +2,14 @@
 //! is there as well.
 
 use crate::harness::{
-    add_items, eventually, missing_items, peer, Connection, Family, Options, Random, Server,
+    add_items, eventually, missing_items, module_path, peer, Connection, Family, Options, Random,
+    Server,
 };
 use crate::number;
 use crate::shapes::Shape;
-use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
 
 /// A server with filters of the module that they come from.
 struct Origin {
@@ -101,7 +104,7 @@ fn filters_of_all_shapes_move_each_way() {
     by_rewritten_file(&origin, "yes");
     by_rdb_file(&origin);
     by_dump_and_restore(&origin);
-    by_scandump_and_loadchunk(&origin);
+    by_the_tool(&origin);
     by_replica(&origin, "yes");
     by_replica(&origin, "no");
 }
@@ -151,30 +154,23 @@ fn by_dump_and_restore(origin: &Origin) {
     origin.assert_moved(&server, "DUMP and RESTORE");
 }
 
-fn by_scandump_and_loadchunk(origin: &Origin) {
+/// By SCANDUMP and LOADCHUNK.
+fn by_the_tool(origin: &Origin) {
     let server = Server::start();
-    let (mut from, mut to) = (origin.server.connect(), server.connect());
-    for Shape { key, family, .. } in &origin.shapes {
-        let dump = family.command("SCANDUMP");
-        let mut iterator = 0;
-        loop {
-            let reply = from.call([&dump, key, &iterator.to_string()]);
-            // RedisBloom answers nothing for an empty cuckoo filter.
-            let [next, bytes] = reply.elements() else {
-                panic!("{key}: {reply}")
-            };
-            iterator = next.integer();
-            if iterator == 0 {
-                break;
-            }
-            assert_eq!(
-                family.load(&mut to, key, iterator, bytes.bytes()),
-                "+OK",
-                "{key}"
-            );
-        }
-    }
-    origin.assert_moved(&server, "SCANDUMP and LOADCHUNK");
+    let url = |server: &Server| format!("redis://127.0.0.1:{}", server.port());
+    let migrate = |words: &[&str]| {
+        let beside = || module_path().with_file_name("splitbloom");
+        let tool = env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from);
+        let mut command = Command::new(tool);
+        command
+            .arg("migrate")
+            .args([url(&origin.server), url(&server)]);
+        let output = command.args(words).output().expect("the tool");
+        assert!(output.status.success(), "{output:?}");
+    };
+    migrate(&[]);
+    migrate(&["--check"]);
+    origin.assert_moved(&server, "the tool");
 }
 
 fn by_replica(origin: &Origin, diskless: &str) {

@@ -1,7 +1,8 @@
 //! What the server knows about the commands: flags, categories, keys and access to them,
 //! documentation.
 
-use crate::harness::{Connection, Reply, Server};
+use crate::harness::{Connection, Options, Reply, Server};
+use std::fs;
 
 /// A command as documented.
 struct Row {
@@ -97,7 +98,7 @@ const TABLE: [Row; 30] = [
         arity: 3,
         flags: &["write", "fast"],
         access: &["RW", "delete"],
-        example: "BF.FORGET w 5",
+        example: "BF.FORGET w 1000000000005",
     },
     Row {
         name: "bf.debug",
@@ -366,6 +367,59 @@ fn a_user_of_a_category_can_call_only_its_commands() {
     }
 }
 
+/// As docs/migrate.md says.
+#[test]
+fn a_server_starts_with_rules_on_every_category_of_redisbloom_where_modules_have_categories() {
+    let categories = ["bloom", "cuckoo", "cms", "topk", "tdigest"];
+    let rules = categories.map(|category| format!("+@{category} -@{category} +@{category}"));
+    let user = format!("user app on nopass ~* {}", rules.join(" "));
+    let folder = std::env::temp_dir().join(format!("splitbloom-rules-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder for the file");
+    let file = folder.join("users.acl");
+    fs::write(&file, format!("{user}\n")).expect("the folder takes a file");
+    let line = format!("aclfile {}", file.display());
+    for setting in [user.as_str(), &line] {
+        if !Server::start().dialect().has_own_acl_category() {
+            let log = Server::refusal(Options::settings(&[setting]));
+            assert!(log.contains("Unknown command or category name"), "{log}");
+            continue;
+        }
+        let server = Server::configured(&[setting]);
+        let mut app = server.connect();
+        app.converse(&[
+            ("AUTH app any", "+OK"),
+            ("BF.ADD k a", ":1"),
+            ("CF.ADD c a", ":1"),
+        ]);
+    }
+    fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+/// No module can help it, as docs/migrate.md says.
+#[test]
+fn a_rule_on_a_command_that_the_server_lacks_stops_the_start_and_is_named() {
+    for rule in ["+cms.query", "-topk.add", "+@search"] {
+        let user = format!("user app on nopass ~* {rule}");
+        let log = Server::refusal(Options::settings(&[&user]));
+        assert!(log.contains(rule), "{rule}: {log}");
+    }
+}
+
+/// So none of its rules on commands has to be removed.
+#[test]
+fn every_bloom_and_cuckoo_command_of_redisbloom_can_be_named_in_a_rule() {
+    const BLOOM: &str = "reserve add madd insert exists mexists scandump loadchunk info card debug";
+    const CUCKOO: &str = "reserve add addnx insert insertnx exists mexists count del scandump \
+                          loadchunk info compact debug";
+    let server = Server::start();
+    let mut db = server.connect();
+    for (family, names) in [("bf", BLOOM), ("cf", CUCKOO)] {
+        for name in names.split_whitespace() {
+            db.run(&format!("ACL SETUSER app +{family}.{name}"));
+        }
+    }
+}
+
 #[test]
 fn a_user_who_may_only_read_keys_is_refused_every_write() {
     let server = Server::start();
@@ -474,6 +528,42 @@ fn the_options_are_documented() {
                 "{token} in {docs}"
             );
         }
+    }
+}
+
+/// Commands whose replies depend on more than their arguments and the data: on the time (a filter
+/// may forget), on a random seed, on memory.
+const VARYING: [&str; 14] = [
+    "bf.add",
+    "bf.card",
+    "bf.debug",
+    "bf.exists",
+    "bf.info",
+    "bf.insert",
+    "bf.madd",
+    "bf.mexists",
+    "bf.packadd",
+    "bf.packexists",
+    "bf.scandump",
+    "cf.info",
+    "cf.insertnx",
+    "cf.scandump",
+];
+
+#[test]
+fn every_command_has_the_tips_that_are_true_and_no_other() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let names = texts(&db.run("COMMAND LIST FILTERBY MODULE bf"));
+    assert_eq!(names.len(), 34);
+    assert!(VARYING.iter().all(|name| names.contains(&(*name).into())));
+    for name in names {
+        let tips = texts(&command_info(&mut db, &name)[7]);
+        let expected: &[&str] = match VARYING.contains(&name.as_str()) {
+            true => &["nondeterministic_output"],
+            false => &[],
+        };
+        assert_eq!(tips, expected, "{name}");
     }
 }
 

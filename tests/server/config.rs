@@ -91,6 +91,8 @@ fn bad_load_arguments_are_refused() {
         "INITIAL_SIZE 1099511627777",
         "EXPANSION -1",
         "EXPANSION 32769",
+        "CF_MAX_EXPANSIONS 0",
+        "CF_MAX_EXPANSIONS 65537",
         "NONSENSE 1",
     ] {
         let reply = db.ask(&format!(
@@ -114,6 +116,21 @@ fn bad_load_arguments_are_refused() {
         module_path().display()
     ));
     assert_eq!(settings(&mut db), ["0.01", "300", "2", "0"]);
+}
+
+#[test]
+fn every_load_argument_of_redisbloom_is_taken() {
+    let server = Server::with(Options {
+        module_arguments: "CF_MAX_EXPANSIONS 65536 INITIAL_SIZE 300 ERROR_RATE 0.001".to_owned(),
+        ..Options::default()
+    });
+    let mut db = server.connect();
+    assert_eq!(settings(&mut db), ["0.001", "300", "2", "0"]);
+    let shown = match server.dialect().has_unprefixed_settings() {
+        true => "[$cf-max-expansions, $65536]",
+        false => "[]",
+    };
+    assert_eq!(db.ask("CONFIG GET cf-max-expansions"), shown);
 }
 
 #[test]
@@ -254,13 +271,14 @@ fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
 }
 
 /// Of each setting: its name, a value that is set, and one that is written into the file.
-const EDITS: [(&str, &str, &str); 6] = [
+const EDITS: [(&str, &str, &str); 7] = [
     ("error-rate", "0.2", "0.3"),
     ("initial-size", "33", "44"),
     ("expansion-factor", "5", "7"),
     ("max-filter-bytes", "1000000", "2000000"),
     ("max-pack-bytes", "1000000", "2000000"),
     ("max-merge-bytes", "1000000", "2000000"),
+    ("aof-load-damaged", "yes", "no"),
 ];
 
 /// The spellings of a setting's name that the server knows.

@@ -1,6 +1,6 @@
 //! Every error that a client can get, in one table. No error changes anything.
 
-use crate::harness::{scan_dump, Connection, Server};
+use crate::harness::{scan_dump, Connection, Dialect, Server};
 
 /// The setup: a filter, a full one that cannot scale, and a key of another type.
 const SETUP: [&str; 4] = [
@@ -513,5 +513,33 @@ impl Traces {
             changes: field("rdb_changes_since_last_save:").expect("a count of changes"),
             propagated_bytes: field("aof_current_size:"),
         }
+    }
+}
+
+/// As docs/commands.md says.
+#[test]
+fn a_script_gets_the_error_at_the_end_of_an_array_which_newer_valkeys_raise() {
+    let server = Server::start();
+    let raises = server.dialect() >= Dialect::Valkey { major: 9, minor: 0 };
+    let mut db = server.connect();
+    for command in ["'BF.MADD', KEYS[1]", "'BF.INSERT', KEYS[1], 'ITEMS'"] {
+        db.run("FLUSHALL");
+        db.run("BF.RESERVE three 0.001 3 NONSCALING");
+        let script =
+            |call: &str| format!("return redis.{call}({command}, 'a', 'b', 'c', 'd', 'e')");
+        let mut eval = |script: &str| db.call(["EVAL", script, "1", "three"]).to_string();
+        let [first, again] = match raises {
+            true => ["-ERR non scaling filter is full"; 2],
+            false => [
+                "[:1, :1, :1, -ERR non scaling filter is full]",
+                "[:0, :0, :0, -ERR non scaling filter is full]",
+            ],
+        };
+        let reply = eval(&script("call"));
+        assert!(reply.starts_with(first), "{reply}");
+        let reply = eval(&script("pcall"));
+        assert!(reply.starts_with(again), "{reply}");
+        // Either way the items before the error are in the filter.
+        assert_eq!(db.ask("BF.MEXISTS three a b c d"), "[:1, :1, :1, :0]");
     }
 }

@@ -1,5 +1,5 @@
-//! Golden bytes: filters that the module saved, which must load for as long as the format lasts, and
-//! which the same commands still make.
+//! Golden bytes: filters that the module saved, which must load for as long as the format lasts,
+//! and which the same commands still make.
 //!
 //! They were made on Redis 7.0.15 by
 //!

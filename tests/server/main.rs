@@ -26,6 +26,8 @@ mod packed;
 mod persistence;
 mod plain_server;
 mod pollution;
+mod practice;
+mod replays;
 mod replication;
 mod secrecy;
 mod windows;

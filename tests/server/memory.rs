@@ -123,22 +123,22 @@ fn a_copy_takes_memory_only_where_one_of_the_two_changes() {
     let server = Server::start();
     let mut db = server.connect();
     let held = |db: &mut Connection| db.info_number("bf", "bf_bytes_held");
-    // 64 MiB, a thousand segments.
+    // 64 MiB, a thousand segments, with items in each sub-bitmap.
     db.run("BF.RESERVE k 0.000000001 12000000 NONSCALING");
-    add_items(&mut db, "k", 0..20_000);
+    add_items(&mut db, "k", 0..200_000);
     let (alone, digest) = (held(&mut db), db.digest("k"));
     assert!(alone > 1000 * SEGMENT);
     assert_eq!(db.ask("COPY k copy"), ":1");
     let both = held(&mut db);
     assert!(both - alone < alone / 100, "{} bytes", both - alone);
 
-    assert_eq!(add_items(&mut db, "copy", 0..20_000), 0);
+    assert_eq!(add_items(&mut db, "copy", 0..200_000), 0);
     assert_eq!(held(&mut db), both, "what is there changes nothing");
-    assert_eq!(add_items(&mut db, "copy", 20_000..20_100), 100);
+    assert_eq!(add_items(&mut db, "copy", 200_000..200_100), 100);
     let changed = (held(&mut db) - both) / SEGMENT;
     assert!((80..=100).contains(&changed), "{changed} segments");
-    assert_eq!(add_items(&mut db, "k", 30_000..30_100), 100);
-    assert_eq!(missing_items(&mut db, "copy", 0..20_100), 0);
+    assert_eq!(add_items(&mut db, "k", 300_000..300_100), 100);
+    assert_eq!(missing_items(&mut db, "copy", 0..200_100), 0);
 
     assert_ne!(db.digest("k"), digest);
     let (digest, of_copy) = (db.digest("k"), db.digest("copy"));
@@ -149,5 +149,5 @@ fn a_copy_takes_memory_only_where_one_of_the_two_changes() {
         "nothing is common after a load"
     );
     db.run("DEL k");
-    assert_eq!(missing_items(&mut db, "copy", 0..20_100), 0);
+    assert_eq!(missing_items(&mut db, "copy", 0..200_100), 0);
 }

@@ -170,6 +170,36 @@ fn the_limits_hold_and_nothing_has_changed() {
 }
 
 #[test]
+fn the_pages_of_the_destination_that_a_union_touches_count_too() {
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let replica = primary.replica(&["bf.max-merge-bytes 1"]);
+    let mut db = primary.connect();
+    reserve(&mut db, &["large", "small"], "0.01 100");
+    add_items(&mut db, "large", 0..200_000);
+    add_items(&mut db, "small", 200_000..200_300);
+    db.run("COPY large shared");
+    let digest = db.digest("large");
+    // The source alone counts as 0.4 MB.
+    db.run("CONFIG SET bf.max-merge-bytes 500kb");
+    let refused = "-ERR filters to merge would exceed bf.max-merge-bytes";
+    for destination in ["large", "shared"] {
+        assert_eq!(db.ask(&format!("BF.MERGE {destination} 1 small")), refused);
+        assert_eq!(db.digest(destination), digest);
+    }
+    assert_eq!(db.ask("BF.MERGE new 1 small"), "+OK");
+    db.run("CONFIG SET bf.max-merge-bytes 10mb");
+    assert_eq!(db.ask("BF.MERGE large 1 small"), "+OK");
+    assert_eq!(missing_items(&mut db, "large", 0..200_300), 0);
+    assert_eq!(db.digest("shared"), digest);
+    primary.wait_for(&replica);
+    let all = db.digest_of_everything();
+    assert_eq!(replica.connect().digest_of_everything(), all);
+    db.run("CONFIG SET bf.max-merge-bytes 1");
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), all);
+}
+
+#[test]
 fn a_filter_that_is_being_loaded_is_not_merged() {
     let server = Server::start();
     let mut db = server.connect();
@@ -284,9 +314,26 @@ fn its_keys_and_flags_are_declared() {
     let mut db = server.connect();
     let keys = db.ask("COMMAND GETKEYS BF.MERGE to 2 one other");
     assert_eq!(keys, "[$to, $one, $other]");
+    assert_eq!(
+        db.ask("COMMAND GETKEYSANDFLAGS BF.MERGE to 1 one"),
+        "[[$to, [+RW, +insert]], [$one, [+RO, +access]]]"
+    );
+    // A number that is not that of the keys, as for the server's own commands.
+    for number in ["3", "0", "-1", "x", "02", "9223372036854775807"] {
+        for command in ["BF.MERGE", "ZUNIONSTORE"] {
+            let keys = db.ask(&format!("COMMAND GETKEYS {command} to {number} one other"));
+            let refused = "-ERR Invalid arguments specified for command";
+            let is_other = command == "ZUNIONSTORE" && number == "02"; // it takes it for 2
+            assert_eq!(keys == refused, !is_other, "{command} {number}: {keys}");
+        }
+    }
     let info = db.line("COMMAND INFO bf.merge");
     let info = info.elements()[0].elements();
     assert_eq!(info[1].integer(), -4);
+    let flags = info[2].to_string();
+    for flag in ["write", "denyoom", "movablekeys"] {
+        assert!(flags.contains(flag), "{flag} in {flags}");
+    }
     let specs: Vec<String> = info[8]
         .elements()
         .iter()
@@ -324,6 +371,12 @@ fn a_user_needs_to_write_the_destination_and_to_read_the_sources() {
             !is_allowed,
             "{rules}: {reply}"
         );
+        // A wrong number of keys never lets a user at a key that the rules forbid.
+        for number in ["0", "2", "x"] {
+            let reply = someone.ask(&format!("BF.MERGE to {number} a"));
+            assert!(reply.starts_with('-'), "{rules}: {reply}");
+            assert_eq!(db.ask("EXISTS to"), if is_allowed { ":1" } else { ":0" });
+        }
         db.run("DEL to");
     }
 }

@@ -80,7 +80,7 @@ fn packed_items_come_to_filters_that_forget_with_their_time() {
         ("BF.MEXISTS w a x", "[:1, :0]"),
         // Long gone.
         ("BF.RESERVE old 0.01 100 WINDOW 60", "+OK"),
-        ("BF.PACKADD old AT 5 LINES a", ":1"),
+        ("BF.PACKADD old AT 1000000000005 LINES a", ":1"),
         ("BF.PACKEXISTS old LINES a", "$\\x00"),
     ]);
 }

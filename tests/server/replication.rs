@@ -319,7 +319,9 @@ pub fn assert_equal_keys(primary: &Server, replica: &Server) {
     let mut here = primary.connect();
     let mut there = replica.connect();
     // A primary with this module passes on nothing that fails.
-    assert_eq!(there.info("bf", "bf_replays_ignored"), "0");
+    for counter in ["bf_replays_ignored", "bf_replays_refused"] {
+        assert_eq!(there.info("bf", counter), "0");
+    }
     let keys = sorted_keys(&mut here);
     assert_eq!(keys, sorted_keys(&mut there));
     for key in keys {

@@ -26,6 +26,21 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
     db.line(&format!("BF.RESERVE k 0.01 nonsense SEED {SEED}"));
     db.run(&format!("CF.RESERVE counting 100 SEED {SEED} BUCKETSIZE 4"));
     db.line(&format!("CF.RESERVE counting nonsense SEED {SEED}"));
+    // Where SEED is no option, or in the wrong place.
+    for refused in [
+        "CF.INSERT counting SEED ? ITEMS a",
+        "CF.INSERTNX counting NOCREATE SEED ? ITEMS a",
+        "CF.INSERT counting CAPACITY 1 ITEMS a b SEED",
+        "BF.INSERT k CAPACITY nonsense SEED ? ITEMS a",
+        "BF.INSERT k SEED ? nonsense ITEMS a",
+        "BF.PACKADD k SEED ? LINES a",
+        "CF.PACKADD counting SEED ? LINES a",
+        "CF.PACKDEL counting LINES a SEED ?",
+        "BF.PACKEXISTS k SEED ? LINES a",
+    ] {
+        let reply = db.ask(&refused.replace('?', SEED));
+        assert_eq!(reply.starts_with("-ERR "), refused.contains('?'), "{reply}");
+    }
     for (family, key, copy) in [
         (Family::Bloom, "k", "copy"),
         (Family::Counting, "counting", "counting-copy"),

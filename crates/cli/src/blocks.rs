@@ -5,7 +5,8 @@
 //! work.
 
 use crate::error::Error;
-use crate::input::{is_packed, too_long, Framing, Input, Items, Source, MAX_ITEM_BYTES};
+use crate::input::{check, left_over, packing, too_long, Framing, Input, Items, Source};
+use crate::input::{FIRST_BYTES, MAX_ITEM_BYTES};
 use memchr::memchr;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -145,34 +146,46 @@ impl Blocks {
     }
 
     fn open(&self, source: &Source) -> Result<Current, Error> {
-        let name = source.name();
-        let failed = |error| Error::File(name.clone(), error);
-        if let (Source::File(path), Some(len)) = (source, source.bytes()) {
-            let file = File::open(path).map_err(failed)?;
-            let mut first = [0; 4];
-            let read = file.read_at(&mut first, 0).map_err(failed)?;
-            if !is_packed(&first[..read]) {
-                if let Framing::Fixed(width) = self.framing {
-                    let over = len % width as u64;
-                    if over > 0 {
-                        return Err(Error::Contents(format!(
-                            "{name}: its length is no multiple of {width}: {over} bytes are left over"
-                        )));
-                    }
-                }
-                let plain = Plain { file, name, len };
-                return Ok(Current::Plain(Arc::new(plain), 0));
-            }
+        if let Some(plain) = self.plain(source)? {
+            return Ok(Current::Plain(Arc::new(plain), 0));
         }
         let observe = self.observe.clone();
-        let input = source.open(move |bytes| observe(bytes))?;
+        let input = source.open(self.framing, move |bytes| observe(bytes))?;
         Ok(Current::Stream(input))
+    }
+
+    /// A file whose ranges can be read, in any order.
+    fn plain(&self, source: &Source) -> Result<Option<Plain>, Error> {
+        let (Source::File(path), Some(metadata)) = (source, source.regular()?) else {
+            return Ok(None);
+        };
+        let (name, len) = (source.name(), metadata.len());
+        let failed = |error| Error::file(path, error);
+        let file = File::open(path).map_err(failed)?;
+        // Files of the kernel are longer or shorter than they say, which is mostly 0.
+        let at_end = len.checked_sub(1);
+        let has_end = at_end.map(|at| file.read_at(&mut [0], at)).transpose();
+        if has_end.map_err(failed)? != Some(1) || self.framing == Framing::Text {
+            return Ok(None);
+        }
+        let mut first = [0; FIRST_BYTES];
+        let read = file.read_at(&mut first, 0).map_err(failed)?;
+        if packing(&first[..read]).is_some() {
+            return Ok(None);
+        }
+        check(&name, &first[..read], self.framing)?;
+        match self.framing {
+            Framing::Fixed(width) if len % width as u64 > 0 => {
+                Err(left_over(&name, width, len % width as u64))
+            }
+            _ => Ok(Some(Plain { file, name, len })),
+        }
     }
 
     /// Bytes of a range: whole items, if these are of one width.
     fn range_bytes(&self) -> usize {
         match self.framing {
-            Framing::Lines => BLOCK_BYTES,
+            Framing::Lines | Framing::Text => BLOCK_BYTES,
             Framing::Fixed(width) => (BLOCK_BYTES / width).max(1) * width,
         }
     }

@@ -39,7 +39,7 @@ pub fn count(blocks: &Blocks, framing: Framing, threads: usize) -> Result<u64, E
         while blocks.next(&mut block)?.is_some() {
             let bytes = block.bytes();
             let count = match framing {
-                Framing::Lines => {
+                Framing::Lines | Framing::Text => {
                     let is_cut = bytes.last().is_some_and(|last| *last != b'\n');
                     memchr_iter(b'\n', bytes).count() + usize::from(is_cut)
                 }

@@ -3,17 +3,25 @@
 //! The file says what was loaded into which filter, and a place between two items before which
 //! every item has been acknowledged by the server. It is replaced as a whole, at most once a
 //! second.
+//!
+//! ```text
+//!   splitbloom checkpoint 2
+//!   { … }                     JSON
+//!   0123456789abcdef          XXH3-64 of everything before it
+//! ```
 
 use crate::error::Error;
 use crate::feed::Mark;
 use crate::input::{Framing, Source};
+use crate::output::{regular_file, NewFile};
 use serde_json::{json, Value};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::xxh3_64;
 
-const FORMAT: &str = "splitbloom checkpoint 1";
+const HEADING: &str = "splitbloom checkpoint 2\n";
 
 /// Time between two writes: the most that a killed load repeats. Syncing a file takes milliseconds.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -51,16 +59,17 @@ impl Checkpoint {
     ) -> Result<Self, Error> {
         let file = |source: &Source| {
             let name = source.name();
-            let bytes = source.bytes().ok_or_else(|| {
+            let metadata = source.regular()?.ok_or_else(|| {
                 Error::Usage(format!(
                     "--checkpoint needs files that can be read again: {name} cannot"
                 ))
             })?;
-            Ok(json!({"name": name, "bytes": bytes}))
+            Ok(json!({"name": name, "bytes": metadata.len()}))
         };
         let files: Vec<Value> = sources.iter().map(file).collect::<Result<_, Error>>()?;
         let layout = match framing {
             Framing::Lines => "lines".into(),
+            Framing::Text => "text".into(),
             Framing::Fixed(width) => format!("fixed {width}"),
         };
         Ok(Self {
@@ -75,13 +84,19 @@ impl Checkpoint {
     /// # Errors
     /// The file cannot be read, is not a checkpoint, or belongs to another load.
     pub fn read(&self) -> Result<Option<Done>, Error> {
-        let text = match fs::read(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text.map_err(|error| Error::file(&self.path, error))?,
-        };
-        let value: Value = serde_json::from_slice(&text).unwrap_or_default();
-        let done = done_from(&value).filter(|_| value["format"] == FORMAT);
-        let done = done.ok_or_else(|| self.refusal("is no checkpoint".into()))?;
+        if regular_file(&self.path)?.is_none() {
+            return Ok(None);
+        }
+        let text = fs::read(&self.path).map_err(|error| Error::file(&self.path, error))?;
+        if !text.starts_with(HEADING.as_bytes()) {
+            let path = self.path.display();
+            let text = format!("{path} is no checkpoint, or one of another version");
+            return Err(Error::Contents(text));
+        }
+        let value = unsealed(&text)
+            .and_then(|text| serde_json::from_slice(text.strip_prefix(HEADING.as_bytes())?).ok())
+            .unwrap_or(Value::Null);
+        let done = done_from(&value).ok_or_else(|| self.refusal("is damaged".into()))?;
         for what in ["filter", "files", "layout"] {
             let (then, now) = (&value["load"][what], &self.load[what]);
             if then != now {
@@ -114,7 +129,6 @@ impl Checkpoint {
             digest,
         } = done.mark;
         let value = json!({
-            "format": FORMAT,
             "load": self.load,
             "file": source,
             "offset": offset,
@@ -122,15 +136,11 @@ impl Checkpoint {
             "items": done.items,
             "new": done.new,
         });
-        let mut name = self.path.clone().into_os_string();
-        name.push(".new");
-        let new = PathBuf::from(name);
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(format!("{value:#}\n").as_bytes())?;
-            file.sync_all()
-        });
-        let replaced = written.and_then(|()| fs::rename(&new, &self.path));
-        replaced.map_err(|error| Error::file(&self.path, error))?;
+        let text = format!("{HEADING}{value:#}\n");
+        let mut file = NewFile::create(&self.path, true, &[])?;
+        write!(file, "{text}{}", seal(text.as_bytes()))
+            .map_err(|error| Error::file(&self.path, error))?;
+        file.finish()?;
         self.written = Some(Instant::now());
         Ok(())
     }
@@ -144,6 +154,18 @@ impl Checkpoint {
             _ => Ok(()),
         }
     }
+}
+
+/// What ends a file: the checksum of the text before it.
+fn seal(text: &[u8]) -> String {
+    format!("{:016x}\n", xxh3_64(text))
+}
+
+/// The text before the checksum; nothing if that does not match.
+fn unsealed(file: &[u8]) -> Option<&[u8]> {
+    const SEAL_BYTES: usize = 17;
+    let (text, end) = file.split_at_checked(file.len().checked_sub(SEAL_BYTES)?)?;
+    (end == seal(text).as_bytes()).then_some(text)
 }
 
 fn done_from(value: &Value) -> Option<Done> {
@@ -163,13 +185,6 @@ fn done_from(value: &Value) -> Option<Done> {
 mod tests {
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
-        let name = format!("splitbloom-checkpoint-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("the temporary folder is writable");
-        folder
-    }
-
     fn checkpoint(folder: &Path, key: &str, framing: Framing) -> Checkpoint {
         let sources = [Source::File(folder.join("items"))];
         Checkpoint::new(&folder.join("done"), json!({"key": key}), &sources, framing)
@@ -188,28 +203,29 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_until_it_is_removed() {
-        let folder = folder("written");
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
         fs::write(folder.join("items"), "a\nb\nc\n").expect("a file");
-        let mut first = checkpoint(&folder, "k", Framing::Lines);
+        let mut first = checkpoint(folder, "k", Framing::Lines);
         assert_eq!(first.read().expect("no file"), None);
         first.write(&DONE).expect("a file");
-        let second = checkpoint(&folder, "k", Framing::Lines);
+        let second = checkpoint(folder, "k", Framing::Lines);
         assert_eq!(second.read().expect("a file"), Some(DONE));
         second.remove().expect("a file");
         second.remove().expect("no file");
         assert_eq!(second.read().expect("no file"), None);
-        fs::remove_dir_all(folder).expect("the folder");
     }
 
     #[test]
     fn the_checkpoint_of_another_load_is_refused() {
-        let folder = folder("other");
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
         fs::write(folder.join("items"), "a\nb\nc\n").expect("a file");
-        checkpoint(&folder, "k", Framing::Lines)
+        checkpoint(folder, "k", Framing::Lines)
             .write(&DONE)
             .expect("a file");
         let refused = |key, framing| {
-            let refusal = checkpoint(&folder, key, framing).read().err();
+            let refusal = checkpoint(folder, key, framing).read().err();
             let text = refusal.map(|error| error.to_string()).unwrap_or_default();
             text.contains("another load")
         };
@@ -218,12 +234,33 @@ mod tests {
         assert!(refused("k", Framing::Fixed(2)));
         fs::write(folder.join("items"), "a\nb\nc\nd\n").expect("a file");
         assert!(refused("k", Framing::Lines), "the file has grown");
-        for text in ["", "{}", "[1]", "{\"format\": \"splitbloom checkpoint 1\"}"] {
+        for text in ["", "a\nb\nc\n", "{}", "splitbloom checkpoint 1\n"] {
             fs::write(folder.join("done"), text).expect("a file");
-            let refusal = checkpoint(&folder, "k", Framing::Lines).read().err();
+            let refusal = checkpoint(folder, "k", Framing::Lines).read().err();
             let text = refusal.map(|error| error.to_string()).unwrap_or_default();
             assert!(text.contains("is no checkpoint"), "{text}");
+            assert!(!text.contains("delete"), "it may be anything: {text}");
         }
-        fs::remove_dir_all(folder).expect("the folder");
+    }
+
+    #[test]
+    fn a_checkpoint_with_a_flipped_bit_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        fs::write(folder.join("items"), "a\nb\nc\n").expect("a file");
+        let mut written = checkpoint(folder, "k", Framing::Lines);
+        written.write(&DONE).expect("a file");
+        let whole = fs::read(folder.join("done")).expect("a file");
+        for bit in 0..8 * whole.len() {
+            let mut text = whole.clone();
+            text[bit / 8] ^= 1 << (bit % 8);
+            fs::write(folder.join("done"), text).expect("a file");
+            let read = written.read();
+            assert!(matches!(read, Err(Error::Contents(_))), "{bit}: {read:?}");
+        }
+        for len in 0..whole.len() {
+            fs::write(folder.join("done"), &whole[..len]).expect("a file");
+            assert!(written.read().is_err(), "{len}");
+        }
     }
 }

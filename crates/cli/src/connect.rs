@@ -119,9 +119,13 @@ fn contents(file: &Path) -> Result<Vec<u8>, Error> {
 /// As [`ServerArguments::connection_info`], for any URL, without [`TlsArguments`].
 pub fn connection_info(url: &str) -> Result<ConnectionInfo, Error> {
     // The URL may contain a password, so the message does not quote it.
-    let info = url
-        .into_connection_info()
-        .map_err(|error| Error::Usage(format!("not the URL of a server: {error}")))?;
+    let info = url.into_connection_info().map_err(|error| {
+        let why = match url.contains("://") {
+            true => error.to_string(),
+            false => "it begins with redis://, rediss:// or unix://, as redis://localhost".into(),
+        };
+        Error::Usage(format!("not the URL of a server: {why}"))
+    })?;
     let mut settings = info
         .redis_settings()
         .clone()

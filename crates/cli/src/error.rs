@@ -6,11 +6,14 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+/// What to do with a filter of RedisBloom or valkey-bloom.
+pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloom";
+
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// The answer is no: items are missing, or two filters differ.
+    /// The answer is no: items are missing, two filters differ, or a filter was not copied.
     No,
 }
 
@@ -29,12 +32,19 @@ pub enum Error {
     Contents(String),
     /// The program that standard output goes to has ended. That is no failure: `… | head`.
     NobodyReads,
+    /// The process is asked to end, by this signal.
+    Interrupted(i32, String),
 }
 
 impl Error {
     /// An operation on a file that failed.
     pub fn file(path: &Path, error: io::Error) -> Self {
         Self::File(path.display().to_string(), error)
+    }
+
+    /// The process is asked to end, by this signal.
+    pub fn interrupted(signal: i32) -> Self {
+        Self::Interrupted(signal, "interrupted".into())
     }
 
     /// The same error, saying more.
@@ -50,6 +60,7 @@ impl Error {
                 Self::File(name, io::Error::new(error.kind(), text))
             }
             Self::NobodyReads => Self::NobodyReads,
+            Self::Interrupted(signal, _) => Self::Interrupted(signal, text),
         }
     }
 
@@ -62,6 +73,8 @@ impl Error {
             Self::Refused(_) => 4,
             Self::File(..) => 5,
             Self::Contents(_) => 6,
+            // As shells report it.
+            Self::Interrupted(signal, _) => 128 + *signal as u8,
         }
     }
 }
@@ -72,7 +85,8 @@ impl fmt::Display for Error {
             Self::Usage(text)
             | Self::Connection(text)
             | Self::Refused(text)
-            | Self::Contents(text) => write!(out, "{}", in_one_line(text)),
+            | Self::Contents(text)
+            | Self::Interrupted(_, text) => write!(out, "{}", in_one_line(text)),
             Self::File(name, error) => write!(out, "{}: {error}", in_one_line(name)),
             Self::NobodyReads => write!(out, "standard output is closed"),
         }
@@ -80,7 +94,7 @@ impl fmt::Display for Error {
 }
 
 /// Names and texts from elsewhere may contain anything.
-fn in_one_line(text: &str) -> String {
+pub fn in_one_line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }
 
@@ -99,6 +113,9 @@ impl From<io::Error> for Error {
 impl From<RedisError> for Error {
     fn from(error: RedisError) -> Self {
         match error.code() {
+            None if error.is_timeout() => {
+                Self::Connection("no connection to the server: it did not reply in time".into())
+            }
             Some(code) => refused(&format!("{code} {}", error.detail().unwrap_or_default())),
             None => Self::Connection(format!("no connection to the server: {error}")),
         }
@@ -109,6 +126,9 @@ impl From<FilterError> for Error {
     fn from(error: FilterError) -> Self {
         match error {
             FilterError::BraceInName => Self::Usage(error.to_string()),
+            FilterError::Missing(_) | FilterError::MorePartitions(_) => {
+                Self::Contents(error.to_string())
+            }
             FilterError::Unreachable(error) => error.into(),
             FilterError::Refused(text) => refused(&text),
             FilterError::NotTried | FilterError::Unexpected(_) => Self::Refused(error.to_string()),
@@ -134,10 +154,27 @@ fn advice(refusal: &str) -> &'static str {
     if refusal.starts_with("MOVED ") || refusal.starts_with("ASK ") {
         " (the key is on another node: --cluster goes there)"
     } else if refusal.starts_with("ERR unknown command") {
-        " (this needs the module splitbloom)"
+        " (this needs the module splitbloom; `splitbloom migrate` copies filters of RedisBloom)"
     } else if refusal.contains("bf.max-pack-bytes") {
-        " (the tool sends up to 64 KiB in a command, more only if one item is longer)"
+        " (the tool sends up to 64 KiB of items in a command)"
     } else {
         ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_reply_in_time_is_not_called_an_error_of_the_system() {
+        for kind in [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut] {
+            let error = Error::from(RedisError::from(io::Error::from(kind)));
+            assert_eq!(error.exit_code(), 3);
+            assert_eq!(
+                error.to_string(),
+                "no connection to the server: it did not reply in time"
+            );
+        }
     }
 }

@@ -16,6 +16,7 @@ mod worker;
 
 use crate::error::Error;
 use crate::input::{Framing, InputArguments, Source};
+use crate::interrupt::on_interrupt;
 use crate::progress;
 use crate::target::SpreadArguments;
 use indicatif::ProgressBar;
@@ -42,15 +43,21 @@ pub struct Reading<F> {
 }
 
 /// What the arguments say to read, and a bar that shows how much has been read.
+///
+/// # Errors
+/// One of the inputs cannot be read, or contains no items.
 pub fn reading(
     what: &'static str,
     input: &InputArguments,
     spread: &SpreadArguments,
-) -> (
-    Reading<impl FnMut(u64) + Clone + Send + 'static>,
-    ProgressBar,
-) {
-    let sources = input.sources();
+) -> Result<
+    (
+        Reading<impl FnMut(u64) + Clone + Send + 'static>,
+        ProgressBar,
+    ),
+    Error,
+> {
+    let sources = input.sources()?;
     let bar = progress::of_sources(what, &sources);
     let observed = bar.clone();
     let reading = Reading {
@@ -61,7 +68,7 @@ pub fn reading(
         with_digests: false,
         observe: move |bytes| observed.inc(bytes),
     };
-    (reading, bar)
+    Ok((reading, bar))
 }
 
 /// A place between two items of the input.
@@ -91,7 +98,7 @@ enum Event<T> {
 impl From<Framing> for Layout {
     fn from(framing: Framing) -> Self {
         match framing {
-            Framing::Lines => Self::Lines,
+            Framing::Lines | Framing::Text => Self::Lines,
             Framing::Fixed(width) => Self::Fixed(width),
         }
     }
@@ -102,8 +109,8 @@ impl From<Framing> for Layout {
 /// sent on others in between.
 ///
 /// # Errors
-/// The first error of the reader, or of `take`. Blocks before it have been taken; those after it
-/// may have been sent.
+/// The first error of the reader, or of `take`; or an interruption. Blocks before it have been
+/// taken; those after it may have been sent.
 pub fn run<C, S, T>(
     reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
     connections: Vec<C>,
@@ -124,6 +131,11 @@ where
     let (to_workers, blocks) = channel();
     let blocks = Arc::new(Mutex::new(blocks));
     let (events, happened) = channel();
+    let interrupted = events.clone();
+    let _interrupt = on_interrupt(move |signal| {
+        let event = Event::Failed(Error::interrupted(signal));
+        let _ = interrupted.send((0, event)); // this may be at its end
+    });
     for connections in among_threads(connections) {
         let worker = Worker {
             blocks: Arc::clone(&blocks),
@@ -146,7 +158,9 @@ where
     let mut early = BTreeMap::new();
     let mut next = 0_u64;
     for (number, event) in happened {
-        early.insert(number, event);
+        let is_interruption = matches!(event, Event::Failed(Error::Interrupted(..)));
+        // That does not wait for its turn.
+        early.insert(if is_interruption { next } else { number }, event);
         while let Some(event) = early.remove(&next) {
             match event {
                 Event::Answered(block, answer) => {
@@ -172,7 +186,7 @@ fn read(
     let from = reading.from;
     let mut spare = None;
     for (number, source) in reading.sources.iter().enumerate().skip(from.source) {
-        let mut input = source.open(reading.observe.clone())?;
+        let mut input = source.open(reading.framing, reading.observe.clone())?;
         let mut digest = Xxh3::new();
         let mut offset = 0;
         if number == from.source {

@@ -1,10 +1,11 @@
 //! Filters in files: see `splitbloom_filter::codec::FileReader`.
 
 use crate::error::Error;
+use crate::output::NewFile;
 use splitbloom_filter::codec::{Chunk, FileError, FileReader, FileWriter, Transfer};
 use splitbloom_filter::{AnyFilter, CountingFilter, DecodeError, SizeLimit};
-use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write as _};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Larger than a chunk, so that a read brings several.
@@ -62,55 +63,24 @@ fn take_in<F: Transfer>(filter: &mut Option<F>, chunk: &Chunk<'_>) -> Result<(),
     Ok(())
 }
 
-/// A file that appears under its name only when it is whole. Until then it has another name in the
-/// same folder, and is removed if this is dropped.
-pub struct NewFile {
-    writer: Option<FileWriter<BufWriter<File>>>,
+/// A file that a filter is written to.
+pub struct NewFilter {
+    writer: FileWriter<NewFile>,
     path: PathBuf,
-    part: PathBuf,
 }
 
-impl NewFile {
+impl NewFilter {
     /// Begins it.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".part-{}", std::process::id()));
-        let part = path.with_file_name(name);
-        let file = File::create(&part).map_err(|error| Error::file(&part, error))?;
-        let writer = FileWriter::new(BufWriter::with_capacity(BUFFER_BYTES, file));
-        let mut new = Self {
-            writer: None,
-            path: path.to_owned(),
-            part,
-        };
-        new.writer = Some(writer.map_err(|error| failed(path, error))?);
-        Ok(new)
+    pub fn new(file: NewFile) -> Result<Self, Error> {
+        let path = file.path().to_owned();
+        let writer = FileWriter::new(file).map_err(|error| failed(&path, error))?;
+        Ok(Self { writer, path })
     }
 
     /// Writes the next chunk.
     pub fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        match &mut self.writer {
-            Some(writer) => writer
-                .write(chunk)
-                .map_err(|error| failed(&self.path, error)),
-            None => Ok(()),
-        }
-    }
-
-    /// Ends it: from now on it is there, whatever happens to the machine. Returns its length.
-    pub fn finish(mut self) -> Result<u64, Error> {
-        let path = self.path.clone();
-        let failed_to = |error| Error::file(&path, error);
-        let Some(writer) = self.writer.take() else {
-            return Ok(0);
-        };
-        let mut file = writer.finish().map_err(|error| failed(&path, error))?;
-        file.flush().map_err(failed_to)?;
-        let file = file.get_ref();
-        file.sync_all().map_err(failed_to)?;
-        let len = file.metadata().map_err(failed_to)?.len();
-        fs::rename(&self.part, &path).map_err(failed_to)?;
-        Ok(len)
+        let written = self.writer.write(chunk);
+        written.map_err(|error| failed(&self.path, error))
     }
 
     /// Writes a filter as a whole.
@@ -123,12 +93,11 @@ impl NewFile {
         }
         Ok(())
     }
-}
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        // After the end it has its name, and this fails.
-        let _ = fs::remove_file(&self.part);
+    /// Ends it, and gives the file its name. Returns its length.
+    pub fn finish(self) -> Result<u64, Error> {
+        let file = self.writer.finish();
+        file.map_err(|error| failed(&self.path, error))?.finish()
     }
 }
 
@@ -161,15 +130,15 @@ mod tests {
 
     #[test]
     fn the_first_chunk_of_another_filter_is_named() {
-        let path = std::env::temp_dir().join(format!("splitbloom-mixed-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mixed");
         let (own, others) = (chunks(1), chunks(2));
-        let mut file = NewFile::create(&path).unwrap();
+        let mut file = NewFilter::new(NewFile::create(&path, false, &[]).unwrap()).unwrap();
         for chunk in own[..2].iter().chain(&others[2..]) {
             file.write(chunk).unwrap();
         }
         file.finish().unwrap();
         let error = load(&path).err().unwrap().to_string();
-        fs::remove_file(&path).unwrap();
         assert!(
             error.ends_with(": chunk 2: a chunk out of order"),
             "{error}"

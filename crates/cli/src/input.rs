@@ -1,15 +1,20 @@
 //! Items from files: lines, or pieces of a fixed width; plain, gzip or zstd.
 
+mod kind;
+mod text;
 mod unpack;
 
-pub use unpack::is_packed;
+pub use kind::{check, packing, FIRST_BYTES};
 
 use crate::error::Error;
+use crate::output::FileId;
 use clap::Args;
 use memchr::{memchr, memrchr};
-use std::fs::File;
-use std::io::{self, stdin, Read};
+use std::fs::{File, Metadata};
+use std::io::{self, stdin, BufRead, BufReader, Cursor, Read};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use text::Text;
 use unpack::unpack;
 
 /// Bytes read at a time.
@@ -23,6 +28,16 @@ pub fn too_long(name: &str) -> Error {
     Error::Contents(format!("{name}: an item is longer than 512 MiB"))
 }
 
+/// The refusal of an input that ends within an item of fixed width.
+pub fn left_over(name: &str, width: usize, bytes: u64) -> Error {
+    Error::Contents(format!(
+        "{name}: its length is no multiple of {width}: {bytes} bytes are left over"
+    ))
+}
+
+/// The name of that input in messages.
+pub const STANDARD_INPUT: &str = "standard input";
+
 /// Bytes that a pipe holds, on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
 
@@ -35,21 +50,56 @@ pub struct InputArguments {
     /// Items are pieces of WIDTH bytes rather than lines
     #[arg(long, value_name = "WIDTH", value_parser = clap::value_parser!(u32).range(1..))]
     pub fixed: Option<u32>,
+    /// Lines may end with \r\n, and files begin with a byte order mark: neither is part of an item
+    #[arg(long, conflicts_with = "fixed")]
+    pub text: bool,
 }
 
 impl InputArguments {
     /// Where an item ends.
     pub fn framing(&self) -> Framing {
-        self.fixed
-            .map_or(Framing::Lines, |width| Framing::Fixed(width as usize))
+        match self.fixed {
+            Some(width) => Framing::Fixed(width as usize),
+            None if self.text => Framing::Text,
+            None => Framing::Lines,
+        }
     }
 
     /// The inputs, in order: the files, or standard input.
-    pub fn sources(&self) -> Vec<Source> {
-        match self.files.as_slice() {
+    ///
+    /// # Errors
+    /// One of the files cannot be read, or contains no items: it is better to know before anything
+    /// is done with the first.
+    pub fn sources(&self) -> Result<Vec<Source>, Error> {
+        let sources: Vec<Source> = match self.files.as_slice() {
             [] => vec![Source::StandardInput],
             files => files.iter().map(|file| Source::of(file)).collect(),
+        };
+        for source in &sources {
+            if source.regular()?.is_some() {
+                source.open(self.framing(), |_| ())?;
+            }
         }
+        Ok(sources)
+    }
+}
+
+/// Waits for the first bytes of standard input, if that is the first source, and refuses those that
+/// belong to no items. They stay where they are.
+///
+/// # Errors
+/// Such bytes, or none that can be read.
+pub fn await_standard_input(sources: &[Source], framing: Framing) -> Result<(), Error> {
+    if sources.first() != Some(&Source::StandardInput) {
+        return Ok(());
+    }
+    let mut input = stdin().lock();
+    let first = input
+        .fill_buf()
+        .map_err(|error| failed(STANDARD_INPUT, error))?;
+    match packing(first) {
+        Some(_) => Ok(()),
+        None => check(STANDARD_INPUT, first, framing),
     }
 }
 
@@ -59,6 +109,8 @@ pub enum Framing {
     /// At `\n`, or at the end of the input. `\r` belongs to the item; an empty line is an empty
     /// item.
     Lines,
+    /// The same, after `\r` before `\n` and a byte order mark at the beginning have been removed.
+    Text,
     /// After so many bytes, at least one.
     Fixed(usize),
 }
@@ -67,7 +119,7 @@ impl Framing {
     /// How many of these bytes are whole items, with what ends the last one.
     pub fn whole(self, bytes: &[u8]) -> usize {
         match self {
-            Self::Lines => memrchr(b'\n', bytes).map_or(0, |at| at + 1),
+            Self::Lines | Self::Text => memrchr(b'\n', bytes).map_or(0, |at| at + 1),
             Self::Fixed(width) => bytes.len() - bytes.len() % width,
         }
     }
@@ -97,7 +149,7 @@ impl<'a> Iterator for Items<'a> {
             return None;
         }
         let (item, rest) = match self.framing {
-            Framing::Lines => match memchr(b'\n', self.rest) {
+            Framing::Lines | Framing::Text => match memchr(b'\n', self.rest) {
                 Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
                 None => (self.rest, [].as_slice()),
             },
@@ -126,37 +178,69 @@ impl Source {
     /// Its name in messages.
     pub fn name(&self) -> String {
         match self {
-            Self::StandardInput => "standard input".into(),
+            Self::StandardInput => STANDARD_INPUT.into(),
             Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// What the system knows of it, if it is a regular file, which can be read again.
+    ///
+    /// # Errors
+    /// There is no such file, or it is a folder.
+    pub fn regular(&self) -> Result<Option<Metadata>, Error> {
+        let Self::File(path) = self else {
+            return Ok(None);
+        };
+        match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                Err(Error::file(path, io::ErrorKind::IsADirectory.into()))
+            }
+            Ok(metadata) => Ok(Some(metadata).filter(Metadata::is_file)),
+            Err(error) => Err(Error::file(path, error)),
         }
     }
 
     /// Its size before unpacking, if that is known: for progress.
     pub fn bytes(&self) -> Option<u64> {
+        let metadata = self.regular().ok().flatten();
+        metadata.map(|metadata| metadata.len())
+    }
+
+    /// Which file it is, whatever its name.
+    pub fn id(&self) -> Option<FileId> {
         match self {
-            Self::StandardInput => None,
-            Self::File(path) => {
-                let metadata = path.metadata().ok().filter(|metadata| metadata.is_file());
-                metadata.map(|metadata| metadata.len())
+            Self::StandardInput => {
+                let file = stdin().as_fd().try_clone_to_owned().map(File::from).ok()?;
+                file.metadata().ok().map(|metadata| FileId::from(&metadata))
             }
+            Self::File(path) => FileId::of(path),
         }
     }
 
     /// Opens it. `observe` is called with the number of bytes of each read, before unpacking.
-    pub fn open(&self, observe: impl FnMut(u64) + Send + 'static) -> Result<Input, Error> {
-        let failed = |error| Error::File(self.name(), error);
+    ///
+    /// # Errors
+    /// It cannot be read, or contains no items.
+    pub fn open(
+        &self,
+        framing: Framing,
+        observe: impl FnMut(u64) + Send + 'static,
+    ) -> Result<Input, Error> {
+        let name = self.name();
         let raw: Box<dyn Read + Send> = match self {
             Self::StandardInput => Box::new(stdin()),
-            Self::File(path) => Box::new(File::open(path).map_err(failed)?),
+            Self::File(path) => Box::new(File::open(path).map_err(|error| failed(&name, error))?),
         };
         let raw = Observed { raw, observe };
-        let unpacked = unpack(raw).map_err(failed)?;
-        Ok(Input {
-            name: self.name(),
-            is_live: *self == Self::StandardInput,
-            unpacked,
-            rest: Vec::new(),
-        })
+        Input::new(name, *self == Self::StandardInput, framing, raw)
+    }
+}
+
+/// An error of reading or unpacking an input.
+fn failed(name: &str, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Error::Contents(format!("{name}: {error}")),
+        _ => Error::File(name.into(), error),
     }
 }
 
@@ -171,6 +255,35 @@ pub struct Input {
 }
 
 impl Input {
+    fn new(
+        name: String,
+        is_live: bool,
+        framing: Framing,
+        raw: impl Read + Send + 'static,
+    ) -> Result<Self, Error> {
+        let unpacked = unpack(raw).map_err(|error| failed(&name, error))?;
+        check(&name, &unpacked.first, framing)?;
+        let mark = match framing {
+            Framing::Text if unpacked.first.starts_with(kind::BYTE_ORDER_MARK) => {
+                kind::BYTE_ORDER_MARK.len()
+            }
+            _ => 0,
+        };
+        let mut first = Cursor::new(unpacked.first);
+        first.set_position(mark as u64);
+        let plain = BufReader::with_capacity(READ_BYTES, first.chain(unpacked.rest));
+        let unpacked: Box<dyn Read + Send> = match framing {
+            Framing::Text => Box::new(Text::new(plain)),
+            _ => Box::new(plain),
+        };
+        Ok(Self {
+            name,
+            is_live,
+            unpacked,
+            rest: Vec::new(),
+        })
+    }
+
     /// Reads past so many unpacked bytes, showing them; returns how many there were.
     ///
     /// # Errors
@@ -181,7 +294,7 @@ impl Input {
         while skipped < bytes {
             let most = (bytes - skipped).min(READ_BYTES as u64) as usize;
             let read = self.unpacked.read(&mut block[..most]);
-            let read = read.map_err(|error| Error::File(self.name.clone(), error))?;
+            let read = read.map_err(|error| failed(&self.name, error))?;
             if read == 0 {
                 break;
             }
@@ -211,7 +324,7 @@ impl Input {
                 true => read_some(&mut self.unpacked, missing as usize, block),
                 false => (&mut self.unpacked).take(missing).read_to_end(block),
             };
-            let read = read.map_err(|error| Error::File(self.name.clone(), error))?;
+            let read = read.map_err(|error| failed(&self.name, error))?;
             let is_end = match self.is_live {
                 true => read == 0,
                 false => block.len() < wanted,
@@ -219,11 +332,8 @@ impl Input {
             let whole = framing.whole(block);
             match framing {
                 Framing::Fixed(width) if is_end && whole < block.len() => {
-                    let over = block.len() - whole;
-                    let name = &self.name;
-                    return Err(Error::Contents(format!(
-                        "{name}: its length is no multiple of {width}: {over} bytes are left over"
-                    )));
+                    let over = (block.len() - whole) as u64;
+                    return Err(left_over(&self.name, width, over));
                 }
                 _ if is_end => return Ok(!block.is_empty()),
                 _ if whole > 0 => {
@@ -272,18 +382,13 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    fn input(bytes: &[u8]) -> Input {
-        Input {
-            name: "test".into(),
-            is_live: false,
-            unpacked: unpack(Cursor::new(bytes.to_vec())).unwrap(),
-            rest: Vec::new(),
-        }
+    fn input(bytes: &[u8], framing: Framing) -> Result<Input, Error> {
+        Input::new("test".into(), false, framing, Cursor::new(bytes.to_vec()))
     }
 
     /// Its items, read in blocks of about `len` bytes.
     fn items(bytes: &[u8], framing: Framing, len: usize) -> Result<Vec<Vec<u8>>, Error> {
-        let (mut input, mut block, mut all) = (input(bytes), Vec::new(), Vec::new());
+        let (mut input, mut block, mut all) = (input(bytes, framing)?, Vec::new(), Vec::new());
         while input.next_block(framing, len, &mut block)? {
             all.extend(framing.items(&block).map(<[u8]>::to_vec));
         }
@@ -306,6 +411,17 @@ mod tests {
                     "{len}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn text_has_no_carriage_returns_and_no_byte_order_mark() {
+        let text = b"\xef\xbb\xbfa\r\n\r\n\xef\xbb\xbf\r\nb\r";
+        for len in 1..6 {
+            let stripped: [&[u8]; 4] = [b"a", b"", b"\xef\xbb\xbf", b"b\r"];
+            assert_eq!(items(text, Framing::Text, len).unwrap(), stripped);
+            let bare: [&[u8]; 4] = [b"\xef\xbb\xbfa\r", b"\r", b"\xef\xbb\xbf\r", b"b\r"];
+            assert_eq!(items(text, Framing::Lines, len).unwrap(), bare);
         }
     }
 
@@ -334,12 +450,8 @@ mod tests {
 
     #[test]
     fn items_that_have_come_do_not_wait_for_those_that_have_not() {
-        let mut input = Input {
-            name: "test".into(),
-            is_live: true,
-            unpacked: Box::new(Drops(vec![b"a\nb", b"c", b"d\n\ne", b"f"])),
-            rest: Vec::new(),
-        };
+        let drops = Drops(vec![b"a\nb", b"c", b"d\n\ne", b"f"]);
+        let mut input = Input::new("test".into(), true, Framing::Lines, drops).unwrap();
         let mut block = Vec::new();
         for expected in [b"a\n".as_slice(), b"bcd\n\n", b"ef"] {
             assert!(input.next_block(Framing::Lines, 1000, &mut block).unwrap());

@@ -6,6 +6,7 @@
 //!   target       a filter on a server, or spread over a cluster
 //!   transfer     filters out of a server and into one, chunk by chunk
 //!   filter_file  filters out of files and into them
+//!   output       files that are written
 //!   input        items from files: lines or fixed widths, packed or not
 //!   feed         items through several connections, answers in the order of the items
 //!   checkpoint   how far a load has come, in a file
@@ -16,6 +17,7 @@
 //!   describe     a filter in the words of BF.INFO
 //!   report       that for people, or as JSON
 //!   parse        words of the command line
+//!   interrupt    Ctrl-C
 //!   error        what may go wrong, and the exit code of each
 //! ```
 //!
@@ -31,6 +33,8 @@ pub mod error;
 pub mod feed;
 pub mod filter_file;
 pub mod input;
+pub mod interrupt;
+pub mod output;
 pub mod parse;
 pub mod progress;
 pub mod report;
@@ -56,7 +60,7 @@ pub struct Tool {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: items are missing, or two filters differ
+  1  the answer is no: items are missing, two filters differ, or a filter was not copied
   2  wrong usage
   3  no connection to the server, or the login was refused
   4  the server refused a command
@@ -79,6 +83,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Outcome::No) => ExitCode::from(1),
         Err(error) => {
             eprintln!("splitbloom: {error}");
+            if let Error::Interrupted(signal, _) = error {
+                interrupt::end_by(signal);
+            }
             ExitCode::from(error.exit_code())
         }
     }

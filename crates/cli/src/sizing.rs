@@ -122,20 +122,9 @@ fn counting(items: u64, error_rate: f64) -> u64 {
     filter.bytes()
 }
 
-/// How a filter forgets.
-#[derive(Clone, Copy, Debug)]
-pub struct Forgetting(Window);
-
-impl Forgetting {
-    /// Nothing if seconds or slices are out of range.
-    pub fn new(seconds: u32, slices: u8) -> Option<Self> {
-        Window::new(seconds, slices, false).map(Self)
-    }
-}
-
 /// A filter that forgets, with items that come evenly: those of one window, and those of the slice
 /// more that it remembers at most.
-pub fn forgetting(items: u64, error_rate: f64, Forgetting(window): Forgetting) -> Row {
+pub fn forgetting(items: u64, error_rate: f64, window: Window) -> Row {
     let slices = u64::from(window.slices());
     let remembered = items.saturating_add(items.div_ceil(slices));
     table("forgetting", remembered, |sample| {

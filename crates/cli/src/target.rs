@@ -4,8 +4,9 @@ use crate::connect::{ServerArguments, TlsArguments};
 use crate::error::Error;
 use clap::Args;
 use redis::{cmd, Cmd, ConnectionInfo, Value};
+use splitbloom_client::{number_of, Topology, Wording};
 use splitbloom_client::{Error as FilterError, Family, Keys, PartitionedFilter, Retry};
-use splitbloom_client::{Topology, Wording};
+use splitbloom_filter::StoredType;
 use splitbloom_partition::{Name, Partitions};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -80,8 +81,16 @@ impl TopologyArguments {
 
     /// A key on the server of these settings.
     pub fn open_key(&self, key: &str, info: ConnectionInfo) -> Result<OneKey, Error> {
-        let filter = self.open(Keys::One(key.as_bytes()), info)?;
-        Ok(OneKey(filter))
+        Ok(OneKey(self.open_filter(key.as_bytes(), info)?))
+    }
+
+    /// The filter of a key on the server of these settings.
+    pub fn open_filter(
+        &self,
+        key: &[u8],
+        info: ConnectionInfo,
+    ) -> Result<PartitionedFilter, Error> {
+        self.open(Keys::One(key), info)
     }
 }
 
@@ -142,13 +151,82 @@ impl OneKey {
         Ok(replies.remove(0)?)
     }
 
-    /// The kind of its filter. A key that is missing is taken for a Bloom filter, whose commands
-    /// refuse it.
+    /// The replies to the commands of a transaction on the key, or on others of its slot.
     ///
     /// # Errors
-    /// The key holds something else.
+    /// The first refusal, or no reply.
+    pub fn transact(
+        &mut self,
+        retry: Retry,
+        make: impl Fn(&[u8]) -> Vec<Cmd>,
+    ) -> Result<Vec<Value>, Error> {
+        let mut replies = self.0.transact_each(retry, make);
+        Ok(replies.remove(0)?)
+    }
+
+    /// The next commands are about another key of the same server.
+    pub fn turn_to(&mut self, key: &[u8]) {
+        self.0.turn_to(Keys::One(key));
+    }
+
+    /// The type of its value; `None` if the key is missing.
+    ///
+    /// # Errors
+    /// The key holds no filter.
+    pub fn kind(&mut self) -> Result<Option<StoredType>, Error> {
+        kind_in(&self.ask(Retry::Yes, |key| cmd("TYPE").arg(key).take())?)
+    }
+
+    /// What INFO says of it.
+    pub fn info(&mut self, family: Family) -> Result<Value, Error> {
+        let name = family.command("INFO");
+        self.ask(Retry::Yes, |key| cmd(&name).arg(key).take())
+    }
+
+    /// How many items were inserted into it, if the server says so.
+    pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
+        Ok(items_in(&self.info(family)?))
+    }
+
+    /// The same of another key of its slot.
+    pub fn items_of(&mut self, family: Family, key: &[u8]) -> Result<Option<u64>, Error> {
+        let name = family.command("INFO");
+        let info = self.ask(Retry::Yes, |_| cmd(&name).arg(key).take())?;
+        Ok(items_in(&info))
+    }
+
+    /// Its value for RESTORE.
+    pub fn dump(&mut self) -> Result<Vec<u8>, Error> {
+        match self.ask(Retry::Yes, |key| cmd("DUMP").arg(key).take())? {
+            Value::BulkString(dump) => Ok(dump),
+            _ => Err(Error::Contents("there is no such key".into())),
+        }
+    }
+
+    /// After how many milliseconds it expires, if it does.
+    pub fn milliseconds_to_live(&mut self) -> Result<Option<u64>, Error> {
+        let time = self.ask(Retry::Yes, |key| cmd("PTTL").arg(key).take())?;
+        match time {
+            Value::Int(-2) => Err(Error::Contents("the key is gone".into())),
+            Value::Int(time) => Ok(u64::try_from(time).ok()),
+            _ => Ok(None),
+        }
+    }
+
+    /// The kind of its filter.
+    ///
+    /// # Errors
+    /// There is no such key, or it holds something else.
     pub fn family(&mut self) -> Result<Family, Error> {
-        family(&mut self.0, None).map(|family| family.unwrap_or(Family::Bloom))
+        family(&mut self.0, None)?.ok_or_else(no_such_key)
+    }
+}
+
+/// A connection to one of two servers, of which the other may be without TLS.
+pub fn info_of_one(url: &str, tls: &TlsArguments) -> Result<ConnectionInfo, Error> {
+    match url.starts_with("rediss:") {
+        true => info_of(url, tls),
+        false => crate::connect::connection_info(url),
     }
 }
 
@@ -161,8 +239,21 @@ pub fn info_of(url: &str, tls: &TlsArguments) -> Result<ConnectionInfo, Error> {
 /// `assumed` says.
 ///
 /// # Errors
-/// A key holds something else, or the partitions are of two kinds.
+/// A key holds something else, the partitions are of two kinds, some are missing, or there are more
+/// of them.
 pub fn family(
+    filter: &mut PartitionedFilter,
+    assumed: Option<Family>,
+) -> Result<Option<Family>, Error> {
+    let found = family_of_each(filter, assumed)?;
+    if found.is_some() && filter.is_partitioned() {
+        filter.check()?;
+    }
+    Ok(found)
+}
+
+/// The same, whichever partitions exist.
+fn family_of_each(
     filter: &mut PartitionedFilter,
     assumed: Option<Family>,
 ) -> Result<Option<Family>, Error> {
@@ -172,11 +263,9 @@ pub fn family(
             Err(FilterError::Refused(text)) if text.starts_with("NOPERM") => {
                 return Ok(Some(assumed.unwrap_or(Family::Bloom)));
             }
-            reply => match text(&reply?).as_str() {
-                "none" => continue,
-                "MBbloom--" => Family::Bloom,
-                "MBbloomCF" => Family::Counting,
-                other => return Err(Error::Contents(format!("the key holds no filter: {other}"))),
+            reply => match kind_in(&reply?)? {
+                Some(kind) => Family::from(kind),
+                None => continue,
             },
         };
         if found.is_some_and(|found| found != family) {
@@ -199,7 +288,7 @@ pub fn existing(
     assumed: Option<Family>,
 ) -> Result<(Family, Wording), Error> {
     let family = family(filter, assumed)?;
-    let family = family.ok_or_else(|| Error::Contents("there is no such key".into()))?;
+    let family = family.ok_or_else(no_such_key)?;
     let name = family.command("PACKEXISTS");
     let replies = filter.ask_each(Retry::Yes, |_| {
         cmd("COMMAND").arg("INFO").arg(&name).clone()
@@ -213,6 +302,24 @@ pub fn existing(
         false => Wording::Separate, // RedisBloom, or a user who may not ask
     };
     Ok((family, wording))
+}
+
+fn no_such_key() -> Error {
+    Error::Contents("there is no such key".into())
+}
+
+fn items_in(info: &Value) -> Option<u64> {
+    number_of(info, "Number of items inserted")
+}
+
+/// The type in a reply to TYPE; `None` if the key is missing.
+fn kind_in(reply: &Value) -> Result<Option<StoredType>, Error> {
+    let name = text(reply);
+    if name == "none" {
+        return Ok(None);
+    }
+    let other = || Error::Contents(format!("the key holds no filter: {name}"));
+    StoredType::named(&name).map(Some).ok_or_else(other)
 }
 
 fn text(value: &Value) -> String {

@@ -1,39 +1,103 @@
 //! Copies filters from and to servers, chunk by chunk.
 //!
 //! A filter gets its key only when it is complete: until then it has a temporary key in the same
-//! slot, which expires if the load is abandoned.
+//! slot, which expires if the load is abandoned. Each step is a transaction, so that no key lacks
+//! an expiry that should have one, whenever this process ends.
 
 use crate::error::Error;
 use crate::target::OneKey;
 use redis::{cmd, Value};
-use splitbloom_client::{Family, Retry};
+use splitbloom_client::{number_of, Family, Retry};
 use splitbloom_filter::codec::Chunk;
-use splitbloom_filter::CountingFilter;
+use splitbloom_filter::foreign::pieces::is_foreign;
+use splitbloom_filter::{CountingFilter, StoredType};
 use splitbloom_partition::slot_of;
 use std::hash::{BuildHasher as _, RandomState};
 
 /// How long a filter stays whose load has been abandoned, in seconds: an hour.
 const ABANDONED_SECONDS: u32 = 3_600;
 
+/// Whether the copy of a filter expires when the filter does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    Kept,
+    None,
+}
+
+/// Copies a filter to another server; `observe` gets the bytes of each chunk. A filter from
+/// valkey-bloom, which has no SCANDUMP, is copied at once.
+///
+/// # Errors
+/// The filter of another module has changed meanwhile: nothing in its chunks would tell.
+pub fn copy(
+    from: &mut OneKey,
+    to: &mut OneKey,
+    replace: bool,
+    expiry: Expiry,
+    mut observe: impl FnMut(usize),
+) -> Result<(), Error> {
+    let kind = from.kind()?.unwrap_or(StoredType::Bloom);
+    let family = Family::from(kind);
+    let mut outgoing = Outgoing::new(from, family);
+    let mut next = match kind {
+        StoredType::ValkeyBloom => None,
+        StoredType::Bloom | StoredType::Counting => outgoing.next_piece()?,
+    };
+    let has_pieces = next.is_some();
+    let is_of_another = next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes));
+    let mut incoming = Incoming::new(to, replace)?;
+    while let Some(piece) = next {
+        incoming.load(family, piece.iterator, &piece.bytes)?;
+        observe(piece.bytes.len());
+        next = outgoing.next_piece()?;
+    }
+    match kind {
+        _ if has_pieces => {}
+        // RedisBloom returns no piece of an empty cuckoo filter.
+        StoredType::Counting => incoming.reserve(&from.info(family)?)?,
+        StoredType::Bloom | StoredType::ValkeyBloom => {
+            let dump = from.dump()?;
+            incoming.restore(&dump)?;
+            observe(dump.len());
+        }
+    }
+    if is_of_another && from.items(family)? != incoming.items(family)? {
+        let text =
+            "the filter has changed while it was copied: copy it again once nothing is added";
+        return Err(Error::Contents(text.into()));
+    }
+    let milliseconds = match expiry {
+        Expiry::Kept => from.milliseconds_to_live()?,
+        Expiry::None => None,
+    };
+    incoming.finish(milliseconds)
+}
+
+/// What SCANDUMP returned: a chunk of ours, or a piece of RedisBloom's.
+pub struct Piece {
+    /// What LOADCHUNK takes with it.
+    pub iterator: i64,
+    pub bytes: Vec<u8>,
+}
+
 /// A filter on its way out of a server.
-pub struct Outgoing {
-    from: OneKey,
+pub struct Outgoing<'a> {
+    from: &'a mut OneKey,
     family: Family,
     iterator: i64,
 }
 
-impl Outgoing {
-    pub fn new(mut from: OneKey) -> Result<Self, Error> {
-        let family = from.family()?;
-        Ok(Self {
+impl<'a> Outgoing<'a> {
+    pub fn new(from: &'a mut OneKey, family: Family) -> Self {
+        Self {
             from,
             family,
             iterator: 0,
-        })
+        }
     }
 
-    /// The next chunk; nothing after the last one.
-    pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Error> {
+    /// The next piece; nothing after the last one.
+    pub fn next_piece(&mut self) -> Result<Option<Piece>, Error> {
         let (name, iterator) = (self.family.command("SCANDUMP"), self.iterator);
         let reply = self
             .from
@@ -46,7 +110,10 @@ impl Outgoing {
             Ok([Value::Int(0), _]) => Ok(None),
             Ok([Value::Int(next), Value::BulkString(bytes)]) => {
                 self.iterator = next;
-                Ok(Some(bytes))
+                Ok(Some(Piece {
+                    iterator: next,
+                    bytes,
+                }))
             }
             _ => Err(no_chunk()),
         }
@@ -54,18 +121,20 @@ impl Outgoing {
 }
 
 /// A filter on its way into a server.
-pub struct Incoming {
-    to: OneKey,
+pub struct Incoming<'a> {
+    to: &'a mut OneKey,
     temporary: Vec<u8>,
+    /// What a file contains.
     family: Option<Family>,
     replace: bool,
+    has_begun: bool,
     is_done: bool,
 }
 
-impl Incoming {
+impl<'a> Incoming<'a> {
     /// Begins it. With `replace` it takes the place of what the key holds, otherwise the key must
     /// be missing.
-    pub fn new(mut to: OneKey, replace: bool) -> Result<Self, Error> {
+    pub fn new(to: &'a mut OneKey, replace: bool) -> Result<Self, Error> {
         let exists = to.ask(Retry::Yes, |key| cmd("EXISTS").arg(key).take())?;
         if exists != Value::Int(0) && !replace {
             return Err(key_exists(to.key()));
@@ -75,37 +144,87 @@ impl Incoming {
             to,
             family: None,
             replace,
+            has_begun: false,
             is_done: false,
         })
     }
 
-    /// Loads the next chunk.
-    pub fn load(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    /// Loads the next chunk of a file.
+    pub fn load_chunk(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let chunk = Chunk::parse(bytes)
             .map_err(|error| Error::Contents(format!("a damaged chunk: {error}")))?;
         let family = *self.family.get_or_insert(family_of(&chunk));
+        // The iterator goes to the server as SCANDUMP returned it.
+        self.load(family, chunk.next as i64, bytes)
+    }
+
+    /// Loads the next piece.
+    pub fn load(&mut self, family: Family, iterator: i64, bytes: &[u8]) -> Result<(), Error> {
         let (name, temporary) = (family.command("LOADCHUNK"), &self.temporary);
+        self.has_begun = true;
         // It would not be due a second time.
-        let loaded = self.to.ask(Retry::No, |_| {
-            cmd(&name).arg(temporary).arg(chunk.next).arg(bytes).take()
+        let replies = self.to.transact(Retry::No, |_| {
+            let load = cmd(&name).arg(temporary).arg(iterator).arg(bytes).take();
+            vec![load, expire(temporary)]
         })?;
-        self.to.ask(Retry::Yes, |_| {
-            let expire = &mut cmd("EXPIRE");
-            expire.arg(temporary).arg(ABANDONED_SECONDS).take()
-        })?;
-        match loaded {
-            Value::Okay => Ok(()),
+        match replies.first() {
+            Some(Value::Okay) => Ok(()),
             other => Err(Error::Refused(format!("LOADCHUNK returned {other:?}"))),
         }
     }
 
-    /// Gives it its key, after its last chunk.
-    pub fn finish(mut self) -> Result<(), Error> {
-        let (temporary, to) = (&self.temporary, &mut self.to);
-        to.ask(Retry::Yes, |_| cmd("PERSIST").arg(temporary).take())?;
+    /// Loads the whole of it from a dump.
+    pub fn restore(&mut self, dump: &[u8]) -> Result<(), Error> {
+        let (temporary, milliseconds) = (&self.temporary, u64::from(ABANDONED_SECONDS) * 1000);
+        self.has_begun = true;
+        let restore = || {
+            cmd("RESTORE")
+                .arg(temporary)
+                .arg(milliseconds)
+                .arg(dump)
+                .take()
+        };
+        self.to.ask(Retry::No, |_| restore()).map(drop)
+    }
+
+    /// Creates it with the parameters of an empty cuckoo filter, which has no pieces.
+    pub fn reserve(&mut self, info: &Value) -> Result<(), Error> {
+        let field = |name| {
+            let missing = || Error::Contents(format!("CF.INFO returned no {name}"));
+            number_of(info, name).ok_or_else(missing)
+        };
+        let slots = field("Bucket size")?;
+        let mut reserve = cmd("CF.RESERVE");
+        let capacity = field("Number of buckets")?.saturating_mul(slots);
+        reserve.arg(&self.temporary).arg(capacity);
+        reserve.arg("BUCKETSIZE").arg(slots);
+        reserve.arg("MAXITERATIONS").arg(field("Max iterations")?);
+        reserve.arg("EXPANSION").arg(field("Expansion rate")?);
+        self.has_begun = true;
+        let temporary = &self.temporary;
+        let commands = |_: &[u8]| vec![reserve.clone(), expire(temporary)];
+        self.to.transact(Retry::No, commands).map(drop)
+    }
+
+    /// How many items it has so far.
+    pub fn items(&mut self, family: Family) -> Result<Option<u64>, Error> {
+        self.to.items_of(family, &self.temporary)
+    }
+
+    /// Gives it its key, after its last chunk; it expires after this time, if any.
+    pub fn finish(mut self, milliseconds: Option<u64>) -> Result<(), Error> {
+        let temporary = &self.temporary;
         let rename = if self.replace { "RENAME" } else { "RENAMENX" };
-        let renamed = to.ask(Retry::No, |key| cmd(rename).arg(temporary).arg(key).take())?;
-        if renamed == Value::Int(0) {
+        let replies = self.to.transact(Retry::No, |key| {
+            let stay = match milliseconds {
+                None => cmd("PERSIST").arg(temporary).take(),
+                Some(time) => cmd("PEXPIRE").arg(temporary).arg(time).take(),
+            };
+            let rename = cmd(rename).arg(temporary).arg(key).take();
+            // If another client has taken the key, the temporary one is still there.
+            vec![stay, rename, expire(temporary)]
+        })?;
+        if replies.get(1) == Some(&Value::Int(0)) {
             return Err(key_exists(self.to.key()));
         }
         self.is_done = true;
@@ -113,15 +232,20 @@ impl Incoming {
     }
 }
 
-impl Drop for Incoming {
+impl Drop for Incoming<'_> {
     fn drop(&mut self) {
-        if !self.is_done && self.family.is_some() {
+        if !self.is_done && self.has_begun {
             let temporary = &self.temporary;
             // If the server is gone, the key expires.
             let unlink = |_: &[u8]| cmd("UNLINK").arg(temporary).take();
             let _ = self.to.ask(Retry::No, unlink);
         }
     }
+}
+
+/// Lets a temporary key expire if the load is abandoned.
+fn expire(temporary: &[u8]) -> redis::Cmd {
+    cmd("EXPIRE").arg(temporary).arg(ABANDONED_SECONDS).take()
 }
 
 /// The family of the filter that begins with a chunk.
@@ -145,8 +269,8 @@ fn temporary_key(key: &[u8]) -> Vec<u8> {
         let suffix = format!(":loading:{number:016x}");
         [key, suffix.as_bytes()].concat()
     };
-    let mut number = first;
-    while slot_of(&candidate(number)) != slot_of(key) {
+    let (mut number, slot) = (first, slot_of(key));
+    while slot_of(&candidate(number)) != slot {
         number = number.wrapping_add(1);
     }
     candidate(number)

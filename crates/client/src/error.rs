@@ -1,12 +1,17 @@
 //! The errors that a caller sees.
 
 use redis::{RedisError, ServerError};
+use std::borrow::Cow;
 use std::fmt;
 
 #[derive(Clone, Debug)]
 pub enum Error {
     /// The name of the filter contains `{`.
     BraceInName,
+    /// These keys of the filter do not exist, so nobody knows which of their items were added.
+    Missing(Vec<Vec<u8>>),
+    /// This key exists, which only a filter of the same name with more partitions has.
+    MorePartitions(Vec<u8>),
     /// A node refused with this text, such as `ERR non scaling filter is full`.
     Refused(String),
     /// An earlier item of the same partition was refused, so the node did not try this one.
@@ -23,12 +28,31 @@ impl fmt::Display for Error {
             Self::BraceInName => {
                 write!(out, "the name of a partitioned filter must not contain {{")
             }
+            Self::Missing(keys) => match keys.as_slice() {
+                [key] => write!(out, "{} does not exist", name(key)),
+                [first, .., last] => write!(
+                    out,
+                    "{} keys of the filter do not exist, from {} to {}: it may have been lost in \
+                     part, or have fewer partitions",
+                    keys.len(),
+                    name(first),
+                    name(last)
+                ),
+                [] => write!(out, "a key of the filter does not exist"),
+            },
+            Self::MorePartitions(key) => {
+                write!(out, "{} exists: the filter has more partitions", name(key))
+            }
             Self::Refused(text) => write!(out, "{text}"),
             Self::NotTried => write!(out, "not tried: an earlier item was refused"),
             Self::Unreachable(error) => write!(out, "no reply in time: {error}"),
             Self::Unexpected(reply) => write!(out, "unexpected reply: {reply}"),
         }
     }
+}
+
+fn name(key: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(key)
 }
 
 impl std::error::Error for Error {}

@@ -19,7 +19,7 @@ impl Info {
     /// Adds a partition's reply to BF.INFO.
     pub(super) fn add(&mut self, reply: &Value) -> Result<(), Error> {
         let field = |name| {
-            let value = value_of(reply, name);
+            let value = number_of(reply, name);
             value.ok_or_else(|| Error::Unexpected(format!("no {name} in {reply:?}")))
         };
         self.capacity += field("Capacity")?;
@@ -30,8 +30,9 @@ impl Info {
     }
 }
 
-/// A number by its name, in a map, or in the flat array that RESP2 has instead.
-fn value_of(reply: &Value, name: &str) -> Option<u64> {
+/// A number by its name in a reply to BF.INFO or CF.INFO: in a map, or in the flat array that RESP2
+/// has instead.
+pub fn number_of(reply: &Value, name: &str) -> Option<u64> {
     let is_it = |text: &Value| match text {
         Value::BulkString(bytes) => bytes == name.as_bytes(),
         Value::SimpleString(text) => text == name,

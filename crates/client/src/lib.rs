@@ -42,16 +42,16 @@ mod packed;
 mod replication;
 
 pub use error::Error;
-pub use info::Info;
+pub use info::{number_of, Info};
 pub use link::{Retry, Topology};
 pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};
 pub use replication::Acknowledged;
 pub use splitbloom_filter::filter::Growth;
 
-use batch::{answer, by_partition, in_order};
-use link::{request, Link, Request};
+use batch::{answer, by_partition, in_order, Group};
+use link::{request, transaction, Link, Request};
 use redis::{Cmd, ConnectionInfo, IntoConnectionInfo, Value};
-use splitbloom_partition::{capacity_of_each, slot_of, Name, Partitions};
+use splitbloom_partition::{capacity_of_each, slot_of, Name, Partitions, SLOTS};
 use std::time::Duration;
 
 /// The result for an item: of an add, whether the item was new; of a lookup, whether it is
@@ -73,6 +73,17 @@ impl Keys<'_> {
         }
     }
 
+    /// A key that a filter of the same name has if it has more partitions: their number is a power
+    /// of two.
+    fn above(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Partitioned(name, partitions) if partitions.count() < SLOTS => {
+                Some(name.key(partitions.count()))
+            }
+            _ => None,
+        }
+    }
+
     /// The key of each partition.
     fn each(self) -> Vec<Vec<u8>> {
         match self {
@@ -86,18 +97,25 @@ impl Keys<'_> {
 }
 
 /// One filter in many keys.
+///
+/// A server takes a key that does not exist for an empty filter. Here it is an error, because most
+/// likely its items were lost: of a lookup, and of an add, which does not create the key.
 pub struct PartitionedFilter {
     link: Link,
     /// The key of each partition.
     keys: Vec<Vec<u8>>,
+    /// A key that only a filter of the same name with more partitions has.
+    above: Option<Vec<u8>>,
+    is_partitioned: bool,
     partitions: Partitions,
 }
 
 impl PartitionedFilter {
-    /// The filter of that name, in the cluster of these nodes, one of which must be reachable.
+    /// The filter of that name, in the cluster of these nodes, one of which must be reachable. It
+    /// need not exist yet.
     ///
     /// # Errors
-    /// The name contains `{`, or no node replies.
+    /// The name contains `{`, a filter of that name has more partitions, or no node replies.
     pub fn connect(
         nodes: &[impl AsRef<str>],
         name: impl AsRef<[u8]>,
@@ -109,15 +127,15 @@ impl PartitionedFilter {
             .map(|node| node.as_ref().into_connection_info());
         let nodes: redis::RedisResult<_> = nodes.collect();
         let nodes = nodes.map_err(Error::Unreachable)?;
-        Self::open(
-            nodes,
-            Topology::Cluster,
-            Keys::Partitioned(name, partitions),
-        )
+        let keys = Keys::Partitioned(name, partitions);
+        let mut filter = Self::open(nodes, Topology::Cluster, keys)?;
+        let above = filter.above.clone().into_iter().collect();
+        filter.verify(above)?;
+        Ok(filter)
     }
 
-    /// The filter of these keys. Settings other than the address (login, TLS, protocol) are those
-    /// of the first server.
+    /// The filter of these keys, whatever else there is: see [`Self::check`]. Settings other than
+    /// the address (login, TLS, protocol) are those of the first server.
     ///
     /// # Errors
     /// No server replies, or the first one refuses the login.
@@ -129,8 +147,46 @@ impl PartitionedFilter {
         Ok(Self {
             link: Link::new(servers, topology).map_err(Error::Unreachable)?,
             keys: keys.each(),
+            above: keys.above(),
+            is_partitioned: matches!(keys, Keys::Partitioned(..)),
             partitions: keys.partitions(),
         })
+    }
+
+    /// The filter of other keys, over the same connections.
+    pub fn turn_to(&mut self, keys: Keys<'_>) {
+        self.keys = keys.each();
+        self.above = keys.above();
+        self.is_partitioned = matches!(keys, Keys::Partitioned(..));
+        self.partitions = keys.partitions();
+    }
+
+    /// Checks that each of its keys exists, and that it has no more partitions than this.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] with all the keys that do not exist, [`Error::MorePartitions`], or the
+    /// first refusal.
+    pub fn check(&mut self) -> Result<(), Error> {
+        let keys = self.keys.iter().chain(&self.above).cloned();
+        self.verify(keys.collect())
+    }
+
+    /// Checks that these of its keys exist, and that the one above, if it is among them, does not.
+    fn verify(&mut self, keys: Vec<Vec<u8>>) -> Result<(), Error> {
+        let requests = keys.iter().map(|key| on(key, &command("EXISTS", key)));
+        let replies = self.link.ask(Retry::Yes, requests.collect());
+        let mut missing = Vec::new();
+        for (key, reply) in keys.into_iter().zip(replies) {
+            match (answer(&reply?)?, self.above.as_ref() == Some(&key)) {
+                (true, true) => return Err(Error::MorePartitions(key)),
+                (false, false) => missing.push(key),
+                _ => {}
+            }
+        }
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Missing(missing)),
+        }
     }
 
     /// How long a command may take, with all its retries. The default is a minute.
@@ -141,6 +197,11 @@ impl PartitionedFilter {
     /// The key of each partition.
     pub fn keys(&self) -> &[Vec<u8>] {
         &self.keys
+    }
+
+    /// Whether it has the keys of partitions, of which there may be only one.
+    pub fn is_partitioned(&self) -> bool {
+        self.is_partitioned
     }
 
     /// The number of keys.
@@ -171,12 +232,12 @@ impl PartitionedFilter {
 
     /// Adds an item; returns whether it was new.
     pub fn add(&mut self, item: impl AsRef<[u8]>) -> Answer {
-        self.of_item("BF.ADD", item.as_ref())
+        self.madd(&[item]).remove(0)
     }
 
     /// Whether an item is (probably) in the filter.
     pub fn exists(&mut self, item: impl AsRef<[u8]>) -> Answer {
-        self.of_item("BF.EXISTS", item.as_ref())
+        self.mexists(&[item]).remove(0)
     }
 
     /// Adds items; returns for each, in order, whether it was new.
@@ -184,12 +245,40 @@ impl PartitionedFilter {
     /// A full partition that does not grow refuses its first new item with [`Error::Refused`];
     /// later items of the same partition get [`Error::NotTried`]. Other partitions are unaffected.
     pub fn madd(&mut self, items: &[impl AsRef<[u8]>]) -> Vec<Answer> {
-        self.of_items("BF.MADD", items)
+        let groups = by_partition(items, self.partitions);
+        let keys = self.keys_of(&groups);
+        let requests = keys.iter().zip(&groups).map(|(key, group)| {
+            // Unlike BF.MADD, it creates no filter.
+            let insert = &mut command("BF.INSERT", key);
+            on(key, insert.arg("NOCREATE").arg("ITEMS").arg(&group.items))
+        });
+        let replies = self.link.ask(Retry::Yes, requests.collect());
+        let replies = keys.iter().zip(replies).map(|(key, reply)| match reply {
+            Err(Error::Refused(text)) if text == NOT_FOUND => {
+                Err(Error::Missing(vec![key.clone()]))
+            }
+            reply => reply,
+        });
+        in_order(&groups, replies.collect())
     }
 
     /// Whether items are (probably) in the filter, in order.
     pub fn mexists(&mut self, items: &[impl AsRef<[u8]>]) -> Vec<Answer> {
-        self.of_items("BF.MEXISTS", items)
+        let groups = by_partition(items, self.partitions);
+        let keys = self.keys_of(&groups);
+        let requests = keys.iter().zip(&groups).map(|(key, group)| {
+            let look_up = &mut command("BF.MEXISTS", key);
+            on(key, look_up.arg(&group.items))
+        });
+        let requests = requests.chain(existence(&keys)).collect();
+        let mut replies = self.link.ask(Retry::Yes, requests);
+        let existing = replies.split_off(keys.len());
+        for ((key, reply), exists) in keys.iter().zip(&mut replies).zip(existing) {
+            if let (Ok(_), Err(error)) = (&reply, must_exist(key, exists)) {
+                *reply = Err(error);
+            }
+        }
+        in_order(&groups, replies)
     }
 
     /// Describes all partitions together.
@@ -239,23 +328,56 @@ impl PartitionedFilter {
         self.link.ask(retry, requests.collect())
     }
 
-    fn of_item(&mut self, name: &str, item: &[u8]) -> Answer {
-        let key = &self.keys[usize::from(self.partitions.of(item))];
-        let mut replies = self
-            .link
-            .ask(Retry::Yes, vec![on(key, command(name, key).arg(item))]);
-        answer(&replies.remove(0)?)
+    /// What each partition returns for the commands of a transaction on its key, in order. The
+    /// partition executes them together, or none of them if one is refused before.
+    ///
+    /// # Errors
+    /// The first refusal among the commands of a partition. Those after it may have been executed.
+    pub fn transact_each(
+        &mut self,
+        retry: Retry,
+        make: impl Fn(&[u8]) -> Vec<Cmd>,
+    ) -> Vec<Result<Vec<Value>, Error>> {
+        let requests = self.keys.iter();
+        let requests = requests.map(|key| transaction(slot_of(key), &make(key)));
+        let replies = self.link.ask(retry, requests.collect());
+        replies.into_iter().map(|reply| executed(reply?)).collect()
     }
 
-    fn of_items(&mut self, name: &str, items: &[impl AsRef<[u8]>]) -> Vec<Answer> {
-        let groups = by_partition(items, self.partitions);
-        let requests = groups.iter().map(|group| {
-            let key = &self.keys[usize::from(group.partition)];
-            on(key, command(name, key).arg(&group.items))
-        });
-        let replies = self.link.ask(Retry::Yes, requests.collect());
-        in_order(&groups, replies)
+    /// The key of each group.
+    fn keys_of(&self, groups: &[Group<'_>]) -> Vec<Vec<u8>> {
+        let key = |group: &Group<'_>| self.keys[usize::from(group.partition)].clone();
+        groups.iter().map(key).collect()
     }
+}
+
+/// What a server says of a key that must exist and does not.
+const NOT_FOUND: &str = "ERR not found";
+
+/// The questions whether keys exist. They go after the lookups: a node answers in order, so a key
+/// that exists then was there for the lookup.
+fn existence(keys: &[Vec<u8>]) -> impl Iterator<Item = Request> + '_ {
+    keys.iter().map(|key| on(key, &command("EXISTS", key)))
+}
+
+/// Whether a key exists, from the reply to that question.
+fn must_exist(key: &[u8], exists: Result<Value, Error>) -> Result<(), Error> {
+    match answer(&exists?)? {
+        true => Ok(()),
+        false => Err(Error::Missing(vec![key.to_owned()])),
+    }
+}
+
+/// The replies in that to EXEC.
+fn executed(reply: Value) -> Result<Vec<Value>, Error> {
+    let Value::Array(replies) = reply else {
+        return Err(Error::Unexpected(format!("{reply:?}")));
+    };
+    let refusal = replies.iter().find_map(|reply| match reply {
+        Value::ServerError(error) => Some(Error::from(error)),
+        _ => None,
+    });
+    refusal.map_or(Ok(replies), Err)
 }
 
 /// A command on a key.

@@ -17,6 +17,7 @@ use super::Error;
 use redis::{Cmd, ConnectionInfo, ErrorKind};
 use redis::{RedisError, RedisResult, ServerErrorKind, Value};
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -27,10 +28,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// After more, the nodes disagree.
 const REDIRECTS: u32 = 2;
 
-/// A command, encoded for the wire, and the slot of its key.
+/// A command or a transaction, encoded for the wire, and the slot of its keys.
 pub(super) struct Request {
     pub slot: u16,
     pub packed: Vec<u8>,
+    /// One; of a transaction also those to MULTI and to each command that it queues.
+    pub replies: usize,
 }
 
 /// Whether a command may be sent again if it is not known whether it was executed.
@@ -58,8 +61,13 @@ enum Next {
     Asking(Address),
 }
 
-/// A request of those that were sent together: its index, and whether it comes after `ASKING`.
-type Place = (usize, bool);
+/// A request of those that were sent together.
+struct Place {
+    index: usize,
+    /// Whether it comes after `ASKING`.
+    is_asking: bool,
+    replies: usize,
+}
 
 /// Requests that are under way.
 struct Round {
@@ -186,7 +194,11 @@ impl Link {
                 Next::Asking(address) => (Some(address), true),
             };
             match address {
-                Some(address) => by_node.entry(address).or_default().push((index, is_asking)),
+                Some(address) => by_node.entry(address).or_default().push(Place {
+                    index,
+                    is_asking,
+                    replies: requests[index].replies,
+                }),
                 None => failed.push((index, Meaning::Later(failure(NO_OWNER)))),
             }
         }
@@ -194,7 +206,7 @@ impl Link {
         for (address, places) in by_node {
             let commands = places
                 .iter()
-                .map(|(index, is_asking)| (requests[*index].packed.as_slice(), *is_asking));
+                .map(|place| (requests[place.index].packed.as_slice(), place.is_asking));
             // Without a connection nothing was executed. If sending failed, nobody knows.
             let (meaning, result): (fn(RedisError) -> Meaning, _) =
                 match self.connections.open(&address) {
@@ -206,7 +218,7 @@ impl Link {
                 Err(error) => failed.extend(
                     places
                         .iter()
-                        .map(|(index, _)| (*index, meaning(error.clone()))),
+                        .map(|place| (place.index, meaning(error.clone()))),
                 ),
             }
         }
@@ -217,15 +229,29 @@ impl Link {
     fn receive_round(&mut self, round: Round) -> Vec<(usize, Meaning)> {
         let mut meanings = round.failed;
         for (address, places) in round.sent {
-            for (index, is_asking) in places {
-                let meaning = match self.connections.receive(&address, is_asking) {
+            for place in places {
+                let meaning = match self.reply(&place, &address) {
                     Ok(value) => self.meaning(value, &address),
                     Err(error) => Meaning::Lost(error),
                 };
-                meanings.push((index, meaning));
+                meanings.push((place.index, meaning));
             }
         }
         meanings
+    }
+
+    /// The reply to a request. A transaction is not executed if the server refuses to queue one of
+    /// its commands: then the first refusal is the reply, and otherwise that to EXEC.
+    fn reply(&mut self, place: &Place, from: &Address) -> RedisResult<Value> {
+        let (mut refusal, mut is_asking) = (None, place.is_asking);
+        for _ in 1..place.replies {
+            let queued = self.connections.receive(from, take(&mut is_asking))?;
+            if refusal.is_none() && matches!(queued, Value::ServerError(_)) {
+                refusal = Some(queued);
+            }
+        }
+        let last = self.connections.receive(from, is_asking)?;
+        Ok(refusal.unwrap_or(last))
     }
 
     fn meaning(&mut self, value: Value, from: &Address) -> Meaning {
@@ -320,5 +346,20 @@ pub(super) fn request(slot: u16, command: &Cmd) -> Request {
     Request {
         slot,
         packed: command.get_packed_command(),
+        replies: 1,
+    }
+}
+
+/// Encodes a transaction for the wire.
+pub(super) fn transaction(slot: u16, commands: &[Cmd]) -> Request {
+    let mut packed = redis::cmd("MULTI").get_packed_command();
+    for command in commands {
+        packed.extend(command.get_packed_command());
+    }
+    packed.extend(redis::cmd("EXEC").get_packed_command());
+    Request {
+        slot,
+        packed,
+        replies: commands.len() + 2,
     }
 }

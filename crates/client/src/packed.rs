@@ -4,6 +4,9 @@
 //!   items ──► one body for each partition ──► cut into pieces ──► one command for each piece
 //! ```
 //!
+//! An item that is longer than a piece is sent by itself, in a command that is not packed: the
+//! server bounds packed items only (`bf.max-pack-bytes`).
+//!
 //! All commands of a batch are sent at once, in one pipeline for each node. A filter of one key has
 //! its items in order; otherwise each item remembers its piece, and the answers of a piece are in
 //! the order of its items.
@@ -16,11 +19,13 @@ mod wire;
 pub use layout::Layout;
 pub use under_way::UnderWay;
 
-use super::Error;
+use super::{must_exist, Error};
 use layout::PIECE_BYTES;
 use redis::Value;
 use replies::{bits, booleans, change};
+use splitbloom_filter::StoredType;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The commands of a kind of filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +34,15 @@ pub enum Family {
     Bloom,
     /// CF.*: they are counted, and removed as well.
     Counting,
+}
+
+impl From<StoredType> for Family {
+    fn from(kind: StoredType) -> Self {
+        match kind {
+            StoredType::Bloom | StoredType::ValkeyBloom => Self::Bloom,
+            StoredType::Counting => Self::Counting,
+        }
+    }
 }
 
 impl Family {
@@ -86,6 +100,13 @@ pub(super) struct Pieces<'a> {
     piece_of: Option<Vec<u32>>,
 }
 
+impl Piece<'_> {
+    /// Whether it is an item that is too long to be packed.
+    pub fn is_alone(&self) -> bool {
+        self.len == 1 && self.items.len() > PIECE_BYTES
+    }
+}
+
 /// How a batch was cut: what it takes to tell from the replies to its pieces what became of its
 /// items.
 #[derive(Debug)]
@@ -93,6 +114,8 @@ pub(super) struct Cut {
     /// The items of each piece.
     lens: Vec<usize>,
     piece_of: Option<Vec<u32>>,
+    /// The keys whose existence was asked for, too.
+    must_exist: Vec<Vec<u8>>,
 }
 
 impl<'a> Pieces<'a> {
@@ -157,25 +180,43 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// What it takes to read the replies.
-    pub fn cut(self) -> Cut {
+    /// The partitions of its items.
+    pub fn partitions(&self) -> BTreeSet<u16> {
+        self.all.iter().map(|piece| piece.partition).collect()
+    }
+
+    /// What it takes to read the replies, with those to the questions whether keys exist.
+    pub fn cut(self, must_exist: Vec<Vec<u8>>) -> Cut {
         Cut {
             lens: self.all.iter().map(|piece| piece.len).collect(),
             piece_of: self.piece_of,
+            must_exist,
         }
     }
 }
 
 impl Cut {
-    /// What became of the items, from the replies to their pieces.
-    pub fn changes(&self, replies: Vec<Result<Value, Error>>) -> Changes {
+    /// Whether the keys exist that must, from the replies to that question.
+    fn check(&self, replies: Vec<Result<Value, Error>>) -> Result<(), Error> {
+        let mut questions = self.must_exist.iter().zip(replies);
+        questions.try_for_each(|(key, reply)| must_exist(key, reply))
+    }
+
+    /// What became of the items, from the replies to the questions whether keys exist, and to the
+    /// pieces.
+    pub fn changes(&self, mut replies: Vec<Result<Value, Error>>) -> Changes {
         let items = self.lens.iter().sum::<usize>() as u64;
+        let of_pieces = replies.split_off(self.must_exist.len());
         let mut changes = Changes {
             items,
-            ..Changes::default()
+            changed: 0,
+            refusal: self
+                .check(replies)
+                .err()
+                .map(|error| Refusal { before: 0, error }),
         };
         let mut before = 0;
-        for (len, reply) in self.lens.iter().zip(replies) {
+        for (len, reply) in self.lens.iter().zip(of_pieces) {
             let len = *len as u64;
             let (done, error) = match reply.and_then(|reply| change(&reply, len)) {
                 Ok((changed, done, error)) => {
@@ -195,12 +236,14 @@ impl Cut {
         changes
     }
 
-    /// Whether each item is present, in the order of the batch.
+    /// Whether each item is present, in the order of the batch, from the replies to the pieces, and
+    /// to the questions whether keys exist.
     pub fn answers(
         &self,
         wording: Wording,
-        replies: Vec<Result<Value, Error>>,
+        mut replies: Vec<Result<Value, Error>>,
     ) -> Result<Vec<bool>, Error> {
+        let existing = replies.split_off(self.lens.len());
         let mut of_pieces = Vec::with_capacity(self.lens.len());
         for (len, reply) in self.lens.iter().zip(replies) {
             of_pieces.push(match wording {
@@ -208,6 +251,7 @@ impl Cut {
                 Wording::Separate => booleans(reply?, *len)?,
             });
         }
+        self.check(existing)?;
         let Some(piece_of) = &self.piece_of else {
             return Ok(of_pieces.concat());
         };

@@ -15,6 +15,21 @@ pub enum AddError {
     OutOfMemory,
 }
 
+/// Why filters could not be united. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnionError {
+    /// The union would cost more than the caller allows.
+    TooCostly,
+    /// The filter cannot take what the others have.
+    Add(AddError),
+}
+
+impl From<AddError> for UnionError {
+    fn from(error: AddError) -> Self {
+        Self::Add(error)
+    }
+}
+
 /// Why a chunk of an encoded filter was refused. No bit, count or header has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
@@ -66,3 +81,14 @@ impl std::fmt::Display for AddError {
 }
 
 impl std::error::Error for AddError {}
+
+impl std::fmt::Display for UnionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TooCostly => f.write_str("the union would cost too much"),
+            Self::Add(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for UnionError {}

@@ -15,15 +15,13 @@
 //!   any       whichever kind of filter a key of BF.* commands holds
 //!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
 //!   windowed  a filter that forgets: a table whose fingerprints carry a slice of time
-//!   foreign   filters that RedisBloom wrote, answered by their own arithmetic
-//!
-//!   foreign   filters that come from RedisBloom, answered by its arithmetic; and a table behind
+//!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic; and a table
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   growing   a table of fingerprints that grows page by page
 //!   parts     what a filter is made of: one of them, or both
 //!   storage   bits: inline, in one block, or in segments of 64 KiB allocated on first touch
-//!   codec     a filter as bytes, and back
+//!   codec     a filter as bytes, and back      stored_type  the names of its types on a server
 //!   math      false-positive rate of a sub-bitmap    hash   where an item belongs
 //! ```
 //!
@@ -71,14 +69,16 @@ mod parts;
 mod prefetch;
 mod size_limit;
 pub mod storage;
+mod stored_type;
 pub mod windowed;
 
 pub use any::AnyFilter;
 pub use counting::{CountingFilter, CountingParameters};
-pub use error::{AddError, DecodeError};
+pub use error::{AddError, DecodeError, UnionError};
 pub use filter::{Filter, Growth, Parameters, SizeLimit};
 pub use foreign::ForeignFilter;
 pub use hash::Seed;
+pub use stored_type::StoredType;
 pub use windowed::{Window, WindowedFilter};
 
 /// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.

@@ -3,7 +3,7 @@
 
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::growing::{PageRecord, Pages, Table};
+use splitbloom_filter::growing::{PageRecord, Pages, Table, UnionLimits};
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
@@ -123,6 +123,71 @@ fn a_copy_takes_its_first_nodes_and_a_write_what_lies_below_one_slot_of_them() {
     let (_, taken) = meter::measured(|| table.insert(hash(1 << 40), 0, u64::MAX).unwrap());
     assert!(taken.peak <= 64 << 10, "{taken:?}");
     assert_eq!(copy.len() + 1, table.len());
+}
+
+/// A table of this many items, from `first` on, without payloads.
+fn plain_table(first: u64, items: u64) -> Table {
+    let mut table = Table::new(0.01, 0);
+    for n in first..first + items {
+        table.insert(hash(n), 0, u64::MAX).unwrap();
+    }
+    table
+}
+
+const ANY_UNION: UnionLimits = UnionLimits {
+    bytes: u64::MAX,
+    cost: u64::MAX,
+};
+
+#[test]
+fn a_union_that_finds_no_memory_changes_nothing() {
+    // The other table's entries split pages, are shorter than buckets' numbers, and come to pages
+    // that a copy has too.
+    for (items, more, is_shared) in [(0, 150, false), (1_500, 200, false), (9_000, 60, true)] {
+        let other = plain_table(1 << 40, more);
+        let prepare = || {
+            let mut table = plain_table(0, items);
+            let copy = is_shared.then(|| table.try_clone().unwrap());
+            (table, copy)
+        };
+        for n in 0.. {
+            let held = meter::bytes_held();
+            let (mut table, copy) = prepare();
+            let (digest, len, bytes) = (table.digest(), table.len(), table.bytes());
+            let unite = |table: &mut Table| table.unite([&other].into_iter(), ANY_UNION);
+            let (result, was_refused) = refusal::of_the_nth(n, || unite(&mut table).map(|_| ()));
+            assert_eq!(result.is_err(), was_refused, "block {n}");
+            if was_refused {
+                assert_eq!(result, Err(AddError::OutOfMemory.into()));
+                assert_eq!((table.digest(), table.len()), (digest, len), "block {n}");
+                assert_eq!(table.bytes(), bytes, "block {n}");
+                unite(&mut table).unwrap();
+            }
+            let (mut whole, _) = prepare();
+            unite(&mut whole).unwrap();
+            assert_eq!(table.digest(), whole.digest(), "block {n}");
+            assert!(copy.iter().all(|copy| copy.digest() == digest));
+            drop((table, copy, whole));
+            assert_eq!(meter::bytes_held(), held, "block {n}");
+            if !was_refused {
+                assert!(n > 5, "{n}");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_union_takes_memory_for_the_pages_that_it_touches() {
+    let mut table = plain_table(0, 4_000_000);
+    assert!(table.pages() > 2_048, "some lie below a second node");
+    let (bytes, other) = (table.bytes(), plain_table(1 << 40, 300));
+    let (united, taken) = meter::measured(|| table.unite([&other].into_iter(), ANY_UNION));
+    assert!(united.unwrap().has_changed());
+    let grown = table.bytes() - bytes;
+    // A page has up to 48 lines.
+    let most = grown + 300 * 48 * 64;
+    assert!(taken.peak as u64 <= most, "{taken:?}, {most}");
 }
 
 #[test]

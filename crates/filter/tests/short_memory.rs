@@ -12,7 +12,7 @@ static ALLOCATOR: TestAllocator = TestAllocator;
 
 const SEGMENT_BYTES: usize = 64 << 10;
 
-/// Nineteen segments with some items in each.
+/// Nineteen segments, all of them whole: some items are in each of nearly all lines.
 fn stored() -> Filter {
     let parameters = Parameters {
         error_rate: 0.01,
@@ -21,7 +21,7 @@ fn stored() -> Filter {
         seed: Seed(3),
     };
     let mut stored = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
-    for i in 0..10_000 {
+    for i in 0..50_000 {
         add(&mut stored, i).unwrap();
     }
     stored
@@ -72,7 +72,7 @@ fn a_filter_that_finds_no_memory_for_a_new_segment_stays_as_it_is() {
     };
     let mut stored = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     let digest = stored.digest();
-    refusal::of_blocks_from(SEGMENT_BYTES, || {
+    refusal::of_blocks_from(1, || {
         assert_eq!(add(&mut stored, 1), Err(AddError::OutOfMemory));
     });
     assert_eq!(stored.digest(), digest);
@@ -191,7 +191,27 @@ fn an_item_is_added_or_not_whichever_block_is_refused() {
         // The original lives on, so that the copy is no sole owner.
         (copy, original)
     };
+    // Lists that are divided, become slots, and become segments.
+    let sparse = |items: u64| {
+        let mut stored = small(4_000_000);
+        for i in 0..items {
+            add(&mut stored, i).unwrap();
+        }
+        stored
+    };
+    let part_of_a_sparse_copy = |items| {
+        let mut original = sparse(items);
+        (original.try_clone().unwrap(), original)
+    };
     let is_new = |stored: &mut Filter| add(stored, 1 << 40) == Ok(true);
+    for items in [1, 119, 120, 121, 1_500] {
+        at_every_refusal(|| sparse(items), is_new, Filter::digest);
+        at_every_refusal(
+            || part_of_a_sparse_copy(items),
+            |(copy, _)| is_new(copy),
+            |(copy, original)| copy.digest() ^ original.digest(),
+        );
+    }
     at_every_refusal(first_item, is_new, Filter::digest);
     at_every_refusal(first_of_a_table, is_new, Filter::digest);
     at_every_refusal(a_table_behind, is_new, Filter::digest);
@@ -208,9 +228,9 @@ fn an_item_is_added_or_not_whichever_block_is_refused() {
 
 #[test]
 fn a_batch_is_added_up_to_the_item_refused_whichever_block_is_refused() {
-    // Growing all the time; and with room for all, in groups, into segments of its own and into
-    // those of a copy.
-    for (capacity, items_before) in [(100, 0), (400_000, 0), (400_000, 20_000)] {
+    // Growing all the time; and with room for all, in groups, into lists and segments of its own
+    // and into those of a copy.
+    for (capacity, items_before) in [(100, 0), (400_000, 0), (400_000, 1_000), (400_000, 20_000)] {
         let items: Vec<[u8; 8]> = (1 << 40..(1 << 40) + 2000u64)
             .map(|i| (i - i % 3).to_le_bytes())
             .collect();
@@ -300,6 +320,24 @@ fn a_chunk_is_taken_in_or_not_whichever_block_is_refused() {
         || first().unwrap().unwrap(),
         |loaded| load_chunk(Some(loaded), &chunk(1), SizeLimit::Unlimited).is_ok(),
         Filter::digest,
+    );
+}
+
+#[test]
+fn a_chunk_of_a_sparse_filter_is_taken_in_or_not_whichever_block_is_refused() {
+    let mut filter = small(700_000);
+    for i in 0..1_500 {
+        add(&mut filter, i).unwrap();
+    }
+    let encoded = encode_chunk(&filter, 0).unwrap().unwrap().bytes;
+    at_every_refusal(
+        || None,
+        |loaded| {
+            let chunk = Chunk::parse(&encoded).unwrap();
+            *loaded = load_chunk::<Filter>(None, &chunk, SizeLimit::Unlimited).unwrap_or_default();
+            loaded.is_some()
+        },
+        |loaded| loaded.as_ref().map_or(0, Filter::digest),
     );
 }
 

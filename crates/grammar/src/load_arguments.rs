@@ -4,13 +4,17 @@ use crate::number::{parse_error_rate, parse_within};
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::MAX_EXPANSION;
 
-/// The default error rate, unless a load argument or setting changes it. All three are
+/// The default error rate, unless a load argument or setting changes it. All defaults are
 /// RedisBloom's.
 pub const ERROR_RATE: f64 = 0.01;
 /// The default capacity, in items.
 pub const INITIAL_SIZE: i64 = 100;
 /// The default growth factor.
 pub const EXPANSION: i64 = 2;
+/// How many sub-filters RedisBloom adds to a cuckoo filter.
+pub const MAX_EXPANSIONS: i64 = 32;
+/// The largest number of them that RedisBloom accepts.
+pub const MOST_EXPANSIONS: u64 = 65_536;
 
 /// The load arguments, each with its value or its default.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +22,12 @@ pub struct LoadArguments {
     pub error_rate: f64,
     pub initial_size: i64,
     pub expansion: i64,
+    /// Without effect here, since counting filters grow without sub-filters.
+    pub max_expansions: i64,
 }
 
 impl LoadArguments {
-    /// Parses `ERROR_RATE e INITIAL_SIZE n EXPANSION n`, in any order and case.
+    /// Parses `ERROR_RATE e INITIAL_SIZE n EXPANSION n CF_MAX_EXPANSIONS n`, in any order and case.
     ///
     /// # Errors
     /// What is wrong, for the server's log.
@@ -30,6 +36,7 @@ impl LoadArguments {
             error_rate: ERROR_RATE,
             initial_size: INITIAL_SIZE,
             expansion: EXPANSION,
+            max_expansions: MAX_EXPANSIONS,
         };
         for pair in words.chunks(2) {
             let name = String::from_utf8_lossy(pair[0]).to_uppercase();
@@ -43,9 +50,11 @@ impl LoadArguments {
                     parsed.initial_size = argument.integer(MIN_CAPACITY, MAX_CAPACITY)?;
                 }
                 "EXPANSION" => parsed.expansion = argument.integer(0, u64::from(MAX_EXPANSION))?,
+                "CF_MAX_EXPANSIONS" => parsed.max_expansions = argument.integer(1, MOST_EXPANSIONS)?,
                 _ => {
                     return Err(format!(
-                        "unknown load argument {name:?}; there are ERROR_RATE, INITIAL_SIZE and EXPANSION"
+                        "unknown load argument {name:?}; there are ERROR_RATE, INITIAL_SIZE, EXPANSION \
+                         and CF_MAX_EXPANSIONS"
                     ))
                 }
             }
@@ -93,11 +102,15 @@ mod tests {
 
     #[test]
     fn load_arguments_come_in_any_order_and_case() {
-        let read = LoadArguments::parse(&[b"expansion", b"4", b"Error_Rate", b"0.001"]).unwrap();
-        assert_eq!(
-            (read.error_rate, read.initial_size, read.expansion),
-            (0.001, 100, 4)
-        );
+        let words = "expansion 4 Cf_Max_Expansions 65536 Error_Rate 0.001";
+        let words: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
+        let expected = LoadArguments {
+            error_rate: 0.001,
+            initial_size: 100,
+            expansion: 4,
+            max_expansions: 65_536,
+        };
+        assert_eq!(LoadArguments::parse(&words), Ok(expected));
     }
 
     #[test]
@@ -105,8 +118,11 @@ mod tests {
         let rate = "the load argument ERROR_RATE must be a number above 0 and below 1";
         let size = "the load argument INITIAL_SIZE must be a whole number from 1 to 1099511627776";
         let expansion = "the load argument EXPANSION must be a whole number from 0 to 32768";
+        let expansions =
+            "the load argument CF_MAX_EXPANSIONS must be a whole number from 1 to 65536";
         let unknown =
-            "unknown load argument \"CF_SIZE\"; there are ERROR_RATE, INITIAL_SIZE and EXPANSION";
+            "unknown load argument \"CF_SIZE\"; there are ERROR_RATE, INITIAL_SIZE, EXPANSION \
+                       and CF_MAX_EXPANSIONS";
         for (words, told) in [
             ("ERROR_RATE 1", format!("{rate}, not \"1\"")),
             ("error_rate 0x1", format!("{rate}, not \"0x1\"")),
@@ -119,6 +135,11 @@ mod tests {
                 "EXPANSION 4 INITIAL_SIZE",
                 format!("{size}, and has no value"),
             ),
+            (
+                "CF_MAX_EXPANSIONS 65537",
+                format!("{expansions}, not \"65537\""),
+            ),
+            ("cf_max_expansions 0", format!("{expansions}, not \"0\"")),
             ("CF_SIZE 1", unknown.to_owned()),
         ] {
             let words: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();

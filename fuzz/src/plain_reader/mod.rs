@@ -539,7 +539,7 @@ fn is_good_layer(header: &[u8]) -> bool {
         && error_rate < 1.0
         && bits_per_item > 0.0
         && (LN_2 * bits_per_item).ceil() == hashes as f64
-        && (1..=1074).contains(&hashes)
+        && (1..=1076).contains(&hashes)
         && (1..=1 << 47).contains(&bits)
         && (n2 == 0 || n2 < 64 && 1 << n2 <= bits)
 }

@@ -68,7 +68,7 @@ impl Slots {
         for buckets in self.sizes().expect("a good one").into_iter().rev() {
             let start = end - buckets * self.bucket_size;
             for bucket in [hash, hash ^ (fingerprint * 0x5bd1_e995)] {
-                let first = start + bucket % buckets * self.bucket_size;
+                let first = start + bucket % buckets * self.bucket_size % (1 << 32);
                 places.extend(first..first + self.bucket_size);
             }
             end = start;

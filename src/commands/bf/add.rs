@@ -1,20 +1,21 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
 use super::reserve::{create, create_empty, Made};
-use super::time::time_of;
+use super::time::{is_from_a_client, time_of};
 use crate::commands::answers::room_for_answers;
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{
     CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SEED, SLICES,
     TIGHTENING, TIME, WINDOW,
 };
+use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::seeds::hide_seeds;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_now;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::sweeper::free_gone;
@@ -44,9 +45,10 @@ impl Command for Add {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds an item to a Bloom filter, which is created if it is missing",
-        complexity: c"O(1)",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -79,9 +81,10 @@ impl Command for MultiAdd {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 
@@ -112,9 +115,10 @@ impl Command for Insert {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[
             KEY,
             CAPACITY.after(c"CAPACITY").optional(),
@@ -272,7 +276,7 @@ impl<'a, S: Source<'a>> Adding<S> {
         answer: impl FnMut(bool),
     ) -> Result<Added, ReplyError> {
         let limit = config::size_limit(context);
-        let mut key = context.open_to_write(arguments.at(1));
+        let mut key = context.open_to_write(arguments.at(1))?;
         let mut present = found_or_missing(key.held::<StoredFilter>())?;
         let mut new = None;
         let filter = match &mut present {
@@ -286,10 +290,13 @@ impl<'a, S: Source<'a>> Adding<S> {
             AnyFilter::Windowed(timed) => {
                 let [Timed { filter, beside }] = &mut **timed;
                 let time = time_of(context, filter, self.at)?;
-                if self.at.is_some() {
+                if self
+                    .at
+                    .is_some_and(|at| is_from_a_client(context, filter, at))
+                {
                     beside.told = time_now();
                 }
-                self.add_at(filter, time, limit, answer)
+                self.add_at(context, filter, time, limit, answer)
             }
             _ if self.at.is_some() => return Err(ReplyError::WindowMissing),
             AnyFilter::Lasting(filter) => self.add(context, filter, limit, answer),
@@ -331,13 +338,15 @@ impl<'a, S: Source<'a>> Adding<S> {
     ) -> Added {
         let before = filter.progress();
         let mut added = Added::default();
-        let mut end = self.add_rest(filter, limit, &mut added, &mut answer);
+        let ration = Ration::new(context);
+        let mut end = self.add_rest(filter, limit, &ration, &mut added, &mut answer);
         // The primary has acknowledged some of these items. It may have been RedisBloom, with other
         // false positives, and so with room left where there is none here.
         if end == Err(AddError::Full) && context.is_replay() {
-            end = self.add_rest(filter, SizeLimit::Replay, &mut added, answer);
+            end = self.add_rest(filter, SizeLimit::Replay, &ration, &mut added, answer);
         }
-        added.refusal = end.err().map(ReplyError::of_add);
+        let refusal = end.err().map(ReplyError::of_add);
+        added.refusal = refusal.or(ration.refusal());
         stats::added(added.new, filter.counters_since(before));
         added
     }
@@ -347,6 +356,7 @@ impl<'a, S: Source<'a>> Adding<S> {
         &self,
         filter: &mut impl Lasting,
         limit: SizeLimit,
+        ration: &Ration<'_>,
         added: &mut Added,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
@@ -358,13 +368,14 @@ impl<'a, S: Source<'a>> Adding<S> {
         match items.len() {
             // One item is not worth setting up a group.
             1 => items.try_for_each(|item| filter.add(item, limit).map(&mut count)),
-            _ => filter.add_many(items, limit, &mut count),
+            _ => filter.add_many(ration.of(items), limit, &mut count),
         }
     }
 
     /// Adds the items to a filter that forgets.
     fn add_at(
         &self,
+        context: &Context,
         filter: &mut WindowedFilter,
         time: u64,
         limit: SizeLimit,
@@ -380,11 +391,13 @@ impl<'a, S: Source<'a>> Adding<S> {
             answer(outcome.is_new());
         };
         let mut items = self.items.items_from(0);
+        let ration = Ration::new(context);
         let end = match items.len() {
             1 => items.try_for_each(|item| filter.add(item, time, limit).map(&mut count)),
-            _ => filter.add_many(items, time, limit, &mut count),
+            _ => filter.add_many(ration.of(items), time, limit, &mut count),
         };
-        added.refusal = end.err().map(ReplyError::of_add);
+        let refusal = end.err().map(ReplyError::of_add);
+        added.refusal = refusal.or(ration.refusal());
         stats::added(added.new, Counters::default());
         stats::forgotten(filter.forgotten() - forgotten);
         free_gone(filter);

@@ -1,12 +1,13 @@
 //! BF.DEBUG: describes a filter to people as RedisBloom does, a line for each part. Programs use
 //! BF.INFO.
 
+use super::newest;
 use crate::commands::held::found;
 use crate::commands::parameters::KEY;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
@@ -19,11 +20,6 @@ use splitbloom_filter::Filter;
 /// BF.DEBUG.
 pub struct Debug;
 
-/// Sub-filters that get a line. A filter that RedisBloom grew with EXPANSION 1 may have
-/// thousands, which nobody reads. A line has fewer than 150 bytes, so a reply has fewer than 150
-/// kB.
-const MAX_LINES: usize = 1000;
-
 /// Bits of the hash that select an item's bits in its sub-bitmap. RedisBloom writes 64 or 32 here.
 const HASH_WIDTH: u32 = 64;
 
@@ -34,9 +30,10 @@ impl Command for Debug {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes the parts of a Bloom filter in lines for people to read",
-        complexity: c"O(1)",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY],
     };
 
@@ -46,8 +43,8 @@ impl Command for Debug {
             Err(error) => error.reply(context),
             Ok(stored) => {
                 let lines = match stored.filter() {
-                    AnyFilter::Lasting(filter) => lines(filter, MAX_LINES),
-                    AnyFilter::Foreign(one) => lines_of_foreign(&one[0], MAX_LINES),
+                    AnyFilter::Lasting(filter) => lines(filter),
+                    AnyFilter::Foreign(one) => lines_of_foreign(&one[0]),
                     AnyFilter::Windowed(timed) => {
                         lines_of_window(&timed[0].filter, time_of_command())
                     }
@@ -61,10 +58,11 @@ impl Command for Debug {
     }
 }
 
-/// The number of items, then the Bloom filters, oldest first, then the table. Of more than `max`
-/// Bloom filters, the newest, after the number of those left out.
-fn lines(filter: &Filter, max: usize) -> Vec<String> {
-    let mut lines = lines_of_series(filter.items(), filter.blooms(), max, line_of_bloom);
+/// The number of items, then the Bloom filters, oldest first, then the table. Of many Bloom filters
+/// the [newest], after the number of those left out. A line has fewer than 150 bytes, so a reply
+/// has fewer than 150 kB.
+fn lines(filter: &Filter) -> Vec<String> {
+    let mut lines = lines_of_series(filter.items(), filter.blooms(), line_of_bloom);
     if let (Some(table), Some(error_rate)) = (filter.table(), filter.table_error_rate()) {
         lines.push(line_of_table(table, error_rate));
     }
@@ -72,24 +70,19 @@ fn lines(filter: &Filter, max: usize) -> Vec<String> {
 }
 
 /// The same of a filter that RedisBloom made.
-fn lines_of_foreign(filter: &ForeignFilter, max: usize) -> Vec<String> {
-    let mut lines = lines_of_series(filter.items(), filter.layers(), max, line_of_layer);
+fn lines_of_foreign(filter: &ForeignFilter) -> Vec<String> {
+    let mut lines = lines_of_series(filter.items(), filter.layers(), line_of_layer);
     if let Some(table) = filter.table() {
         lines.push(line_of_table(table, filter.table_error_rate()));
     }
     lines
 }
 
-fn lines_of_series<B>(
-    items: u64,
-    series: &[B],
-    max: usize,
-    line: impl FnMut(&B) -> String,
-) -> Vec<String> {
-    let (left_out, shown) = series.split_at(series.len().saturating_sub(max));
+fn lines_of_series<B>(items: u64, series: &[B], line: impl FnMut(&B) -> String) -> Vec<String> {
+    let (left_out, shown) = newest(series);
     let mut lines = vec![format!("size:{items}")];
-    if !left_out.is_empty() {
-        lines.push(format!("older sub-filters left out:{}", left_out.len()));
+    if left_out > 0 {
+        lines.push(format!("older sub-filters left out:{left_out}"));
     }
     lines.extend(shown.iter().map(line));
     lines

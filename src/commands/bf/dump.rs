@@ -1,9 +1,9 @@
 //! BF.SCANDUMP and BF.LOADCHUNK: a filter from one server to another, chunk by chunk.
 
 use crate::commands::transfer::{load, scan_dump, OF_A_DUMP, OF_A_LOAD};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::bloom::StoredFilter;
 
@@ -20,9 +20,10 @@ impl Command for ScanDump {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
-        complexity: c"O(N) with N bytes of the chunk, at most 1 MiB",
+        complexity: complexity::CHUNK,
         parameters: OF_A_DUMP,
     };
 
@@ -40,9 +41,10 @@ impl Command for LoadChunk {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Loads a chunk of a Bloom filter; the first one creates it",
-        complexity: c"O(N) with N bytes of the chunk, at most 1 MiB",
+        complexity: complexity::CHUNK,
         parameters: OF_A_LOAD,
     };
 

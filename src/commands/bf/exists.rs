@@ -2,10 +2,10 @@
 
 use crate::commands::lookup::{look_up, look_up_many, Lookup};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
@@ -23,9 +23,10 @@ impl Command for Exists {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Checks whether an item is probably in a Bloom filter",
-        complexity: c"O(S) with S sub-filters, one for a filter reserved at the right size",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -43,9 +44,10 @@ impl Command for MultiExists {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Checks for each item whether it is probably in a Bloom filter",
-        complexity: c"O(N*S) with N items and S sub-filters",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 

@@ -2,12 +2,13 @@
 //! replicates its steps to replicas and the append-only file.
 
 use super::time::time_of;
-use crate::commands::held::found;
+use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{KEY, TIME};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::clock::time_of_command;
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::sweeper::step;
 use crate::types::bloom::StoredFilter;
@@ -24,6 +25,7 @@ impl Command for Forget {
         flags: c"write fast",
         categories: "write fast",
         access: KeyAccess::Delete,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
         complexity: c"O(1)",
@@ -41,18 +43,26 @@ impl Command for Forget {
 /// Returns whether nothing is left to do before the next slice is over.
 fn forget(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
     let given = parse_time(arguments.bytes(2))?;
-    let mut key = context.open_to_write(arguments.at(1));
-    let stored: &mut StoredFilter = found(key.held())?;
+    let mut key = context.open_to_write(arguments.at(1))?;
+    let stored = found_or_missing(key.held::<StoredFilter>())?;
+    let stored = stored.ok_or(ReplyError::NothingToFree)?;
     let (filter, _) = stored
         .filter_mut()
         .windowed_mut()
         .ok_or(ReplyError::WindowMissing)?;
     let time = time_of(context, filter, Some(given))?;
+    let now = time_of_command();
+    let change = filter.next_change(now);
     let swept = step(filter, time).map_err(ReplyError::of_add)?;
+    // Only if the time is ahead of this clock. What it has passed has been signalled.
+    let lookups_have_changed = filter.next_change(now) != change;
     stored.attend(context, arguments.at(1));
     drop(key);
     if swept.has_changed {
         context.replicate_verbatim();
+    }
+    if lookups_have_changed {
+        context.signal_modified(arguments.at(1));
     }
     Ok(swept.is_done)
 }

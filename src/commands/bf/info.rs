@@ -3,19 +3,19 @@
 mod parts;
 mod window;
 
+use super::newest;
 use super::time::items_now;
 use crate::commands::held::{found, found_or_missing};
 use crate::commands::parameters::{word, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
-use crate::server::data_type::Value as _;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
-use parts::{reply_each, reply_layer, reply_sub_filter, reply_table};
+use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, reply_table};
 use splitbloom_filter::filter::Filter;
 use splitbloom_filter::foreign::ForeignFilter;
 
@@ -32,9 +32,10 @@ impl Command for Card {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Counts the items that were new when they were added to a Bloom filter",
-        complexity: c"O(1)",
+        complexity: complexity::BLOOM_ITEM,
         parameters: &[KEY],
     };
 
@@ -55,9 +56,10 @@ impl Command for Info {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes a Bloom filter",
-        complexity: c"O(N) with N MiB",
+        complexity: c"O(N+S) with N pieces of 4 MiB of bits that are allocated, and S sub-filters",
         parameters: &[
             KEY,
             Parameter::one_of(
@@ -139,7 +141,8 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         }
         Question::Full => {
             let further = match stored.filter() {
-                AnyFilter::Lasting(_) | AnyFilter::Foreign(_) => MORE,
+                AnyFilter::Lasting(filter) => MORE + entries_left_out(filter.blooms()),
+                AnyFilter::Foreign(one) => MORE + entries_left_out(one[0].layers()),
                 AnyFilter::Windowed(_) => MORE + window::FIELDS,
             };
             context.reply_map(FIELDS.len() + further);
@@ -177,7 +180,7 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
     let filter = stored.filter();
     match field {
         Field::Capacity => context.reply_integer(filter.capacity()),
-        Field::Size => context.reply_integer(stored.memory_usage() as u64),
+        Field::Size => context.reply_integer(stored.size()),
         Field::Filters => context.reply_integer(filter.num_parts() as u64),
         Field::Items => context.reply_integer(items_now(filter)),
         Field::Expansion => match filter.parameters().growth.factor() {
@@ -189,6 +192,11 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
 
 /// The further fields of the long form.
 const MORE: usize = 9;
+
+/// The number of entries that say how many sub-filters are not shown.
+fn entries_left_out<B>(series: &[B]) -> usize {
+    usize::from(newest(series).0 > 0)
+}
 
 /// Those before the parts, which every kind of filter has.
 struct Long {
@@ -238,8 +246,9 @@ fn reply_more(context: &Context, filter: &Filter) {
     }
     .reply(context);
     context.reply_simple("Sub-filters");
-    reply_each(context, filter.blooms(), reply_sub_filter);
+    reply_newest(context, filter.blooms(), reply_sub_filter);
     reply_table(context, filter.table(), filter.table_error_rate());
+    reply_left_out(context, filter.blooms());
 }
 
 /// The same for a filter from RedisBloom or valkey-bloom. Its sub-filters have another name, which
@@ -259,6 +268,7 @@ fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
         true => "Sub-filters from valkey-bloom",
         false => "Sub-filters from RedisBloom",
     });
-    reply_each(context, filter.layers(), reply_layer);
+    reply_newest(context, filter.layers(), reply_layer);
     reply_table(context, filter.table(), Some(filter.table_error_rate()));
+    reply_left_out(context, filter.layers());
 }

@@ -5,7 +5,7 @@ use crate::commands::parameters::ITEMS;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_grammar::WordsError;
@@ -27,6 +27,7 @@ impl Command for Keys {
         flags: c"readonly allow-loading allow-stale",
         categories: "read",
         access: KeyAccess::None,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary:
             c"Returns the keys of a Bloom filter partitioned over many nodes, or the key of each item",

@@ -1,12 +1,12 @@
 //! BF.LOAD: a filter that valkey-bloom wrote into an append-only file.
 
-use crate::commands::held::missing;
+use crate::commands::held::found_or_missing;
 use crate::commands::parameters::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
@@ -22,6 +22,7 @@ impl Command for Load {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Create,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Loads a Bloom filter that valkey-bloom wrote into an append-only file",
         complexity: c"O(N) with N bytes of data",
@@ -39,8 +40,10 @@ impl Command for Load {
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(2);
     context.redact(2); // the keys of its hash are in it
-    let mut key = context.open_to_write(arguments.at(1));
-    missing(key.held::<StoredFilter>())?;
+    let mut key = context.open_to_write(arguments.at(1))?;
+    if found_or_missing(key.held::<StoredFilter>())?.is_some() {
+        return Err(ReplyError::NoPlaceToLoad);
+    }
     let limit = config::size_limit(context);
     let filter = ForeignFilter::parse_from_valkey(bytes, limit).map_err(ReplyError::of_load)?;
     let filter = AnyFilter::foreign(filter).map_err(|_| ReplyError::NoMemoryToCreate)?;

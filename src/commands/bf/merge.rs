@@ -5,7 +5,7 @@ use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::server::key::ReadKey;
 use crate::stats;
@@ -24,12 +24,14 @@ impl Command for Merge {
     const SPECIFICATION: Specification = Specification {
         name: c"bf.merge",
         arity: -4,
-        flags: c"write deny-oom",
+        flags: c"write deny-oom getkeys-api",
         categories: "write",
         access: KeyAccess::AddFromOthers,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
-        complexity: c"O(N) with N bytes of all sources",
+        complexity:
+            c"O(N+M) with N bytes of all sources and M bytes of the destination's pages that change",
         parameters: &[
             Parameter::new(c"destination", Kind::Key, Times::Once),
             Parameter::new(c"numkeys", Kind::Integer, Times::Once),
@@ -53,7 +55,7 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         Err(_) => return Err(ReplyError::BadNumberOfKeys),
     }
     let limit = config::size_limit(context);
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let stored = found_or_missing(key.held::<StoredFilter>())?;
     let is_known = stored.is_some();
     let keys = open_sources(context, arguments, is_known)?;
@@ -75,12 +77,10 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     if let Some(difference) = different {
         return Err(ReplyError::Different(difference));
     }
-    let bytes = sources.iter().map(|source| source.bytes_to_unite());
-    if bytes.fold(0, u64::saturating_add) > config::max_merge_bytes(context) {
-        return Err(ReplyError::TooMuchToMerge);
-    }
     let before = filter.progress();
-    let has_changed = filter.unite(&sources, limit).map_err(ReplyError::of_add)?;
+    let has_changed = filter
+        .unite(&sources, limit, config::max_merge_bytes(context))
+        .map_err(ReplyError::of_union)?;
     stats::added(0, filter.counters_since(before));
 
     if let Some(filter) = made {

@@ -26,6 +26,10 @@ use crate::server::command::register;
 use crate::server::context::Context;
 use crate::server::Refused;
 
+/// Sub-filters that BF.DEBUG and BF.INFO show of a filter, the newest. A filter that an earlier
+/// version grew with EXPANSION 1 may have thousands, which nobody reads.
+const SHOWN_SUB_FILTERS: usize = 1000;
+
 /// Registers every command, in the ACL category `category` if the server has it.
 ///
 /// # Errors
@@ -48,4 +52,10 @@ pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
     register::<load::Load>(context, category)?;
     register::<forget::Forget>(context, category)?;
     register::<keys::Keys>(context, category)
+}
+
+/// How many of a filter's sub-filters are not shown, and those that are.
+fn newest<B>(series: &[B]) -> (usize, &[B]) {
+    let (left_out, shown) = series.split_at(series.len().saturating_sub(SHOWN_SUB_FILTERS));
+    (left_out.len(), shown)
 }

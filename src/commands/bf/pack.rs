@@ -3,9 +3,9 @@
 use super::add::{Adding, Source};
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_AN_ADD, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::bloom::StoredFilter;
 use splitbloom_grammar::options::Creation;
@@ -23,9 +23,10 @@ impl Command for PackAdd {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
-        complexity: c"O(N) with N items",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: OF_AN_ADD,
     };
 
@@ -43,9 +44,10 @@ impl Command for PackExists {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Checks for each packed item whether it is probably in a Bloom filter",
-        complexity: c"O(N*S) with N items and S sub-filters",
+        complexity: complexity::BLOOM_ITEMS,
         parameters: OF_A_LOOKUP,
     };
 

@@ -9,7 +9,7 @@ use crate::commands::seeds::hide_seeds;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::{Argument, Arguments};
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
@@ -29,6 +29,7 @@ impl Command for Reserve {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Create,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Creates an empty Bloom filter for a number of items at an error rate",
         complexity: c"O(1)",
@@ -67,7 +68,7 @@ pub(super) fn create_empty(
     name: Argument<'_>,
     creation: &Creation,
 ) -> Result<(), ReplyError> {
-    let mut key = context.open_to_write(name);
+    let mut key = context.open_to_write(name)?;
     missing(key.held::<StoredFilter>())?;
     let filter = create(context, creation)?;
     let made = Made::of(&filter);

@@ -4,9 +4,10 @@ use super::adding::{add_to, Answer, Request};
 use crate::commands::answers::room_for_answers;
 use crate::commands::parameters::{CAPACITY, ITEM, ITEMS, KEY, NO_CREATE};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::seeds::hide_seeds;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Parameter, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification};
 use crate::server::context::Context;
 use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
@@ -41,6 +42,7 @@ impl Command for Add {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds a copy of an item to a counting filter, which is created if it is missing",
         complexity: c"O(1)",
@@ -55,6 +57,7 @@ impl Command for Add {
 impl Command for AddAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.addnx",
+        complexity: complexity::COUNTING_ITEM,
         summary: c"Adds an item to a counting filter unless it is probably there",
         ..Add::SPECIFICATION
     };
@@ -71,6 +74,7 @@ impl Command for Insert {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary:
             c"Adds a copy of each item to a counting filter, which is created if it is missing",
@@ -81,12 +85,7 @@ impl Command for Insert {
     fn run(context: &Context, arguments: Arguments<'_>) {
         match insert(context, arguments, c"cf.insert", Adding::Copies) {
             Err(error) => error.reply(context),
-            Ok(answers) => {
-                context.reply_array(answers.len());
-                answers
-                    .iter()
-                    .for_each(|answer| reply_added(context, *answer));
-            }
+            Ok(inserted) => inserted.reply(context, reply_added),
         }
     }
 }
@@ -94,6 +93,8 @@ impl Command for Insert {
 impl Command for InsertAbsent {
     const SPECIFICATION: Specification = Specification {
         name: c"cf.insertnx",
+        complexity: complexity::COUNTING_ITEMS,
+        output: Output::Varies, // a filter that it creates has a random seed
         summary: c"Adds each item to a counting filter unless it is probably there",
         ..Insert::SPECIFICATION
     };
@@ -101,12 +102,25 @@ impl Command for InsertAbsent {
     fn run(context: &Context, arguments: Arguments<'_>) {
         match insert(context, arguments, c"cf.insertnx", Adding::Absent) {
             Err(error) => error.reply(context),
-            Ok(answers) => {
-                context.reply_array(answers.len());
-                answers
-                    .iter()
-                    .for_each(|answer| reply_number(context, *answer));
-            }
+            Ok(inserted) => inserted.reply(context, reply_number),
+        }
+    }
+}
+
+/// The answers to the items that were tried, and the error that kept the rest from it.
+struct Inserted {
+    answers: Vec<Answer>,
+    refusal: Option<ReplyError>,
+}
+
+impl Inserted {
+    /// Replies with an array, in which `reply_one` replies for each item.
+    fn reply(self, context: &Context, reply_one: fn(&Context, Answer)) {
+        let Self { answers, refusal } = self;
+        context.reply_array(answers.len() + usize::from(refusal.is_some()));
+        answers.iter().for_each(|one| reply_one(context, *one));
+        if let Some(error) = refusal {
+            error.reply(context);
         }
     }
 }
@@ -151,7 +165,7 @@ fn insert(
     arguments: Arguments<'_>,
     event: &'static CStr,
     adding: Adding,
-) -> Result<Vec<Answer>, ReplyError> {
+) -> Result<Inserted, ReplyError> {
     let mut words = arguments
         .try_list_from(2)
         .ok_or(ReplyError::NoMemoryToAdd)?;
@@ -160,16 +174,22 @@ fn insert(
         spell_out_counting_insert(&mut words);
         insertion = parse_counting_insert(&words);
     }
+    if insertion.is_err() {
+        hide_seeds(context, &words, 2); // not an option here, but perhaps taken for one
+    }
     let insertion = insertion?;
-    let items = words.len() - insertion.first_item;
-    let mut answers = room_for_answers(items)?;
-    answers.resize(items, Ok(false));
+    let mut answers = room_for_answers(words.len() - insertion.first_item)?;
     let request = Request {
         event,
         adding,
         creation: insertion.creation,
         first_item: 2 + insertion.first_item,
     };
-    request.run(context, arguments, &mut answers)?;
-    Ok(answers)
+    let refusal = request.run(context, arguments, &mut answers)?;
+    let refused = answers.iter().find_map(|answer| answer.err());
+    match refused {
+        // Nobody reads the answers, in which a client finds what was refused.
+        Some(error) if context.is_replay() => Err(ReplyError::of_counting(error)),
+        _ => Ok(Inserted { answers, refusal }),
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::reserve::{create, replicate_creation};
 use crate::commands::held::found_or_missing;
+use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::server::arguments::Arguments;
@@ -30,31 +31,28 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Adds the items, and puts the answer for each into `answers`.
+    /// Adds the items, and puts the answer for each into `answers`, which has room for them.
+    /// Returns the error that kept the rest from being tried, if there is one.
     pub fn run(
         &self,
         context: &Context,
         arguments: Arguments<'_>,
-        answers: &mut [Answer],
-    ) -> Result<(), ReplyError> {
+        answers: &mut Vec<Answer>,
+    ) -> Result<Option<ReplyError>, ReplyError> {
         let creation = self.creation.as_ref();
+        let ration = Ration::new(context);
         let add = |filter: &mut CountingFilter, limit| {
-            let mut free = answers.iter_mut();
-            let items = arguments.bytes_from(self.first_item);
-            filter.add_many(items, self.adding, limit, |answer| {
-                if let Some(place) = free.next() {
-                    *place = answer;
-                }
-            });
+            let items = ration.of(arguments.bytes_from(self.first_item));
+            filter.add_many(items, self.adding, limit, |answer| answers.push(answer));
             if answers.contains(&Err(AddError::Full)) && context.is_replay() {
                 self.add_refused(filter, arguments, answers);
             }
             let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
             (added, answers)
         };
-        let replicate = |answers: &&mut [Answer]| self.replicate(context, arguments, answers);
+        let replicate = |answers: &&mut Vec<Answer>| self.replicate(context, arguments, answers);
         add_to(context, arguments, self.event, creation, add, replicate)?;
-        Ok(())
+        Ok(ration.refusal())
     }
 
     /// Adds the items that were refused because the filter is full: the primary may have been
@@ -81,14 +79,16 @@ impl Request {
         }
     }
 
-    /// Replicates what took effect: the command as it came. If an item was refused, which a replica
-    /// might not do, the command ends before it, and a CF.ADD follows for each later one that was
-    /// added.
+    /// Replicates what took effect: the command as it came. If an item was refused or not tried,
+    /// which a replica might not do, the command ends before it, and a CF.ADD follows for each
+    /// later one that was added.
     fn replicate(&self, context: &Context, arguments: Arguments<'_>, answers: &[Answer]) {
         let key = arguments.at(1);
-        let Some(refused) = answers.iter().position(Result::is_err) else {
+        let refused = answers.iter().position(Result::is_err);
+        let refused = refused.unwrap_or(answers.len());
+        if self.first_item + refused == arguments.len() {
             return context.replicate_verbatim();
-        };
+        }
         let (before, after) = answers.split_at(refused);
         if before.contains(&Ok(true)) {
             let items = self.first_item - 1; // the word ITEMS
@@ -116,7 +116,7 @@ pub(super) fn add_to<T>(
     replicate: impl FnOnce(&T),
 ) -> Result<T, ReplyError> {
     let limit = config::size_limit(context);
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let mut made = None;
     let filter = match found_or_missing(key.held::<StoredCountingFilter>())? {
         Some(stored) => stored.filter_mut(),

@@ -1,11 +1,11 @@
 //! CF.COMPACT: gives back what deletions left, of which there is nothing.
 
-use crate::commands::held::found;
+use crate::commands::held::found_or_missing;
 use crate::commands::parameters::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 
@@ -21,6 +21,7 @@ impl Command for Compact {
         flags: c"write",
         categories: "write",
         access: KeyAccess::Update,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Does nothing: a counting filter gives memory back as items are deleted",
         complexity: c"O(1)",
@@ -37,5 +38,6 @@ impl Command for Compact {
 
 fn compact(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    found(key.held::<StoredCountingFilter>()).map(drop)
+    let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
+    stored.map(drop).ok_or(ReplyError::NothingToFree)
 }

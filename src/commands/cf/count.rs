@@ -2,9 +2,9 @@
 
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{ITEM, KEY};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
@@ -20,9 +20,10 @@ impl Command for Count {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Counts the copies of an item that are probably in a counting filter",
-        complexity: c"O(1)",
+        complexity: complexity::COUNTING_ITEM,
         parameters: &[KEY, ITEM],
     };
 

@@ -3,9 +3,9 @@
 use crate::commands::held::found_or_missing;
 use crate::commands::parameters::{ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
@@ -21,9 +21,10 @@ impl Command for Delete {
         flags: c"write fast",
         categories: "write fast",
         access: KeyAccess::Delete,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Removes a copy of an item, which must have been added, from a counting filter",
-        complexity: c"O(1)",
+        complexity: complexity::COUNTING_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -36,7 +37,7 @@ impl Command for Delete {
 }
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let removed = filter.remove(arguments.bytes(2));

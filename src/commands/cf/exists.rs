@@ -2,9 +2,9 @@
 
 use crate::commands::lookup::{look_up, look_up_many, Lookup};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
@@ -22,9 +22,10 @@ impl Command for Exists {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks whether an item is probably in a counting filter",
-        complexity: c"O(1)",
+        complexity: complexity::COUNTING_ITEM,
         parameters: &[KEY, ITEM],
     };
 
@@ -42,9 +43,10 @@ impl Command for MultiExists {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks for each item whether it is probably in a counting filter",
-        complexity: c"O(N) with N items",
+        complexity: complexity::COUNTING_ITEMS,
         parameters: &[KEY, ITEMS],
     };
 

@@ -5,9 +5,8 @@ use crate::commands::parameters::{word, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::FIRST_RELEASE;
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
-use crate::server::data_type::Value as _;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::counting::CountingFilter;
@@ -35,9 +34,10 @@ impl Command for Info {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Varies,
         since: FIRST_RELEASE,
         summary: c"Describes a counting filter",
-        complexity: c"O(N) with N pages of at most 8 KiB",
+        complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
         parameters: &[KEY, word(c"full", c"FULL").optional()],
     };
 
@@ -75,7 +75,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
     let (filter, parameters) = (stored.filter(), stored.filter().parameters());
     [
-        ("Size", stored.memory_usage() as u64),
+        ("Size", stored.size()),
         ("Number of buckets", parameters.buckets()),
         ("Number of filters", filters(filter)),
         ("Number of items inserted", filter.items()),
@@ -132,6 +132,7 @@ impl Command for Debug {
         flags: c"readonly fast",
         categories: "read fast",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Describes a counting filter in a line for people to read",
         complexity: c"O(1)",

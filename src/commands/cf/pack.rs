@@ -4,10 +4,11 @@
 use super::adding::add_to;
 use crate::commands::held::found_or_missing;
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
+use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
+use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Specification};
+use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
@@ -34,6 +35,7 @@ impl Command for PackAdd {
         flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::Add,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
         complexity: c"O(N) with N items",
@@ -54,9 +56,10 @@ impl Command for PackDelete {
         flags: c"write",
         categories: "write",
         access: KeyAccess::Delete,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Removes a copy of each packed item, which must have been added",
-        complexity: c"O(N) with N items",
+        complexity: complexity::COUNTING_ITEMS,
         parameters: OF_A_CHANGE,
     };
 
@@ -74,9 +77,10 @@ impl Command for PackExists {
         flags: c"readonly",
         categories: "read",
         access: KeyAccess::Read,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Checks for each packed item whether it is probably in a counting filter",
-        complexity: c"O(N) with N items",
+        complexity: complexity::COUNTING_ITEMS,
         parameters: OF_A_LOOKUP,
     };
 
@@ -101,8 +105,9 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         Some(&creation),
         |filter, limit| {
             let mut changed = Changed::default();
+            let ration = Ration::new(context);
             let mut add_rest = |limit| {
-                let items = packed.items.items().skip(changed.answered);
+                let items = ration.of(packed.items.items().skip(changed.answered));
                 filter.add_until_refused(items, Adding::Copies, limit, |is_added| {
                     changed.count(is_added);
                     bits.iter_mut().for_each(|bits| bits.push(is_added));
@@ -113,7 +118,8 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             if end == Err(AddError::Full) && context.is_replay() {
                 end = add_rest(SizeLimit::Replay);
             }
-            changed.refusal = end.err().map(ReplyError::of_counting);
+            let refusal = end.err().map(ReplyError::of_counting);
+            changed.refusal = refusal.or(ration.refusal());
             (changed.changed, changed)
         },
         |changed| replicate(context, c"CF.PACKADD", &packed, room, changed),
@@ -128,7 +134,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let room = packed
         .room_to_replicate()
         .ok_or(ReplyError::NoMemoryToDelete)?;
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let mut changed = Changed::default();

@@ -7,7 +7,7 @@ use crate::commands::seeds::hide_seeds;
 use crate::commands::FIRST_RELEASE;
 use crate::config;
 use crate::server::arguments::{Argument, Arguments};
-use crate::server::command::{Command, KeyAccess, Kind, Parameter, Specification, Times};
+use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
@@ -31,6 +31,7 @@ impl Command for Reserve {
         flags: c"write deny-oom fast",
         categories: "write fast",
         access: KeyAccess::Create,
+        output: Output::Determined,
         since: FIRST_RELEASE,
         summary: c"Creates an empty filter that counts and deletes",
         complexity: c"O(1)",
@@ -59,7 +60,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
         .ok_or(ReplyError::NoMemoryToCreate)?;
     hide_seeds(context, &words, 2);
     let creation = parse(context, &words)?;
-    let mut key = context.open_to_write(arguments.at(1));
+    let mut key = context.open_to_write(arguments.at(1))?;
     missing(key.held::<StoredCountingFilter>())?;
     let filter = create(context, &creation)?;
     let parameters = filter.parameters();

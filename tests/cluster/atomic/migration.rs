@@ -30,6 +30,11 @@ impl AtomicMove {
         director(db).is_some()
     }
 
+    /// Whether the source drives the migration, and sends commands that create its keys.
+    pub fn is_of_commands(db: &mut Connection) -> bool {
+        matches!(director(db), Some(Director::Source))
+    }
+
     /// Starts to move a slot.
     pub fn begin(slot: u16, source: &Node, target: &Node) -> AtomicMove {
         let director = director(&mut source.connect()).expect("the server supports it");

@@ -106,7 +106,7 @@ fn redisbloom_s_settings_are_taken_where_the_server_allows_their_names() {
         ("cf-bucket-size", ["1", "255"], ["0", "256"]),
         ("cf-max-iterations", ["1", "65535"], ["0", "65536"]),
         ("cf-expansion-factor", ["0", "32768"], ["-1", "32769"]),
-        ("cf-max-expansions", ["1", "65535"], ["0", "65536"]),
+        ("cf-max-expansions", ["1", "65536"], ["0", "65537"]),
     ] {
         for value in ends {
             db.run(&format!("CONFIG SET {name} {value}"));

@@ -1,6 +1,7 @@
 //! Filters that come from RedisBloom and valkey-bloom.
 
 mod following;
-mod reading;
+pub mod reading;
 pub mod samples;
+mod shake;
 mod valkey;

@@ -207,7 +207,14 @@ fn a_newer_encoding_is_refused_with_a_line_that_helps() {
 
 /// A server whose append-only file is one file from elsewhere.
 pub fn server_with_log(base: &[u8]) -> Server {
-    let mut server = Server::with(Options::settings(&["appendonly yes"]));
+    let mut server = stopped_server_with_log(Options::default(), base);
+    server.start_again();
+    server
+}
+
+/// The same with these options, before it starts.
+pub fn stopped_server_with_log(options: Options, base: &[u8]) -> Server {
+    let mut server = Server::with(options.and_settings(&["appendonly yes"]));
     server.kill();
     let folder = server.folder().join("appendonlydir");
     for entry in fs::read_dir(&folder).expect("a folder") {
@@ -216,6 +223,5 @@ pub fn server_with_log(base: &[u8]) -> Server {
     fs::write(folder.join("appendonly.aof.1.base.aof"), base).expect("a file");
     let manifest = "file appendonly.aof.1.base.aof seq 1 type b\n";
     fs::write(folder.join("appendonly.aof.manifest"), manifest).expect("a file");
-    server.start_again();
     server
 }

@@ -29,6 +29,7 @@ pub const RDB_OF_VALKEY_BLOOM: &[u8] = include_bytes!("../golden/valkey-bloom.rd
 pub const AOF_OF_VALKEY_BLOOM: &[u8] = include_bytes!("../golden/valkey-bloom.aof");
 
 /// A filter as RedisBloom made it.
+#[derive(Clone, Copy)]
 pub struct Sample {
     pub family: Family,
     pub key: &'static str,
@@ -37,7 +38,7 @@ pub struct Sample {
     /// How many of the first items it has.
     items: u64,
     /// What INFO says of items inserted.
-    inserted: i64,
+    pub inserted: i64,
     /// Which of the first 2 000 absent items it takes for present.
     found: &'static [u64],
 }

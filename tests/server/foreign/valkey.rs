@@ -1,12 +1,11 @@
 //! What valkey-bloom wrote loads, whichever way it comes, and lives on under its type's name.
 
-use super::following::Primary;
 use super::reading::server_with_log;
 use super::samples::{
     loads, payload, rdb_for_all_servers, strangers_found, AOF_OF_VALKEY_BLOOM, OF_VALKEY_BLOOM,
     RDB_OF_VALKEY_BLOOM,
 };
-use crate::harness::{add_items, missing_items, Connection, Options, Server};
+use crate::harness::{add_items, missing_items, Connection, Options, Primary, Server};
 use crate::replication::{assert_equal_keys, assert_no_error_line};
 use std::fs;
 

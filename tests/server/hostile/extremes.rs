@@ -58,6 +58,22 @@ fn thousands_of_layers_from_redisbloom_load_and_work_and_grow_by_a_table() {
     load_chunks(&mut db, "k", &layers(LEN));
     assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{LEN}]"));
     assert_eq!(db.ask("BF.INFO k ITEMS"), format!("[:{}]", 6 * LEN));
+    let full = db.run("BF.INFO k FULL");
+    assert_eq!(
+        full.field("Sub-filters from RedisBloom").elements().len(),
+        1000
+    );
+    let left_out = i64::from(LEN) - 1000;
+    assert_eq!(full.field("Older sub-filters left out").integer(), left_out);
+    let lines = db.run("BF.DEBUG k");
+    let [_, line, shown @ ..] = lines.elements() else {
+        panic!("{lines}")
+    };
+    assert_eq!(
+        line.text(),
+        format!("older sub-filters left out:{left_out}")
+    );
+    assert_eq!(shown.len(), 1000);
     let digest = db.digest("k");
     db.run("DEBUG RELOAD");
     assert_eq!(db.digest("k"), digest);

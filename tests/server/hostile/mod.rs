@@ -143,8 +143,8 @@ const CHANGES_OF_BLOOM: [&str; 8] = [
     "BF.ADD copy a",
     "BF.MADD copy b c d e f g h i j",
     "BF.INSERT copy ITEMS k l",
-    "BF.INSERT copy AT 5 ITEMS m",
-    "BF.FORGET copy 5",
+    "BF.INSERT copy AT 1000000000005 ITEMS m",
+    "BF.FORGET copy 1000000000005",
     "DUMP copy",
     "DEL copy",
 ];
@@ -189,7 +189,7 @@ fn exercise(db: &mut Connection) {
     let forgets = forgets(db);
     // Together, since the window may be a second. What was added must survive a step of the sweep.
     let [add, ask] = ["ADD k a", "EXISTS k a"].map(|command| words(&family.command(command)));
-    let replies = db.pipeline([add, words("BF.FORGET k 5"), ask]);
+    let replies = db.pipeline([add, words("BF.FORGET k 1000000000005"), ask]);
     if !replies[0].is_error() {
         // An item that was there may have been forgotten since.
         let is_certain = !forgets || replies[0].integer() == 1;

@@ -39,13 +39,16 @@ fn commands_are_propagated_with_their_time() {
         ("BF.ADD k b", &["BF.INSERT k AT … ITEMS b"]),
         ("BF.MADD k a b", &[]),
         ("BF.MADD k a c b", &["BF.INSERT k AT … ITEMS a c b"]),
-        ("BF.INSERT k AT 5 NOCREATE ITEMS a", &[]),
-        ("BF.INSERT k AT 5 ITEMS d", &["BF.INSERT k AT 5 ITEMS d"]),
+        ("BF.INSERT k AT 100000000005 NOCREATE ITEMS a", &[]),
+        (
+            "BF.INSERT k AT 100000000005 ITEMS d",
+            &["BF.INSERT k AT 100000000005 ITEMS d"],
+        ),
         ("BF.PACKADD k LINES b", &[]),
         ("BF.PACKADD k LINES p", &["BF.PACKADD k AT … LINES p"]),
         (
-            "BF.PACKADD k AT 5 FIXED 1 qa BITS",
-            &["BF.PACKADD k AT 5 FIXED 1 qa"],
+            "BF.PACKADD k AT 100000000005 FIXED 1 qa BITS",
+            &["BF.PACKADD k AT 100000000005 FIXED 1 qa"],
         ),
         ("BF.MADD f a", &["BF.INSERT f AT … ITEMS a"]),
         (
@@ -59,16 +62,16 @@ fn commands_are_propagated_with_their_time() {
         ("BF.MADD g a b c", &["BF.INSERT g AT … ITEMS a b"]),
         ("BF.MADD f c", &[]),
         (
-            "BF.INSERT r AT 1000 ITEMS a",
-            &["BF.INSERT r AT 1000 ITEMS a"],
+            "BF.INSERT r AT 100000001000 ITEMS a",
+            &["BF.INSERT r AT 100000001000 ITEMS a"],
         ),
-        ("BF.INSERT r AT 1000 ITEMS a", &[]),
+        ("BF.INSERT r AT 100000001000 ITEMS a", &[]),
         // Renewed.
         (
-            "BF.INSERT r AT 21000 ITEMS a",
-            &["BF.INSERT r AT 21000 ITEMS a"],
+            "BF.INSERT r AT 100000021000 ITEMS a",
+            &["BF.INSERT r AT 100000021000 ITEMS a"],
         ),
-        ("BF.FORGET k 5", &[]),
+        ("BF.FORGET k 100000000005", &[]),
         ("BF.EXISTS k a", &[]),
         ("BF.INFO k FULL", &[]),
         ("BF.INSERT k AT 9007199254740991 ITEMS z", &[]),

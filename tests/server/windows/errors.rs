@@ -21,10 +21,13 @@ fn words_come_in_any_order_and_case() {
             "+OK",
         ),
         (
-            "BF.INSERT e AT 5 RENEW WINDOW 60 CAPACITY 9 ERROR 0.1 SLICES 3 ITEMS AT",
+            "BF.INSERT e AT 1000000000005 RENEW WINDOW 60 CAPACITY 9 ERROR 0.1 SLICES 3 ITEMS AT",
             "[:1]",
         ),
-        ("BF.INSERT e NOCREATE AT 6 ITEMS AT b", "[:0, :1]"),
+        (
+            "BF.INSERT e NOCREATE AT 1000000000006 ITEMS AT b",
+            "[:0, :1]",
+        ),
         ("BF.INSERT e WINDOW 9 SLICES 2 ITEMS AT WINDOW", "[:1, :1]"),
     ]);
     let mut db = server.connect();
@@ -56,6 +59,7 @@ fn every_error_names_what_is_wrong_and_nothing_changes() {
     const SLICES: &str = "-ERR slices must be in the range [2, 14]";
     const MISSING: &str = "-ERR a window is missing";
     const FUTURE: &str = "-ERR the time is more than one window ahead of the server's clock";
+    const SECONDS: &str = "-ERR the time is before 1973: it must be in milliseconds since 1970";
     const TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
     let ahead = now() + 70_000;
     for (command, error) in [
@@ -105,6 +109,11 @@ fn every_error_names_what_is_wrong_and_nothing_changes() {
         ("CF.PACKADD counting AT 5 LINES b", "-ERR syntax error"),
         (&format!("BF.PACKADD w AT {ahead} LINES b"), FUTURE),
         (&format!("BF.FORGET w {ahead}"), FUTURE),
+        ("BF.INSERT w AT 1789000000 ITEMS b", SECONDS),
+        ("BF.INSERT w AT 99999999999 ITEMS b", SECONDS),
+        ("BF.INSERT n WINDOW 60 AT 0 ITEMS b", SECONDS),
+        ("BF.PACKADD w AT 1789000000 LINES b", SECONDS),
+        ("BF.FORGET w 1789000000", SECONDS),
         ("BF.FORGET w x", "-ERR bad time"),
         ("BF.FORGET missing 5", "-ERR not found"),
         ("BF.FORGET plain 5", MISSING),

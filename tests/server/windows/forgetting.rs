@@ -40,14 +40,20 @@ fn time_is_what_the_client_says_and_never_runs_back() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE w 0.0001 100 WINDOW 10 SLICES 5", "+OK"),
-        ("BF.INSERT w AT 1000 ITEMS a b", "[:1, :1]"),
-        ("BF.INSERT w AT 9000 ITEMS a c", "[:0, :1]"),
+        ("BF.INSERT w AT 1000000001000 ITEMS a b", "[:1, :1]"),
+        ("BF.INSERT w AT 1000000009000 ITEMS a c", "[:0, :1]"),
         // An earlier time is the latest.
-        ("BF.INSERT w AT 2000 ITEMS d", "[:1]"),
-        // a and b came in the slice up to 1 999, c and d in that up to 9 999.
-        ("BF.INSERT w AT 11999 ITEMS a b c d", "[:0, :0, :0, :0]"),
-        ("BF.INSERT w AT 12000 ITEMS b c d", "[:1, :0, :0]"),
-        ("BF.INSERT w AT 20000 ITEMS a b c d", "[:1, :0, :1, :1]"),
+        ("BF.INSERT w AT 1000000002000 ITEMS d", "[:1]"),
+        // a and b came in the slice up to …1 999, c and d in that up to …9 999.
+        (
+            "BF.INSERT w AT 1000000011999 ITEMS a b c d",
+            "[:0, :0, :0, :0]",
+        ),
+        ("BF.INSERT w AT 1000000012000 ITEMS b c d", "[:1, :0, :0]"),
+        (
+            "BF.INSERT w AT 1000000020000 ITEMS a b c d",
+            "[:1, :0, :1, :1]",
+        ),
     ]);
 }
 
@@ -56,11 +62,11 @@ fn with_renewal_every_add_starts_the_time_again() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE w 0.0001 100 WINDOW 10 SLICES 5 RENEW", "+OK"),
-        ("BF.INSERT w AT 1000 ITEMS a b", "[:1, :1]"),
-        ("BF.INSERT w AT 9000 ITEMS a", "[:0]"),
-        ("BF.INSERT w AT 17000 ITEMS a b", "[:0, :1]"),
-        ("BF.INSERT w AT 25000 ITEMS a", "[:0]"),
-        ("BF.INSERT w AT 40000 ITEMS a", "[:1]"),
+        ("BF.INSERT w AT 1000000001000 ITEMS a b", "[:1, :1]"),
+        ("BF.INSERT w AT 1000000009000 ITEMS a", "[:0]"),
+        ("BF.INSERT w AT 1000000017000 ITEMS a b", "[:0, :1]"),
+        ("BF.INSERT w AT 1000000025000 ITEMS a", "[:0]"),
+        ("BF.INSERT w AT 1000000040000 ITEMS a", "[:1]"),
     ]);
 }
 

@@ -23,14 +23,14 @@ fn every_command_of_other_filters_works() {
         ("BF.MEXISTS copy a z d", "[:1, :0, :1]"),
         ("BF.ADD copy e", ":1"),
         ("BF.EXISTS w e", ":0"),
-        ("BF.FORGET w 5", ":1"),
+        ("BF.FORGET w 1000000000005", ":1"),
     ]);
     let mut db = server.connect_resp3();
     db.converse(&[
         ("BF.ADD w f", "#t"),
         ("BF.MADD w f g", "[#f, #t]"),
         ("BF.INSERT w WINDOW 5 ITEMS f h", "[#f, #t]"),
-        ("BF.FORGET w 5", "#t"),
+        ("BF.FORGET w 1000000000005", "#t"),
     ]);
     assert_eq!(db.run("BF.INFO w").pairs().len(), 5);
 }
@@ -86,21 +86,21 @@ fn a_filter_that_does_not_grow_refuses_more_than_its_capacity_and_has_room_again
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE w 0.001 3 NONSCALING WINDOW 10 SLICES 2", "+OK"),
-        ("BF.INSERT w AT 1000 ITEMS a b", "[:1, :1]"),
+        ("BF.INSERT w AT 1000000001000 ITEMS a b", "[:1, :1]"),
         (
-            "BF.INSERT w AT 6000 ITEMS a c d e",
+            "BF.INSERT w AT 1000000006000 ITEMS a c d e",
             "[:0, :1, -ERR non scaling filter is full]",
         ),
         (
-            "BF.INSERT w AT 6000 ITEMS d",
+            "BF.INSERT w AT 1000000006000 ITEMS d",
             "[-ERR non scaling filter is full]",
         ),
         // a and b have gone.
         (
-            "BF.INSERT w AT 15000 ITEMS d e f",
+            "BF.INSERT w AT 1000000015000 ITEMS d e f",
             "[:1, :1, -ERR non scaling filter is full]",
         ),
-        ("BF.INSERT w AT 15000 ITEMS c d e", "[:0, :0, :0]"),
+        ("BF.INSERT w AT 1000000015000 ITEMS c d e", "[:0, :0, :0]"),
     ]);
 }
 

@@ -3,10 +3,10 @@
 use crate::blocks::Blocks;
 use crate::bulk;
 use crate::error::{Error, Outcome};
-use crate::filter_file::NewFile;
+use crate::filter_file::NewFilter;
 use crate::input::{InputArguments, Source};
-use crate::parse;
-use crate::progress::{bar, Unit};
+use crate::output::{FileId, OutputArguments};
+use crate::{parse, progress};
 use clap::Args;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::MAX_EXPANSION;
@@ -14,7 +14,6 @@ use splitbloom_filter::{AddError, Filter, Growth, Parameters, Seed, SizeLimit};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{stdout, Write as _};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 /// Builds a filter from files of items, on all cores, without a server
@@ -30,15 +29,14 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
-    /// The file of the filter
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[command(flatten)]
+    output: OutputArguments,
     /// The error rate
     #[arg(long, default_value_t = 0.01, value_parser = parse::error_rate)]
     error: f64,
     /// Items to make room for. Without it the items are counted first, which standard input does
     /// not allow
-    #[arg(long, value_parser = clap::value_parser!(u64).range(MIN_CAPACITY..=MAX_CAPACITY))]
+    #[arg(long, value_name = "N", value_parser = parse::items)]
     capacity: Option<u64>,
     /// The expansion to report. Whatever it is, the filter grows page by page when it is full
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_EXPANSION)))]
@@ -58,11 +56,14 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let framing = self.input.framing();
+        let sources = self.input.sources()?;
+        let inputs: Vec<FileId> = sources.iter().filter_map(Source::id).collect();
+        let file = self.output.create(&inputs)?;
         let threads = self.threads.or_else(|| available_parallelism().ok());
         let threads = threads.map_or(1, NonZeroUsize::get);
         let capacity = match self.capacity {
             Some(capacity) => capacity,
-            None => self.count(threads)?,
+            None => self.count(&sources, threads)?,
         };
         let parameters = Parameters {
             error_rate: self.error,
@@ -75,13 +76,13 @@ impl Arguments {
         };
         let no_memory = |error: AddError| Error::Contents(error.to_string());
         let filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(no_memory)?;
-        let blocks = self.blocks("building");
+        let blocks = self.blocks("building", sources);
         let (filter, items) = bulk::build(filter, &blocks, framing, threads)?;
-        let mut file = NewFile::create(&self.output)?;
+        let mut file = NewFilter::new(file)?;
         file.write_filter(&filter)?;
         let bytes = file.finish()?;
         drop(blocks);
-        let (name, new) = (self.output.display(), filter.items());
+        let (name, new) = (self.output.path().display(), filter.items());
         writeln!(
             stdout(),
             "{name}: {items} items, {new} of them new, {bytes} bytes"
@@ -90,23 +91,23 @@ impl Arguments {
     }
 
     /// How many items there are.
-    fn count(&self, threads: usize) -> Result<u64, Error> {
-        let sources = self.input.sources();
-        if let Some(stream) = sources.iter().find(|source| source.bytes().is_none()) {
-            return Err(Error::Usage(format!(
-                "{} can be read only once: say how many items there are with --capacity",
-                stream.name()
-            )));
+    fn count(&self, sources: &[Source], threads: usize) -> Result<u64, Error> {
+        for source in sources {
+            if source.regular()?.is_none() {
+                return Err(Error::Usage(format!(
+                    "{} can be read only once: say how many items there are with --capacity",
+                    source.name()
+                )));
+            }
         }
-        let items = bulk::count(&self.blocks("counting"), self.input.framing(), threads)?;
+        let blocks = self.blocks("counting", sources.to_vec());
+        let items = bulk::count(&blocks, self.input.framing(), threads)?;
         Ok(items.clamp(MIN_CAPACITY, MAX_CAPACITY))
     }
 
     /// The blocks of all inputs, with a bar of this name.
-    fn blocks(&self, what: &'static str) -> Blocks {
-        let sources = self.input.sources();
-        let bytes = sources.iter().map(Source::bytes).sum();
-        let bar = bar(what, Unit::Bytes, bytes);
+    fn blocks(&self, what: &'static str, sources: Vec<Source>) -> Blocks {
+        let bar = progress::of_sources(what, &sources);
         Blocks::new(self.input.framing(), sources, move |bytes| bar.inc(bytes))
     }
 }

@@ -41,7 +41,7 @@ impl Arguments {
         let assumed = self.cf.then_some(Family::Counting);
         let (family, wording) = target::existing(&mut filter, assumed)?;
         let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("checking", &self.input, spread);
+        let (reading, bar) = feed::reading("checking", &self.input, spread)?;
         let (framing, layout) = (reading.framing, reading.framing.into());
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_exists(family, wording, layout, &block.bytes)
@@ -91,7 +91,7 @@ impl Arguments {
 /// Writes an item as it was read.
 pub fn write_item(out: &mut impl Write, framing: Framing, item: &[u8]) -> Result<(), Error> {
     out.write_all(item)?;
-    if framing == Framing::Lines {
+    if !matches!(framing, Framing::Fixed(_)) {
         out.write_all(b"\n")?;
     }
     Ok(())

@@ -3,11 +3,12 @@
 use super::check::write_item;
 use crate::connect::TlsArguments;
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block};
+use crate::feed::{self, Block, Reading};
 use crate::input::InputArguments;
 use crate::progress;
 use crate::target::{self, info_of, SpreadArguments};
 use clap::Args;
+use indicatif::ProgressBar;
 use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, UnderWay, Wording};
 use std::ffi::OsString;
 use std::io::{stdout, BufWriter, Write};
@@ -43,60 +44,36 @@ pub struct Arguments {
 
 /// The commands of the filter on one of the servers.
 type Kind = (Family, Wording);
+/// A filter of one of the servers: a connection for each block under way, and its commands.
+pub struct Side(pub Vec<PartitionedFilter>, pub Kind);
 /// A connection to each of the servers.
 type Pair = (PartitionedFilter, PartitionedFilter);
 type Answers = Result<Vec<bool>, FilterError>;
 
 /// How many items there are.
 #[derive(Default)]
-struct Tally {
+pub struct Tally {
     items: u64,
     present: [u64; 2],
     /// In this filter and not in the other.
-    only: [u64; 2],
+    pub only: [u64; 2],
 }
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread);
-        let (framing, layout) = (reading.framing, reading.framing.into());
-        let (firsts, first_kind) = self.side(&self.first)?;
-        let (seconds, second_kind) = self.side(&self.second)?;
-        let pairs = firsts.into_iter().zip(seconds);
-        // Both servers look the items of a block up at the same time.
-        let send = move |(first, second): Pair, block: &Block| {
-            let ask = |filter: PartitionedFilter, (family, wording): Kind| {
-                filter.pack_exists(family, wording, layout, &block.bytes)
-            };
-            (ask(first, first_kind), ask(second, second_kind))
-        };
-        let receive = |(first, second): (UnderWay<Answers>, UnderWay<Answers>)| {
-            let ((first, here), (second, there)) = (first.receive(), second.receive());
-            ((first, second), (here, there))
-        };
+        let (reading, bar) = feed::reading("comparing", &self.input, &self.spread)?;
+        let framing = reading.framing;
+        let sides = (self.side(&self.first)?, self.side(&self.second)?);
         let mut out = BufWriter::new(stdout().lock());
-        let mut tally = Tally::default();
-        let fed = feed::run(
-            reading,
-            pairs.collect(),
-            send,
-            receive,
-            |block, (first, second)| {
-                let answers = first?.into_iter().zip(second?);
-                for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
-                    tally.count(first, second);
-                    if first != second && !self.count {
-                        out.write_all(if first { b"< " } else { b"> " })?;
-                        write_item(&mut out, framing, item)?;
-                    }
-                }
-                progress::show_items(&bar, tally.items);
-                Ok(out.flush()?)
-            },
-        );
+        let tally = tally(reading, &bar, sides, |differences| {
+            for (item, is_in_first) in differences.iter().filter(|_| !self.count) {
+                out.write_all(if *is_in_first { b"< " } else { b"> " })?;
+                write_item(&mut out, framing, item)?;
+            }
+            Ok(out.flush()?)
+        });
         drop(bar);
-        let items = tally.items;
-        fed.map_err(|error| error.saying(|error| format!("{error}; compared {items} items")))?;
+        let tally = tally?;
         tally.write(&mut out)?;
         Ok(match tally.only {
             [0, 0] => Outcome::Done,
@@ -104,17 +81,64 @@ impl Arguments {
         })
     }
 
-    /// The filter on a server, on each connection; the server is named if it cannot be asked.
-    fn side(&self, url: &str) -> Result<(Vec<PartitionedFilter>, Kind), Error> {
+    /// The filter on a server; the server is named if it cannot be asked.
+    fn side(&self, url: &str) -> Result<Side, Error> {
         let info = info_of(url, &self.tls)?;
         let server = info.addr().to_string();
         let open = || {
             let mut filter = self.spread.open(&self.key, info.clone())?;
             let kind = target::existing(&mut filter, None)?;
-            Ok((self.spread.open_all(filter, &self.key, &info)?, kind))
+            let filters = self.spread.open_all(filter, &self.key, &info)?;
+            Ok(Side(filters, kind))
         };
         open().map_err(|error: Error| error.saying(|error| format!("{server}: {error}")))
     }
+}
+
+/// Looks all items up on both sides, and gives `observe` those that only one of them has, with
+/// whether that is the first.
+pub fn tally(
+    reading: Reading<impl FnMut(u64) + Clone + Send + 'static>,
+    bar: &ProgressBar,
+    (first, second): (Side, Side),
+    mut observe: impl FnMut(&[(&[u8], bool)]) -> Result<(), Error>,
+) -> Result<Tally, Error> {
+    let (framing, layout) = (reading.framing, reading.framing.into());
+    let (Side(firsts, first_kind), Side(seconds, second_kind)) = (first, second);
+    let pairs = firsts.into_iter().zip(seconds);
+    // Both servers look the items of a block up at the same time.
+    let send = move |(first, second): Pair, block: &Block| {
+        let ask = |filter: PartitionedFilter, (family, wording): Kind| {
+            filter.pack_exists(family, wording, layout, &block.bytes)
+        };
+        (ask(first, first_kind), ask(second, second_kind))
+    };
+    let receive = |(first, second): (UnderWay<Answers>, UnderWay<Answers>)| {
+        let ((first, here), (second, there)) = (first.receive(), second.receive());
+        ((first, second), (here, there))
+    };
+    let mut tally = Tally::default();
+    let fed = feed::run(
+        reading,
+        pairs.collect(),
+        send,
+        receive,
+        |block, (first, second)| {
+            let answers = first?.into_iter().zip(second?);
+            let mut differences = Vec::new();
+            for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
+                tally.count(first, second);
+                if first != second {
+                    differences.push((item, first));
+                }
+            }
+            progress::show_items(bar, tally.items);
+            observe(&differences)
+        },
+    );
+    let items = tally.items;
+    fed.map_err(|error| error.saying(|error| format!("{error}; compared {items} items")))?;
+    Ok(tally)
 }
 
 impl Tally {

@@ -1,12 +1,12 @@
 //! `splitbloom info`: describes a filter.
 
 use crate::connect::ServerArguments;
-use crate::error::{Error, Outcome};
+use crate::error::{Error, Outcome, WAY};
 use crate::filter_file::load;
 use crate::target::TopologyArguments;
 use crate::{describe, report};
 use clap::Args;
-use redis::cmd;
+use redis::{cmd, Value as Reply};
 use serde_json::Value;
 use splitbloom_client::Retry;
 use std::io::{stdout, Write};
@@ -36,7 +36,14 @@ impl Arguments {
         let file = Path::new(&self.name);
         let report = match file.is_file() {
             true => describe::describe(&load(file)?),
-            false => self.of_key()?,
+            false => self.of_key().map_err(|error| match error {
+                // The name may be that of a file, with a mistake in it.
+                Error::Contents(text) => Error::Contents(format!(
+                    "{}: no file of this name; as a key: {text}",
+                    self.name
+                )),
+                other => other,
+            })?,
         };
         let text = match self.json {
             true => format!("{report:#}\n"),
@@ -51,7 +58,30 @@ impl Arguments {
         let info = self.server.connection_info()?;
         let mut key = self.topology.open_key(&self.name, info)?;
         let name = key.family()?.command("INFO");
-        let reply = key.ask(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").take())?;
-        Ok(report::from_reply(&reply))
+        let reply = match key.ask(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").take()) {
+            // Only splitbloom knows the word. Any other refusal comes again.
+            Err(Error::Refused(_)) => {
+                let reply = key.ask(Retry::Yes, |key| cmd(&name).arg(key).take())?;
+                eprintln!(
+                    "splitbloom: note: the filter is one of RedisBloom or valkey-bloom: {WAY}"
+                );
+                reply
+            }
+            reply => reply?,
+        };
+        Ok(report::from_reply(&by_name(reply)))
     }
+}
+
+/// Names and values; valkey-bloom sends them as a flat array.
+fn by_name(reply: Reply) -> Reply {
+    let Reply::Array(flat) = reply else {
+        return reply;
+    };
+    let pairs = flat.chunks_exact(2);
+    Reply::Map(
+        pairs
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .collect(),
+    )
 }

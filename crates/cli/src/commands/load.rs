@@ -4,8 +4,8 @@ mod creation;
 
 use crate::checkpoint::{Checkpoint, Done};
 use crate::error::{Error, Outcome};
-use crate::feed::{self, Block};
-use crate::input::InputArguments;
+use crate::feed::{self, Block, Reading};
+use crate::input::{await_standard_input, InputArguments};
 use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
@@ -48,7 +48,8 @@ impl Arguments {
         let assumed = self.cf.then_some(Family::Counting);
         let found = target::family(&mut filter, assumed)?;
         let family = found.or(assumed).unwrap_or(Family::Bloom);
-        let mut checkpoint = self.checkpoint(family)?;
+        let (mut reading, bar) = feed::reading("loading", &self.input, &self.target.spread)?;
+        let mut checkpoint = self.checkpoint(family, &reading)?;
         let before = match &checkpoint {
             Some(checkpoint) => checkpoint.read()?,
             None => None,
@@ -56,11 +57,11 @@ impl Arguments {
         if let Some(done) = &before {
             self.has_kept(&mut filter, found, done)?;
         }
-        self.creation.apply(&mut filter, family)?;
+        // Nothing is created for an input that cannot be loaded.
+        await_standard_input(&reading.sources, reading.framing)?;
+        self.creation.apply(&mut filter, family, found.is_some())?;
 
         let mut done = before.unwrap_or_default();
-        let spread = &self.target.spread;
-        let (mut reading, bar) = feed::reading("loading", &self.input, spread);
         reading.from = done.mark;
         reading.with_digests = checkpoint.is_some();
         let layout = reading.framing.into();
@@ -107,7 +108,11 @@ impl Arguments {
     }
 
     /// The checkpoint, if one is asked for.
-    fn checkpoint(&self, family: Family) -> Result<Option<Checkpoint>, Error> {
+    fn checkpoint<F>(
+        &self,
+        family: Family,
+        reading: &Reading<F>,
+    ) -> Result<Option<Checkpoint>, Error> {
         let Some(path) = &self.checkpoint else {
             return Ok(None);
         };
@@ -127,7 +132,7 @@ impl Arguments {
             "key": self.target.key.as_encoded_bytes().escape_ascii().to_string(),
             "partitions": self.target.spread.keys(),
         });
-        Checkpoint::new(path, filter, &self.input.sources(), self.input.framing()).map(Some)
+        Checkpoint::new(path, filter, &reading.sources, reading.framing).map(Some)
     }
 
     /// Whether the filter still has what was loaded before. A server that has started again without
@@ -162,9 +167,7 @@ impl Arguments {
     fn what_next(&self, family: Family) -> &'static str {
         match (family, &self.checkpoint) {
             (Family::Bloom, Some(_)) => "the same command goes on from there",
-            (Family::Bloom, None) => {
-                "run it again once that is mended: adding an item twice is harmless"
-            }
+            (Family::Bloom, None) => "run it again: adding an item twice is harmless",
             (Family::Counting, _) => {
                 "of the next some may be as well, and loading them again would count them twice"
             }

@@ -1,7 +1,8 @@
 //! `splitbloom merge`: the union of filters in files.
 
 use crate::error::{Error, Outcome};
-use crate::filter_file::{load, Loaded, NewFile};
+use crate::filter_file::{load, Loaded, NewFilter};
+use crate::output::{FileId, OutputArguments};
 use clap::Args;
 use splitbloom_filter::filter::Difference;
 use splitbloom_filter::{AnyFilter, Filter, SizeLimit};
@@ -19,13 +20,18 @@ pub struct Arguments {
     /// The filters
     #[arg(required = true, num_args = 1.., value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The file of the union
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
+        let inputs: Vec<FileId> = self
+            .files
+            .iter()
+            .filter_map(|file| FileId::of(file))
+            .collect();
+        let file = self.output.create(&inputs)?;
         let (first, others) = self
             .files
             .split_first()
@@ -43,10 +49,10 @@ impl Arguments {
                 )));
             }
             union
-                .unite(&[&other], SizeLimit::Unlimited)
+                .unite(&[&other], SizeLimit::Unlimited, u64::MAX)
                 .map_err(|error| Error::Contents(format!("{}: {error}", path.display())))?;
         }
-        let mut file = NewFile::create(&self.output)?;
+        let mut file = NewFilter::new(file)?;
         file.write_filter(&union)?;
         file.finish()?;
         Ok(Outcome::Done)

@@ -7,6 +7,7 @@ mod documents;
 mod info;
 mod load;
 mod merge;
+mod migrate;
 mod pull;
 mod push;
 mod size;
@@ -27,6 +28,7 @@ pub enum Command {
     Pull(pull::Arguments),
     Info(info::Arguments),
     Compare(compare::Arguments),
+    Migrate(migrate::Arguments),
     Merge(merge::Arguments),
     #[command(hide = true)]
     Documents(documents::Arguments),
@@ -45,6 +47,7 @@ impl Command {
             Self::Pull(arguments) => arguments.run(),
             Self::Info(arguments) => arguments.run(),
             Self::Compare(arguments) => arguments.run(),
+            Self::Migrate(arguments) => arguments.run(),
             Self::Merge(arguments) => arguments.run(),
             Self::Documents(arguments) => arguments.run(Tool::command()),
         }

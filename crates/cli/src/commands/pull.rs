@@ -1,13 +1,16 @@
 //! `splitbloom pull`: a filter of a server becomes a file, or one of another server.
 
-use crate::connect::{self, ServerArguments};
-use crate::error::{Error, Outcome};
-use crate::filter_file::NewFile;
+use crate::connect::ServerArguments;
+use crate::error::{Error, Outcome, WAY};
+use crate::filter_file::NewFilter;
+use crate::output::NewFile;
 use crate::progress::{bar, Unit};
-use crate::target::TopologyArguments;
-use crate::transfer::{Incoming, Outgoing};
+use crate::target::{info_of_one, OneKey, TopologyArguments};
+use crate::transfer::{copy, Expiry, Outgoing};
 use clap::Args;
-use std::path::PathBuf;
+use indicatif::ProgressBar;
+use splitbloom_filter::foreign::pieces::is_foreign;
+use std::path::{Path, PathBuf};
 
 /// Saves a filter of a server in a file, or copies it to another server, chunk by chunk
 ///
@@ -22,7 +25,7 @@ Examples:
 pub struct Arguments {
     /// The key of the filter
     key: String,
-    /// The file
+    /// The file. Only its owner can read it, because it holds the seed
     #[arg(short, long, value_name = "FILE", required_unless_present = "to")]
     output: Option<PathBuf>,
     /// The other server, as in --url; over TLS with the same certificates
@@ -31,8 +34,8 @@ pub struct Arguments {
     /// The key on the other server, if not the same
     #[arg(long = "as", value_name = "KEY", requires = "to")]
     other_key: Option<String>,
-    /// Takes the place of what that key holds
-    #[arg(long, requires = "to")]
+    /// Takes the place of the file, or of what that key holds
+    #[arg(long)]
     replace: bool,
     #[command(flatten)]
     topology: TopologyArguments,
@@ -40,50 +43,43 @@ pub struct Arguments {
     server: ServerArguments,
 }
 
-/// Where it goes.
-enum Target {
-    File(Box<NewFile>),
-    Server(Incoming),
-}
-
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let info = self.server.connection_info()?;
-        let mut outgoing = Outgoing::new(self.topology.open_key(&self.key, info)?)?;
-        // What is missing is noticed before anything is made.
-        let first = outgoing.next_chunk()?;
-        let mut target = self.target()?;
+        let mut from = self.topology.open_key(&self.key, info)?;
         let bar = bar("pulling", Unit::Bytes, None);
-        let mut next = first;
-        while let Some(chunk) = next {
-            match &mut target {
-                Target::File(file) => file.write(&chunk)?,
-                Target::Server(incoming) => incoming.load(&chunk)?,
+        match (&self.output, &self.to) {
+            (Some(path), _) => self.to_file(&mut from, path, &bar)?,
+            (None, Some(url)) => {
+                let key = self.other_key.as_ref().unwrap_or(&self.key);
+                let info = info_of_one(url, &self.server.tls)?;
+                let mut to = self.topology.open_key(key, info)?;
+                let observe = |bytes| bar.inc(bytes as u64);
+                copy(&mut from, &mut to, self.replace, Expiry::None, observe)?;
             }
-            bar.inc(chunk.len() as u64);
-            next = outgoing.next_chunk()?;
-        }
-        match target {
-            Target::File(file) => drop(file.finish()?),
-            Target::Server(incoming) => incoming.finish()?,
+            (None, None) => return Err(Error::Usage("-o or --to is missing".into())),
         }
         bar.finish_and_clear();
         Ok(Outcome::Done)
     }
 
-    fn target(&self) -> Result<Target, Error> {
-        match (&self.output, &self.to) {
-            (Some(path), _) => NewFile::create(path).map(|file| Target::File(Box::new(file))),
-            (None, Some(url)) => {
-                let mut info = connect::connection_info(url)?;
-                if url.starts_with("rediss:") {
-                    info = self.server.tls.apply(info)?;
-                }
-                let key = self.other_key.as_ref().unwrap_or(&self.key);
-                let key = self.topology.open_key(key, info)?;
-                Incoming::new(key, self.replace).map(Target::Server)
-            }
-            (None, None) => Err(Error::Usage("-o or --to is missing".into())),
+    fn to_file(&self, from: &mut OneKey, path: &Path, bar: &ProgressBar) -> Result<(), Error> {
+        let family = from.family()?;
+        let mut outgoing = Outgoing::new(from, family);
+        // What is missing is noticed before anything is made.
+        let mut next = outgoing.next_piece()?;
+        if next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes)) {
+            let key = &self.key;
+            return Err(Error::Contents(format!(
+                "{key} is a filter of RedisBloom, which no file holds: {WAY}"
+            )));
         }
+        let mut file = NewFilter::new(NewFile::create(path, self.replace, &[])?)?;
+        while let Some(piece) = next {
+            file.write(&piece.bytes)?;
+            bar.inc(piece.bytes.len() as u64);
+            next = outgoing.next_piece()?;
+        }
+        file.finish().map(drop)
     }
 }

@@ -36,15 +36,15 @@ impl Arguments {
         let failed = |error| filter_file::failed(&self.file, error);
         let mut file = filter_file::open(&self.file)?;
         let info = self.server.connection_info()?;
-        let key = self.topology.open_key(&self.key, info)?;
-        let mut incoming = Incoming::new(key, self.replace)?;
+        let mut key = self.topology.open_key(&self.key, info)?;
+        let mut incoming = Incoming::new(&mut key, self.replace)?;
         let bar = bar("pushing", Unit::Bytes, file_bytes(&self.file));
         let mut chunk = Vec::new();
         while file.next(&mut chunk).map_err(failed)? {
-            incoming.load(&chunk)?;
+            incoming.load_chunk(&chunk)?;
             bar.inc(chunk.len() as u64);
         }
-        incoming.finish()?;
+        incoming.finish(None)?;
         bar.finish_and_clear();
         Ok(Outcome::Done)
     }

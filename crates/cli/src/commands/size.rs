@@ -3,9 +3,9 @@
 use crate::error::{Error, Outcome};
 use crate::parse;
 use crate::report::{rounded, with_spaces};
-use crate::sizing::{self, Forgetting, Row};
+use crate::sizing::{self, Row};
 use clap::Args;
-use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
+use splitbloom_filter::Window;
 use std::io::{stdout, Write};
 
 /// Computes memory, error rate or items of a filter from the other two
@@ -13,31 +13,32 @@ use std::io::{stdout, Write};
 #[command(after_help = "\
 Examples:
   splitbloom size --items 1e6 --error 0.01
-  splitbloom size --items 1e6 --error 0.01 --window 86400
+  splitbloom size --items 1M --error 1% --window 7d
   splitbloom size --memory 64mb --items 1e7     the error rate that fits
   splitbloom size --memory 64mb --error 0.001   the items that fit")]
 pub struct Arguments {
-    /// Items, such as 1000000 or 1e6
-    #[arg(long, value_parser = items)]
+    /// Items, such as 5000, 1e6 or 1M
+    #[arg(long, value_name = "N", value_parser = parse::items)]
     items: Option<u64>,
     /// The error rate: the share of absent items that are found by mistake
-    #[arg(long, value_parser = parse::error_rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse::error_rate)]
     error: Option<f64>,
-    /// The memory, such as 500kb, 64mb or 1gb (of 1024), or bytes
-    #[arg(long, value_parser = bytes)]
+    /// The memory, such as 500kb, 64MiB or 1.5GB, in multiples of 1024
+    #[arg(long, value_name = "BYTES", value_parser = parse::bytes)]
     memory: Option<u64>,
-    /// The items are those of so many seconds, after which a filter forgets them
-    #[arg(long, value_name = "SECONDS")]
+    /// The items are those of a time such as 3600, 12h or 7d, after which a filter forgets them
+    #[arg(long, value_name = "TIME", value_parser = parse::seconds)]
     window: Option<u32>,
     /// Slices of the window
     #[arg(long, requires = "window", value_name = "N", default_value_t = 8)]
+    #[arg(value_parser = parse::slices)]
     slices: u8,
 }
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
         let text = match (self.items, self.error, self.memory) {
-            (Some(items), Some(error), None) => self.of(items, error)?,
+            (Some(items), Some(error), None) => self.of(items, error),
             (Some(items), None, Some(memory)) if self.window.is_none() => {
                 let error = sizing::error_within(memory, items).ok_or_else(|| {
                     Error::Usage("so many items do not fit, whatever the error rate".into())
@@ -48,7 +49,7 @@ impl Arguments {
                     memory_in_words(memory),
                     rounded(error)
                 );
-                head + &self.of(items, error)?
+                head + &self.of(items, error)
             }
             (None, Some(error), Some(memory)) if self.window.is_none() => {
                 let items = sizing::items_within(memory, error)
@@ -59,7 +60,7 @@ impl Arguments {
                     with_spaces(&items.to_string()),
                     rounded(error)
                 );
-                head + &self.of(items, error)?
+                head + &self.of(items, error)
             }
             _ => {
                 return Err(Error::Usage(
@@ -71,19 +72,12 @@ impl Arguments {
         Ok(Outcome::Done)
     }
 
-    fn forgetting(&self) -> Result<Option<Forgetting>, Error> {
-        let Some(seconds) = self.window else {
-            return Ok(None);
-        };
-        let window = Forgetting::new(seconds, self.slices);
-        window.map(Some).ok_or_else(|| {
-            Error::Usage("a window has 1 to 315360000 seconds and 2 to 14 slices".into())
-        })
-    }
-
     /// The kinds of filters, and the neighbours of the rate.
-    fn of(&self, items: u64, error: f64) -> Result<String, Error> {
-        let window = self.forgetting()?;
+    fn of(&self, items: u64, error: f64) -> String {
+        // Whatever the arguments may be is in range.
+        let window = self
+            .window
+            .and_then(|seconds| Window::new(seconds, self.slices, false));
         let mut rows = sizing::rows(items, error);
         rows.extend(window.map(|window| sizing::forgetting(items, error, window)));
         let heading = ["", "bits", "per item", "probes", "memory"].map(String::from);
@@ -110,9 +104,9 @@ impl Arguments {
         let neighbours = table(std::iter::once(heading.collect()).chain(neighbours));
         let items = with_spaces(&items.to_string());
         let error = rounded(error);
-        Ok(format!(
+        format!(
             "{items} items at an error rate of {error}\n\n{kinds}\nmemory at other rates\n\n{neighbours}"
-        ))
+        )
     }
 }
 
@@ -149,57 +143,9 @@ fn memory_in_words(bytes: u64) -> String {
     }
 }
 
-fn items(word: &str) -> Result<u64, String> {
-    number(word, 1.0)
-        .filter(|items| (1..=MAX_CAPACITY).contains(items))
-        .ok_or_else(|| format!("not a number of items from 1 to {MAX_CAPACITY}"))
-}
-
-fn bytes(word: &str) -> Result<u64, String> {
-    let word = word.to_ascii_lowercase();
-    let units = [
-        ("kb", 1u64 << 10),
-        ("mb", 1 << 20),
-        ("gb", 1 << 30),
-        ("b", 1),
-    ];
-    let number = units.into_iter().find_map(|(name, unit)| {
-        let digits = word.strip_suffix(name)?;
-        number(digits, unit as f64)
-    });
-    let number = number.or_else(|| self::number(&word, 1.0));
-    number
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| "not a number of bytes, such as 64mb".into())
-}
-
-/// A whole number, possibly written as 1e6 or with a fraction of the unit.
-fn number(word: &str, unit: f64) -> Option<u64> {
-    if unit == 1.0 {
-        if let Ok(exact) = word.parse::<u64>() {
-            return Some(exact);
-        }
-    }
-    let number = word.parse::<f64>().ok()? * unit;
-    (number.is_finite() && (0.0..=9e15).contains(&number)).then_some(number as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_may_be_written_as_people_write_them() {
-        assert_eq!(items("1e6"), Ok(1_000_000));
-        assert_eq!(items("6000"), Ok(6_000));
-        assert_eq!(bytes("64mb"), Ok(64 << 20));
-        assert_eq!(bytes("1.5KB"), Ok(1_536));
-        assert_eq!(bytes("100"), Ok(100));
-        assert_eq!(bytes("100b"), Ok(100));
-        for word in ["", "0", "-1", "x", "1e99", "nan", "inf"] {
-            assert!(items(word).is_err() && bytes(word).is_err(), "{word}");
-        }
-    }
 
     #[test]
     fn memory_is_told_in_the_largest_unit_that_fits() {

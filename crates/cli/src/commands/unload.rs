@@ -29,7 +29,7 @@ impl Arguments {
         let mut filter = self.target.open()?;
         target::existing(&mut filter, Some(Family::Counting))?;
         let spread = &self.target.spread;
-        let (reading, bar) = feed::reading("removing", &self.input, spread);
+        let (reading, bar) = feed::reading("removing", &self.input, spread)?;
         let layout = reading.framing.into();
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_delete(layout, &block.bytes)

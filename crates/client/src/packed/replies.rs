@@ -1,4 +1,4 @@
-//! The replies to packed commands.
+//! The replies to packed commands, and to those of an item that is sent by itself.
 
 use crate::Error;
 use redis::Value;
@@ -8,6 +8,7 @@ use redis::Value;
 pub fn change(reply: &Value, len: u64) -> Result<(u64, u64, Option<Error>), Error> {
     let known = match reply {
         Value::Int(changed) => natural(*changed).map(|changed| (changed, len, None)),
+        Value::Boolean(changed) if len == 1 => Some((u64::from(*changed), 1, None)),
         Value::Array(elements) => match elements.as_slice() {
             [Value::Int(before), Value::Int(changed), Value::ServerError(error)] => {
                 natural(*changed)
@@ -26,13 +27,14 @@ fn natural(number: i64) -> Option<u64> {
     u64::try_from(number).ok()
 }
 
-/// A bit for each item: item i is bit i mod 8 of byte i / 8.
+/// A bit for each item: item i is bit i mod 8 of byte i / 8. Of an item by itself, its answer.
 pub fn bits(reply: Value, len: usize) -> Result<Vec<bool>, Error> {
     match reply {
         Value::BulkString(bytes) if bytes.len() == len.div_ceil(8) => {
             let bit = |at: usize| bytes[at / 8] >> (at % 8) & 1 == 1;
             Ok((0..len).map(bit).collect())
         }
+        Value::Int(_) | Value::Boolean(_) if len == 1 => Ok(vec![crate::batch::answer(&reply)?]),
         other => Err(unexpected(&other)),
     }
 }

@@ -1,4 +1,4 @@
-use super::wire::{command, separate};
+use super::wire::{command, command_for, separate};
 use super::*;
 use proptest::prelude::*;
 use splitbloom_partition::Partitions;
@@ -38,11 +38,26 @@ fn a_command_is_an_array_of_its_words() {
 }
 
 #[test]
-fn an_item_longer_than_a_piece_is_a_piece() {
+fn an_item_longer_than_a_piece_is_sent_by_itself() {
     let long = [vec![b'x'; PIECE_BYTES * 2], b"\ny\nz".to_vec()].concat();
     let pieces = Pieces::in_order(Layout::Lines, &long);
     let lens: Vec<usize> = pieces.all.iter().map(|piece| piece.len).collect();
     assert_eq!(lens, [1, 2]);
+    let add = |piece| command_for(Family::Bloom, "ADD", b"k", Layout::Lines, piece);
+    let by_itself = add(&pieces.all[0]);
+    assert!(by_itself.starts_with(b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nk\r\n$131072\r\nx"));
+    assert!(by_itself.ends_with(b"x\r\n"));
+    assert!(add(&pieces.all[1]).starts_with(b"*4\r\n$10\r\nBF.PACKADD\r\n"));
+    let cut = pieces.cut(Vec::new());
+    for (long, packed, changed) in [("#t\r\n", ":1\r\n", 2), (":0\r\n", ":2\r\n", 2)] {
+        let changes = cut.changes(vec![Ok(reply(long)), Ok(reply(packed))]);
+        assert_eq!((changes.items, changes.changed), (3, changed));
+    }
+    for long in ["#t\r\n", ":1\r\n"] {
+        let answers = vec![Ok(reply(long)), Ok(reply("$1\r\n\x02\r\n"))];
+        let answers = cut.answers(Wording::Packed, answers).expect("answers");
+        assert_eq!(answers, [true, false, true]);
+    }
     let wide = vec![0; PIECE_BYTES * 4];
     let pieces = Pieces::in_order(Layout::Fixed(PIECE_BYTES * 2), &wide);
     assert_eq!(pieces.all.len(), 2);
@@ -58,7 +73,7 @@ fn a_refusal_says_how_many_items_came_before_it() {
         ":4\r\n",
     ];
     let changes = pieces
-        .cut()
+        .cut(Vec::new())
         .changes(replies.map(|text| Ok(reply(text))).into());
     assert_eq!((changes.items, changes.changed), (12, 8));
     let refusal = changes.refusal.expect("a refusal");
@@ -67,8 +82,26 @@ fn a_refusal_says_how_many_items_came_before_it() {
 }
 
 #[test]
+fn a_key_that_does_not_exist_is_an_error_whatever_it_answered() {
+    let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut(vec![b"users:{5}".to_vec()]);
+    let replies = |texts: [&str; 2]| texts.map(|text| Ok(reply(text))).into();
+    let is_missing = |error: Error| matches!(error, Error::Missing(keys) if keys == [b"users:{5}"]);
+    let absent = "$1\r\n\0\r\n";
+    let answers = |exists| cut.answers(Wording::Packed, replies([absent, exists]));
+    assert!(answers(":0\r\n").is_err_and(is_missing));
+    assert_eq!(answers(":1\r\n").unwrap(), [false; 3]);
+    let refused = answers("-NOPERM x\r\n");
+    assert!(matches!(refused, Err(Error::Refused(text)) if text == "NOPERM x"));
+    // Adding asks first, as it creates the key.
+    let refusal = |exists| cut.changes(replies([exists, ":3\r\n"])).refusal;
+    let lost = refusal(":0\r\n").expect("a refusal");
+    assert!(lost.before == 0 && is_missing(lost.error));
+    assert!(refusal(":1\r\n").is_none());
+}
+
+#[test]
 fn replies_that_no_command_gives_are_errors() {
-    let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut();
+    let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut(Vec::new());
     for text in [
         ":4\r\n",
         ":-1\r\n",
@@ -118,7 +151,7 @@ proptest! {
             let total: usize = pieces.all.iter().map(|piece| piece.len).sum();
             prop_assert_eq!(total, Layout::Lines.count(text.as_bytes()));
             let replies = pieces.all.iter().map(answer).collect();
-            prop_assert_eq!(&pieces.cut().answers(Wording::Packed, replies).unwrap(), &expected);
+            prop_assert_eq!(&pieces.cut(Vec::new()).answers(Wording::Packed, replies).unwrap(), &expected);
         }
         for piece in Pieces::by_partition(Layout::Lines, text.as_bytes(), of).all {
             for item in items(Layout::Lines, &piece.items) {

@@ -1,8 +1,8 @@
 //! Batches that have been sent. A connection that waits for its replies leaves its thread free for
 //! other connections.
 
-use super::wire::{command, separate};
-use super::{Changes, Cut, Family, Layout, Pieces, Wording};
+use super::wire::{command_for, separate};
+use super::{Changes, Cut, Family, Layout, Piece, Pieces, Wording};
 use crate::link::{Request, Retry, Sent};
 use crate::{Error, PartitionedFilter};
 use redis::Value;
@@ -27,28 +27,54 @@ impl<T> UnderWay<T> {
     }
 }
 
+/// When a batch asks whether its keys exist.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existence {
+    /// A command on a missing key is refused, or may create it.
+    NotAsked,
+    /// Before it creates one.
+    Before,
+    /// After the answers that a missing key gives as well: then it was there for them.
+    After,
+}
+
 impl PartitionedFilter {
-    /// Adds packed items. After a failure those to a Bloom filter are sent again: an item that was
-    /// added and whose reply was lost is not counted as new. A counting filter would count the item
-    /// twice, so there a lost connection ends the batch.
+    /// Adds packed items. The keys of a partitioned filter must exist: one that was lost is created
+    /// anew, and is the refusal. After a failure those to a Bloom filter are sent again: an item
+    /// that was added and whose reply was lost is not counted as new. A counting filter would count
+    /// the item twice, so there a lost connection ends the batch.
     pub fn pack_add(self, family: Family, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
         let retry = match family {
             Family::Bloom => Retry::Yes,
             Family::Counting => Retry::No,
         };
-        let name = family.command("PACKADD");
-        let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
-        self.send(retry, layout, items, to_command, Cut::changes)
+        let to_command =
+            |key: &[u8], piece: &Piece<'_>| command_for(family, "ADD", key, layout, piece);
+        let existence = match self.is_partitioned {
+            true => Existence::Before,
+            false => Existence::NotAsked,
+        };
+        self.send(retry, existence, layout, items, to_command, Cut::changes)
     }
 
     /// Removes a copy of each of the packed items from a counting filter.
     pub fn pack_delete(self, layout: Layout, items: &[u8]) -> UnderWay<Changes> {
-        let name = Family::Counting.command("PACKDEL");
-        let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
-        self.send(Retry::No, layout, items, to_command, Cut::changes)
+        let family = Family::Counting;
+        let to_command =
+            |key: &[u8], piece: &Piece<'_>| command_for(family, "DEL", key, layout, piece);
+        let existence = Existence::NotAsked;
+        self.send(
+            Retry::No,
+            existence,
+            layout,
+            items,
+            to_command,
+            Cut::changes,
+        )
     }
 
-    /// Whether packed items are (probably) in the filter, in order; or the first refusal.
+    /// Whether packed items are (probably) in the filter, in order; or the first refusal, or that a
+    /// key does not exist.
     pub fn pack_exists(
         self,
         family: Family,
@@ -56,20 +82,21 @@ impl PartitionedFilter {
         layout: Layout,
         items: &[u8],
     ) -> UnderWay<Result<Vec<bool>, Error>> {
+        let existence = Existence::After;
         match wording {
             Wording::Packed => {
-                let name = family.command("PACKEXISTS");
-                let to_command = |key: &[u8], items: &[u8]| command(&name, key, layout, items);
-                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
-                    cut.answers(Wording::Packed, replies)
-                })
+                let to_command = |key: &[u8], piece: &Piece<'_>| {
+                    command_for(family, "EXISTS", key, layout, piece)
+                };
+                let read = |cut: &Cut, replies| cut.answers(Wording::Packed, replies);
+                self.send(Retry::Yes, existence, layout, items, to_command, read)
             }
             Wording::Separate => {
                 let name = family.command("MEXISTS");
-                let to_command = |key: &[u8], items: &[u8]| separate(&name, key, layout, items);
-                self.send(Retry::Yes, layout, items, to_command, |cut, replies| {
-                    cut.answers(Wording::Separate, replies)
-                })
+                let to_command =
+                    |key: &[u8], piece: &Piece<'_>| separate(&name, key, layout, &piece.items);
+                let read = |cut: &Cut, replies| cut.answers(Wording::Separate, replies);
+                self.send(Retry::Yes, existence, layout, items, to_command, read)
             }
         }
     }
@@ -77,9 +104,10 @@ impl PartitionedFilter {
     fn send<T>(
         mut self,
         retry: Retry,
+        existence: Existence,
         layout: Layout,
         items: &[u8],
-        to_command: impl Fn(&[u8], &[u8]) -> Vec<u8>,
+        to_command: impl Fn(&[u8], &Piece<'_>) -> Vec<u8>,
         read: fn(&Cut, Vec<Result<Value, Error>>) -> T,
     ) -> UnderWay<T> {
         let pieces = match self.keys.len() {
@@ -90,14 +118,25 @@ impl PartitionedFilter {
             let key = &self.keys[usize::from(piece.partition)];
             Request {
                 slot: slot_of(key),
-                packed: to_command(key, &piece.items),
+                packed: to_command(key, piece),
+                replies: 1,
             }
         });
-        let sent = self.link.send_first(requests.collect());
+        let mut must_exist = Vec::new();
+        if existence != Existence::NotAsked {
+            let partitions = pieces.partitions().into_iter();
+            must_exist.extend(partitions.map(|number| self.keys[usize::from(number)].clone()));
+        }
+        let questions = crate::existence(&must_exist);
+        let requests: Vec<Request> = match existence {
+            Existence::Before => questions.chain(requests).collect(),
+            _ => requests.chain(questions).collect(),
+        };
+        let sent = self.link.send_first(requests);
         UnderWay {
             sent,
             retry,
-            cut: pieces.cut(),
+            cut: pieces.cut(must_exist),
             read,
             filter: self,
         }

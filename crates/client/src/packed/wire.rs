@@ -1,6 +1,25 @@
 //! Commands as they are sent.
 
 use super::layout::{Layout, PIECE_BYTES};
+use super::{Family, Piece};
+
+/// The command for a piece: packed, unless it is an item by itself. `ending` is that of the name of
+/// the command for one item.
+pub fn command_for(
+    family: Family,
+    ending: &str,
+    key: &[u8],
+    layout: Layout,
+    piece: &Piece<'_>,
+) -> Vec<u8> {
+    match piece.is_alone() {
+        true => separate(&family.command(ending), key, layout, &piece.items),
+        false => {
+            let name = family.command(&format!("PACK{ending}"));
+            command(&name, key, layout, &piece.items)
+        }
+    }
+}
 
 /// A packed command for the wire.
 pub fn command(name: &str, key: &[u8], layout: Layout, items: &[u8]) -> Vec<u8> {

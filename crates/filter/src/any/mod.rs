@@ -150,12 +150,29 @@ impl<T> AnyFilter<T> {
 
     /// Visits every kind of allocation but the `AnyFilter` itself: its layout and its number.
     pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.visit_box(&mut visit);
+        each!(self, filter => filter.visit_allocations(visit))
+    }
+
+    /// The same without pages and directories of tables, whose bytes are
+    /// [`AnyFilter::bytes_of_pages`]. It takes a step for each 4 MiB of bits and for each
+    /// sub-filter.
+    pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.visit_box(&mut visit);
+        each!(self, filter => filter.visit_besides_pages(visit))
+    }
+
+    /// Bytes of pages and directories of tables, from running totals.
+    pub fn bytes_of_pages(&self) -> u64 {
+        each!(self, filter => filter.bytes_of_pages())
+    }
+
+    fn visit_box(&self, visit: &mut impl FnMut(Layout, u64)) {
         match self {
             Self::Lasting(_) => {}
             Self::Foreign(_) => visit(Layout::new::<ForeignFilter>(), 1),
             Self::Windowed(_) => visit(Layout::new::<Timed<T>>(), 1),
         }
-        each!(self, filter => filter.visit_allocations(visit))
     }
 
     /// Passes all allocations through `mover`: see [`Filter::relocate`].

@@ -97,7 +97,7 @@ impl BlockedBloom {
             kernel: Kernel::for_sub_bitmaps(shape.sub_bitmap_bits, shape.num_hashes),
             error_rate: header.error_rate,
             fill: Fill::new(header.capacity, header.guard_limit, header.items),
-            segments: Segments::new(shape.num_bits() / 64),
+            segments: Segments::new(shape.num_bits() / 64, shape.sub_bitmap_bits as usize / 64),
         }
     }
 
@@ -156,11 +156,14 @@ impl BlockedBloom {
     #[inline]
     pub fn prefetch(&self, hash: ItemHash) {
         if self.kernel.is_for_lines() {
-            if let Some(line) = self.segments.line(self.sub_bitmap_of(hash)) {
-                prefetch::prefetch(&line[0]);
+            match self.segments.line(self.sub_bitmap_of(hash)) {
+                Some(line) => prefetch::prefetch(&line[0]),
+                None => self.segments.prefetch(self.sub_bitmap_of(hash)),
             }
         } else if let Some(words) = self.words(hash) {
             sub_bitmap::prefetch(words, hash.probes, u32::from(self.num_hashes));
+        } else {
+            self.segments.prefetch(self.sub_bitmap_of(hash));
         }
     }
 
@@ -173,14 +176,23 @@ impl BlockedBloom {
     #[inline]
     pub fn contains(&self, hash: ItemHash) -> bool {
         let num_hashes = u32::from(self.num_hashes);
-        if self.kernel.is_for_lines() {
-            self.segments
-                .line(self.sub_bitmap_of(hash))
-                .is_some_and(|line| self.kernel.contains(line, hash.probes, num_hashes))
+        let found = if self.kernel.is_for_lines() {
+            let line = self.segments.line(self.sub_bitmap_of(hash));
+            line.map(|line| self.kernel.contains(line, hash.probes, num_hashes))
         } else {
-            self.words(hash)
-                .is_some_and(|words| sub_bitmap::contains(words, hash.probes, num_hashes))
-        }
+            let words = self.words(hash);
+            words.map(|words| sub_bitmap::contains(words, hash.probes, num_hashes))
+        };
+        found.unwrap_or_else(|| self.contains_among_few(hash))
+    }
+
+    /// The same where the segment is not allocated whole.
+    #[cold]
+    fn contains_among_few(&self, hash: ItemHash) -> bool {
+        let words = self.segments.unit(self.sub_bitmap_of(hash));
+        words.is_some_and(|words| {
+            sub_bitmap::contains(words, hash.probes, u32::from(self.num_hashes))
+        })
     }
 
     /// Sets the item's bits and counts it if it was new. Returns whether it was. The caller checks
@@ -312,20 +324,16 @@ impl BlockedBloom {
         }
     }
 
-    /// Inserts where the segment is not allocated, or is shared with a copy.
+    /// Inserts where the segment is not allocated whole, or is shared with a copy.
     #[cold]
     fn allocate_and_insert(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
-        if self.contains(hash) {
-            return Ok(Inserted::NOTHING); // a shared segment can stay shared
+        if self.segments.is_shared() && self.contains(hash) {
+            return Ok(Inserted::NOTHING); // what is shared can stay shared
         }
-        let at = self.address(self.sub_bitmap_of(hash));
-        let words = self.segments.allocate(at.segment)?;
-        let sub_bitmap = &mut words[at.word..at.word + at.len];
-        Ok(sub_bitmap::insert(
-            sub_bitmap,
-            hash.probes,
-            u32::from(self.num_hashes),
-        ))
+        let number = self.sub_bitmap_of(hash);
+        let num_hashes = u32::from(self.num_hashes);
+        let sub_bitmap = self.segments.allocate(number)?;
+        Ok(sub_bitmap::insert(sub_bitmap, hash.probes, num_hashes))
     }
 
     /// Takes the bits and counts of a sub-filter of this header that has none of the segments that
@@ -343,21 +351,39 @@ impl BlockedBloom {
         self.fill.set_items(items);
     }
 
-    /// Sets the bits that are set in `words` in an allocated segment, and weighs the changes.
-    pub(crate) fn set(&mut self, segment: u64, mut words: impl Iterator<Item = u64>) {
+    /// Sets the bits that are set in `words`, which begin at a sub-bitmap, at word `place` of the
+    /// segment, where there is room for them, and weighs the changes.
+    pub(crate) fn set<W: ExactSizeIterator<Item = u64>>(
+        &mut self,
+        segment: u64,
+        place: usize,
+        mut words: W,
+    ) {
         let (len, scale) = (self.sub_bitmap_words(), self.scale());
-        let Some(segment) = self.segments.get_mut(segment) else {
-            return;
-        };
-        let mut new_bits = 0;
-        for to in segment.chunks_mut(len) {
+        let (mut new_bits, fill) = (0, &mut self.fill);
+        let mut unite = |to: &mut [u64], words: &mut W| {
             let before = sub_bitmap::count_ones(to);
-            for (to, from) in to.iter_mut().zip(&mut words) {
+            for (to, from) in to.iter_mut().zip(words) {
                 *to |= from;
             }
             let after = sub_bitmap::count_ones(to);
             new_bits += after - before;
-            self.fill.count_bits(before, after, scale);
+            fill.count_bits(before, after, scale);
+        };
+        let sub_bitmaps = words.len().div_ceil(len);
+        if let Some(whole) = self.segments.get_mut(segment) {
+            let to = whole.get_mut(place..).unwrap_or_default();
+            for to in to.chunks_mut(len).take(sub_bitmaps) {
+                unite(to, &mut words);
+            }
+        } else {
+            let first = (segment * SEGMENT_WORDS as u64 + place as u64) / len as u64;
+            for number in (first..).take(sub_bitmaps) {
+                match self.segments.unit_mut(number) {
+                    Some(to) => unite(to, &mut words),
+                    None => words.by_ref().take(len).for_each(drop),
+                }
+            }
         }
         self.segments.count_set_bits(new_bits.into());
     }
@@ -389,7 +415,7 @@ impl BlockedBloom {
         }
     }
 
-    /// The words of the item's sub-bitmap, if they are allocated.
+    /// The words of the item's sub-bitmap, if its segment is allocated whole.
     #[inline]
     fn words(&self, hash: ItemHash) -> Option<&[u64]> {
         let at = self.address(self.sub_bitmap_of(hash));
@@ -427,7 +453,7 @@ impl SubFilter for BlockedBloom {
 
     fn merge(&mut self, segment: u64, words: &[u8]) {
         let words = words.as_chunks::<8>().0.iter();
-        self.set(segment, words.map(|word| u64::from_le_bytes(*word)));
+        self.set(segment, 0, words.map(|word| u64::from_le_bytes(*word)));
     }
 
     fn try_clone(&mut self) -> Result<Self, AddError> {

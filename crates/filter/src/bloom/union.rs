@@ -14,7 +14,8 @@ impl BlockedBloom {
     pub(crate) fn make_room_for(&mut self, other: &Self) -> Result<(), AddError> {
         let mut next = other.segments().next_allocated(0);
         while let Some(segment) = next {
-            self.segments_mut().allocate(segment)?;
+            let others = other.segments();
+            self.segments_mut().make_room_for(segment, others)?;
             next = other.segments().next_allocated(segment + 1);
         }
         Ok(())
@@ -29,8 +30,10 @@ impl BlockedBloom {
         let before = self.set_bits();
         let mut next = other.segments().next_allocated(0);
         while let Some(segment) = next {
-            if let Some(words) = other.segments().get(segment) {
-                self.set(segment, words.iter().copied());
+            if let Some(view) = other.segments().view(segment) {
+                for (place, words) in view.runs() {
+                    self.set(segment, place, words.iter().copied());
+                }
             }
             next = other.segments().next_allocated(segment + 1);
         }
@@ -106,7 +109,9 @@ mod tests {
                 assert_eq!(union.set_bits(), expected.set_bits());
                 assert_eq!(union.fill().weight(), expected.fill().weight());
                 let (segments, others) = (union.segments(), expected.segments());
-                assert!((0..segments.reserved()).all(|i| segments.get(i) == others.get(i)));
+                assert!(
+                    (0..segments.reserved()).all(|i| segments.words_of(i) == others.words_of(i))
+                );
                 let (items, exact) = (union.fill().items(), expected.fill().items());
                 let off = items.abs_diff(exact) as f64;
                 assert!(off <= 2.0 + 0.02 * exact as f64, "{items} of {exact}");

@@ -13,6 +13,7 @@ use crate::error::AddError;
 use crate::growing::{Cut, PageRecord};
 use crate::parts::{Loading, SubFilter};
 use crate::storage::segments::Segments;
+use crate::storage::view::View;
 use std::collections::TryReserveError;
 use std::iter::successors;
 
@@ -160,7 +161,7 @@ enum Record<'a, B> {
     Segment {
         sub_filter: u32,
         number: u64,
-        words: &'a [u64],
+        words: View<'a>,
     },
     Table {
         error_rate: f64,
@@ -265,12 +266,12 @@ fn records_of<B: SubFilter>(
 
 /// The first segment at or after `from` in which a bit is set: a clear one makes no difference,
 /// whether it is allocated or not.
-fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, &[u64])> {
+fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, View<'_>)> {
     let mut next = segments.next_allocated(from);
     while let Some(number) = next {
-        let words = segments.get(number)?;
-        if words.iter().any(|word| *word != 0) {
-            return Some((number, &words[..segments.len_of(number)]));
+        let words = segments.view(number)?;
+        if !words.is_clear() {
+            return Some((number, words));
         }
         next = segments.next_allocated(number + 1);
     }
@@ -327,7 +328,7 @@ impl<B: SubFilter> Record<'_, B> {
                 to.u32(*sub_filter);
                 to.u64(*number);
                 to.u32(words.len() as u32 * 8);
-                to.words(words);
+                write_view(*words, to);
             }
             Self::End(loading) => {
                 to.u8(END_OF_FILTER);
@@ -335,5 +336,27 @@ impl<B: SubFilter> Record<'_, B> {
                 to.u32(loading.map_or(0, |loading| loading.sub_filters as u32));
             }
         }
+    }
+}
+
+/// Writes all words of a segment, those that are not allocated, too.
+fn write_view(view: View<'_>, to: &mut impl Sink) {
+    let mut end = 0;
+    for (place, words) in view.runs() {
+        write_clear(place - end, to);
+        to.words(words);
+        end = place + words.len();
+    }
+    write_clear(view.len() - end, to);
+}
+
+/// Writes `number` clear words.
+fn write_clear(number: usize, to: &mut impl Sink) {
+    const CLEAR: [u64; 512] = [0; 512];
+    let mut left = number;
+    while left > 0 {
+        let words = &CLEAR[..left.min(CLEAR.len())];
+        to.words(words);
+        left -= words.len();
     }
 }

@@ -53,8 +53,9 @@ pub(super) const TABLE_BYTES: usize = 1 + 8 + 1;
 pub(super) const PAGE_HEAD_BYTES: usize = 1 + 2;
 pub(super) const END_OF_TABLE_BYTES: usize = 1 + 8 + 8;
 
-/// How many bytes of an argument a server's slow log keeps.
-pub(super) const LOGGED_BYTES: usize = 128;
+/// How many bytes of an argument a server's slow log keeps, unless it has a setting that says
+/// otherwise.
+pub const LOGGED_BYTES: usize = 128;
 /// Magic, version, start and next.
 const PUBLIC_BYTES: usize = MAGIC.len() + 1 + 8 + 8;
 /// What fills the logged bytes up. Powers of an odd number: to a compressor they are noise.

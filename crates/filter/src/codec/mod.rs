@@ -47,9 +47,9 @@
 //! items that somebody meant is beyond it.
 //!
 //! # Versions
-//! The version byte changes when an old reader would misread a chunk. The layout kind says how items
-//! map to bits in a sub-filter: 1 is this module's, 2 RedisBloom's ([`crate::foreign`]), 3 RedisBloom's
-//! slots; 0 and 4 to 255 are reserved.
+//! The version byte changes when an old reader would misread a chunk. The layout kind says how
+//! items map to bits in a sub-filter: 1 is this module's, 2 RedisBloom's ([`crate::foreign`]), 3
+//! RedisBloom's slots; 0 and 4 to 255 are reserved.
 
 mod chunked;
 mod decode;
@@ -66,7 +66,7 @@ pub use chunked::{Chunked, Place};
 pub use decode::{load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use file::{FileError, FileReader, FileWriter};
-pub use format::{END, MAX_CHUNK_BYTES};
+pub use format::{END, LOGGED_BYTES, MAX_CHUNK_BYTES};
 pub use transfer::Transfer;
 
 pub(crate) use decode::{is_chunk, MAX_SEGMENTS};

@@ -79,8 +79,8 @@ fn assert_sound(filter: &Filter) {
     for sub_filter in filter.blooms() {
         let segments = sub_filter.segments();
         let counted: u64 = (0..segments.reserved().min(1 << 20))
-            .filter_map(|i| segments.get(i))
-            .map(|words| bits(words).count_ones() as u64)
+            .filter_map(|i| segments.words_of(i))
+            .map(|words| bits(&words).count_ones() as u64)
             .sum();
         assert!(sub_filter.set_bits() >= counted);
         assert!(sub_filter.set_bits() <= sub_filter.num_bits());

@@ -24,14 +24,14 @@ impl CountingFilter {
     ) -> Result<Self, DecodeError> {
         let Remainder { error_rate, seed } = remainder;
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
-        within("iterations", max_iterations > 0)?;
         let shape = series.shape();
         let parameters = CountingParameters {
             error_rate,
             capacity: shape.first_slots(),
             expansion: shape.expansion,
             bucket_size: shape.bucket_size,
-            max_iterations,
+            // Until 2024 RedisBloom stored the low 16 bits of any number, which may be 0.
+            max_iterations: max_iterations.max(1),
             seed,
         };
         let mut parts = Parts::Bloom(series);

@@ -49,6 +49,17 @@ impl CountingFilter {
         self.parts.visit_allocations(&mut visit);
     }
 
+    /// The same without pages and directory of the table, whose bytes are
+    /// [`CountingFilter::bytes_of_pages`].
+    pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.parts.visit_besides_pages(&mut visit);
+    }
+
+    /// Bytes of the table's pages and directory, from running totals.
+    pub fn bytes_of_pages(&self) -> u64 {
+        self.parts.bytes_of_pages()
+    }
+
     /// A copy, which shares all pages and segments until one of the two changes them. Takes a step
     /// for each of them.
     ///

@@ -202,12 +202,8 @@ impl CountingFilter {
             most_bytes,
             items: self.expected_items(),
         };
-        match self.table_mut()?.insert_reserved(hash, PAYLOAD, room) {
-            Ok(()) => Ok(true),
-            // The table itself is never full.
-            Err(AddError::Full) => Err(AddError::Uncountable),
-            Err(error) => Err(error),
-        }
+        self.table_mut()?.insert_reserved(hash, PAYLOAD, room)?;
+        Ok(true)
     }
 
     /// How many items the table is made for: those that were reserved, as long as it only grows.

@@ -256,6 +256,25 @@ fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
 }
 
 #[test]
+fn an_emptied_filter_is_as_one_that_never_held_more_than_an_item() {
+    // So many that the first entries, which have become several, outlive their items.
+    const ITEMS: u64 = 2_000_000;
+    let (mut emptied, mut small) = (filter(0.25), filter(0.25));
+    let new = small.bytes();
+    for n in 0..ITEMS {
+        emptied.add(&item(n), Adding::Copies, UNLIMITED).unwrap();
+    }
+    for n in 0..ITEMS {
+        assert_eq!(emptied.remove(&item(n)), Ok(true));
+        small.add(b"a", Adding::Copies, UNLIMITED).unwrap();
+        assert_eq!(small.remove(b"a"), Ok(true));
+    }
+    assert_eq!((emptied.items(), emptied.bytes()), (0, new));
+    assert_eq!((emptied.pages(), emptied.false_positive_rate()), (1, 0.0));
+    assert_eq!(emptied.digest(), small.digest());
+}
+
+#[test]
 fn a_million_copies_of_one_item_take_a_counter() {
     let mut filter = filter(0.01);
     for _ in 0..1_000_000 {
@@ -395,4 +414,27 @@ fn a_copy_that_cannot_be_counted_is_refused() {
     assert_eq!(refused, Err(AddError::Uncountable));
     assert_eq!((filter.items(), filter.count(b"a")), (items, copies));
     assert_eq!(filter.add(b"b", Adding::Copies, UNLIMITED), Ok(true));
+}
+
+#[test]
+fn its_size_is_known_without_a_step_for_each_page() {
+    let mut filter = filter(0.01);
+    let mut steps = Vec::new();
+    for number in 0..60_000 {
+        filter
+            .add(&item(number), Adding::Copies, UNLIMITED)
+            .unwrap();
+        if number % 20_000 == 0 {
+            let (mut all, mut besides, mut taken) = (0, 0, 0);
+            filter.visit_allocations(|layout, times| all += layout.size() as u64 * times);
+            filter.visit_besides_pages(|layout, times| {
+                besides += layout.size() as u64 * times;
+                taken += 1;
+            });
+            assert_eq!(besides + filter.bytes_of_pages(), all);
+            steps.push(taken);
+        }
+    }
+    assert!(filter.pages() > 10);
+    assert_eq!(steps, [0, 0, 0]);
 }

@@ -286,9 +286,20 @@ impl Filter {
     }
 
     /// Visits every kind of allocation but the `Filter` itself: its layout and its number. It takes
-    /// a step for each 4 MiB of bits and for each sub-filter.
+    /// a step for each 4 MiB of bits, for each sub-filter and for each page.
     pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
         self.parts.visit_allocations(&mut visit);
+    }
+
+    /// The same without pages and directory of the table, whose bytes are
+    /// [`Filter::bytes_of_pages`].
+    pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.parts.visit_besides_pages(&mut visit);
+    }
+
+    /// Bytes of the table's pages and directory, from running totals.
+    pub fn bytes_of_pages(&self) -> u64 {
+        self.parts.bytes_of_pages()
     }
 
     /// Passes all allocations through `mover`, from segment number `from` on, counted over all

@@ -1,9 +1,9 @@
 //! The union of filters that were created alike.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
-use crate::error::AddError;
+use crate::error::{AddError, UnionError};
 use crate::filter::{Filter, SizeLimit};
-use crate::growing::Table;
+use crate::growing::{Table, UnionLimits, United};
 use crate::storage::SEGMENT_WORDS;
 
 /// What uniting a byte of a table costs, in bytes of a sub-filter: two bytes are an entry, which is
@@ -46,39 +46,51 @@ impl Filter {
         }
     }
 
-    /// What uniting it with another one costs, in bytes of a sub-filter. A byte of a table counts
-    /// as 400.
-    pub fn bytes_to_unite(&self) -> u64 {
+    /// What uniting it with another one costs at least, in bytes of a sub-filter: those that its
+    /// sub-filters and its table count as.
+    fn bytes_to_unite(&self) -> [u64; 2] {
         let segments = self.allocated_segments() * (SEGMENT_WORDS * size_of::<u64>()) as u64;
         let table = self.table().filter(|table| !table.is_empty());
         let table = table.map_or(0, Table::bytes).saturating_mul(TABLE_BYTE);
-        segments.saturating_add(table)
+        [segments, table]
     }
 
     /// Adds what others have that do not differ from it: it finds whatever one of them finds.
     /// Returns whether it did not already. The number of items is an estimate from then on.
     ///
+    /// It may cost `most_cost` bytes: those of the others' sub-filters; and for the tables 400
+    /// times theirs, or what [`Table::unite`] does, whichever is more.
+    ///
     /// # Errors
-    /// `Loading` while one of them is being loaded; `OverLimit`; `OutOfMemory`. Nothing has
-    /// changed.
-    pub fn unite(&mut self, others: &[&Self], limit: SizeLimit) -> Result<bool, AddError> {
+    /// `TooCostly`; `Loading` while one of them is being loaded; `OverLimit`; `OutOfMemory`.
+    /// Nothing has changed.
+    pub fn unite(
+        &mut self,
+        others: &[&Self],
+        limit: SizeLimit,
+        most_cost: u64,
+    ) -> Result<bool, UnionError> {
+        let costs = others.iter().map(|other| other.bytes_to_unite());
+        let [blooms, tables] = costs.fold([0u64; 2], |sum, cost| {
+            [0, 1].map(|n| sum[n].saturating_add(cost[n]))
+        });
+        let cost = most_cost.checked_sub(blooms).ok_or(UnionError::TooCostly)?;
+        if tables > cost {
+            return Err(UnionError::TooCostly);
+        }
         let is_loading = |filter: &Self| filter.loading().is_some();
         if is_loading(self) || others.iter().any(|other| is_loading(other)) {
-            return Err(AddError::Loading);
+            return Err(AddError::Loading.into());
         }
         // First whatever may fail.
-        let table = self.united_table(others, limit)?;
-        let mut has_changed = table.is_some();
-        for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
-            for other in others.iter().filter_map(|other| other.blooms().get(n)) {
-                bloom.make_room_for(other)?;
+        let (united, new) = self.unite_tables(others, limit, cost)?;
+        if let Err(error) = self.make_room_for(others, new) {
+            if let Some((table, united)) = self.parts.table_mut().zip(united) {
+                table.take_back(united);
             }
+            return Err(error.into());
         }
-        match (table, self.parts.table_mut()) {
-            (Some(table), Some(own)) => *own = table,
-            (Some(table), None) => self.parts.append_table(table)?,
-            (None, _) => {}
-        }
+        let mut has_changed = united.is_some_and(|united| united.has_changed());
         for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
             for other in others.iter().filter_map(|other| other.blooms().get(n)) {
                 has_changed |= bloom.unite(other);
@@ -87,28 +99,39 @@ impl Filter {
         Ok(has_changed)
     }
 
-    /// The union of all tables, unless it is the filter's own.
-    fn united_table(
+    /// Unites the filter's table with those of others; or a new one, which it also returns, if the
+    /// filter has none.
+    fn unite_tables(
         &mut self,
         others: &[&Self],
         limit: SizeLimit,
-    ) -> Result<Option<Table>, AddError> {
+        cost: u64,
+    ) -> Result<(Option<United>, Option<Table>), UnionError> {
         let others = others.iter().filter_map(|other| other.table());
         let mut others = others.filter(|table| !table.is_empty()).peekable();
         if others.peek().is_none() {
-            return Ok(None);
+            return Ok((None, None));
         }
-        let most_bytes = self.most_table_bytes(limit);
-        let rate = self.table_error_rate();
-        let mut table = match self.parts.table_mut() {
-            Some(own) => own.try_clone()?,
-            None => Table::new(rate.ok_or(AddError::Full)?, 0),
+        let limits = UnionLimits {
+            bytes: self.most_table_bytes(limit),
+            cost,
         };
-        let mut has_changed = false;
-        for other in others {
-            has_changed |= table.unite(other, most_bytes)?;
+        if let Some(own) = self.parts.table_mut() {
+            return Ok((Some(own.unite(others, limits)?), None));
         }
-        Ok(has_changed.then_some(table))
+        let rate = self.table_error_rate().ok_or(AddError::Full)?;
+        let mut new = Table::new(rate, 0);
+        Ok((Some(new.unite(others, limits)?), Some(new)))
+    }
+
+    /// Allocates what the sub-filters of others need, and appends a table.
+    fn make_room_for(&mut self, others: &[&Self], table: Option<Table>) -> Result<(), AddError> {
+        for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
+            for other in others.iter().filter_map(|other| other.blooms().get(n)) {
+                bloom.make_room_for(other)?;
+            }
+        }
+        table.map_or(Ok(()), |table| self.parts.append_table(table))
     }
 }
 
@@ -155,7 +178,7 @@ mod tests {
             let all: Vec<&Filter> = filters.iter().collect();
             prop_assert!(others.iter().all(|other| first.difference(other).is_none()));
             let has_items = filters.iter().any(|filter| filter.items() > 0);
-            prop_assert_eq!(union.unite(&all, UNLIMITED), Ok(has_items));
+            prop_assert_eq!(union.unite(&all, UNLIMITED, u64::MAX), Ok(has_items));
             for n in 0..50_000u64 {
                 let is_there = all.iter().any(|filter| filter.contains(&n.to_le_bytes()));
                 prop_assert!(!is_there || union.contains(&n.to_le_bytes()), "{}", n);
@@ -164,7 +187,7 @@ mod tests {
             prop_assert!(union.items() <= most);
             prop_assert!(filters.iter().all(|filter| filter.items() <= union.items() + most / 50));
             let digest = union.digest();
-            prop_assert_eq!(union.unite(&all, UNLIMITED), Ok(false));
+            prop_assert_eq!(union.unite(&all, UNLIMITED, u64::MAX), Ok(false));
             prop_assert_eq!(union.digest(), digest);
             prop_assert!(filters.iter().map(Filter::digest).eq(digests));
         }
@@ -218,8 +241,11 @@ mod tests {
         let other = filter_of(parameters, 1_000..20_000);
         let limit = SizeLimit::Bytes(filter.reserved_bytes() + 2_000);
         let digest = filter.digest();
-        assert_eq!(filter.unite(&[&other], limit), Err(AddError::OverLimit));
+        assert_eq!(
+            filter.unite(&[&other], limit, u64::MAX),
+            Err(AddError::OverLimit.into())
+        );
         assert_eq!(filter.digest(), digest);
-        assert_eq!(filter.unite(&[&other], UNLIMITED), Ok(true));
+        assert_eq!(filter.unite(&[&other], UNLIMITED, u64::MAX), Ok(true));
     }
 }

@@ -14,8 +14,11 @@ use crate::storage::{LINE_WORDS, SEGMENT_WORDS};
 const LAYOUT: u8 = 2;
 /// Bits of the largest: as of our own.
 const MAX_BITS: u64 = 1 << 47;
-/// Hashes at the smallest error rate that a double can be: ceil(|ln(2^-1074)| / ln 2).
-const MAX_HASHES: u32 = 1074;
+/// Hashes at the smallest error rate that a double can be, 2^-1074. RedisBloom computes
+/// ceil(LN_2 * bpe) from bpe = 1074 * ln 2 / 0.480453013918201, whose product is a hair above 1074:
+/// 1075. valkey-bloom gives its one item ceil(1549.4 / 8) bytes, 1552 bits, and rounds
+/// 1552 * ln 2 = 1075.8 to 1076; more items share the rounding.
+pub(super) const MAX_HASHES: u32 = 1076;
 /// ln 2 as RedisBloom has it: where a product with it is nearly whole, a digit more would give
 /// another number of hashes.
 #[allow(
@@ -26,6 +29,15 @@ pub(super) const LN_2: f64 = 0.693_147_180_559_945;
 /// Words of the largest array that is one block, see [`Segments`]. What is larger is kept in whole
 /// lines, so that even its last segment is not much shorter than what stores it.
 const BLOCK_WORDS: u64 = 512;
+
+/// Bits of the array of a sub-filter that RedisBloom describes by `bits` and `n2`. Before version
+/// 2.2 it stored 0 bits, and its arrays have 2^n2.
+pub(super) fn array_bits(bits: u64, n2: u8) -> u64 {
+    match bits {
+        0 => 1u64.checked_shl(n2.into()).unwrap_or(0),
+        bits => bits,
+    }
+}
 
 /// What RedisBloom stores of a sub-filter besides its bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,7 +128,7 @@ impl Layer {
             n2: description.n2,
             used_bits: description.used_bits(),
             reciprocal: u64::MAX / description.used_bits(),
-            segments: Segments::new(words),
+            segments: Segments::new(words, SEGMENT_WORDS),
         })
     }
 

@@ -73,6 +73,17 @@ impl ForeignFilter {
         self.parts.visit_allocations(&mut visit);
     }
 
+    /// The same without pages and directory of the table, whose bytes are
+    /// [`ForeignFilter::bytes_of_pages`].
+    pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.parts.visit_besides_pages(&mut visit);
+    }
+
+    /// Bytes of the table's pages and directory, from running totals.
+    pub fn bytes_of_pages(&self) -> u64 {
+        self.parts.bytes_of_pages()
+    }
+
     /// Passes all allocations through `mover`, from `from` on (0 at first), until it says stop: see
     /// [`crate::Filter::relocate`].
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {

@@ -6,7 +6,7 @@
 //! a filter answers at any time from what has come, and takes further pieces for ever. A piece
 //! sets bits and never clears one: what was there stays there.
 
-use super::layer::{Description, Layer};
+use super::layer::{array_bits, Description, Layer};
 use super::load::remainder;
 use super::{cuckoo, ForeignFilter, Options, USUAL_GROWTH};
 use crate::any::AnyFilter;
@@ -90,6 +90,7 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
             reader.u32()?.into()
         };
         let n2 = reader.u8()?;
+        let bits = array_bits(bits, n2);
         let layer = Layer::new(Description {
             entries,
             error_rate,
@@ -99,8 +100,7 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
             n2,
             items,
         })?;
-        let is_whole = bytes.is_multiple_of(8) && bytes.checked_mul(8) == Some(bits);
-        within("number of bits", is_whole)?;
+        within("number of bits", bytes == layer.num_bytes())?;
         sum = sum.and_then(|sum| sum.checked_add(items));
         layers.push(layer);
     }

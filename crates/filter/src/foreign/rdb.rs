@@ -3,7 +3,7 @@
 //! The server returns one field at a time. Each field is checked before the next is read, so an
 //! array of bits is read only once its length is known, and none is kept in one piece.
 
-use super::layer::{Description, Layer};
+use super::layer::{array_bits, Description, Layer};
 use super::{ForeignFilter, Options, USUAL_GROWTH};
 use crate::codec::within;
 use crate::error::DecodeError;
@@ -79,6 +79,7 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
         0 => ((entries as f64 * bits_per_item) as u64, 0),
         _ => (unsigned(fields)?, narrow("n2", unsigned(fields)?)?),
     };
+    let bits = array_bits(bits, n2);
     let mut layer = Layer::new(Description {
         entries,
         error_rate,
@@ -91,10 +92,10 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
     let array = fields.string().ok_or(DecodeError::Length)?;
     let array = array.as_ref();
     let len = array.len() as u64;
-    // Arrays of today are whole words; those of old may have a last word in part.
-    let is_whole = len.checked_mul(8) == Some(bits) && len.is_multiple_of(8);
-    let is_old = version < 4 && len >= bits.div_ceil(8) && len <= bits.div_ceil(64) * 8;
-    within("number of bits", is_whole || is_old)?;
+    // Arrays of today are whole words; those of before 2.2.5 may end in a part of one, and later
+    // versions save them as they came.
+    let lengths = bits.div_ceil(8)..=bits.div_ceil(64) * 8;
+    within("number of bits", lengths.contains(&len))?;
     layer.take(0, array)?;
     layer.set_items(unsigned(fields)?);
     Ok(layer)

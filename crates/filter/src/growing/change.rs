@@ -71,7 +71,7 @@ impl Page {
     /// they hold `most` entries.
     ///
     /// # Errors
-    /// `Full` if there are more copies than can be counted.
+    /// `Uncountable` if there are more copies than can be counted.
     #[inline]
     pub fn insert(
         &mut self,
@@ -173,7 +173,7 @@ impl Page {
         let copies = u32::from_le_bytes(*bytes)
             .checked_add(1)
             .filter(|copies| *copies < u32::MAX)
-            .ok_or(AddError::Full)?;
+            .ok_or(AddError::Uncountable)?;
         *bytes = copies.to_le_bytes();
         Ok(Insert::Done { is_new: false })
     }

@@ -284,7 +284,9 @@ fn parts(mark: Mark) -> [Option<(usize, Mark)>; 2] {
     }
 }
 
-fn for_each_longer(mark: Mark, length: u8, each: &mut impl FnMut(Mark)) {
+/// Calls `each` with the marks of `length` bits that match what a shorter one matches, or with a
+/// longer one itself.
+pub fn for_each_longer(mark: Mark, length: u8, each: &mut impl FnMut(Mark)) {
     if mark.length() >= length {
         each(mark);
     } else {

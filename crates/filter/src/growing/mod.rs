@@ -34,7 +34,10 @@
 //!   entries  a page as a sorted list       grow     one page or several from a list
 //!   record   a page as bytes               parse    bytes as pages
 //!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
-//!   load     pages into a table            oracle   the same as a plain multiset (tests)
+//!   load     pages into a table            union    the entries of one table into another
+//!   lookup   items, one by one or a batch  grid     how a page is cut into buckets and lines
+//!   totals   sums over all pages           oracle   the same as a plain multiset (tests)
+//!   instructions  what some processors have instructions for
 //! ```
 //!
 //! Every step is small: an insert touches one page and, if that splits, one node of the directory.
@@ -159,3 +162,4 @@ pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
 pub use room::Room;
 pub use table::{Table, ALL_PAYLOADS};
+pub use union::{UnionLimits, United};

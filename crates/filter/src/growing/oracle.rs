@@ -66,6 +66,10 @@ impl Oracle {
             _ => self.prefixes.insert(key, copies - 1),
         };
         self.items = self.items.saturating_sub(1);
+        // The last item takes everything with it, unless there are more that were not counted.
+        if self.items == 0 && self.saturated.is_empty() {
+            self.prefixes.clear();
+        }
         true
     }
 

@@ -214,14 +214,27 @@ impl Page {
         marks.filter(move |mark| mark.matches(below))
     }
 
-    /// All marks, in order.
-    pub fn marks(&self) -> impl Iterator<Item = Mark> + '_ {
-        let buckets = 0..1u64 << self.shape().bucket_bits;
-        let has_some = self.len() > 0;
-        let first = buckets.map(|bucket| bucket << (64 - self.shape().bucket_bits));
-        first
-            .take_while(move |_| has_some)
-            .flat_map(|below| self.in_bucket(below))
+    /// Visits all marks, in order. The slots come in the order of the unary parts, so no bucket is
+    /// looked up.
+    pub fn visit_marks(&self, mut visit: impl FnMut(Mark)) {
+        let (grid, shape) = (self.grid(), self.shape());
+        let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
+        let mut first_bucket = 0;
+        for number in 0..grid.lines {
+            let own = self.own(grid, number);
+            self.lines[number].read_unary(own, |bucket| {
+                while n >= self.lines[line].held() {
+                    n -= self.lines[line].held();
+                    line = grid.next(line);
+                }
+                let value = self.lines[line].slot(n, shape.slot);
+                n += 1;
+                if let Some(mark) = shape.mark(first_bucket + bucket, value) {
+                    visit(mark);
+                }
+            });
+            first_bucket += grid.buckets_in(number);
+        }
     }
 
     /// The marks in the bucket of this path below the page.

@@ -95,21 +95,24 @@ impl Table {
                     });
                 }
             }
-            let mut marks = page.marks().filter(|mark| self.is_alive(*mark)).peekable();
-            let mut copies = 0;
-            while let Some(mark) = marks.next() {
-                copies += 1;
-                if marks.peek() != Some(&mark) {
-                    let delimiter = mark.fingerprint() & mark.fingerprint().wrapping_neg();
-                    visit(Entry {
-                        start: start.0 | (mark.fingerprint() ^ delimiter) >> depth,
-                        length: depth + mark.length(),
-                        payload: mark.payload(),
-                        copies: copies + u64::from(page.surplus_of(mark)),
-                    });
-                    copies = 0;
-                }
-            }
+            let mut visit_copies = |(mark, copies): (Mark, u64)| {
+                visit(Entry {
+                    start: start.0 | mark.path() >> depth,
+                    length: depth + mark.length(),
+                    payload: mark.payload(),
+                    copies: copies + u64::from(page.surplus_of(mark)),
+                });
+            };
+            let mut last: Option<(Mark, u64)> = None;
+            page.visit_marks(|mark| match &mut last {
+                _ if !self.is_alive(mark) => {}
+                Some((there, copies)) if *there == mark => *copies += 1,
+                _ => last
+                    .replace((mark, 1))
+                    .into_iter()
+                    .for_each(&mut visit_copies),
+            });
+            last.into_iter().for_each(&mut visit_copies);
             from = start.after(depth);
         }
     }

@@ -50,10 +50,7 @@ impl Table {
             alive: ALL_PAYLOADS,
             root: Slot::Own(Page::empty(0)),
             items: 0,
-            totals: Totals {
-                pages: 1,
-                ..Totals::none()
-            },
+            totals: Totals::of_an_empty_page(),
         }
     }
 
@@ -119,8 +116,8 @@ impl Table {
     /// ([`Table::bytes`]).
     ///
     /// # Errors
-    /// `OverLimit`, `OutOfMemory`; `Full` if its copies cannot be counted any more. Nothing has
-    /// changed.
+    /// `OverLimit`, `OutOfMemory`; `Uncountable` if its copies cannot be counted any more. Nothing
+    /// has changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
         self.insert_reserved(hash, payload, Room::up_to(most_bytes))
     }
@@ -251,7 +248,8 @@ impl Table {
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
     /// stays covered. Returns whether there was one. Removing what was never added may take away
-    /// what another item needs, with the chance of the error rate.
+    /// what another item needs, with the chance of the error rate. With the last item the table is
+    /// as when it was created, unless a page has lost count.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -283,7 +281,17 @@ impl Table {
         }
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
+        if self.items == 0 && self.is_counted() {
+            self.clear();
+        }
         Ok(true)
+    }
+
+    /// Removes what is left without an item: where an entry became several, each item took one of
+    /// them with it.
+    fn clear(&mut self) {
+        self.root = Slot::Own(Page::empty(0));
+        self.totals = Totals::of_an_empty_page();
     }
 
     /// Writes the path's page anew without the counter of a mark.

@@ -49,6 +49,14 @@ impl Totals {
         }
     }
 
+    /// Of a page without entries.
+    pub fn of_an_empty_page() -> Self {
+        Self {
+            pages: 1,
+            ..Self::none()
+        }
+    }
+
     /// The memory of pages and directory.
     pub fn bytes(&self) -> u64 {
         let slots = u64::from(self.slots) * size_of::<Slot>() as u64;

@@ -95,7 +95,7 @@ impl<B: SubFilter> Parts<B> {
             bloom
                 .ok_or(DecodeError::Order)?
                 .segments_mut()
-                .allocate(segment.number)
+                .make_room(segment.number, segment.bytes)
                 .map_err(|_| DecodeError::OutOfMemory)?;
         }
         self.reserve(blooms.len())

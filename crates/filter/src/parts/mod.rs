@@ -1,6 +1,6 @@
 //! The parts of a filter: a Bloom filter, a growing table, or the one and then the other. A filter
-//! from another module may have several layers instead of one Bloom filter, oldest first. Operations
-//! on all parts (copy, move, memory, loading) are here.
+//! from another module may have several layers instead of one Bloom filter, oldest first.
+//! Operations on all parts (copy, move, memory, loading) are here.
 
 mod loading;
 mod sub_filter;
@@ -293,10 +293,9 @@ impl<B: SubFilter> Parts<B> {
 
     /// Those of them that are not for the lists of the parts.
     fn bytes_besides_lists(&self) -> u64 {
-        let table = self.table().map_or(0, Table::bytes);
         let blooms = self.blooms().iter();
         let blooms = blooms.map(|bloom| bloom.segments().reserved_bytes());
-        blooms.fold(table, u64::saturating_add)
+        blooms.fold(self.bytes_of_pages(), u64::saturating_add)
     }
 
     /// Bytes that an empty table would add, if there is none yet.
@@ -310,8 +309,16 @@ impl<B: SubFilter> Parts<B> {
         }
     }
 
-    /// Visits every kind of allocation: its layout and its number.
+    /// Visits every kind of allocation: its layout and its number. Takes a step for each page.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        self.visit_besides_pages(visit);
+        if let Some(table) = self.table() {
+            table.visit_allocations(visit);
+        }
+    }
+
+    /// The same without pages and directory, whose bytes [`Table::bytes`] knows.
+    pub fn visit_besides_pages(&self, visit: &mut dyn FnMut(Layout, u64)) {
         if let Self::Several { blooms, table, .. } = self {
             if let Ok(layout) = Layout::array::<B>(blooms.capacity()) {
                 visit(layout, 1);
@@ -323,9 +330,11 @@ impl<B: SubFilter> Parts<B> {
         for bloom in self.blooms() {
             bloom.segments().visit_allocations(visit);
         }
-        if let Some(table) = self.table() {
-            table.visit_allocations(visit);
-        }
+    }
+
+    /// Bytes of the table's pages and directory.
+    pub fn bytes_of_pages(&self) -> u64 {
+        self.table().map_or(0, Table::bytes)
     }
 
     /// Passes all allocations through `mover`, see [`crate::Filter::relocate`].

@@ -25,8 +25,8 @@ pub trait SubFilter: Sized {
     /// The storage, to allocate, move and fill.
     fn segments_mut(&mut self) -> &mut Segments;
 
-    /// Sets the bits that are set in `words` (little-endian bytes) in an allocated segment, and
-    /// counts them.
+    /// Sets the bits that are set in `words` (little-endian bytes), for which there is
+    /// [room](Segments::make_room), and counts them.
     fn merge(&mut self, segment: u64, words: &[u8]);
 
     /// A copy: see [`Segments::try_clone`].
@@ -43,9 +43,8 @@ pub trait SubFilter: Sized {
             segments.relocate_leaves(mover);
         }
         let mut segment = from;
-        while let Some(number) = segments.next_allocated(segment) {
-            segments.relocate(number, mover);
-            segment = number + 1;
+        while let Some(next) = segments.relocate_next(segment, mover) {
+            segment = next;
             if mover.should_stop() {
                 return Some(segment);
             }

@@ -14,28 +14,70 @@
 //! of a hostile dump (a sub-filter of 2^47 bits and its last, short segment) would cost a megabyte.
 //! The leaves are sorted. Once the filter has filled up, leaf `n` is at index `n`, so the search
 //! looks there first.
+//!
+//! # While few units are touched
+//!
+//! An item touches one unit, a sub-bitmap, and items are spread evenly: each of the first touches
+//! another segment. So the units come into lists first ([`super::list`]), and lists become what is
+//! above as they fill up:
+//!
+//! ```text
+//!   one list for all segments ──► two, each for some leaves ──► … ──► one for a leaf
+//!                                                    ──► 64 slots, a list in each ──► segments
+//! ```
+//!
+//! A list that is full is divided at the leaf in its middle. One whose units are all in one leaf
+//! becomes 64 slots, and one in a slot becomes the segment. Each step costs some microseconds, as
+//! much as a list or a segment has bytes. What is full has neither lists nor a trace of them, and
+//! whoever wants a whole segment finds it first; lists are out of line.
+//!
+//! Once an eighth of all lines is touched, all lists are gone. At an error rate of 1 % that is at
+//! 0.3 % of the capacity, since a line has room for 47 items. Until then the sub-filter takes some
+//! 80 bytes an item.
 
+use super::list::{List, Units, MOST_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
 use super::size::size_class;
+use super::view::View;
 use super::{relocate_box, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use std::alloc::Layout;
 
 /// Segments in one leaf.
 const LEAF_SEGMENTS: u64 = 64;
-/// The state of one segment in a leaf.
+/// The most leaves of a range: of these, 32 bits tell a unit.
+const MOST_LEAVES: u64 = 1 << 16;
+
+/// Bits that are allocated as one: a segment, or units of some.
+enum Block {
+    Full(Segment),
+    List(List),
+}
+
+/// The state of one segment in a leaf, or of all segments of some leaves.
 enum Slot {
     Empty,
-    Own(Segment),
+    Full(Segment),
+    List(List),
     /// Shared with a copy; neither may write to it.
-    Common(Shared<Segment>),
+    Common(Shared<Block>),
 }
 
 /// The memory bound of [`crate::codec`] for hostile bytes depends on this size.
 const _: () = assert!(size_of::<Slot>() == 24);
 
-/// Up to `LEAF_SEGMENTS` adjacent segments; the first has the number `LEAF_SEGMENTS * number`.
+/// What a slot holds.
+enum Held<'a> {
+    Full(&'a Segment),
+    List(&'a List),
+}
+
+/// Up to `LEAF_SEGMENTS` adjacent segments, with a slot for each; the first has the number
+/// `LEAF_SEGMENTS * number`.
+///
+/// Or all segments from there up to the next leaf of the list, or to a multiple of `MOST_LEAVES`,
+/// with one slot for all of them: a *range*.
 struct Leaf {
     number: u64,
     slots: Box<[Slot]>,
@@ -45,8 +87,12 @@ struct Leaf {
 pub struct Leaves {
     leaves: Vec<Leaf>,
     num_words: u64,
+    units: Units,
+    /// Segments of which some unit is allocated.
     allocated: u64,
-    /// Segments that are shared with a copy, or were.
+    /// Those of them that are allocated whole.
+    full: u64,
+    /// Segments and lists that are shared with a copy, or were.
     common: u64,
     set_bits: u64,
 }
@@ -55,26 +101,49 @@ impl Slot {
     #[inline]
     fn segment(&self) -> Option<&Segment> {
         match self {
-            Self::Own(segment) => Some(segment),
-            Self::Common(segment) => Some(segment),
-            Self::Empty => None,
+            Self::Full(segment) => Some(segment),
+            Self::Common(common) => match &**common {
+                Block::Full(segment) => Some(segment),
+                Block::List(_) => None,
+            },
+            Self::Empty | Self::List(_) => None,
         }
     }
 
     #[inline]
     fn own_segment_mut(&mut self) -> Option<&mut Segment> {
         match self {
-            Self::Own(segment) => Some(segment),
-            Self::Empty | Self::Common(_) => None,
+            Self::Full(segment) => Some(segment),
+            Self::Empty | Self::List(_) | Self::Common(_) => None,
         }
     }
 
-    /// Turns a shared segment into an own one if the copy no longer has it. Returns whether it did.
+    fn held(&self) -> Option<Held<'_>> {
+        match self {
+            Self::Empty => None,
+            Self::Full(segment) => Some(Held::Full(segment)),
+            Self::List(list) => Some(Held::List(list)),
+            Self::Common(common) => Some(match &**common {
+                Block::Full(segment) => Held::Full(segment),
+                Block::List(list) => Held::List(list),
+            }),
+        }
+    }
+
+    fn list(&self) -> Option<&List> {
+        match self.held() {
+            Some(Held::List(list)) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// Turns what is shared into something own if the copy no longer has it. Returns whether it
+    /// did.
     fn reclaim(&mut self) -> bool {
         match std::mem::replace(self, Self::Empty) {
             Self::Common(common) => match common.try_into_inner() {
-                Ok(segment) => {
-                    *self = Self::Own(segment);
+                Ok(block) => {
+                    *self = block.into();
                     true
                 }
                 Err(common) => {
@@ -88,15 +157,69 @@ impl Slot {
             }
         }
     }
+
+    /// Turns what is shared into an own copy. Returns whether it was shared.
+    fn own(&mut self) -> Result<bool, AddError> {
+        if self.reclaim() {
+            return Ok(true);
+        }
+        let Self::Common(common) = self else {
+            return Ok(false);
+        };
+        *self = match &**common {
+            Block::Full(segment) => Self::Full(segment.try_clone()?),
+            Block::List(list) => Self::List(list.try_clone()?),
+        };
+        Ok(true)
+    }
+
+    /// Turns what is own into something shared; `None` if it is empty.
+    fn share(&mut self) -> Result<Option<Shared<Block>>, AddError> {
+        let block = match std::mem::replace(self, Self::Empty) {
+            Self::Empty => return Ok(None),
+            Self::Common(common) => {
+                *self = Self::Common(common.clone());
+                return Ok(Some(common));
+            }
+            Self::Full(segment) => Block::Full(segment),
+            Self::List(list) => Block::List(list),
+        };
+        match Shared::try_new(block) {
+            Ok(common) => {
+                *self = Self::Common(common.clone());
+                Ok(Some(common))
+            }
+            Err(block) => {
+                *self = block.into();
+                Err(AddError::OutOfMemory)
+            }
+        }
+    }
+}
+
+impl From<Block> for Slot {
+    fn from(block: Block) -> Self {
+        match block {
+            Block::Full(segment) => Self::Full(segment),
+            Block::List(list) => Self::List(list),
+        }
+    }
+}
+
+/// `len` slots of segments that are not allocated.
+fn empty_slots(len: usize) -> Result<Box<[Slot]>, AddError> {
+    try_boxed(len, |to| to.resize_with(len, || Slot::Empty))
 }
 
 impl Leaves {
     /// `num_words` words, all clear. It allocates nothing.
-    pub fn new(num_words: u64) -> Self {
+    pub fn new(num_words: u64, units: Units) -> Self {
         Self {
             leaves: Vec::new(),
             num_words,
+            units,
             allocated: 0,
+            full: 0,
             common: 0,
             set_bits: 0,
         }
@@ -117,9 +240,14 @@ impl Leaves {
         self.num_words.div_ceil(SEGMENT_WORDS as u64)
     }
 
-    /// Number of segments that are allocated.
+    /// Number of segments that are allocated, whole or in part.
     pub fn allocated(&self) -> u64 {
         self.allocated
+    }
+
+    /// Whether some of it is shared with a copy, or was.
+    pub fn is_shared(&self) -> bool {
+        self.common > 0
     }
 
     /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
@@ -130,28 +258,28 @@ impl Leaves {
             .min(SEGMENT_WORDS as u64) as usize
     }
 
-    /// The words of segment `index`, if it is allocated.
+    /// The words of segment `index`, if it is allocated whole.
     #[inline]
     pub fn get(&self, index: u64) -> Option<&[u64]> {
         self.segment(index).map(Segment::words)
     }
 
-    /// The words of segment `index` for writing, if it is allocated and not shared: see
+    /// The words of segment `index` for writing, if it is allocated whole and not shared: see
     /// [`Leaves::allocate`].
     #[inline]
     pub fn get_mut(&mut self, index: u64) -> Option<&mut [u64]> {
         self.segment_mut(index).map(Segment::words_mut)
     }
 
-    /// Line `number`, counted over all segments, if its segment is allocated.
+    /// Line `number`, counted over all segments, if its segment is allocated whole.
     #[inline]
     pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
         let segment = self.segment(number / SEGMENT_LINES)?;
         segment.line((number % SEGMENT_LINES) as usize)
     }
 
-    /// Line `number`, counted over all segments, for writing, if its segment is allocated and not
-    /// shared, and its leaf is at the index of its number.
+    /// Line `number`, counted over all segments, for writing, if its segment is allocated whole and
+    /// not shared, and its leaf is at the index of its number.
     #[inline(always)]
     pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
         let index = number / SEGMENT_LINES;
@@ -182,7 +310,8 @@ impl Leaves {
         slot.own_segment_mut()
     }
 
-    /// The index of leaf `number`, or the index at which to insert it.
+    /// The index of leaf `number`, or of the range that it is in; else the index at which to insert
+    /// it.
     #[inline(always)]
     fn find(&self, number: u64) -> Result<usize, usize> {
         match self.leaves.get(number as usize) {
@@ -193,52 +322,247 @@ impl Leaves {
 
     #[cold]
     fn search(&self, number: u64) -> Result<usize, usize> {
-        self.leaves
-            .binary_search_by_key(&number, |leaf| leaf.number)
+        let after = self.leaves.partition_point(|leaf| leaf.number <= number);
+        match after.checked_sub(1) {
+            Some(place) if self.covers(place, number) => Ok(place),
+            _ => Err(after),
+        }
     }
 
-    /// Makes segment `index`, which is below [`Leaves::reserved`], allocated and writable: clear if
-    /// it was not allocated, an own copy if it was shared. Returns its words. On an error nothing
+    /// Whether the leaf at index `place`, the last one that does not come after leaf `number`, is
+    /// that leaf, or a range that it is in.
+    fn covers(&self, place: usize, number: u64) -> bool {
+        let first = self.leaves[place].number;
+        first == number || self.is_range(place) && first / MOST_LEAVES == number / MOST_LEAVES
+    }
+
+    /// Number of segments of leaf `number`.
+    fn leaf_len(&self, number: u64) -> usize {
+        let before = number * LEAF_SEGMENTS;
+        self.reserved().saturating_sub(before).min(LEAF_SEGMENTS) as usize
+    }
+
+    /// Whether the leaf at index `place` is a range. A leaf of one segment is none.
+    fn is_range(&self, place: usize) -> bool {
+        let leaf = &self.leaves[place];
+        leaf.slots.len() < self.leaf_len(leaf.number)
+    }
+
+    /// The index of the slot of a segment in the leaf at index `place`.
+    fn slot_of(&self, place: usize, segment: u64) -> usize {
+        if self.is_range(place) {
+            0
+        } else {
+            (segment % LEAF_SEGMENTS) as usize
+        }
+    }
+
+    /// What holds the segment, if it is allocated, whole or in part.
+    fn held(&self, segment: u64) -> Option<Held<'_>> {
+        let place = self.find(segment / LEAF_SEGMENTS).ok()?;
+        let slot = self.slot_of(place, segment);
+        self.leaves[place].slots.get(slot)?.held()
+    }
+
+    /// The words of a unit, if it is allocated.
+    #[cold]
+    pub fn unit(&self, unit: u64) -> Option<&[u64]> {
+        match self.held(self.units.segment_of(unit))? {
+            Held::List(list) => list.words(list.find(unit as u32)?, self.units),
+            Held::Full(segment) => {
+                let words = segment.words().get(self.units.place_of(unit)..)?;
+                Some(&words[..words.len().min(self.units.words())])
+            }
+        }
+    }
+
+    /// Prefetches what finds a unit, in a segment that is not allocated whole.
+    #[cold]
+    pub fn prefetch(&self, unit: u64) {
+        if let Some(Held::List(list)) = self.held(self.units.segment_of(unit)) {
+            list.prefetch(self.units);
+        }
+    }
+
+    /// The words of a unit for writing, if it is allocated and not shared: see
+    /// [`Leaves::allocate`].
+    pub fn unit_mut(&mut self, unit: u64) -> Option<&mut [u64]> {
+        let (units, segment) = (self.units, self.units.segment_of(unit));
+        let place = self.find(segment / LEAF_SEGMENTS).ok()?;
+        let slot = self.slot_of(place, segment);
+        match self.leaves[place].slots.get_mut(slot)? {
+            Slot::Empty | Slot::Common(_) => None,
+            Slot::List(list) => list.words_mut(list.find(unit as u32)?, units),
+            Slot::Full(segment) => {
+                let words = segment.words_mut().get_mut(units.place_of(unit)..)?;
+                let len = words.len().min(units.words());
+                Some(&mut words[..len])
+            }
+        }
+    }
+
+    /// What is allocated of segment `index`, if anything is.
+    pub fn view(&self, index: u64) -> Option<View<'_>> {
+        let (units, len) = (self.units, self.len_of(index));
+        match self.held(index)? {
+            Held::Full(segment) => Some(View::whole(&segment.words()[..len])),
+            Held::List(list) => {
+                let first = (index * units.per_segment()) as u32;
+                let mut numbers = list.numbers();
+                let is_its = |number: u32| units.is_in_segment(number, first);
+                numbers
+                    .any(is_its)
+                    .then(|| View::some(len, list, units, first))
+            }
+        }
+    }
+
+    /// The units of segment `index` that have a bit.
+    pub fn units_in(&self, index: u64) -> impl Iterator<Item = u64> + Clone + '_ {
+        let (units, first) = (self.units, index * self.units.per_segment());
+        let runs = self.view(index).into_iter().flat_map(|view| view.runs());
+        runs.flat_map(move |(place, words)| {
+            let first = first + (place / units.words()) as u64;
+            let chunks = words.chunks(units.words()).zip(first..);
+            let touched = chunks.filter(|(words, _)| words.iter().any(|word| *word != 0));
+            touched.map(|(_, unit)| unit)
+        })
+    }
+
+    /// Makes a unit, of a segment below [`Leaves::reserved`], allocated and writable: clear if it
+    /// was not allocated, an own copy if it was shared. Returns its words. On an error nothing
     /// visible has changed.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn allocate(&mut self, index: u64) -> Result<&mut [u64], AddError> {
-        let len = self.len_of(index);
-        let slot = self.slot(index)?;
-        let (mut is_new, mut was_common) = (false, slot.reclaim());
-        match slot {
-            Slot::Own(_) => {}
-            Slot::Empty => {
-                *slot = Slot::Own(Segment::clear(len)?);
-                is_new = true;
-            }
-            Slot::Common(common) => {
-                *slot = Slot::Own(common.try_clone()?);
-                was_common = true;
+    pub fn allocate(&mut self, unit: u64) -> Result<&mut [u64], AddError> {
+        let segment = self.units.segment_of(unit);
+        loop {
+            let place = self.place_for(segment / LEAF_SEGMENTS)?;
+            let is_range = self.is_range(place);
+            let most = if is_range {
+                self.most_of_range()
+            } else {
+                self.units.most_in(self.len_of(segment))
+            };
+            if self.add_to_slot(place, most, unit)? {
+                break;
+            } else if is_range {
+                self.divide(place)?;
+            } else {
+                self.fill_slot(place, segment)?;
             }
         }
-        self.allocated += u64::from(is_new);
-        self.common -= u64::from(was_common);
-        self.get_mut(index).ok_or(AddError::OutOfMemory)
+        self.unit_mut(unit).ok_or(AddError::OutOfMemory)
     }
 
-    /// The slot of segment `index`, in a leaf that is created if it is missing.
-    fn slot(&mut self, index: u64) -> Result<&mut Slot, AddError> {
+    /// Makes these units of segment `index` writable, which are sorted. If they are many, it
+    /// allocates the segment whole.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn make_room(
+        &mut self,
+        index: u64,
+        mut units: impl Iterator<Item = u64> + Clone,
+    ) -> Result<(), AddError> {
+        if self.segment_mut(index).is_some() {
+            return Ok(());
+        }
         let number = index / LEAF_SEGMENTS;
-        let place = match self.find(number) {
-            Ok(place) => place,
-            Err(place) => {
-                let len = (self.reserved() - number * LEAF_SEGMENTS).min(LEAF_SEGMENTS) as usize;
-                self.insert_leaf(place, number, len)?;
-                place
-            }
+        let is_in_range = match self.find(number) {
+            Ok(place) => self.is_range(place),
+            Err(_) => self.leaf_len(number) > 1,
         };
-        Ok(&mut self.leaves[place].slots[(index % LEAF_SEGMENTS) as usize])
+        let most = if is_in_range {
+            self.most_of_range()
+        } else {
+            self.units.most_in(self.len_of(index))
+        };
+        if units.clone().nth(most).is_some() {
+            let place = self.make_leaf(number)?;
+            return self.fill_slot(place, index);
+        }
+        units.try_for_each(|unit| self.allocate(unit).map(|_| ()))
     }
 
-    fn insert_leaf(&mut self, place: usize, number: u64, len: usize) -> Result<(), AddError> {
-        let slots = try_boxed(len, |to| to.resize_with(len, || Slot::Empty))?;
+    /// The most units in the list of a range, which is two segments at least.
+    fn most_of_range(&self) -> usize {
+        self.units.most_in(SEGMENT_WORDS)
+    }
+
+    /// Makes a unit writable where the leaf at index `place` has a slot for it. Returns whether it
+    /// is: a list may have `most` units.
+    fn add_to_slot(&mut self, place: usize, most: usize, unit: u64) -> Result<bool, AddError> {
+        let (units, segment) = (self.units, self.units.segment_of(unit));
+        let is_range = self.is_range(place);
+        let index = self.slot_of(place, segment);
+        let slot = &mut self.leaves[place].slots[index];
+        self.common -= u64::from(slot.own()?);
+        if matches!(slot, Slot::Empty) && most > 0 {
+            let mut list = List::new();
+            list.push(unit as u32, units)?;
+            *slot = Slot::List(list);
+            self.allocated += 1;
+            return Ok(true);
+        }
+        match slot {
+            Slot::Full(_) => Ok(true),
+            Slot::List(list) if list.find(unit as u32).is_some() => Ok(true),
+            Slot::List(list) if list.len() < most => {
+                let first = (segment * units.per_segment()) as u32;
+                let is_its = |number| units.is_in_segment(number, first);
+                let is_known = !is_range || list.numbers().any(is_its);
+                list.push(unit as u32, units)?;
+                self.allocated += u64::from(!is_known);
+                Ok(true)
+            }
+            Slot::List(_) | Slot::Empty | Slot::Common(_) => Ok(false),
+        }
+    }
+
+    /// Allocates a segment whole, in the leaf at index `place`, which is no range.
+    fn fill_slot(&mut self, place: usize, segment: u64) -> Result<(), AddError> {
+        let (units, len) = (self.units, self.len_of(segment));
+        let index = self.slot_of(place, segment);
+        let slot = &mut self.leaves[place].slots[index];
+        self.common -= u64::from(slot.own()?);
+        let (is_new, whole) = match slot {
+            Slot::Full(_) | Slot::Common(_) => return Ok(()),
+            Slot::Empty => (true, Segment::clear(len)?),
+            Slot::List(list) => (false, segment_of(list, units, len, |_| true)?),
+        };
+        *slot = Slot::Full(whole);
+        self.allocated += u64::from(is_new);
+        self.full += 1;
+        Ok(())
+    }
+
+    /// The index of the leaf of this number, or of the range that it is in, which is created if it
+    /// is missing.
+    fn place_for(&mut self, number: u64) -> Result<usize, AddError> {
+        let place = match self.find(number) {
+            Ok(place) => return Ok(place),
+            Err(place) => place,
+        };
+        let before = place.checked_sub(1).map(|before| &self.leaves[before]);
+        let (number, len) = if self.most_of_range() > 0 {
+            // A range may begin where the leaf before it ends.
+            let first = before.map_or(0, |before| before.number + 1);
+            (first.max(number - number % MOST_LEAVES), 1)
+        } else {
+            (number, self.leaf_len(number))
+        };
+        self.insert_leaf(place, number, empty_slots(len)?)?;
+        Ok(place)
+    }
+
+    fn insert_leaf(
+        &mut self,
+        place: usize,
+        number: u64,
+        slots: Box<[Slot]>,
+    ) -> Result<(), AddError> {
         // The first leaf is usually the only one, so the list grows by one; after that it doubles.
         let reserved = match self.leaves.len() {
             0 => self.leaves.try_reserve_exact(1),
@@ -249,6 +573,112 @@ impl Leaves {
         Ok(())
     }
 
+    /// Divides a range whose list is full: at the leaf in the middle of its units, or into slots if
+    /// all are in one leaf.
+    fn divide(&mut self, place: usize) -> Result<(), AddError> {
+        let Some(list) = self.leaves[place].slots.first().and_then(Slot::list) else {
+            return Ok(());
+        };
+        let leaf = |number: u32| self.unit_in(place, number) / self.units_per_leaf();
+        let mut numbers = [0; MOST_UNITS];
+        let len = numbers.len().min(list.len());
+        let numbers = &mut numbers[..len];
+        numbers
+            .iter_mut()
+            .zip(list.numbers())
+            .for_each(|(to, number)| *to = number);
+        let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else {
+            return Ok(());
+        };
+        let (first, last) = (leaf(*first), leaf(*last));
+        if first == last {
+            return self.make_slots(place, first);
+        }
+        let (_, middle, _) = numbers.select_nth_unstable(len / 2);
+        let middle = leaf(*middle);
+        self.split(place, middle.max(first + 1))
+    }
+
+    /// Units of a leaf.
+    fn units_per_leaf(&self) -> u64 {
+        LEAF_SEGMENTS * self.units.per_segment()
+    }
+
+    /// The unit of the leaf at index `place`, a range or not, that has this number in its list.
+    fn unit_in(&self, place: usize, number: u32) -> u64 {
+        let first = self.leaves[place].number * self.units_per_leaf();
+        first & !u64::from(u32::MAX) | u64::from(number)
+    }
+
+    /// Splits a range: leaves from `number` on become one of their own.
+    fn split(&mut self, place: usize, number: u64) -> Result<(), AddError> {
+        let units = self.units;
+        let first = (number * self.units_per_leaf()) as u32;
+        let list = self.leaves[place].slots.first().and_then(Slot::list);
+        let (left, right) = match list {
+            None => (Slot::Empty, Slot::Empty),
+            Some(list) => (
+                slot_of(list.part(units, |number| number < first)?),
+                slot_of(list.part(units, |number| number >= first)?),
+            ),
+        };
+        let right = try_boxed(1, |one| one.push(right))?;
+        self.insert_leaf(place + 1, number, right)?;
+        self.replace(place, 0, left);
+        Ok(())
+    }
+
+    /// Turns a range whose units are all in leaf `number` into that leaf.
+    fn make_slots(&mut self, place: usize, number: u64) -> Result<(), AddError> {
+        let (units, mut full) = (self.units, 0);
+        let mut slots = empty_slots(self.leaf_len(number))?;
+        if let Some(list) = self.leaves[place].slots.first().and_then(Slot::list) {
+            for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
+                let first = (segment * units.per_segment()) as u32;
+                let is_its = |number| units.is_in_segment(number, first);
+                let (len, own) = (self.len_of(segment), list.numbers().filter(|n| is_its(*n)));
+                *slot = if own.count() > units.most_in(len) {
+                    full += 1;
+                    Slot::Full(segment_of(list, units, len, is_its)?)
+                } else {
+                    slot_of(list.part(units, is_its)?)
+                };
+            }
+        }
+        self.replace(place, 0, Slot::Empty);
+        self.leaves[place] = Leaf { number, slots };
+        self.full += full;
+        Ok(())
+    }
+
+    /// Puts something else into a slot.
+    fn replace(&mut self, place: usize, slot: usize, by: Slot) {
+        let slot = &mut self.leaves[place].slots[slot];
+        self.common -= u64::from(matches!(slot, Slot::Common(_)));
+        *slot = by;
+    }
+
+    /// The index of leaf `number`, which is created if it is missing, and taken out of its range if
+    /// it is in one.
+    fn make_leaf(&mut self, number: u64) -> Result<usize, AddError> {
+        loop {
+            let place = self.place_for(number)?;
+            if !self.is_range(place) {
+                return Ok(place);
+            }
+            let list = self.leaves[place].slots.first().and_then(Slot::list);
+            let last = list.and_then(|list| list.numbers().max());
+            let last = last.map(|last| self.unit_in(place, last) / self.units_per_leaf());
+            if self.leaves[place].number < number {
+                self.split(place, number)?;
+            } else if last.is_some_and(|last| last > number) {
+                self.split(place, number + 1)?;
+            } else {
+                self.make_slots(place, number)?;
+            }
+        }
+    }
+
     /// Makes all leaves, so that each is at the index of its number, where [`Leaves::line_mut`]
     /// looks. Allocates no segment.
     ///
@@ -256,25 +686,28 @@ impl Leaves {
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn make_leaves(&mut self) -> Result<(), AddError> {
         for number in 0..self.reserved().div_ceil(LEAF_SEGMENTS) {
-            self.slot(number * LEAF_SEGMENTS)?;
+            self.make_leaf(number)?;
         }
         Ok(())
     }
 
-    /// Takes the segments of leaves of as many words, which it does not have itself.
+    /// Takes the segments of leaves of as many words, which it does not have itself. Both have made
+    /// all leaves.
     ///
     /// # Errors
     /// `OutOfMemory`, and the segments that remained are lost.
     pub fn absorb(&mut self, other: Self) -> Result<(), AddError> {
         for leaf in other.leaves {
-            let first = leaf.number * LEAF_SEGMENTS;
-            for (index, slot) in (first..).zip(leaf.slots) {
-                if slot.segment().is_some() {
-                    *self.slot(index)? = slot;
+            let place = self.make_leaf(leaf.number)?;
+            let own = self.leaves[place].slots.iter_mut();
+            for (own, slot) in own.zip(leaf.slots) {
+                if slot.held().is_some() {
+                    *own = slot;
                 }
             }
         }
         self.allocated += other.allocated;
+        self.full += other.full;
         self.common += other.common;
         self.set_bits += other.set_bits;
         Ok(())
@@ -283,48 +716,48 @@ impl Leaves {
     /// The first allocated segment at or after `index`.
     pub fn next_allocated(&self, index: u64) -> Option<u64> {
         let (Ok(place) | Err(place)) = self.find(index / LEAF_SEGMENTS);
-        self.leaves[place..].iter().find_map(|leaf| {
+        (place..self.leaves.len()).find_map(|place| {
+            let leaf = &self.leaves[place];
+            if self.is_range(place) {
+                let numbers = leaf.slots.first()?.list()?.numbers();
+                let units = numbers.map(|number| self.unit_in(place, number));
+                let from = index * self.units.per_segment();
+                let next = units.filter(|unit| *unit >= from).min()?;
+                return Some(self.units.segment_of(next));
+            }
             let first = leaf.number * LEAF_SEGMENTS;
             let from = index.saturating_sub(first) as usize;
             let mut slots = leaf.slots.iter().enumerate().skip(from);
             slots
-                .find(|(_, slot)| slot.segment().is_some())
+                .find(|(_, slot)| slot.held().is_some())
                 .map(|(slot, _)| first + slot as u64)
         })
     }
 
-    /// A copy that shares the segments; whichever of the two writes to one first gets a copy of it.
-    /// So a copy of any size is quick, and takes memory only as it is needed, 64 KiB at a time.
+    /// A copy that shares the segments and lists; whichever of the two writes to one first gets a
+    /// copy of it. So a copy of any size is quick, and takes memory only as it is needed, 64 KiB at
+    /// a time.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
-        let mut copy = Self::new(self.num_words);
-        copy.set_bits = self.set_bits;
-        for leaf in &mut self.leaves {
-            copy.insert_leaf(copy.leaves.len(), leaf.number, leaf.slots.len())?;
-            let to = copy.leaves.last_mut().ok_or(AddError::OutOfMemory)?;
-            for (to, from) in to.slots.iter_mut().zip(&mut leaf.slots) {
-                let common = match std::mem::replace(from, Slot::Empty) {
-                    Slot::Empty => continue,
-                    Slot::Common(common) => common,
-                    Slot::Own(segment) => match Shared::try_new(segment) {
-                        Ok(common) => {
-                            self.common += 1;
-                            common
-                        }
-                        Err(segment) => {
-                            *from = Slot::Own(segment);
-                            return Err(AddError::OutOfMemory);
-                        }
-                    },
-                };
-                *to = Slot::Common(common.clone());
-                *from = Slot::Common(common);
-                copy.allocated += 1;
-                copy.common += 1;
+        let mut copy = Self::new(self.num_words, self.units);
+        for place in 0..self.leaves.len() {
+            let leaf = &mut self.leaves[place];
+            let mut slots = empty_slots(leaf.slots.len())?;
+            for (to, from) in slots.iter_mut().zip(&mut leaf.slots) {
+                let was_common = matches!(from, Slot::Common(_));
+                if let Some(common) = from.share()? {
+                    *to = Slot::Common(common);
+                    self.common += u64::from(!was_common);
+                    copy.common += 1;
+                }
             }
+            let number = leaf.number;
+            copy.insert_leaf(place, number, slots)?;
         }
+        (copy.allocated, copy.full) = (self.allocated, self.full);
+        copy.set_bits = self.set_bits;
         Ok(copy)
     }
 
@@ -343,7 +776,7 @@ impl Leaves {
         segments + list + slots
     }
 
-    /// Visits every kind of allocation: its layout and its number. Shared segments are visited in
+    /// Visits every kind of allocation: its layout and its number. What is shared is visited in
     /// both filters.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         if let (Ok(layout), 1..) = (
@@ -356,32 +789,58 @@ impl Leaves {
             visit(Layout::for_value(&*leaf.slots), 1);
         }
         if self.common > 0 {
-            visit(Shared::<Segment>::layout(), self.common);
+            visit(Shared::<Block>::layout(), self.common);
         }
         // The full segments are all of one size; the last one may be shorter.
         let last = self.reserved() - 1;
         let last_is_there = u64::from(self.get(last).is_some());
-        let kinds = [(0, self.allocated - last_is_there), (last, last_is_there)];
+        let kinds = [(0, self.full - last_is_there), (last, last_is_there)];
         for (index, times) in kinds.into_iter().filter(|(_, times)| *times > 0) {
             if let Some(layout) = Segment::layout(self.len_of(index)) {
                 visit(layout, times);
             }
         }
-    }
-
-    /// Passes segment `index` through `mover` if it is allocated and not shared. A segment that a
-    /// copy no longer has counts as not shared.
-    pub fn relocate(&mut self, index: u64, mover: &mut impl Mover) {
-        if let Ok(slot) = self.slot(index) {
-            let was_common = slot.reclaim();
-            self.common -= u64::from(was_common);
-        }
-        if let Some(segment) = self.segment_mut(index) {
-            segment.relocate(mover);
+        if self.full < self.allocated {
+            self.visit_lists(visit);
         }
     }
 
-    /// Passes all allocations but the segments through `mover`.
+    /// Visits the lists, all of one size together: there may be one for each segment.
+    fn visit_lists(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        let mut kinds: [Option<(Layout, u64)>; 64] = [None; 64];
+        let slots = self.leaves.iter().flat_map(|leaf| &leaf.slots);
+        for layout in slots.filter_map(|slot| slot.list()?.layout()) {
+            let is_its = |kind: &&mut Option<_>| kind.is_none_or(|(known, _)| known == layout);
+            match kinds.iter_mut().find(is_its) {
+                Some(kind) => *kind = Some((layout, kind.map_or(0, |(_, times)| times) + 1)),
+                None => visit(layout, 1),
+            }
+        }
+        for (layout, times) in kinds.into_iter().flatten() {
+            visit(layout, times);
+        }
+    }
+
+    /// Passes the segment or list that has the first allocated segment at or after `from` through
+    /// `mover`, if it is not shared. One that a copy no longer has counts as not shared. Returns
+    /// the number after the last segment of it; `None` if there is none.
+    pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        let segment = self.next_allocated(from)?;
+        let place = self.find(segment / LEAF_SEGMENTS).ok()?;
+        let index = self.slot_of(place, segment);
+        let slot = self.leaves[place].slots.get_mut(index)?;
+        self.common -= u64::from(slot.reclaim());
+        match slot {
+            Slot::Empty | Slot::Common(_) => {}
+            Slot::Full(segment) => segment.relocate(mover),
+            Slot::List(list) => list.relocate(mover),
+        }
+        let last = slot.list().and_then(|list| list.numbers().max());
+        let last = last.map(|last| self.units.segment_of(self.unit_in(place, last)));
+        Some(last.unwrap_or(segment) + 1)
+    }
+
+    /// Passes all allocations but the segments and lists through `mover`.
     pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
         self.leaves = mover.relocate(std::mem::take(&mut self.leaves));
         for leaf in &mut self.leaves {
@@ -390,13 +849,41 @@ impl Leaves {
     }
 }
 
+/// A list in a slot, if it has any units.
+fn slot_of(list: List) -> Slot {
+    match list.len() {
+        0 => Slot::Empty,
+        _ => Slot::List(list),
+    }
+}
+
+/// A segment of `len` words with those units of a list that are its own.
+fn segment_of(
+    list: &List,
+    units: Units,
+    len: usize,
+    is_its: impl Fn(u32) -> bool,
+) -> Result<Segment, AddError> {
+    let mut segment = Segment::clear(len)?;
+    for (number, words) in list.each(units).filter(|(number, _)| is_its(*number)) {
+        let to = segment.words_mut().get_mut(units.place_of(number.into())..);
+        to.into_iter()
+            .flatten()
+            .zip(words)
+            .for_each(|(to, from)| *to = *from);
+    }
+    Ok(segment)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::iter::successors;
 
     #[test]
     fn nothing_is_allocated_before_it_is_asked_for() {
-        let segments = Leaves::new(1 << 41);
+        let segments = Leaves::new(1 << 41, Units::of(SEGMENT_WORDS));
         assert_eq!(segments.allocated(), 0);
         assert_eq!(segments.reserved(), 1 << 28);
         assert!(segments.get(0).is_none());
@@ -408,7 +895,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_clear_aligned_and_just_as_long_as_needed() {
-        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 2 + 3);
+        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 2 + 3, Units::of(SEGMENT_WORDS));
         for index in 0..3 {
             segments.allocate(index).unwrap();
             segments.allocate(index).unwrap();
@@ -425,7 +912,7 @@ mod tests {
 
     #[test]
     fn the_search_for_the_next_segment_crosses_leaves() {
-        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 20_000);
+        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 20_000, Units::of(SEGMENT_WORDS));
         for index in [4096, 5, 19_999, 4095] {
             segments.allocate(index).unwrap();
         }
@@ -439,7 +926,7 @@ mod tests {
 
     #[test]
     fn memory_follows_what_is_touched_not_what_is_declared() {
-        let mut segments = Leaves::new((1 << 41) + 1);
+        let mut segments = Leaves::new((1 << 41) + 1, Units::of(SEGMENT_WORDS));
         segments.allocate(1 << 28).unwrap();
         let mut bytes = 0;
         segments.visit_allocations(&mut |layout, times| bytes += layout.size() as u64 * times);
@@ -448,7 +935,7 @@ mod tests {
 
     #[test]
     fn segments_allocated_in_any_order_are_found() {
-        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 1_000);
+        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 1_000, Units::of(SEGMENT_WORDS));
         for i in 0..1_000 {
             let index = i * 7 % 1_000;
             assert!(segments.get(index).is_none());
@@ -460,7 +947,7 @@ mod tests {
 
     #[test]
     fn a_copy_has_the_same_words_and_its_own_where_one_of_the_two_writes() {
-        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 5000 + 1);
+        let mut segments = Leaves::new(SEGMENT_WORDS as u64 * 5000 + 1, Units::of(SEGMENT_WORDS));
         segments.allocate(4999).unwrap();
         segments.allocate(5000).unwrap();
         segments.get_mut(4999).unwrap()[17] = 42;
@@ -486,5 +973,148 @@ mod tests {
 
         drop(segments);
         assert_eq!(copy.get(5000).unwrap()[0], 43);
+    }
+
+    const LINES: [usize; 3] = [1, 4, 64];
+
+    /// A number that is as good as random.
+    fn scrambled(n: u64) -> u64 {
+        let n = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (n ^ n >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 3
+    }
+
+    fn bytes_of(leaves: &Leaves) -> u64 {
+        let mut bytes = 0;
+        leaves.visit_allocations(&mut |layout, times| {
+            bytes += size_class(layout.size() as u64) * times;
+        });
+        bytes
+    }
+
+    /// What a model of a few lines says of the same units.
+    fn assert_holds(leaves: &Leaves, model: &BTreeMap<u64, u64>) {
+        let units = leaves.units;
+        for (unit, value) in model {
+            assert_eq!(
+                leaves.unit(*unit).map(|words| words[3]),
+                Some(*value),
+                "{unit}"
+            );
+        }
+        let mut segments: Vec<u64> = model.keys().map(|unit| units.segment_of(*unit)).collect();
+        segments.dedup();
+        let next = |from| leaves.next_allocated(from);
+        let found = successors(next(0), |number| next(number + 1));
+        assert!(found.eq(segments.iter().copied()));
+        assert_eq!(leaves.allocated(), segments.len() as u64);
+        let in_views = segments
+            .iter()
+            .flat_map(|segment| leaves.units_in(*segment));
+        assert!(in_views.eq(model.keys().copied()));
+        for segment in segments.into_iter().take(50) {
+            let view = leaves.view(segment).unwrap();
+            assert_eq!(view.len(), leaves.len_of(segment));
+            let words = view.to_words();
+            let first = segment * units.per_segment();
+            let set = (first..first + units.per_segment()).filter_map(|unit| model.get(&unit));
+            assert_eq!(words.iter().sum::<u64>(), set.sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn whatever_units_are_touched_they_and_no_others_are_there() {
+        for lines in LINES {
+            // A segment; a leaf and a segment; many leaves of which some are touched.
+            for (segments, touched) in [(1, 900), (65, 9_000), (5_000, 9_000), (1 << 20, 5_000)] {
+                let units = Units::of(8 * lines);
+                let num_words = segments * SEGMENT_WORDS as u64 - 64 * 8 * 3;
+                let num_units = num_words / units.words() as u64;
+                let mut leaves = Leaves::new(num_words, units);
+                let mut model = BTreeMap::new();
+                for n in 0..touched {
+                    // A third of them lie in one place.
+                    let unit = match n % 3 {
+                        0 => scrambled(n) % num_units.min(3_000),
+                        _ => scrambled(n) % num_units,
+                    };
+                    let words = leaves.allocate(unit).unwrap();
+                    assert_eq!(words[3], model.get(&unit).copied().unwrap_or(0));
+                    words[3] = n + 1;
+                    model.insert(unit, n + 1);
+                    if n.is_power_of_two() {
+                        assert_holds(&leaves, &model);
+                    }
+                }
+                assert_holds(&leaves, &model);
+                let copy = leaves.try_clone().unwrap();
+                for unit in model.keys().copied().step_by(3) {
+                    leaves.allocate(unit).unwrap()[3] = 0;
+                }
+                assert_holds(&copy, &model);
+                drop(leaves);
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_take_the_same_memory_in_whatever_order_their_units_come() {
+        for touched in [40, 1_000, 30_000] {
+            let (units, segments) = (Units::of(8), 700);
+            let num_words = segments * SEGMENT_WORDS as u64;
+            let numbers: BTreeSet<u64> = (0..touched)
+                .map(|n| scrambled(n) % (num_words / 8))
+                .collect();
+            let mut as_they_came = Leaves::new(num_words, units);
+            (0..touched).for_each(|n| {
+                as_they_came
+                    .allocate(scrambled(n) % (num_words / 8))
+                    .unwrap()[0] = 1;
+            });
+            let mut sorted = Leaves::new(num_words, units);
+            for segment in 0..segments {
+                let own = segment * units.per_segment()..(segment + 1) * units.per_segment();
+                sorted
+                    .make_room(segment, numbers.range(own).copied())
+                    .unwrap();
+            }
+            assert_eq!(sorted.allocated(), as_they_came.allocated());
+            let (one, other) = (bytes_of(&sorted), bytes_of(&as_they_came));
+            assert!(
+                one.abs_diff(other) < one / 8,
+                "{touched}: {one} and {other}"
+            );
+        }
+    }
+
+    #[test]
+    fn memory_follows_the_units_and_is_never_more_than_all_of_the_segments_take() {
+        for segments in [1, 3, 200, 20_000] {
+            let num_words = segments * SEGMENT_WORDS as u64 - 8 * 100;
+            let mut leaves = Leaves::new(num_words, Units::of(8));
+            let (all, mut before) = (Leaves::reserved_bytes(num_words), 0);
+            for n in 0..(num_words / 8 * 3).min(100_000) {
+                leaves.allocate(scrambled(n) % (num_words / 8)).unwrap();
+                if n.is_power_of_two() {
+                    let bytes = bytes_of(&leaves);
+                    let most = 400 + 600 * (n + 1);
+                    assert!(bytes <= most.min(all), "{bytes} for {n} of {segments}");
+                    assert!(bytes >= before, "{bytes} for {n} of {segments}");
+                    before = bytes;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_filter_that_has_filled_up_has_neither_lists_nor_ranges() {
+        let num_words = 130 * SEGMENT_WORDS as u64 + 8 * 9;
+        let mut leaves = Leaves::new(num_words, Units::of(8));
+        for n in 0..num_words / 8 * 4 {
+            leaves.allocate(scrambled(n) % (num_words / 8)).unwrap();
+        }
+        assert_eq!((leaves.full, leaves.allocated), (131, 131));
+        let places = leaves.leaves.iter().zip(0..);
+        assert!(places.into_iter().all(|(leaf, place)| leaf.number == place));
+        assert!((0..num_words / 8).all(|line| leaves.line_mut(line).is_some()));
     }
 }

@@ -1,7 +1,8 @@
 //! Storage of the bits: one small block, or segments of at most 64 KiB, allocated on first touch
-//! and shared between copies.
+//! and shared between copies. While few lines of a segment are touched, these lines alone.
 
 mod leaves;
+mod list;
 mod mover;
 #[allow(unsafe_code, reason = "asks the kernel for pages")]
 mod pages;
@@ -16,6 +17,7 @@ pub(crate) mod shared;
 #[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
 pub(crate) mod short;
 mod size;
+pub mod view;
 
 pub use mover::Mover;
 pub(crate) use size::size_class;
@@ -32,10 +34,10 @@ pub(crate) const LINE_WORDS: usize = 8;
 
 /// The most bytes that the decoder holds for each byte of a chunk, and 4 KiB more.
 ///
-/// The heaviest sub-filters have 64 segments, of which only the last, one line long, has a bit.
-/// Each is 135 bytes of input: a sub-filter record, a segment record, a line. It takes the line, a
-/// leaf of 64 slots, and its places in two vectors that have just doubled: 15.5 times as much.
-/// Layers from RedisBloom ([`crate::foreign`]) are 132 bytes, and 16.1 times as much.
+/// The heaviest layers from RedisBloom ([`crate::foreign`]) have 64 segments, of which only the
+/// last, one line long, has a bit. Each is 132 bytes of input: a layer record, a segment record, a
+/// line. It takes the line, a leaf of 64 slots, and its places in two vectors that have just
+/// doubled: 16.1 times as much. A sub-filter of ours takes less, since its line comes into a list.
 ///
 /// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many
 /// lines as possible for each: 17 times as much, and 17.8 when a slot of a node took 32 bytes.

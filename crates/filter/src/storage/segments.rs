@@ -5,11 +5,17 @@
 //! stored inside the sub-filter. Up to a page, the bits are one block of exactly the words needed,
 //! which takes less than a microsecond to copy, so each copy has its own. Larger sub-filters have
 //! `Leaves`, which copies share.
+//!
+//! The words that an item touches together, a sub-bitmap, are a *unit*. While few units of a large
+//! sub-filter are touched, these alone are allocated.
 
 use super::leaves::Leaves;
+use super::list::Units;
+use super::view::View;
 use super::{relocate_box, size_class, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use std::alloc::Layout;
+use std::ops::Range;
 
 /// The most words stored inside the sub-filter.
 const INLINE_WORDS: usize = 3;
@@ -23,17 +29,24 @@ enum Storage {
     /// All words, present from the start.
     Inline { len: u8, words: [u64; INLINE_WORDS] },
     /// All words, or none until an item touches them.
-    Block { num_words: u16, words: Box<[u64]> },
+    Block {
+        num_words: u16,
+        unit_words: u16,
+        words: Box<[u64]>,
+    },
     /// An array of one, as [`Mover`] moves slices.
     Leaves {
         num_words: u64,
+        unit_words: u16,
         leaves: Option<Box<[Leaves; 1]>>,
     },
 }
 
 impl Segments {
-    /// `num_words` words, all clear. It allocates nothing.
-    pub fn new(num_words: u64) -> Self {
+    /// `num_words` words in units of `unit_words`, at most a segment, of which a segment has a
+    /// whole number unless there is but one. All clear; it allocates nothing.
+    pub fn new(num_words: u64, unit_words: usize) -> Self {
+        let unit_words = unit_words.clamp(1, SEGMENT_WORDS) as u16;
         Self(if num_words <= INLINE_WORDS as u64 {
             Storage::Inline {
                 len: num_words as u8,
@@ -42,11 +55,13 @@ impl Segments {
         } else if num_words <= BLOCK_WORDS {
             Storage::Block {
                 num_words: num_words as u16,
+                unit_words,
                 words: Box::default(),
             }
         } else {
             Storage::Leaves {
                 num_words,
+                unit_words,
                 leaves: None,
             }
         })
@@ -65,7 +80,7 @@ impl Segments {
         self.num_words().div_ceil(SEGMENT_WORDS as u64)
     }
 
-    /// Number of segments that are allocated.
+    /// Number of segments that are allocated, whole or in part.
     pub fn allocated(&self) -> u64 {
         match &self.0 {
             Storage::Inline { .. } => 1,
@@ -97,6 +112,14 @@ impl Segments {
         }
     }
 
+    /// Whether some of it is shared with a copy, or was.
+    pub fn is_shared(&self) -> bool {
+        match &self.0 {
+            Storage::Leaves { leaves, .. } => leaves.as_ref().is_some_and(|all| all[0].is_shared()),
+            _ => false,
+        }
+    }
+
     /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
         let before = index * SEGMENT_WORDS as u64;
@@ -104,7 +127,7 @@ impl Segments {
         rest.min(SEGMENT_WORDS as u64) as usize
     }
 
-    /// The words of segment `index`, if it is allocated.
+    /// The words of segment `index`, if it is allocated whole.
     #[inline]
     pub fn get(&self, index: u64) -> Option<&[u64]> {
         let words = match &self.0 {
@@ -115,8 +138,8 @@ impl Segments {
         (index == 0 && !words.is_empty()).then_some(words)
     }
 
-    /// The words of segment `index` for writing, if it is allocated and not shared with a copy: see
-    /// [`Segments::allocate`].
+    /// The words of segment `index` for writing, if it is allocated whole and not shared with a
+    /// copy: see [`Segments::allocate`].
     #[inline]
     pub fn get_mut(&mut self, index: u64) -> Option<&mut [u64]> {
         let words = match &mut self.0 {
@@ -127,7 +150,7 @@ impl Segments {
         (index == 0 && !words.is_empty()).then_some(words)
     }
 
-    /// Line `number`, counted over all segments, if its segment is allocated.
+    /// Line `number`, counted over all segments, if its segment is allocated whole.
     #[inline]
     pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
         match &self.0 {
@@ -137,8 +160,8 @@ impl Segments {
         }
     }
 
-    /// Line `number`, counted over all segments, for writing, if its segment is allocated and not
-    /// shared, and its leaf is at the index of its number.
+    /// Line `number`, counted over all segments, for writing, if its segment is allocated whole and
+    /// not shared, and its leaf is at the index of its number.
     #[inline(always)]
     pub fn line_mut(&mut self, number: u64) -> Option<&mut [u64; LINE_WORDS]> {
         match &mut self.0 {
@@ -148,29 +171,133 @@ impl Segments {
         }
     }
 
-    /// Makes segment `index`, which is below [`Segments::reserved`], allocated and writable: clear
-    /// if it was not allocated, an own copy if it was shared. Returns its words.
+    /// The words of unit `number`, if they are allocated, in a segment that may not be whole.
+    #[cold]
+    pub fn unit(&self, number: u64) -> Option<&[u64]> {
+        match &self.0 {
+            Storage::Inline { .. } => self.get(number),
+            Storage::Block {
+                unit_words, words, ..
+            } => words.get(unit_of(words.len(), *unit_words, number)?),
+            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].unit(number),
+        }
+    }
+
+    /// Prefetches what finds unit `number`, in a segment that is not allocated whole.
+    #[cold]
+    pub fn prefetch(&self, number: u64) {
+        if let Storage::Leaves {
+            leaves: Some(leaves),
+            ..
+        } = &self.0
+        {
+            leaves[0].prefetch(number);
+        }
+    }
+
+    /// The words of unit `number` for writing, if they are allocated and not shared with a copy.
+    pub fn unit_mut(&mut self, number: u64) -> Option<&mut [u64]> {
+        match &mut self.0 {
+            Storage::Inline { len, words } => {
+                words.get_mut(..(*len).into()).filter(|_| number == 0)
+            }
+            Storage::Block {
+                unit_words, words, ..
+            } => words.get_mut(unit_of(words.len(), *unit_words, number)?),
+            Storage::Leaves { leaves, .. } => leaves.as_mut()?[0].unit_mut(number),
+        }
+    }
+
+    /// What is allocated of segment `index`, if anything is.
+    pub fn view(&self, index: u64) -> Option<View<'_>> {
+        match &self.0 {
+            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].view(index),
+            _ => self.get(index).map(View::whole),
+        }
+    }
+
+    /// All words of segment `index`, if any of it is allocated.
+    #[cfg(test)]
+    pub(crate) fn words_of(&self, index: u64) -> Option<Vec<u64>> {
+        self.view(index).map(|view| view.to_words())
+    }
+
+    /// Makes unit `number`, of a segment below [`Segments::reserved`], allocated and writable:
+    /// clear if it was not allocated, an own copy if it was shared. Returns its words.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
-    pub fn allocate(&mut self, index: u64) -> Result<&mut [u64], AddError> {
+    pub fn allocate(&mut self, number: u64) -> Result<&mut [u64], AddError> {
         match &mut self.0 {
-            Storage::Inline { len, words } => Ok(&mut words[..usize::from(*len)]),
-            Storage::Block { num_words, words } => {
+            Storage::Inline { .. } => {}
+            Storage::Block {
+                num_words, words, ..
+            } => {
                 if words.is_empty() {
                     let len = usize::from(*num_words);
                     *words = try_boxed(len, |words| words.resize(len, 0))?;
                 }
-                Ok(words)
             }
-            Storage::Leaves { num_words, leaves } => {
-                let leaves = match leaves {
-                    Some(leaves) => leaves,
-                    None => leaves.insert(try_boxed_one(Leaves::new(*num_words))?),
-                };
-                leaves[0].allocate(index)
-            }
+            Storage::Leaves { .. } => return self.leaves()?.allocate(number),
         }
+        self.unit_mut(number).ok_or(AddError::OutOfMemory)
+    }
+
+    /// Makes the units of segment `index` writable that have a bit in these words of it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn make_room(&mut self, index: u64, words: &[u8]) -> Result<(), AddError> {
+        let units = match self.0 {
+            Storage::Leaves { unit_words, .. } => Units::of(unit_words.into()),
+            _ => return self.allocate(0).map(|_| ()),
+        };
+        let first = index * units.per_segment();
+        let chunks = words.chunks(8 * units.words()).zip(first..);
+        let touched = chunks.filter(|(words, _)| words.iter().any(|byte| *byte != 0));
+        self.leaves()?
+            .make_room(index, touched.map(|(_, unit)| unit))
+    }
+
+    /// Makes the units of segment `index` writable that another one of as many words has there.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn make_room_for(&mut self, index: u64, other: &Self) -> Result<(), AddError> {
+        match (&self.0, &other.0) {
+            (
+                Storage::Leaves { .. },
+                Storage::Leaves {
+                    leaves: Some(others),
+                    ..
+                },
+            ) => {
+                let others = others[0].units_in(index);
+                self.leaves()?.make_room(index, others)
+            }
+            (Storage::Leaves { .. }, _) => Ok(()),
+            _ => self.allocate(0).map(|_| ()),
+        }
+    }
+
+    /// The leaves, created if they are missing.
+    fn leaves(&mut self) -> Result<&mut Leaves, AddError> {
+        let Storage::Leaves {
+            num_words,
+            unit_words,
+            leaves,
+        } = &mut self.0
+        else {
+            return Err(AddError::OutOfMemory);
+        };
+        let leaves = match leaves {
+            Some(leaves) => leaves,
+            None => {
+                let units = Units::of(usize::from(*unit_words));
+                leaves.insert(try_boxed_one(Leaves::new(*num_words, units))?)
+            }
+        };
+        Ok(&mut leaves[0])
     }
 
     /// Prepares for writing in a part of the segments only: see [`Leaves::make_leaves`].
@@ -178,13 +305,8 @@ impl Segments {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub(crate) fn make_leaves(&mut self) -> Result<(), AddError> {
-        match &mut self.0 {
-            Storage::Leaves { num_words, leaves } => {
-                let mut made = Leaves::new(*num_words);
-                made.make_leaves()?;
-                *leaves = Some(try_boxed_one(made)?);
-                Ok(())
-            }
+        match self.0 {
+            Storage::Leaves { .. } => self.leaves()?.make_leaves(),
             _ => Ok(()),
         }
     }
@@ -233,12 +355,22 @@ impl Segments {
                 len: *len,
                 words: *words,
             },
-            Storage::Block { num_words, words } => Storage::Block {
+            Storage::Block {
+                num_words,
+                unit_words,
+                words,
+            } => Storage::Block {
                 num_words: *num_words,
+                unit_words: *unit_words,
                 words: try_boxed(words.len(), |to| to.extend_from_slice(words))?,
             },
-            Storage::Leaves { num_words, leaves } => Storage::Leaves {
+            Storage::Leaves {
+                num_words,
+                unit_words,
+                leaves,
+            } => Storage::Leaves {
                 num_words: *num_words,
+                unit_words: *unit_words,
                 leaves: match leaves {
                     None => None,
                     Some(leaves) => Some(try_boxed_one(leaves[0].try_clone()?)?),
@@ -276,19 +408,21 @@ impl Segments {
         }
     }
 
-    /// Passes segment `index` through `mover` if it is allocated and not shared.
-    pub fn relocate(&mut self, index: u64, mover: &mut impl Mover) {
+    /// Passes the allocation that has the first allocated segment at or after `from` through
+    /// `mover`, if it is not shared. Returns the number after its last segment; `None` if there is
+    /// none.
+    pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         match &mut self.0 {
-            Storage::Block { words, .. } => *words = relocate_box(std::mem::take(words), mover),
-            Storage::Leaves {
-                leaves: Some(leaves),
-                ..
-            } => leaves[0].relocate(index, mover),
-            _ => {}
+            Storage::Leaves { leaves, .. } => leaves.as_mut()?[0].relocate_next(from, mover),
+            Storage::Block { words, .. } if from == 0 && !words.is_empty() => {
+                *words = relocate_box(std::mem::take(words), mover);
+                Some(1)
+            }
+            _ => None,
         }
     }
 
-    /// Passes all allocations but the segments through `mover`.
+    /// Passes all other allocations through `mover`.
     pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
         if let Storage::Leaves { leaves, .. } = &mut self.0 {
             if let Some(only) = leaves.take() {
@@ -300,6 +434,15 @@ impl Segments {
             }
         }
     }
+}
+
+/// Unit `number` of `len` words.
+fn unit_of(len: usize, unit_words: u16, number: u64) -> Option<Range<usize>> {
+    let start = usize::try_from(number)
+        .ok()?
+        .checked_mul(unit_words.into())?;
+    let end = (start + usize::from(unit_words)).min(len);
+    (start < end).then_some(start..end)
 }
 
 fn try_boxed_one<T>(value: T) -> Result<Box<[T; 1]>, AddError> {
@@ -322,7 +465,7 @@ mod tests {
     #[test]
     fn three_words_or_fewer_take_no_allocation() {
         for num_words in 1..=INLINE_WORDS {
-            let mut segments = Segments::new(num_words as u64);
+            let mut segments = Segments::new(num_words as u64, num_words);
             segments.allocate(0).unwrap()[num_words - 1] = 5;
             let mut copy = segments.try_clone().unwrap();
             copy.get_mut(0).unwrap()[0] = 6;
@@ -340,7 +483,7 @@ mod tests {
     #[test]
     fn a_page_or_less_is_one_block_of_the_words_needed() {
         for num_words in [4, 17, BLOCK_WORDS] {
-            let mut segments = Segments::new(num_words);
+            let mut segments = Segments::new(num_words, SEGMENT_WORDS);
             assert_eq!((segments.reserved(), segments.allocated()), (1, 0));
             assert!(allocations(&segments).is_empty() && segments.get(0).is_none());
             assert_eq!(segments.next_allocated(0), None);
@@ -359,7 +502,7 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_block_lives_its_own_life() {
-        let mut segments = Segments::new(20);
+        let mut segments = Segments::new(20, 20);
         assert!(allocations(&segments.try_clone().unwrap()).is_empty());
         segments.allocate(0).unwrap()[3] = 1;
         let mut copy = segments.try_clone().unwrap();
@@ -383,7 +526,7 @@ mod tests {
             3 * SEGMENT + 9,
             200 * SEGMENT + 1,
         ] {
-            let mut segments = Segments::new(num_words);
+            let mut segments = Segments::new(num_words, SEGMENT_WORDS);
             for index in 0..segments.reserved() {
                 segments.allocate(index).unwrap();
             }

@@ -20,16 +20,16 @@ unsafe impl<T: Send, L: Copy + Into<usize>> Send for Short<T, L> {}
 unsafe impl<T: Sync, L: Copy + Into<usize>> Sync for Short<T, L> {}
 
 impl<T, L: Copy + Into<usize> + TryFrom<usize>> Short<T, L> {
-    /// The elements of a vector. Allocates nothing if they fill it.
+    /// The elements of a vector, which they fill. Allocates nothing.
     ///
     /// # Panics
-    /// If they are more than an `L` can count.
+    /// If they are more than an `L` can count, or the vector has room for more: giving that back
+    /// would be an allocation that may fail.
     pub fn of(elements: Vec<T>) -> Self {
         let Ok(len) = L::try_from(elements.len()) else {
             panic!("a short slice of {} elements", elements.len());
         };
-        // Anything to spare would be given back, by an allocation that may fail.
-        debug_assert_eq!(elements.capacity(), elements.len());
+        assert!(elements.capacity() == elements.len(), "room to spare");
         let elements = Box::leak(elements.into_boxed_slice());
         Self {
             start: NonNull::from(elements).cast(),
@@ -116,6 +116,14 @@ mod tests {
     #[should_panic(expected = "256 elements")]
     fn more_elements_than_its_length_can_count_are_refused() {
         Short::<_, u8>::of(vec![0u64; 256]);
+    }
+
+    #[test]
+    #[should_panic(expected = "room to spare")]
+    fn a_vector_with_room_to_spare_is_refused() {
+        let mut elements = Vec::with_capacity(3);
+        elements.push(1u64);
+        Short::<_, u8>::of(elements);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::codec::identity;
 use crate::growing::Entry;
 use xxhash_rust::xxh3::Xxh3;
 
+/// Bytes of an entry.
+const ENTRY_BYTES: usize = 25;
+
 impl WindowedFilter {
     /// XXH3-128, equal for two filters that remember the same items until the same times, and have
     /// seen the same latest time. A step of a sweep does not change it unless it advances the time.
@@ -35,18 +38,25 @@ impl WindowedFilter {
             }
         }
         number(self.loading().map_or(0, |loading| loading.next));
+        // Through a page on the stack, so that the hash gets more than an entry at a time.
+        let (mut page, mut used) = ([0; 160 * ENTRY_BYTES], 0);
         let each = |entry: Entry| {
-            let mut bytes = [0; 25];
+            if used == page.len() {
+                hash.update(&page);
+                used = 0;
+            }
+            let bytes = &mut page[used..][..ENTRY_BYTES];
+            used += ENTRY_BYTES;
             bytes[..8].copy_from_slice(&entry.start.to_le_bytes());
             bytes[8] = entry.length;
             let slice = slice_of[usize::from(entry.payload & 0xf)];
             bytes[9..17].copy_from_slice(&slice.to_le_bytes());
             bytes[17..].copy_from_slice(&entry.copies.to_le_bytes());
-            hash.update(&bytes);
         };
         if let Some(table) = self.parts.table() {
             table.visit_alive(each);
         }
+        hash.update(&page[..used]);
         hash.digest128()
     }
 }

@@ -54,6 +54,19 @@ impl WindowedFilter {
         }
     }
 
+    /// The same without pages and directory of the table, whose bytes are
+    /// [`WindowedFilter::bytes_of_pages`].
+    pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.parts.visit_besides_pages(&mut visit);
+    }
+
+    /// Bytes of the table's pages and directory, from running totals, and of a table that
+    /// is gone ([`WindowedFilter::take_gone`]).
+    pub fn bytes_of_pages(&self) -> u64 {
+        let gone = self.gone.as_ref().map_or(0, Table::bytes);
+        self.parts.bytes_of_pages().saturating_add(gone)
+    }
+
     /// A copy, which shares all pages until one of the two changes them, in some 2 048 steps.
     ///
     /// # Errors

@@ -293,12 +293,8 @@ impl WindowedFilter {
         } else if !slices.can_count() {
             return Err(AddError::Uncountable);
         } else {
-            match table.insert(hash, payload, most_bytes) {
-                Ok(()) => slices.count(),
-                // The table itself is never full.
-                Err(AddError::Full) => return Err(AddError::Uncountable),
-                Err(error) => return Err(error),
-            }
+            table.insert(hash, payload, most_bytes)?;
+            slices.count()
         };
         self.slices = slices;
         Ok(items)

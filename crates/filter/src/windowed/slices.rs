@@ -274,9 +274,10 @@ impl Slices {
         }
     }
 
-    /// When the next slice with items is over, in milliseconds since 1970.
-    pub fn next_end(&self, window: &Window) -> Option<u64> {
-        let mut slices = window.oldest(self.current)..=self.current;
+    /// When the first slice is over, in milliseconds since 1970, of those that are remembered at
+    /// `now` and may have items.
+    pub fn next_end(&self, window: &Window, now: u64) -> Option<u64> {
+        let mut slices = self.remembered(window, now);
         let oldest = slices.find(|slice| self.slice(*slice).payload.is_some())?;
         Some(window.start_of(oldest.saturating_add(u64::from(window.slices()) + 1)))
     }

@@ -43,8 +43,14 @@ impl WindowedFilter {
         }
         match self.slices.sweep() {
             Some(_) => Some(0),
-            None => self.slices.next_end(&self.window),
+            None => self.slices.next_end(&self.window, self.latest()),
         }
+    }
+
+    /// When lookups will change unless the filter does, in milliseconds since 1970: the end of the
+    /// first slice that is remembered at `now`. Later than `now`; nothing if nothing is remembered.
+    pub fn next_change(&self, now: u64) -> Option<u64> {
+        self.slices.next_end(&self.window, now)
     }
 
     /// Forgets the slices that are over at `now`, and drops their entries from some pages, of which
@@ -58,7 +64,7 @@ impl WindowedFilter {
             return Err(AddError::Loading);
         }
         let before = self.slices;
-        let end = self.slices.next_end(&self.window);
+        let end = self.slices.next_end(&self.window, self.latest());
         if end.is_some_and(|end| end <= self.slices.time(now)) {
             let moved = self.advance(now);
             self.let_go(moved);

@@ -42,6 +42,11 @@ impl Window {
         self.slices
     }
 
+    /// The length of a slice in milliseconds.
+    pub fn slice(&self) -> u64 {
+        self.milliseconds() / u64::from(self.slices)
+    }
+
     /// Whether an add of an item that is there starts its time again.
     pub fn renews(&self) -> bool {
         self.renew

@@ -1,15 +1,26 @@
 //! The long form of BF.INFO: the parts of a filter.
 
+use crate::commands::bf::newest;
 use crate::server::context::Context;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::foreign::Layer;
 use splitbloom_filter::growing::Table;
 
-/// Replies with an array, an element for each of them.
-pub fn reply_each<T>(context: &Context, all: &[T], reply: impl Fn(&Context, &T)) {
-    context.reply_array(all.len());
-    for one in all {
+/// Replies with an array, an element for each of the [newest] of a series.
+pub fn reply_newest<T>(context: &Context, series: &[T], reply: impl Fn(&Context, &T)) {
+    let (_, shown) = newest(series);
+    context.reply_array(shown.len());
+    for one in shown {
         reply(context, one);
+    }
+}
+
+/// Replies with the entry for the sub-filters that are not shown, if there are any.
+pub fn reply_left_out<T>(context: &Context, series: &[T]) {
+    let (left_out, _) = newest(series);
+    if left_out > 0 {
+        context.reply_simple("Older sub-filters left out");
+        context.reply_integer(left_out as u64);
     }
 }
 

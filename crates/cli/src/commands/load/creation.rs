@@ -1,9 +1,12 @@
 //! The parameters of a filter that a load creates.
 
 use crate::error::Error;
+use crate::parse;
 use clap::Args;
 use redis::{cmd, Cmd, Value};
 use splitbloom_client::{Error as FilterError, Family, PartitionedFilter, Retry};
+use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
+use splitbloom_filter::Seed;
 use splitbloom_partition::{capacity_of_each, Partitions};
 
 /// Those of BF.RESERVE without any: the defaults of the module's settings.
@@ -15,47 +18,60 @@ const CAPACITY: u64 = 100;
 #[command(next_help_heading = "If the filter does not exist")]
 pub struct CreationArguments {
     /// The items that it is for; it grows beyond that, unless --nonscaling
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse::items_of_all)]
     capacity: Option<u64>,
     /// The false-positive rate allowed [default: 0.01]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse::error_rate)]
     error: Option<f64>,
     /// It refuses items beyond its capacity
     #[arg(long, requires = "capacity")]
     nonscaling: bool,
-    /// It forgets each item after so many seconds
-    #[arg(long, value_name = "SECONDS", conflicts_with = "cf")]
-    window: Option<u64>,
+    /// It forgets each item after this time, such as 3600, 12h or 7d
+    #[arg(long, value_name = "TIME", conflicts_with = "cf", value_parser = parse::seconds)]
+    window: Option<u32>,
     /// Into how many slices the window is divided [default: 8]
-    #[arg(long, value_name = "N", requires = "window")]
-    slices: Option<u64>,
+    #[arg(long, value_name = "N", requires = "window", value_parser = parse::slices)]
+    slices: Option<u8>,
     /// Adding an item again starts its time again
     #[arg(long, requires = "window")]
     renew: bool,
     /// Sixteen hexadecimal digits: filters with equal parameters and seed can be merged. Whoever
     /// knows the seed can choose items that collide
-    #[arg(long, value_name = "HEX")]
-    seed: Option<String>,
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok().filter(|rate| *rate > 0.0 && *rate < 1.0);
-    rate.ok_or_else(|| "not a number between 0 and 1".to_owned())
+    #[arg(long, value_name = "HEX16", value_parser = parse::seed)]
+    seed: Option<Seed>,
 }
 
 impl CreationArguments {
     fn is_given(&self) -> bool {
-        let numbers = [self.capacity, self.window];
-        numbers.iter().any(Option::is_some) || self.error.is_some() || self.seed.is_some()
+        let is_sized = self.capacity.is_some() || self.error.is_some();
+        is_sized || self.window.is_some() || self.seed.is_some()
     }
 
-    /// Creates the filter; or warns, if it exists with other parameters.
-    pub fn apply(&self, filter: &mut PartitionedFilter, family: Family) -> Result<(), Error> {
-        if !self.is_given() {
+    fn window(&self) -> [(&'static str, Option<u64>); 2] {
+        let slices = self.slices.map(u64::from);
+        [("Window", self.window.map(u64::from)), ("Slices", slices)]
+    }
+
+    /// Creates the filter, or warns if it exists with other parameters. Without any, the first item
+    /// creates it; but not each partition has an item, and each must exist.
+    pub fn apply(
+        &self,
+        filter: &mut PartitionedFilter,
+        family: Family,
+        exists: bool,
+    ) -> Result<(), Error> {
+        if !self.is_given() && (exists || !filter.is_partitioned()) {
             return Ok(());
         }
         let mut exists = false;
         let partitions = filter.partitions();
+        if self
+            .capacity
+            .is_some_and(|total| capacity_of_each(total, partitions) > MAX_CAPACITY)
+        {
+            let text = format!("--capacity: a key has room for {MAX_CAPACITY} items at most");
+            return Err(Error::Usage(text));
+        }
         let reserve = |key: &[u8]| self.reservation(family, partitions, key);
         for reply in filter.ask_each(Retry::No, reserve) {
             match reply {
@@ -95,16 +111,16 @@ impl CreationArguments {
             (Family::Counting, true) => command.arg("EXPANSION").arg(0),
             (_, false) => &mut command,
         };
-        for (word, value) in [("WINDOW", self.window), ("SLICES", self.slices)] {
+        for (name, value) in self.window() {
             if let Some(value) = value {
-                command.arg(word).arg(value);
+                command.arg(name.to_uppercase()).arg(value);
             }
         }
         if self.renew {
             command.arg("RENEW");
         }
-        if let Some(seed) = &self.seed {
-            command.arg("SEED").arg(seed);
+        if let Some(Seed(seed)) = self.seed {
+            command.arg("SEED").arg(format!("{seed:016x}"));
         }
         command
     }
@@ -136,7 +152,7 @@ impl CreationArguments {
                 false => "no room to grow".into(),
             });
         }
-        for (name, wanted) in [("Window", self.window), ("Slices", self.slices)] {
+        for (name, wanted) in self.window() {
             let value = first.integer(name);
             let is_asked = wanted.is_some() || (name == "Window" && value.is_some());
             if is_asked && value != wanted {

@@ -28,8 +28,8 @@ fn the_count_of_set_bits_is_the_number_of_bits_set() {
     let bloom = filled(20_000, 0.01);
     let segments = bloom.segments();
     let counted: usize = (0..segments.reserved())
-        .filter_map(|i| segments.get(i))
-        .map(|words| crate::storage::bits(words).count_ones())
+        .filter_map(|i| segments.words_of(i))
+        .map(|words| crate::storage::bits(&words).count_ones())
         .sum();
     assert_eq!(bloom.set_bits(), counted as u64);
 }
@@ -51,8 +51,8 @@ fn items_in_a_large_filter_are_put_in_once_while_its_leaves_come() {
         assert_eq!(bloom.insert(item(i / 2)), Ok(false), "{i}");
     }
     let segments = bloom.segments();
-    let there = (0..segments.reserved()).filter_map(|i| segments.get(i));
-    let counted: u32 = there.map(sub_bitmap::count_ones).sum();
+    let there = (0..segments.reserved()).filter_map(|i| segments.words_of(i));
+    let counted: u32 = there.map(|words| sub_bitmap::count_ones(&words)).sum();
     assert_eq!(bloom.set_bits(), u64::from(counted));
     assert_eq!(bloom.fill.items(), 2_000);
 }
@@ -66,7 +66,7 @@ fn every_kernel_leaves_the_same() {
             assert_eq!(bloom.header(), expected.header(), "{kernel:?}");
             assert_eq!(bloom.fill, expected.fill, "{kernel:?}");
             let (segments, others) = (bloom.segments(), expected.segments());
-            assert!((0..segments.reserved()).all(|i| segments.get(i) == others.get(i)));
+            assert!((0..segments.reserved()).all(|i| segments.words_of(i) == others.words_of(i)));
         });
     }
 }
@@ -92,8 +92,9 @@ fn the_measured_false_positive_rate_is_the_one_asked_for() {
 fn exact_rate(bloom: &BlockedBloom) -> f64 {
     let len = bloom.sub_bitmap_words();
     let bits = f64::from(bloom.shape().sub_bitmap_bits);
-    let segments = (0..bloom.segments.reserved()).filter_map(|i| bloom.segments.get(i));
-    let rates = segments.flat_map(|words| words.chunks(len)).map(|words| {
+    let views = (0..bloom.segments.reserved()).filter_map(|i| bloom.segments.view(i));
+    let runs = views.flat_map(|view| view.runs());
+    let rates = runs.flat_map(|(_, words)| words.chunks(len)).map(|words| {
         let set = crate::storage::bits(words).count_ones() as f64;
         (set / bits).powi(bloom.shape().num_hashes as i32)
     });
@@ -107,6 +108,11 @@ fn chosen(bloom: &BlockedBloom, sub_bitmap: u64, i: u64) -> ItemHash {
         place: sub_bitmap * step + step / 2,
         probes: item(i).probes,
     }
+}
+
+/// The words of an item's sub-bitmap, if they are allocated.
+fn words_of(bloom: &BlockedBloom, hash: ItemHash) -> Option<&[u64]> {
+    bloom.segments.unit(bloom.sub_bitmap_of(hash))
 }
 
 const ATTACKED: [(u64, f64); 9] = [
@@ -129,8 +135,9 @@ fn items_that_share_no_bits_do_not_double_the_error_rate() {
         while !bloom.fill.is_full() && tried < 100 * capacity {
             let hash = item(tried);
             tried += 1;
-            let set = |bloom: &BlockedBloom| bloom.words(hash).map_or(0, sub_bitmap::count_ones);
-            let mut copy = bloom.words(hash).map_or(Vec::new(), <[u64]>::to_vec);
+            let set =
+                |bloom: &BlockedBloom| words_of(bloom, hash).map_or(0, sub_bitmap::count_ones);
+            let mut copy = words_of(&bloom, hash).map_or(Vec::new(), <[u64]>::to_vec);
             copy.resize(bloom.sub_bitmap_words(), 0);
             let inserted = sub_bitmap::insert(&mut copy, hash.probes, bloom.shape().num_hashes);
             // All bits are new, or as many as are still likely.

@@ -11,7 +11,7 @@
 //! pieces for ever. A piece replaces the slots that were there.
 
 use super::series::CuckooSeries;
-use super::shape::Shape;
+use super::shape::{bucket_slots, Shape};
 use super::Remainder;
 use crate::codec::Reader;
 use crate::counting::CountingFilter;
@@ -38,7 +38,7 @@ pub fn begin(
     let layers = layers.try_into();
     let shape = Shape {
         buckets,
-        bucket_size,
+        bucket_size: bucket_slots(bucket_size),
         expansion,
         layers: layers.map_err(|_| DecodeError::Field("layers"))?,
     };

@@ -8,7 +8,7 @@
 //! ```
 
 use super::series::CuckooSeries;
-use super::shape::Shape;
+use super::shape::{bucket_slots, Shape};
 use super::Remainder;
 use crate::codec::within;
 use crate::counting::CountingFilter;
@@ -66,7 +66,7 @@ pub fn read_cuckoo(
     };
     let shape = Shape {
         buckets,
-        bucket_size: parameters.bucket_size,
+        bucket_size: bucket_slots(parameters.bucket_size),
         expansion: parameters.expansion,
         layers: narrow("layers", layers)?,
     };

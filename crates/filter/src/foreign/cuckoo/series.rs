@@ -33,7 +33,7 @@ impl CuckooSeries {
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
             shape,
-            segments: Segments::new(shape.slots().div_ceil(WORD_SLOTS)),
+            segments: Segments::new(shape.slots().div_ceil(WORD_SLOTS), SEGMENT_WORDS),
             occupied: 0,
             weight: 0,
         }
@@ -94,7 +94,8 @@ impl CuckooSeries {
         let len = u64::from(self.shape.bucket_size);
         let buckets = self.shape.layers_from_newest().flat_map(move |layer| {
             let buckets = place.buckets(layer);
-            buckets.map(|bucket| layer.start + bucket * len)
+            // RedisBloom computes the slot in 32 bits, so in a layer of more it wraps round.
+            buckets.map(|bucket| layer.start + u64::from((bucket * len) as u32))
         });
         buckets
             .flat_map(move |start| self.runs(start, len))

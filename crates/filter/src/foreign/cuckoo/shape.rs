@@ -36,6 +36,12 @@ pub(super) struct Layer {
     pub weight: u64,
 }
 
+/// Slots of a bucket of the size that RedisBloom stores. Until 2024 it accepted sizes above
+/// 255, but its buckets have as many slots as the low byte says.
+pub(super) fn bucket_slots(stored: u16) -> u16 {
+    stored & MAX_BUCKET_SIZE
+}
+
 impl Shape {
     /// Checks the numbers against each other.
     ///

@@ -68,7 +68,7 @@ macro_rules! golden {
     };
 }
 
-fn all() -> [(&'static str, Golden); 14] {
+fn all() -> [(&'static str, Golden); 19] {
     golden![
         "fixed",
         "growing",
@@ -84,6 +84,11 @@ fn all() -> [(&'static str, Golden); 14] {
         "version-1",
         "version-2",
         "version-3",
+        "redisbloom-1.0",
+        "redisbloom-1.1",
+        "redisbloom-2.0",
+        "redisbloom-2.2",
+        "least-rates",
     ]
 }
 
@@ -187,4 +192,21 @@ fn the_twin_writes_what_redisbloom_writes() {
         }
         assert_eq!(Dump::parse(&golden.dump).fields, fields);
     }
+}
+
+/// The header and the piece that the page about BF.SCANDUMP on redis.io shows as text.
+#[test]
+fn the_chunks_in_the_documentation_of_redisbloom_hold_their_item() {
+    let mut header = [1u64.to_le_bytes()].concat();
+    header.extend([1u32, 5, 2].map(u32::to_le_bytes).as_flattened());
+    header.extend([8u64, 64, 1].map(u64::to_le_bytes).as_flattened());
+    header.extend(0.1f64.to_le_bytes());
+    header.extend([0x4a, 0xf7, 0xd4, 0x9e, 0xde, 0xf0, 0x18, 0x40]);
+    header.extend(5u32.to_le_bytes());
+    header.extend(10u64.to_le_bytes());
+    header.push(0);
+    let mut filter = pieces::begin(&header, SEED, NO_LIMIT).unwrap();
+    filter.take_piece(9, b"\x01\x08\0\x80\0\x04 \0").unwrap();
+    assert!(filter.contains(b"item1") && !filter.contains(b"item2"));
+    assert_eq!(filter.items(), 1);
 }

@@ -1,6 +1,7 @@
 //! Bytes that anyone may have made.
 
 use super::dump::Field;
+use super::twin::Arrays;
 use super::*;
 use crate::any::AnyFilter;
 use crate::counting::CountingFilter;
@@ -30,12 +31,13 @@ fn assert_works(filter: &mut ForeignFilter) {
 fn twins() -> impl Strategy<Value = Twin> {
     let rates = prop::sample::select(vec![0.5, 0.25, 0.05, 0.01, 1e-4, 1e-9]);
     let growths = prop::sample::select(vec![0, 1, 2, 4]);
-    (rates, 1..80u64, growths, 0..250u64, 0..4u64).prop_map(
-        |(rate, capacity, growth, items, kind)| {
-            let mut twin = Twin::new(rate, capacity, growth);
+    let arrays = prop::sample::select(vec![Arrays::Words, Arrays::Bytes, Arrays::Powers]);
+    (rates, 1..80u64, growths, 0..250u64, 0..4u64, arrays).prop_map(
+        |(rate, capacity, growth, items, kind, arrays)| {
+            let mut twin = Twin::with_arrays(rate, capacity, growth, arrays);
             // Old filters: 32-bit hashes, or a power of two that does not reach the end.
             twin.options &= [!0, !4, !0, !4][kind as usize];
-            if kind >= 2 {
+            if kind >= 2 && arrays != Arrays::Powers {
                 twin.layers[0].n2 = u64::from((8 * twin.layers[0].bytes.len()).ilog2());
             }
             (0..items).for_each(|number| twin.add(&item(number)));
@@ -187,7 +189,7 @@ fn each_field_is_checked_against_the_others() {
     }
     assert_eq!(refused(|f| f[7] = Double(2.0)), field("number of hashes"));
     assert_eq!(refused(|f| f[7] = Double(-2.0)), field("bits per item"));
-    for bits in [0, 64, 127, 192, 1 << 48, u64::MAX] {
+    for bits in [0, 64, 129, 192, 1 << 48, u64::MAX] {
         assert_eq!(refused(|f| f[8] = Unsigned(bits)), field("number of bits"));
     }
     assert_eq!(refused(|f| f[9] = Unsigned(8)), field("n2"));

@@ -1,6 +1,7 @@
 mod adding;
 mod chunks;
 pub mod dump;
+mod edges;
 mod golden;
 mod hostile;
 mod twin;

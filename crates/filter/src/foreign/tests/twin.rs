@@ -4,6 +4,17 @@ use super::dump::Field;
 use crate::foreign::layer::LN_2;
 use crate::foreign::murmur::{murmur32, murmur64a};
 
+/// How RedisBloom has laid out arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrays {
+    /// Whole words, as of today.
+    Words,
+    /// Whole bytes, in 2.2.0 to 2.2.4.
+    Bytes,
+    /// A power of two, for which 0 bits are stored, before 2.2.
+    Powers,
+}
+
 #[derive(Clone, Debug)]
 pub struct TwinLayer {
     pub entries: u64,
@@ -13,6 +24,7 @@ pub struct TwinLayer {
     pub n2: u64,
     pub bytes: Vec<u8>,
     pub items: u64,
+    arrays: Arrays,
 }
 
 #[derive(Clone, Debug)]
@@ -23,22 +35,35 @@ pub struct Twin {
 }
 
 impl TwinLayer {
-    fn new(entries: u64, error_rate: f64) -> Self {
+    fn new(entries: u64, error_rate: f64, arrays: Arrays) -> Self {
         let bits_per_item = error_rate.ln().abs() / 0.480_453_013_918_201;
-        let bits = (entries as f64 * bits_per_item) as usize;
+        let bits = (entries as f64 * bits_per_item).max(1.0) as usize;
+        let (bytes, n2) = match arrays {
+            Arrays::Words => (bits.div_ceil(64) * 8, 0),
+            Arrays::Bytes => (bits.div_ceil(8), 0),
+            Arrays::Powers => ((2usize << bits.ilog2()).div_ceil(8), bits.ilog2() + 1),
+        };
         Self {
             entries,
             error_rate,
             hashes: (LN_2 * bits_per_item).ceil() as u64,
             bits_per_item,
-            n2: 0,
-            bytes: vec![0; bits.max(1).div_ceil(64) * 8],
+            n2: n2.into(),
+            bytes: vec![0; bytes],
             items: 0,
+            arrays,
         }
     }
 
     fn bits(&self) -> u64 {
         8 * self.bytes.len() as u64
+    }
+
+    fn stored_bits(&self) -> u64 {
+        match self.arrays {
+            Arrays::Powers => 0,
+            Arrays::Words | Arrays::Bytes => self.bits(),
+        }
     }
 
     fn places(&self, options: u64, item: &[u8]) -> Vec<(usize, u8)> {
@@ -63,6 +88,11 @@ impl TwinLayer {
 impl Twin {
     /// An empty filter.
     pub fn new(error_rate: f64, capacity: u64, growth: u64) -> Self {
+        Self::with_arrays(error_rate, capacity, growth, Arrays::Words)
+    }
+
+    /// An empty filter with arrays of that kind.
+    pub fn with_arrays(error_rate: f64, capacity: u64, growth: u64, arrays: Arrays) -> Self {
         let (first, options) = match growth {
             0 => (error_rate, 13),
             _ => (error_rate / 2.0, 5),
@@ -70,7 +100,7 @@ impl Twin {
         Self {
             options,
             growth,
-            layers: vec![TwinLayer::new(capacity, first)],
+            layers: vec![TwinLayer::new(capacity, first, arrays)],
         }
     }
 
@@ -100,14 +130,21 @@ impl Twin {
             if self.options & 8 != 0 {
                 return;
             }
-            let (entries, error_rate) = (last.entries * self.growth, last.error_rate / 2.0);
-            self.layers.push(TwinLayer::new(entries, error_rate));
+            self.grow();
         }
         let last = self.layers.last_mut().unwrap();
         for (byte, mask) in last.places(self.options, item) {
             last.bytes[byte] |= mask;
         }
         last.items += 1;
+    }
+
+    /// Adds a layer.
+    pub fn grow(&mut self) {
+        let last = self.layers.last().unwrap();
+        let (entries, error_rate) = (last.entries * self.growth, last.error_rate / 2.0);
+        let layer = TwinLayer::new(entries, error_rate, last.arrays);
+        self.layers.push(layer);
     }
 
     pub fn items(&self) -> u64 {
@@ -125,7 +162,7 @@ impl Twin {
                 Double(layer.error_rate),
                 Unsigned(layer.hashes),
                 Double(layer.bits_per_item),
-                Unsigned(layer.bits()),
+                Unsigned(layer.stored_bits()),
                 Unsigned(layer.n2),
                 String(layer.bytes.clone()),
                 Unsigned(layer.items),
@@ -145,7 +182,7 @@ impl Twin {
         );
         for layer in &self.layers {
             header.extend((layer.bytes.len() as u64).to_le_bytes());
-            header.extend(layer.bits().to_le_bytes());
+            header.extend(layer.stored_bits().to_le_bytes());
             header.extend(layer.items.to_le_bytes());
             header.extend(layer.error_rate.to_le_bytes());
             header.extend(layer.bits_per_item.to_le_bytes());

@@ -131,6 +131,45 @@ fn chunks_of_ours_hold_all_of_it() {
     }
 }
 
+/// An empty filter of one layer, by the arithmetic of the crate.
+fn reserved(error_rate: f64, capacity: u64) -> Vec<u8> {
+    let squared = std::f64::consts::LN_2 * std::f64::consts::LN_2;
+    let bytes = (capacity as f64 * error_rate.ln() / (-8.0 * squared)).ceil();
+    let hashes = (8.0 * bytes / capacity as f64 * std::f64::consts::LN_2).round();
+    let mut load = vec![1];
+    load.extend(0u32.to_le_bytes());
+    load.extend([error_rate, 0.5].map(f64::to_le_bytes).as_flattened());
+    load.push(0);
+    load.extend([1, 45 + bytes as u64].map(u64::to_le_bytes).as_flattened());
+    load.push(1);
+    load.extend((bytes as u64).to_le_bytes());
+    load.extend((hashes as u32).max(1).to_le_bytes());
+    load.resize(load.len() + 32 + bytes as usize, 0);
+    load.extend([0, capacity].map(u64::to_le_bytes).as_flattened());
+    load
+}
+
+#[test]
+fn a_filter_loads_at_any_error_rate_and_capacity() {
+    let rates = [
+        f64::from_bits(1),
+        1e-300,
+        0.5,
+        0.999,
+        1.0 - f64::EPSILON / 2.0,
+    ];
+    for rate in rates {
+        for capacity in [1, 2, 3, 7, 1000] {
+            let load = reserved(rate, capacity);
+            let filter = parse_valkey(&load, SEED, NO_LIMIT);
+            let filter = filter.unwrap_or_else(|error| panic!("{error}: {rate} {capacity}"));
+            assert!(!filter.contains(b"item"));
+        }
+    }
+    let most = parse_valkey(&reserved(f64::from_bits(1), 1), SEED, NO_LIMIT).unwrap();
+    assert_eq!(most.layers()[0].description().hashes, 1076);
+}
+
 #[test]
 fn one_that_does_not_grow_is_full() {
     let mut filter = loaded(SAMPLES[1]);

@@ -1,8 +1,9 @@
 //! What a copy and its original have in common, until one of them writes to it.
 
-use super::{Slot, MOST_BITS};
+use super::{index, Slot, MOST_BITS};
 use crate::error::AddError;
 use crate::growing::entries::try_vec;
+use crate::growing::path::Path;
 use crate::storage::shared::Shared;
 use crate::storage::short::Short;
 
@@ -24,6 +25,25 @@ impl Slot {
         }
         if let Self::Common(common) = std::mem::replace(self, Self::See(0)) {
             *self = common.try_into_inner().unwrap_or_else(Self::Common);
+        }
+    }
+
+    /// Bytes that are copied before a path's page may be written to, because another table has them
+    /// too.
+    pub fn bytes_to_own(&mut self, path: Path) -> u64 {
+        self.reclaim();
+        match self {
+            Self::Node { depth, slots } => {
+                let index = index(path, *depth, slots);
+                slots[index].bytes_to_own(path)
+            }
+            Self::Common(common) => {
+                let mut bytes = 0;
+                common
+                    .visit_allocations(&mut |layout, times| bytes += layout.size() as u64 * times);
+                bytes
+            }
+            _ => 0,
         }
     }
 

@@ -65,26 +65,27 @@ impl Slot {
         Ok(())
     }
 
-    /// Puts one page in the place of the path's page and its buddy, which are one deeper. Returns
-    /// by how many slots the directory has shrunk.
+    /// Puts a page in the place of all that begins with the same bits as it, whether that is one
+    /// page, two buddies or more. Returns by how many slots the directory has shrunk.
     pub fn merge(&mut self, path: Path, page: Page) -> usize {
-        let Self::Node { depth, slots } = self else {
-            unreachable!("a page without a buddy");
+        let merged_depth = page.depth();
+        let (depth, slots) = match self {
+            Self::Node { depth, slots } if *depth < merged_depth => (*depth, slots),
+            _ => {
+                let shrunk = self.count_slots() as usize;
+                *self = Self::Own(page);
+                return shrunk;
+            }
         };
-        let (depth, place) = (*depth, index(path, *depth, slots));
-        if matches!(slots[place], Self::Node { .. }) {
+        let place = index(path, depth, slots);
+        if slots[place].depth() <= merged_depth {
             return slots[place].merge(path, page);
         }
-        if depth == page.depth() {
-            let shrunk = slots.len();
-            *self = Self::Own(page);
-            return shrunk;
-        }
-        let common_bits = depth + bits_of(slots) - page.depth();
+        let common_bits = depth + bits_of(slots) - merged_depth;
         let range = &mut slots[place >> common_bits << common_bits..][..1 << common_bits];
+        let mut shrunk = range.iter().map(|slot| slot.count_slots() as usize).sum();
         range.fill_with(|| Self::See(common_bits));
         range[0] = Self::Own(page);
-        let mut shrunk = 0;
         while slots
             .iter()
             .skip(1)

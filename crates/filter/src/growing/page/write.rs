@@ -4,8 +4,8 @@ use super::counters::{push_counters, COUNTERS};
 use super::size::sizes;
 use super::{Page, ShapeBytes, State};
 use crate::error::AddError;
-use crate::growing::change::Gap;
-use crate::growing::entries::{try_vec, Entries};
+use crate::growing::change::{Adding, Gap, Insert};
+use crate::growing::entries::{for_each_longer, try_vec, Entries};
 use crate::growing::grid::{Grid, Shape};
 use crate::growing::mark::Mark;
 use crate::growing::packed::Packed;
@@ -97,6 +97,70 @@ impl Page {
             }));
         }
         Ok(None)
+    }
+
+    /// This page with one more mark, which is shorter than the number of its bucket: as
+    /// [`Page::of`] writes it, but without reading the others. Also returns those of the longer
+    /// marks that it became which are the first of their kind. Nothing if the page must be written
+    /// anew.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn with_short(
+        &self,
+        plan: &Plan,
+        mark: Mark,
+    ) -> Result<Option<(Self, Vec<Mark>)>, AddError> {
+        let (shape, most_voids) = (self.shape(), plan.most_voids());
+        let longer = 1usize << (shape.bucket_bits - mark.length().min(shape.bucket_bits));
+        let entries = self.len() + longer;
+        let longest = shape.bucket_bits + shape.slot.fingerprint_bits - 1;
+        let fits_shape = |entries| {
+            plan.bucket_bits(entries) == shape.bucket_bits
+                && plan.length(self.depth, entries) == longest
+        };
+        let is_alike = self.len() > 0
+            && entries <= plan.most()
+            && [self.len(), self.len() + 1, entries]
+                .into_iter()
+                .all(fits_shape)
+            && (entries <= most_voids || self.count_voids() + longer <= most_voids);
+        let mut sizes = sizes(shape, entries, self.surplus().count(), 1);
+        let Some(lines) = sizes.next().filter(|_| is_alike) else {
+            return Ok(None);
+        };
+        let page = match self.lines.len() == lines {
+            true => Some(self.try_clone()?),
+            false => self.relined(plan, None, lines)?,
+        };
+        let Some(mut page) = page.filter(|page| page.lines.len() == lines) else {
+            return Ok(None);
+        };
+        let (mut new, mut has_room) = (try_vec(longer)?, true);
+        for_each_longer(mark, shape.bucket_bits, &mut |mark| match page.insert(
+            mark.path(),
+            mark,
+            usize::MAX,
+            Adding::Copies,
+        ) {
+            Ok(Insert::Done { is_new: true }) => new.push(mark),
+            Ok(Insert::Done { is_new: false }) => {}
+            _ => has_room = false,
+        });
+        Ok(has_room.then_some((page, new)))
+    }
+
+    /// Entries that have no bits but those of their bucket.
+    fn count_voids(&self) -> usize {
+        let slot = self.shape().slot;
+        let void = 1 << (slot.fingerprint_bits - 1);
+        let is_void = |value: u64| value >> slot.payload_bits == void;
+        let lines = self.lines[..self.grid().lines].iter();
+        let voids = lines.map(|line| {
+            let slots = (0..line.held()).map(|n| line.slot(n, slot));
+            slots.filter(|value| is_void(*value)).count()
+        });
+        voids.sum()
     }
 
     /// A page of exactly `lines` lines, or `None` if `entries` do not fit.

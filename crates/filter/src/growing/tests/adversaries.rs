@@ -106,3 +106,37 @@ fn the_deepest_page_is_given_up_only_when_it_is_full() {
         assert!(entries >= table.plan().most(), "{entries}");
     }
 }
+
+#[test]
+fn a_table_that_has_lost_count_keeps_its_entries_when_it_counts_none() {
+    let mut table = Table::new(0.01, 0);
+    for n in 0..2 {
+        table.insert(hash(n), 0, u64::MAX).unwrap();
+    }
+    (table.items, table.totals.uncounted) = (1, 1);
+    assert_eq!(table.remove(hash(0)), Ok(true));
+    assert!(table.is_empty() && table.contains(hash(1)));
+    (table.items, table.totals.uncounted) = (1, 0);
+    table.insert(hash(2), 0, u64::MAX).unwrap();
+    for n in [1, 2] {
+        assert_eq!(table.remove(hash(n)), Ok(true));
+    }
+    assert_eq!(table.bytes(), 0);
+}
+
+#[test]
+fn copies_beyond_the_last_that_is_counted_are_refused() {
+    let mut table = Table::new(0.01, 0);
+    for _ in 0..4 {
+        table.insert(hash(1), 0, u64::MAX).unwrap();
+    }
+    let mut record = records_of(&table).remove(0);
+    // The counter is the end of the record. Nobody waits for four thousand million adds.
+    let last = record.iter().rposition(|byte| *byte != 0).unwrap();
+    record[last..last + 4].copy_from_slice(&(u32::MAX - 1).to_le_bytes());
+    let mut table = loaded(&[record], &table, 1).unwrap();
+    let digest = table.digest();
+    let refused = table.insert(hash(1), 0, u64::MAX);
+    assert_eq!(refused, Err(AddError::Uncountable));
+    assert_eq!(table.digest(), digest);
+}

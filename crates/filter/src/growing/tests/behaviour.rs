@@ -4,6 +4,7 @@ use super::*;
 use crate::growing::change::{Adding, Insert};
 use crate::growing::lookup::{Lines, Slots, GROUP};
 use crate::growing::mark::Mark;
+use crate::growing::rate::Weight;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -125,6 +126,55 @@ fn every_way_of_changing_a_page_leaves_the_same() {
         }
         assert!(no_room > 0, "pages are filled");
     }
+}
+
+#[test]
+fn a_short_mark_leaves_the_page_that_it_leaves_where_all_are_read() {
+    let (mut without_reading, mut all) = (0, 0);
+    for (error_rate, items) in [
+        (0.1, 60_000),
+        (0.01, 3_000),
+        (0.01, 400_000),
+        (0.0001, 90_000),
+    ] {
+        let mut table = Table::new(error_rate, 0);
+        for n in 0..items {
+            table.insert(hash(n), 0, u64::MAX).unwrap();
+        }
+        for _ in 0..5 {
+            table.insert(hash(7), 0, u64::MAX).unwrap();
+        }
+        let plan = *table.plan();
+        for (n, (start, page)) in table.all_pages().into_iter().enumerate() {
+            let bucket_bits = page.shape().bucket_bits;
+            // One after the other, until the page is nearly full.
+            let mut page = page.try_clone().unwrap();
+            for less in [1, 1, 2, 3, 1, 5, 7, 1, 2, 6, 1, 1] {
+                let path = Path::of(hash(n as u64 * 1_000 + less)).0;
+                let mark = Mark::new(path, bucket_bits.saturating_sub(less as u8), 0);
+                let mut entries = page.entries().unwrap();
+                let before = Totals::of(&page, &entries, start);
+                entries.insert(mark).unwrap();
+                let read = Page::of(&plan, page.depth(), &mut entries, 1, 0).unwrap();
+                all += 1;
+                let Some((written, new)) = page.with_short(&plan, mark).unwrap() else {
+                    continue;
+                };
+                without_reading += 1;
+                assert!(read == Some(written.try_clone().unwrap()));
+                let weights = new.iter().map(|mark| {
+                    let path = Path(start.0 | mark.path() >> page.depth());
+                    Weight::of_mark(path, page.depth(), mark.length())
+                });
+                let weight = weights.fold(before.weight, Weight::plus);
+                if page.depth() >= 3 {
+                    assert_eq!(Totals::of(&written, &entries, start).weight, weight);
+                }
+                page = written;
+            }
+        }
+    }
+    assert!(without_reading * 2 > all, "{without_reading} of {all}");
 }
 
 #[test]

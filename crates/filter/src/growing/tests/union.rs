@@ -1,6 +1,18 @@
 //! The union of two tables against what each of them finds.
 
 use super::*;
+use crate::error::UnionError;
+use crate::growing::UnionLimits;
+
+const UNLIMITED: UnionLimits = UnionLimits {
+    bytes: u64::MAX,
+    cost: u64::MAX,
+};
+
+fn unite(table: &mut Table, other: &Table, limits: UnionLimits) -> Result<bool, UnionError> {
+    let united = table.unite([other].into_iter(), limits);
+    united.map(|united| united.has_changed())
+}
 
 fn table_of(numbers: impl IntoIterator<Item = u64>, error_rate: f64) -> Table {
     let mut table = Table::new(error_rate, 0);
@@ -25,7 +37,7 @@ proptest! {
         let found: Vec<bool> = (0..100_000)
             .map(|n| table.contains(hash(n)) || other.contains(hash(n)))
             .collect();
-        table.unite(&other, u64::MAX).unwrap();
+        unite(&mut table, &other, UNLIMITED).unwrap();
         table.check();
         for (n, found) in found.iter().enumerate() {
             prop_assert!(!found || table.contains(hash(n as u64)), "{}", n);
@@ -36,7 +48,7 @@ proptest! {
 
         // All of it is there already.
         let digest = table.digest();
-        prop_assert_eq!(table.unite(&other, u64::MAX), Ok(false));
+        prop_assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(false));
         prop_assert_eq!(table.digest(), digest);
     }
 
@@ -44,17 +56,8 @@ proptest! {
     fn pages_of_other_depths_and_those_that_say_yes_to_everything_are_united_too(
         own in vec_of_runs(), others in vec_of_runs(),
     ) {
-        let table_of_runs = |runs: &[(u8, u64, u64)]| {
-            let mut table = Table::new(0.01, 0);
-            for (crowded, first, items) in runs {
-                for n in *first..first + items {
-                    table.insert_if_absent(crowded_hash(*crowded, n), 0, u64::MAX).unwrap();
-                }
-            }
-            table
-        };
         let (mut table, other) = (table_of_runs(&own), table_of_runs(&others));
-        table.unite(&other, u64::MAX).unwrap();
+        unite(&mut table, &other, UNLIMITED).unwrap();
         table.check();
         for (crowded, first, items) in own.iter().chain(&others) {
             for n in *first..first + items {
@@ -65,6 +68,17 @@ proptest! {
             prop_assert!(!other.contains(hash(n)) || table.contains(hash(n)));
         }
     }
+}
+
+fn table_of_runs(runs: &[(u8, u64, u64)]) -> Table {
+    let mut table = Table::new(0.01, 0);
+    for (crowded, first, items) in runs {
+        for n in *first..first + items {
+            let hash = crowded_hash(*crowded, n);
+            table.insert_if_absent(hash, 0, u64::MAX).unwrap();
+        }
+    }
+    table
 }
 
 /// An item below one prefix of so many bits.
@@ -83,21 +97,92 @@ fn vec_of_runs() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
 fn a_union_of_nothing_changes_nothing_and_one_with_nothing_is_the_other() {
     let other = table_of(0..5_000, 0.01);
     let mut table = Table::new(0.01, 0);
-    assert_eq!(table.unite(&other, u64::MAX), Ok(true));
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
     table.check();
     // Entries that others cover are left out.
     assert!(table.len() <= other.len() && table.len() > other.len() * 99 / 100);
     let digest = table.digest();
-    assert_eq!(table.unite(&Table::new(0.01, 0), u64::MAX), Ok(false));
+    assert_eq!(
+        unite(&mut table, &Table::new(0.01, 0), UNLIMITED),
+        Ok(false)
+    );
     assert_eq!(table.digest(), digest);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_union_over_a_limit_leaves_everything_as_it_was(
+        own in vec_of_runs(), others in vec_of_runs(), cost in 0..30_000_000u64,
+        more_bytes in 0..40_000u64, is_shared in any::<bool>(),
+    ) {
+        let (mut table, other) = (table_of_runs(&own), table_of_runs(&others));
+        let copy = is_shared.then(|| table.try_clone().unwrap());
+        let (digest, items, totals) = (table.digest(), table.len(), table.totals);
+        let over_bytes = UnionLimits { bytes: table.bytes() + more_bytes, cost: u64::MAX };
+        for (limits, error) in [
+            (UnionLimits { bytes: u64::MAX, cost }, UnionError::TooCostly),
+            (over_bytes, AddError::OverLimit.into()),
+        ] {
+            match table.unite([&other].into_iter(), limits) {
+                Ok(united) => {
+                    prop_assert!(table.bytes() <= limits.bytes);
+                    table.check();
+                    table.take_back(united);
+                }
+                Err(refused) => prop_assert_eq!(refused, error),
+            }
+            table.check();
+            prop_assert_eq!((table.digest(), table.len()), (digest, items));
+            prop_assert_eq!(table.totals, totals);
+        }
+        if let Some(copy) = copy {
+            copy.check();
+            prop_assert_eq!(copy.digest(), digest);
+        }
+    }
+}
+
 #[test]
-fn a_union_ends_at_its_limit() {
-    let mut table = table_of(0..5_000, 0.01);
-    let other = table_of(5_000..50_000, 0.01);
-    let most = table.bytes() + 1_000;
-    assert_eq!(table.unite(&other, most), Err(AddError::OverLimit));
-    assert!(table.bytes() <= most);
-    table.check();
+fn unions_have_the_bits_that_they_had_in_every_release() {
+    let runs = |first| [(0, first, 40_000), (6, first, 9_000), (14, first, 12_000)];
+    let tables = [
+        table_of_runs(&[]),
+        table_of_runs(&runs(0)[..1]),
+        table_of_runs(&runs(20_000)),
+        table_of_runs(&runs(90_000)[1..]),
+        table_of_runs(&[(0, 500_000, 90)]),
+    ];
+    let mut all = Vec::new();
+    for (n, table) in tables.iter().enumerate() {
+        for other in &tables {
+            let mut union = loaded(&records_of(table), table, 100).unwrap();
+            unite(&mut union, other, UNLIMITED).unwrap();
+            all.extend((union.digest() ^ u128::from(union.len())).to_le_bytes());
+        }
+        assert!(table.totals.uncounted > 0 || ![2, 3].contains(&n), "{n}");
+    }
+    assert_eq!(
+        xxhash_rust::xxh3::xxh3_128(&all),
+        130_649_064_725_489_225_139_907_784_730_296_461_644
+    );
+}
+
+#[test]
+fn a_page_that_says_yes_to_everything_costs_every_page_that_it_covers() {
+    let mut table = table_of(0..300_000, 0.01);
+    let mut other = Table::new(0.01, 0);
+    other.root = Slot::Own(Page::saturated(0, 0));
+    let (digest, pages) = (table.digest(), table.pages());
+    assert!(pages > 100);
+    let limits = |pages| UnionLimits {
+        cost: pages * 800,
+        ..UNLIMITED
+    };
+    let refused = unite(&mut table, &other, limits(pages));
+    assert_eq!(refused, Err(UnionError::TooCostly));
+    assert_eq!(table.digest(), digest);
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
+    assert_eq!(table.false_positive_rate(), 1.0);
 }

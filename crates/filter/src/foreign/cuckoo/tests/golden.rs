@@ -3,7 +3,7 @@
 use crate::foreign::tests::dump::{Dump, Field};
 
 /// The files, which say how they were made.
-const GOLDEN: [&str; 10] = [
+const GOLDEN: [&str; 12] = [
     include_str!("../golden/empty.txt"),
     include_str!("../golden/two-buckets.txt"),
     include_str!("../golden/layers-of-one-size.txt"),
@@ -14,6 +14,8 @@ const GOLDEN: [&str; 10] = [
     include_str!("../golden/version-1.txt"),
     include_str!("../golden/version-2.txt"),
     include_str!("../golden/version-3.txt"),
+    include_str!("../golden/buckets-of-300.txt"),
+    include_str!("../golden/no-iterations.txt"),
 ];
 
 pub struct Golden {

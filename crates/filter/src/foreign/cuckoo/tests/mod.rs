@@ -109,6 +109,28 @@ fn pieces_of_any_length_in_any_order_are_answered_as_redisbloom_answered() {
     }
 }
 
+/// RedisBloom computes the place of a bucket in 32 bits, and a bucket may begin within another one.
+#[test]
+fn a_bucket_of_a_layer_of_more_slots_than_2_32_is_where_redisbloom_puts_it() {
+    for bucket_size in [1u16, 3, 100] {
+        let buckets = 1u64 << 33;
+        let mut header = [0, buckets, 0, 1].map(u64::to_le_bytes).concat();
+        header.extend([bucket_size, 20, 1].map(u16::to_le_bytes).as_flattened());
+        let mut filter = begin(&header, REMAINDER, UNLIMITED).unwrap();
+        for number in 0..20 {
+            let item = format!("item:{number}");
+            let hash = murmur64a(item.as_bytes(), 0);
+            let slot = (hash % buckets * u64::from(bucket_size)) % (1 << 32);
+            let fingerprint = (hash % 255 + 1) as u8;
+            assert!(!filter.contains(item.as_bytes()));
+            filter.take_piece(slot + 2, &[fingerprint]).unwrap();
+            assert_eq!(filter.count(item.as_bytes()), 1);
+        }
+        assert_eq!(filter.remove(b"item:0"), Ok(true));
+        assert!(!filter.contains(b"item:0"));
+    }
+}
+
 fn chunks_of(filter: &CountingFilter) -> Vec<Vec<u8>> {
     let encoded = chunks(filter).map(|outline| outline.encode().unwrap().bytes);
     encoded.collect()

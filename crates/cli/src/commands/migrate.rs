@@ -1,0 +1,342 @@
+//! `splitbloom migrate`: all filters of a server, to one with splitbloom.
+
+use super::compare::{self, Side};
+use crate::connect::TlsArguments;
+use crate::error::{Error, Outcome};
+use crate::feed::Reading;
+use crate::input::{InputArguments, Source};
+use crate::progress::{bar, Unit};
+use crate::target::{self, info_of_one, OneKey, TopologyArguments};
+use crate::transfer::{copy, Expiry};
+use clap::Args;
+use indicatif::ProgressBar;
+use redis::{cmd, ConnectionInfo, Value};
+use splitbloom_client::{Family, Retry};
+use splitbloom_filter::StoredType;
+use std::ffi::OsString;
+use std::io::{stdout, Write};
+
+/// Copies all filters of a server with RedisBloom, valkey-bloom or splitbloom to another one
+///
+/// Each filter appears when the whole of it is there, and expires when it did. Filters that are
+/// there already are left as they are, so an interrupted migration goes on if it is run again.
+/// Nothing may be added to a filter while it is copied.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  splitbloom migrate redis://old:6379 redis://new:6379
+  splitbloom migrate redis://old:6379 redis://new:6379 --match 'seen:*' --replace
+  splitbloom migrate redis://old:6379 redis://new:6379 --check items.txt
+
+Of a cluster, give one primary after the other as FROM. Exit code 0: every filter is there, as it
+was; 1: some are missing or different.")]
+pub struct Arguments {
+    /// The server to copy from, as in --url of the other commands: all of its databases, or the one
+    /// in the URL
+    from: String,
+    /// The server to copy to: the same databases, or the one in the URL
+    to: String,
+    /// Only filters whose keys match, as in SCAN
+    #[arg(long = "match", value_name = "PATTERN")]
+    pattern: Option<OsString>,
+    /// Takes the place of what the keys hold
+    #[arg(long, conflicts_with = "check")]
+    replace: bool,
+    /// Copies nothing: compares how many items each filter has, and looks the items of the files up
+    /// in each
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    topology: TopologyArguments,
+    #[command(flatten)]
+    tls: TlsArguments,
+}
+
+/// What became of a filter.
+enum Fate {
+    Copied,
+    /// It is there, with as many items.
+    Equal,
+    /// It is not, or not as it was; why.
+    Not(String),
+}
+
+/// Both servers, in one database.
+struct Servers {
+    from: OneKey,
+    to: OneKey,
+    infos: [ConnectionInfo; 2],
+}
+
+/// How many filters there are of each fate.
+#[derive(Default)]
+struct Tally {
+    copied: u64,
+    equal: u64,
+    others: u64,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Outcome, Error> {
+        self.check_files()?;
+        let what = if self.check { "checking" } else { "copying" };
+        let bar = bar(what, Unit::Bytes, None);
+        let mut tally = Tally::default();
+        let migrated = self.migrate(&bar, &mut tally);
+        bar.finish_and_clear();
+        let Tally {
+            copied,
+            equal,
+            others,
+        } = tally;
+        let done = match self.check {
+            true => format!("{equal} filters are equal, {others} are missing or different"),
+            false => format!("{copied} filters copied, {equal} there already, {others} not copied"),
+        };
+        migrated.map_err(|error: Error| error.saying(|error| format!("{error}; {done}")))?;
+        writeln!(stdout(), "{done}")?;
+        Ok(match others {
+            0 => Outcome::Done,
+            _ => Outcome::No,
+        })
+    }
+
+    /// Each filter needs all items.
+    fn check_files(&self) -> Result<(), Error> {
+        let text = match self.input.files.is_empty() {
+            false if !self.check => "files of items are for --check",
+            false if self.input.sources()?.contains(&Source::StandardInput) => {
+                "standard input can be read only once, and each filter needs the items"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(text.into()))
+    }
+
+    /// Copies or checks every filter, and says what became of those that are not there.
+    fn migrate(&self, bar: &ProgressBar, tally: &mut Tally) -> Result<(), Error> {
+        for database in self.databases()? {
+            let place = match database {
+                Some(number) if number != 0 => format!("database {number}, "),
+                _ => String::new(),
+            };
+            let mut servers = self.open(database)?;
+            for kind in StoredType::ALL {
+                each_key(&mut servers, kind, self.pattern.as_ref(), |servers, key| {
+                    match self.one(servers, key, kind, bar)? {
+                        Fate::Copied => tally.copied += 1,
+                        Fate::Equal => tally.equal += 1,
+                        Fate::Not(why) => {
+                            tally.others += 1;
+                            let key = String::from_utf8_lossy(key);
+                            bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
+                        }
+                    }
+                    let filters = tally.copied + tally.equal + tally.others;
+                    bar.set_message(format!("{filters} filters"));
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The databases with keys, or `None` for the one in the URL.
+    fn databases(&self) -> Result<Vec<Option<i64>>, Error> {
+        match (names_database(&self.from), names_database(&self.to)) {
+            (true, _) => return Ok(vec![None]),
+            (false, true) => {
+                let text = "the second URL names a database, so the first must name one, too";
+                return Err(Error::Usage(text.into()));
+            }
+            (false, false) => {}
+        }
+        let info = info_of_one(&self.from, &self.tls)?;
+        let mut server = TopologyArguments { cluster: false }.open_key("", info)?;
+        let keyspace = server.ask(Retry::Yes, |_| cmd("INFO").arg("keyspace").take())?;
+        let text = match keyspace {
+            Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Value::VerbatimString { text, .. } => text,
+            _ => String::new(),
+        };
+        let numbers = text.lines().filter_map(|line| {
+            let (number, _) = line.strip_prefix("db")?.split_once(':')?;
+            number.parse().ok().map(Some)
+        });
+        Ok(numbers.collect())
+    }
+
+    /// Both servers, in this database or those of their URLs.
+    fn open(&self, database: Option<i64>) -> Result<Servers, Error> {
+        let info = |url: &str| {
+            let info = info_of_one(url, &self.tls)?;
+            let settings = info.redis_settings().clone();
+            Ok::<_, Error>(match database {
+                Some(number) => info.set_redis_settings(settings.set_db(number)),
+                None => info,
+            })
+        };
+        let infos = [info(&self.from)?, info(&self.to)?];
+        let [from, to] = infos.clone();
+        Ok(Servers {
+            from: TopologyArguments { cluster: false }.open_key("", from)?,
+            to: self.topology.open_key("", to)?,
+            infos,
+        })
+    }
+
+    /// Copies or checks a filter. Only what concerns all of them is an error.
+    fn one(
+        &self,
+        servers: &mut Servers,
+        key: &[u8],
+        kind: StoredType,
+        bar: &ProgressBar,
+    ) -> Result<Fate, Error> {
+        servers.from.turn_to(key);
+        servers.to.turn_to(key);
+        let fate = match self.replace {
+            true => Ok(None),
+            false => self.compare(servers, Family::from(kind), key),
+        };
+        let fate = fate.and_then(|fate| match fate {
+            Some(fate) => Ok(fate),
+            None if self.check => Ok(Fate::Not("missing".into())),
+            None => {
+                let observe = |bytes| bar.inc(bytes as u64);
+                let Servers { from, to, .. } = servers;
+                copy(from, to, self.replace, Expiry::Kept, observe).map(|()| Fate::Copied)
+            }
+        });
+        match fate {
+            Err(Error::Refused(text) | Error::Contents(text)) => Ok(Fate::Not(text)),
+            fate => fate,
+        }
+    }
+
+    /// Compares what both servers have; `None` if the second has nothing.
+    fn compare(
+        &self,
+        servers: &mut Servers,
+        family: Family,
+        key: &[u8],
+    ) -> Result<Option<Fate>, Error> {
+        let Some(there) = servers.to.kind()? else {
+            return Ok(None);
+        };
+        if Family::from(there) != family {
+            return Ok(Some(Fate::Not(
+                "the key holds a filter of the other kind".into(),
+            )));
+        }
+        let items = [servers.from.items(family)?, servers.to.items(family)?];
+        if items[0] != items[1] {
+            let [old, new] = items.map(|items| items.unwrap_or_default());
+            let text = format!("the filter exists, with {new} items and not {old}");
+            return Ok(Some(Fate::Not(text)));
+        }
+        if self.input.files.is_empty() {
+            return Ok(Some(Fate::Equal));
+        }
+        let [from, to] = servers.infos.clone();
+        let none = TopologyArguments { cluster: false };
+        let side = |topology: &TopologyArguments, info| {
+            let mut filter = topology.open_filter(key, info)?;
+            let kind = target::existing(&mut filter, None)?;
+            Ok::<_, Error>(Side(vec![filter], kind))
+        };
+        let sides = (side(&none, from)?, side(&self.topology, to)?);
+        let reading = Reading {
+            sources: self.input.sources()?,
+            framing: self.input.framing(),
+            block_bytes: BLOCK_BYTES,
+            from: Default::default(),
+            with_digests: false,
+            observe: |_| {},
+        };
+        let tally = compare::tally(reading, &ProgressBar::hidden(), sides, |_| Ok(()))?;
+        Ok(Some(match tally.only {
+            [0, 0] => Fate::Equal,
+            [old, new] => Fate::Not(format!(
+                "{old} items are only in the first filter, {new} only in the second"
+            )),
+        }))
+    }
+}
+
+/// Bytes of items to look up at a time: some commands, as for one key elsewhere.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Keys that the server visits before it serves other clients again.
+const KEYS_AT_A_TIME: u32 = 1000;
+
+/// Calls `act` with each key of this type on the first server.
+fn each_key(
+    servers: &mut Servers,
+    kind: StoredType,
+    pattern: Option<&OsString>,
+    mut act: impl FnMut(&mut Servers, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut cursor = b"0".to_vec();
+    loop {
+        let reply = servers.from.ask(Retry::Yes, |_| {
+            let mut scan = cmd("SCAN");
+            scan.arg(&cursor).arg("TYPE").arg(kind.name());
+            if let Some(pattern) = pattern {
+                scan.arg("MATCH").arg(pattern.as_encoded_bytes());
+            }
+            scan.arg("COUNT").arg(KEYS_AT_A_TIME).take()
+        })?;
+        let unexpected = || Error::Refused(format!("SCAN returned {reply:?}"));
+        let Value::Array(parts) = &reply else {
+            return Err(unexpected());
+        };
+        let [Value::BulkString(next), Value::Array(keys)] = parts.as_slice() else {
+            return Err(unexpected());
+        };
+        for key in keys {
+            if let Value::BulkString(key) = key {
+                act(servers, key)?;
+            }
+        }
+        if next == b"0" {
+            return Ok(());
+        }
+        cursor.clone_from(next);
+    }
+}
+
+/// Whether a URL has a database: `redis://host/1`, `unix:///path?db=1`.
+fn names_database(url: &str) -> bool {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    match scheme {
+        "unix" => rest.contains("db="),
+        _ => {
+            let path = rest.split(['?', '#']).next().unwrap_or_default();
+            path.split_once('/')
+                .is_some_and(|(_, number)| !number.is_empty())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_may_name_a_database() {
+        for url in ["redis://h:1/2", "rediss://:p@h/0", "unix:///s?db=1"] {
+            assert!(names_database(url), "{url}");
+        }
+        for url in [
+            "redis://h:1",
+            "redis://h:1/",
+            "redis://h?protocol=resp3",
+            "unix:///s",
+        ] {
+            assert!(!names_database(url), "{url}");
+        }
+    }
+}

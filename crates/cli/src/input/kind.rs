@@ -1,0 +1,231 @@
+//! What an input contains, by its first bytes: its name may say anything.
+
+use super::Framing;
+use crate::error::{in_one_line, Error};
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes that are looked at: the header of a tar archive, and the first line of most lists.
+pub const FIRST_BYTES: usize = 4096;
+
+/// How an input is packed that is read as it is, without another program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    Gzip,
+    Zstd,
+}
+
+/// Any byte in the patterns below.
+const ANY: u8 = b'?';
+
+const PACKINGS: [(&[u8], Packing); 3] = [
+    (b"\x1f\x8b\x08", Packing::Gzip),
+    (b"\x28\xb5\x2f\xfd", Packing::Zstd),
+    // A frame for other programs, which some write first; its first byte is 0x50 to 0x5f.
+    (b"?\x2a\x4d\x18", Packing::Zstd),
+];
+
+/// Contents that are never items, and the program that writes the items to a pipe.
+const OTHERS: [(&[u8], &str, &str); 14] = [
+    (b"\xfd7zXZ\0", "xz data", "xz -dc"),
+    (b"BZh?1AY&SY", "bzip2 data", "bzip2 -dc"),
+    (b"BZh?\x17\x72\x45\x38\x50\x90", "bzip2 data", "bzip2 -dc"),
+    (b"PK\x03\x04", "a zip archive", "unzip -p"),
+    (b"PK\x05\x06", "a zip archive", "unzip -p"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so"),
+    (b"Rar!\x1a\x07", "a rar archive", "unrar p -inul"),
+    (b"\x04\x22\x4d\x18", "lz4 data", "lz4 -dc"),
+    (b"\x02\x21\x4c\x18", "lz4 data", "lz4 -dc"),
+    (b"LZIP\x01", "lzip data", "lzip -dc"),
+    (b"\x89LZO\0\r\n\x1a\n", "lzop data", "lzop -dc"),
+    (b"\x1f\x9d", "data of compress", "gzip -dc"),
+    (b"\x1f\x8b\x08", "gzip data", "gzip -dc"),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "zstd -dc"),
+];
+const FILTER: &[u8] = b"\x89SBF\r\n\x1a\n";
+/// Where the header of a tar archive says so.
+const TAR: (usize, &[u8]) = (257, b"ustar");
+
+/// Of text only: pieces of a fixed width may begin with any two bytes.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+
+/// How an input with these first bytes is packed.
+pub fn packing(first: &[u8]) -> Option<Packing> {
+    let found = PACKINGS.iter().find(|(magic, _)| begins(first, magic));
+    found.map(|(_, packing)| *packing)
+}
+
+/// Refuses an unpacked input with these first bytes if they belong to no items, and warns if the
+/// items are probably others than somebody expects.
+pub fn check(name: &str, first: &[u8], framing: Framing) -> Result<(), Error> {
+    let refused = |what: &str, advice: String| {
+        let text = format!("{name} contains {what}, not items: {advice}");
+        Err(Error::Contents(text))
+    };
+    let through = |program: &str| match name {
+        super::STANDARD_INPUT => format!("`{program} | splitbloom …` reads them"),
+        _ => format!("`{program} {name} | splitbloom … -` reads them"),
+    };
+    if let Some((_, what, program)) = OTHERS.iter().find(|(magic, ..)| begins(first, magic)) {
+        return refused(what, through(program));
+    }
+    if first.starts_with(FILTER) {
+        return refused("a filter", "`splitbloom push` loads it".into());
+    }
+    if first
+        .get(TAR.0..)
+        .is_some_and(|rest| rest.starts_with(TAR.1))
+    {
+        return refused("a tar archive", through("tar -xOf"));
+    }
+    if matches!(framing, Framing::Fixed(_)) {
+        return Ok(());
+    }
+    if UTF_16.iter().any(|mark| first.starts_with(mark)) {
+        return refused("UTF-16 text", through("iconv -f UTF-16 -t UTF-8"));
+    }
+    if framing == Framing::Lines {
+        warn(name, first);
+    }
+    Ok(())
+}
+
+/// Warns about the first input of a kind that looks right to people and is not.
+fn warn(name: &str, first: &[u8]) {
+    static IS_SAID: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+    let line = first.split(|byte| *byte == b'\n').next();
+    let has_crlf = line.is_some_and(|line| line.len() < first.len() && line.ends_with(b"\r"));
+    let warnings = [
+        (
+            first.starts_with(BYTE_ORDER_MARK),
+            "begins with a byte order mark, which is part of its first item: --text strips it",
+        ),
+        (
+            has_crlf,
+            "has lines that end with \\r\\n, and \\r is part of each item: --text strips it",
+        ),
+        (
+            is_wide(first),
+            "looks like UTF-16, a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it",
+        ),
+    ];
+    for ((is_so, text), is_said) in warnings.into_iter().zip(&IS_SAID) {
+        if is_so && !is_said.swap(true, Ordering::Relaxed) {
+            eprintln!("splitbloom: warning: {} {text}", in_one_line(name));
+        }
+    }
+}
+
+/// Whether these may be characters of two bytes each, of which one is 0.
+fn is_wide(first: &[u8]) -> bool {
+    /// Enough not to be by chance.
+    const PAIRS: usize = 8;
+    let pairs = || first.chunks_exact(2).take(PAIRS);
+    let is_all = |zero: usize| pairs().all(|pair| pair[zero] == 0 && pair[1 - zero] != 0);
+    pairs().count() == PAIRS && (is_all(0) || is_all(1))
+}
+
+fn begins(first: &[u8], magic: &[u8]) -> bool {
+    first.len() >= magic.len() && may_begin(first, magic)
+}
+
+/// Whether these bytes, or these and more, begin as the pattern does.
+fn may_begin(first: &[u8], magic: &[u8]) -> bool {
+    let is_frame = |byte: u8| magic[0] != ANY || byte & 0xf0 == 0x50;
+    let fits = |(byte, pattern): (&u8, &u8)| *pattern == ANY || byte == pattern;
+    first.first().is_none_or(|byte| is_frame(*byte)) && first.iter().zip(magic).all(fits)
+}
+
+/// The first bytes of an input: as many as show what it contains. They do not wait for more once
+/// that is certain, because somebody may be waiting for the answer to the first item.
+pub fn first_bytes(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut first = Vec::new();
+    while is_uncertain(&first) && super::read_some(input, FIRST_BYTES, &mut first)? > 0 {}
+    Ok(first)
+}
+
+fn is_uncertain(first: &[u8]) -> bool {
+    let packings = PACKINGS.iter().map(|(magic, _)| *magic);
+    let others = OTHERS.iter().map(|(magic, ..)| *magic);
+    let texts = UTF_16.into_iter().chain([FILTER, BYTE_ORDER_MARK]);
+    let mut all = packings.chain(others).chain(texts);
+    all.any(|magic| first.len() < magic.len() && may_begin(first, magic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn refusal(first: &[u8], framing: Framing) -> Option<String> {
+        let refused = check("list", first, framing);
+        refused.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_belongs_to_no_items_is_refused_with_the_program_that_unpacks_it() {
+        let tar = [vec![b'x'; TAR.0], TAR.1.to_vec()].concat();
+        for (first, program) in [
+            (b"\xfd7zXZ\0\0\x04".as_slice(), "xz -dc list"),
+            (b"BZh91AY&SY\x01", "bzip2 -dc list"),
+            (b"PK\x03\x04\x14", "unzip -p list"),
+            (b"7z\xbc\xaf\x27\x1c\0", "7z x -so list"),
+            (b"\x04\x22\x4d\x18\x64", "lz4 -dc list"),
+            (b"\x1f\x8b\x08\0", "gzip -dc list"),
+            (b"\x89SBF\r\n\x1a\n\x01", "splitbloom push"),
+            (&tar, "tar -xOf list"),
+        ] {
+            for framing in [Framing::Lines, Framing::Text, Framing::Fixed(20)] {
+                let text = refusal(first, framing).unwrap_or_default();
+                assert!(text.contains(&format!("`{program}")), "{text}");
+                assert_eq!(text.lines().count(), 1);
+            }
+        }
+        for first in [
+            b"\xff\xfeh\0".as_slice(),
+            b"\xfe\xff\0h",
+            b"\xff\xfe\0\0h\0\0\0",
+        ] {
+            let text = refusal(first, Framing::Lines).unwrap_or_default();
+            assert!(text.contains("iconv"), "{text}");
+            assert_eq!(refusal(first, Framing::Fixed(2)), None);
+        }
+        for first in [
+            b"".as_slice(),
+            b"BZh",
+            b"BZh91AY&S\n",
+            b"PK\n",
+            b"\xff\n",
+            b"7z\n",
+        ] {
+            assert_eq!(refusal(first, Framing::Lines), None, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_bytes_are_read_until_they_are_certain() {
+        /// One byte at a time.
+        struct Slow(Cursor<Vec<u8>>);
+
+        impl Read for Slow {
+            fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+                self.0.read(&mut to[..1])
+            }
+        }
+
+        for (input, len) in [
+            (b"a\nb".as_slice(), 1),
+            (b"Px", 2),
+            (b"\xfd7zXZ\0\0", 6),
+            (b"BZh91AY&SY", 10),
+            (b"\x1f\x8b\x08\0", 3),
+            (b"\x52\x2a\x4d\x18\0", 4),
+            (b"\xff\xfe\0", 2),
+            (b"", 0),
+        ] {
+            let mut slow = Slow(Cursor::new(input.to_vec()));
+            assert_eq!(first_bytes(&mut slow).unwrap(), &input[..len]);
+        }
+    }
+}

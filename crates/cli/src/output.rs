@@ -1,0 +1,273 @@
+//! Files that the tool writes.
+//!
+//! A file has its name only when it is whole and on the disk; until then it is a temporary file in
+//! the same folder, which no other process has opened. Nothing but a regular file is ever replaced,
+//! and only if that is requested. Only the owner can read it, because a filter holds its seed.
+
+use crate::error::Error;
+use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
+use clap::Args;
+use std::fs::{self, File, FileType, Metadata};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Larger than a chunk of a filter.
+const BUFFER_BYTES: usize = 4 << 20;
+
+/// Names a file to write.
+#[derive(Args, Clone, Debug)]
+pub struct OutputArguments {
+    /// The file to write. Only its owner can read it, because it holds the seed
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replaces the file if it exists
+    #[arg(long)]
+    replace: bool,
+}
+
+impl OutputArguments {
+    /// Begins the file. `inputs` are what it is made from.
+    pub fn create(&self, inputs: &[FileId]) -> Result<NewFile, Error> {
+        NewFile::create(&self.output, self.replace, inputs)
+    }
+
+    /// The name of the file.
+    pub fn path(&self) -> &Path {
+        &self.output
+    }
+}
+
+/// A file under whichever name: its device and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId(u64, u64);
+
+impl From<&Metadata> for FileId {
+    fn from(metadata: &Metadata) -> Self {
+        Self(metadata.dev(), metadata.ino())
+    }
+}
+
+impl FileId {
+    /// The file of this name, if there is one.
+    pub fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().map(|metadata| Self::from(&metadata))
+    }
+}
+
+/// The regular file of this name; `None` if the name is free.
+///
+/// # Errors
+/// The name is that of something else.
+pub fn regular_file(path: &Path) -> Result<Option<Metadata>, Error> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
+        Ok(metadata) => {
+            let text = format!(
+                "it is {}, not a regular file",
+                kind_of(metadata.file_type())
+            );
+            Err(Error::file(path, io::Error::other(text)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file(path, error)),
+    }
+}
+
+fn kind_of(file: FileType) -> &'static str {
+    if file.is_symlink() {
+        "a symbolic link"
+    } else if file.is_dir() {
+        "a folder"
+    } else if file.is_fifo() {
+        "a named pipe"
+    } else if file.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// A file that is being written. It is removed if this is dropped, or the process interrupted,
+/// before [`NewFile::finish`].
+pub struct NewFile {
+    file: BufWriter<NamedTempFile>,
+    path: PathBuf,
+    replace: bool,
+    _on_interrupt: OnInterrupt,
+}
+
+impl NewFile {
+    /// Begins the file of this name, which takes the place of a regular file only with `replace`,
+    /// and of none of the `inputs`.
+    pub fn create(path: &Path, replace: bool, inputs: &[FileId]) -> Result<Self, Error> {
+        let shown = path.display();
+        if path.as_os_str() == "-" {
+            let text = "-: a filter is written to a file with a name, not to standard output";
+            return Err(Error::Usage(text.into()));
+        }
+        match regular_file(path)? {
+            Some(old) if inputs.contains(&FileId::from(&old)) => {
+                let text = format!("{shown} is one of the inputs: give the output another name");
+                return Err(Error::Usage(text));
+            }
+            Some(_) if !replace => return Err(exists(path)),
+            _ => {}
+        }
+        let create = || {
+            tempfile::Builder::new()
+                .prefix(".splitbloom-")
+                .suffix(".part")
+                .tempfile_in(folder_of(path))
+        };
+        let remove = |file: &NamedTempFile| {
+            let temporary = file.path().to_owned();
+            move |signal| {
+                let _ = fs::remove_file(temporary); // the process ends in any case
+                end_by(signal);
+            }
+        };
+        let begun = on_interrupt_of(create, remove);
+        let (file, on_interrupt) = begun.map_err(|error| Error::file(path, error))?;
+        Ok(Self {
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
+            path: path.to_owned(),
+            replace,
+            _on_interrupt: on_interrupt,
+        })
+    }
+
+    /// The name that it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name: from now on it is there, whatever happens to the machine. Returns
+    /// its length.
+    pub fn finish(self) -> Result<u64, Error> {
+        let failed = |error| Error::file(&self.path, error);
+        let file = self.file.into_inner();
+        let file = file.map_err(|error| failed(error.into_error()))?;
+        file.as_file().sync_all().map_err(failed)?;
+        let len = file.as_file().metadata().map_err(failed)?.len();
+        let named = match self.replace {
+            true => file.persist(&self.path),
+            false => file.persist_noclobber(&self.path),
+        };
+        named.map_err(|failure| match failure.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&self.path),
+            _ => failed(failure.error),
+        })?;
+        // Some file systems cannot do that.
+        let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
+        Ok(len)
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn exists(path: &Path) -> Error {
+    let path = path.display();
+    Error::Contents(format!("{path} exists already: --replace takes its place"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{symlink, PermissionsExt as _};
+    use tempfile::TempDir;
+
+    fn write(path: &Path, replace: bool, inputs: &[FileId]) -> Result<u64, Error> {
+        let mut file = NewFile::create(path, replace, inputs)?;
+        file.write_all(b"new").unwrap();
+        file.finish()
+    }
+
+    fn names(folder: &TempDir) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_has_its_name_when_it_is_whole_and_only_its_owner_reads_it() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("file");
+        let mut file = NewFile::create(&path, false, &[]).unwrap();
+        file.write_all(b"new").unwrap();
+        assert!(!path.exists());
+        assert_eq!(file.finish().unwrap(), 3);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        drop(NewFile::create(&path, true, &[]).unwrap());
+        assert_eq!(names(&folder), 1, "what is dropped is removed");
+    }
+
+    #[test]
+    fn a_file_that_appears_meanwhile_is_not_replaced_without_being_requested() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("file");
+        let new = NewFile::create(&path, false, &[]).unwrap();
+        fs::write(&path, "other").unwrap();
+        let error = new.finish().unwrap_err();
+        assert!(matches!(error, Error::Contents(_)), "{error}");
+        assert!(write(&path, false, &[]).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        assert_eq!(names(&folder), 1);
+        write(&path, true, &[]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn an_input_is_never_replaced_whatever_its_name() {
+        let folder = TempDir::new().unwrap();
+        let [input, link, other] = ["input", "link", "other"].map(|name| folder.path().join(name));
+        fs::write(&input, "items").unwrap();
+        fs::hard_link(&input, &link).unwrap();
+        fs::write(&other, "other").unwrap();
+        let inputs = [&other, &input].map(|path| FileId::of(path).unwrap());
+        for path in [&input, &link, &folder.path().join(".").join("input")] {
+            let error = write(path, true, &inputs).unwrap_err();
+            assert!(matches!(error, Error::Usage(_)), "{error}");
+        }
+        assert_eq!(fs::read(&input).unwrap(), b"items");
+        write(&other, true, &inputs[1..]).unwrap();
+    }
+
+    #[test]
+    fn nothing_but_a_regular_file_is_replaced() {
+        let folder = TempDir::new().unwrap();
+        let [file, link, dangling] =
+            ["file", "link", "dangling"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        symlink(folder.path().join("none"), &dangling).unwrap();
+        let null = Path::new("/dev/null");
+        for (path, kind) in [
+            (link.as_path(), "a symbolic link"),
+            (&dangling, "a symbolic link"),
+            (folder.path(), "a folder"),
+            (null, "a device"),
+        ] {
+            let error = write(path, true, &[]).unwrap_err().to_string();
+            assert!(error.contains(kind), "{error}");
+        }
+        assert!(write(Path::new("-"), true, &[]).is_err());
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        assert_eq!(names(&folder), 3);
+    }
+}

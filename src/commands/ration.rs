@@ -1,0 +1,92 @@
+//! The memory that one command with many items may take beyond the server's `maxmemory`.
+//!
+//! The server compares its memory with the limit before a command that may allocate, and then lets
+//! it run to its end. An item of a sparse filter takes up to 64 KiB, if it must copy what the
+//! filter shares with another, so a command of some kilobytes could take gigabytes. So the items
+//! of a command end where it has itself taken [`RATION`] and the server is over its limit.
+//!
+//! A command that takes less is never stopped, since a server that evicts is always about at its
+//! limit: a million new items of a growing table take 2 MB.
+
+use crate::commands::reply_error::ReplyError;
+use crate::server::allocator::bytes_held;
+use crate::server::context::Context;
+use crate::server::memory::is_over_maxmemory;
+use std::cell::Cell;
+
+/// Bytes that any command may take.
+const RATION: u64 = 4 << 20;
+/// Items between two looks at what has been taken: at most 4 MiB.
+const ITEMS: u32 = 64;
+
+/// What the running command may take.
+pub struct Ration<'a> {
+    context: &'a Context,
+    /// The least that the module held since the command began: the server's background thread may
+    /// meanwhile free filters.
+    least_held: Cell<u64>,
+    is_used_up: Cell<bool>,
+}
+
+/// The items up to the one at which the ration was used up.
+pub struct Rationed<'a, I> {
+    items: I,
+    ration: &'a Ration<'a>,
+    /// Items until the next look.
+    left: u32,
+}
+
+impl<'a> Ration<'a> {
+    /// For a command that begins to add now.
+    pub fn new(context: &'a Context) -> Self {
+        Self {
+            context,
+            least_held: Cell::new(bytes_held()),
+            is_used_up: Cell::new(false),
+        }
+    }
+
+    /// The items, as far as the ration goes.
+    pub fn of<I>(&'a self, items: I) -> Rationed<'a, I> {
+        Rationed {
+            items,
+            ration: self,
+            left: ITEMS,
+        }
+    }
+
+    /// The error for the first item after the ration was used up, if it was.
+    pub fn refusal(&self) -> Option<ReplyError> {
+        self.is_used_up.get().then_some(ReplyError::OverMaxmemory)
+    }
+
+    /// Whether the command must end. One from the primary or the append-only file has run before
+    /// and is never stopped.
+    #[cold]
+    fn check(&self) -> bool {
+        let (held, least) = (bytes_held(), self.least_held.get());
+        self.least_held.set(least.min(held));
+        let is_over = held.saturating_sub(least) >= RATION && is_over_maxmemory();
+        if is_over && !self.context.is_replay() {
+            self.is_used_up.set(true);
+        }
+        self.is_used_up.get()
+    }
+}
+
+impl<I: Iterator> Iterator for Rationed<'_, I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        let item = self.items.next()?;
+        if self.left == 0 {
+            if self.ration.check() {
+                return None;
+            }
+            self.left = ITEMS;
+        }
+        self.left -= 1;
+        Some(item)
+    }
+}

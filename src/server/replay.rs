@@ -1,0 +1,89 @@
+//! Commands that have run before: from a primary, or from the append-only file.
+//!
+//! Whoever sent them takes it that they succeed here, too, and nobody reads the reply. If one is
+//! refused, this server lacks what the other has, so the log and INFO say so. A server that loads
+//! its append-only file exits, as servers do for a command in it that they do not know, and for a
+//! value that they cannot load: otherwise it would come up and deny what clients have added.
+
+use super::arguments::bytes_of;
+use super::call::call;
+use super::context::Context;
+use super::line::ShownKey;
+use super::log::warn;
+use redis_module::raw;
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// The id of the client as which servers run the commands of their append-only file
+/// (`CLIENT_ID_AOF`).
+const FILE_CLIENT: u64 = u64::MAX;
+
+/// The status with which servers exit if a file is damaged.
+const DAMAGED_FILE: i32 = 1;
+
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+static LOADS_DAMAGED_FILES: AtomicBool = AtomicBool::new(false);
+
+/// Commands from the primary or the append-only file that were refused, with a loss.
+pub fn replays_refused() -> u64 {
+    REFUSED.load(Relaxed)
+}
+
+/// Whether the server goes on loading an append-only file after it has refused a command in it.
+pub fn loads_damaged_files() -> bool {
+    LOADS_DAMAGED_FILES.load(Relaxed)
+}
+
+/// Sets [`loads_damaged_files`].
+pub fn set_loads_damaged_files(loads: bool) {
+    LOADS_DAMAGED_FILES.store(loads, Relaxed);
+}
+
+impl Context {
+    /// Whether the command comes from the primary or the append-only file, so has run before. While
+    /// a replica loads a new copy beside the old one, commands come from clients.
+    pub fn is_replay(&self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
+    }
+
+    /// Counts and logs a command of a replay that is refused for `reason`, an error reply. Does not
+    /// return if the command is in the append-only file and the server must not start without it.
+    pub(crate) fn note_loss(&self, reason: &str) {
+        REFUSED.fetch_add(1, Relaxed);
+        let is_file = self.is_from_file();
+        let (source, way_out) = match is_file {
+            true => ("the append-only file", "The filter lacks what it held"),
+            false => (
+                "the replication stream",
+                "The filter lacks what it brought: synchronize this server in full, or move the \
+                 slot again",
+            ),
+        };
+        let (name, key) = (self.command.name, ShownKey(self.key()));
+        let database = self.database();
+        warn(format_args!(
+            "refused {name} from {source}: {reason}. {way_out}. Database {database}, key {key}"
+        ));
+        if is_file && !loads_damaged_files() {
+            warn(
+                "the server exits, because it would start without items that have been added: \
+                 restore the append-only file, or set bf.aof-load-damaged to yes to load the rest",
+            );
+            exit(DAMAGED_FILE);
+        }
+    }
+
+    /// Whether the server runs the command while it loads its append-only file.
+    fn is_from_file(&self) -> bool {
+        // SAFETY: the context is live.
+        let client = unsafe { call!(RedisModule_GetClientId(self.raw)) };
+        client == FILE_CLIENT && self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING)
+    }
+
+    /// The key of the running command, if it has one.
+    fn key(&self) -> Option<&[u8]> {
+        let key = self.command.key;
+        // SAFETY: a word of the running command, which lives as long as the context.
+        (!key.is_null()).then(|| unsafe { bytes_of(key) })
+    }
+}

@@ -1,0 +1,46 @@
+//! What the server's slow log shows of filters that arrive whole.
+//!
+//! The slow log keeps the first bytes of each argument, and the module cannot redact those of
+//! RESTORE or of a script. So the first [`LOGGED_BYTES`] of a chunk hold nothing of the filter: as
+//! many as every server kept, until Redis 8.8 got a setting for the number.
+
+use crate::server::log::warn;
+use crate::server::settings;
+use splitbloom_filter::codec::LOGGED_BYTES;
+
+const SETTING: &str = "slowlog-entry-max-string-len";
+
+/// Bytes of an argument that the slow log keeps.
+pub fn argument_bytes() -> u64 {
+    bytes_of(settings::of_server(SETTING))
+}
+
+/// The number by the setting, if the server has it.
+fn bytes_of(setting: Option<i64>) -> u64 {
+    let bytes = setting.and_then(|bytes| u64::try_from(bytes).ok());
+    bytes.unwrap_or(LOGGED_BYTES as u64)
+}
+
+/// Logs a warning if the slow log keeps more than what hides the seeds.
+pub fn warn_of_seeds() {
+    let bytes = argument_bytes();
+    if bytes > LOGGED_BYTES as u64 {
+        warn(format_args!(
+            "{SETTING} is {bytes}: the slow log shows seeds of filters in the arguments of RESTORE and \
+             of scripts. With at most {LOGGED_BYTES} it does not"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_the_setting_keeps_as_much_as_the_filler_hides() {
+        assert_eq!(bytes_of(None), 128);
+        assert_eq!(bytes_of(Some(-1)), 128);
+        assert_eq!(bytes_of(Some(1)), 1);
+        assert_eq!(bytes_of(Some(4096)), 4096);
+    }
+}

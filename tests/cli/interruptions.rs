@@ -1,0 +1,102 @@
+//! Ctrl-C, and other requests to end.
+
+use crate::harness::{eventually, Server};
+use crate::tool::{tool, tool_on, Folder, Runs};
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Stdio};
+
+#[allow(unsafe_code, reason = "a system call")]
+fn signal(child: &Child, signal: i32) {
+    let id = i32::try_from(child.id()).expect("a process");
+    // SAFETY: the call takes numbers. The process is a child that nobody has waited for, so the
+    // number is not that of another one.
+    let sent = unsafe { libc::kill(id, signal) };
+    assert_eq!(sent, 0, "{}", std::io::Error::last_os_error());
+}
+
+fn spawn(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
+#[test]
+fn an_interrupted_load_says_how_far_it_has_come_and_resumes_there() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let lines: String = (0..1_000_000)
+        .map(|number| format!("line {number}\n"))
+        .collect();
+    let items = folder.file("items", lines.as_bytes());
+    let checkpoint = folder.path("done");
+    let words = ["load", "seen", &items, "--checkpoint", &checkpoint];
+    for (number, by) in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP]
+        .into_iter()
+        .enumerate()
+    {
+        let before = fs::read(&checkpoint).ok();
+        let load = spawn(&mut tool_on(&server, &words));
+        eventually("the load has gone on", || {
+            fs::read(&checkpoint).is_ok_and(|now| Some(now) != before)
+        });
+        signal(&load, by);
+        let output = load.wait_with_output().expect("it ends");
+        let message = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.signal(), Some(by), "{number}: {message}");
+        let loaded = message.strip_prefix("splitbloom: interrupted; loaded ");
+        let loaded = loaded.and_then(|rest| rest.split_once(" items; the same command goes on"));
+        let loaded: u64 = loaded
+            .and_then(|(loaded, _)| loaded.parse().ok())
+            .expect("a number");
+        let text = fs::read_to_string(&checkpoint).expect("the last checkpoint");
+        assert!(
+            text.contains(&format!("\"items\": {loaded},")),
+            "{message}{text}"
+        );
+        assert_eq!(folder.names(), ["done", "items"]);
+    }
+    let text = tool_on(&server, &words).prints();
+    assert!(text.starts_with("1000000 items ("), "{text}");
+    let missing = ["check", "seen", &items, "--missing", "--count"];
+    assert_eq!(tool_on(&server, &missing).prints(), "0\n");
+    assert_eq!(folder.names(), ["items"]);
+}
+
+#[test]
+fn an_interrupted_command_leaves_no_file() {
+    let folder = Folder::new();
+    let file = folder.path("file.sbf");
+    let build = ["build", "-o", &file, "--capacity", "1000"];
+    for by in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let child = spawn(&mut tool(&build));
+        eventually("the file is begun", || folder.names().len() == 1);
+        signal(&child, by);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.signal(), Some(by), "{output:?}");
+        assert_eq!(folder.names().len(), 0);
+    }
+}
+
+#[test]
+fn a_signal_that_the_process_was_started_to_ignore_is_ignored() {
+    let folder = Folder::new();
+    let file = folder.path("file.sbf");
+    let build = tool(&["build", "-o", &file, "--capacity", "1000"]);
+    // As nohup does, and a script that starts a command in the background.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' INT HUP; exec \"$@\"", "sh"]);
+    shell.arg(build.get_program()).args(build.get_args());
+    let mut child = spawn(&mut shell);
+    eventually("the file is begun", || folder.names().len() == 1);
+    signal(&child, libc::SIGINT);
+    signal(&child, libc::SIGHUP);
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(b"a\nb\n").expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    assert!(tool(&["info", &file])
+        .prints()
+        .contains("inserted      2\n"));
+}

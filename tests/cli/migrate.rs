@@ -1,0 +1,236 @@
+//! `splitbloom migrate`, and what the other commands say of filters of another module.
+
+use crate::harness::{Server, Specimens};
+use crate::redisbloom::{self, Filter};
+use crate::samples::{Sample, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
+use crate::tool::{tool, url, Folder, Runs};
+use std::process::Command;
+
+fn migrate(from: &str, to: &str, words: &[&str]) -> Command {
+    tool(&[&["migrate", from, to], words].concat())
+}
+
+#[test]
+fn filters_of_all_kinds_move_from_every_database_with_their_expiry() {
+    let (old, new) = (Server::start(), Server::start());
+    let (mut from, mut to) = (old.connect(), new.connect());
+    Specimens::create(&mut from);
+    OF_VALKEY_BLOOM[0].under("came").restore(&mut from);
+    from.run("PEXPIRE small 500000000");
+    from.run("SELECT 3");
+    from.run("BF.ADD there a");
+    let filters = Specimens::all().count() + 2;
+    let migrate = || migrate(&url(&old), &url(&new), &[]);
+    let all = format!("{filters} filters copied, 0 there already, 0 not copied\n");
+    assert_eq!(migrate().prints(), all);
+    // Of all databases, with what expires.
+    assert_eq!(to.digest_of_everything(), from.digest_of_everything());
+    let time = to.run("PTTL small").integer();
+    assert!((1..=500_000_000).contains(&time), "{time}");
+    assert_eq!(to.ask("TTL grown"), ":-1");
+    assert_eq!(to.ask("TYPE came"), "+bloomfltr");
+
+    // As after an interruption.
+    to.run("DEL small grown");
+    let rest = format!(
+        "2 filters copied, {} there already, 0 not copied\n",
+        filters - 2
+    );
+    assert_eq!(migrate().prints(), rest);
+    assert_eq!(to.digest_of_everything(), from.digest_of_everything());
+}
+
+#[test]
+fn a_database_or_a_pattern_selects_filters() {
+    let (old, new) = (Server::start(), Server::start());
+    let mut from = old.connect();
+    from.run("BF.ADD zero a");
+    from.run("SELECT 3");
+    from.run("BF.ADD three a");
+    from.run("CF.ADD thirty a");
+    from.run("SET third text");
+    let (old, there) = (url(&old), url(&new));
+    let message = migrate(&old, &format!("{there}/1"), &[]).error(2);
+    assert!(message.contains("names a database"), "{message}");
+    let run = migrate(
+        &format!("{old}/3"),
+        &format!("{there}/1"),
+        &["--match", "three"],
+    );
+    let one = "1 filters copied, 0 there already, 0 not copied\n";
+    assert_eq!({ run }.prints(), one);
+    assert_eq!(
+        migrate(&format!("{old}/3"), &there, &["--match=*y"]).prints(),
+        one
+    );
+    let mut to = new.connect();
+    assert_eq!(to.ask("KEYS *"), "[$thirty]");
+    to.run("SELECT 1");
+    assert_eq!(to.ask("KEYS *"), "[$three]");
+}
+
+#[test]
+fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
+    let (old, new) = (Server::start(), Server::start());
+    let (mut from, mut to) = (old.connect(), new.connect());
+    from.run("BF.MADD grown a b c");
+    from.run("BF.ADD text a");
+    from.run("BF.ADD bag a");
+    to.run("BF.ADD grown a");
+    to.run("SET text hello");
+    to.run("CF.ADD bag a");
+    let run = migrate(&url(&old), &url(&new), &[]).run();
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (1, "0 filters copied, 0 there already, 3 not copied\n")
+    );
+    for line in [
+        "splitbloom: grown: the filter exists, with 1 items and not 3",
+        "splitbloom: text: the key holds no filter: string",
+        "splitbloom: bag: the key holds a filter of the other kind",
+    ] {
+        assert!(
+            run.stderr.lines().any(|other| other == line),
+            "{line}: {run:?}"
+        );
+    }
+    assert_eq!(to.ask("GET text"), "$hello");
+    let replaced = migrate(&url(&old), &url(&new), &["--replace"]).prints();
+    assert_eq!(
+        replaced,
+        "3 filters copied, 0 there already, 0 not copied\n"
+    );
+    assert_eq!(to.digest_of_everything(), from.digest_of_everything());
+}
+
+#[test]
+fn a_check_names_what_is_missing_or_different() {
+    let (old, new, work) = (Server::start(), Server::start(), Folder::new());
+    let mut from = old.connect();
+    for command in ["BF.MADD seen a b c", "CF.ADD bag a", "BF.MADD other a b"] {
+        from.run(command);
+    }
+    OF_VALKEY_BLOOM[0].under("came").restore(&mut from);
+    let items = work.file("items", b"a\nb\nc\nd\n");
+    let check = |words: &[&str]| migrate(&url(&old), &url(&new), &[&["--check"], words].concat());
+    let run = check(&[&items]).run();
+    let none = "0 filters are equal, 4 are missing or different\n";
+    assert_eq!((run.code, run.stdout.as_str()), (1, none));
+    for key in ["seen", "bag", "other", "came"] {
+        assert!(
+            run.stderr
+                .contains(&format!("splitbloom: {key}: missing\n")),
+            "{run:?}"
+        );
+    }
+    assert_eq!(new.connect().ask("DBSIZE"), ":0");
+
+    migrate(&url(&old), &url(&new), &[]).prints();
+    let all = "4 filters are equal, 0 are missing or different\n";
+    assert_eq!(check(&[]).prints(), all);
+    assert_eq!(check(&[&items]).prints(), all);
+    let mut to = new.connect();
+    for command in ["DEL bag other", "BF.MADD other a d", "BF.ADD seen d"] {
+        to.run(command);
+    }
+    let run = check(&[&items]).run();
+    assert_eq!(
+        run.stdout, "1 filters are equal, 3 are missing or different\n",
+        "{run:?}"
+    );
+    for line in [
+        "splitbloom: seen: the filter exists, with 4 items and not 3",
+        "splitbloom: bag: missing",
+        "splitbloom: other: 1 items are only in the first filter, 1 only in the second",
+    ] {
+        assert!(
+            run.stderr.lines().any(|other| other == line),
+            "{line}: {run:?}"
+        );
+    }
+    let message = migrate(&url(&old), &url(&new), &[&items]).error(2);
+    assert!(message.contains("--check"), "{message}");
+    assert!(check(&["-"]).error(2).contains("standard input"));
+}
+
+/// RedisBloom's type of a filter.
+fn kind(sample: &Sample) -> &'static str {
+    match sample.key {
+        "cuckoo" => "MBbloomCF",
+        _ => "MBbloom--",
+    }
+}
+
+#[test]
+fn filters_of_redisbloom_and_valkey_bloom_answer_as_they_did_once_they_have_moved() {
+    let new = Server::start();
+    let mut to = new.connect();
+    let came = OF_VALKEY_BLOOM[0].under("came");
+    let mut filters: Vec<Filter> = ALL
+        .iter()
+        .map(|one| Filter::of(one, kind(one), &mut to))
+        .collect();
+    filters.push(Filter::of(&came, "bloomfltr", &mut to));
+    filters.push(Filter::empty("empty"));
+    filters[0].time_to_live = 500_000_000;
+    let old = redisbloom::start(filters);
+    let copied = migrate(&old, &url(&new), &[]).prints();
+    assert_eq!(copied, "5 filters copied, 0 there already, 0 not copied\n");
+    let empty = to.run("CF.INFO empty");
+    assert_eq!(empty.field("Number of items inserted").integer(), 0);
+    assert_eq!(empty.field("Expansion rate").integer(), 1);
+    for sample in ALL.iter().chain([&came]) {
+        sample.assert_is_what_it_was(&mut to);
+    }
+    assert!(to.run("PTTL growing").integer() > 400_000_000);
+    assert_eq!(to.ask("TTL fixed"), ":-1");
+    let again = migrate(&old, &url(&new), &[]).prints();
+    assert_eq!(again, "0 filters copied, 5 there already, 0 not copied\n");
+}
+
+#[test]
+fn a_filter_that_changes_while_it_is_copied_is_not_there_afterwards() {
+    let new = Server::start();
+    let mut to = new.connect();
+    let mut changing = Filter::of(&GROWING, "MBbloom--", &mut to);
+    changing.items += 1;
+    let old = redisbloom::start(vec![changing, Filter::of(&CUCKOO, "MBbloomCF", &mut to)]);
+    let run = migrate(&old, &url(&new), &[]).run();
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (1, "1 filters copied, 0 there already, 1 not copied\n")
+    );
+    let expected = "splitbloom: growing: the filter has changed while it was copied: ";
+    assert!(run.stderr.starts_with(expected), "{run:?}");
+    assert_eq!(to.ask("KEYS *"), "[$cuckoo]");
+}
+
+#[test]
+fn commands_name_redisbloom_and_the_way_over() {
+    let (new, work) = (Server::start(), Folder::new());
+    let mut to = new.connect();
+    let filters = [GROWING, CUCKOO].map(|one| Filter::of(&one, kind(&one), &mut to));
+    let old = redisbloom::start(filters.into());
+    let way = "`splitbloom migrate` copies it to a server with splitbloom";
+    for (key, items) in [("growing", 297), ("cuckoo", 300)] {
+        let run = tool(&["info", key, "--url", &old]).run();
+        let line = format!("Number of items inserted  {items}\n");
+        assert!(run.code == 0 && run.stdout.starts_with(&line), "{run:?}");
+        assert!(
+            run.stderr.contains("RedisBloom") && run.stderr.contains(way),
+            "{}",
+            run.stderr
+        );
+        let file = work.path("file");
+        let message = tool(&["pull", key, "-o", &file, "--url", &old]).error(6);
+        assert!(
+            message.contains("RedisBloom") && message.contains(way),
+            "{message}"
+        );
+        tool(&["pull", key, "--to", &url(&new), "--url", &old]).prints();
+    }
+    for sample in [GROWING, CUCKOO] {
+        sample.assert_is_what_it_was(&mut to);
+    }
+    assert!(work.names().is_empty());
+}

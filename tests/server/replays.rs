@@ -1,0 +1,419 @@
+//! A refusal in a replay, which loses something, is never without a word: in an append-only file,
+//! in the stream of a primary.
+//!
+//! Each kind of chunk, header and value is damaged at a hundred places, one bit at a time, each
+//! under a key of its own.
+
+use crate::foreign::reading::stopped_server_with_log;
+use crate::foreign::samples::{loads, payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
+use crate::harness::{long_series, words, Connection, Family, Options, Primary, Server};
+
+use std::ops::Range;
+
+/// How often each kind is damaged.
+const PLACES: usize = 100;
+
+/// Loads a file of which commands are refused.
+const WAY_OUT: &str = "bf.aof-load-damaged yes";
+
+/// Whatever a key may be, the log shows it on one line.
+const KEY: &[u8] = b"k%n%s\"\r\n\0\xff";
+const SHOWN: &str = r#"key "k%n%s\"\r\n\x00\xff""#;
+
+const SEED: &str = "00112233aabbccdd";
+
+/// Where a BF.LOAD has the keys of the hash of its first layer: after what the filter has in
+/// common, and the layer's length, version, number of bits and of hashes.
+const KEYS_OF_THE_ONE_LAYER: Range<usize> = 30 + 21..30 + 21 + 32;
+
+type Command = Vec<Vec<u8>>;
+
+/// A filter, and the commands that load it.
+struct Kind {
+    name: String,
+    family: Family,
+    items: u64,
+    commands: Vec<Command>,
+    /// Most items that are denied without a word after one bit of it has changed: none where it has
+    /// a checksum. Where another module's has none, a bit of a Bloom filter may belong to a few
+    /// items.
+    tolerance: u64,
+    /// Bytes of which no reader can tell whether they are right: in a filter of valkey-bloom of one
+    /// layer, the random keys of its hash. Not damaged.
+    unknowable: Range<usize>,
+}
+
+impl Kind {
+    /// The filter under `key` on this server, as our chunks.
+    fn ours(db: &mut Connection, family: Family, key: &str, items: u64) -> Kind {
+        let chunks = family.scan_dump(db, key);
+        let commands = chunks
+            .iter()
+            .map(|(end, bytes)| family.loading(key, *end, bytes));
+        Kind {
+            name: key.to_owned(),
+            family,
+            items,
+            commands: commands.collect(),
+            tolerance: 0,
+            unknowable: 0..0,
+        }
+    }
+
+    /// The commands that load it under another key.
+    fn under(&self, key: &[u8]) -> Vec<Command> {
+        let mut commands = self.commands.clone();
+        for command in &mut commands {
+            command[1] = key.to_vec();
+        }
+        commands
+    }
+
+    /// The same, of which one bit has changed: of the data, or now and then of the iterator.
+    fn damaged(&self, place: usize, key: &[u8]) -> Vec<Command> {
+        let mut commands = self.under(key);
+        let index = place % commands.len();
+        let command = &mut commands[index];
+        let last = command.len() - 1;
+        let word = match place % 10 {
+            9 if last == 3 => 2,
+            _ => last,
+        };
+        let bytes = &mut command[word];
+        let bit = place * bytes.len() * 8 / PLACES;
+        let byte = match self.unknowable.contains(&(bit / 8)) {
+            true => self.unknowable.end,
+            false => bit / 8,
+        };
+        bytes[byte] ^= 1 << (bit % 8);
+        commands
+    }
+}
+
+/// Every kind of chunk, header and value: ours, RedisBloom's, valkey-bloom's.
+fn kinds() -> Vec<Kind> {
+    let server = Server::start();
+    let mut db = server.connect();
+    let mut kinds = Vec::new();
+    for (family, key, parameters, items) in [
+        (Family::Bloom, "table", "0.01 100", 60),
+        (Family::Bloom, "bloom", "0.01 1000 NONSCALING", 500),
+        (Family::Bloom, "both", "0.01 50", 500),
+        (Family::Bloom, "window", "0.01 100 WINDOW 300000000", 500),
+        (Family::Counting, "counting", "100", 500),
+    ] {
+        db.run(&format!("{} {key} {parameters}", family.command("RESERVE")));
+        family.add_items(&mut db, key, 0..items);
+        kinds.push(Kind::ours(&mut db, family, key, items));
+    }
+    Family::Bloom.load_chunks(&mut db, "series", &[long_series(10)]);
+    kinds.push(Kind::ours(&mut db, Family::Bloom, "series", 10));
+    for sample in ALL {
+        let pieces = sample.pieces();
+        let commands = pieces
+            .iter()
+            .map(|(end, bytes)| sample.family.loading("", *end, bytes));
+        kinds.push(Kind {
+            name: format!("redisbloom-{}", sample.key),
+            family: sample.family,
+            items: 50,
+            commands: commands.collect(),
+            tolerance: 3,
+            unknowable: 0..0,
+        });
+    }
+    for (key, bytes) in loads() {
+        kinds.push(Kind {
+            name: format!("valkey-bloom-{key}"),
+            family: Family::Bloom,
+            items: 50,
+            commands: vec![vec![b"BF.LOAD".to_vec(), Vec::new(), bytes]],
+            tolerance: 3,
+            unknowable: if key == "fixed" {
+                KEYS_OF_THE_ONE_LAYER
+            } else {
+                0..0
+            },
+        });
+    }
+    kinds
+}
+
+/// All kinds at all places, each under a key of its own.
+fn each_damaged(kinds: &[Kind]) -> impl Iterator<Item = (&Kind, String, Vec<Command>)> {
+    kinds.iter().flat_map(|kind| {
+        (0..PLACES).map(move |place| {
+            let key = format!("{}:{place}.", kind.name);
+            let commands = kind.damaged(place, key.as_bytes());
+            (kind, key, commands)
+        })
+    })
+}
+
+/// Nothing is denied under any key, unless the log names it.
+fn assert_nothing_is_denied_without_a_word(server: &Server, kinds: &[Kind], source: &str) {
+    let log = server.log();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains(source)).collect();
+    let mut db = server.connect();
+    let refused = db.info_number("bf", "bf_replays_refused");
+    assert_eq!(lines.len() as i64, refused);
+    for (kind, key, _) in each_damaged(kinds) {
+        let named = format!("key \"{key}\"");
+        if !lines.iter().any(|line| line.contains(&named)) {
+            let missing = kind.family.missing_items(&mut db, &key, 0..kind.items);
+            assert!(missing <= kind.tolerance, "{key}: {missing} items");
+        }
+    }
+    let named = kinds.iter().map(|kind| {
+        let start = format!("key \"{}:", kind.name);
+        (
+            kind,
+            lines.iter().filter(|line| line.contains(&start)).count(),
+        )
+    });
+    for (kind, named) in named {
+        println!("{}: {named} of {PLACES} refused", kind.name);
+        let most = if kind.tolerance == 0 {
+            PLACES * 9 / 10
+        } else {
+            1
+        };
+        assert!(named >= most, "{}: {named}", kind.name);
+    }
+}
+
+#[test]
+fn no_file_with_a_damaged_bit_denies_an_item_without_a_word() {
+    let kinds = kinds();
+    let mut file = Vec::new();
+    for (_, _, commands) in each_damaged(&kinds) {
+        commands
+            .iter()
+            .for_each(|command| write(&mut file, command));
+    }
+    let mut server = stopped_server_with_log(tolerant().and_settings(&[WAY_OUT]), &file);
+    server.start_again();
+    assert_nothing_is_denied_without_a_word(&server, &kinds, "from the append-only file");
+}
+
+#[test]
+fn no_stream_with_a_damaged_bit_denies_an_item_without_a_word() {
+    let kinds = kinds();
+    let replica = Server::with(tolerant());
+    let mut primary = Primary::with_empty_replica(&replica);
+    for (_, _, commands) in each_damaged(&kinds) {
+        commands
+            .into_iter()
+            .for_each(|command| primary.send(command));
+    }
+    primary.wait_for(&replica);
+    assert_nothing_is_denied_without_a_word(&replica, &kinds, "from the replication stream");
+    // The server has its own line for each, and counts it.
+    let mut db = replica.connect();
+    let refused = db.info_number("bf", "bf_replays_refused");
+    let errors = db.info_number("stats", "unexpected_error_replies");
+    assert_eq!(errors, refused);
+    assert_eq!(
+        replica.log().matches("== CRITICAL ==").count() as i64,
+        refused
+    );
+}
+
+/// Commands that lose something, and words of the reason.
+fn refusals() -> Vec<(Vec<Command>, &'static str)> {
+    let kinds = kinds();
+    let mut refusals = Vec::new();
+    for name in ["table", "bloom", "window", "counting"] {
+        let kind = kinds.iter().find(|kind| kind.name == name);
+        let damaged = kind.expect("a kind").damaged(PLACES / 2, KEY);
+        refusals.push((damaged, "ERR received bad data"));
+    }
+    let on = |line: &str| {
+        let mut command = words(line);
+        command[1] = KEY.to_vec();
+        command
+    };
+    let load = vec![b"BF.LOAD".to_vec(), KEY.to_vec(), b"nonsense".to_vec()];
+    refusals.push((vec![load.clone()], "ERR received bad data"));
+    refusals.push((vec![on("BF.ADD k a"), load], "ERR item exists"));
+    for sample in [GROWING, CUCKOO] {
+        let (end, bytes) = sample.pieces().remove(0);
+        let mut header = sample.family.loading("", end, &bytes[1..]);
+        header[1] = KEY.to_vec();
+        refusals.push((vec![header], "ERR received bad data"));
+    }
+    for (line, reason) in [
+        ("BF.RESERVE k 0 100 SEED 00112233aabbccdd", "ERR error rate"),
+        (
+            "BF.INSERT k NEWWORD 1 SEED 00112233aabbccdd ITEMS hidden",
+            "ERR syntax error",
+        ),
+        ("BF.INSERT k NOCREATE ITEMS hidden", "ERR not found"),
+        ("BF.INSERT k AT 1 ITEMS hidden", "ERR a window is missing"),
+        ("BF.PACKADD k FIXED 4 hidden", "ERR bad packing"),
+        ("BF.MERGE k 1 missing", "ERR not found"),
+        ("BF.LOADCHUNK k 7 hidden", "ERR received bad data"),
+        ("CF.LOADCHUNK k 7 hidden", "ERR received bad data"),
+        ("CF.INSERT k NOCREATE ITEMS hidden", "ERR not found"),
+    ] {
+        refusals.push((vec![on(line)], reason));
+    }
+    for line in ["BF.ADD k hidden", "CF.DEL k hidden", "BF.FORGET k 1"] {
+        let text = on("SET k hidden");
+        refusals.push((vec![text, on(line)], "WRONGTYPE"));
+    }
+    refusals
+}
+
+fn assert_says_what_was_refused(log: &str, command: &Command, reason: &str) {
+    let name = String::from_utf8_lossy(&command[0]).to_lowercase();
+    let line = log.lines().find(|line| line.contains("refused "));
+    let line = line.unwrap_or_else(|| panic!("no line: {log}"));
+    for words in [&format!("refused {name} from "), reason, SHOWN] {
+        assert!(line.contains(words), "no {words} in {line}");
+    }
+    for secret in ["hidden", SEED] {
+        assert!(!line.contains(secret), "{line}");
+    }
+}
+
+#[test]
+fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
+    let mut server = stopped_server_with_log(Options::default(), b"");
+    let base = server
+        .folder()
+        .join("appendonlydir/appendonly.aof.1.base.aof");
+    for (commands, reason) in refusals() {
+        let mut file = Vec::new();
+        commands
+            .iter()
+            .for_each(|command| write(&mut file, command));
+        write(&mut file, &words("BF.ADD k later"));
+        std::fs::write(&base, &file).expect("a file");
+        let (status, log) = server.start_in_vain();
+        assert_eq!(status, Some(1), "{log}");
+        assert!(
+            !log.contains("BUG REPORT") && !log.contains("Ready to accept"),
+            "{log}"
+        );
+        assert!(log.contains("bf.aof-load-damaged"), "{log}");
+        assert_says_what_was_refused(&log, &commands[commands.len() - 1], reason);
+    }
+    // Within a transaction, too.
+    let transaction = [
+        "MULTI",
+        "BF.ADD k a",
+        "BF.INSERT l NOCREATE ITEMS a",
+        "EXEC",
+    ];
+    let mut file = Vec::new();
+    transaction
+        .iter()
+        .for_each(|line| write(&mut file, &words(line)));
+    std::fs::write(&base, &file).expect("a file");
+    assert_eq!(server.start_in_vain().0, Some(1));
+    // A command of too few words reads beyond none of them, whether the server looks or not.
+    let mut file = Vec::new();
+    write(&mut file, &words("BF.ADD k"));
+    std::fs::write(&base, &file).expect("a file");
+    let (status, log) = server.start_in_vain();
+    assert_eq!(status, Some(1));
+    assert!(
+        log.contains("wrong number of arguments") && !log.contains("panic"),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_stream_gets_the_error_of_what_it_loses() {
+    for (commands, reason) in refusals() {
+        let replica = Server::with(tolerant());
+        let mut primary = Primary::with_empty_replica(&replica);
+        commands.iter().for_each(|command| primary.send(command));
+        primary.wait_for(&replica);
+        let log = replica.log();
+        let refused = &commands[commands.len() - 1];
+        assert_says_what_was_refused(&log, refused, reason);
+        assert_eq!(log.matches("== CRITICAL ==").count(), 1, "{log}");
+        let mut db = replica.connect();
+        assert_eq!(db.info("bf", "bf_replays_refused"), "1");
+        assert_eq!(db.info("bf", "bf_replays_ignored"), "0");
+        drop(primary);
+    }
+}
+
+/// The server checks the payload of a RESTORE, and goes on loading the file; it says so itself.
+#[test]
+fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
+    let donor = Server::start();
+    let mut db = donor.connect();
+    db.run("BF.RESERVE ours 0.01 100");
+    db.run("CF.RESERVE counting 100");
+    let mut payloads: Vec<Vec<u8>> = ["ours", "counting"]
+        .iter()
+        .map(|key| db.call(["DUMP", key]).bytes().to_vec())
+        .collect();
+    for sample in ALL.into_iter().chain(OF_VALKEY_BLOOM) {
+        payloads.push(payload(&mut db, &sample.body()));
+    }
+    let mut damaged = Vec::new();
+    for (number, payload) in payloads.iter().enumerate() {
+        for place in 0..PLACES {
+            let (mut bytes, key) = (payload.clone(), format!("{number}:{place}"));
+            let bit = place * bytes.len() * 8 / PLACES;
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            damaged.push(vec![b"RESTORE".to_vec(), key.into(), b"0".to_vec(), bytes]);
+        }
+    }
+    let mut file = Vec::new();
+    damaged.iter().for_each(|command| write(&mut file, command));
+    let mut server = stopped_server_with_log(tolerant(), &file);
+    server.start_again();
+    let replica = Server::with(tolerant());
+    let mut primary = Primary::with_empty_replica(&replica);
+    damaged.iter().for_each(|command| primary.send(command));
+    primary.wait_for(&replica);
+    for server in [&server, &replica] {
+        let mut db = server.connect();
+        let keys = db.run("DBSIZE").integer();
+        let errors = db.info_number("stats", "unexpected_error_replies");
+        assert_eq!(keys + errors, damaged.len() as i64);
+    }
+}
+
+#[test]
+fn a_value_that_the_module_refuses_is_named_by_its_key() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE donor 0.01 100");
+    let footer = 10;
+    let body = db.call(["DUMP", "donor"]).bytes().to_vec();
+    let body = &mut body[..body.len() - footer].to_vec();
+    let middle = body.len() / 2;
+    body[middle] ^= 1;
+    let payload = payload(&mut db, body);
+    let reply = db.call([b"RESTORE".as_slice(), KEY, b"0", &payload]);
+    assert!(reply.is_error(), "{reply}");
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains("refused a value"));
+    let line = line.unwrap_or_else(|| panic!("{log}"));
+    assert!(line.to_lowercase().contains(SHOWN), "{line}");
+}
+
+/// Commands may be refused on the server, which does not die of it.
+fn tolerant() -> Options {
+    Options {
+        provokes_replay_errors: true,
+        ..Options::default()
+    }
+}
+
+/// Adds a command to an append-only file.
+fn write(file: &mut Vec<u8>, command: &Command) {
+    file.extend(format!("*{}\r\n", command.len()).bytes());
+    for word in command {
+        file.extend(format!("${}\r\n", word.len()).bytes());
+        file.extend(word);
+        file.extend(b"\r\n");
+    }
+}
