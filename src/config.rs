@@ -9,7 +9,7 @@
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
 //! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
-//! | `bf.aof-load-damaged` | – | no | whether to load an append-only file of which a part is refused |
+//! | `bf.aof-load-damaged` | – | no | whether to load a file of which a command is refused |
 //!
 //! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
 //! on: see [`settings`]. Those of counting filters are in [`counting`].

@@ -12,6 +12,18 @@ use crate::server::context::Context;
 use crate::server::key::{Held, InUse};
 use crate::types::bloom::{StoredFilter, Timetable};
 use crate::types::Stored as _;
+use splitbloom_filter::windowed::WindowedFilter;
+
+/// How long after the end of a slice its signal is sent, in milliseconds: as late as a server that
+/// looks for expired keys ten times a second. A client that is told and asks again then gets the new
+/// reply, although the server tells commands a time that is some milliseconds old.
+const MARGIN: u64 = 100;
+
+/// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since 1970;
+/// `None` if the filter has no item left to forget.
+pub fn next_signal(filter: &WindowedFilter, now: u64) -> Option<u64> {
+    filter.next_change(now).map(|end| end + MARGIN)
+}
 
 /// Signals what has changed, for as long as the budget lasts: some 40 filters a millisecond.
 pub(super) fn signal(context: &Context) -> Option<u64> {
@@ -38,7 +50,7 @@ fn visit(context: &Context, called: &Called, now: u64) -> Result<(), InUse> {
     if !change.as_ref().is_some_and(|ticket| ticket.is(called)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let next = filter.next_change(now);
+    let next = next_signal(filter, now);
     *change = next.map(|due| Ticket::again(due, called));
     drop(key);
     context.signal_modified(name.argument());

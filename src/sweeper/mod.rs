@@ -6,7 +6,7 @@
 //! server's own clients, by its own clock. The [`queue`]s have the filters that wait for their next
 //! visit; values enqueue themselves ([`StoredFilter::attend`]).
 
-mod changes;
+pub mod changes;
 pub mod queue;
 
 use crate::server::arguments::Argument;

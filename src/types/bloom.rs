@@ -17,6 +17,7 @@ use crate::server::place::Place;
 use crate::server::thread::ServerThread;
 use crate::server::Refused;
 use crate::stats;
+use crate::sweeper::changes::next_signal;
 use crate::sweeper::queue::{Origin as Home, Queue, Ticket, CHANGES, SWEEPS};
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
@@ -108,7 +109,7 @@ impl StoredFilter {
     /// As `attend`, for a value that the server loads or copies, and says where it will be.
     fn attended(mut self, place: impl FnOnce() -> Option<Place>, thread: ServerThread) -> Self {
         if let Some((filter, timetable)) = self.filter.windowed_mut() {
-            let (sweep, change) = (filter.next_due(), filter.next_change(time_now()));
+            let (sweep, change) = (filter.next_due(), next_signal(filter, time_now()));
             if let (Some(_), Some(place)) = (sweep.or(change), place()) {
                 let home = Home::of(place);
                 let ticket = |queue, due| Ticket::new(queue, due, home.clone(), thread);
@@ -160,7 +161,7 @@ impl Stored for StoredFilter {
             }
         };
         queue_for(&SWEEPS, sweep, filter.next_due());
-        queue_for(&CHANGES, change, filter.next_change(now));
+        queue_for(&CHANGES, change, next_signal(filter, now));
     }
 }
 

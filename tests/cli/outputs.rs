@@ -36,7 +36,7 @@ fn writing(server: &Server, writer: &[String], more: &[&str]) -> Command {
 }
 
 #[test]
-fn a_file_that_exists_is_replaced_only_on_request_and_only_its_owner_reads_a_new_one() {
+fn a_file_that_is_no_filter_is_replaced_only_on_request_and_only_its_owner_reads_a_new_one() {
     let (server, folder) = (Server::start(), Folder::new());
     for (number, writer) in writers(&server, &folder).iter().enumerate() {
         let path = folder.path(&format!("{number}.sbf"));
@@ -53,6 +53,8 @@ fn a_file_that_exists_is_replaced_only_on_request_and_only_its_owner_reads_a_new
         let run = writing(&server, writer, &["-o", &old, "--replace"]).run();
         assert_eq!((run.code, run.stderr.as_str()), (0, ""));
         tool(&["info", &old]).prints();
+        let run = writing(&server, writer, &["-o", &old]).run();
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "a filter");
     }
     let names = ["0.sbf", "1.sbf", "2.sbf", "items", "one.sbf"];
     assert_eq!(folder.names(), names, "nothing else is left");

@@ -1,12 +1,14 @@
 //! Files that the tool writes.
 //!
 //! A file has its name only when it is whole and on the disk; until then it is a temporary file in
-//! the same folder, which no other process has opened. Nothing but a regular file is ever replaced,
-//! and only if that is requested. Only the owner can read it, because a filter holds its seed.
+//! the same folder, which no other process has opened. Nothing but a regular file is ever replaced:
+//! an earlier filter, as a compiler replaces what it wrote before, and any other file only if that is
+//! requested. Only the owner can read a new file, because a filter holds its seed.
 
 use crate::error::Error;
 use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
 use clap::Args;
+use splitbloom_filter::codec::FileReader;
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -22,7 +24,7 @@ pub struct OutputArguments {
     /// The file to write. Only its owner can read it, because it holds the seed
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Replaces the file if it exists
+    /// Replaces the file even if it is no filter
     #[arg(long)]
     replace: bool,
 }
@@ -99,15 +101,17 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the file of this name, which takes the place of a regular file only with `replace`,
-    /// and of none of the `inputs`.
+    /// Begins the file `path`, which takes the place of a filter; of another regular file only with
+    /// `replace`, and of none of the `inputs`.
     pub fn create(path: &Path, replace: bool, inputs: &[FileId]) -> Result<Self, Error> {
         let shown = path.display();
         if path.as_os_str() == "-" {
             let text = "-: a filter is written to a file with a name, not to standard output";
             return Err(Error::Usage(text.into()));
         }
-        match regular_file(path)? {
+        let old = regular_file(path)?;
+        let replace = replace || old.is_some() && is_filter(path);
+        match old {
             Some(old) if inputs.contains(&FileId::from(&old)) => {
                 let text = format!("{shown} is one of the inputs: give the output another name");
                 return Err(Error::Usage(text));
@@ -173,6 +177,11 @@ impl Write for NewFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Whether the file begins as those that the tool writes.
+fn is_filter(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| FileReader::new(file).is_ok())
 }
 
 fn exists(path: &Path) -> Error {
