@@ -167,9 +167,9 @@ fn counted(segments: &Segments) -> (u64, u64) {
     let mut next = segments.next_allocated(0);
     while let Some(number) = next {
         let view = segments.view(number).expect("a segment that is there");
-        assert_eq!(view.len(), segments.len_of(number));
+        assert_eq!(view.num_words(), segments.len_of(number));
         if let Some(words) = segments.get(number) {
-            let beyond = &words[view.len()..];
+            let beyond = &words[view.num_words()..];
             assert!(bits(beyond).not_any(), "a line longer than the segment");
         }
         for (_, words) in view.runs() {

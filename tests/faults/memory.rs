@@ -220,11 +220,11 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
     db.run("BF.RESERVE full 0.01 6000000");
     add_items(&mut db, "full", 0..500_000);
     for (number, (family, head, items)) in [
-        (Family::Bloom, "BF.MADD sparse", 100_000),
+        (Family::Bloom, "BF.MADD sparse", 200_000),
         (
             Family::Bloom,
             "BF.INSERT {} ERROR 0.01 CAPACITY 1000000000000 ITEMS",
-            100_000,
+            200_000,
         ),
         (Family::Bloom, "BF.PACKADD sparse LINES", 400_000),
         (Family::Bloom, "BF.MADD window", 100_000),
@@ -252,7 +252,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
         // More than the words of the command take, less than they and what it adds.
         let room = match &command[..] {
             [.., packed] if head.ends_with("LINES") => (1 << 20) + 3 * packed.len() as i64,
-            _ => 12 << 20,
+            _ => 84 * items as i64,
         };
         let most = limit_memory(&mut db, room);
         let reply = db.call(command);

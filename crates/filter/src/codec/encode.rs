@@ -283,7 +283,7 @@ impl<B: SubFilter> Record<'_, B> {
         match self {
             Self::Head(head) => head.bytes().len(),
             Self::SubFilter { .. } => SUB_FILTER_HEAD_BYTES + B::HEADER_BYTES,
-            Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.len() * 8,
+            Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.num_words() * 8,
             Self::Table { .. } => TABLE_BYTES,
             Self::State(state) => state.bytes().len(),
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
@@ -327,7 +327,7 @@ impl<B: SubFilter> Record<'_, B> {
                 to.u8(SEGMENT);
                 to.u32(*sub_filter);
                 to.u64(*number);
-                to.u32(words.len() as u32 * 8);
+                to.u32(words.num_words() as u32 * 8);
                 write_view(*words, to);
             }
             Self::End(loading) => {
@@ -347,7 +347,7 @@ fn write_view(view: View<'_>, to: &mut impl Sink) {
         to.words(words);
         end = place + words.len();
     }
-    write_clear(view.len() - end, to);
+    write_clear(view.num_words() - end, to);
 }
 
 /// Writes `number` clear words.

@@ -1013,7 +1013,7 @@ mod tests {
         assert!(in_views.eq(model.keys().copied()));
         for segment in segments.into_iter().take(50) {
             let view = leaves.view(segment).unwrap();
-            assert_eq!(view.len(), leaves.len_of(segment));
+            assert_eq!(view.num_words(), leaves.len_of(segment));
             let words = view.to_words();
             let first = segment * units.per_segment();
             let set = (first..first + units.per_segment()).filter_map(|unit| model.get(&unit));

@@ -37,7 +37,7 @@ impl<'a> View<'a> {
     }
 
     /// Number of words, allocated or not.
-    pub fn len(&self) -> usize {
+    pub fn num_words(&self) -> usize {
         self.len
     }
 
