@@ -1,8 +1,8 @@
 //! Every way to save, copy or move a filter: all lookups and the digest stay the same.
 
 use crate::harness::{
-    add_items, eventually, missing_items, scan_dump, words, Connection, Family, Fingerprint,
-    Server, Specimen, Specimens,
+    add_items, eventually, missing_items, words, Connection, Family, Fingerprint, Server, Specimen,
+    Specimens,
 };
 use crate::windows::now;
 

@@ -6,7 +6,7 @@
 
 use crate::foreign::reading::stopped_server_with_log;
 use crate::foreign::samples::{loads, payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use crate::harness::{long_series, words, Connection, Family, Options, Primary, Server};
+use crate::harness::{layers, words, Connection, Family, Options, Primary, Server};
 
 use std::ops::Range;
 
@@ -106,8 +106,9 @@ fn kinds() -> Vec<Kind> {
         family.add_items(&mut db, key, 0..items);
         kinds.push(Kind::ours(&mut db, family, key, items));
     }
-    Family::Bloom.load_chunks(&mut db, "series", &[long_series(10)]);
-    kinds.push(Kind::ours(&mut db, Family::Bloom, "series", 10));
+    Family::Bloom.load_chunks(&mut db, "layers", &layers(10));
+    Family::Bloom.add_items(&mut db, "layers", 0..10);
+    kinds.push(Kind::ours(&mut db, Family::Bloom, "layers", 10));
     for sample in ALL {
         let pieces = sample.pieces();
         let commands = pieces

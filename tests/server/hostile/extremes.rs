@@ -2,7 +2,7 @@
 
 use super::exercise;
 use crate::harness::{
-    add_items, eventually, item, load_chunks, missing_items, scan_dump, words, Server,
+    add_items, eventually, item, layers, load_chunks, missing_items, scan_dump, words, Server,
 };
 
 #[test]

@@ -52,26 +52,6 @@ fn part_loaded(filter: &Filter, next: u64, sub_filters: u32) -> Vec<u8> {
     sealed(bytes)
 }
 
-/// The last chunk of a filter, which brings an empty table of this rate.
-fn chunk_of_table(filter: &Filter, start: u64, rate: f64) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.push(VERSION);
-    bytes.extend([start, END].map(u64::to_le_bytes).as_flattened());
-    bytes.extend(FILLER);
-    bytes.extend(Head::of(filter).identity().to_le_bytes());
-    bytes.push(TABLE);
-    bytes.extend(rate.to_le_bytes());
-    bytes.push(0);
-    bytes.extend([PAGE, 15, 0]);
-    bytes.extend([0; 15]);
-    bytes.push(END_OF_TABLE);
-    bytes.extend([0; 16]);
-    bytes.push(END_OF_FILTER);
-    bytes.extend([0; 12]);
-    bytes.extend([0; CHECKSUM_BYTES]);
-    sealed(bytes)
-}
-
 #[test]
 fn items_added_to_pages_that_were_dumped_do_not_break_the_load() {
     let mut original = filter(100, 900_000);
