@@ -4,7 +4,7 @@ use crate::harness::{eventually, Server};
 use crate::tool::{tool, tool_on, Folder, Runs};
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, Stdio};
 
 #[allow(unsafe_code, reason = "a system call")]
@@ -16,7 +16,19 @@ fn signal(child: &Child, signal: i32) {
     assert_eq!(sent, 0, "{}", std::io::Error::last_os_error());
 }
 
+/// Starts a process that no signal is kept from, even if the tests themselves run in the background
+/// of a script.
+#[allow(unsafe_code, reason = "a system call between fork and exec")]
 fn spawn(command: &mut Command) -> Child {
+    let heed_all = || {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: the call takes numbers, and may be made between fork and exec.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: what runs between fork and exec neither allocates nor takes a lock.
+    unsafe { command.pre_exec(heed_all) };
     command.stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("it starts")
