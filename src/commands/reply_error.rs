@@ -42,6 +42,10 @@ pub enum ReplyError {
     PackingTooLong,
     BadNumberOfKeys,
     WrongNumberOfKeys,
+    /// In the server's own words, as the next.
+    SeveralSlots,
+    /// A key is missing that may be on another node, while its slot is moving.
+    SlotMoves,
     /// The filters were not created alike.
     Different(Difference),
     /// No union is known of filters that forget, or that RedisBloom made.
@@ -150,6 +154,8 @@ impl ReplyError {
             Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
             Self::BadNumberOfKeys => "ERR bad number of keys",
             Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",
+            Self::SeveralSlots => "CROSSSLOT Keys in request don't hash to the same slot",
+            Self::SlotMoves => "TRYAGAIN Multiple keys request during rehashing of slot",
             Self::Different(difference) => text_of_difference(difference),
             Self::NoUnion => "ERR filters of this kind cannot be merged",
             Self::TooMuchToMerge => "ERR filters to merge would exceed bf.max-merge-bytes",

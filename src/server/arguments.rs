@@ -116,14 +116,6 @@ impl<'a> Argument<'a> {
         // SAFETY: a word of `Arguments`, which live for `'a` (see `Arguments::new`).
         unsafe { bytes_of(self.raw) }
     }
-
-    /// The integer that it is for the server, if it is one.
-    pub(super) fn integer(&self) -> Option<i64> {
-        let mut integer = 0;
-        // SAFETY: as in `bytes`; the integer is ours.
-        let status = unsafe { call!(RedisModule_StringToLongLong(self.raw, &raw mut integer)) };
-        (status as isize == raw::REDISMODULE_OK).then_some(integer)
-    }
 }
 
 /// The bytes of a string of the server.

@@ -13,11 +13,13 @@
 
 use redis_module::raw;
 use redis_module::raw::{
-    RedisModuleCtx as Context, RedisModuleDefragCtx as Defrag, RedisModuleDigest as Digest,
-    RedisModuleIO as Io, RedisModuleInfoCtx as Info, RedisModuleKey as Key,
-    RedisModuleKeyOptCtx as Places, RedisModuleString as Text,
+    RedisModuleCallReply as Reply, RedisModuleCtx as Context, RedisModuleDefragCtx as Defrag,
+    RedisModuleDigest as Digest, RedisModuleIO as Io, RedisModuleInfoCtx as Info,
+    RedisModuleKey as Key, RedisModuleKeyOptCtx as Places, RedisModuleString as Text,
 };
-use std::ffi::{c_char, c_int, c_long, c_longlong, c_uchar, c_uint, c_ulong, c_ulonglong, c_void};
+use std::ffi::{
+    c_char, c_int, c_long, c_longlong, c_uchar, c_uint, c_ulong, c_ulonglong, c_void, CStr,
+};
 
 /// Calls a function of the server: `call!(RedisModule_Name(arguments))`. Tests can make it panic
 /// instead (see [`failpoints`](super::failpoints)).
@@ -47,6 +49,7 @@ macro_rules! functions {
 
 functions! {
     fn RedisModule_AvoidReplicaTraffic() -> c_int;
+    fn RedisModule_CallReplyStringPtr(reply: *mut Reply, len: *mut usize) -> *const c_char;
     fn RedisModule_CloseKey(key: *mut Key);
     fn RedisModule_CreateCommand(
         context: *mut Context, name: *const c_char, run: raw::RedisModuleCmdFunc,
@@ -66,6 +69,7 @@ functions! {
     fn RedisModule_DigestAddStringBuffer(digest: *mut Digest, start: *const c_char, len: usize);
     fn RedisModule_DigestEndSequence(digest: *mut Digest);
     fn RedisModule_Free(block: *mut c_void);
+    fn RedisModule_FreeCallReply(reply: *mut Reply);
     fn RedisModule_FreeServerInfo(context: *mut Context, info: *mut raw::RedisModuleServerInfoData);
     fn RedisModule_FreeString(context: *mut Context, text: *mut Text);
     fn RedisModule_GetApi(name: *const c_char, function: *mut c_void) -> c_int;
@@ -93,7 +97,6 @@ functions! {
     ) -> c_int;
     fn RedisModule_InfoAddSection(context: *mut Info, name: *const c_char) -> c_int;
     fn RedisModule_IsIOError(io: *mut Io) -> c_int;
-    fn RedisModule_KeyAtPosWithFlags(context: *mut Context, position: c_int, flags: c_int);
     fn RedisModule_KeyType(key: *mut Key) -> c_int;
     fn RedisModule_LoadConfigs(context: *mut Context) -> c_int;
     fn RedisModule_LoadDouble(io: *mut Io) -> f64;
@@ -155,7 +158,6 @@ functions! {
         context: *mut Context, timer: raw::RedisModuleTimerID, data: *mut *mut c_void
     ) -> c_int;
     fn RedisModule_StringPtrLen(text: *const Text, len: *mut usize) -> *const c_char;
-    fn RedisModule_StringToLongLong(text: *const Text, integer: *mut c_longlong) -> c_int;
     fn RedisModule_SubscribeToKeyspaceEvents(
         context: *mut Context, classes: c_int, tell: raw::RedisModuleNotificationFunc
     ) -> c_int;
@@ -163,6 +165,23 @@ functions! {
         context: *mut Context, event: raw::RedisModuleEvent, tell: raw::RedisModuleEventCallback
     ) -> c_int;
     fn RedisModule_WrongArity(context: *mut Context) -> c_int;
+}
+
+/// Runs `name word`, a command of the server, and returns its reply, or null.
+///
+/// # Safety
+/// The context is live. The caller frees the reply.
+pub(super) unsafe fn RedisModule_Call(
+    context: *mut Context,
+    name: &CStr,
+    word: &CStr,
+) -> *mut Reply {
+    // SAFETY: as in `functions`.
+    let call = unsafe { raw::RedisModule_Call }.expect("RedisModule_Call");
+    // "c" takes a text that ends in a zero byte.
+    let format = c"c".as_ptr();
+    // SAFETY: the caller's duty; the argument is that of the format.
+    unsafe { call(context, name.as_ptr(), format, word.as_ptr()) }
 }
 
 /// Replicates `name key words… more…`.

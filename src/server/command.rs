@@ -26,8 +26,10 @@ pub enum KeyAccess {
     /// Changes the value without adding or removing.
     Update,
     /// Adds to the first key what it reads from others: as many as the argument after the first
-    /// says follow that argument. The flags must include `getkeys-api`: older servers route a
-    /// command by its first key alone, unless they may ask it for its keys.
+    /// says follow that argument. Servers route the command by its first key alone, so the command
+    /// itself must check that the others are in the same slot. (The flag `getkeys-api` would make
+    /// them ask for all keys, but newer ones ask on threads for input, which share the state that
+    /// such a call changes.)
     AddFromOthers,
 }
 
@@ -225,13 +227,6 @@ unsafe extern "C" fn entry<C: Command>(
     };
     // SAFETY: as above.
     let context = unsafe { Context::of_command(context, command) };
-    let ok = raw::REDISMODULE_OK as c_int;
-    if C::SPECIFICATION.access == KeyAccess::AddFromOthers && context.is_asked_for_keys() {
-        // Not the command's name: newer servers ask before each run.
-        let report = || report_keys(&context, arguments);
-        catch_panic("a request for keys", || (), report);
-        return ok;
-    }
     catch_panic(
         const { name_of::<C>() },
         || {
@@ -246,28 +241,7 @@ unsafe extern "C" fn entry<C: Command>(
             false => refuse(&context, || context.reply_wrong_arity(), WRONG_ARITY),
         },
     );
-    ok
-}
-
-/// Reports the keys that the key specs of [`KeyAccess::AddFromOthers`] describe; none if the number
-/// of keys is wrong, as the server does for its own commands.
-///
-/// A server with threads for input may call this on any of them, so it touches the words alone.
-fn report_keys(context: &Context, arguments: Arguments<'_>) {
-    let first = FIRST_OTHER_KEY as usize;
-    let given = arguments.len().saturating_sub(first);
-    if given == 0 {
-        return;
-    }
-    let number = arguments.at(first - 1).integer();
-    let number = number.and_then(|number| usize::try_from(number).ok());
-    let Some(number) = number.filter(|number| (1..=given).contains(number)) else {
-        return;
-    };
-    context.report_key(1, FIRST_KEY_IS_ADDED_TO);
-    for word in first..first + number {
-        context.report_key(word, OTHER_KEY_IS_READ);
-    }
+    raw::REDISMODULE_OK as c_int
 }
 
 static INFO_VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
@@ -347,7 +321,9 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
     let flags = match access {
         KeyAccess::None => return None,
         KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
-        KeyAccess::Add | KeyAccess::AddFromOthers => FIRST_KEY_IS_ADDED_TO,
+        KeyAccess::Add | KeyAccess::AddFromOthers => {
+            raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
+        }
         KeyAccess::Create => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
         KeyAccess::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
         KeyAccess::Update => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
@@ -359,23 +335,12 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
     })
 }
 
-/// The access to the first key of a command that adds.
-const FIRST_KEY_IS_ADDED_TO: u32 = raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT;
-
-/// The access to the other keys.
-const OTHER_KEY_IS_READ: u32 = raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS;
-
-/// The word of the first other key.
-const FIRST_OTHER_KEY: c_int = 3;
-
 /// Keys that are read: their number is word 2, and they follow it.
 const OTHER_KEYS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpec {
-    flags: OTHER_KEY_IS_READ as u64,
+    flags: (raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS) as u64,
     begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
     bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
-        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 {
-            pos: FIRST_OTHER_KEY - 1,
-        },
+        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 2 },
     },
     find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_KEYNUM,
     fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {

@@ -163,29 +163,6 @@ impl Context {
         }
     }
 
-    /// Whether the server does not run the command, but asks for its keys. It then calls only
-    /// commands with the flag `getkeys-api`. It cannot panic, so it may be called outside of
-    /// [`catch_panic`](super::catch_panic).
-    pub(super) fn is_asked_for_keys(&self) -> bool {
-        // SAFETY: the server's table is filled once, before anything else of the module runs.
-        let is_asked = unsafe { raw::RedisModule_IsKeysPositionRequest };
-        // SAFETY: the context is live.
-        is_asked.is_some_and(|is_asked| unsafe { is_asked(self.raw) } != 0)
-    }
-
-    /// Reports that word `index` is a key, with the flags of a key spec. Outside of a request for
-    /// keys it does nothing.
-    pub(super) fn report_key(&self, index: usize, flags: u32) {
-        // SAFETY: the context is live.
-        unsafe {
-            call!(RedisModule_KeyAtPosWithFlags(
-                self.raw,
-                index as c_int,
-                flags as c_int
-            ))
-        };
-    }
-
     /// Replicates the running command as the client sent it.
     pub fn replicate_verbatim(&self) {
         // SAFETY: the context is live.

@@ -12,6 +12,7 @@
 //!   alarm       calls at a later time                    events       what happens to keys
 //!   place       where a key is                           elsewhere    freeing without a stop
 //!   replay      commands that have run before           memory       the server's limit of memory
+//!   cluster     a node and its slots
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound.
@@ -22,6 +23,7 @@ pub mod arguments;
 mod call;
 pub mod catch_panic;
 pub mod clock;
+pub mod cluster;
 pub mod command;
 pub mod context;
 pub mod data_type;

@@ -1,7 +1,7 @@
 //! Our slots and partitions agree with the server's.
 
-use crate::harness::{Random, Server};
-use crate::trial::{move_slot, Cluster};
+use crate::harness::{words, Connection, Random, Server};
+use crate::trial::{move_slot, Cluster, Node};
 use splitbloom_partition::{crc16, slot_of, Name, Partitions, SLOTS};
 
 const ITEMS: usize = 100_000;
@@ -15,6 +15,21 @@ fn random_items(seed: u64) -> Vec<Vec<u8>> {
         random.bytes(len)
     };
     (0..ITEMS).map(item).collect()
+}
+
+/// The reply that a client ends with that asks this node first and follows redirections.
+fn reply_to_a_client(node: &Node, command: &str) -> String {
+    let mut db = node.connect();
+    let mut reply = db.ask(command);
+    while reply.starts_with("-MOVED ") || reply.starts_with("-ASK ") {
+        let port = reply.rsplit(':').next().map(str::parse);
+        db = Connection::open(port.expect("a port").expect("a port")).expect("the node is up");
+        if reply.starts_with("-ASK ") {
+            db.run("ASKING");
+        }
+        reply = db.ask(command);
+    }
+    reply
 }
 
 #[test]
@@ -124,9 +139,9 @@ fn a_union_of_keys_in_several_slots_is_refused_as_the_server_refuses_its_own() {
         ["{m}to", "{b}a", "{s}a"],
     ] {
         let [to, one, other] = words;
-        for db in &mut dbs {
+        for (node, db) in cluster.nodes().iter().zip(&mut dbs) {
             assert_eq!(db.ask(&format!("SUNIONSTORE {to} {one} {other}")), refused);
-            let reply = db.ask(&format!("BF.MERGE {to} 2 {one} {other}"));
+            let reply = reply_to_a_client(node, &format!("BF.MERGE {to} 2 {one} {other}"));
             assert_eq!(reply, refused, "{words:?}");
         }
         assert_eq!(dbs[0].ask("EXISTS {b}to"), ":0");
@@ -140,12 +155,13 @@ fn a_union_of_keys_in_several_slots_is_refused_as_the_server_refuses_its_own() {
     dbs[0].converse(&[
         ("BF.MERGE {b}to 2 {b}a {b}b", "+OK"),
         ("BF.MEXISTS {b}to {b}a {b}b", "[:1, :1]"),
-        // A wrong number of keys is an error on any node.
-        (
-            "BF.MERGE {m}to 2 {b}a",
-            "-ERR number of keys does not match the keys given",
-        ),
+        ("BF.MERGE {b}to 1 {b}missing", "-ERR not found"),
     ]);
+    for node in cluster.nodes() {
+        let reply = reply_to_a_client(node, "BF.MERGE {m}to 2 {b}a");
+        let wrong = "-ERR number of keys does not match the keys given";
+        assert_eq!(reply, wrong);
+    }
 }
 
 #[test]
@@ -166,11 +182,30 @@ fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
     assert_eq!(from.ask(&migrate), "+OK");
 
     let again = "-TRYAGAIN Multiple keys request during rehashing of slot";
-    for command in ["SUNIONSTORE {m}to {m}a {m}b", "BF.MERGE {m}to 2 {m}a {m}b"] {
-        assert_eq!(from.ask(command), again, "{command}");
-        to.run("ASKING");
-        assert_eq!(to.ask(command), again, "{command}");
+    let of_server = "SUNIONSTORE {m}to {m}a {m}b";
+    assert_eq!(from.ask(of_server), again);
+    for command in [
+        of_server,
+        "BF.MERGE {m}to 2 {m}a {m}b",
+        "BF.MERGE {m}to 2 {m}b {m}a",
+        "BF.MERGE {m}to 1 {m}b",
+        "BF.MERGE {m}a 1 {m}b",
+        "BF.MERGE {m}b 1 {m}a",
+    ] {
+        assert_eq!(reply_to_a_client(source, command), again, "{command}");
     }
+    // In a transaction and in a script, which names but one of the keys.
+    let lines = ["MULTI", "BF.MERGE {m}b 1 {m}a", "EXEC"].map(|line| from.ask(line));
+    assert!(lines.concat().contains(&again[1..]), "{lines:?}");
+    let script = "return redis.call('BF.MERGE', KEYS[1], 1, '{m}a')";
+    let reply = from.call(["EVAL", script, "1", "{m}b"]).to_string();
+    assert!(
+        reply.starts_with('-') && !reply.contains("not found"),
+        "{reply}"
+    );
+    // Newer servers know all keys of the command, and refuse it themselves.
+    let there = reply_to_a_client(source, "BF.MERGE {m}copy 1 {m}a");
+    assert!(there == "+OK" || there == again, "{there}");
     let keys = ["{m}b", "{m}a"].map(|key| format!("BF.MERGE {key} 1 {key}"));
     assert_eq!(from.ask(&keys[0]), "+OK", "all its keys are here");
     assert_eq!(
@@ -183,5 +218,53 @@ fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
     to.converse(&[
         ("BF.MERGE {m}to 2 {m}a {m}b", "+OK"),
         ("BF.MEXISTS {m}to {m}a {m}b", "[:1, :1]"),
+        ("BF.MERGE {m}to 1 {m}missing", "-ERR not found"),
     ]);
+}
+
+/// Newer servers parse commands on their threads for input, and find the keys there.
+#[test]
+fn unions_reach_the_replica_in_order_while_threads_read_the_commands() {
+    const CLIENTS: u64 = 16;
+    const ROUNDS: u64 = 30;
+    let cluster = Cluster::configured(1, 1, &["io-threads 4", "maxmemory-policy noeviction"]);
+    let [primary, replica] = cluster.nodes() else {
+        panic!("two nodes")
+    };
+    let mut db = primary.connect();
+    for client in 0..CLIENTS {
+        db.run(&format!(
+            "BF.RESERVE {{{client}}}a 0.01 2000 SEED 0123456789abcdef"
+        ));
+    }
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                let mut db = primary.connect();
+                for round in 0..ROUNDS {
+                    let batch = (0..50).flat_map(|n| {
+                        let tag = format!("{{{client}}}");
+                        let item = round * 50 + n;
+                        [
+                            format!("SET {tag}text {item}"),
+                            format!("BF.ADD {tag}a {item}"),
+                            format!("BF.MERGE {tag}to 1 {tag}a"),
+                        ]
+                    });
+                    let replies = db.pipeline(batch.map(|line| words(&line)));
+                    assert!(replies.iter().all(|reply| !reply.is_error()), "{replies:?}");
+                }
+            });
+        }
+    });
+    let mut copy = replica.connect();
+    copy.run("READONLY");
+    cluster.server(0).wait_for(cluster.server(1));
+    for client in 0..CLIENTS {
+        for key in ["a", "to"].map(|key| format!("{{{client}}}{key}")) {
+            assert_eq!(copy.digest(&key), db.digest(&key), "{key}");
+        }
+        let text = format!("GET {{{client}}}text");
+        assert_eq!(copy.ask(&text), db.ask(&text));
+    }
 }

@@ -152,18 +152,6 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
     }
 }
 
-/// A server asks the module where its key specs do not fit the words.
-#[test]
-fn a_panic_in_a_request_for_keys_reports_none_and_the_server_survives() {
-    let server = server_with(&[]);
-    let mut db = server.connect();
-    let panics = at_every_call(&mut db, "a request for keys", |db, _| {
-        let keys = db.ask("COMMAND GETKEYS BF.MERGE new 5 k k");
-        assert_eq!(keys, "-ERR Invalid arguments specified for command");
-    });
-    assert!(panics > 0, "the server asks");
-}
-
 #[test]
 fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
     let server = server_with(&[]);

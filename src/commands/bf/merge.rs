@@ -13,6 +13,7 @@ use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::filter::Filter;
 use splitbloom_grammar::number::parse_within;
+use splitbloom_partition::slot_of;
 
 /// BF.MERGE.
 pub struct Merge;
@@ -24,7 +25,7 @@ impl Command for Merge {
     const SPECIFICATION: Specification = Specification {
         name: c"bf.merge",
         arity: -4,
-        flags: c"write deny-oom getkeys-api",
+        flags: c"write deny-oom",
         categories: "write",
         access: KeyAccess::AddFromOthers,
         output: Output::Determined,
@@ -42,9 +43,29 @@ impl Command for Merge {
     fn run(context: &Context, arguments: Arguments<'_>) {
         match merge(context, arguments) {
             Ok(()) => context.reply_simple("OK"),
+            Err(ReplyError::NotFound) if may_be_elsewhere(context, arguments) => {
+                ReplyError::SlotMoves.reply(context);
+            }
             Err(error) => error.reply(context),
         }
     }
+}
+
+/// Whether the server routed the command, by its destination alone: it is a node of a cluster, and
+/// the command comes from a client.
+fn is_routed(context: &Context) -> bool {
+    context.is_in_cluster() && !context.is_replay()
+}
+
+/// Whether all keys are in the slot of the destination, as a cluster requires.
+fn are_in_one_slot(arguments: Arguments<'_>) -> bool {
+    let slot = slot_of(arguments.bytes(1));
+    (FIRST_SOURCE..arguments.len()).all(|source| slot_of(arguments.bytes(source)) == slot)
+}
+
+/// Whether a key that is missing here may be on another node, because the keys' slot is moving.
+fn may_be_elsewhere(context: &Context, arguments: Arguments<'_>) -> bool {
+    is_routed(context) && context.is_moving(slot_of(arguments.bytes(1)))
 }
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -53,6 +74,10 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         Ok(number) if number == given as u64 => {}
         Ok(_) => return Err(ReplyError::WrongNumberOfKeys),
         Err(_) => return Err(ReplyError::BadNumberOfKeys),
+    }
+    // Before a key is opened: newer servers would look for it in the slot of the destination.
+    if is_routed(context) && !are_in_one_slot(arguments) {
+        return Err(ReplyError::SeveralSlots);
     }
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;

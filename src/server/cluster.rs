@@ -1,0 +1,70 @@
+//! A node of a cluster: what the server checks for commands whose keys it finds by itself.
+
+use super::call::call;
+use super::context::Context;
+use redis_module::raw;
+
+impl Context {
+    /// Whether the server is a node of a cluster.
+    pub fn is_in_cluster(&self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
+    }
+
+    /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is not
+    /// here may then be on the other node. Cost: that of CLUSTER NODES, so not for every command.
+    pub fn is_moving(&self, slot: u16) -> bool {
+        // SAFETY: the context is live, and both texts end in a zero byte.
+        let reply = unsafe { call!(RedisModule_Call(self.raw, c"CLUSTER", c"NODES")) };
+        if reply.is_null() {
+            return false;
+        }
+        let mut len = 0;
+        // SAFETY: the reply is live; for one that is no string the function returns null.
+        let start = unsafe { call!(RedisModule_CallReplyStringPtr(reply, &raw mut len)) };
+        let is_moving = !start.is_null() && {
+            // SAFETY: the server says that `len` bytes are there; they live as long as the reply.
+            let nodes = unsafe { std::slice::from_raw_parts(start.cast(), len) };
+            moves(nodes, slot)
+        };
+        // SAFETY: freed once, after its last use.
+        unsafe { call!(RedisModule_FreeCallReply(reply)) };
+        is_moving
+    }
+}
+
+/// Whether the reply to CLUSTER NODES says that this node is moving `slot`: the words of a line are
+/// id, address, flags, five more, and then the slots. `[7->-id]` is a slot that moves to another
+/// node, `[7-<-id]` one that comes from it.
+fn moves(nodes: &[u8], slot: u16) -> bool {
+    let ends = [format!("[{slot}->-"), format!("[{slot}-<-")];
+    nodes.split(|byte| *byte == b'\n').any(|line| {
+        let mut words = line.split(|byte| *byte == b' ');
+        let flags = words.nth(2).unwrap_or_default();
+        let is_myself = flags
+            .split(|byte| *byte == b',')
+            .any(|flag| flag == b"myself");
+        is_myself && words.any(|word| ends.iter().any(|end| word.starts_with(end.as_bytes())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moves;
+
+    const NODES: &[u8] = b"aa01 127.0.0.1:7001@17001,host master - 0 1 2 connected 5461-16383 \
+[8->-dd04]\n\
+bb02 127.0.0.1:7000@17000 myself,master - 0 0 1 connected 0-5460 [7->-aa01] [77-<-aa01]\n\
+cc03 :0@0 slave,noaddr aa01 0 1 2 disconnected\n";
+
+    #[test]
+    fn a_slot_moves_if_the_line_of_this_node_says_so() {
+        assert!(moves(NODES, 7) && moves(NODES, 77));
+        // Another node's, a longer number, and slots that stay.
+        for slot in [8, 777, 0, 5460, 16_383] {
+            assert!(!moves(NODES, slot), "{slot}");
+        }
+        for odd in [b"".as_slice(), b"\n \n", b"myself [7->-a]", b"a b myself"] {
+            assert!(!moves(odd, 7));
+        }
+    }
+}
