@@ -155,8 +155,8 @@ impl<T> AnyFilter<T> {
     }
 
     /// The same without pages and directories of tables, whose bytes are
-    /// [`AnyFilter::bytes_of_pages`]. It takes a step for each 4 MiB of bits and for each
-    /// sub-filter.
+    /// [`AnyFilter::bytes_of_pages`]. It takes a step for each 4 MiB of bits (for each segment of
+    /// 64 KiB while few bits are set) and for each sub-filter.
     pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
         self.visit_box(&mut visit);
         each!(self, filter => filter.visit_besides_pages(visit))

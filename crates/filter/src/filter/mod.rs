@@ -286,7 +286,8 @@ impl Filter {
     }
 
     /// Visits every kind of allocation but the `Filter` itself: its layout and its number. It takes
-    /// a step for each 4 MiB of bits, for each sub-filter and for each page.
+    /// a step for each 4 MiB of bits (for each segment of 64 KiB while few bits are set), for each
+    /// sub-filter and for each page.
     pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
         self.parts.visit_allocations(&mut visit);
     }

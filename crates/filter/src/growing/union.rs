@@ -14,7 +14,7 @@
 use crate::error::{AddError, UnionError};
 use crate::growing::change::Adding;
 use crate::growing::directory::Slot;
-use crate::growing::entries::try_push;
+use crate::growing::entries::{for_each_longer, try_push};
 use crate::growing::line::LINE_BYTES;
 use crate::growing::mark::Mark;
 use crate::growing::page::Page;
@@ -28,7 +28,7 @@ use crate::growing::totals::Totals;
 const PATH_BITS: u8 = u64::BITS as u8;
 /// Unions are of tables without payloads.
 const NO_PAYLOAD: u8 = 0;
-/// The cost of looking up an entry and adding it, in bytes copied. With this and the next two,
+/// The cost of looking up an entry and adding it, in bytes copied. With this and the next three,
 /// unions of 10^3 to 10^5 entries with tables of 4 * 10^5 to 4 * 10^7 took 0.4 to 2 ms of processor
 /// time for each 2^20.
 const STEP: u64 = 800;
@@ -36,6 +36,8 @@ const STEP: u64 = 800;
 const LONGER: u64 = 32;
 /// The cost of writing a page anew, for each of its bytes.
 const REWRITTEN: u64 = 3;
+/// And for each of its entries: those of a forged page take few bytes.
+const ENTRY: u64 = 16;
 
 /// What a union may take.
 #[derive(Clone, Copy)]
@@ -43,10 +45,20 @@ pub struct UnionLimits {
     /// The most bytes of the table ([`Table::bytes`]).
     pub bytes: u64,
     /// The most work, in bytes copied: 800 for each page of the others, and for each page of the
-    /// table that one of their entries belongs to; the page itself when it is first changed; once
-    /// more, and 32 for each longer one that it becomes, for an entry that is shorter than the
-    /// number of its bucket; and three times more if the page is written anew for that.
+    /// table that one of their entries belongs to; 32 for each of the longer ones that stand for
+    /// an entry that is shorter than the number of its bucket; the page itself when it is first
+    /// changed, when it gets more lines, and for each shorter entry; and whenever it is written
+    /// anew or split, three times its size, and 16 for each of its entries.
     pub cost: u64,
+}
+
+impl UnionLimits {
+    /// Takes off what is about to be done, or was.
+    fn charge(&mut self, cost: u64) -> Result<(), UnionError> {
+        let left = self.cost.checked_sub(cost);
+        self.cost = left.ok_or(UnionError::TooCostly)?;
+        Ok(())
+    }
 }
 
 /// What a union has changed, so that it can be taken back.
@@ -101,7 +113,9 @@ impl Table {
         }
     }
 
-    /// Makes the table what it was before a union, after which nothing has changed it.
+    /// Makes the table what it was before a union, after which nothing has changed it: its answers,
+    /// its digest and its items. Where there is no memory to make a node of the directory smaller
+    /// again, it stays twice as large as it was.
     pub fn take_back(&mut self, united: United) {
         let mut slots = self.totals.slots;
         for (start, page) in united.replaced.into_iter().rev() {
@@ -128,7 +142,7 @@ impl Union<'_> {
         debug_assert_eq!(other.plan().payload_bits(), 0);
         let mut next = Some(0);
         while let Some(from) = next {
-            self.charge(STEP)?;
+            self.limits.charge(STEP)?;
             let start = Path(from);
             let page = other.root.page(start);
             let depth = page.depth();
@@ -155,22 +169,47 @@ impl Union<'_> {
             return self.cover(other_half, known + 1);
         }
         let length = self.table.plan().length(depth, page.len());
-        let length = length.min(known - depth);
-        let below = path.below(depth);
-        let is_covered = page.is_saturated() || page.matching(below).any(|m| m.length() <= length);
-        let is_short = length < page.shape().bucket_bits;
-        self.charge(STEP)?;
-        if is_covered {
+        let mark = Mark::new(path.below(depth), length.min(known - depth), NO_PAYLOAD);
+        let bucket_bits = page.shape().bucket_bits;
+        let is_short = mark.length() < bucket_bits;
+        let longer = match is_short {
+            true => 1 << (bucket_bits - mark.length()),
+            false => 0,
+        };
+        self.limits.charge(STEP + LONGER * longer)?;
+        if is_covered(page, mark) {
             return Ok(());
         }
         self.keep(path)?;
-        if !is_short || !self.add_short(path, Mark::new(below, length, NO_PAYLOAD))? {
-            let room = Room::up_to(self.limits.bytes);
-            self.table
-                .add(path, length, NO_PAYLOAD, room, Adding::Copies)?;
+        if !is_short || !self.add_short(path, mark)? {
+            self.add(path, mark)?;
         }
         self.united.has_changed = true;
         Ok(())
+    }
+
+    /// Adds an entry as the table does, and charges for the page if it is written anew for that.
+    fn add(&mut self, path: Path, mark: Mark) -> Result<(), UnionError> {
+        let (plan, page) = (*self.table.plan(), self.table.root.page(path));
+        let (bytes, entries) = (bytes_of(page), page.len() + 1);
+        let (depth, shape, lines) = (page.depth(), page.shape(), page.lines().as_ptr());
+        let is_alike =
+            page.is_shaped_for(&plan, entries) && mark.length() > page.shape().bucket_bits;
+        let (pages, room) = (self.table.pages(), Room::up_to(self.limits.bytes));
+        self.table
+            .add(path, mark.length(), NO_PAYLOAD, room, Adding::Copies)?;
+        let page = self.table.root.page(path);
+        if page.lines().as_ptr() == lines {
+            return Ok(());
+        }
+        if is_alike && (page.depth(), page.shape()) == (depth, shape) {
+            return self.limits.charge(bytes);
+        }
+        // A page whose entries are all on one side is split again, and they are read each time.
+        let times = (self.table.pages() - pages).max(1);
+        let lengthened = page.len().saturating_sub(entries) as u64;
+        let once = REWRITTEN * bytes + ENTRY * entries as u64 + LONGER * lengthened;
+        self.limits.charge(once.saturating_mul(times))
     }
 
     /// Adds an entry that is shorter than the number of its bucket without reading the others of
@@ -181,9 +220,7 @@ impl Union<'_> {
     /// 10^7 has used up 15 of them.
     fn add_short(&mut self, path: Path, mark: Mark) -> Result<bool, UnionError> {
         let page = self.table.root.page(path);
-        let bytes = bytes_of(page);
-        let longer = 1 << page.shape().bucket_bits.saturating_sub(mark.length());
-        self.charge(bytes + LONGER * longer)?;
+        self.limits.charge(bytes_of(page))?;
         let table = &mut *self.table;
         let page = table.root.page(path);
         let (depth, start) = (page.depth(), path.start(page.depth()));
@@ -192,7 +229,6 @@ impl Union<'_> {
             false => page.with_short(&table.plan, mark)?,
         };
         let Some((written, new)) = written else {
-            self.charge(bytes * REWRITTEN)?;
             return Ok(false);
         };
         let (before, after) = (page.lines().len(), written.lines().len());
@@ -219,19 +255,27 @@ impl Union<'_> {
         }
         let shared = self.table.root.bytes_to_own(path);
         let bytes = bytes_of(self.table.root.page(path));
-        self.charge(shared.saturating_add(bytes))?;
+        self.limits.charge(shared.saturating_add(bytes))?;
         self.table.root.make_own(path)?;
         let page = self.table.root.page(path).try_clone()?;
         let start = path.start(page.depth());
         try_push(&mut self.united.replaced, (start, page))?;
         Ok(())
     }
+}
 
-    fn charge(&mut self, cost: u64) -> Result<(), UnionError> {
-        let left = self.limits.cost.checked_sub(cost);
-        self.limits.cost = left.ok_or(UnionError::TooCostly)?;
-        Ok(())
+/// Whether a page finds every item that has a mark. Where the mark is shorter than the number of
+/// its bucket, the entries that do are as many as there are buckets of it.
+fn is_covered(page: &Page, mark: Mark) -> bool {
+    let length = mark.length().max(page.shape().bucket_bits);
+    let mut is_covered = true;
+    if !page.is_saturated() {
+        for_each_longer(mark, length, &mut |mark| {
+            let covers = |there: Mark| there.length() <= length;
+            is_covered = is_covered && page.matching(mark.path()).any(covers);
+        });
     }
+    is_covered
 }
 
 /// The memory of a page.

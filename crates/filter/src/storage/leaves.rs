@@ -615,16 +615,26 @@ impl Leaves {
         let units = self.units;
         let first = (number * self.units_per_leaf()) as u32;
         let list = self.leaves[place].slots.first().and_then(Slot::list);
+        let is_right = |number| number >= first;
         let (left, right) = match list {
             None => (Slot::Empty, Slot::Empty),
             Some(list) => (
-                slot_of(list.part(units, |number| number < first)?),
-                slot_of(list.part(units, |number| number >= first)?),
+                slot_of(list.part(units, |number| !is_right(number))?),
+                match self.leaf_len(number) {
+                    // The last leaf may be no range, and its segment a short one.
+                    1 => {
+                        let len = self.len_of(number * LEAF_SEGMENTS);
+                        slot_of_segment(list, units, len, is_right)?
+                    }
+                    _ => slot_of(list.part(units, is_right)?),
+                },
             ),
         };
+        let is_full = matches!(right, Slot::Full(_));
         let right = try_boxed(1, |one| one.push(right))?;
         self.insert_leaf(place + 1, number, right)?;
         self.replace(place, 0, left);
+        self.full += u64::from(is_full);
         Ok(())
     }
 
@@ -636,13 +646,8 @@ impl Leaves {
             for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
                 let first = (segment * units.per_segment()) as u32;
                 let is_its = |number| units.is_in_segment(number, first);
-                let (len, own) = (self.len_of(segment), list.numbers().filter(|n| is_its(*n)));
-                *slot = if own.count() > units.most_in(len) {
-                    full += 1;
-                    Slot::Full(segment_of(list, units, len, is_its)?)
-                } else {
-                    slot_of(list.part(units, is_its)?)
-                };
+                *slot = slot_of_segment(list, units, self.len_of(segment), is_its)?;
+                full += u64::from(matches!(slot, Slot::Full(_)));
             }
         }
         self.replace(place, 0, Slot::Empty);
@@ -855,6 +860,21 @@ fn slot_of(list: List) -> Slot {
         0 => Slot::Empty,
         _ => Slot::List(list),
     }
+}
+
+/// Those units of a list that are a segment's own, in a slot: a list of them, or the segment of
+/// `len` words if they are too many for one.
+fn slot_of_segment(
+    list: &List,
+    units: Units,
+    len: usize,
+    is_its: impl Fn(u32) -> bool + Copy,
+) -> Result<Slot, AddError> {
+    let own = list.numbers().filter(|number| is_its(*number));
+    if own.count() > units.most_in(len) {
+        return Ok(Slot::Full(segment_of(list, units, len, is_its)?));
+    }
+    Ok(slot_of(list.part(units, is_its)?))
 }
 
 /// A segment of `len` words with those units of a list that are its own.
@@ -1103,6 +1123,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_short_segment_alone_in_its_leaf_is_no_list_that_is_too_long_for_it() {
+        let num_words = LEAF_SEGMENTS * SEGMENT_WORDS as u64 + 8 * 2;
+        let mut leaves = Leaves::new(num_words, Units::of(8));
+        let first_of_last = num_words / 8 - 2;
+        let mut model = BTreeMap::new();
+        let others = (0..).map(|n| scrambled(n) % first_of_last);
+        for unit in [first_of_last, first_of_last + 1].into_iter().chain(others) {
+            leaves.allocate(unit).unwrap()[3] = unit;
+            model.insert(unit, unit);
+            if leaves.leaves.len() > 1 {
+                break;
+            }
+        }
+        assert!(leaves.units.most_in(leaves.len_of(LEAF_SEGMENTS)) < 2);
+        assert!(leaves.get(LEAF_SEGMENTS).is_some());
+        assert_eq!(leaves.full, 1);
+        assert_holds(&leaves, &model);
     }
 
     #[test]

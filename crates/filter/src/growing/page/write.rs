@@ -65,11 +65,10 @@ impl Page {
         more: Option<(Gap, Mark)>,
         least: usize,
     ) -> Result<Option<Self>, AddError> {
-        let (entries, Shape { bucket_bits, slot }) =
-            (self.len() + usize::from(more.is_some()), self.shape());
+        let entries = self.len() + usize::from(more.is_some());
+        let bucket_bits = self.shape().bucket_bits;
         let is_alike = (1..=plan.most()).contains(&entries)
-            && plan.bucket_bits(entries) == bucket_bits
-            && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
+            && self.is_shaped_for(plan, entries)
             && more.is_none_or(|(_, mark)| mark.length() > bucket_bits);
         if !is_alike {
             return Ok(None);
@@ -114,16 +113,11 @@ impl Page {
         let (shape, most_voids) = (self.shape(), plan.most_voids());
         let longer = 1usize << (shape.bucket_bits - mark.length().min(shape.bucket_bits));
         let entries = self.len() + longer;
-        let longest = shape.bucket_bits + shape.slot.fingerprint_bits - 1;
-        let fits_shape = |entries| {
-            plan.bucket_bits(entries) == shape.bucket_bits
-                && plan.length(self.depth, entries) == longest
-        };
         let is_alike = self.len() > 0
             && entries <= plan.most()
             && [self.len(), self.len() + 1, entries]
                 .into_iter()
-                .all(fits_shape)
+                .all(|entries| self.is_shaped_for(plan, entries))
             && (entries <= most_voids || self.count_voids() + longer <= most_voids);
         let mut sizes = sizes(shape, entries, self.surplus().count(), 1);
         let Some(lines) = sizes.next().filter(|_| is_alike) else {
@@ -147,7 +141,15 @@ impl Page {
             Ok(Insert::Done { is_new: false }) => {}
             _ => has_room = false,
         });
-        Ok(has_room.then_some((page, new)))
+        // Those of which copies are counted take no slot, and perhaps fewer lines would do.
+        Ok((has_room && page.len() == entries).then_some((page, new)))
+    }
+
+    /// Whether it has the shape of a page of `entries` new entries.
+    pub fn is_shaped_for(&self, plan: &Plan, entries: usize) -> bool {
+        let Shape { bucket_bits, slot } = self.shape();
+        plan.bucket_bits(entries) == bucket_bits
+            && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
     }
 
     /// Entries that have no bits but those of their bucket.

@@ -178,6 +178,32 @@ fn a_short_mark_leaves_the_page_that_it_leaves_where_all_are_read() {
 }
 
 #[test]
+fn a_short_mark_of_which_copies_are_counted_leaves_the_page_that_reading_all_leaves_too() {
+    for items in (20_000..40_000).step_by(2_000) {
+        let mut table = Table::new(0.01, 0);
+        for n in 0..items {
+            table.insert(hash(n), 0, u64::MAX).unwrap();
+        }
+        for (_, page) in table.all_pages() {
+            let mut page = page.try_clone().unwrap();
+            for n in 0..48 {
+                let bucket_bits = page.shape().bucket_bits;
+                let mark = Mark::new(n / 6 << 61, bucket_bits.saturating_sub(3), 0);
+                let mut entries = page.entries().unwrap();
+                entries.insert(mark).unwrap();
+                let read = Page::of(table.plan(), page.depth(), &mut entries, 1, 0).unwrap();
+                let written = page.with_short(table.plan(), mark).unwrap();
+                assert!(written.is_none_or(|(written, _)| read.as_ref() == Some(&written)));
+                let Some(read) = read.filter(|page| !page.is_saturated()) else {
+                    break;
+                };
+                page = read;
+            }
+        }
+    }
+}
+
+#[test]
 fn every_way_of_looking_up_finds_the_same() {
     for payload_bits in [0, 4] {
         for (error_rate, items) in [(0.1, 100), (0.01, 5_000), (0.0001, 40_000), (1e-7, 3_000)] {

@@ -2,6 +2,10 @@
 
 use super::*;
 use crate::error::UnionError;
+use crate::growing::entries::Entries;
+use crate::growing::grid::Shape;
+use crate::growing::mark::Mark;
+use crate::growing::slot::SlotShape;
 use crate::growing::UnionLimits;
 
 const UNLIMITED: UnionLimits = UnionLimits {
@@ -185,4 +189,72 @@ fn a_page_that_says_yes_to_everything_costs_every_page_that_it_covers() {
     assert_eq!(table.digest(), digest);
     assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
     assert_eq!(table.false_positive_rate(), 1.0);
+}
+
+#[test]
+fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
+    // Pages of entries that are hardly longer than the numbers of their buckets.
+    let mut table = table_of(0..300_000, 0.01);
+    let shape = Shape {
+        bucket_bits: 11,
+        slot: SlotShape {
+            fingerprint_bits: 2,
+            payload_bits: 0,
+        },
+    };
+    let marks = (0..2_600).map(|n| Mark::new(n * 4_096 / 2_600 << 52, 12, 0));
+    let entries = Entries {
+        marks: marks.collect(),
+        surplus: Vec::new(),
+    };
+    let mut totals = Totals::none();
+    for start in table
+        .all_pages()
+        .into_iter()
+        .map(|(start, _)| start)
+        .collect::<Vec<_>>()
+    {
+        let depth = table.root.page(start).depth();
+        let pages = (1..).map(|lines| Page::with_lines(depth, shape, &entries, lines).unwrap());
+        let page = pages.into_iter().find_map(|page| page).unwrap();
+        totals = totals.plus(Totals::of(&page, &entries, start));
+        table.root.put(start, Slot::Own(page));
+    }
+    totals.slots = table.totals.slots;
+    table.totals = totals;
+    table.items = 2_600 * table.pages();
+    let mut table = loaded(&records_of(&table), &table, 100).unwrap();
+
+    let mut other = Table::new(0.01, 0);
+    let mut touched = std::collections::BTreeSet::new();
+    for n in (0..20_000).filter(|n| !table.contains(hash(*n))) {
+        let path = Path::of(hash(n));
+        if touched.insert(path.start(table.root.page(path).depth()).0) {
+            other.insert_if_absent(hash(n), 0, u64::MAX).unwrap();
+        }
+    }
+    let (digest, pages) = (table.digest(), table.pages());
+    assert_eq!(touched.len() as u64, pages);
+    let limits = UnionLimits {
+        cost: pages * 30_000,
+        ..UNLIMITED
+    };
+    let refused = unite(&mut table, &other, limits);
+    assert_eq!(refused, Err(UnionError::TooCostly));
+    assert_eq!((table.digest(), table.totals), (digest, totals));
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
+    table.check();
+}
+
+#[test]
+fn entries_that_stand_for_several_are_not_added_again() {
+    // An entry of the other table has 17 bits of its path; of these, 8 or 9 lead to its page here.
+    let mut table = table_of(0..600_000, 0.25);
+    let other = table_of(600_000..602_000, 0.25);
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
+    table.check();
+    let (digest, items, totals) = (table.digest(), table.len(), table.totals);
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(false));
+    assert_eq!((table.digest(), table.len()), (digest, items));
+    assert_eq!(table.totals, totals);
 }
