@@ -12,7 +12,7 @@
 //!   alarm       calls at a later time                    events       what happens to keys
 //!   place       where a key is                           elsewhere    freeing without a stop
 //!   replay      commands that have run before           memory       the server's limit of memory
-//!   cluster     a node and its slots                     saving       saves on other threads, and copies
+//!   cluster     a node and its slots                     saving       saves on other threads
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound.

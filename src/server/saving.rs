@@ -1,9 +1,9 @@
 //! Values that other threads are saving. They are not copied or defragmented meanwhile.
 //!
 //! A copy changes how its source is stored, because the two then share memory, and defragmentation
-//! moves the memory. A server that saves on other threads lets no command write to the keys of these
-//! values, but a script or another module may copy a key that it has not declared. Such a copy
-//! fails.
+//! moves the memory. A server that saves on other threads lets no command write to the keys of
+//! these values, but a script or another module may copy a key that it has not declared. Such a
+//! copy fails.
 
 use super::context::Context;
 use std::cell::Cell;

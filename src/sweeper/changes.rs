@@ -15,12 +15,12 @@ use crate::types::Stored as _;
 use splitbloom_filter::windowed::WindowedFilter;
 
 /// How long after the end of a slice its signal is sent, in milliseconds: as late as a server that
-/// looks for expired keys ten times a second. A client that is told and asks again then gets the new
-/// reply, although the server tells commands a time that is some milliseconds old.
+/// looks for expired keys ten times a second. A client that is told and asks again then gets the
+/// new reply, although the server tells commands a time that is some milliseconds old.
 const MARGIN: u64 = 100;
 
-/// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since 1970;
-/// `None` if the filter has no item left to forget.
+/// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since
+/// 1970; `None` if the filter has no item left to forget.
 pub fn next_signal(filter: &WindowedFilter, now: u64) -> Option<u64> {
     filter.next_change(now).map(|end| end + MARGIN)
 }

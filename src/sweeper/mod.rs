@@ -94,8 +94,8 @@ fn sweep(context: &Context) -> Option<u64> {
     visit_all(context, &SWEEPS, visit)
 }
 
-/// Visits what is due, for as long as the budget lasts. A key in use is passed over, and tried again
-/// once all the others that are due have been visited, after a pause.
+/// Visits what is due, for as long as the budget lasts. A key in use is passed over, and tried
+/// again once all the others that are due have been visited, after a pause.
 fn visit_all(
     context: &Context,
     queue: &'static Queue,

@@ -2,8 +2,8 @@
 //!
 //! A file has its name only when it is whole and on the disk; until then it is a temporary file in
 //! the same folder, which no other process has opened. Nothing but a regular file is ever replaced:
-//! an earlier filter, as a compiler replaces what it wrote before, and any other file only if that is
-//! requested. Only the owner can read a new file, because a filter holds its seed.
+//! an earlier filter, as a compiler replaces what it wrote before, and any other file only if that
+//! is requested. Only the owner can read a new file, because a filter holds its seed.
 
 use crate::error::Error;
 use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
