@@ -188,7 +188,7 @@ fn a_short_mark_of_which_copies_are_counted_leaves_the_page_that_reading_all_lea
             let mut page = page.try_clone().unwrap();
             for n in 0..48 {
                 let bucket_bits = page.shape().bucket_bits;
-                let mark = Mark::new(n / 6 << 61, bucket_bits.saturating_sub(3), 0);
+                let mark = Mark::new((n / 6) << 61, bucket_bits.saturating_sub(3), 0);
                 let mut entries = page.entries().unwrap();
                 entries.insert(mark).unwrap();
                 let read = Page::of(table.plan(), page.depth(), &mut entries, 1, 0).unwrap();

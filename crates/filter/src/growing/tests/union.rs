@@ -202,7 +202,7 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
             payload_bits: 0,
         },
     };
-    let marks = (0..2_600).map(|n| Mark::new(n * 4_096 / 2_600 << 52, 12, 0));
+    let marks = (0..2_600).map(|n| Mark::new((n * 4_096 / 2_600) << 52, 12, 0));
     let entries = Entries {
         marks: marks.collect(),
         surplus: Vec::new(),
