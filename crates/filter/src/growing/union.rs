@@ -193,8 +193,7 @@ impl Union<'_> {
         let (plan, page) = (*self.table.plan(), self.table.root.page(path));
         let (bytes, entries) = (bytes_of(page), page.len() + 1);
         let (depth, shape, lines) = (page.depth(), page.shape(), page.lines().as_ptr());
-        let is_alike =
-            page.is_shaped_for(&plan, entries) && mark.length() > page.shape().bucket_bits;
+        let is_alike = page.is_shaped_for(&plan, entries) && mark.length() > shape.bucket_bits;
         let (pages, room) = (self.table.pages(), Room::up_to(self.limits.bytes));
         self.table
             .add(path, mark.length(), NO_PAYLOAD, room, Adding::Copies)?;
@@ -206,7 +205,7 @@ impl Union<'_> {
             return self.limits.charge(bytes);
         }
         // A page whose entries are all on one side is split again, and they are read each time.
-        let times = (self.table.pages() - pages).max(1);
+        let times = self.table.pages().saturating_sub(pages).max(1);
         let lengthened = page.len().saturating_sub(entries) as u64;
         let once = REWRITTEN * bytes + ENTRY * entries as u64 + LONGER * lengthened;
         self.limits.charge(once.saturating_mul(times))
