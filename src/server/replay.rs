@@ -26,8 +26,8 @@ const DAMAGED_FILE: i32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     File,
-    /// A script in the append-only file, or another module while a file is being loaded: its own
-    /// client runs the command, and gets the reply.
+    /// A script in the append-only file, or another module while a file is being loaded: it gets the
+    /// reply, and may handle an error.
     Within,
     Stream,
 }
