@@ -95,7 +95,8 @@ fn sweep(context: &Context) -> Option<u64> {
 }
 
 /// Visits what is due, for as long as the budget lasts. A key in use is passed over, and tried
-/// again once all the others that are due have been visited, after a pause.
+/// again once all the others that are due have been visited; after a pause, if no other is due by
+/// then.
 fn visit_all(
     context: &Context,
     queue: &'static Queue,
@@ -109,7 +110,7 @@ fn visit_all(
             return Some(if next <= now { now + PAUSE } else { next });
         };
         if let Err(InUse) = visit(context, &called, now) {
-            called.pass_over();
+            called.pass_over(now);
         }
         if begun.elapsed() >= BUDGET {
             return Some(now + BREAK);

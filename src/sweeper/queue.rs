@@ -34,8 +34,17 @@ pub struct Queue {
 struct Waiting {
     entries: BTreeMap<Turn, Origin>,
     last_number: u64,
-    /// The last entry that was passed over. The next to be called comes after it.
-    passed: Option<Turn>,
+    passed: Option<Passed>,
+}
+
+/// Entries of this round have been passed over. The round ends with the last entry that was due
+/// when it began, so neither those that are passed over nor those that are soon due again starve.
+#[derive(Clone, Copy)]
+struct Passed {
+    /// When the first was passed over.
+    begun: u64,
+    /// The last of them. The next to be called comes after it.
+    turn: Turn,
 }
 
 /// When an entry is due, in milliseconds since 1970, and a number that no other of the queue has.
@@ -137,10 +146,15 @@ impl Called {
         waiting.entries.insert(self.turn, self.origin.clone());
     }
 
-    /// Returns it to the queue, which calls all others that are due before it calls this one again.
-    pub fn pass_over(&self) {
+    /// Returns it to the queue, which calls all others that are due `now` before it calls this one
+    /// again.
+    pub fn pass_over(&self, now: u64) {
         self.put_back();
-        self.queue.waiting().passed = Some(self.turn);
+        let mut waiting = self.queue.waiting();
+        waiting.passed = Some(Passed {
+            begun: waiting.passed.map_or(now, |passed| passed.begun),
+            turn: self.turn,
+        });
     }
 }
 
@@ -168,10 +182,14 @@ impl Queue {
     /// none, the next call is for the first of all again.
     pub fn call(&'static self, now: u64) -> Option<Called> {
         let mut waiting = self.waiting();
-        let Some(turn) = waiting.first_to_call().filter(|turn| turn.due <= now) else {
+        let Some(mut turn) = waiting.first_to_call().filter(|turn| turn.due <= now) else {
             waiting.passed = None;
             return None;
         };
+        if waiting.passed.is_some_and(|passed| turn.due > passed.begun) {
+            waiting.passed = None;
+            turn = waiting.first_to_call()?;
+        }
         let origin = waiting.remove(turn)?;
         drop(waiting);
         Some(Called {
@@ -200,7 +218,9 @@ impl Queue {
 
 impl Waiting {
     fn first_to_call(&self) -> Option<Turn> {
-        let start = self.passed.map_or(Unbounded, Excluded);
+        let start = self
+            .passed
+            .map_or(Unbounded, |passed| Excluded(passed.turn));
         let (turn, _) = self.entries.range((start, Unbounded)).next()?;
         Some(*turn)
     }
@@ -322,7 +342,7 @@ mod tests {
         let pass_over = |ticket: &Ticket| {
             let called = call(10).unwrap();
             assert!(ticket.is(&called));
-            called.pass_over();
+            called.pass_over(10);
         };
         for _ in 0..2 {
             tickets.iter().for_each(pass_over);
@@ -334,6 +354,23 @@ mod tests {
         drop(first);
         assert!(second.is(&call(10).unwrap()) && third.is(&call(10).unwrap()));
         assert!(late.is(&call(11).unwrap()) && call(11).is_none());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_called_again_although_another_is_always_due() {
+        let _alone = alone();
+        let passed = ticket(10, place(0, "passed"));
+        let mut busy = ticket(10, place(0, "busy"));
+        for now in 10..20 {
+            let called = call(now).unwrap();
+            assert!(passed.is(&called));
+            called.pass_over(now);
+            let called = call(now).unwrap();
+            assert!(busy.is(&called));
+            busy = Ticket::again(now + 1, &called);
+        }
+        drop((passed, busy));
+        assert!(call(20).is_none());
     }
 
     #[test]
