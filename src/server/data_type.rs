@@ -6,6 +6,7 @@ use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
 use super::refused::Refused;
+use super::saving::{self, Saving};
 use redis_module::native_types::RedisType;
 use redis_module::raw;
 use std::alloc::Layout;
@@ -32,7 +33,8 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn memory_usage(&self) -> usize;
     /// About how many allocations freeing the value returns.
     fn free_effort(&self) -> usize;
-    /// A copy, if there is memory for it. The two may share memory.
+    /// A copy, if there is memory for it. The two may share memory. Not called while another thread
+    /// saves the value.
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
@@ -188,6 +190,7 @@ impl Defrag {
 /// # Errors
 /// The server already has a type of this name.
 pub fn register(context: &Context, name: &str, native: &RedisType) -> Result<(), Refused> {
+    saving::register(context);
     let created = native.create_data_type(context.raw);
     created.map_err(|_| Refused::Taken(format!("the type {name}")))
 }
@@ -260,6 +263,7 @@ unsafe extern "C" fn rdb_load<T: Value, L: Load<T>>(
 /// See [`borrow`].
 unsafe extern "C" fn rdb_save<T: Value>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     catch_panic("rdb_save", give_up_writing, || {
+        let _saving = Saving::of(value);
         // SAFETY: see `borrow`.
         unsafe { borrow::<T>(value) }.save(&mut RdbTarget(io))
     });
@@ -273,6 +277,7 @@ unsafe extern "C" fn aof_rewrite<T: Value>(
     value: *mut c_void,
 ) {
     catch_panic("aof_rewrite", give_up_writing, || {
+        let _saving = Saving::of(value);
         // SAFETY: see `borrow`.
         unsafe { borrow::<T>(value) }.rewrite(&mut AofTarget { io, key });
     });
@@ -304,8 +309,12 @@ unsafe extern "C" fn copy<T: Value>(
     value: *const c_void,
 ) -> *mut c_void {
     catch_panic("copy", std::ptr::null_mut, || {
-        // SAFETY: see `borrow`; nobody else looks at the value while the server copies it.
-        owned(unsafe { &mut *value.cast_mut().cast::<T>() }.try_copy(&CopyTarget(places)))
+        let copied = saving::unless_saved(value, || {
+            // SAFETY: see `borrow`; no other thread saves the value, and what else the server does
+            // with it is done on this one.
+            unsafe { &mut *value.cast_mut().cast::<T>() }.try_copy(&CopyTarget(places))
+        });
+        owned(copied)
     })
 }
 
@@ -345,9 +354,10 @@ unsafe extern "C" fn defrag<T: Value>(
     _key: *mut raw::RedisModuleString,
     value: *mut *mut c_void,
 ) -> c_int {
+    // SAFETY: the caller's duty; only the server's defragmentation touches its pointer now.
+    let value = unsafe { &mut *value };
+    let address = *value;
     let defragment = || {
-        // SAFETY: the caller's duty; only the server's defragmentation touches the value now.
-        let value = unsafe { &mut *value };
         if is_native(Layout::new::<T>()) {
             // SAFETY: the server knows the allocation by this address, and frees what it copies.
             let moved = unsafe { call!(RedisModule_DefragAlloc(context, *value)) };
@@ -358,14 +368,13 @@ unsafe extern "C" fn defrag<T: Value>(
         let mut from: c_ulong = 0;
         // SAFETY: the context lives through the call. So below.
         unsafe { call!(RedisModule_DefragCursorGet(context, &raw mut from)) };
-        // SAFETY: see `borrow`; nobody else has the value now.
+        // SAFETY: see `borrow`; no other thread saves the value, and nobody else has it now.
         let owner = unsafe { &mut *value.cast::<T>() };
-        let Some(next) = owner.defragment(&Defrag(context), from) else {
-            return 0;
-        };
+        let next = owner.defragment(&Defrag(context), from)?;
         // SAFETY: as above.
         unsafe { call!(RedisModule_DefragCursorSet(context, next.get())) };
-        1
+        Some(1)
     };
-    catch_panic("defrag", || 0, defragment)
+    let unless_saved = || saving::unless_saved(address, defragment).unwrap_or(0);
+    catch_panic("defrag", || 0, unless_saved)
 }

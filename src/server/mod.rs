@@ -12,6 +12,7 @@
 //!   alarm       calls at a later time                    events       what happens to keys
 //!   place       where a key is                           elsewhere    freeing without a stop
 //!   replay      commands that have run before           memory       the server's limit of memory
+//!   saving      saves on other threads, and copies
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound.
@@ -41,6 +42,7 @@ mod progress;
 mod refused;
 pub mod replay;
 pub mod reply;
+mod saving;
 pub mod settings;
 mod text;
 pub mod thread;

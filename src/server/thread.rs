@@ -5,7 +5,8 @@ use super::data_type::{CopyTarget, RdbSource};
 use std::marker::PhantomData;
 
 /// Proof that this is the server's own thread, the one that runs commands, events and timers, and
-/// that loads and copies values: the server provides what it is made from nowhere else.
+/// that loads and copies values: the server provides what it is made from nowhere else. (Another
+/// module's thread may call commands, too, with the server's lock, which stops that thread.)
 #[derive(Clone, Copy)]
 pub struct ServerThread {
     /// Not `Send`.

@@ -1,5 +1,5 @@
 //! Another module, `saver/main.rs`, saves a filter on several threads, as a server does that saves
-//! without forking, while commands read it, and write to other filters.
+//! without forking, while commands read it, copy it, and write to other filters.
 
 use crate::harness::{add_items, eventually, Connection, Options, Server};
 use std::env;
@@ -69,8 +69,19 @@ fn a_filter_is_saved_on_other_threads_while_commands_read_it_and_write_to_others
             db.info("persistence", "rdb_bgsave_in_progress") == "0"
         });
         assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
+        // A copy of what is being saved fails, or is equal.
+        let copy = format!("COPY {key} copy REPLACE");
+        for _ in 0..100 {
+            match &*db.ask(&copy) {
+                ":1" => assert_eq!(db.run("DUMP copy"), saved, "{key}"),
+                error => assert_eq!(error, "-ERR module key failed to copy", "{key}"),
+            }
+        }
         assert_eq!(db.ask("SAVER.STOP"), ":0", "{key}: bytes of saves differ");
-        assert_eq!(db.run(&format!("DUMP {key}")), saved, "{key}");
+        assert_eq!(db.ask(&copy), ":1", "{key}");
+        for key in [key, "copy"] {
+            assert_eq!(db.run(&format!("DUMP {key}")), saved, "{key}");
+        }
         db.run("DEL other copy");
     }
     let digest = db.digest_of_everything();
