@@ -94,8 +94,8 @@ fn sweep(context: &Context) -> Option<u64> {
     visit_all(context, &SWEEPS, visit)
 }
 
-/// Visits what is due, for as long as the budget lasts. A key in use ends the round, and is tried
-/// again after a pause: while a server saves, all the others can wait, too.
+/// Visits what is due, for as long as the budget lasts. A key in use is passed over, and tried again
+/// once all the others that are due have been visited; after a pause, if no other is due by then.
 fn visit_all(
     context: &Context,
     queue: &'static Queue,
@@ -105,11 +105,11 @@ fn visit_all(
     loop {
         let now = time_now();
         let Some(called) = queue.call(now) else {
-            return queue.next_due();
+            let next = queue.next_due()?;
+            return Some(if next <= now { now + PAUSE } else { next });
         };
         if let Err(InUse) = visit(context, &called, now) {
-            called.put_back();
-            return Some(now + PAUSE);
+            called.pass_over(now);
         }
         if begun.elapsed() >= BUDGET {
             return Some(now + BREAK);

@@ -14,6 +14,7 @@ use crate::server::alarm::Alarm;
 use crate::server::place::Place;
 use crate::server::thread::ServerThread;
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::panicking;
 
@@ -33,6 +34,17 @@ pub struct Queue {
 struct Waiting {
     entries: BTreeMap<Turn, Origin>,
     last_number: u64,
+    passed: Option<Passed>,
+}
+
+/// Entries of this round have been passed over. The round ends with the last entry that was due
+/// when it began, so neither those that are passed over nor those that are soon due again starve.
+#[derive(Clone, Copy)]
+struct Passed {
+    /// When the first was passed over.
+    begun: u64,
+    /// The last of them. The next to be called comes after it.
+    turn: Turn,
 }
 
 /// When an entry is due, in milliseconds since 1970, and a number that no other of the queue has.
@@ -129,9 +141,20 @@ pub struct Called {
 
 impl Called {
     /// Returns it to the queue: its filter could not be visited.
-    pub fn put_back(&self) {
+    fn put_back(&self) {
         let mut waiting = self.queue.waiting();
         waiting.entries.insert(self.turn, self.origin.clone());
+    }
+
+    /// Returns it to the queue, which calls all others that are due `now` before it calls this one
+    /// again.
+    pub fn pass_over(&self, now: u64) {
+        self.put_back();
+        let mut waiting = self.queue.waiting();
+        waiting.passed = Some(Passed {
+            begun: waiting.passed.map_or(now, |passed| passed.begun),
+            turn: self.turn,
+        });
     }
 }
 
@@ -149,18 +172,23 @@ impl Queue {
             waiting: Mutex::new(Waiting {
                 entries: BTreeMap::new(),
                 last_number: 0,
+                passed: None,
             }),
             alarm: Alarm::new(),
         }
     }
 
-    /// Takes the first entry that is due.
+    /// Takes the first entry that is due, of those after the last that was passed over. If there is
+    /// none, the next call is for the first of all again.
     pub fn call(&'static self, now: u64) -> Option<Called> {
         let mut waiting = self.waiting();
-        let (turn, _) = waiting.entries.first_key_value()?;
-        let turn = *turn;
-        if turn.due > now {
+        let Some(mut turn) = waiting.first_to_call().filter(|turn| turn.due <= now) else {
+            waiting.passed = None;
             return None;
+        };
+        if waiting.passed.is_some_and(|passed| turn.due > passed.begun) {
+            waiting.passed = None;
+            turn = waiting.first_to_call()?;
         }
         let origin = waiting.remove(turn)?;
         drop(waiting);
@@ -189,6 +217,14 @@ impl Queue {
 }
 
 impl Waiting {
+    fn first_to_call(&self) -> Option<Turn> {
+        let start = self
+            .passed
+            .map_or(Unbounded, |passed| Excluded(passed.turn));
+        let (turn, _) = self.entries.range((start, Unbounded)).next()?;
+        Some(*turn)
+    }
+
     fn remove(&mut self, turn: Turn) -> Option<Origin> {
         let origin = self.entries.remove(&turn);
         if self.entries.is_empty() {
@@ -296,6 +332,45 @@ mod tests {
         called.put_back();
         drop(only);
         assert!(SWEEPS.is_empty());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_called_again_after_all_others() {
+        let _alone = alone();
+        let tickets = ["first", "second", "third"].map(|name| ticket(10, place(0, name)));
+        let late = ticket(11, place(0, "late"));
+        let pass_over = |ticket: &Ticket| {
+            let called = call(10).unwrap();
+            assert!(ticket.is(&called));
+            called.pass_over(10);
+        };
+        for _ in 0..2 {
+            tickets.iter().for_each(pass_over);
+            assert!(call(10).is_none());
+        }
+        // One that is dropped meanwhile changes nothing.
+        let [first, second, third] = tickets;
+        pass_over(&first);
+        drop(first);
+        assert!(second.is(&call(10).unwrap()) && third.is(&call(10).unwrap()));
+        assert!(late.is(&call(11).unwrap()) && call(11).is_none());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_called_again_although_another_is_always_due() {
+        let _alone = alone();
+        let passed = ticket(10, place(0, "passed"));
+        let mut busy = ticket(10, place(0, "busy"));
+        for now in 10..20 {
+            let called = call(now).unwrap();
+            assert!(passed.is(&called));
+            called.pass_over(now);
+            let called = call(now).unwrap();
+            assert!(busy.is(&called));
+            busy = Ticket::again(now + 1, &called);
+        }
+        drop((passed, busy));
+        assert!(call(20).is_none());
     }
 
     #[test]
