@@ -40,7 +40,7 @@ const INFO: &[Field] = &[
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
     Field::Number(c"replays_ignored", stats::replays_ignored),
     Field::Number(c"replays_refused", replays_refused),
-    Field::Number(c"slow_log_argument_bytes", slow_log::argument_bytes),
+    Field::Asked(c"slow_log_argument_bytes", slow_log::argument_bytes),
     Field::Number(c"caught_panics", caught_panics),
 ];
 

@@ -12,6 +12,9 @@ use std::sync::OnceLock;
 pub enum Field {
     Text(&'static CStr, fn() -> &'static str),
     Number(&'static CStr, fn() -> u64),
+    /// A number that the function asks the server for. Not in the report of a crash, which the
+    /// server assembles in a signal handler.
+    Asked(&'static CStr, fn() -> u64),
 }
 
 static FIELDS: OnceLock<&'static [Field]> = OnceLock::new();
@@ -25,11 +28,14 @@ pub fn register(context: &Context, fields: &'static [Field]) {
 
 /// # Safety
 /// The context, with which the server assembles INFO, lives through the call.
-unsafe extern "C" fn info(context: *mut raw::RedisModuleInfoCtx, _for_crash_report: c_int) {
+unsafe extern "C" fn info(context: *mut raw::RedisModuleInfoCtx, for_crash_report: c_int) {
     let write = || {
         // SAFETY: the context is live.
         unsafe { call!(RedisModule_InfoAddSection(context, c"stats".as_ptr())) };
         for field in FIELDS.get().copied().unwrap_or_default() {
+            if for_crash_report != 0 && matches!(field, Field::Asked(..)) {
+                continue;
+            }
             // SAFETY: the context is live.
             unsafe { field.write(context) };
         }
@@ -48,7 +54,7 @@ impl Field {
                 // SAFETY: the caller's duty; the texts live through the call.
                 unsafe { call!(RedisModule_InfoAddFieldCString(context, name, text)) };
             }
-            Self::Number(name, value) => {
+            Self::Number(name, value) | Self::Asked(name, value) => {
                 let (name, value) = (name.as_ptr(), value());
                 // SAFETY: as above.
                 unsafe { call!(RedisModule_InfoAddFieldULongLong(context, name, value)) };
