@@ -221,6 +221,7 @@ unsafe extern "C" fn entry<C: Command>(
     let arguments = unsafe { Arguments::new(argv, argc) };
     let command = Running {
         name: const { name_of::<C>() },
+        access: C::SPECIFICATION.access,
         key: key_of::<C>(arguments),
     };
     // SAFETY: as above.

@@ -2,6 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::call::call;
+use super::command::KeyAccess;
 use super::progress::Progress;
 use redis_module::raw;
 use std::cell::Cell;
@@ -34,7 +35,8 @@ pub struct Context {
 /// The command that runs, for the log.
 pub(super) struct Running {
     pub name: &'static str,
-    /// Null if the command has no key. Lives as long as the command runs.
+    pub access: KeyAccess,
+    /// Null if the command has no key, or lacks it. Lives as long as the command runs.
     pub key: *mut raw::RedisModuleString,
 }
 
@@ -60,6 +62,7 @@ impl Context {
     pub(super) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
         let none = Running {
             name: "no command",
+            access: KeyAccess::None,
             key: std::ptr::null_mut(),
         };
         // SAFETY: the caller's duty; there is no key.

@@ -7,6 +7,7 @@
 
 use super::arguments::bytes_of;
 use super::call::call;
+use super::command::KeyAccess;
 use super::context::Context;
 use super::line::ShownKey;
 use super::log::warn;
@@ -20,6 +21,16 @@ const FILE_CLIENT: u64 = u64::MAX;
 
 /// The status with which servers exit if a file is damaged.
 const DAMAGED_FILE: i32 = 1;
+
+/// Where a command of a replay comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    File,
+    /// A script in the append-only file, or another module while a file is being loaded: it gets the
+    /// reply, and may handle an error.
+    Within,
+    Stream,
+}
 
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 static LOADS_DAMAGED_FILES: AtomicBool = AtomicBool::new(false);
@@ -41,19 +52,25 @@ pub fn set_loads_damaged_files(loads: bool) {
 
 impl Context {
     /// Whether the command comes from the primary or the append-only file, so has run before. While
-    /// a replica loads a new copy beside the old one, commands come from clients.
+    /// a replica loads a new copy beside the old one, commands come from clients. So do those
+    /// without a key, which change nothing and may run while a file is loaded.
     pub fn is_replay(&self) -> bool {
-        self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED)
+        let flags = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED;
+        self.command.access != KeyAccess::None && self.has_flag(flags)
     }
 
     /// Counts and logs a command of a replay that is refused for `reason`, an error reply. Does not
     /// return if the command is in the append-only file and the server must not start without it.
     pub(crate) fn note_loss(&self, reason: &str) {
         REFUSED.fetch_add(1, Relaxed);
-        let is_file = self.is_from_file();
-        let (source, way_out) = match is_file {
-            true => ("the append-only file", "The filter lacks what it held"),
-            false => (
+        let source = self.source();
+        let (from, way_out) = match source {
+            Source::File => ("the append-only file", "The filter lacks what it held"),
+            Source::Within => (
+                "a script or a module while a file loads",
+                "The filter lacks what it brought: restore the file",
+            ),
+            Source::Stream => (
                 "the replication stream",
                 "The filter lacks what it brought: synchronize this server in full, or move the \
                  slot again",
@@ -62,9 +79,9 @@ impl Context {
         let (name, key) = (self.command.name, ShownKey(self.key()));
         let database = self.database();
         warn(format_args!(
-            "refused {name} from {source}: {reason}. {way_out}. Database {database}, key {key}"
+            "refused {name} from {from}: {reason}. {way_out}. Database {database}, key {key}"
         ));
-        if is_file && !loads_damaged_files() {
+        if source == Source::File && !loads_damaged_files() {
             warn(
                 "the server exits, because it would start without items that have been added: \
                  restore the append-only file, or set bf.aof-load-damaged to yes to load the rest",
@@ -73,11 +90,17 @@ impl Context {
         }
     }
 
-    /// Whether the server runs the command while it loads its append-only file.
-    fn is_from_file(&self) -> bool {
+    /// Where the command of a replay comes from.
+    fn source(&self) -> Source {
+        if !self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING) {
+            return Source::Stream;
+        }
         // SAFETY: the context is live.
         let client = unsafe { call!(RedisModule_GetClientId(self.raw)) };
-        client == FILE_CLIENT && self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING)
+        match client {
+            FILE_CLIENT => Source::File,
+            _ => Source::Within,
+        }
     }
 
     /// The key of the running command, if it has one.

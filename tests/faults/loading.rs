@@ -92,6 +92,34 @@ fn a_loading_server_refuses_commands_and_then_answers_correctly() {
 }
 
 #[test]
+fn an_error_of_a_command_without_a_key_is_no_loss_while_a_file_loads() {
+    let server = Server::configured(&SLOW);
+    let mut db = server.connect();
+    fill(&mut db);
+    let is_over = AtomicBool::new(false);
+    let during_the_load = scope(|threads| {
+        let asker = threads.spawn(|| {
+            let mut db = server.connect();
+            let mut during_the_load = 0;
+            while !is_over.load(SeqCst) {
+                let reply = db.ask("BF.KEYS a{ PARTITIONS 4");
+                let error = "-ERR the name of a partitioned filter must not contain {";
+                assert_eq!(reply, error);
+                let is_loading = db.info("persistence", "loading") == "1";
+                during_the_load += u64::from(is_loading);
+            }
+            during_the_load
+        });
+        db.run("DEBUG RELOAD");
+        is_over.store(true, SeqCst);
+        asker.join().expect("the asker got only the error")
+    });
+    assert!(during_the_load > 0, "no command arrived during the load");
+    assert_eq!(db.info("bf", "bf_replays_refused"), "0");
+    assert!(!server.log().contains("refused bf.keys"));
+}
+
+#[test]
 fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
     let primary = Server::configured(&["repl-backlog-size 16kb"]);
     let mut here = primary.connect();

@@ -325,6 +325,30 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     );
 }
 
+/// The script gets the reply, and handles it: servers crash of one that ends with an error, whatever
+/// the command.
+#[test]
+fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start() {
+    let script = "redis.pcall('BF.LOADCHUNK', KEYS[1], 7, 'hidden')";
+    let mut file = Vec::new();
+    let command = [b"EVAL", script.as_bytes(), b"1", KEY].map(Vec::from);
+    write(&mut file, &command.to_vec());
+    write(&mut file, &words("BF.ADD k later"));
+    let mut server = stopped_server_with_log(Options::default(), &file);
+    server.start_again();
+    let log = server.log();
+    let line = log
+        .lines()
+        .find(|line| line.contains("refused bf.loadchunk"));
+    let line = line.unwrap_or_else(|| panic!("no line: {log}"));
+    for words in ["from a script or a module while a file loads", SHOWN] {
+        assert!(line.contains(words), "no {words} in {line}");
+    }
+    let mut db = server.connect();
+    assert_eq!(db.info("bf", "bf_replays_refused"), "1");
+    assert_eq!(db.ask("BF.EXISTS k later"), ":1");
+}
+
 #[test]
 fn a_stream_gets_the_error_of_what_it_loses() {
     for (commands, reason) in refusals() {
