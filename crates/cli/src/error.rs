@@ -32,7 +32,7 @@ pub enum Error {
     Contents(String),
     /// The program that standard output goes to has ended. That is no failure: `… | head`.
     NobodyReads,
-    /// The process is asked to end, by this signal.
+    /// This signal ends the process.
     Interrupted(i32, String),
 }
 
@@ -42,7 +42,7 @@ impl Error {
         Self::File(path.display().to_string(), error)
     }
 
-    /// The process is asked to end, by this signal.
+    /// This signal ends the process.
     pub fn interrupted(signal: i32) -> Self {
         Self::Interrupted(signal, "interrupted".into())
     }

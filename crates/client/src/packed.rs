@@ -114,7 +114,7 @@ pub(super) struct Cut {
     /// The items of each piece.
     lens: Vec<usize>,
     piece_of: Option<Vec<u32>>,
-    /// The keys whose existence was asked for, too.
+    /// The keys that an EXISTS in the same pipeline checks.
     must_exist: Vec<Vec<u8>>,
 }
 

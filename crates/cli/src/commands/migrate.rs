@@ -216,7 +216,7 @@ impl Arguments {
         }
     }
 
-    /// Compares what both servers have; `None` if the second has nothing.
+    /// Compares the filter on both servers; `None` if the second server lacks the key.
     fn compare(
         &self,
         servers: &mut Servers,

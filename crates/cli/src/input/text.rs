@@ -5,7 +5,7 @@ use std::io::{BufRead, Read, Result};
 /// The text without each `\r` before a `\n`.
 pub struct Text<R> {
     from: R,
-    /// Whether a `\r` has come, and what follows it has not.
+    /// Whether the last byte read was a `\r`, whose successor decides whether it is part of an item.
     is_open: bool,
 }
 

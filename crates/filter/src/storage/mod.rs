@@ -40,8 +40,8 @@ pub(crate) const LINE_WORDS: usize = 8;
 /// doubled: 16.1 times as much. A sub-filter of ours takes less, since its line comes into a list.
 ///
 /// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many
-/// lines as possible for each: 17 times as much, and 17.8 when a slot of a node took 32 bytes.
-/// Pages are filled up so that it is no more (`growing/record.rs`).
+/// lines as possible for each: more than 16 times as much. Records are padded so that it is at most
+/// this (`growing/record.rs`).
 ///
 /// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
 pub const MEMORY_PER_BYTE: usize = 18;
