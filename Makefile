@@ -145,6 +145,7 @@ fmt-check: toolchain
 	cargo fmt --manifest-path tests/containers/Cargo.toml --check
 	cargo fmt --manifest-path tests/clients/rust/Cargo.toml --check
 	cargo fmt --manifest-path examples/guard/Cargo.toml --check
+	@! git ls-files '*.rs' | LC_ALL=C.UTF-8 xargs grep -nE '^.{101}' # rustfmt leaves comments and strings alone
 
 lint: toolchain ## runs clippy; warnings are errors
 	cargo clippy --all-targets --workspace --features injected-faults -- -D warnings

@@ -1,6 +1,6 @@
 //! Builds a filter in this process, without a server, and loads it into one with BF.LOADCHUNK.
 //!
-//!     cargo run --release --example offline -- redis://127.0.0.1:6379 words < /usr/share/dict/words
+//!     cargo run --release --example offline -- redis://127.0.0.1:6379 words </usr/share/dict/words
 //!
 //! Each line of standard input is an item. The key must not exist.
 

@@ -129,7 +129,10 @@ fn a_full_partition_refuses_only_its_own_items() {
         match (partitions.of(item), here) {
             (2, ..=3) => assert!(matches!(answer, Ok(true)), "{answer:?}"),
             (2, 4) => assert!(
-                matches!(answer, Err(Error::Refused(words)) if words == "ERR non scaling filter is full"),
+                matches!(
+                    answer,
+                    Err(Error::Refused(words)) if words == "ERR non scaling filter is full"
+                ),
                 "{answer:?}"
             ),
             (2, _) => assert!(matches!(answer, Err(Error::NotTried)), "{answer:?}"),

@@ -101,7 +101,8 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
     assert!(!replica.log().contains("CRITICAL"), "{}", replica.log());
     assert!(answers > 0, "the replica never answered a read");
     println!(
-        "{sync}, {load}: {} cuts, {} full copies, {} continued, {} items acknowledged, 0 lost, {answers} reads, equal digests",
+        "{sync}, {load}: {} cuts, {} full copies, {} continued, {} items acknowledged, 0 lost, \
+         {answers} reads, equal digests",
         link.cuts(),
         copies,
         here.info("stats", "sync_partial_ok"),

@@ -3,16 +3,16 @@
 //!
 //! Environment variables:
 //!
-//! | variable                     | meaning                         | default                           |
-//! |------------------------------|---------------------------------|-----------------------------------|
-//! | `SPLITBLOOM_SERVER`          | the server's executable         | `redis-server` on PATH            |
-//! | `SPLITBLOOM_MODULE`          | the absolute path of the module | `target/release/libsplitbloom.so` |
-//! | `SPLITBLOOM_TOOL`            | the tool, for tests/cli         | `splitbloom` beside the module    |
-//! | `SPLITBLOOM_PATIENCE_FACTOR` | a factor for all timeouts       | 1                                 |
-//! | `SPLITBLOOM_TRIALS`          | what tests against models send  | some hundred thousand items       |
-//! | `PEER`                       | RedisBloom, to come over from   | none: those tests do nothing      |
-//! | `PEER_SERVER`                | the server that it runs on      | the one under test                |
-//! | `SPLITBLOOM_PYTHON`          | a Python with redis-py          | `python3` on PATH                 |
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `SPLITBLOOM_SERVER` | the server's executable | `redis-server` on PATH |
+//! | `SPLITBLOOM_MODULE` | the absolute path of the module | `target/release/libsplitbloom.so` |
+//! | `SPLITBLOOM_TOOL` | the tool, for tests/cli | `splitbloom` next to the module |
+//! | `SPLITBLOOM_PATIENCE_FACTOR` | a factor for all timeouts | 1 |
+//! | `SPLITBLOOM_TRIALS` | what tests against models send | some hundred thousand items |
+//! | `PEER` | RedisBloom, to come over from | none: those tests do nothing |
+//! | `PEER_SERVER` | the server that it runs on | the one under test |
+//! | `SPLITBLOOM_PYTHON` | a Python with redis-py | `python3` on PATH |
 
 #![allow(dead_code, unused_imports)] // no test program uses all of it
 

@@ -88,7 +88,10 @@ impl Process {
         unsafe { command.pre_exec(ignore_file_limit) };
         let child = command.spawn();
         Process(child.unwrap_or_else(|error| {
-            panic!("cannot run {executable:?}: {error}; SPLITBLOOM_SERVER is the path of the server to test with")
+            panic!(
+                "cannot run {executable:?}: {error}; SPLITBLOOM_SERVER is the path of the \
+                server to test with"
+            )
         }))
     }
 

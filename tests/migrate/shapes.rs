@@ -121,7 +121,8 @@ impl Shape {
             family: Family::Counting,
             key: format!("cuckoo:{n}"),
             reserve: format!(
-                "CF.RESERVE cuckoo:{n} {} BUCKETSIZE {bucket} MAXITERATIONS {} EXPANSION {expansion}",
+                "CF.RESERVE cuckoo:{n} {} BUCKETSIZE {bucket} MAXITERATIONS {} EXPANSION \
+                 {expansion}",
                 capacity.max(2 * bucket),
                 1 + random.below(50)
             ),

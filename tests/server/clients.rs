@@ -173,7 +173,11 @@ fn run_python(arguments: &[&str]) -> String {
     let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or_else(|| OsString::from("python3"));
     let found = Command::new(&python).args(["-c", "import redis"]).output();
     let found = found.is_ok_and(|output| output.status.success());
-    assert!(found, "{python:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python that has it");
+    assert!(
+        found,
+        "{python:?} cannot import redis: install redis-py, or set SPLITBLOOM_PYTHON to a Python \
+         that has it"
+    );
 
     let output = Command::new(&python).args(arguments).output();
     let output = output.expect("Python runs");

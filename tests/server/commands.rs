@@ -264,7 +264,8 @@ fn debug_shows_a_line_for_the_filter_and_one_for_each_part() {
         assert_eq!(
             *of_table,
             format!(
-                "bytes:{bytes} bits:{bits} hashes:1 hashwidth:64 capacity:{items} size:{items} ratio:0.00333333"
+                "bytes:{bytes} bits:{bits} hashes:1 hashwidth:64 capacity:{items} size:{items} \
+                 ratio:0.00333333"
             )
         );
         for (line, sub_filter) in [of_sub_filter].iter().zip(sub_filters.elements()) {
@@ -272,7 +273,8 @@ fn debug_shows_a_line_for_the_filter_and_one_for_each_part() {
             let (bytes, hashes) = (number("Bytes"), number("Hashes"));
             let (capacity, items) = (number("Capacity"), number("Items"));
             let begins = format!(
-                "bytes:{bytes} bits:{} hashes:{hashes} hashwidth:64 capacity:{capacity} size:{items} ratio:",
+                "bytes:{bytes} bits:{} hashes:{hashes} hashwidth:64 capacity:{capacity} \
+                 size:{items} ratio:",
                 bytes * 8
             );
             assert!(line.starts_with(&begins), "{line}, not {begins}");
@@ -413,11 +415,13 @@ fn info_has_exactly_five_fields_in_order() {
     db.run("BF.MADD k a b");
     let size = db.line("BF.INFO k SIZE").elements()[0].integer();
     let flat = format!(
-        "[+Capacity, :1000, +Size, :{size}, +Number of filters, :1, +Number of items inserted, :2, +Expansion rate, :3]"
+        "[+Capacity, :1000, +Size, :{size}, +Number of filters, :1, +Number of items inserted, \
+         :2, +Expansion rate, :3]"
     );
     assert_eq!(db.ask("BF.INFO k"), flat);
     let map = format!(
-        "{{+Capacity: :1000, +Size: :{size}, +Number of filters: :1, +Number of items inserted: :2, +Expansion rate: :3}}"
+        "{{+Capacity: :1000, +Size: :{size}, +Number of filters: :1, +Number of items inserted: \
+         :2, +Expansion rate: :3}}"
     );
     assert_eq!(server.connect_resp3().ask("BF.INFO k"), map);
 }

@@ -325,8 +325,8 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     );
 }
 
-/// The script gets the reply, and handles it: servers crash of one that ends with an error, whatever
-/// the command.
+/// The script gets the reply and handles it: a server crashes on a script that ends with an error,
+/// whatever the command.
 #[test]
 fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start() {
     let script = "redis.pcall('BF.LOADCHUNK', KEYS[1], 7, 'hidden')";

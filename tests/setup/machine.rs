@@ -82,7 +82,9 @@ impl Machine {
         let (log, folder) = (self.path("apt-get.log"), self.path(""));
         let script = format!(
             "echo \"$*\" >>'{log}'
-            [ \"$1\" != install ] || for program in {programs}; do echo '#!/bin/sh' >'{folder}'$program; chmod +x '{folder}'$program; done"
+            [ \"$1\" != install ] || \
+             for program in {programs}; do \
+             echo '#!/bin/sh' >'{folder}'$program; chmod +x '{folder}'$program; done"
         );
         self.program("apt-get", &script)
     }

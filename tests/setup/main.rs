@@ -17,7 +17,8 @@ fn an_older_rust_is_refused_in_one_sentence_with_both_versions_before_it_is_used
             let refusal = machine.make(&[target]).refusal();
             let cargo = machine.path("cargo");
             let sentence = format!(
-                "Rust {MINIMUM_RUST} or later is required, but {cargo} is {found}; install it with rustup (https://rustup.rs)"
+                "Rust {MINIMUM_RUST} or later is required, but {cargo} is {found}; install it \
+                 with rustup (https://rustup.rs)"
             );
             assert_eq!(refusal, [sentence]);
             assert_eq!(machine.cargo_log(), "");
@@ -84,7 +85,8 @@ fn without_root_one_command_names_every_missing_package_before_anything_is_built
             let [sentence] = machine.make(targets).refusal().try_into().expect("a line");
             let install = "apt-get install --yes --no-install-recommends";
             let command = format!(
-                "{packages} must be installed; type: {become_root} 'apt-get update && {install} {packages}'"
+                "{packages} must be installed; type: {become_root} 'apt-get update && {install} \
+                 {packages}'"
             );
             assert_eq!(sentence, command);
             assert_eq!(machine.cargo_log(), "");

@@ -221,7 +221,8 @@ impl Soak {
     fn report(&self) {
         let seconds = self.start.elapsed().as_secs();
         println!(
-            "{:>3}:{:02}  {} commands, {} items, {} kills, {} restarts, {} cuts, {} saves, {} censuses, resident {} MiB",
+            "{:>3}:{:02}  {} commands, {} items, {} kills, {} restarts, {} cuts, {} saves, {} \
+             censuses, resident {} MiB",
             seconds / 60,
             seconds % 60,
             self.counters.commands.get(),

@@ -42,7 +42,12 @@ pub struct SpreadArguments {
     /// Connections (to each node of a cluster), each with several commands in flight
     // On two cores with the server, 10 million URLs take 1.25 s with one, and 0.85 to 0.93 s with
     // 2, 3, 4 and 8 (medians of five rounds, noisy). More help where replies take longer.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u8).range(1..)
+    )]
     pub connections: u8,
 }
 

@@ -121,7 +121,8 @@ mod tests {
                 assert!(group.items.iter().all(|item| partitions.of(item) == group.partition));
                 Ok(Value::Array(group.items.iter().map(|item| Value::Boolean(bit(item))).collect()))
             });
-            let answers: Vec<bool> = in_order(&groups, replies.collect()).into_iter().map(Result::unwrap).collect();
+            let answers = in_order(&groups, replies.collect()).into_iter();
+            let answers: Vec<bool> = answers.map(Result::unwrap).collect();
             prop_assert_eq!(answers, items.iter().map(|item| bit(item)).collect::<Vec<_>>());
             let mut numbers: Vec<u16> = groups.iter().map(|group| group.partition).collect();
             numbers.dedup();

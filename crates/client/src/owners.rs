@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn ranges_name_their_primary_first_and_a_node_without_a_host_is_where_it_was_asked() {
         let owners = owners(
-            "*2\r\n*4\r\n:0\r\n:1\r\n*3\r\n$1\r\na\r\n:7\r\n$1\r\ni\r\n*3\r\n$1\r\nb\r\n:8\r\n$1\r\nj\r\n\
+            "*2\r\n*4\r\n:0\r\n:1\r\n*3\r\n$1\r\na\r\n:7\r\n$1\r\ni\r\n\
+             *3\r\n$1\r\nb\r\n:8\r\n$1\r\nj\r\n\
              *3\r\n:3\r\n:16383\r\n*3\r\n$0\r\n\r\n:9\r\n$1\r\nk\r\n",
         );
         let mut owners = owners.expect("owners");

@@ -182,7 +182,8 @@ mod tests {
         for line in [
             "9 BUCKETSIZE 4 MAXITERATIONS 500 EXPANSION 0 ERROR 0.001 SEED 00000000000000ff",
             "9 seed 00000000000000FF error 1e-3 Expansion 0 maxiterations 500 bucketsize 4",
-            "9 EXPANSION 2 BUCKETSIZE 1 EXPANSION 0 SEED 00000000000000ff BUCKETSIZE 4 ERROR .001 MAXITERATIONS 500",
+            "9 EXPANSION 2 BUCKETSIZE 1 EXPANSION 0 SEED 00000000000000ff BUCKETSIZE 4 ERROR .001 \
+             MAXITERATIONS 500",
         ] {
             assert_eq!(reserve(line), Ok(all), "{line}");
         }

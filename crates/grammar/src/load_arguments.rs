@@ -50,11 +50,13 @@ impl LoadArguments {
                     parsed.initial_size = argument.integer(MIN_CAPACITY, MAX_CAPACITY)?;
                 }
                 "EXPANSION" => parsed.expansion = argument.integer(0, u64::from(MAX_EXPANSION))?,
-                "CF_MAX_EXPANSIONS" => parsed.max_expansions = argument.integer(1, MOST_EXPANSIONS)?,
+                "CF_MAX_EXPANSIONS" => {
+                    parsed.max_expansions = argument.integer(1, MOST_EXPANSIONS)?;
+                }
                 _ => {
                     return Err(format!(
-                        "unknown load argument {name:?}; there are ERROR_RATE, INITIAL_SIZE, EXPANSION \
-                         and CF_MAX_EXPANSIONS"
+                        "unknown load argument {name:?}; there are ERROR_RATE, INITIAL_SIZE, \
+                         EXPANSION and CF_MAX_EXPANSIONS"
                     ))
                 }
             }

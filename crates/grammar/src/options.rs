@@ -365,7 +365,11 @@ mod tests {
         fn no_words_make_the_parsers_panic(
             words in prop::collection::vec(
                 prop_oneof![
-                    prop::sample::select(vec!["ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "SEED", "WINDOW", "SLICES", "RENEW", "AT", "TIGHTENING", "00000000000000ff", "0.1", "7"])
+                    prop::sample::select(vec![
+                        "ITEMS", "CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING",
+                        "SEED", "WINDOW", "SLICES", "RENEW", "AT", "TIGHTENING",
+                        "00000000000000ff", "0.1", "7",
+                    ])
                         .prop_map(|w| w.as_bytes().to_vec()),
                     prop::collection::vec(any::<u8>(), 0..20),
                 ],

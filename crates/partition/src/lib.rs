@@ -135,7 +135,10 @@ mod tests {
     proptest! {
         #[test]
         fn the_number_alone_determines_the_slot_whatever_the_name(
-            name in prop::collection::vec(any::<u8>().prop_filter("a tag", |byte| *byte != b'{'), 0..20),
+            name in prop::collection::vec(
+                any::<u8>().prop_filter("a tag", |byte| *byte != b'{'),
+                0..20,
+            ),
             partition in 0..SLOTS,
         ) {
             let key = Name::new(&name).unwrap().key(partition);
@@ -143,7 +146,9 @@ mod tests {
         }
 
         #[test]
-        fn doubling_the_partitions_splits_each_in_two(item in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn doubling_the_partitions_splits_each_in_two(
+            item in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
             for power in 0..14 {
                 let (fewer, more) = (partitions(1 << power), partitions(2 << power));
                 prop_assert_eq!(more.of(&item) % fewer.count(), fewer.of(&item));

@@ -5,7 +5,8 @@ use crate::trial::{Run, PHASES};
 /// A row for each guard and phase.
 pub fn table(runs: &[Run]) -> String {
     let mut table = String::from(
-        "| in front of the database | phase | queries/s | of them in vain | cache, MiB | p99, ms |\n\
+        "| in front of the database | phase | queries/s | of them in vain | cache, MiB \
+         | p99, ms |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
     for run in runs {

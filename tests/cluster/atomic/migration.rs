@@ -2,8 +2,8 @@
 //! every change to them, and finally the slot.
 //!
 //! ```text
-//!   Valkey 9     source   CLUSTER MIGRATESLOTS SLOTSRANGE s s NODE target     CLUSTER GETSLOTMIGRATIONS
-//!   Redis 8.4    target   CLUSTER MIGRATION IMPORT s s                        CLUSTER MIGRATION STATUS ALL
+//! Valkey 9   source  CLUSTER MIGRATESLOTS SLOTSRANGE s s NODE target  CLUSTER GETSLOTMIGRATIONS
+//! Redis 8.4  target  CLUSTER MIGRATION IMPORT s s                     CLUSTER MIGRATION STATUS ALL
 //! ```
 
 use crate::harness::{Connection, Reply};

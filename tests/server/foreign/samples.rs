@@ -3,11 +3,11 @@
 //! `tests/server/golden/redisbloom*` come from its main branch of June 2026 on Redis 8.0.2:
 //!
 //! ```text
-//! BF.RESERVE growing 0.01 50 EXPANSION 2                           BF.MADD growing item:0 … item:299
-//! BF.RESERVE fixed 0.001 100 NONSCALING                            BF.MADD fixed item:0 … item:99
-//! CF.RESERVE cuckoo 256 BUCKETSIZE 2 EXPANSION 2                   CF.INSERT cuckoo ITEMS item:0 … item:299
-//!                                                                  CF.INSERT cuckoo ITEMS item:0 … item:49
-//!                                                                  CF.DEL cuckoo item:250 … item:299
+//! BF.RESERVE growing 0.01 50 EXPANSION 2           BF.MADD growing item:0 … item:299
+//! BF.RESERVE fixed 0.001 100 NONSCALING            BF.MADD fixed item:0 … item:99
+//! CF.RESERVE cuckoo 256 BUCKETSIZE 2 EXPANSION 2   CF.INSERT cuckoo ITEMS item:0 … item:299
+//!                                                  CF.INSERT cuckoo ITEMS item:0 … item:49
+//!                                                  CF.DEL cuckoo item:250 … item:299
 //! ```
 //!
 //! `redisbloom-KEY.hex` is what DUMP returned, `redisbloom-KEY.pieces` what SCANDUMP did, a line

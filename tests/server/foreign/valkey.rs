@@ -208,14 +208,18 @@ fn words_of_valkey_bloom_are_kept_or_refused_with_a_reason() {
     assert_eq!(db.digest("one"), db.digest("other"));
     db.converse(&[
         ("BF.INSERT new SEED 01234567 ITEMS a", "-ERR bad seed"),
-        ("BF.INSERT new TIGHTENING x ITEMS a", "-ERR bad tightening ratio"),
+        (
+            "BF.INSERT new TIGHTENING x ITEMS a",
+            "-ERR bad tightening ratio",
+        ),
         (
             "BF.INSERT new TIGHTENING 1 ITEMS a",
             "-ERR tightening ratio must be in the range (0.000000, 1.000000)",
         ),
         (
             "BF.INSERT new VALIDATESCALETO 1000 ITEMS a",
-            "-ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the capacity",
+            "-ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the \
+             capacity",
         ),
         ("EXISTS new", ":0"),
     ]);

@@ -68,7 +68,8 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
     drop(db);
     let used_after = used_memory(&server);
     println!(
-        "{count} {of} in {seconds:.1} s: {} refused, {accepted} accepted; used_memory {used} before, {used_after} after",
+        "{count} {of} in {seconds:.1} s: {} refused, {accepted} accepted; used_memory {used} \
+         before, {used_after} after",
         count - accepted
     );
     assert!(

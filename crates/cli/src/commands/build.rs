@@ -39,7 +39,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse::items)]
     capacity: Option<u64>,
     /// The expansion to report. Whatever it is, the filter grows page by page when it is full
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_EXPANSION)))]
+    #[arg(
+        long,
+        default_value_t = 2,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_EXPANSION))
+    )]
     expansion: u32,
     /// The filter does not grow, and must be large enough
     #[arg(long, conflicts_with = "expansion")]

@@ -105,7 +105,8 @@ impl Arguments {
         let items = with_spaces(&items.to_string());
         let error = rounded(error);
         format!(
-            "{items} items at an error rate of {error}\n\n{kinds}\nmemory at other rates\n\n{neighbours}"
+            "{items} items at an error rate of {error}\n\n{kinds}\nmemory at other \
+             rates\n\n{neighbours}"
         )
     }
 }

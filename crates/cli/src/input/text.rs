@@ -5,7 +5,8 @@ use std::io::{BufRead, Read, Result};
 /// The text without each `\r` before a `\n`.
 pub struct Text<R> {
     from: R,
-    /// Whether the last byte read was a `\r`, whose successor decides whether it is part of an item.
+    /// Whether the last byte read was a `\r`: the byte after it decides whether it belongs to an
+    /// item.
     is_open: bool,
 }
 

@@ -151,7 +151,8 @@ proptest! {
             let total: usize = pieces.all.iter().map(|piece| piece.len).sum();
             prop_assert_eq!(total, Layout::Lines.count(text.as_bytes()));
             let replies = pieces.all.iter().map(answer).collect();
-            prop_assert_eq!(&pieces.cut(Vec::new()).answers(Wording::Packed, replies).unwrap(), &expected);
+            let answers = pieces.cut(Vec::new()).answers(Wording::Packed, replies).unwrap();
+            prop_assert_eq!(&answers, &expected);
         }
         for piece in Pieces::by_partition(Layout::Lines, text.as_bytes(), of).all {
             for item in items(Layout::Lines, &piece.items) {
@@ -161,9 +162,13 @@ proptest! {
     }
 
     #[test]
-    fn pieces_in_order_are_the_batch(bytes in prop::collection::vec(any::<u8>(), 0..2000), width in 1..20_usize) {
+    fn pieces_in_order_are_the_batch(
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+        width in 1..20_usize,
+    ) {
         let whole = bytes.len() - bytes.len() % width;
-        for (layout, bytes) in [(Layout::Lines, &bytes[..]), (Layout::Fixed(width), &bytes[..whole])] {
+        let cases = [(Layout::Lines, &bytes[..]), (Layout::Fixed(width), &bytes[..whole])];
+        for (layout, bytes) in cases {
             let pieces = Pieces::in_order(layout, bytes).all;
             let all: Vec<u8> = pieces.iter().flat_map(|piece| piece.items.to_vec()).collect();
             prop_assert_eq!(all, bytes);
