@@ -1,6 +1,7 @@
 //! The replies to packed commands, and to those of an item that is sent by itself.
 
 use crate::Error;
+use bitvec::prelude::{BitSlice, Lsb0};
 use redis::Value;
 
 /// How many items of a piece changed the filter, how many of its first items were carried out, and
@@ -31,8 +32,8 @@ fn natural(number: i64) -> Option<u64> {
 pub fn bits(reply: Value, len: usize) -> Result<Vec<bool>, Error> {
     match reply {
         Value::BulkString(bytes) if bytes.len() == len.div_ceil(8) => {
-            let bit = |at: usize| bytes[at / 8] >> (at % 8) & 1 == 1;
-            Ok((0..len).map(bit).collect())
+            let bits = BitSlice::<u8, Lsb0>::from_slice(&bytes);
+            Ok(bits.iter().by_vals().take(len).collect())
         }
         Value::Int(_) | Value::Boolean(_) if len == 1 => Ok(vec![crate::batch::answer(&reply)?]),
         other => Err(unexpected(&other)),
