@@ -135,7 +135,7 @@ pub fn cuckoo(bytes: &[u8]) {
     let Ok(input) = Input::arbitrary(&mut source) else {
         return;
     };
-    let slots = Slots {
+    let mut slots = Slots {
         buckets: 1 << (input.log_buckets % 18),
         bucket_size: u64::from(input.bucket_size).max(1),
         expansion: 1u64
@@ -143,8 +143,12 @@ pub fn cuckoo(bytes: &[u8]) {
             .unwrap_or(0)
             >> 1,
         layers: u64::from(input.layers).max(1),
-        is_narrow: false,
+        is_narrow: input.pieces.is_none() && input.version % 6 < 4,
     };
+    if slots.is_narrow {
+        // What these versions do not store.
+        (slots.bucket_size, slots.expansion) = (2, 1);
+    }
     if !slots.is_good() || slots.number() > MOST_SLOTS {
         return;
     }
