@@ -1,5 +1,5 @@
-//! Every kind of chunk, header and value that loads a filter: ours, RedisBloom's, valkey-bloom's; and
-//! the same with one bit changed.
+//! Every kind of chunk, header and value that loads a filter: ours, RedisBloom's, valkey-bloom's;
+//! and the same with one bit changed.
 
 use crate::harness::{layers, Connection, Family, Server};
 use crate::samples::{dumped, loads, ALL};

@@ -2,8 +2,11 @@
 //! source does.
 //!
 //! ```text
-//!   source   ESTABLISH     ACK, commands, SNAPSHOT-EOF                 PAUSED                    FAILOVER-GRANTED
-//!   target              OK                              REQUEST-PAUSE          REQUEST-FAILOVER                   owns the slot
+//!   source                         target
+//!   ESTABLISH                      OK
+//!   ACK, commands, SNAPSHOT-EOF    REQUEST-PAUSE
+//!   PAUSED                         REQUEST-FAILOVER
+//!   FAILOVER-GRANTED               owns the slot
 //! ```
 
 use crate::harness::{words, Connection};

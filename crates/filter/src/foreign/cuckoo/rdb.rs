@@ -7,8 +7,8 @@
 //!                 then for each layer:  slots
 //! ```
 //!
-//! Versions 1 to 3 are of RedisBloom before 2.2, which hashed to 32 bits. Since then RedisBloom looks
-//! for their items under hashes of 64 bits, and finds none of them.
+//! Versions 1 to 3 are of RedisBloom before 2.2, which hashed to 32 bits. Since then RedisBloom
+//! looks for their items under hashes of 64 bits, and misses them.
 
 use super::series::CuckooSeries;
 use super::shape::{bucket_slots, Hashing, Shape};
