@@ -135,7 +135,7 @@ pub fn cuckoo(bytes: &[u8]) {
     let Ok(input) = Input::arbitrary(&mut source) else {
         return;
     };
-    let slots = Slots {
+    let mut slots = Slots {
         buckets: 1 << (input.log_buckets % 18),
         bucket_size: u64::from(input.bucket_size).max(1),
         expansion: 1u64
@@ -143,7 +143,12 @@ pub fn cuckoo(bytes: &[u8]) {
             .unwrap_or(0)
             >> 1,
         layers: u64::from(input.layers).max(1),
+        is_narrow: input.pieces.is_none() && input.version % 6 < 4,
     };
+    if slots.is_narrow {
+        // What these versions do not store.
+        (slots.bucket_size, slots.expansion) = (2, 1);
+    }
     if !slots.is_good() || slots.number() > MOST_SLOTS {
         return;
     }
@@ -239,6 +244,7 @@ fn plain_fields(mut fields: VecDeque<Field>, version: u32) -> Option<(Twin, u64)
         bucket_size,
         expansion,
         layers,
+        is_narrow: version < 4,
     };
     if !slots.is_good() {
         return None;
@@ -279,6 +285,7 @@ fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
         bucket_size: u64::from(small[0] % 256),
         expansion: small[2].into(),
         layers: numbers[3],
+        is_narrow: false,
     };
     let is_good = forged.is_good() && header.len() == 38;
     let (result, taken) = measured(|| begin(&header, REMAINDER, SizeLimit::Unlimited));

@@ -1,6 +1,8 @@
 //! Atomic slot migration by the server, while the filters in the slot change.
 
 mod damage;
+mod dumps;
+mod import;
 mod migration;
 
 use crate::harness::{

@@ -3,6 +3,12 @@
 
 #[path = "../harness/mod.rs"]
 mod harness;
+#[path = "../server/kinds.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod kinds;
+#[path = "../server/foreign/samples.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod samples;
 
 mod atomic;
 mod client;

@@ -16,6 +16,7 @@ mod golden;
 mod hostile;
 mod keys;
 mod keyspace;
+mod kinds;
 mod library;
 mod loading;
 mod machine;
@@ -31,3 +32,5 @@ mod replays;
 mod replication;
 mod secrecy;
 mod windows;
+
+use foreign::samples;

@@ -5,13 +5,9 @@
 //! under a key of its own.
 
 use crate::foreign::reading::stopped_server_with_log;
-use crate::foreign::samples::{loads, payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use crate::harness::{layers, words, Connection, Family, Options, Primary, Server};
-
-use std::ops::Range;
-
-/// How often each kind is damaged.
-const PLACES: usize = 100;
+use crate::foreign::samples::{payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
+use crate::harness::{words, Options, Primary, Server};
+use crate::kinds::{kinds, Command, Kind, PLACES};
 
 /// Loads a file of which commands are refused.
 const WAY_OUT: &str = "bf.aof-load-damaged yes";
@@ -21,124 +17,6 @@ const KEY: &[u8] = b"k%n%s\"\r\n\0\xff";
 const SHOWN: &str = r#"key "k%n%s\"\r\n\x00\xff""#;
 
 const SEED: &str = "00112233aabbccdd";
-
-/// Where a BF.LOAD has the keys of the hash of its first layer: after what the filter has in
-/// common, and the layer's length, version, number of bits and of hashes.
-const KEYS_OF_THE_ONE_LAYER: Range<usize> = 30 + 21..30 + 21 + 32;
-
-type Command = Vec<Vec<u8>>;
-
-/// A filter, and the commands that load it.
-struct Kind {
-    name: String,
-    family: Family,
-    items: u64,
-    commands: Vec<Command>,
-    /// Most items that are denied without a word after one bit of it has changed: none where it has
-    /// a checksum. Where another module's has none, a bit of a Bloom filter may belong to a few
-    /// items.
-    tolerance: u64,
-    /// Bytes of which no reader can tell whether they are right: in a filter of valkey-bloom of one
-    /// layer, the random keys of its hash. Not damaged.
-    unknowable: Range<usize>,
-}
-
-impl Kind {
-    /// The filter under `key` on this server, as our chunks.
-    fn ours(db: &mut Connection, family: Family, key: &str, items: u64) -> Kind {
-        let chunks = family.scan_dump(db, key);
-        let commands = chunks
-            .iter()
-            .map(|(end, bytes)| family.loading(key, *end, bytes));
-        Kind {
-            name: key.to_owned(),
-            family,
-            items,
-            commands: commands.collect(),
-            tolerance: 0,
-            unknowable: 0..0,
-        }
-    }
-
-    /// The commands that load it under another key.
-    fn under(&self, key: &[u8]) -> Vec<Command> {
-        let mut commands = self.commands.clone();
-        for command in &mut commands {
-            command[1] = key.to_vec();
-        }
-        commands
-    }
-
-    /// The same, of which one bit has changed: of the data, or now and then of the iterator.
-    fn damaged(&self, place: usize, key: &[u8]) -> Vec<Command> {
-        let mut commands = self.under(key);
-        let index = place % commands.len();
-        let command = &mut commands[index];
-        let last = command.len() - 1;
-        let word = match place % 10 {
-            9 if last == 3 => 2,
-            _ => last,
-        };
-        let bytes = &mut command[word];
-        let bit = place * bytes.len() * 8 / PLACES;
-        let byte = match self.unknowable.contains(&(bit / 8)) {
-            true => self.unknowable.end,
-            false => bit / 8,
-        };
-        bytes[byte] ^= 1 << (bit % 8);
-        commands
-    }
-}
-
-/// Every kind of chunk, header and value: ours, RedisBloom's, valkey-bloom's.
-fn kinds() -> Vec<Kind> {
-    let server = Server::start();
-    let mut db = server.connect();
-    let mut kinds = Vec::new();
-    for (family, key, parameters, items) in [
-        (Family::Bloom, "table", "0.01 100", 60),
-        (Family::Bloom, "bloom", "0.01 1000 NONSCALING", 500),
-        (Family::Bloom, "both", "0.01 50", 500),
-        (Family::Bloom, "window", "0.01 100 WINDOW 300000000", 500),
-        (Family::Counting, "counting", "100", 500),
-    ] {
-        db.run(&format!("{} {key} {parameters}", family.command("RESERVE")));
-        family.add_items(&mut db, key, 0..items);
-        kinds.push(Kind::ours(&mut db, family, key, items));
-    }
-    Family::Bloom.load_chunks(&mut db, "layers", &layers(10));
-    Family::Bloom.add_items(&mut db, "layers", 0..10);
-    kinds.push(Kind::ours(&mut db, Family::Bloom, "layers", 10));
-    for sample in ALL {
-        let pieces = sample.pieces();
-        let commands = pieces
-            .iter()
-            .map(|(end, bytes)| sample.family.loading("", *end, bytes));
-        kinds.push(Kind {
-            name: format!("redisbloom-{}", sample.key),
-            family: sample.family,
-            items: 50,
-            commands: commands.collect(),
-            tolerance: 3,
-            unknowable: 0..0,
-        });
-    }
-    for (key, bytes) in loads() {
-        kinds.push(Kind {
-            name: format!("valkey-bloom-{key}"),
-            family: Family::Bloom,
-            items: 50,
-            commands: vec![vec![b"BF.LOAD".to_vec(), Vec::new(), bytes]],
-            tolerance: 3,
-            unknowable: if key == "fixed" {
-                KEYS_OF_THE_ONE_LAYER
-            } else {
-                0..0
-            },
-        });
-    }
-    kinds
-}
 
 /// All kinds at all places, each under a key of its own.
 fn each_damaged(kinds: &[Kind]) -> impl Iterator<Item = (&Kind, String, Vec<Command>)> {
@@ -161,25 +39,13 @@ fn assert_nothing_is_denied_without_a_word(server: &Server, kinds: &[Kind], sour
     for (kind, key, _) in each_damaged(kinds) {
         let named = format!("key \"{key}\"");
         if !lines.iter().any(|line| line.contains(&named)) {
-            let missing = kind.family.missing_items(&mut db, &key, 0..kind.items);
-            assert!(missing <= kind.tolerance, "{key}: {missing} items");
+            kind.assert_is_under(&mut db, &key);
         }
     }
-    let named = kinds.iter().map(|kind| {
+    for kind in kinds {
         let start = format!("key \"{}:", kind.name);
-        (
-            kind,
-            lines.iter().filter(|line| line.contains(&start)).count(),
-        )
-    });
-    for (kind, named) in named {
-        println!("{}: {named} of {PLACES} refused", kind.name);
-        let most = if kind.tolerance == 0 {
-            PLACES * 9 / 10
-        } else {
-            1
-        };
-        assert!(named >= most, "{}: {named}", kind.name);
+        let named = lines.iter().filter(|line| line.contains(&start));
+        kind.assert_enough_are_named(named.count());
     }
 }
 

@@ -31,8 +31,6 @@ const PATH_SHIFT: u32 = 13;
 
 const MAX_CHUNK_BYTES: usize = 1_048_576;
 const SEGMENT_BYTES: u64 = 65_536;
-/// The layout kind of slots.
-const SLOTS: u8 = 3;
 
 /// ln 2, to as many digits as the format says.
 #[allow(
@@ -134,7 +132,7 @@ impl SubFilter {
 
     /// What it is if it has the slots of a cuckoo filter.
     fn slots(&self) -> Option<Slots> {
-        (self.header[0] == SLOTS).then(|| Slots::of_record(&self.header))
+        Slots::of_record(&self.header)
     }
 
     fn slot(&self, number: u64) -> u8 {
@@ -243,7 +241,7 @@ impl Chain {
                         Head::Foreign => is_good_layer(&header),
                         Head::WindowedFilter => false,
                         Head::CountingFilter => {
-                            header[0] == SLOTS && Slots::of_record(&header).is_good()
+                            Slots::of_record(&header).is_some_and(Slots::is_good)
                         }
                     };
                     if !is_good {

@@ -7,20 +7,30 @@ pub struct Slots {
     pub bucket_size: u64,
     pub expansion: u64,
     pub layers: u64,
+    /// Whether its hashes have 32 bits, as before RedisBloom 2.2.
+    pub is_narrow: bool,
 }
 
+/// The layout kinds.
+const WIDE: u8 = 3;
+const NARROW: u8 = 4;
+
 impl Slots {
-    /// The numbers in a sub-filter record, after the layout kind.
-    pub fn of_record(record: &[u8]) -> Self {
-        let mut rest = &record[1..];
+    /// The numbers in a sub-filter record, if its layout is one of slots.
+    pub fn of_record(record: &[u8]) -> Option<Self> {
+        let (layout, mut rest) = record.split_first()?;
+        if ![WIDE, NARROW].contains(layout) {
+            return None;
+        }
         let [buckets, bucket_size, expansion, layers] =
             [8, 2, 2, 2].map(|width| super::number(&mut rest, width).unwrap());
-        Self {
+        Some(Self {
             buckets,
             bucket_size,
             expansion,
             layers,
-        }
+            is_narrow: *layout == NARROW,
+        })
     }
 
     /// Whether RedisBloom can have such a filter, and a server so much memory.
@@ -62,18 +72,43 @@ impl Slots {
 
     /// The slots in which an item can be, newest layer first, and its fingerprint.
     pub fn places(self, item: &[u8]) -> (Vec<u64>, u8) {
-        let hash = murmur(item);
-        let fingerprint = hash % 255 + 1;
+        let (fingerprint, hashes) = self.hashes(item);
         let (mut end, mut places) = (self.number(), Vec::new());
         for buckets in self.sizes().expect("a good one").into_iter().rev() {
             let start = end - buckets * self.bucket_size;
-            for bucket in [hash, hash ^ (fingerprint * 0x5bd1_e995)] {
-                let first = start + bucket % buckets * self.bucket_size % (1 << 32);
+            let [one, other] = hashes.map(|hash| hash % buckets);
+            for bucket in [one, other] {
+                let slot = bucket * self.bucket_size;
+                let first = start
+                    + if self.is_narrow {
+                        slot
+                    } else {
+                        slot % (1 << 32)
+                    };
                 places.extend(first..first + self.bucket_size);
+            }
+            if self.is_narrow && one == other {
+                places.truncate(places.len() - self.bucket_size as usize);
             }
             end = start;
         }
-        (places, fingerprint as u8)
+        (places, fingerprint)
+    }
+
+    /// An item's fingerprint, and what its buckets are computed from.
+    fn hashes(self, item: &[u8]) -> (u8, [u64; 2]) {
+        if self.is_narrow {
+            let hash = short_murmur(item);
+            let fingerprint = if hash < 1 << 24 { 7 } else { hash >> 24 };
+            let other = hash ^ fingerprint.wrapping_mul(0x5bd1_e995);
+            return (fingerprint as u8, [hash, other].map(u64::from));
+        }
+        let hash = murmur(item);
+        let fingerprint = hash % 255 + 1;
+        (
+            fingerprint as u8,
+            [hash, hash ^ (fingerprint * 0x5bd1_e995)],
+        )
     }
 }
 
@@ -95,4 +130,25 @@ fn murmur(bytes: &[u8]) -> u64 {
     hash ^= hash >> 47;
     hash = hash.wrapping_mul(M);
     hash ^ hash >> 47
+}
+
+/// MurmurHash2 of the bytes, of 32 bits, under the seed 0.
+fn short_murmur(bytes: &[u8]) -> u32 {
+    const M: u32 = 0x5bd1_e995;
+    let mut hash = bytes.len() as u32;
+    for part in bytes.chunks(4) {
+        let mut word = [0; 4];
+        word[..part.len()].copy_from_slice(part);
+        let k = u32::from_le_bytes(word);
+        if part.len() < 4 {
+            hash = (hash ^ k).wrapping_mul(M);
+            continue;
+        }
+        let k = k.wrapping_mul(M);
+        let k = (k ^ k >> 24).wrapping_mul(M);
+        hash = hash.wrapping_mul(M) ^ k;
+    }
+    hash ^= hash >> 13;
+    hash = hash.wrapping_mul(M);
+    hash ^ hash >> 15
 }

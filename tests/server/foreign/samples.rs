@@ -143,9 +143,14 @@ impl Sample {
 
     /// Restores the dump, under a footer of this server, which may be older.
     pub fn restore(&self, db: &mut Connection) {
+        self.restore_as(db, self.key);
+    }
+
+    /// The same under a key that any text names.
+    pub fn restore_as(&self, db: &mut Connection, key: &str) {
         let payload = payload(db, &self.body());
-        let reply = db.call([b"RESTORE", self.key.as_bytes(), b"0", &payload]);
-        assert_eq!(reply.to_string(), "+OK", "{}", self.key);
+        let reply = db.call([b"RESTORE", key.as_bytes(), b"0", &payload]);
+        assert_eq!(reply.to_string(), "+OK", "{key}");
     }
 
     /// It answers what it answered on RedisBloom.
@@ -174,9 +179,10 @@ impl Sample {
 
 /// A payload for RESTORE with this body.
 pub fn payload(db: &mut Connection, body: &[u8]) -> Vec<u8> {
-    db.run("SET model 1");
-    let model = db.run("DUMP model").bytes().to_vec();
-    db.run("DEL model");
+    // In a cluster, a key of the slot that the tests move.
+    db.run("SET {m}:model 1");
+    let model = db.run("DUMP {m}:model").bytes().to_vec();
+    db.run("DEL {m}:model");
     with_fresh_footer(&model, body)
 }
 

@@ -25,7 +25,7 @@ mod shape;
 mod tests;
 
 pub use series::CuckooSeries;
-pub use shape::Shape;
+pub use shape::{Hashing, Shape};
 
 /// What decides about the table behind a series. It does not travel with RedisBloom's filters.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@
 //! pieces for ever. A piece replaces the slots that were there.
 
 use super::series::CuckooSeries;
-use super::shape::{bucket_slots, Shape};
+use super::shape::{bucket_slots, Hashing, Shape};
 use super::Remainder;
 use crate::codec::Reader;
 use crate::counting::CountingFilter;
@@ -41,6 +41,7 @@ pub fn begin(
         bucket_size: bucket_slots(bucket_size),
         expansion,
         layers: layers.map_err(|_| DecodeError::Field("layers"))?,
+        hashing: Hashing::Wide,
     };
     let series = CuckooSeries::new(shape.checked()?);
     let filter = CountingFilter::of_series(series, iterations, deletes, remainder)?;

@@ -6,9 +6,12 @@
 //!   1 to 3        layers buckets items
 //!                 then for each layer:  slots
 //! ```
+//!
+//! Versions 1 to 3 are of RedisBloom before 2.2, which hashed to 32 bits. Since then RedisBloom
+//! looks for their items under hashes of 64 bits, and misses them.
 
 use super::series::CuckooSeries;
-use super::shape::{bucket_slots, Shape};
+use super::shape::{bucket_slots, Hashing, Shape};
 use super::Remainder;
 use crate::codec::within;
 use crate::counting::CountingFilter;
@@ -28,7 +31,7 @@ struct Parameters {
     expansion: u16,
 }
 
-/// What versions before 4 created, which grew by layers of one size.
+/// What versions before 4 created, which grew by layers of one size; as RedisBloom reads it since.
 const EARLIER: Parameters = Parameters {
     deletes: 0,
     bucket_size: 2,
@@ -55,20 +58,24 @@ pub fn read_cuckoo(
     let (layers, buckets) = (unsigned(fields)?, unsigned(fields)?);
     unsigned(fields)?; // items: see `CuckooSeries::items`
     let has_parameters = version >= WITH_PARAMETERS;
-    let parameters = match has_parameters {
-        false => EARLIER,
-        true => Parameters {
-            deletes: unsigned(fields)?,
-            bucket_size: narrow("bucket size", unsigned(fields)?)?,
-            max_iterations: narrow("iterations", unsigned(fields)?)?,
-            expansion: narrow("expansion", unsigned(fields)?)?,
-        },
+    let (hashing, parameters) = match has_parameters {
+        false => (Hashing::Narrow, EARLIER),
+        true => (
+            Hashing::Wide,
+            Parameters {
+                deletes: unsigned(fields)?,
+                bucket_size: narrow("bucket size", unsigned(fields)?)?,
+                max_iterations: narrow("iterations", unsigned(fields)?)?,
+                expansion: narrow("expansion", unsigned(fields)?)?,
+            },
+        ),
     };
     let shape = Shape {
         buckets,
         bucket_size: bucket_slots(parameters.bucket_size),
         expansion: parameters.expansion,
         layers: narrow("layers", layers)?,
+        hashing,
     };
     let shape = shape.checked()?;
     let mut series = CuckooSeries::new(shape);

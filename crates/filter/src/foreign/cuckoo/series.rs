@@ -1,15 +1,16 @@
 //! The slots of a cuckoo filter.
 
 use super::place::Place;
-use super::shape::Shape;
+use super::shape::{Hashing, Shape};
 use crate::codec::{Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::parts::SubFilter;
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
 
-/// The layout kind that says how items map to these bytes.
-const LAYOUT: u8 = 3;
+/// The layout kinds that say how items map to these bytes.
+const LAYOUT_OF_WIDE: u8 = 3;
+const LAYOUT_OF_NARROW: u8 = 4;
 /// Slots of a full segment: a slot is a byte.
 const SEGMENT_SLOTS: u64 = SEGMENT_WORDS as u64 * WORD_SLOTS;
 /// Slots of a word.
@@ -55,24 +56,25 @@ impl CuckooSeries {
         self.occupied
     }
 
-    /// The share of strangers that it takes for items. A stranger's fingerprint, one of 255, is
-    /// compared with all slots of two buckets in each layer.
+    /// The share of strangers that it takes for items. A stranger's fingerprint is compared
+    /// with all slots of two buckets in each layer.
     pub fn false_positive_rate(&self) -> f64 {
         let newest = self.shape.layer(self.shape.layers - 1);
         let newest_slots = self.shape.slots_of(newest) as f64;
         let compared = 2.0 * f64::from(self.shape.bucket_size);
-        (self.weight as f64 / newest_slots * compared / 255.0).min(1.0)
+        (self.weight as f64 / newest_slots * compared * self.shape.hashing.collision_rate())
+            .min(1.0)
     }
 
     /// Whether the item is (probably) there: what RedisBloom's CF.EXISTS answers.
     pub fn contains(&self, item: &[u8]) -> bool {
-        self.slots_with(Place::of(item)).next().is_some()
+        self.slots_with(item).next().is_some()
     }
 
     /// How many slots say that it is: what RedisBloom's CF.COUNT answers. Where both buckets of an
-    /// item are the same one, each of its slots counts twice.
+    /// item are the same one, each of its slots counts twice since 2.2.
     pub fn count(&self, item: &[u8]) -> u64 {
-        self.slots_with(Place::of(item)).count() as u64
+        self.slots_with(item).count() as u64
     }
 
     /// Empties a slot that has the item, in the newest layer that does. Returns whether there was
@@ -81,7 +83,7 @@ impl CuckooSeries {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn remove(&mut self, item: &[u8]) -> Result<bool, AddError> {
-        let Some(slot) = self.slots_with(Place::of(item)).next() else {
+        let Some(slot) = self.slots_with(item).next() else {
             return Ok(false);
         };
         self.segments.allocate(slot / SEGMENT_SLOTS)?;
@@ -90,14 +92,12 @@ impl CuckooSeries {
     }
 
     /// The slots that have the fingerprint of the item.
-    fn slots_with(&self, place: Place) -> impl Iterator<Item = u64> + '_ {
+    fn slots_with(&self, item: &[u8]) -> impl Iterator<Item = u64> + use<'_> {
+        let place = Place::of(item, self.shape.hashing);
         let len = u64::from(self.shape.bucket_size);
-        let buckets = self.shape.layers_from_newest().flat_map(move |layer| {
-            let buckets = place.buckets(layer);
-            // RedisBloom computes the slot in 32 bits, so in a layer of more it wraps round.
-            buckets.map(|bucket| layer.start + u64::from((bucket * len) as u32))
-        });
-        buckets
+        let layers = self.shape.layers_from_newest();
+        layers
+            .flat_map(move |layer| place.buckets(layer, len))
             .flat_map(move |start| self.runs(start, len))
             .flat_map(move |(start, words, len)| {
                 let slots = start..start + len;
@@ -165,7 +165,10 @@ impl SubFilter for CuckooSeries {
     const HEADER_BYTES: usize = 1 + 8 + 2 + 2 + 2;
 
     fn write_header(&self, to: &mut impl Sink) {
-        to.u8(LAYOUT);
+        to.u8(match self.shape.hashing {
+            Hashing::Wide => LAYOUT_OF_WIDE,
+            Hashing::Narrow => LAYOUT_OF_NARROW,
+        });
         to.u64(self.shape.buckets);
         to.u16(self.shape.bucket_size);
         to.u16(self.shape.expansion);
@@ -173,15 +176,17 @@ impl SubFilter for CuckooSeries {
     }
 
     fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        match reader.u8()? {
-            LAYOUT => {}
+        let hashing = match reader.u8()? {
+            LAYOUT_OF_WIDE => Hashing::Wide,
+            LAYOUT_OF_NARROW => Hashing::Narrow,
             unknown => return Err(DecodeError::Layout(unknown)),
-        }
+        };
         let shape = Shape {
             buckets: reader.u64()?,
             bucket_size: reader.u16()?,
             expansion: reader.u16()?,
             layers: reader.u16()?,
+            hashing,
         };
         shape.checked().map(Self::new)
     }

@@ -23,6 +23,28 @@ pub struct Shape {
     pub expansion: u16,
     /// Number of layers, at least 1.
     pub layers: u16,
+    /// What decides in which slots an item can be.
+    pub hashing: Hashing,
+}
+
+/// How RedisBloom hashed the items of a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hashing {
+    /// To 64 bits, since 2.2.
+    Wide,
+    /// To 32 bits, before.
+    Narrow,
+}
+
+impl Hashing {
+    /// The share of pairs of items that have the same fingerprint.
+    pub(super) fn collision_rate(self) -> f64 {
+        match self {
+            Self::Wide => 1.0 / 255.0,
+            // Of 255, one comes twice as often as the others.
+            Self::Narrow => (254.0 + 2.0 * 2.0) / (256.0 * 256.0),
+        }
+    }
 }
 
 /// One layer of a series.
@@ -53,6 +75,7 @@ impl Shape {
             bucket_size,
             expansion,
             layers,
+            hashing: _,
         } = self;
         within("buckets", buckets.is_power_of_two() && buckets <= MAX_SLOTS)?;
         within("bucket size", (1..=MAX_BUCKET_SIZE).contains(&bucket_size))?;
@@ -143,6 +166,7 @@ mod tests {
                 bucket_size,
                 expansion,
                 layers,
+                hashing: Hashing::Wide,
             },
         )
     }
@@ -176,6 +200,7 @@ mod tests {
             bucket_size: 2,
             expansion: 2,
             layers: 3,
+            hashing: Hashing::Wide,
         };
         assert_eq!(sound.checked(), Ok(sound));
         for (shape, field) in [

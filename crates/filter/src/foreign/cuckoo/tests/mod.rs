@@ -7,7 +7,7 @@ use self::golden::Golden;
 use super::pieces::begin;
 use super::place::Place;
 use super::rdb::read_cuckoo;
-use super::{CuckooSeries, Remainder, Shape};
+use super::{CuckooSeries, Hashing, Remainder, Shape};
 use crate::codec::{chunks, encode_chunk, load_chunk, Chunk};
 use crate::counting::{Adding, CountingFilter};
 use crate::error::{AddError, DecodeError};
@@ -83,11 +83,8 @@ fn pieces_of_any_length_in_any_order_are_answered_as_redisbloom_answered() {
     for golden in Golden::all() {
         let pieces = golden.pieces();
         if pieces.is_empty() {
-            assert_eq!(
-                golden.number("items"),
-                0,
-                "RedisBloom does not dump an empty filter"
-            );
+            // RedisBloom does not dump an empty filter, and before 2.2 had another header.
+            assert!(golden.number("items") == 0 || golden.number("version") < 4);
             continue;
         }
         let whole = from_pieces(&pieces);
@@ -178,6 +175,7 @@ fn large() -> CountingFilter {
         bucket_size: 3,
         expansion: 2,
         layers: 3,
+        hashing: Hashing::Wide,
     };
     let mut series = CuckooSeries::new(shape.checked().unwrap());
     let slots: Vec<u8> = (0..50_000u32).map(|slot| (slot % 7 * 30) as u8).collect();
@@ -419,6 +417,7 @@ fn small_shapes() -> impl Strategy<Value = Shape> {
         bucket_size,
         expansion: 1 << expansion,
         layers,
+        hashing: Hashing::Wide,
     })
 }
 
@@ -468,12 +467,13 @@ proptest! {
     }
 
     #[test]
-    fn the_buckets_of_a_fingerprint_come_in_pairs(item: u64, log in 0u32..40) {
-        let shape = Shape { buckets: 1 << log, bucket_size: 1, expansion: 1, layers: 1 };
-        let place = Place::of(&item.to_le_bytes());
-        let [one, two] = place.buckets(shape.layer(0));
+    fn the_buckets_of_a_fingerprint_come_in_pairs(item: u64, log in 0u32..33, is_wide: bool) {
+        let hashing = if is_wide { Hashing::Wide } else { Hashing::Narrow };
+        let shape = Shape { buckets: 1 << log, bucket_size: 1, expansion: 1, layers: 1, hashing };
+        let place = Place::of(&item.to_le_bytes(), hashing);
+        let buckets: Vec<u64> = place.buckets(shape.layer(0), 1).collect();
         let distance = u64::from(place.fingerprint) * 0x5bd1_e995;
-        prop_assert_eq!((one ^ distance) % shape.buckets, two);
+        prop_assert_eq!((buckets[0] ^ distance) % shape.buckets, buckets[buckets.len() - 1]);
         prop_assert!(place.fingerprint > 0);
     }
 }

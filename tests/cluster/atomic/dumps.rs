@@ -1,0 +1,118 @@
+//! A slot migration by dumps, as Redis sends them, of which a relay changes bits.
+
+use super::migration::AtomicMove;
+use crate::harness::{eventually, Connection, Family, Server};
+use crate::kinds::PLACES;
+use crate::samples::dumped;
+use crate::trial::Node;
+use splitbloom_partition::slot_of;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::spawn;
+
+/// The first bytes of every chunk of ours.
+const CHUNK: &[u8] = b"SBF";
+/// Of a filter with a few items, in a dump or in a chunk, this many follow them at least.
+const DAMAGED_BYTES: usize = 200;
+
+const ITEMS: u64 = 50;
+
+/// Ours, and what was read from RedisBloom and valkey-bloom.
+const KINDS: usize = 4 + 5;
+
+/// Creates a filter of each kind, with some items.
+fn create(db: &mut Connection, key: &str, kind: usize) -> Family {
+    let (family, parameters) = match kind {
+        0 => (Family::Bloom, "0.01 100"),
+        1 => (Family::Bloom, "0.01 500 NONSCALING"),
+        2 => (Family::Bloom, "0.01 100 WINDOW 300000000"),
+        3 => (Family::Counting, "100"),
+        _ => {
+            let sample = dumped().nth(kind - 4).expect("as many as there are");
+            sample.restore_as(db, key);
+            return sample.family;
+        }
+    };
+    db.run(&format!("{} {key} {parameters}", family.command("RESERVE")));
+    family.add_items(db, key, 0..ITEMS);
+    family
+}
+
+/// A source that sends dumps (Redis), without their checksum: the target moves the slot all the
+/// same, and its log names each key that it lacks.
+pub fn damage_dumps(source: &Node, target: &Node, server: &Server) {
+    let mut from = source.connect();
+    let mut filters = Vec::new();
+    for number in 0..KINDS * PLACES {
+        let key = format!("{{m}}:{number}.");
+        let family = create(&mut from, &key, number % KINDS);
+        let digest = from.digest(&key);
+        filters.push((family, key, digest));
+    }
+    let port = damaging_relay(source.port);
+    from.run(&format!("CONFIG SET cluster-announce-port {port}"));
+    let mut to = target.connect();
+    eventually("the target knows the source's new port", || {
+        let nodes = to.run("CLUSTER NODES").text();
+        nodes.contains(&format!(":{port}@"))
+    });
+    let mut moving = AtomicMove::begin(slot_of(b"{m}"), source, target);
+    eventually("the slot has moved", || moving.is_over());
+    let log = server.log();
+    let mut named = 0;
+    for (family, key, digest) in filters {
+        if log.contains(&format!("Key \"{key}\"")) {
+            named += 1;
+        } else {
+            assert_eq!(to.digest(&key), digest, "{key}");
+            assert_eq!(family.missing_items(&mut to, &key, 0..ITEMS), 0, "{key}");
+        }
+    }
+    println!("{named} of {} refused", KINDS * PLACES);
+    assert!(named > KINDS * PLACES / 2, "{named}: {log}");
+    assert_eq!(log.matches("== CRITICAL ==").count(), named);
+}
+
+/// A port that leads to another, and changes a bit of each chunk that comes from there.
+fn damaging_relay(target: u16) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(server) = TcpStream::connect(("127.0.0.1", target)) else {
+                continue;
+            };
+            let handle = |stream: &TcpStream| stream.try_clone().expect("a second handle");
+            let (upwards, downwards) = ((handle(&client), handle(&server)), (server, client));
+            spawn(move || relay(upwards, |_| ()));
+            let mut damaged = 0;
+            spawn(move || relay(downwards, |bytes| damage(bytes, &mut damaged)));
+        }
+    });
+    port
+}
+
+/// Forwards data until either end closes.
+fn relay((mut from, mut to): (TcpStream, TcpStream), mut change: impl FnMut(&mut [u8])) {
+    let mut portion = vec![0; 1 << 20];
+    while let Ok(length @ 1..) = from.read(&mut portion) {
+        change(&mut portion[..length]);
+        if to.write_all(&portion[..length]).is_err() {
+            return;
+        }
+    }
+}
+
+/// Changes one bit of each chunk, in each at another place.
+fn damage(bytes: &mut [u8], damaged: &mut usize) {
+    let starts = bytes.windows(CHUNK.len()).enumerate();
+    let starts = starts.filter(|(_, bytes)| *bytes == CHUNK);
+    let starts: Vec<usize> = starts.map(|(start, _)| start).collect();
+    for start in starts {
+        let bit = *damaged / KINDS % PLACES * DAMAGED_BYTES * 8 / PLACES;
+        if let Some(byte) = bytes.get_mut(start + bit / 8) {
+            *byte ^= 1 << (bit % 8);
+        }
+        *damaged += 1;
+    }
+}
