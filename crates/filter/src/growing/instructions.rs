@@ -1,31 +1,37 @@
-//! What some processors have instructions for: finding the n-th set bit of a word, the one step of
-//! a lookup that is slow without; and shifting all words of a line, as inserts and removals do.
+//! CPU-specific primitives: the position of the n-th set bit of a word, the one step of a lookup
+//! that is slow without BMI2, and the shifts of a line, which inserts and removals need.
 //!
-//! Lookups are compiled twice, inserts and removals three times, and which is used is decided at
-//! run time: with BMI2 a lookup in a batch takes two thirds of the time. What they do is the same.
+//! Everything above these primitives is generic over [`Instructions`] and compiled once for each
+//! implementation by [`compiled_per_cpu!`]. Which one runs is decided once per operation. With BMI2
+//! a lookup in a batch takes two thirds of the time. All implementations return the same results.
+//!
+//! [`Bmi2`] and [`Avx512`] are proofs: only detection creates them, so code that holds one may
+//! execute the instructions it stands for.
 
 #[cfg(target_arch = "x86_64")]
 use crate::growing::shift::{avx2, avx512};
-use crate::growing::shift::{portable, Bytes, Parting};
+use crate::growing::shift::{portable, Bytes, Shift};
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
-/// What a processor has.
-pub trait Instructions {
-    /// Set bit number `n`, counted from 0, alone; nothing if there are not as many.
-    fn nth_one(word: u64, n: u32) -> u64;
-    /// Lets a slot into a line, and adds to the line's first word.
-    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64);
-    /// Lets a slot out of a line, and adds to the line's first word.
-    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64);
+/// The primitives of one instruction set.
+pub trait Instructions: Copy {
+    /// A word with only the `n`-th set bit of `word`, counted from 0; 0 if there are no more than
+    /// `n`.
+    fn nth_one(self, word: u64, n: u32) -> u64;
+    /// Inserts a slot of this `value` into a line, and adds `to_head` to the line's first word.
+    fn insert(self, line: &mut Bytes, shift: Shift, value: u64, to_head: u64);
+    /// Removes a slot from a line, and adds `to_head` to the line's first word.
+    fn remove(self, line: &mut Bytes, shift: Shift, to_head: u64);
 }
 
-/// What every processor has.
+/// Plain Rust, for any CPU.
+#[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
 impl Instructions for Portable {
     #[inline(always)]
-    fn nth_one(word: u64, n: u32) -> u64 {
+    fn nth_one(self, word: u64, n: u32) -> u64 {
         if n < word.count_ones() {
             1 << select(word, n)
         } else {
@@ -34,13 +40,13 @@ impl Instructions for Portable {
     }
 
     #[inline(always)]
-    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
-        portable::let_in(line, parting, value, to_head);
+    fn insert(self, line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
+        portable::insert(line, shift, value, to_head);
     }
 
     #[inline(always)]
-    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
-        portable::let_out(line, parting, to_head);
+    fn remove(self, line: &mut Bytes, shift: Shift, to_head: u64) {
+        portable::remove(line, shift, to_head);
     }
 }
 
@@ -81,71 +87,84 @@ const SELECT_IN_BYTE: [[u8; 256]; 8] = {
     table
 };
 
-/// BMI2, POPCNT and AVX2; to be used only where [`Found`] says so.
+/// Proof that the CPU has BMI1, BMI2, POPCNT and AVX2. Only [`Detected::get`] creates one.
 #[cfg(target_arch = "x86_64")]
-pub struct Bmi2;
+#[derive(Clone, Copy, Debug)]
+pub struct Bmi2(());
 
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Bmi2 {
     #[inline(always)]
-    fn nth_one(word: u64, n: u32) -> u64 {
-        // SAFETY: this type is used only by functions that are compiled for all of these and called
-        // where the processor has them. So below.
+    fn nth_one(self, word: u64, n: u32) -> u64 {
+        // SAFETY: `self` proves that the CPU has BMI2.
         unsafe { std::arch::x86_64::_pdep_u64(1u64.unbounded_shl(n), word) }
     }
 
     #[inline(always)]
-    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
-        // SAFETY: as above.
-        unsafe { avx2::let_in(line, parting, value, to_head) }
+    fn insert(self, line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
+        // SAFETY: `self` proves that the CPU has AVX2.
+        unsafe { avx2::insert(line, shift, value, to_head) }
     }
 
     #[inline(always)]
-    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
-        // SAFETY: as above.
-        unsafe { avx2::let_out(line, parting, to_head) }
+    fn remove(self, line: &mut Bytes, shift: Shift, to_head: u64) {
+        // SAFETY: `self` proves that the CPU has AVX2.
+        unsafe { avx2::remove(line, shift, to_head) }
     }
 }
 
-/// The same with a line in one register: AVX-512 F, BW and VBMI2.
+/// Proof that the CPU has AVX-512 F, BW and VBMI2, which keep a line in one register, and all that
+/// [`Bmi2`] proves. Only [`Detected::get`] creates one.
 #[cfg(target_arch = "x86_64")]
-pub struct Avx512;
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512(Bmi2);
 
 #[cfg(target_arch = "x86_64")]
 impl Instructions for Avx512 {
     #[inline(always)]
-    fn nth_one(word: u64, n: u32) -> u64 {
-        Bmi2::nth_one(word, n)
+    fn nth_one(self, word: u64, n: u32) -> u64 {
+        self.0.nth_one(word, n)
     }
 
     #[inline(always)]
-    fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
-        // SAFETY: as above.
-        unsafe { avx512::let_in(line, parting, value, to_head) }
+    fn insert(self, line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
+        // SAFETY: `self` proves that the CPU has AVX-512 F, BW and VBMI2.
+        unsafe { avx512::insert(line, shift, value, to_head) }
     }
 
     #[inline(always)]
-    fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
-        // SAFETY: as above.
-        unsafe { avx512::let_out(line, parting, to_head) }
+    fn remove(self, line: &mut Bytes, shift: Shift, to_head: u64) {
+        // SAFETY: `self` proves that the CPU has AVX-512 F, BW and VBMI2.
+        unsafe { avx512::remove(line, shift, to_head) }
     }
 }
 
-/// What the processor has, and is quick at.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    Nothing,
-    /// For [`Bmi2`].
-    Bmi2,
-    /// For [`Bmi2`] and [`Avx512`].
-    Avx512,
+/// The fastest primitives that the CPU has.
+#[derive(Clone, Copy, Debug)]
+pub enum Detected {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Bmi2(Bmi2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
 }
 
-#[cfg(target_arch = "x86_64")]
-impl Found {
-    /// AMD's were slow at BMI2 before Zen 3, when they got VPCLMULQDQ; Intel's never were, but
-    /// those before AVX-512 take the portable way too, so that no model numbers need be compared.
+impl Detected {
+    /// Costs a load and a branch.
+    #[inline]
+    pub fn get() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            static DETECTED: LazyLock<Detected> = LazyLock::new(Detected::detect);
+            *DETECTED
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Self::Portable
+    }
+
+    /// AMD's CPUs were slow at BMI2 before Zen 3, which added VPCLMULQDQ. Intel's never were, but
+    /// those before AVX-512 take the portable path too, so that no model numbers need be compared.
+    #[cfg(target_arch = "x86_64")]
     fn detect() -> Self {
         let has_bmi2 = is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("bmi1")
@@ -156,38 +175,93 @@ impl Found {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vbmi2");
         match (has_bmi2, has_avx512) {
-            (false, _) => Self::Nothing,
-            (true, false) => Self::Bmi2,
-            (true, true) => Self::Avx512,
+            (false, _) => Self::Portable,
+            (true, false) => Self::Bmi2(Bmi2(())),
+            (true, true) => Self::Avx512(Avx512(Bmi2(()))),
         }
     }
 }
 
-/// Costs a load and a branch.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-pub fn found() -> Found {
-    static FOUND: LazyLock<Found> = LazyLock::new(Found::detect);
-    *FOUND
-}
-
-/// Whether lookups are to use [`Bmi2`].
-#[cfg(target_arch = "x86_64")]
-#[inline]
-pub fn has_fast_select() -> bool {
-    found() != Found::Nothing
-}
-
-/// The name of the instructions that tables use on this processor.
-pub fn instructions_name() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    match found() {
-        Found::Avx512 => return "AVX-512",
-        Found::Bmi2 => return "BMI2",
-        Found::Nothing => {}
+#[cfg(all(test, target_arch = "x86_64"))]
+impl Detected {
+    /// The proof of BMI2, if the CPU has it.
+    pub fn bmi2(self) -> Option<Bmi2> {
+        match self {
+            Self::Portable => None,
+            Self::Bmi2(proof) | Self::Avx512(Avx512(proof)) => Some(proof),
+        }
     }
-    "portable"
 }
+
+/// The name of the instructions that tables use on this CPU.
+pub fn instructions_name() -> &'static str {
+    match Detected::get() {
+        Detected::Portable => "portable",
+        #[cfg(target_arch = "x86_64")]
+        Detected::Bmi2(_) => "BMI2",
+        #[cfg(target_arch = "x86_64")]
+        Detected::Avx512(_) => "AVX-512",
+    }
+}
+
+/// Defines a function that calls `$kernel`, which is generic over [`Instructions`] and inlined, as
+/// compiled for what this CPU has. The proof is the second argument of the kernel.
+///
+/// The portable version is out of line, which keeps it out of the instruction cache of CPUs that
+/// never run it.
+macro_rules! compiled_per_cpu {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis fn $name:ident $(<$lifetime:lifetime>)? (
+            $this:ident: $This:ty $(, $argument:ident: $Argument:ty)* $(,)?
+        ) $(-> $Output:ty)? = $kernel:path;
+    ) => {
+        $(#[$attribute])*
+        #[allow(unsafe_code, reason = "calls what is compiled for proven CPU features")]
+        $visibility fn $name $(<$lifetime>)? (
+            $this: $This $(, $argument: $Argument)*
+        ) $(-> $Output)? {
+            #[cfg_attr(target_arch = "x86_64", inline(never))]
+            fn portable $(<$lifetime>)? (
+                this: $This $(, $argument: $Argument)*
+            ) $(-> $Output)? {
+                $kernel(this, $crate::growing::instructions::Portable $(, $argument)*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
+            fn with_bmi2 $(<$lifetime>)? (
+                this: $This,
+                proof: $crate::growing::instructions::Bmi2
+                $(, $argument: $Argument)*
+            ) $(-> $Output)? {
+                $kernel(this, proof $(, $argument)*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "bmi1,bmi2,popcnt,avx2,avx512f,avx512bw,avx512vbmi2")]
+            fn with_avx512 $(<$lifetime>)? (
+                this: $This,
+                proof: $crate::growing::instructions::Avx512
+                $(, $argument: $Argument)*
+            ) $(-> $Output)? {
+                $kernel(this, proof $(, $argument)*)
+            }
+
+            use $crate::growing::instructions::Detected;
+            match Detected::get() {
+                Detected::Portable => portable($this $(, $argument)*),
+                // SAFETY: `proof` exists only where the CPU has these features.
+                #[cfg(target_arch = "x86_64")]
+                Detected::Bmi2(proof) => unsafe { with_bmi2($this, proof $(, $argument)*) },
+                // SAFETY: `proof` exists only where the CPU has these features.
+                #[cfg(target_arch = "x86_64")]
+                Detected::Avx512(proof) => unsafe { with_avx512($this, proof $(, $argument)*) },
+            }
+        }
+    };
+}
+pub(super) use compiled_per_cpu;
 
 #[cfg(test)]
 mod tests {
@@ -196,16 +270,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_way_finds_the_same_bit(word in any::<u64>(), mask in any::<u64>()) {
+        fn every_instruction_set_finds_the_same_bit(word in any::<u64>(), mask in any::<u64>()) {
             for word in [word, word & mask, word | mask] {
                 let bits = (0..64).filter(|bit| word >> bit & 1 == 1);
                 let bits: Vec<u64> = bits.map(|bit| 1 << bit).collect();
                 for n in 0..130 {
                     let bit = bits.get(n).copied().unwrap_or(0);
-                    prop_assert_eq!(Portable::nth_one(word, n as u32), bit);
+                    prop_assert_eq!(Portable.nth_one(word, n as u32), bit);
                     #[cfg(target_arch = "x86_64")]
-                    if has_fast_select() {
-                        prop_assert_eq!(Bmi2::nth_one(word, n as u32), bit);
+                    if let Some(bmi2) = Detected::get().bmi2() {
+                        prop_assert_eq!(bmi2.nth_one(word, n as u32), bit);
                     }
                 }
             }

@@ -17,13 +17,13 @@
 mod compare;
 
 use crate::growing::instructions::{select, Instructions};
-use crate::growing::shift::{portable, Parting};
+pub use crate::growing::shift::LINE_BYTES;
+use crate::growing::shift::{from, portable, Shift};
 use crate::growing::slot::{SlotShape, WINDOW_BITS};
 pub use compare::Rank;
 use std::hint::select_unpredictable;
 
-/// Bytes of a line.
-pub const LINE_BYTES: usize = 64;
+/// Words of a line.
 pub const LINE_WORDS: usize = LINE_BYTES / 8;
 /// Bits of a line.
 pub const LINE_BITS: usize = LINE_BYTES * 8;
@@ -53,7 +53,7 @@ pub struct Run {
     pub len: usize,
 }
 
-impl Parting {
+impl Shift {
     /// Where a line parts for the entry in slot `n` of `held`; of that bucket, if it is one of the
     /// line.
     #[inline(always)]
@@ -66,15 +66,6 @@ impl Parting {
             high: LINE_BITS - n * bits,
             bits,
         }
-    }
-}
-
-/// The bits of word `word` from bit `bit` of the line on.
-#[inline]
-pub fn from(bit: usize, word: usize) -> u64 {
-    match bit.saturating_sub(64 * word) {
-        bit @ 0..=63 => u64::MAX << bit,
-        _ => 0,
     }
 }
 
@@ -157,7 +148,7 @@ impl Line {
 
     /// Bucket number `q` of the line.
     #[inline(always)]
-    pub fn run<I: Instructions>(&self, q: usize) -> Run {
+    pub fn run<I: Instructions>(&self, instructions: I, q: usize) -> Run {
         let (first, second) = (self.word(0) & from(UNARY - 1, 0), self.word(1));
         // Half of all buckets begin in the second word: no branch for that.
         let ones = first.count_ones() as usize;
@@ -165,7 +156,7 @@ impl Line {
         let left = q - select_unpredictable(is_second, ones, 0);
         let bits = select_unpredictable(is_second, second, first);
         // The one before the bucket, and those from its end on.
-        let before = I::nth_one(bits, left as u32);
+        let before = instructions.nth_one(bits, left as u32);
         let beyond = bits & !(before ^ before.wrapping_sub(1));
         if beyond == 0 {
             return self.run_across_words(q);
@@ -263,20 +254,22 @@ impl Line {
     #[inline(always)]
     pub fn insert<I: Instructions>(
         &mut self,
+        instructions: I,
         run: Option<Run>,
         n: usize,
         slot: SlotShape,
         value: u64,
     ) {
         let spilled = if run.is_some() { 0 } else { SPILLED };
-        let parting = Parting::of(run, self.held() + 1, n, slot);
-        I::let_in(&mut self.0, parting, value, HELD + spilled);
+        let shift = Shift::of(run, self.held() + 1, n, slot);
+        instructions.insert(&mut self.0, shift, value, HELD + spilled);
     }
 
     /// The same before the last slot, which comes out for it; there is room for the bucket's bit.
     #[inline(always)]
     pub fn insert_and_pop<I: Instructions>(
         &mut self,
+        instructions: I,
         run: Option<Run>,
         n: usize,
         slot: SlotShape,
@@ -285,18 +278,24 @@ impl Line {
         let spilled = if run.is_some() { 0 } else { SPILLED };
         let held = self.held();
         let popped = self.slot(held - 1, slot);
-        I::let_in(&mut self.0, Parting::of(run, held, n, slot), value, spilled);
+        instructions.insert(&mut self.0, Shift::of(run, held, n, slot), value, spilled);
         popped
     }
 
     /// Takes out slot `n`, of an entry of a bucket of this line or, where there is none, of a line
     /// before.
     #[inline(always)]
-    pub fn remove<I: Instructions>(&mut self, run: Option<Run>, n: usize, slot: SlotShape) -> u64 {
+    pub fn remove<I: Instructions>(
+        &mut self,
+        instructions: I,
+        run: Option<Run>,
+        n: usize,
+        slot: SlotShape,
+    ) -> u64 {
         let spilled = if run.is_some() { 0 } else { SPILLED };
         let value = self.slot(n, slot);
-        let parting = Parting::of(run, self.held(), n, slot);
-        I::let_out(&mut self.0, parting, 0u64.wrapping_sub(HELD + spilled));
+        let shift = Shift::of(run, self.held(), n, slot);
+        instructions.remove(&mut self.0, shift, 0u64.wrapping_sub(HELD + spilled));
         value
     }
 

@@ -9,12 +9,11 @@
 //! ```
 
 use crate::growing::directory::Way;
-#[cfg(target_arch = "x86_64")]
-use crate::growing::instructions::{has_fast_select, Bmi2};
-use crate::growing::instructions::{Instructions, Portable};
+use crate::growing::instructions::{compiled_per_cpu, Instructions};
+use crate::growing::mark::ALL_PAYLOADS;
 use crate::growing::page::{Page, Probe};
 use crate::growing::path::Path;
-use crate::growing::table::{Table, ALL_PAYLOADS};
+use crate::growing::table::Table;
 use crate::hash::ItemHash;
 use crate::prefetch::prefetch;
 
@@ -44,13 +43,7 @@ impl Table {
     #[inline]
     fn path_is_among(&self, path: Path, payloads: u16) -> bool {
         let page = self.root.page(path);
-        let probe = page.probe(path.below(page.depth()));
-        #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { probe_contains_with_bmi2(&probe, payloads) };
-        }
-        probe_contains::<Portable>(&probe, payloads)
+        probe_contains(&page.probe(path.below(page.depth())), payloads)
     }
 
     /// Asks for the slots and then for the lines of a group of items that are about to be added. A
@@ -78,35 +71,20 @@ impl Table {
         self.contains_many_among(hashes, self.alive, answer);
     }
 
-    /// The same for items that have one of these payloads.
-    pub fn contains_many_among(
-        &self,
-        hashes: impl IntoIterator<Item = ItemHash>,
-        payloads: u16,
-        answer: impl FnMut(bool),
-    ) {
-        #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.contains_many_with_bmi2(hashes, payloads, answer) };
-        }
-        self.contains_many_with::<Portable>(hashes, payloads, answer);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn contains_many_with_bmi2(
-        &self,
-        hashes: impl IntoIterator<Item = ItemHash>,
-        payloads: u16,
-        answer: impl FnMut(bool),
-    ) {
-        self.contains_many_with::<Bmi2>(hashes, payloads, answer);
+    compiled_per_cpu! {
+        /// The same for items that have one of these payloads.
+        pub fn contains_many_among(
+            self: &Table,
+            hashes: impl IntoIterator<Item = ItemHash>,
+            payloads: u16,
+            answer: impl FnMut(bool),
+        ) = Table::contains_many_with;
     }
 
     #[inline(always)]
     fn contains_many_with<I: Instructions>(
         &self,
+        instructions: I,
         hashes: impl IntoIterator<Item = ItemHash>,
         payloads: u16,
         mut answer: impl FnMut(bool),
@@ -116,11 +94,11 @@ impl Table {
         let mut lines = Lines::default();
         loop {
             slots.fetch_next(self, &mut hashes);
-            let answers = lines.answers_with::<I>(payloads);
+            let answers = lines.answers_with(instructions, payloads);
             for n in 0..lines.len {
                 answer(answers >> n & 1 == 1);
             }
-            slots.fetch_lines_with(&mut lines);
+            slots.fetch_lines_with(instructions, &mut lines);
             if lines.len == 0 {
                 return;
             }
@@ -128,37 +106,18 @@ impl Table {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn probe_contains_with_bmi2(probe: &Probe<'_>, payloads: u16) -> bool {
-    probe_contains::<Bmi2>(probe, payloads)
+compiled_per_cpu! {
+    #[inline]
+    fn probe_contains(probe: &Probe<'_>, payloads: u16) -> bool = probe_contains_with;
 }
 
 #[inline(always)]
-fn probe_contains<I: Instructions>(probe: &Probe<'_>, payloads: u16) -> bool {
+fn probe_contains_with<I: Instructions>(probe: &Probe<'_>, instructions: I, payloads: u16) -> bool {
     if payloads == ALL_PAYLOADS {
-        probe.contains::<I>()
+        probe.contains(instructions)
     } else {
-        probe.contains_among::<I>(payloads)
+        probe.contains_among(instructions, payloads)
     }
-}
-
-/// How many entries match an item with this path below the page; nothing if the page has counters,
-/// or is saturated.
-#[inline]
-pub(super) fn count_in_slots(page: &Page, below: u64) -> Option<usize> {
-    #[cfg(target_arch = "x86_64")]
-    if has_fast_select() {
-        // SAFETY: the processor has these instructions.
-        return unsafe { count_in_slots_with_bmi2(page, below) };
-    }
-    page.count_in_slots_with::<Portable>(below)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2,popcnt")]
-fn count_in_slots_with_bmi2(page: &Page, below: u64) -> Option<usize> {
-    page.count_in_slots_with::<Bmi2>(below)
 }
 
 /// The first stage of a group of lookups: the slots of the directory are on their way.
@@ -215,23 +174,12 @@ impl<'a> Slots<'a> {
     /// Asks for the lines of the same items.
     #[inline]
     pub fn fetch_lines(&self, lines: &mut Lines<'a>) {
-        #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.fetch_lines_with_bmi2(lines) };
-        }
-        self.fetch_lines_with(lines);
+        fetch_lines(self, lines);
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn fetch_lines_with_bmi2(&self, lines: &mut Lines<'a>) {
-        self.fetch_lines_with(lines);
-    }
-
-    // No closures in what is compiled for BMI2: they are not.
+    // No closures: they would not be compiled for the CPU features of the caller.
     #[inline(always)]
-    fn fetch_lines_with(&self, lines: &mut Lines<'a>) {
+    fn fetch_lines_with<I: Instructions>(&self, _: I, lines: &mut Lines<'a>) {
         lines.len = self.len;
         for ((path, way), probe) in self.items[..self.len].iter().zip(&mut lines.items) {
             if let Some(way) = way {
@@ -244,34 +192,33 @@ impl<'a> Slots<'a> {
     }
 }
 
+compiled_per_cpu! {
+    #[inline]
+    fn fetch_lines<'a>(slots: &Slots<'a>, lines: &mut Lines<'a>) = Slots::fetch_lines_with;
+}
+
 impl Lines<'_> {
     /// Which of the items are (probably) present: bit 0 for the first, and so on.
     #[inline]
     pub fn answers(&self, table: &Table) -> u32 {
-        #[cfg(target_arch = "x86_64")]
-        if has_fast_select() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.answers_with_bmi2(table.alive) };
-        }
-        self.answers_with::<Portable>(table.alive)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt")]
-    fn answers_with_bmi2(&self, payloads: u16) -> u32 {
-        self.answers_with::<Bmi2>(payloads)
+        answers(self, table.alive)
     }
 
     #[inline(always)]
-    fn answers_with<I: Instructions>(&self, payloads: u16) -> u32 {
+    fn answers_with<I: Instructions>(&self, instructions: I, payloads: u16) -> u32 {
         let mut answers = 0;
         for (n, probe) in self.items[..self.len].iter().enumerate() {
             let is_there = match probe {
-                Some(probe) => probe_contains::<I>(probe, payloads),
+                Some(probe) => probe_contains_with(probe, instructions, payloads),
                 None => false,
             };
             answers |= u32::from(is_there) << n;
         }
         answers
     }
+}
+
+compiled_per_cpu! {
+    #[inline]
+    fn answers(lines: &Lines<'_>, payloads: u16) -> u32 = Lines::answers_with;
 }

@@ -13,6 +13,8 @@
 const PAYLOAD_BITS: u32 = 4;
 /// The largest payload.
 pub const MAX_PAYLOAD: u8 = (1 << PAYLOAD_BITS) - 1;
+/// All payloads: those of 4 bits.
+pub const ALL_PAYLOADS: u16 = u16::MAX;
 /// The most bits of a path that a mark holds.
 pub const MAX_LENGTH: u8 = 64 - PAYLOAD_BITS as u8 - 1;
 

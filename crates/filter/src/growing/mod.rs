@@ -111,28 +111,20 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
-mod bucket;
-#[allow(
-    unsafe_code,
-    reason = "calls what is compiled for BMI2, behind detection"
-)]
-mod change;
 mod cut;
 mod directory;
 mod entries;
 mod grid;
 mod grow;
-#[allow(unsafe_code, reason = "an intrinsic, behind detection")]
+#[allow(
+    unsafe_code,
+    reason = "intrinsics, behind proofs of the CPU's features"
+)]
 mod instructions;
 mod line;
 mod load;
-#[allow(
-    unsafe_code,
-    reason = "calls what is compiled for BMI2, behind detection"
-)]
 mod lookup;
 mod mark;
-mod packed;
 mod page;
 mod parse;
 mod path;
@@ -152,14 +144,14 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
-pub use change::Adding;
 pub use cut::Cut;
 pub use instructions::instructions_name;
 pub use lookup::{Lines, Slots, GROUP};
-pub use mark::MAX_PAYLOAD;
+pub use mark::{ALL_PAYLOADS, MAX_PAYLOAD};
+pub use page::Adding;
 pub use parse::{Pages, Payloads};
 pub use payloads::{Entry, Swept};
 pub use record::PageRecord;
 pub use room::Room;
-pub use table::{Table, ALL_PAYLOADS};
+pub use table::Table;
 pub use union::{UnionLimits, United};

@@ -12,7 +12,10 @@
 //! lookups touch one line. An insert shifts the stream up to the next gap (`change`); if there is
 //! none nearby, the page gets more lines, or the caller splits it.
 
+mod bucket;
+mod change;
 mod counters;
+mod packed;
 mod probe;
 mod size;
 mod write;
@@ -26,6 +29,7 @@ use crate::growing::mark::Mark;
 use crate::growing::slot::SlotShape;
 use crate::prefetch::prefetch_at;
 use crate::storage::short::Short;
+pub use change::{Adding, Gap, Insert, Remove};
 pub use probe::Probe;
 pub use size::{lines_for_half, lines_for_new};
 
@@ -204,7 +208,7 @@ impl Page {
 
     /// Whether an item with this path below the page may be present.
     pub fn contains(&self, below: u64) -> bool {
-        self.probe(below).contains::<Portable>()
+        self.probe(below).contains(Portable)
     }
 
     /// The marks that match an item with this path below the page, in order. None where the page is
@@ -240,7 +244,7 @@ impl Page {
     /// The marks in the bucket of this path below the page.
     fn in_bucket(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
         let grid = self.grid();
-        let found = (!self.lines.is_empty()).then(|| self.run::<Portable>(grid, below));
+        let found = (!self.lines.is_empty()).then(|| self.run(Portable, grid, below));
         let entries = found.into_iter().flat_map(move |(number, run)| {
             let first = self.lines[number].spilled() + run.first;
             (first..first + run.len).map(move |n| self.slot(number, n))
@@ -287,7 +291,7 @@ impl Page {
     /// fingerprint: then the page must be rewritten.
     pub fn set_payload(&mut self, mark: Mark, payload: u8) -> bool {
         let grid = self.grid();
-        let (number, run) = self.run::<Portable>(grid, mark.bits());
+        let (number, run) = self.run(Portable, grid, mark.bits());
         let first = self.lines[number].spilled() + run.first;
         let (slot, value) = (self.shape().slot, self.shape().value(mark));
         let is_same = |n: &usize| (self.slot(number, *n) ^ value) >> slot.payload_bits == 0;
@@ -310,12 +314,17 @@ impl Page {
 
     /// The line of the bucket of an item with this path below the page, and the bucket in it.
     #[inline(always)]
-    pub(super) fn run<I: Instructions>(&self, grid: Grid, below: u64) -> (usize, Run) {
+    pub(super) fn run<I: Instructions>(
+        &self,
+        instructions: I,
+        grid: Grid,
+        below: u64,
+    ) -> (usize, Run) {
         let bucket = grid.bucket(below);
         let number = grid.line_of(bucket);
         (
             number,
-            self.lines[number].run::<I>(grid.bucket_in_line(bucket)),
+            self.lines[number].run(instructions, grid.bucket_in_line(bucket)),
         )
     }
 
@@ -353,7 +362,7 @@ impl Page {
 impl Page {
     /// Lines that a lookup reads.
     pub fn lines_touched(&self, below: u64) -> usize {
-        let (number, run) = self.run::<Portable>(self.grid(), below);
+        let (number, run) = self.run(Portable, self.grid(), below);
         let first = self.lines[number].spilled() + run.first;
         if run.len == 0 || first + run.len <= self.lines[number].held() {
             return 1;

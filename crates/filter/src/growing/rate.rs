@@ -3,7 +3,6 @@
 //! A mark of t bits of path, in a cell that gets s of 256 parts of all items, is matched by an
 //! absent item with probability s/256 * 2^(3-t): the first three bits name the cell.
 
-use crate::growing::entries::Entries;
 use crate::growing::mark::Mark;
 use crate::growing::path::{Path, CELL_BITS};
 
@@ -47,14 +46,12 @@ impl Weight {
     }
 
     /// Of a page of these entries, each fingerprint counted once.
-    pub fn of_entries(entries: &Entries, start: Path, depth: u8) -> Self {
+    pub fn of_page(marks: &[Mark], start: Path, depth: u8) -> Self {
         if depth >= CELL_BITS as u8 {
-            return Self::of_marks(&entries.marks, start, depth);
+            return Self::of_marks(marks, start, depth);
         }
         let path = |mark: &Mark| Path(start.0 | mark.fingerprint() >> depth);
-        let cells = entries
-            .marks
-            .chunk_by(|one, other| path(one).share() == path(other).share());
+        let cells = marks.chunk_by(|one, other| path(one).share() == path(other).share());
         let weights = cells.map(|marks| Self::of_marks(marks, path(&marks[0]), depth));
         weights.fold(Self::default(), Self::plus)
     }
@@ -112,11 +109,7 @@ mod tests {
     #[test]
     fn a_fingerprint_weighs_what_its_two_halves_weigh() {
         let mark = Mark::new(0x9234_5678_9abc_def0, 20, 0);
-        let entries = |marks: &[Mark]| Entries {
-            marks: marks.to_vec(),
-            surplus: Vec::new(),
-        };
-        let weight = |marks: &[Mark]| Weight::of_entries(&entries(marks), Path(0), 0);
+        let weight = |marks: &[Mark]| Weight::of_page(marks, Path(0), 0);
         assert_eq!(weight(&[mark]), weight(&mark.halves()));
         assert_eq!(weight(&[mark]), weight(&[mark; 3]));
     }

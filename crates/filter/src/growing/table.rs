@@ -1,13 +1,11 @@
 //! The table: a plan, a directory of pages, and what they hold in all.
 
 use crate::error::AddError;
-use crate::growing::change::{Adding, Gap, Insert, Remove};
 use crate::growing::directory::Slot;
 use crate::growing::entries::Entries;
 use crate::growing::grow::{grown, Grown, Place};
-use crate::growing::lookup::count_in_slots;
-use crate::growing::mark::{Mark, MAX_LENGTH};
-use crate::growing::page::Page;
+use crate::growing::mark::{Mark, ALL_PAYLOADS, MAX_LENGTH};
+use crate::growing::page::{Adding, Gap, Insert, Page, Remove};
 use crate::growing::path::Path;
 use crate::growing::plan::{Plan, TOO_MANY_LINES};
 use crate::growing::rate::Weight;
@@ -21,8 +19,6 @@ use std::alloc::Layout;
 /// has just been split holds 47 to 50 per cent, so the table must lose more than a third of its
 /// entries before it undoes a split.
 const MOST_MERGED: usize = 60;
-/// All payloads: those of 4 bits.
-pub const ALL_PAYLOADS: u16 = u16::MAX;
 
 /// A set of items that grows page by page. Items are given by their hashes.
 pub struct Table {
@@ -97,7 +93,7 @@ impl Table {
         }
         let below = path.below(page.depth());
         if self.alive == ALL_PAYLOADS {
-            if let Some(copies) = count_in_slots(page, below) {
+            if let Some(copies) = page.count_in_slots(below) {
                 return copies as u64;
             }
         }

@@ -27,7 +27,7 @@ impl Totals {
         let weight = if page.is_saturated() {
             Weight::of_all(start, page.depth())
         } else {
-            Weight::of_entries(entries, start, page.depth())
+            Weight::of_page(&entries.marks, start, page.depth())
         };
         Self {
             weight,

@@ -12,12 +12,11 @@
 //! they were written to, copied all of 81 MB for 10^4 entries.)
 
 use crate::error::{AddError, UnionError};
-use crate::growing::change::Adding;
 use crate::growing::directory::Slot;
 use crate::growing::entries::{for_each_longer, try_push};
 use crate::growing::line::LINE_BYTES;
 use crate::growing::mark::Mark;
-use crate::growing::page::Page;
+use crate::growing::page::{Adding, Page};
 use crate::growing::path::{Path, CELL_BITS};
 use crate::growing::rate::Weight;
 use crate::growing::room::Room;

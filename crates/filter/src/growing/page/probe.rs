@@ -36,11 +36,11 @@ impl Probe<'_> {
 
     /// Whether the item may be present, with one of these payloads.
     #[inline(always)]
-    pub fn contains_among<I: Instructions>(&self, payloads: u16) -> bool {
+    pub fn contains_among<I: Instructions>(&self, instructions: I, payloads: u16) -> bool {
         let Some(line) = self.line else {
             return self.page.is_saturated_among(payloads);
         };
-        let run = line.run::<I>(self.bucket_in_line);
+        let run = line.run(instructions, self.bucket_in_line);
         let first = line.spilled() + run.first;
         let (slot, wanted) = (self.page.shape().slot, self.page.shape().wanted(self.below));
         if first + run.len <= line.held() {
@@ -54,11 +54,11 @@ impl Probe<'_> {
 
     /// Whether the item may be present.
     #[inline(always)]
-    pub fn contains<I: Instructions>(&self) -> bool {
+    pub fn contains<I: Instructions>(&self, instructions: I) -> bool {
         let Some(line) = self.line else {
             return self.page.is_saturated();
         };
-        let run = line.run::<I>(self.bucket_in_line);
+        let run = line.run(instructions, self.bucket_in_line);
         let first = line.spilled() + run.first;
         let (slot, wanted) = (self.page.shape().slot, self.page.shape().wanted(self.below));
         if first + run.len <= line.held() {

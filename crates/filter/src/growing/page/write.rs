@@ -1,14 +1,13 @@
 //! A page that is written anew, of a list of entries or of another page.
 
 use super::counters::{push_counters, COUNTERS};
+use super::packed::Packed;
 use super::size::sizes;
-use super::{Page, ShapeBytes, State};
+use super::{Adding, Gap, Insert, Page, ShapeBytes, State};
 use crate::error::AddError;
-use crate::growing::change::{Adding, Gap, Insert};
 use crate::growing::entries::{for_each_longer, try_vec, Entries};
 use crate::growing::grid::{Grid, Shape};
 use crate::growing::mark::Mark;
-use crate::growing::packed::Packed;
 use crate::growing::plan::{Plan, MAX_LINES};
 use crate::growing::slot::SlotShape;
 use crate::storage::short::Short;

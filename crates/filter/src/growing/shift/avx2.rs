@@ -1,32 +1,10 @@
 //! All words at once, in two registers.
 
-use super::{Bytes, Parting};
+use super::{Bytes, Shift};
 use std::arch::x86_64::*;
+use std::mem::transmute;
 
-/// Lets a slot in over what stands above `bottom`, and adds to the first word.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
-    let words = Words::load(line);
-    let (start, high) = (from(parting.start), from(parting.high));
-    let unary = words.and(start.xor(from(parting.bottom))).up(1);
-    let slots = words.and(from(parting.low()).xor(high)).down(parting.bits);
-    let others = words.and_not(start.xor(high));
-    let new = at(parting.top(), value);
-    others.or(unary).or(slots.or(new)).add(to_head).store(line);
-}
-
-/// Lets a slot out, and adds to the first word.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
-    let words = Words::load(line);
-    let (start, bottom) = (from(parting.start), from(parting.bottom));
-    let unary = words.and(from(parting.start + 1).and_not(bottom)).down(1);
-    let slots = words.and(bottom.xor(from(parting.top()))).up(parting.bits);
-    let others = words.and_not(start.xor(from(parting.high)));
-    others.or(unary).or(slots).add(to_head).store(line);
-}
+vector_kernel!("avx2");
 
 /// The words of a line.
 #[derive(Clone, Copy)]
@@ -79,26 +57,16 @@ impl Words {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn load(line: &Bytes) -> Self {
-        let [low, high] = line.as_chunks::<32>().0 else {
-            unreachable!("a line has 64 bytes");
-        };
-        // SAFETY: 32 bytes, at any address. So below.
-        let low = unsafe { _mm256_loadu_si256(low.as_ptr().cast()) };
-        // SAFETY: as above.
-        let high = unsafe { _mm256_loadu_si256(high.as_ptr().cast()) };
+        // SAFETY: 64 bytes on both sides, and any bits are a vector.
+        let [low, high] = unsafe { transmute::<Bytes, [__m256i; 2]>(*line) };
         Self(low, high)
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn store(self, line: &mut Bytes) {
-        let [low, high] = line.as_chunks_mut::<32>().0 else {
-            unreachable!("a line has 64 bytes");
-        };
-        // SAFETY: 32 bytes, at any address. So below.
-        unsafe { _mm256_storeu_si256(low.as_mut_ptr().cast(), self.0) };
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_si256(high.as_mut_ptr().cast(), self.1) };
+        // SAFETY: 64 bytes on both sides, and any bits are bytes.
+        *line = unsafe { transmute::<[__m256i; 2], Bytes>([self.0, self.1]) };
     }
 
     #[inline]

@@ -1,32 +1,10 @@
 //! All words at once, in one register. A shift across words is one instruction here.
 
-use super::{Bytes, Parting};
+use super::{Bytes, Shift};
 use std::arch::x86_64::*;
+use std::mem::transmute;
 
-/// Lets a slot in over what stands above `bottom`, and adds to the first word.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
-pub fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
-    let words = Words::load(line);
-    let (start, high) = (from(parting.start), from(parting.high));
-    let unary = words.and(start.xor(from(parting.bottom))).up(1);
-    let slots = words.and(from(parting.low()).xor(high)).down(parting.bits);
-    let others = words.and_not(start.xor(high));
-    let new = at(parting.top(), value);
-    others.or(unary).or(slots.or(new)).add(to_head).store(line);
-}
-
-/// Lets a slot out, and adds to the first word.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
-pub fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
-    let words = Words::load(line);
-    let (start, bottom) = (from(parting.start), from(parting.bottom));
-    let unary = words.and(from(parting.start + 1).and_not(bottom)).down(1);
-    let slots = words.and(bottom.xor(from(parting.top()))).up(parting.bits);
-    let others = words.and_not(start.xor(from(parting.high)));
-    others.or(unary).or(slots).add(to_head).store(line);
-}
+vector_kernel!("avx512f,avx512bw,avx512vbmi2");
 
 /// The words of a line.
 #[derive(Clone, Copy)]
@@ -70,15 +48,15 @@ impl Words {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn load(line: &Bytes) -> Self {
-        // SAFETY: 64 bytes, at any address.
-        Self(unsafe { _mm512_loadu_si512(line.as_ptr().cast()) })
+        // SAFETY: 64 bytes on both sides, and any bits are a vector.
+        Self(unsafe { transmute::<Bytes, __m512i>(*line) })
     }
 
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn store(self, line: &mut Bytes) {
-        // SAFETY: as above.
-        unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), self.0) };
+        // SAFETY: 64 bytes on both sides, and any bits are bytes.
+        *line = unsafe { transmute::<__m512i, Bytes>(self.0) };
     }
 
     #[inline]

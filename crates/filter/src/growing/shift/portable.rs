@@ -1,27 +1,26 @@
 //! Word by word, only those that change.
 
-use super::{Bytes, Parting};
-use crate::growing::line::from;
+use super::{from, Bytes, Shift};
 
-/// Lets a slot in over what stands above `bottom`, and adds to the first word.
+/// Inserts a slot, over whatever is above `bottom`, and adds `to_head` to the first word.
 #[inline(always)]
-pub fn let_in(line: &mut Bytes, parting: Parting, value: u64, to_head: u64) {
+pub fn insert(line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
     let mut words = Words(line);
-    words.slots_down(parting, value);
-    if parting.start < parting.bottom {
-        words.slide_up(parting.start, parting.bottom - 1, 1);
+    words.slots_down(shift, value);
+    if shift.start < shift.bottom {
+        words.slide_up(shift.start, shift.bottom - 1, 1);
     }
     words.set(0, words.get(0).wrapping_add(to_head));
 }
 
-/// Lets a slot out, and adds to the first word.
+/// Removes a slot, and adds `to_head` to the first word.
 #[inline(always)]
-pub fn let_out(line: &mut Bytes, parting: Parting, to_head: u64) {
+pub fn remove(line: &mut Bytes, shift: Shift, to_head: u64) {
     let mut words = Words(line);
-    words.clear(parting.top(), parting.high);
-    words.slide_up(parting.bottom, parting.top(), parting.bits);
-    if parting.start < parting.bottom {
-        words.slide_down(parting.start, parting.bottom);
+    words.clear(shift.top(), shift.high);
+    words.slide_up(shift.bottom, shift.top(), shift.bits);
+    if shift.start < shift.bottom {
+        words.slide_down(shift.start, shift.bottom);
     }
     words.set(0, words.get(0).wrapping_add(to_head));
 }
@@ -51,10 +50,10 @@ impl Words<'_> {
 
     /// Moves the slots down by one, over what stands there, and puts `value` above them.
     #[inline(always)]
-    fn slots_down(&mut self, parting: Parting, value: u64) {
-        let Parting {
+    fn slots_down(&mut self, shift: Shift, value: u64) {
+        let Shift {
             bottom, high, bits, ..
-        } = parting;
+        } = shift;
         // The words that change, and what stays in the lowest and the highest of them.
         let (first, last) = (bottom / 64, (high - 1) / 64);
         let is_moved = from(bottom, first);

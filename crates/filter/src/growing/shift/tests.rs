@@ -1,6 +1,6 @@
 use super::*;
 #[cfg(target_arch = "x86_64")]
-use crate::growing::instructions::{found, Avx512, Bmi2, Found};
+use crate::growing::instructions::Detected;
 use crate::growing::instructions::{Instructions, Portable};
 use crate::growing::line::{LINE_BITS, UNARY};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn line_of(bits: &[bool], to_head: u64) -> Bytes {
 }
 
 /// A line, where it parts, and a slot.
-fn cases() -> impl Strategy<Value = (Bytes, Parting, u64)> {
+fn cases() -> impl Strategy<Value = (Bytes, Shift, u64)> {
     let places = any::<[prop::sample::Index; 3]>();
     let bytes = prop::collection::vec(any::<u8>(), LINE_BYTES);
     let case = (bytes, 1..=57usize, places, any::<bool>(), any::<u64>());
@@ -33,7 +33,7 @@ fn cases() -> impl Strategy<Value = (Bytes, Parting, u64)> {
         line.copy_from_slice(&bytes);
         let slots = 1 + slots.index((LINE_BITS - UNARY - 1) / bits);
         let bottom = LINE_BITS - slots * bits;
-        let parting = Parting {
+        let shift = Shift {
             start: match has_bucket {
                 true => UNARY + start.index(bottom - UNARY),
                 false => bottom,
@@ -42,15 +42,15 @@ fn cases() -> impl Strategy<Value = (Bytes, Parting, u64)> {
             high: LINE_BITS - above.index(slots) * bits,
             bits,
         };
-        (line, parting, value & ((1 << bits) - 1))
+        (line, shift, value & ((1 << bits) - 1))
     })
 }
 
 proptest! {
     #[test]
-    fn a_slot_comes_as_if_bits_were_moved_one_by_one((mut line, parting, value) in cases()) {
-        let Parting { start, bottom, high, .. } = parting;
-        let (low, top) = (parting.low(), parting.top());
+    fn a_slot_comes_as_if_bits_were_moved_one_by_one((mut line, shift, value) in cases()) {
+        let Shift { start, bottom, high, .. } = shift;
+        let (low, top) = (shift.low(), shift.top());
         if start < bottom {
             line[(bottom - 1) / 8] &= !(1 << ((bottom - 1) % 8));
         }
@@ -65,26 +65,26 @@ proptest! {
         }
         let expected = line_of(&expected, 0x101);
         let mut after = line;
-        Portable::let_in(&mut after, parting, value, 0x101);
+        Portable.insert(&mut after, shift, value, 0x101);
         prop_assert_eq!(after, expected);
         #[cfg(target_arch = "x86_64")]
-        if found() != Found::Nothing {
+        if let Some(bmi2) = Detected::get().bmi2() {
             let mut after = line;
-            Bmi2::let_in(&mut after, parting, value, 0x101);
+            bmi2.insert(&mut after, shift, value, 0x101);
             prop_assert_eq!(after, expected);
         }
         #[cfg(target_arch = "x86_64")]
-        if found() == Found::Avx512 {
+        if let Detected::Avx512(avx512) = Detected::get() {
             let mut after = line;
-            Avx512::let_in(&mut after, parting, value, 0x101);
+            avx512.insert(&mut after, shift, value, 0x101);
             prop_assert_eq!(after, expected);
         }
     }
 
     #[test]
-    fn a_slot_goes_as_if_bits_were_moved_one_by_one((line, parting, _) in cases()) {
-        let Parting { start, bottom, high, .. } = parting;
-        let (low, top) = (parting.low(), parting.top());
+    fn a_slot_goes_as_if_bits_were_moved_one_by_one((line, shift, _) in cases()) {
+        let Shift { start, bottom, high, .. } = shift;
+        let (low, top) = (shift.low(), shift.top());
         let mut expected = bits(&line);
         expected.copy_within(bottom..top, low);
         expected[bottom..low.min(high)].fill(false);
@@ -95,18 +95,18 @@ proptest! {
         let to_head = 0u64.wrapping_sub(0x101);
         let expected = line_of(&expected, to_head);
         let mut after = line;
-        Portable::let_out(&mut after, parting, to_head);
+        Portable.remove(&mut after, shift, to_head);
         prop_assert_eq!(after, expected);
         #[cfg(target_arch = "x86_64")]
-        if found() != Found::Nothing {
+        if let Some(bmi2) = Detected::get().bmi2() {
             let mut after = line;
-            Bmi2::let_out(&mut after, parting, to_head);
+            bmi2.remove(&mut after, shift, to_head);
             prop_assert_eq!(after, expected);
         }
         #[cfg(target_arch = "x86_64")]
-        if found() == Found::Avx512 {
+        if let Detected::Avx512(avx512) = Detected::get() {
             let mut after = line;
-            Avx512::let_out(&mut after, parting, to_head);
+            avx512.remove(&mut after, shift, to_head);
             prop_assert_eq!(after, expected);
         }
     }

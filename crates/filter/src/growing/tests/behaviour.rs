@@ -1,9 +1,9 @@
 //! What a table answers and what it takes, through inserts, removals and payloads.
 
 use super::*;
-use crate::growing::change::{Adding, Insert};
 use crate::growing::lookup::{Lines, Slots, GROUP};
 use crate::growing::mark::Mark;
+use crate::growing::page::{Adding, Insert};
 use crate::growing::rate::Weight;
 
 #[derive(Clone, Copy, Debug)]
@@ -112,12 +112,12 @@ fn every_way_of_changing_a_page_leaves_the_same() {
                     continue;
                 }
                 if n % 4 == 0 {
-                    let removed = one.remove_with::<Portable>(below, ALL_PAYLOADS);
+                    let removed = one.remove_with(Portable, below, ALL_PAYLOADS);
                     assert_eq!(other.remove(below, ALL_PAYLOADS), removed);
                 } else {
                     let adding = [Adding::Copies, Adding::Absent][n as usize % 2];
                     let mark = Mark::new(below, plan.length(depth, one.len()), 0);
-                    let inserted = one.insert_with::<Portable>(below, mark, plan.most(), adding);
+                    let inserted = one.insert_with(Portable, below, mark, plan.most(), adding);
                     assert_eq!(other.insert(below, mark, plan.most(), adding), inserted);
                     no_room += usize::from(matches!(inserted, Ok(Insert::NoRoom { .. })));
                 }
@@ -228,10 +228,10 @@ fn every_way_of_looking_up_finds_the_same() {
                 let below = path.below(page.depth());
                 let copies = page.matching(below).count();
                 let expected = copies > 0;
-                assert_eq!(page.count_in_slots_with::<Portable>(below), Some(copies));
+                assert_eq!(page.count_in_slots_with(Portable, below), Some(copies));
                 assert_eq!(table.count(hash(n)), copies as u64);
                 assert!(expected || n >= items);
-                assert_eq!(page.probe(below).contains::<Portable>(), expected);
+                assert_eq!(page.probe(below).contains(Portable), expected);
                 assert_eq!(table.contains(hash(n)), expected);
                 assert_eq!(batch[n as usize], expected);
             }

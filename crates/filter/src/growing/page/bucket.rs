@@ -1,9 +1,9 @@
 //! The entries of one bucket, compared all at once where one read gives them: 999 of 1 000 buckets.
 //! The others are gone through entry by entry, over the borders of lines.
 
-use crate::growing::instructions::Instructions;
+use super::Page;
+use crate::growing::instructions::{compiled_per_cpu, Instructions};
 use crate::growing::line::{Rank, Run};
-use crate::growing::page::Page;
 use crate::growing::slot::MAX_SLOT_BITS;
 
 /// `len` entries from number `first` on, counted over all that stand in line `line` or spilled from
@@ -68,10 +68,20 @@ impl Page {
         values.filter(|value| slot.matches(*value, wanted)).count()
     }
 
-    /// How many entries match an item with this path below the page, whatever their payload;
-    /// nothing if the page has counters, or is saturated.
+    compiled_per_cpu! {
+        /// The number of entries, of any payload, that match an item with this path below the page;
+        /// `None` if the page has counters or is saturated.
+        #[inline]
+        pub fn count_in_slots(self: &Page, below: u64) -> Option<usize>
+            = Page::count_in_slots_with;
+    }
+
     #[inline(always)]
-    pub fn count_in_slots_with<I: Instructions>(&self, below: u64) -> Option<usize> {
+    pub fn count_in_slots_with<I: Instructions>(
+        &self,
+        instructions: I,
+        below: u64,
+    ) -> Option<usize> {
         let grid = self.grid();
         if grid.lines < self.lines().len() || self.is_saturated() {
             return None;
@@ -79,7 +89,7 @@ impl Page {
         if grid.lines == 0 {
             return Some(0);
         }
-        let (line, run) = self.run::<I>(grid, below);
+        let (line, run) = self.run(instructions, grid, below);
         let bucket = self.bucket(line, run);
         Some(self.count_matches(bucket, self.shape().wanted(below)))
     }

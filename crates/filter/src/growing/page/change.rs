@@ -4,15 +4,13 @@
 //! An entry takes a bit of its line's unary part and a slot. If the line has no room for both, it
 //! leaves its last slots to the next line, and so on up to a gap.
 
+use super::Page;
 use crate::error::AddError;
 use crate::growing::entries::COPIES;
 use crate::growing::grid::Grid;
-#[cfg(target_arch = "x86_64")]
-use crate::growing::instructions::{found, Avx512, Bmi2, Found};
-use crate::growing::instructions::{Instructions, Portable};
+use crate::growing::instructions::{compiled_per_cpu, Instructions};
 use crate::growing::line::{Run, MOST_SPILLED};
 use crate::growing::mark::Mark;
-use crate::growing::page::Page;
 
 /// Lines beyond its own that an insert may shift: with more, pages are fuller and lookups walk
 /// further.
@@ -67,69 +65,21 @@ pub enum Remove {
 }
 
 impl Page {
-    /// Inserts the mark of an item with this path below the page into the lines as they are, unless
-    /// they hold `most` entries.
-    ///
-    /// # Errors
-    /// `Uncountable` if there are more copies than can be counted.
-    #[inline]
-    pub fn insert(
-        &mut self,
-        below: u64,
-        mark: Mark,
-        most: usize,
-        adding: Adding,
-    ) -> Result<Insert, AddError> {
-        #[cfg(target_arch = "x86_64")]
-        match found() {
-            // SAFETY: the processor has these instructions. So below.
-            Found::Avx512 => return unsafe { self.insert_with_avx512(below, mark, most, adding) },
-            // SAFETY: as above.
-            Found::Bmi2 => return unsafe { self.insert_with_bmi2(below, mark, most, adding) },
-            Found::Nothing => {}
-        }
-        self.insert_portably(below, mark, most, adding)
-    }
-
-    /// Out of line, so that processors with better instructions do not fetch it.
-    #[cfg_attr(target_arch = "x86_64", inline(never))]
-    fn insert_portably(
-        &mut self,
-        below: u64,
-        mark: Mark,
-        most: usize,
-        adding: Adding,
-    ) -> Result<Insert, AddError> {
-        self.insert_with::<Portable>(below, mark, most, adding)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vbmi2")]
-    fn insert_with_avx512(
-        &mut self,
-        below: u64,
-        mark: Mark,
-        most: usize,
-        adding: Adding,
-    ) -> Result<Insert, AddError> {
-        self.insert_with::<Avx512>(below, mark, most, adding)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
-    fn insert_with_bmi2(
-        &mut self,
-        below: u64,
-        mark: Mark,
-        most: usize,
-        adding: Adding,
-    ) -> Result<Insert, AddError> {
-        self.insert_with::<Bmi2>(below, mark, most, adding)
+    compiled_per_cpu! {
+        /// Inserts the mark of an item with this path below the page into the lines as they are,
+        /// unless they hold `most` entries.
+        ///
+        /// # Errors
+        /// `Uncountable` if there are more copies than can be counted.
+        #[inline]
+        pub fn insert(self: &mut Page, below: u64, mark: Mark, most: usize, adding: Adding)
+            -> Result<Insert, AddError> = Page::insert_with;
     }
 
     #[inline(always)]
     pub(super) fn insert_with<I: Instructions>(
         &mut self,
+        instructions: I,
         below: u64,
         mark: Mark,
         most: usize,
@@ -142,7 +92,7 @@ impl Page {
             return Ok(Insert::Unfit);
         }
         let (grid, shape) = (self.grid(), self.shape());
-        let (line, run) = self.run::<I>(grid, below);
+        let (line, run) = self.run(instructions, grid, below);
         let (bucket, value) = (self.bucket(line, run), shape.value(mark));
         if adding == Adding::Absent && self.any_matches(bucket, shape.wanted(below)) {
             return Ok(Insert::Present);
@@ -157,7 +107,7 @@ impl Page {
         }
         let slot = bucket.first + rank.smaller;
         let (gap, is_new) = (Gap { line, run, slot }, rank.alike == 0);
-        if self.len() >= most || !self.insert_at::<I>(grid, gap, value) {
+        if self.len() >= most || !self.insert_at(instructions, grid, gap, value) {
             return Ok(Insert::NoRoom { gap, is_new });
         }
         self.entries += 1;
@@ -180,19 +130,25 @@ impl Page {
 
     /// Inserts a slot where it belongs. Returns whether there was room.
     #[inline(always)]
-    fn insert_at<I: Instructions>(&mut self, grid: Grid, gap: Gap, value: u64) -> bool {
+    fn insert_at<I: Instructions>(
+        &mut self,
+        instructions: I,
+        grid: Grid,
+        gap: Gap,
+        value: u64,
+    ) -> bool {
         let slot = self.shape().slot;
         let line = &mut self.lines_mut()[gap.line];
         if line.held() == usize::from(u8::MAX) {
             return false;
         }
         if line.has_free(slot.bits() + 1, slot) {
-            line.insert::<I>(Some(gap.run), gap.slot, slot, value);
+            line.insert(instructions, Some(gap.run), gap.slot, slot, value);
             return true;
         }
         let gaps = self.gaps_behind(grid, gap.line);
         if let Some(gaps) = gaps {
-            self.insert_and_spill::<I>(grid, gap, gaps, value);
+            self.insert_and_spill(instructions, grid, gap, gaps, value);
         }
         gaps.is_some()
     }
@@ -232,6 +188,7 @@ impl Page {
     #[inline(always)]
     fn insert_and_spill<I: Instructions>(
         &mut self,
+        instructions: I,
         grid: Grid,
         gap: Gap,
         gaps: [usize; 2],
@@ -240,16 +197,16 @@ impl Page {
         let (slot, number) = (self.shape().slot, gap.line);
         if gaps[1] != number {
             let last = self.lines_mut()[number].pop_slot(slot);
-            self.spill::<I>(grid, number, last, gaps[1]);
+            self.spill(instructions, grid, number, last, gaps[1]);
         }
         let line = &mut self.lines_mut()[number];
         if gap.slot < line.held() {
-            let last = line.insert_and_pop::<I>(Some(gap.run), gap.slot, slot, value);
-            self.spill::<I>(grid, number, last, gaps[0]);
+            let last = line.insert_and_pop(instructions, Some(gap.run), gap.slot, slot, value);
+            self.spill(instructions, grid, number, last, gaps[0]);
         } else {
             line.grow_run(gap.run, slot);
             let n = gap.slot - line.held();
-            self.insert_behind::<I>(grid, number, n, value, gaps[0]);
+            self.insert_behind(instructions, grid, number, n, value, gaps[0]);
         }
     }
 
@@ -258,6 +215,7 @@ impl Page {
     #[inline(always)]
     fn insert_behind<I: Instructions>(
         &mut self,
+        instructions: I,
         grid: Grid,
         mut number: usize,
         mut n: usize,
@@ -270,11 +228,11 @@ impl Page {
             let line = &mut self.lines_mut()[number];
             let held = line.held();
             if number == gap {
-                return line.insert::<I>(None, n, slot, value);
+                return line.insert(instructions, None, n, slot, value);
             }
             if n < held {
-                let last = line.insert_and_pop::<I>(None, n, slot, value);
-                return self.spill::<I>(grid, number, last, gap);
+                let last = line.insert_and_pop(instructions, None, n, slot, value);
+                return self.spill(instructions, grid, number, last, gap);
             }
             line.set_spilled(line.spilled() + 1);
             n -= held;
@@ -286,6 +244,7 @@ impl Page {
     #[inline(always)]
     fn spill<I: Instructions>(
         &mut self,
+        instructions: I,
         grid: Grid,
         mut number: usize,
         mut value: u64,
@@ -296,50 +255,29 @@ impl Page {
             number = grid.next(number);
             let line = &mut self.lines_mut()[number];
             if number == gap {
-                return line.insert::<I>(None, 0, slot, value);
+                return line.insert(instructions, None, 0, slot, value);
             }
             if line.held() > 0 {
-                value = line.insert_and_pop::<I>(None, 0, slot, value);
+                value = line.insert_and_pop(instructions, None, 0, slot, value);
             } else {
                 line.set_spilled(line.spilled() + 1);
             }
         }
     }
 
-    /// Removes a copy of the longest mark that matches and has one of these payloads.
-    #[inline]
-    pub fn remove(&mut self, below: u64, alive: u16) -> Remove {
-        #[cfg(target_arch = "x86_64")]
-        match found() {
-            // SAFETY: the processor has these instructions. So below.
-            Found::Avx512 => return unsafe { self.remove_with_avx512(below, alive) },
-            // SAFETY: as above.
-            Found::Bmi2 => return unsafe { self.remove_with_bmi2(below, alive) },
-            Found::Nothing => {}
-        }
-        self.remove_portably(below, alive)
-    }
-
-    /// Out of line as [`Page::insert_portably`].
-    #[cfg_attr(target_arch = "x86_64", inline(never))]
-    fn remove_portably(&mut self, below: u64, alive: u16) -> Remove {
-        self.remove_with::<Portable>(below, alive)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vbmi2")]
-    fn remove_with_avx512(&mut self, below: u64, alive: u16) -> Remove {
-        self.remove_with::<Avx512>(below, alive)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "bmi1,bmi2,popcnt,avx2")]
-    fn remove_with_bmi2(&mut self, below: u64, alive: u16) -> Remove {
-        self.remove_with::<Bmi2>(below, alive)
+    compiled_per_cpu! {
+        /// Removes a copy of the longest mark that matches and has one of these payloads.
+        #[inline]
+        pub fn remove(self: &mut Page, below: u64, alive: u16) -> Remove = Page::remove_with;
     }
 
     #[inline(always)]
-    pub(super) fn remove_with<I: Instructions>(&mut self, below: u64, alive: u16) -> Remove {
+    pub(super) fn remove_with<I: Instructions>(
+        &mut self,
+        instructions: I,
+        below: u64,
+        alive: u16,
+    ) -> Remove {
         if self.is_saturated() {
             return Remove::Saturated;
         }
@@ -347,7 +285,7 @@ impl Page {
             return Remove::Absent;
         }
         let (grid, shape) = (self.grid(), self.shape());
-        let (line, run) = self.run::<I>(grid, below);
+        let (line, run) = self.run(instructions, grid, below);
         let bucket = self.bucket(line, run);
         let Some((place, value)) = self.longest_match(bucket, shape.wanted(below), alive) else {
             return Remove::Absent;
@@ -359,7 +297,7 @@ impl Page {
             }
         }
         let is_last = self.rank(bucket, value).alike == 1;
-        self.remove_at::<I>(grid, line, run, place);
+        self.remove_at(instructions, grid, line, run, place);
         Remove::Done {
             length: shape.length(value),
             is_last,
@@ -385,12 +323,19 @@ impl Page {
 
     /// Removes entry `n` from line `number` on, in the bucket of `run`.
     #[inline(always)]
-    fn remove_at<I: Instructions>(&mut self, grid: Grid, number: usize, run: Run, mut n: usize) {
+    fn remove_at<I: Instructions>(
+        &mut self,
+        instructions: I,
+        grid: Grid,
+        number: usize,
+        run: Run,
+        mut n: usize,
+    ) {
         let slot = self.shape().slot;
         self.entries -= 1;
         let held = self.lines()[number].held();
         if n < held {
-            self.lines_mut()[number].remove::<I>(Some(run), n, slot);
+            self.lines_mut()[number].remove(instructions, Some(run), n, slot);
         } else {
             n -= held;
             let mut last = grid.next(number);
@@ -400,19 +345,19 @@ impl Page {
                 n -= line.held();
                 last = grid.next(last);
             }
-            self.lines_mut()[last].remove::<I>(None, n, slot);
+            self.lines_mut()[last].remove(instructions, None, n, slot);
             self.lines_mut()[number].shrink_run(run, slot);
-            self.refill::<I>(grid, last);
+            self.refill(instructions, grid, last);
         }
         // A slot and a bit may make room for two slots.
-        self.refill::<I>(grid, number);
-        self.refill::<I>(grid, number);
+        self.refill(instructions, grid, number);
+        self.refill(instructions, grid, number);
     }
 
     /// Moves a slot that line `number` left to the next ones back into it, if there is room, and
     /// then does the same for the line that the slot came from.
     #[inline(always)]
-    fn refill<I: Instructions>(&mut self, grid: Grid, mut number: usize) {
+    fn refill<I: Instructions>(&mut self, instructions: I, grid: Grid, mut number: usize) {
         let slot = self.shape().slot;
         loop {
             let mut next = grid.next(number);
@@ -427,7 +372,7 @@ impl Page {
                 line.set_spilled(line.spilled() - 1);
                 next = grid.next(next);
             }
-            let value = self.lines_mut()[next].remove::<I>(None, 0, slot);
+            let value = self.lines_mut()[next].remove(instructions, None, 0, slot);
             self.lines_mut()[number].push_slot(slot, value);
             number = next;
         }

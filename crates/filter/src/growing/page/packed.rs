@@ -6,13 +6,12 @@
 //!   slots   | last | ... | second | first |, the first on top, as in a line
 //! ```
 
+use super::{Gap, Page};
 use crate::error::AddError;
-use crate::growing::change::Gap;
 use crate::growing::entries::try_vec;
 use crate::growing::grid::{Grid, Own};
 use crate::growing::instructions::select;
 use crate::growing::line::{Line, LINE_BITS, LINE_WORDS, UNARY};
-use crate::growing::page::Page;
 use crate::growing::plan::MAX_LINES;
 
 /// A string of bits that grows at its upper end, over clear words.
