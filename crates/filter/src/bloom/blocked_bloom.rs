@@ -14,12 +14,12 @@ use crate::bloom::sizing::shape_for;
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
 use crate::codec::{Reader, Sink, BLOCKED_LAYOUT};
 use crate::error::{AddError, DecodeError};
-use crate::growing::GROUP;
 use crate::hash::{multiply_high, ItemHash};
 use crate::parts::SubFilter;
 use crate::prefetch;
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
+use crate::table::GROUP;
 
 /// One sub-filter. It is small, because a server may hold millions of filters of a few items.
 pub struct BlockedBloom {

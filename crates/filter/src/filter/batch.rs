@@ -5,9 +5,9 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
 use crate::filter::{Filter, SizeLimit};
 use crate::group::Group;
-use crate::growing::{Lines, Slots, Table};
 use crate::hash::{ItemHash, Seed};
 use crate::parts::Parts;
+use crate::table::{Lines, Slots, Table};
 
 /// The most lines prefetched for an item, newest Bloom filters first: those of two groups fill an
 /// L1 cache of 32 KiB.

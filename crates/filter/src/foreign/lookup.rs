@@ -8,9 +8,9 @@ use super::layer::Layer;
 use super::probes::{all_set, Hashing, Pair, Probe, ROUND};
 use super::ForeignFilter;
 use crate::error::AddError;
-use crate::growing::{Lines, Slots, GROUP};
 use crate::hash::{ItemHash, Seed};
 use crate::size_limit::SizeLimit;
+use crate::table::{Lines, Slots, GROUP};
 
 /// The hashes of a group of items.
 #[derive(Default)]

@@ -41,7 +41,7 @@ pub(crate) const LINE_WORDS: usize = 8;
 ///
 /// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many
 /// lines as possible for each: more than 16 times as much. Records are padded so that it is at most
-/// this (`growing/record.rs`).
+/// this (`table/record.rs`).
 ///
 /// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
 pub const MEMORY_PER_BYTE: usize = 18;

@@ -1,0 +1,221 @@
+//! How a page is cut: entries into buckets and slots, buckets into lines.
+
+use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MOST_SPILLED};
+use crate::table::mark::Mark;
+use crate::table::plan::MAX_LINES;
+use crate::table::slot::SlotShape;
+
+/// How the bits of a page are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub bucket_bits: u8,
+    pub slot: SlotShape,
+}
+
+impl Shape {
+    /// What a slot is compared with.
+    #[inline(always)]
+    pub fn wanted(self, below: u64) -> u64 {
+        (below << self.bucket_bits) >> (64 - self.slot.fingerprint_bits)
+    }
+
+    /// A mark as a slot holds it. It is at least as long as the bucket's number.
+    pub fn value(self, mark: Mark) -> u64 {
+        let bits = self.slot.payload_bits;
+        let payload = u64::from(mark.payload()) & ((1 << bits) - 1);
+        self.wanted(mark.fingerprint()) << bits | payload
+    }
+
+    /// What the bucket says of its marks.
+    #[inline(always)]
+    pub fn mark_of(self, bucket: usize) -> Mark {
+        Mark::of_parts((bucket as u64) << (64 - self.bucket_bits), 0)
+    }
+
+    /// What a slot says of its mark.
+    #[inline(always)]
+    pub fn remainder(self, value: u64) -> Mark {
+        let SlotShape {
+            fingerprint_bits,
+            payload_bits,
+        } = self.slot;
+        let remainder = (value >> payload_bits << (64 - fingerprint_bits)) >> self.bucket_bits;
+        Mark::of_parts(remainder, (value & ((1 << payload_bits) - 1)) as u8)
+    }
+
+    /// Bits of path, below the page's depth, of the mark in a slot.
+    #[inline]
+    pub fn length(self, value: u64) -> u8 {
+        let end = self.bucket_bits + self.slot.fingerprint_bits - 1;
+        end - self.slot.delimiter(value).trailing_zeros() as u8
+    }
+
+    /// The mark in a slot of a bucket; nothing if there is no delimiter in it.
+    pub fn mark(self, bucket: usize, value: u64) -> Option<Mark> {
+        let has_delimiter = value >> self.slot.payload_bits != 0;
+        has_delimiter.then(|| self.mark_of(bucket).or(self.remainder(value)))
+    }
+}
+
+/// 2^40 / n, rounded up.
+const RECIPROCALS: [u64; 256] = {
+    let mut reciprocals = [0; 256];
+    let mut n = 1;
+    while n < 256 {
+        reciprocals[n] = (1 << 40) / n as u64 + 1;
+        n += 1;
+    }
+    reciprocals
+};
+
+/// `x / n`, for x below 2^20 and n up to 128: then the error of the reciprocal is less than 2^-20,
+/// and the next whole number at least 1/128 off.
+#[inline(always)]
+fn divided(x: usize, n: usize) -> usize {
+    ((x as u64 * RECIPROCALS[n & 0xff]) >> 40) as usize
+}
+
+/// How many entries the buckets of each line have.
+pub type Own = [u16; MAX_LINES];
+
+/// How buckets lie in lines, and entries in slots.
+#[derive(Clone, Copy)]
+pub struct Grid {
+    pub shape: Shape,
+    pub lines: usize,
+}
+
+impl Grid {
+    #[inline]
+    pub fn next(self, line: usize) -> usize {
+        if line + 1 == self.lines {
+            0
+        } else {
+            line + 1
+        }
+    }
+
+    #[inline(always)]
+    pub fn bucket(self, below: u64) -> usize {
+        (below >> (64 - self.shape.bucket_bits)) as usize
+    }
+
+    #[inline(always)]
+    pub fn line_of(self, bucket: usize) -> usize {
+        (bucket * self.lines) >> self.shape.bucket_bits
+    }
+
+    /// The line of the bucket that stands a quarter of a line beyond this one; past the last line
+    /// for the last ones.
+    #[inline(always)]
+    pub fn line_beyond(self, bucket: usize) -> usize {
+        (bucket * self.lines + (1 << self.shape.bucket_bits >> 2)) >> self.shape.bucket_bits
+    }
+
+    /// How many of its line's buckets stand before this one.
+    #[inline(always)]
+    pub fn bucket_in_line(self, bucket: usize) -> usize {
+        let rest = (bucket * self.lines) & ((1 << self.shape.bucket_bits) - 1);
+        divided(rest, self.lines)
+    }
+
+    /// The first bucket of a line.
+    fn first_bucket(self, line: usize) -> usize {
+        divided(
+            (line << self.shape.bucket_bits) + self.lines - 1,
+            self.lines,
+        )
+    }
+
+    pub fn buckets_in(self, line: usize) -> usize {
+        self.first_bucket(line + 1) - self.first_bucket(line)
+    }
+
+    /// The entries of each line's buckets.
+    pub fn own(self, marks: &[Mark]) -> Own {
+        let mut own = [0; MAX_LINES];
+        let mut before = 0;
+        for (line, own) in own.iter_mut().enumerate().take(self.lines) {
+            let end = self.first_bucket(line + 1);
+            let bits = self.shape.bucket_bits;
+            let count = marks[before..].partition_point(|mark| mark.bucket(bits) < end);
+            *own = count as u16;
+            before += count;
+        }
+        own
+    }
+
+    /// Slots that line `line` can hold if `own` entries belong to it.
+    pub fn room(self, line: usize, own: u16) -> usize {
+        let bits = BODY_BITS - self.buckets_in(line) - usize::from(own);
+        divided(bits, self.shape.slot.bits()).min(255)
+    }
+
+    /// What spills from the last line into the first, if all find a place and each line can tell
+    /// which are its own.
+    pub fn spilled(self, own: &Own) -> Option<usize> {
+        let mut lines = own.iter().enumerate().take(self.lines);
+        if lines.any(|(line, own)| self.buckets_in(line) + usize::from(*own) > BODY_BITS) {
+            return None;
+        }
+        let around = |mut spilled: usize| {
+            for (line, own) in own.iter().enumerate().take(self.lines) {
+                if spilled > MOST_SPILLED {
+                    return None;
+                }
+                let all = spilled + usize::from(*own);
+                spilled = all - all.min(self.room(line, *own));
+            }
+            (spilled <= MOST_SPILLED).then_some(spilled)
+        };
+        let first = around(0)?;
+        (first == 0 || self.lines > 1 && around(first)? == first).then_some(first)
+    }
+
+    /// Writes the lines; `first_spilled` is what [`Grid::spilled`] returned.
+    pub fn write(self, marks: &[Mark], own: &Own, first_spilled: usize, lines: &mut Vec<Line>) {
+        let (mut spilled, mut before) = (first_spilled, 0);
+        for (number, own) in own.iter().enumerate().take(self.lines) {
+            let own = usize::from(*own);
+            let all = spilled + own;
+            let held = all.min(self.room(number, own as u16));
+            let mut line = Line::of_bytes([0; LINE_BYTES]);
+            let first = self.first_bucket(number);
+            let buckets = marks[before..before + own]
+                .iter()
+                .map(|m| m.bucket(self.shape.bucket_bits) - first);
+            line.write_unary(buckets, own + self.buckets_in(number));
+            // The stream is circular: what the first lines hold of the last one's stands at its
+            // end.
+            let start = before + marks.len() - spilled;
+            let wrapped = marks.get(start..).unwrap_or_default();
+            let wrapped = &wrapped[..held.min(wrapped.len())];
+            let start = start.saturating_sub(marks.len());
+            let straight = &marks[start..start + held - wrapped.len()];
+            let held = wrapped
+                .iter()
+                .chain(straight)
+                .map(|mark| self.shape.value(*mark));
+            line.write_slots(self.shape.slot, held);
+            line.set_spilled(spilled);
+            spilled = all - line.held();
+            before += own;
+            lines.push(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotient_by_a_reciprocal_is_exact() {
+        for n in 1..=MAX_LINES {
+            for q in 0..(1 << 20) / n {
+                let (first, last) = (q * n, q * n + n - 1);
+                assert_eq!((divided(first, n), divided(last, n)), (q, q), "{n}");
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Loads pages into a table that can meanwhile be used, saved, copied, moved and freed.
+//!
+//! Empty pages cover what is still missing. If a run of pages ends in the middle of an empty one,
+//! nodes of two slots lead to the border:
+//!
+//! ```text
+//!   root | loaded | node |
+//!                   '-> | node | empty |
+//!                         '-> | loaded | empty |
+//! ```
+//!
+//! As soon as both slots of such a node are complete, it is joined as if it had been loaded at
+//! once.
+
+use crate::error::{AddError, DecodeError};
+use crate::storage::short::Short;
+use crate::table::directory::Slot;
+use crate::table::entries::{try_push, try_vec};
+use crate::table::page::Page;
+use crate::table::parse::Pages;
+use crate::table::path::Path;
+use crate::table::table::Table;
+use crate::table::totals::Totals;
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+impl Table {
+    /// Puts pages where only empty ones are. A whole table is loaded run by run, in order, into an
+    /// empty one that nothing else changes meanwhile. With the last run comes the number of items;
+    /// until then each entry counts as one.
+    ///
+    /// That number does not follow from the entries: some have become several, and those of
+    /// saturated pages are gone. So it is taken as given; but if no page has lost count, at most
+    /// the number of entries: the count is later than the first pages, to which items may have been
+    /// added since.
+    ///
+    /// # Errors
+    /// `Order` if something else is there, `OutOfMemory`; nothing has changed.
+    pub fn load(&mut self, pages: Pages, items: Option<u64>) -> Result<(), DecodeError> {
+        let mut totals = pages.totals();
+        let entries = self.items.saturating_add(pages.items);
+        let is_counted = self.totals.uncounted == 0 && totals.uncounted == 0;
+        let most = if is_counted { entries } else { u64::MAX };
+        let Pages {
+            from, next, parts, ..
+        } = pages;
+        let (mut parts, mut replacements) = (parts.into_iter().peekable(), Vec::new());
+        let mut replaced = Totals::none();
+        while let Some((start, part)) = parts.peek() {
+            let page = self.root.page(*start);
+            let depth = page.depth();
+            if page.is_saturated() || !page.lines().is_empty() || depth > part.depth() {
+                return Err(DecodeError::Order);
+            }
+            let start = start.start(depth);
+            let own = self.root.make_own(start);
+            own.map_err(|_| DecodeError::OutOfMemory)?;
+            let replacement = with_ways(&mut parts, start, depth, &mut totals)
+                .and_then(|slot| try_push(&mut replacements, (start, slot)));
+            replacement.map_err(|_| DecodeError::OutOfMemory)?;
+            replaced.pages += 1;
+        }
+        for (start, slot) in replacements {
+            self.root.put(start, slot);
+        }
+        self.items = items.unwrap_or(entries).min(most);
+        self.totals = self.totals.plus(totals).minus(replaced);
+        let more_slots = self.root.join_complete(from, next);
+        self.totals.slots = self.totals.slots.saturating_add_signed(more_slots);
+        Ok(())
+    }
+}
+
+/// Takes the parts that lie below the first `depth` bits of `start`, together with the ways to them
+/// and empty pages for what is not there.
+fn with_ways(
+    parts: &mut Peekable<IntoIter<(Path, Slot)>>,
+    start: Path,
+    depth: u8,
+    totals: &mut Totals,
+) -> Result<Slot, AddError> {
+    let is_here = |part: &(Path, Slot)| part.0.start(depth) == start;
+    let is_this = |part: &(Path, Slot)| is_here(part) && part.1.depth() == depth;
+    if let Some((_, slot)) = parts.next_if(is_this) {
+        return Ok(slot);
+    }
+    if !parts.peek().is_some_and(is_here) {
+        totals.pages += 1;
+        return Ok(Slot::Own(Page::empty(depth)));
+    }
+    let mut slots = try_vec(2)?;
+    for start in [start, Path(start.0 | 1 << (63 - depth))] {
+        slots.push(with_ways(parts, start, depth + 1, totals)?);
+    }
+    totals.slots += 2;
+    Ok(Slot::Node {
+        depth,
+        slots: Short::of(slots),
+    })
+}

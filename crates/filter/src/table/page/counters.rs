@@ -1,0 +1,58 @@
+//! Copies of a mark beyond those that stand in slots: counters in lines of their own, at the end of
+//! the page.
+
+use super::Page;
+use crate::table::entries::Surplus;
+use crate::table::line::{Line, LINE_BYTES};
+use crate::table::mark::Mark;
+
+/// Surplus counters of a line: 8 bytes of mark, 4 of count, 4 free.
+pub const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
+const COUNTER_BYTES: usize = 16;
+
+/// Writes counters into lines of their own, for which there is room.
+pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
+    for counters in counters.chunks(COUNTERS) {
+        let mut line = Line::of_bytes([0; LINE_BYTES]);
+        let places = line.bytes_mut().chunks_exact_mut(COUNTER_BYTES);
+        for (bytes, surplus) in places.zip(counters) {
+            bytes[..8].copy_from_slice(&surplus.mark.bits().to_le_bytes());
+            bytes[8..12].copy_from_slice(&surplus.copies.to_le_bytes());
+        }
+        lines.push(line);
+    }
+}
+
+impl Page {
+    /// Copies of a mark beyond those in slots.
+    pub fn surplus_of(&self, mark: Mark) -> u32 {
+        self.surplus()
+            .find(|s| s.mark == mark)
+            .map_or(0, |s| s.copies)
+    }
+
+    /// The counters.
+    pub fn surplus(&self) -> impl Iterator<Item = Surplus> + '_ {
+        let lines = &self.lines[self.grid().lines..];
+        let counters = lines
+            .iter()
+            .flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
+        counters.filter_map(|bytes| {
+            let bits = u64::from_le_bytes(bytes[..8].try_into().ok()?);
+            let copies = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
+            Some(Surplus {
+                mark: Mark::from_bits(bits)?,
+                copies,
+            })
+        })
+    }
+
+    /// The count of copies of a mark beyond those in slots.
+    pub(in crate::table) fn counter_mut(&mut self, mark: Mark) -> Option<&mut [u8; 4]> {
+        let first = self.grid().lines;
+        let lines = self.lines[first..].iter_mut();
+        let mut counters = lines.flat_map(|line| line.bytes_mut().chunks_exact_mut(COUNTER_BYTES));
+        let bytes = counters.find(|bytes| bytes[..8] == mark.bits().to_le_bytes())?;
+        bytes[8..12].as_mut().try_into().ok()
+    }
+}

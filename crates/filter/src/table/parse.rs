@@ -1,0 +1,308 @@
+//! Bytes into pages, checked before any table changes.
+//!
+//! The parser trusts nothing and accepts exactly what is written for some page. While it works and
+//! afterwards it holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each
+//! byte of input, and some hundred more.
+
+use crate::error::{AddError, DecodeError};
+use crate::table::directory::Slot;
+use crate::table::entries::{try_push, Entries, Surplus, COPIES};
+use crate::table::grid::Shape;
+use crate::table::mark::{Mark, MAX_PAYLOAD};
+use crate::table::page::Page;
+use crate::table::path::Path;
+use crate::table::plan::{Plan, MAX_DEPTH};
+use crate::table::record::{
+    Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES, SURPLUS_BYTES,
+};
+use crate::table::slot::{SlotShape, MAX_SLOT_BITS};
+use crate::table::table::Table;
+use crate::table::totals::Totals;
+
+/// A run of pages that follow each other, not yet in any table.
+pub struct Pages {
+    pub(super) from: Path,
+    pub(super) next: Option<u64>,
+    /// The pages, two buddies joined into one as often as possible: so there are at most two parts
+    /// of each depth.
+    pub(super) parts: Vec<(Path, Slot)>,
+    pub(super) totals: Totals,
+    /// Entries, each copy counted.
+    pub(super) items: u64,
+    payloads: Payloads,
+}
+
+/// The payloads of a run of pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Payloads {
+    /// Entries of each payload, each copy counted.
+    pub entries: [u64; MAX_PAYLOAD as usize + 1],
+    /// Payloads of entries and of saturated pages, bit i for payload i.
+    pub all: u16,
+    /// Where the first page with each payload begins.
+    pub first: [u64; MAX_PAYLOAD as usize + 1],
+    /// Whether no page has lost count of its items.
+    pub are_counted: bool,
+}
+
+impl Payloads {
+    fn add(&mut self, page: &Page, entries: &Entries, start: u64) {
+        let mut add = |payload: u8, copies: u64| {
+            let sum = &mut self.entries[usize::from(payload)];
+            *sum = sum.saturating_add(copies);
+            if self.all >> payload & 1 == 0 {
+                self.first[usize::from(payload)] = start;
+            }
+            self.all |= 1 << payload;
+        };
+        for mark in &entries.marks {
+            add(mark.payload(), 1);
+        }
+        for surplus in &entries.surplus {
+            add(surplus.mark.payload(), surplus.copies.into());
+        }
+        if let Some(payload) = page.saturated_payload() {
+            add(payload, 0);
+        }
+    }
+}
+
+impl Pages {
+    /// None yet; the first one will start at the path `from`.
+    pub fn starting_at(from: u64) -> Self {
+        Self {
+            from: Path(from),
+            next: Some(from),
+            parts: Vec::new(),
+            totals: Totals::none(),
+            items: 0,
+            payloads: Payloads::default(),
+        }
+    }
+
+    /// Where the pages after these start; nothing if these are the last.
+    pub fn next(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// What they take of a table's memory, without the way to them in the directory.
+    pub fn bytes(&self) -> u64 {
+        self.totals().bytes()
+    }
+
+    /// The payloads of their entries, if these have any.
+    pub fn payloads(&self) -> Payloads {
+        Payloads {
+            are_counted: self.totals.uncounted == 0,
+            ..self.payloads
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let slots = self.parts.iter().map(|(_, part)| part.count_slots());
+        Totals {
+            slots: slots.sum(),
+            ..self.totals
+        }
+    }
+
+    /// Adds the page of the record that `bytes` begin with, for a table like this one. Returns what
+    /// follows it.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, or `OutOfMemory`.
+    pub fn push<'a>(&mut self, table: &Table, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
+        let plan = table.plan();
+        let start = Path(self.next.ok_or(DecodeError::Length)?);
+        let [depth, kind, ..] = *bytes else {
+            return Err(DecodeError::Length);
+        };
+        if depth > MAX_DEPTH || start.start(depth) != start {
+            return Err(DecodeError::Field("depth"));
+        }
+        let (page, entries, rest) = match kind {
+            EMPTY => short(Page::empty(depth), bytes)?,
+            SATURATED => saturated(plan, depth, bytes)?,
+            ENTRIES => with_entries(plan, depth, bytes)?,
+            _ => return Err(DecodeError::Field("kind of page")),
+        };
+        self.totals = self.totals.plus(Totals::of(&page, &entries, start));
+        self.items = self.items.saturating_add(entries.items());
+        if plan.payload_bits() > 0 {
+            self.payloads.add(&page, &entries, start.0);
+        }
+        self.next = start.after(depth);
+        self.join(start, Slot::Own(page)).map_err(no_memory)?;
+        Ok(rest)
+    }
+
+    /// Adds a part, and joins it with its buddy if that is there, and so on.
+    fn join(&mut self, mut start: Path, mut part: Slot) -> Result<(), AddError> {
+        while let Some((low_start, low)) = self.parts.pop() {
+            let depth = part.depth();
+            if low.depth() != depth || start.start(depth - 1) != low_start {
+                // There is room: it was just taken off.
+                self.parts.push((low_start, low));
+                break;
+            }
+            (start, part) = (low_start, Slot::join([low, part])?);
+        }
+        try_push(&mut self.parts, (start, part))
+    }
+}
+
+fn no_memory(_: AddError) -> DecodeError {
+    DecodeError::OutOfMemory
+}
+
+fn check_filler(bytes: &[u8]) -> Result<(), DecodeError> {
+    let is_clear = bytes.iter().all(|byte| *byte == 0);
+    is_clear.then_some(()).ok_or(DecodeError::Field("filler"))
+}
+
+fn short(page: Page, bytes: &[u8]) -> Result<(Page, Entries, &[u8]), DecodeError> {
+    let (record, rest) = bytes
+        .split_at_checked(SHORT_BYTES)
+        .ok_or(DecodeError::Length)?;
+    check_filler(&record[2..])?;
+    Ok((page, Entries::default(), rest))
+}
+
+fn saturated<'a>(
+    plan: &Plan,
+    depth: u8,
+    bytes: &'a [u8],
+) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
+    let (record, rest) = bytes
+        .split_first_chunk::<SHORT_BYTES>()
+        .ok_or(DecodeError::Length)?;
+    let payload = record[2];
+    if payload >> plan.payload_bits() != 0 {
+        return Err(DecodeError::Field("payload"));
+    }
+    check_filler(&record[3..])?;
+    Ok((Page::saturated(depth, payload), Entries::default(), rest))
+}
+
+/// Takes bits, the least first.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    pending: u64,
+    len: usize,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, len: usize) -> Result<u64, DecodeError> {
+        while self.len < len {
+            let (first, rest) = self.bytes.split_first().ok_or(DecodeError::Length)?;
+            self.pending |= u64::from(*first) << self.len;
+            (self.bytes, self.len) = (rest, self.len + 8);
+        }
+        let bits = self.pending & ((1 << len) - 1);
+        self.pending >>= len;
+        self.len -= len;
+        Ok(bits)
+    }
+}
+
+fn with_entries<'a>(
+    plan: &Plan,
+    depth: u8,
+    bytes: &'a [u8],
+) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
+    let (header, body) = bytes
+        .split_first_chunk::<HEADER_BYTES>()
+        .ok_or(DecodeError::Length)?;
+    let [_, _, bucket_bits, fingerprint_bits, lines, n0, n1, s0, s1] = *header;
+    let slot = SlotShape {
+        fingerprint_bits,
+        payload_bits: plan.payload_bits(),
+    };
+    let shape = Shape { bucket_bits, slot };
+    let (len, surplus_len) = (
+        u16::from_le_bytes([n0, n1]).into(),
+        u16::from_le_bytes([s0, s1]).into(),
+    );
+    if bucket_bits == 0 || bucket_bits > plan.bucket_bits(usize::MAX) {
+        return Err(DecodeError::Field("bucket bits"));
+    }
+    let longest = usize::from(bucket_bits) + usize::from(fingerprint_bits) - 1;
+    if !(2..=60).contains(&fingerprint_bits)
+        || slot.bits() > MAX_SLOT_BITS
+        || longest > 59
+        || longest + usize::from(depth) > 64
+    {
+        return Err(DecodeError::Field("fingerprint bits"));
+    }
+    if len == 0 || len > plan.most_written() {
+        return Err(DecodeError::Field("entries"));
+    }
+    let sizes = Sizes {
+        shape,
+        lines: lines.into(),
+        entries: len,
+        surplus: surplus_len,
+    };
+    let (packed, rest) = body
+        .split_at_checked(sizes.packed_bytes())
+        .ok_or(DecodeError::Length)?;
+    let (counters, rest) = rest
+        .split_at_checked(surplus_len * SURPLUS_BYTES)
+        .ok_or(DecodeError::Length)?;
+    let (filler, rest) = rest
+        .split_at_checked(sizes.filler_bytes())
+        .ok_or(DecodeError::Length)?;
+    check_filler(filler)?;
+
+    let mut entries = Entries::with_room(len, surplus_len).map_err(no_memory)?;
+    let mut slots = Reader {
+        bytes: packed,
+        pending: 0,
+        len: 0,
+    };
+    let mut unary = Reader {
+        bytes: packed,
+        pending: 0,
+        len: 0,
+    };
+    for _ in 0..(1 << bucket_bits) + len {
+        slots.take(1)?;
+    }
+    for bucket in 0..1 << bucket_bits {
+        while unary.take(1)? == 0 {
+            let mark = shape
+                .mark(bucket, slots.take(slot.bits())?)
+                .ok_or(DecodeError::Field("slot"))?;
+            entries.marks.push(mark);
+            if entries.marks.len() > len {
+                return Err(DecodeError::Field("unary"));
+            }
+        }
+    }
+    if entries.marks.len() != len {
+        return Err(DecodeError::Field("unary"));
+    }
+    if slots.pending != 0 {
+        return Err(DecodeError::Field("bits left over"));
+    }
+    let marks = &entries.marks;
+    if !marks.is_sorted() || marks.windows(COPIES + 1).any(|m| m[0] == m[COPIES]) {
+        return Err(DecodeError::Field("order of slots"));
+    }
+    for counter in counters.chunks_exact(SURPLUS_BYTES) {
+        let (mark, copies) = counter.split_at(8);
+        let mark = u64::from_le_bytes(mark.try_into().map_err(|_| DecodeError::Length)?);
+        let copies = u32::from_le_bytes(copies.try_into().map_err(|_| DecodeError::Length)?);
+        let mark = Mark::from_bits(mark).ok_or(DecodeError::Field("surplus"))?;
+        let first = marks.partition_point(|m| *m < mark);
+        let is_full = marks.get(first + COPIES - 1) == Some(&mark);
+        let is_next = entries.surplus.last().is_none_or(|last| last.mark < mark);
+        if copies == 0 || !is_full || !is_next {
+            return Err(DecodeError::Field("surplus"));
+        }
+        entries.surplus.push(Surplus { mark, copies });
+    }
+    let page = Page::with_lines(depth, shape, &entries, sizes.lines).map_err(no_memory)?;
+    let page = page.ok_or(DecodeError::Field("lines"))?;
+    Ok((page, entries, rest))
+}

@@ -1,0 +1,158 @@
+//! Entries by their payload: those with a dead payload are no longer found, and are dropped page by
+//! page; others can get a new payload.
+
+use crate::error::AddError;
+use crate::hash::ItemHash;
+use crate::table::mark::Mark;
+use crate::table::path::Path;
+use crate::table::room::Room;
+use crate::table::table::Table;
+
+/// The outcome of a step of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Where the next step begins; nothing at the end.
+    pub next: Option<u64>,
+    /// Whether a page was rewritten, which is most of the cost of a step.
+    pub has_written: bool,
+}
+
+/// An entry as lookups see it, whichever page it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The first path that it matches.
+    pub start: u64,
+    /// How many bits of a path must equal those of `start`.
+    pub length: u8,
+    pub payload: u8,
+    /// 2^64 - 1 where a saturated page has lost count.
+    pub copies: u64,
+}
+
+impl Table {
+    /// The largest payload among the entries that match the item.
+    pub fn payload(&self, hash: ItemHash) -> Option<u8> {
+        let path = Path::of(hash);
+        let page = self.root.page(path);
+        let marks = page.matching(path.below(page.depth()));
+        marks
+            .filter(|mark| self.is_alive(*mark))
+            .map(Mark::payload)
+            .max()
+    }
+
+    /// Gives the longest entry that matches the item another payload: a shorter one matches more
+    /// items, which would all be remembered longer. Returns the payload it had, and the number of
+    /// its copies, which all change; nothing if there is no entry, or only a saturated page, which
+    /// then has the new payload.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    pub fn replace_payload(
+        &mut self,
+        hash: ItemHash,
+        payload: u8,
+    ) -> Result<Option<(u8, u64)>, AddError> {
+        let path = Path::of(hash);
+        let (alive, payload) = (self.alive, self.plan.payload(payload));
+        let Some(page) = self.root.page_to_write(path, |_| false)? else {
+            return Ok(None);
+        };
+        page.set_saturated_payload(payload);
+        let marks = page.matching(path.below(page.depth()));
+        let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);
+        let Some(mark) = marks.max_by_key(|mark| (mark.length(), mark.payload())) else {
+            return Ok(None);
+        };
+        let mut copies = 1;
+        if mark.payload() != payload && !page.set_payload(mark, payload) {
+            self.rewrite(path, 1, Room::UNLIMITED, payload, |entries| {
+                copies = entries.copies_of(mark);
+                entries.set_payload(mark, payload)
+            })?;
+        }
+        Ok(Some((mark.payload(), copies)))
+    }
+
+    /// Whether no page has lost count of its items.
+    pub fn is_counted(&self) -> bool {
+        self.totals.uncounted == 0
+    }
+
+    /// Visits what lookups find, in order of paths.
+    pub fn visit_alive(&self, mut visit: impl FnMut(Entry)) {
+        let mut from = Some(0);
+        while let Some(start) = from.map(Path) {
+            let page = self.root.page(start);
+            let depth = page.depth();
+            if let Some(payload) = page.saturated_payload() {
+                if self.alive >> payload & 1 == 1 {
+                    visit(Entry {
+                        start: start.0,
+                        length: depth,
+                        payload,
+                        copies: u64::MAX,
+                    });
+                }
+            }
+            let mut visit_copies = |(mark, copies): (Mark, u64)| {
+                visit(Entry {
+                    start: start.0 | mark.path() >> depth,
+                    length: depth + mark.length(),
+                    payload: mark.payload(),
+                    copies: copies + u64::from(page.surplus_of(mark)),
+                });
+            };
+            let mut last: Option<(Mark, u64)> = None;
+            page.visit_marks(|mark| match &mut last {
+                _ if !self.is_alive(mark) => {}
+                Some((there, copies)) if *there == mark => *copies += 1,
+                _ => last
+                    .replace((mark, 1))
+                    .into_iter()
+                    .for_each(&mut visit_copies),
+            });
+            last.into_iter().for_each(&mut visit_copies);
+            from = start.after(depth);
+        }
+    }
+
+    /// Sets which payloads lookups still find, bit i for payload i, and how many items have them,
+    /// since the table does not count by payload. Entries with other payloads are dropped when
+    /// their page is next rewritten, or by [`Table::sweep`].
+    pub fn set_alive(&mut self, payloads: u16, items: u64) {
+        self.alive = payloads;
+        self.items = items;
+    }
+
+    /// Drops entries that lookups no longer find from the page at `from` (0 at first); or, if it
+    /// has none, merges the page with its buddy if both are far from full. The next step continues
+    /// with the same page if there is more to merge. So no step writes more than one page. A page
+    /// that is given up has the payload `newest`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    pub fn sweep(&mut self, from: u64, newest: u8) -> Result<Swept, AddError> {
+        let path = Path(from);
+        let has_written = if self.root.page(path).has_others(self.alive) {
+            self.rewrite(path, 1, Room::UNLIMITED, newest, |_| Ok(()))?;
+            true
+        } else {
+            // They work as they are, so they may stay so where there is no memory.
+            self.merge(path).unwrap_or(false)
+        };
+        let next = match has_written && self.buddy_to_merge(path).is_some() {
+            true => Some(from),
+            false => path.after(self.root.page(path).depth()),
+        };
+        Ok(Swept { next, has_written })
+    }
+}
+
+#[cfg(test)]
+impl Table {
+    /// Whether the item belongs to a saturated page.
+    pub fn is_saturated_at(&self, hash: ItemHash) -> bool {
+        self.root.page(Path::of(hash)).is_saturated()
+    }
+}

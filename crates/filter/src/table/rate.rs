@@ -1,0 +1,116 @@
+//! The false-positive rate as an exact sum: no rounding, so what is added can be taken away again.
+//!
+//! A mark of t bits of path, in a cell that gets s of 256 parts of all items, is matched by an
+//! absent item with probability s/256 * 2^(3-t): the first three bits name the cell.
+
+use crate::table::mark::Mark;
+use crate::table::path::{Path, CELL_BITS};
+
+/// Weights are in units of 2^-UNIT * 2^CELL_BITS / 256. A path has 64 bits, so every weight is
+/// whole; a sum of 1 is 2^105.
+const UNIT: u32 = 100;
+
+/// A sum of probabilities: a number of 128 bits, its low half first, that needs no more than the
+/// alignment of its halves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight([u64; 2]);
+
+impl Weight {
+    #[inline]
+    fn new(sum: u128) -> Self {
+        Self([sum as u64, (sum >> 64) as u64])
+    }
+
+    #[inline]
+    fn sum(self) -> u128 {
+        let Self([low, high]) = self;
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// Of one mark of `length` bits at `path` below `depth`.
+    pub fn of_mark(path: Path, depth: u8, length: u8) -> Self {
+        Self::new(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
+    }
+
+    /// The weight of `marks` marks of `length` bits of path, spread evenly.
+    pub fn of_many(marks: u64, length: u8) -> Self {
+        Self::new(u128::from(marks) << (UNIT + 8 - CELL_BITS - u32::from(length)))
+    }
+
+    /// Of all paths from `start` on that begin with the same `depth` bits.
+    pub fn of_all(start: Path, depth: u8) -> Self {
+        let below = CELL_BITS.saturating_sub(u32::from(depth));
+        let cells = (0..1 << below).map(|cell| Path(start.0 | cell << (64 - CELL_BITS)));
+        let weights = cells.map(|cell| Self::of_mark(cell, depth, below as u8));
+        weights.fold(Self::default(), Self::plus)
+    }
+
+    /// Of a page of these entries, each fingerprint counted once.
+    pub fn of_page(marks: &[Mark], start: Path, depth: u8) -> Self {
+        if depth >= CELL_BITS as u8 {
+            return Self::of_marks(marks, start, depth);
+        }
+        let path = |mark: &Mark| Path(start.0 | mark.fingerprint() >> depth);
+        let cells = marks.chunk_by(|one, other| path(one).share() == path(other).share());
+        let weights = cells.map(|marks| Self::of_marks(marks, path(&marks[0]), depth));
+        weights.fold(Self::default(), Self::plus)
+    }
+
+    /// Of marks of one cell, none of them so short that it spans two.
+    fn of_marks(marks: &[Mark], path: Path, depth: u8) -> Self {
+        // The delimiter of a mark of t bits is 2^(63-t).
+        let (mut sum, mut before) = (0u128, 0);
+        for mark in marks {
+            let fingerprint = mark.fingerprint();
+            let delimiter = fingerprint & fingerprint.wrapping_neg();
+            let is_new = fingerprint != before;
+            sum += u128::from(delimiter * u64::from(is_new));
+            before = fingerprint;
+        }
+        Self::new((sum << 1 >> depth << (UNIT - 64)) * u128::from(path.share()))
+    }
+
+    pub fn plus(self, more: Self) -> Self {
+        Self::new(self.sum() + more.sum())
+    }
+
+    /// Without what went. (A forged page may hold marks that are weighed otherwise one by one.)
+    pub fn minus(self, less: Self) -> Self {
+        Self::new(self.sum().saturating_sub(less.sum()))
+    }
+
+    /// Whether it is at most `halves` times half of `unit`.
+    pub fn is_within_halves(self, halves: u8, unit: Self) -> bool {
+        self.sum() <= unit.sum() * u128::from(halves) / 2
+    }
+
+    /// The probability, at most 1: sums count twice what two marks match.
+    pub fn rate(self) -> f64 {
+        let one = (256 >> CELL_BITS) as f64 * (1u128 << UNIT) as f64;
+        (self.sum() as f64 / one).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_paths_together_weigh_one() {
+        assert_eq!(Weight::of_all(Path(0), 0).rate(), 1.0);
+        let halves = [0, 1 << 63].map(|start| Weight::of_all(Path(start), 1));
+        assert_eq!(halves[0].plus(halves[1]), Weight::of_all(Path(0), 0));
+        assert!(
+            halves[0].rate() < halves[1].rate(),
+            "the last cells are the largest"
+        );
+    }
+
+    #[test]
+    fn a_fingerprint_weighs_what_its_two_halves_weigh() {
+        let mark = Mark::new(0x9234_5678_9abc_def0, 20, 0);
+        let weight = |marks: &[Mark]| Weight::of_page(marks, Path(0), 0);
+        assert_eq!(weight(&[mark]), weight(&mark.halves()));
+        assert_eq!(weight(&[mark]), weight(&[mark; 3]));
+    }
+}

@@ -1,0 +1,52 @@
+//! How many lines a page gets when it needs more.
+//!
+//! Usually it gets the next size, about a fifth more, because nobody knows how many items will
+//! come. Between two splits that happens twice or three times, so an entry is rewritten some four
+//! times (3 / ln 2). But if a number was reserved, the table knows how many entries each page will
+//! have, and a page gets lines for twice its entries, up to that number. It grows in less than half
+//! as many steps, and an insert takes a fifth fewer instructions. Until the table holds what was
+//! reserved, it takes up to 1.45 times the memory; while it has only a page or two, up to twice.
+
+use crate::table::page::lines_for_new;
+use crate::table::path::Path;
+use crate::table::plan::Plan;
+use crate::table::rate::Weight;
+
+/// The percentage of a page's lines that its expected entries fill. At 100, about half of all pages
+/// receive fewer entries than expected and keep this size; the others grow once more or split. With
+/// 94, as for a page that is rewritten, a full table is 6 % larger.
+const FILL: usize = 100;
+
+/// What a table may grow to.
+#[derive(Clone, Copy)]
+pub struct Room {
+    /// The most bytes ([`crate::table::Table::bytes`]).
+    pub most_bytes: u64,
+    /// The items that it was reserved for; 0 if nobody knows how many will come.
+    pub items: u64,
+}
+
+impl Room {
+    /// Room for what gives memory back, or takes hardly any.
+    pub const UNLIMITED: Self = Self::up_to(u64::MAX);
+
+    /// A limit in bytes, and no reservation.
+    pub const fn up_to(most_bytes: u64) -> Self {
+        Self {
+            most_bytes,
+            items: 0,
+        }
+    }
+
+    /// The minimum number of lines for the page of this depth at `start`, which now has this many
+    /// entries.
+    pub fn least_lines(self, plan: &Plan, start: Path, depth: u8, entries: usize) -> usize {
+        // A table of one page has little to gain.
+        if self.items <= plan.most() as u64 {
+            return 1;
+        }
+        let expected = Weight::of_all(start, depth).rate() * self.items as f64;
+        let entries = (2 * entries).min(expected as usize).min(plan.most());
+        lines_for_new(plan, depth, entries, FILL)
+    }
+}

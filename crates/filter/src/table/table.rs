@@ -1,0 +1,475 @@
+//! The table: a plan, a directory of pages, and what they hold in all.
+
+use crate::error::AddError;
+use crate::hash::ItemHash;
+use crate::storage::Mover;
+use crate::table::directory::Slot;
+use crate::table::entries::Entries;
+use crate::table::grow::{grown, Grown, Place};
+use crate::table::mark::{Mark, ALL_PAYLOADS, MAX_LENGTH};
+use crate::table::page::{Adding, Gap, Insert, Page, Remove};
+use crate::table::path::Path;
+use crate::table::plan::{Plan, TOO_MANY_LINES};
+use crate::table::rate::Weight;
+use crate::table::room::Room;
+use crate::table::totals::Totals;
+use std::alloc::Layout;
+
+/// Two buddies merge if they hold at most this percentage of a full page. Each half of a page that
+/// has just been split holds 47 to 50 per cent, so the table must lose more than a third of its
+/// entries before it undoes a split.
+const MOST_MERGED: usize = 60;
+
+/// A set of items that grows page by page. Items are given by their hashes.
+pub struct Table {
+    pub(super) plan: Plan,
+    /// Payloads whose entries are still there for lookups; the others go when their page is next
+    /// written anew.
+    pub(super) alive: u16,
+    pub(super) root: Slot,
+    /// Counted one by one, not derived from entries: where an old one is lengthened or belongs to
+    /// both halves of a split, it becomes several.
+    pub(super) items: u64,
+    pub(super) totals: Totals,
+}
+
+/// A server may hold millions of small ones; none is also said without more memory.
+const _: () = assert!(size_of::<Table>() <= 64 && align_of::<Table>() == 8);
+const _: () = assert!(size_of::<Option<Table>>() == size_of::<Table>());
+
+impl Table {
+    /// An empty table for `error_rate`, whose entries carry `payload_bits` bits of payload (0 to
+    /// 4). Allocates nothing.
+    pub fn new(error_rate: f64, payload_bits: u8) -> Self {
+        Self {
+            plan: Plan::new(error_rate, payload_bits),
+            alive: ALL_PAYLOADS,
+            root: Slot::Own(Page::empty(0)),
+            items: 0,
+            totals: Totals::of_an_empty_page(),
+        }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan for what is written next.
+    #[inline]
+    pub(super) fn plan_now(&self) -> Plan {
+        self.plan.now(self.totals.pages, self.totals.weight)
+    }
+
+    /// Items added and not removed. A page that saturates keeps its part in the count as it is:
+    /// what is added to it or removed from it from then on is not counted.
+    pub fn len(&self) -> u64 {
+        self.items
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The false-positive rate now: the sum of what all fingerprints match.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.totals.weight.rate()
+    }
+
+    pub fn pages(&self) -> u64 {
+        u64::from(self.totals.pages)
+    }
+
+    pub(super) fn is_alive(&self, mark: Mark) -> bool {
+        self.alive >> mark.payload() & 1 == 1
+    }
+
+    /// How many copies of the item are there, at least as many as were added and not removed; 1
+    /// where a saturated page has lost count.
+    pub fn count(&self, hash: ItemHash) -> u64 {
+        let path = Path::of(hash);
+        let page = self.root.page(path);
+        if page.is_saturated() {
+            return 1;
+        }
+        let below = path.below(page.depth());
+        if self.alive == ALL_PAYLOADS {
+            if let Some(copies) = page.count_in_slots(below) {
+                return copies as u64;
+            }
+        }
+        // Some copies may be in counters, or have a payload that is no longer alive.
+        let (mut copies, mut before) = (0, None);
+        for mark in page.matching(below).filter(|mark| self.is_alive(*mark)) {
+            if before.replace(mark) != Some(mark) {
+                copies += u64::from(page.surplus_of(mark));
+            }
+            copies += 1;
+        }
+        copies
+    }
+
+    /// Adds a copy of the item, unless the table would grow to more than `most_bytes`
+    /// ([`Table::bytes`]).
+    ///
+    /// # Errors
+    /// `OverLimit`, `OutOfMemory`; `Uncountable` if its copies cannot be counted any more. Nothing
+    /// has changed.
+    pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
+        self.insert_reserved(hash, payload, Room::up_to(most_bytes))
+    }
+
+    /// The same in a table that was reserved for `room.items` items. The limit only refuses an
+    /// item, and decides nothing else: a table with another limit that gets the same items is
+    /// equal.
+    ///
+    /// # Errors
+    /// As [`Table::insert`]; nothing has changed.
+    pub fn insert_reserved(
+        &mut self,
+        hash: ItemHash,
+        payload: u8,
+        room: Room,
+    ) -> Result<(), AddError> {
+        self.add(Path::of(hash), MAX_LENGTH, payload, room, Adding::Copies)
+            .map(|_| ())
+    }
+
+    /// Adds the item unless it is (probably) there. Returns whether it was new.
+    ///
+    /// # Errors
+    /// As [`Table::insert`]; nothing has changed.
+    pub fn insert_if_absent(
+        &mut self,
+        hash: ItemHash,
+        payload: u8,
+        most_bytes: u64,
+    ) -> Result<bool, AddError> {
+        let (path, room) = (Path::of(hash), Room::up_to(most_bytes));
+        // A page knows nothing of payloads gone by.
+        if self.alive != ALL_PAYLOADS {
+            let is_new = !self.contains_path(path);
+            return Ok(is_new && self.add(path, MAX_LENGTH, payload, room, Adding::Copies)?);
+        }
+        self.add(path, MAX_LENGTH, payload, room, Adding::Absent)
+    }
+
+    /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether
+    /// it was added.
+    pub(super) fn add(
+        &mut self,
+        path: Path,
+        longest: u8,
+        payload: u8,
+        room: Room,
+        adding: Adding,
+    ) -> Result<bool, AddError> {
+        let plan = self.plan_now();
+        let is_present =
+            |page: &Page| adding == Adding::Absent && page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_present)? else {
+            return Ok(false);
+        };
+        let depth = page.depth();
+        let below = path.below(depth);
+        page.prefetch_to_change(below);
+        let length = plan.length(depth, page.len()).min(longest);
+        let payload = plan.payload(payload);
+        let mark = Mark::new(below, length, payload);
+        if page.is_saturated_among(!self.alive) {
+            // What it was given up for is over.
+            return self.rewrite_adding(path, mark, 1, room);
+        }
+        match page.insert(below, mark, plan.most(), adding)? {
+            Insert::Done { is_new } => {
+                self.count_one(path, depth, length, is_new);
+                Ok(true)
+            }
+            Insert::Saturated => Ok(adding == Adding::Copies),
+            Insert::Present => Ok(false),
+            Insert::NoRoom { gap, is_new } => self.make_room(path, gap, mark, is_new, room),
+            Insert::Unfit => self.rewrite_adding(path, mark, 1, room),
+        }
+    }
+
+    /// Adds an entry to the path's page, which has no room for it: the page gets more lines or
+    /// another shape, or is split.
+    #[cold]
+    fn make_room(
+        &mut self,
+        path: Path,
+        gap: Gap,
+        mark: Mark,
+        is_new: bool,
+        room: Room,
+    ) -> Result<bool, AddError> {
+        let plan = self.plan_now();
+        let page = self.root.page(path);
+        let (depth, entries, lines) = (page.depth(), page.len(), page.lines().len());
+        if entries >= plan.nearly_most() && depth < plan.max_depth(self.pages()) {
+            return self.rewrite_adding(path, mark, TOO_MANY_LINES, room);
+        }
+        let reserved = room.least_lines(&plan, path.start(depth), depth, entries + 1);
+        let least = reserved.max(lines + 1);
+        if !self.reline(path, Some((gap, mark)), least, room)? {
+            return self.rewrite_adding(path, mark, least, room);
+        }
+        self.count_one(path, depth, mark.length(), is_new);
+        Ok(true)
+    }
+
+    /// Writes the path's page anew with one more entry.
+    #[cold]
+    fn rewrite_adding(
+        &mut self,
+        path: Path,
+        mark: Mark,
+        least: usize,
+        room: Room,
+    ) -> Result<bool, AddError> {
+        self.rewrite(path, least, room, mark.payload(), |entries| {
+            entries.insert(mark)
+        })?;
+        self.items = self.items.saturating_add(1);
+        Ok(true)
+    }
+
+    /// Counts an entry, and what it adds to the rate if its fingerprint is new.
+    fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
+        self.items = self.items.saturating_add(1);
+        if is_new {
+            let weight = Weight::of_mark(path, depth, length);
+            self.totals.weight = self.totals.weight.plus(weight);
+        }
+    }
+
+    /// Removes a copy of the longest fingerprint that matches the item, so that every other item
+    /// stays covered. Returns whether there was one. Removing what was never added may take away
+    /// what another item needs, with the chance of the error rate. With the last item the table is
+    /// as when it was created, unless a page has lost count.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    pub fn remove(&mut self, hash: ItemHash) -> Result<bool, AddError> {
+        self.remove_path(Path::of(hash))
+    }
+
+    pub(super) fn remove_path(&mut self, path: Path) -> Result<bool, AddError> {
+        let is_absent = |page: &Page| !page.contains(path.below(page.depth()));
+        let Some(page) = self.root.page_to_write(path, is_absent)? else {
+            return Ok(false);
+        };
+        let depth = page.depth();
+        page.prefetch_to_change(path.below(depth));
+        match page.remove(path.below(depth), self.alive) {
+            Remove::Absent => return Ok(false),
+            Remove::Saturated => return Ok(true),
+            Remove::Done { length, is_last } => {
+                if is_last {
+                    let weight = Weight::of_mark(path, depth, length);
+                    self.totals.weight = self.totals.weight.minus(weight);
+                }
+                if page.is_thin(&self.plan) {
+                    // It works as it is, so it may stay so where there is no memory.
+                    let _ = self.shrink(path);
+                }
+            }
+            Remove::LastSurplus(mark) => self.remove_surplus(path, mark)?,
+        }
+        // Entries that became several can be removed more often than they were added.
+        self.items = self.items.saturating_sub(1);
+        if self.items == 0 && self.is_counted() {
+            self.clear();
+        }
+        Ok(true)
+    }
+
+    /// Removes what is left without an item: where an entry became several, each item took one of
+    /// them with it.
+    fn clear(&mut self) {
+        self.root = Slot::Own(Page::empty(0));
+        self.totals = Totals::of_an_empty_page();
+    }
+
+    /// Writes the path's page anew without the counter of a mark.
+    #[cold]
+    fn remove_surplus(&mut self, path: Path, mark: Mark) -> Result<(), AddError> {
+        self.rewrite(path, 1, Room::UNLIMITED, mark.payload(), |entries| {
+            entries.surplus.retain(|surplus| surplus.mark != mark);
+            Ok(())
+        })
+    }
+
+    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading
+    /// its entries. Returns whether that can be; if not, it must be written anew.
+    fn reline(
+        &mut self,
+        path: Path,
+        more: Option<(Gap, Mark)>,
+        least: usize,
+        room: Room,
+    ) -> Result<bool, AddError> {
+        if self.alive != ALL_PAYLOADS {
+            return Ok(false);
+        }
+        let page = self.root.page(path);
+        let Some(relined) = page.relined(&self.plan_now(), more, least)? else {
+            return Ok(false);
+        };
+        let (before, after) = (page.lines().len(), relined.lines().len());
+        let totals = self.totals.with_lines(before, after);
+        if totals.bytes() > room.most_bytes.max(self.bytes()) {
+            return Err(AddError::OverLimit);
+        }
+        self.root.put(path, Slot::Own(relined));
+        self.totals = totals;
+        Ok(true)
+    }
+
+    /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
+    /// the table would grow beyond `room`. Entries that are not alive are dropped; a page that is
+    /// given up has the payload `newest`.
+    pub(super) fn rewrite(
+        &mut self,
+        path: Path,
+        least: usize,
+        room: Room,
+        newest: u8,
+        edit: impl FnOnce(&mut Entries) -> Result<(), AddError>,
+    ) -> Result<(), AddError> {
+        self.root.make_own(path)?;
+        let page = self.root.page(path);
+        let (depth, start) = (page.depth(), path.start(page.depth()));
+        let mut entries = page.entries()?;
+        let before = Totals::of(page, &entries, start);
+        let has_dropped = self.alive != ALL_PAYLOADS && entries.retain_payloads(self.alive);
+        let least = if has_dropped { 1 } else { least };
+        edit(&mut entries)?;
+        let mut after = Totals::none();
+        let max_depth = self.plan.max_depth(self.pages());
+        let place = Place {
+            start,
+            depth,
+            max_depth,
+            newest,
+            room,
+        };
+        let grown = grown(&self.plan_now(), &mut entries, place, least, &mut after)?;
+        if let Grown::Halves(_) = grown {
+            after.slots += self.root.slots_to_split(path) as u32;
+        }
+        let totals = self.totals.plus(after).minus(before);
+        if totals.bytes() > room.most_bytes.max(self.bytes()) {
+            return Err(AddError::OverLimit);
+        }
+        match grown {
+            Grown::Page(page) => self.root.put(path, Slot::Own(page)),
+            Grown::Halves(halves) => self.root.split(path, halves)?,
+        }
+        self.totals = totals;
+        Ok(())
+    }
+
+    /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
+    /// far from full.
+    #[cold]
+    fn shrink(&mut self, path: Path) -> Result<(), AddError> {
+        if !self.reline(path, None, 1, Room::UNLIMITED)? {
+            self.rewrite(path, 1, Room::UNLIMITED, 0, |_| Ok(()))?;
+        }
+        self.merge(path).map(|_| ())
+    }
+
+    /// Where the buddy of a page begins, if both together are far from full.
+    pub(super) fn buddy_to_merge(&self, path: Path) -> Option<Path> {
+        let page = self.root.page(path);
+        let buddy_path = Path(path.0 ^ 1 << (63 - page.depth().checked_sub(1)?));
+        let buddy = self.root.page(buddy_path);
+        let most = self.plan.most() * MOST_MERGED / 100;
+        let is_possible = buddy.depth() == page.depth()
+            && !page.is_saturated()
+            && !buddy.is_saturated()
+            && page.len() + buddy.len() <= most;
+        is_possible.then_some(buddy_path)
+    }
+
+    /// Merges a page with its buddy if both together are far from full. Returns whether it did.
+    pub(super) fn merge(&mut self, path: Path) -> Result<bool, AddError> {
+        let Some(buddy_path) = self.buddy_to_merge(path) else {
+            return Ok(false);
+        };
+        let (page, buddy) = (self.root.page(path), self.root.page(buddy_path));
+        let depth = page.depth() - 1;
+        let start = path.start(depth);
+        let (mut one, mut other) = (page.entries()?, buddy.entries()?);
+        let before = Totals::of(page, &one, path.start(depth + 1)).plus(Totals::of(
+            buddy,
+            &other,
+            buddy_path.start(depth + 1),
+        ));
+        one.retain_payloads(self.alive);
+        other.retain_payloads(self.alive);
+        let is_low = path < buddy_path;
+        let halves = if is_low {
+            [&one, &other]
+        } else {
+            [&other, &one]
+        };
+        let mut entries = Entries::merged(halves)?;
+        if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
+            return Ok(false);
+        }
+        let merged = Page::of(&self.plan_now(), depth, &mut entries, 1, 0)?;
+        let Some(merged) = merged.filter(|page| !page.is_saturated()) else {
+            return Ok(false);
+        };
+        let after = Totals::of(&merged, &entries, start);
+        let shrunk = self.root.merge(path, merged) as u32;
+        self.totals = self.totals.plus(after).minus(before);
+        self.totals.slots = self.totals.slots.saturating_sub(shrunk);
+        Ok(true)
+    }
+
+    /// A copy that shares all pages until one of the two writes to them, in some 2 048 steps.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
+        let Self {
+            plan,
+            alive,
+            items,
+            totals,
+            ..
+        } = *self;
+        Ok(Self {
+            plan,
+            alive,
+            items,
+            totals,
+            root: self.root.try_clone()?,
+        })
+    }
+
+    /// Visits every allocation but the table itself: its layout, and how many there are of it.
+    /// Costs a step for each page.
+    pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
+        self.root.visit_allocations(&mut visit);
+    }
+
+    /// Bytes of all pages and of the directory, without going through them. (What counts the owners
+    /// of common pages is not in it. Beyond 256 GiB it says 256 GiB.)
+    pub fn bytes(&self) -> u64 {
+        self.totals.bytes()
+    }
+
+    /// Allocations, about: what freeing costs.
+    pub fn allocations(&self) -> u64 {
+        self.pages() + self.pages() / 256
+    }
+
+    /// Passes everything from `from` on (0 at first) through `mover`, until it says that it is time
+    /// to stop. Returns where to go on, or nothing at the end.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        self.root.relocate(0, from, mover)
+    }
+}

@@ -1,0 +1,96 @@
+//! Running totals over all pages, so that statistics are O(1).
+
+use crate::table::directory::Slot;
+use crate::table::entries::Entries;
+use crate::table::line::LINE_BYTES;
+use crate::table::page::Page;
+use crate::table::path::Path;
+use crate::table::rate::Weight;
+
+/// What all pages hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    pub weight: Weight,
+    /// Counts of 32 bits stop at their end: for lines that is at 256 GiB.
+    pub pages: u32,
+    pub lines: u32,
+    /// Slots of the directory.
+    pub slots: u32,
+    /// Pages that have lost count of their items: saturated ones, and those with a counter that has
+    /// reached its end.
+    pub uncounted: u32,
+}
+
+impl Totals {
+    /// Of one page with these entries, which starts at `start`.
+    pub fn of(page: &Page, entries: &Entries, start: Path) -> Self {
+        let weight = if page.is_saturated() {
+            Weight::of_all(start, page.depth())
+        } else {
+            Weight::of_page(&entries.marks, start, page.depth())
+        };
+        Self {
+            weight,
+            pages: 1,
+            lines: page.lines().len() as u32,
+            slots: 0,
+            uncounted: u32::from(page.is_saturated() || !entries.are_counted()),
+        }
+    }
+
+    /// Of nothing.
+    pub fn none() -> Self {
+        Self {
+            weight: Weight::default(),
+            pages: 0,
+            lines: 0,
+            slots: 0,
+            uncounted: 0,
+        }
+    }
+
+    /// Of a page without entries.
+    pub fn of_an_empty_page() -> Self {
+        Self {
+            pages: 1,
+            ..Self::none()
+        }
+    }
+
+    /// The memory of pages and directory.
+    pub fn bytes(&self) -> u64 {
+        let slots = u64::from(self.slots) * size_of::<Slot>() as u64;
+        u64::from(self.lines) * LINE_BYTES as u64 + slots
+    }
+
+    /// The same where a page has `after` lines instead of `before`.
+    pub fn with_lines(self, before: usize, after: usize) -> Self {
+        let lines = self.lines.saturating_add(after as u32);
+        Self {
+            lines: lines.saturating_sub(before as u32),
+            ..self
+        }
+    }
+
+    /// Both together.
+    pub fn plus(self, more: Self) -> Self {
+        Self {
+            weight: self.weight.plus(more.weight),
+            pages: self.pages.saturating_add(more.pages),
+            lines: self.lines.saturating_add(more.lines),
+            slots: self.slots.saturating_add(more.slots),
+            uncounted: self.uncounted.saturating_add(more.uncounted),
+        }
+    }
+
+    /// Without what was there before.
+    pub fn minus(self, less: Self) -> Self {
+        Self {
+            weight: self.weight.minus(less.weight),
+            pages: self.pages.saturating_sub(less.pages),
+            lines: self.lines.saturating_sub(less.lines),
+            slots: self.slots.saturating_sub(less.slots),
+            uncounted: self.uncounted.saturating_sub(less.uncounted),
+        }
+    }
+}
