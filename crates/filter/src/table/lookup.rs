@@ -13,7 +13,7 @@ use crate::prefetch::prefetch;
 use crate::table::directory::Way;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
 use crate::table::mark::ALL_PAYLOADS;
-use crate::table::page::{Page, Probe};
+use crate::table::page::Probe;
 use crate::table::path::Path;
 use crate::table::table::Table;
 

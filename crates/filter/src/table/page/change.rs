@@ -77,7 +77,7 @@ impl Page {
     }
 
     #[inline(always)]
-    pub(super) fn insert_with<I: Instructions>(
+    pub fn insert_with<I: Instructions>(
         &mut self,
         instructions: I,
         below: u64,
@@ -272,7 +272,7 @@ impl Page {
     }
 
     #[inline(always)]
-    pub(super) fn remove_with<I: Instructions>(
+    pub fn remove_with<I: Instructions>(
         &mut self,
         instructions: I,
         below: u64,
