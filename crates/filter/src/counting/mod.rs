@@ -40,7 +40,7 @@ use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
 pub use crate::table::Adding;
-use crate::table::{Room, Table};
+use crate::table::{Budget, Table};
 
 /// Entries carry no payload: a copy is a copy.
 const PAYLOAD_BITS: u8 = 0;
@@ -198,11 +198,11 @@ impl CountingFilter {
             SizeLimit::Bytes(most) => most.saturating_sub(self.bytes_besides()),
             SizeLimit::Unlimited | SizeLimit::Replay => u64::MAX,
         };
-        let room = Room {
-            most_bytes,
+        let budget = Budget {
+            max_bytes: most_bytes,
             items: self.expected_items(),
         };
-        self.table_mut()?.insert_reserved(hash, PAYLOAD, room)?;
+        self.table_mut()?.insert_reserved(hash, PAYLOAD, budget)?;
         Ok(true)
     }
 

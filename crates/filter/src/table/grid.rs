@@ -1,7 +1,7 @@
 //! How a page is cut: entries into buckets and slots, buckets into lines.
 
-use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MOST_SPILLED};
-use crate::table::mark::Mark;
+use crate::table::fingerprint::Fingerprint;
+use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MAX_SPILLED};
 use crate::table::plan::MAX_LINES;
 use crate::table::slot::SlotShape;
 
@@ -19,41 +19,41 @@ impl Shape {
         (below << self.bucket_bits) >> (64 - self.slot.fingerprint_bits)
     }
 
-    /// A mark as a slot holds it. It is at least as long as the bucket's number.
-    pub fn value(self, mark: Mark) -> u64 {
+    /// A fingerprint as a slot holds it. It is at least as long as the bucket's number.
+    pub fn value(self, fingerprint: Fingerprint) -> u64 {
         let bits = self.slot.payload_bits;
-        let payload = u64::from(mark.payload()) & ((1 << bits) - 1);
-        self.wanted(mark.fingerprint()) << bits | payload
+        let payload = u64::from(fingerprint.payload()) & ((1 << bits) - 1);
+        self.wanted(fingerprint.without_payload()) << bits | payload
     }
 
-    /// What the bucket says of its marks.
+    /// What the bucket says of its fingerprints.
     #[inline(always)]
-    pub fn mark_of(self, bucket: usize) -> Mark {
-        Mark::of_parts((bucket as u64) << (64 - self.bucket_bits), 0)
+    pub fn of_bucket(self, bucket: usize) -> Fingerprint {
+        Fingerprint::of_parts((bucket as u64) << (64 - self.bucket_bits), 0)
     }
 
-    /// What a slot says of its mark.
+    /// What a slot says of its fingerprint.
     #[inline(always)]
-    pub fn remainder(self, value: u64) -> Mark {
+    pub fn remainder(self, value: u64) -> Fingerprint {
         let SlotShape {
             fingerprint_bits,
             payload_bits,
         } = self.slot;
         let remainder = (value >> payload_bits << (64 - fingerprint_bits)) >> self.bucket_bits;
-        Mark::of_parts(remainder, (value & ((1 << payload_bits) - 1)) as u8)
+        Fingerprint::of_parts(remainder, (value & ((1 << payload_bits) - 1)) as u8)
     }
 
-    /// Bits of path, below the page's depth, of the mark in a slot.
+    /// Bits of path, below the page's depth, of the fingerprint in a slot.
     #[inline]
     pub fn length(self, value: u64) -> u8 {
         let end = self.bucket_bits + self.slot.fingerprint_bits - 1;
         end - self.slot.delimiter(value).trailing_zeros() as u8
     }
 
-    /// The mark in a slot of a bucket; nothing if there is no delimiter in it.
-    pub fn mark(self, bucket: usize, value: u64) -> Option<Mark> {
+    /// The fingerprint in a slot of a bucket; nothing if there is no delimiter in it.
+    pub fn fingerprint(self, bucket: usize, value: u64) -> Option<Fingerprint> {
         let has_delimiter = value >> self.slot.payload_bits != 0;
-        has_delimiter.then(|| self.mark_of(bucket).or(self.remainder(value)))
+        has_delimiter.then(|| self.of_bucket(bucket).or(self.remainder(value)))
     }
 }
 
@@ -76,7 +76,7 @@ fn divided(x: usize, n: usize) -> usize {
 }
 
 /// How many entries the buckets of each line have.
-pub type Own = [u16; MAX_LINES];
+pub type Owned = [u16; MAX_LINES];
 
 /// How buckets lie in lines, and entries in slots.
 #[derive(Clone, Copy)]
@@ -132,74 +132,81 @@ impl Grid {
     }
 
     /// The entries of each line's buckets.
-    pub fn own(self, marks: &[Mark]) -> Own {
-        let mut own = [0; MAX_LINES];
+    pub fn owned(self, fingerprints: &[Fingerprint]) -> Owned {
+        let mut owned = [0; MAX_LINES];
         let mut before = 0;
-        for (line, own) in own.iter_mut().enumerate().take(self.lines) {
+        for (line, owned) in owned.iter_mut().enumerate().take(self.lines) {
             let end = self.first_bucket(line + 1);
             let bits = self.shape.bucket_bits;
-            let count = marks[before..].partition_point(|mark| mark.bucket(bits) < end);
-            *own = count as u16;
+            let count = fingerprints[before..]
+                .partition_point(|fingerprint| fingerprint.bucket(bits) < end);
+            *owned = count as u16;
             before += count;
         }
-        own
+        owned
     }
 
-    /// Slots that line `line` can hold if `own` entries belong to it.
-    pub fn room(self, line: usize, own: u16) -> usize {
-        let bits = BODY_BITS - self.buckets_in(line) - usize::from(own);
+    /// Slots that line `line` can hold if `owned` entries belong to it.
+    pub fn room(self, line: usize, owned: u16) -> usize {
+        let bits = BODY_BITS - self.buckets_in(line) - usize::from(owned);
         divided(bits, self.shape.slot.bits()).min(255)
     }
 
     /// What spills from the last line into the first, if all find a place and each line can tell
-    /// which are its own.
-    pub fn spilled(self, own: &Own) -> Option<usize> {
-        let mut lines = own.iter().enumerate().take(self.lines);
-        if lines.any(|(line, own)| self.buckets_in(line) + usize::from(*own) > BODY_BITS) {
+    /// which are its owned.
+    pub fn spilled(self, owned: &Owned) -> Option<usize> {
+        let mut lines = owned.iter().enumerate().take(self.lines);
+        if lines.any(|(line, owned)| self.buckets_in(line) + usize::from(*owned) > BODY_BITS) {
             return None;
         }
         let around = |mut spilled: usize| {
-            for (line, own) in own.iter().enumerate().take(self.lines) {
-                if spilled > MOST_SPILLED {
+            for (line, owned) in owned.iter().enumerate().take(self.lines) {
+                if spilled > MAX_SPILLED {
                     return None;
                 }
-                let all = spilled + usize::from(*own);
-                spilled = all - all.min(self.room(line, *own));
+                let all = spilled + usize::from(*owned);
+                spilled = all - all.min(self.room(line, *owned));
             }
-            (spilled <= MOST_SPILLED).then_some(spilled)
+            (spilled <= MAX_SPILLED).then_some(spilled)
         };
         let first = around(0)?;
         (first == 0 || self.lines > 1 && around(first)? == first).then_some(first)
     }
 
     /// Writes the lines; `first_spilled` is what [`Grid::spilled`] returned.
-    pub fn write(self, marks: &[Mark], own: &Own, first_spilled: usize, lines: &mut Vec<Line>) {
+    pub fn write(
+        self,
+        fingerprints: &[Fingerprint],
+        owned: &Owned,
+        first_spilled: usize,
+        lines: &mut Vec<Line>,
+    ) {
         let (mut spilled, mut before) = (first_spilled, 0);
-        for (number, own) in own.iter().enumerate().take(self.lines) {
-            let own = usize::from(*own);
-            let all = spilled + own;
-            let held = all.min(self.room(number, own as u16));
+        for (number, owned) in owned.iter().enumerate().take(self.lines) {
+            let owned = usize::from(*owned);
+            let all = spilled + owned;
+            let held = all.min(self.room(number, owned as u16));
             let mut line = Line::of_bytes([0; LINE_BYTES]);
             let first = self.first_bucket(number);
-            let buckets = marks[before..before + own]
+            let buckets = fingerprints[before..before + owned]
                 .iter()
                 .map(|m| m.bucket(self.shape.bucket_bits) - first);
-            line.write_unary(buckets, own + self.buckets_in(number));
+            line.write_unary(buckets, owned + self.buckets_in(number));
             // The stream is circular: what the first lines hold of the last one's stands at its
             // end.
-            let start = before + marks.len() - spilled;
-            let wrapped = marks.get(start..).unwrap_or_default();
+            let start = before + fingerprints.len() - spilled;
+            let wrapped = fingerprints.get(start..).unwrap_or_default();
             let wrapped = &wrapped[..held.min(wrapped.len())];
-            let start = start.saturating_sub(marks.len());
-            let straight = &marks[start..start + held - wrapped.len()];
+            let start = start.saturating_sub(fingerprints.len());
+            let straight = &fingerprints[start..start + held - wrapped.len()];
             let held = wrapped
                 .iter()
                 .chain(straight)
-                .map(|mark| self.shape.value(*mark));
+                .map(|fingerprint| self.shape.value(*fingerprint));
             line.write_slots(self.shape.slot, held);
             line.set_spilled(spilled);
             spilled = all - line.held();
-            before += own;
+            before += owned;
             lines.push(line);
         }
     }

@@ -2,24 +2,24 @@
 
 use crate::error::AddError;
 use crate::storage::short::Short;
-use crate::table::directory::Slot;
+use crate::table::budget::Budget;
+use crate::table::directory::Child;
 use crate::table::entries::{try_vec, Entries};
 use crate::table::page::{lines_for_half, Page};
 use crate::table::path::Path;
 use crate::table::plan::{Plan, TOO_MANY_LINES};
-use crate::table::room::Room;
 use crate::table::totals::Totals;
 
 /// The replacement of a page.
 pub enum Grown {
     Page(Page),
     /// What belongs to either value of the next bit.
-    Halves([Slot; 2]),
+    Halves([Child; 2]),
 }
 
-/// The place of a page that is rewritten.
+/// The rewrite of a page that is rewritten.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Rewrite {
     /// Its first path.
     pub start: Path,
     pub depth: u8,
@@ -27,31 +27,31 @@ pub struct Place {
     pub max_depth: u8,
     /// The payload of what is new, and of pages that are given up for it.
     pub newest: u8,
-    pub room: Room,
+    pub budget: Budget,
 }
 
-/// Writes one page of at least `least` lines, or splits the entries until they fit;
+/// Writes one page of at min_lines `least` lines, or splits the entries until they fit;
 /// `TOO_MANY_LINES` splits them in any case. All allocations happen here, before the table changes.
 /// However aimed the items are, the work is that of one page: whatever the depth, it is the same
 /// entries that are cut apart.
 pub fn grown(
     plan: &Plan,
     entries: &mut Entries,
-    place: Place,
-    least: usize,
+    rewrite: Rewrite,
+    min_lines: usize,
     totals: &mut Totals,
 ) -> Result<Grown, AddError> {
-    let Place {
+    let Rewrite {
         start,
         depth,
         max_depth,
         newest,
-        room,
-    } = place;
-    if entries.marks.len() <= plan.most() && least < TOO_MANY_LINES {
-        let reserved = room.least_lines(plan, start, depth, entries.marks.len());
-        let least = least.max(reserved);
-        if let Some(page) = Page::of(plan, depth, entries, least, newest)? {
+        budget,
+    } = rewrite;
+    if entries.fingerprints.len() <= plan.max_entries() && min_lines < TOO_MANY_LINES {
+        let reserved = budget.min_lines(plan, start, depth, entries.fingerprints.len());
+        let min_lines = min_lines.max(reserved);
+        if let Some(page) = Page::of(plan, depth, entries, min_lines, newest)? {
             *totals = totals.plus(Totals::of(&page, entries, start));
             return Ok(Grown::Page(page));
         }
@@ -61,24 +61,24 @@ pub fn grown(
         *totals = totals.plus(Totals::of(&page, entries, start));
         return Ok(Grown::Page(page));
     }
-    let mut halves = [Slot::See(0), Slot::See(0)];
+    let mut halves = [Child::Alias(0), Child::Alias(0)];
     for (bit, entries) in entries.split()?.iter_mut().enumerate() {
         let start = Path(start.0 | (bit as u64) << (63 - depth));
-        let place = Place {
+        let rewrite = Rewrite {
             start,
             depth: depth + 1,
-            ..place
+            ..rewrite
         };
-        let least = lines_for_half(plan, depth + 1, entries.marks.len());
-        halves[bit] = match grown(plan, entries, place, least, totals)? {
-            Grown::Page(page) => Slot::Own(page),
+        let min_lines = lines_for_half(plan, depth + 1, entries.fingerprints.len());
+        halves[bit] = match grown(plan, entries, rewrite, min_lines, totals)? {
+            Grown::Page(page) => Child::Page(page),
             Grown::Halves(halves) => {
-                let mut slots = try_vec(2)?;
-                slots.extend(halves);
-                totals.slots += 2;
-                Slot::Node {
+                let mut children = try_vec(2)?;
+                children.extend(halves);
+                totals.children += 2;
+                Child::Node {
                     depth: depth + 1,
-                    slots: Short::of(slots),
+                    children: Short::of(children),
                 }
             }
         };

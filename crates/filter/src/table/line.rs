@@ -33,7 +33,7 @@ pub const UNARY: usize = 16;
 pub const BODY_BITS: usize = LINE_BITS - UNARY;
 /// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
 /// insert may add.
-pub const MOST_SPILLED: usize = 125;
+pub const MAX_SPILLED: usize = 125;
 
 /// What a slot adds to the first word of its line, and one that a line before leaves there.
 const HELD: u64 = 1;

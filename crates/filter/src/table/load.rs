@@ -1,7 +1,7 @@
 //! Loads pages into a table that can meanwhile be used, saved, copied, moved and freed.
 //!
 //! Empty pages cover what is still missing. If a run of pages ends in the middle of an empty one,
-//! nodes of two slots lead to the border:
+//! nodes of two children lead to the border:
 //!
 //! ```text
 //!   root | loaded | node |
@@ -9,12 +9,12 @@
 //!                         '-> | loaded | empty |
 //! ```
 //!
-//! As soon as both slots of such a node are complete, it is joined as if it had been loaded at
+//! As soon as both children of such a node are complete, it is joined as if it had been loaded at
 //! once.
 
 use crate::error::{AddError, DecodeError};
 use crate::storage::short::Short;
-use crate::table::directory::Slot;
+use crate::table::directory::Child;
 use crate::table::entries::{try_push, try_vec};
 use crate::table::page::Page;
 use crate::table::parse::Pages;
@@ -53,9 +53,9 @@ impl Table {
                 return Err(DecodeError::Order);
             }
             let start = start.start(depth);
-            let own = self.root.make_own(start);
+            let own = self.root.unshare_path(start);
             own.map_err(|_| DecodeError::OutOfMemory)?;
-            let replacement = with_ways(&mut parts, start, depth, &mut totals)
+            let replacement = with_nodes(&mut parts, start, depth, &mut totals)
                 .and_then(|slot| try_push(&mut replacements, (start, slot)));
             replacement.map_err(|_| DecodeError::OutOfMemory)?;
             replaced.pages += 1;
@@ -65,36 +65,36 @@ impl Table {
         }
         self.items = items.unwrap_or(entries).min(most);
         self.totals = self.totals.plus(totals).minus(replaced);
-        let more_slots = self.root.join_complete(from, next);
-        self.totals.slots = self.totals.slots.saturating_add_signed(more_slots);
+        let more_children = self.root.join_complete(from, next);
+        self.totals.children = self.totals.children.saturating_add_signed(more_children);
         Ok(())
     }
 }
 
 /// Takes the parts that lie below the first `depth` bits of `start`, together with the ways to them
 /// and empty pages for what is not there.
-fn with_ways(
-    parts: &mut Peekable<IntoIter<(Path, Slot)>>,
+fn with_nodes(
+    parts: &mut Peekable<IntoIter<(Path, Child)>>,
     start: Path,
     depth: u8,
     totals: &mut Totals,
-) -> Result<Slot, AddError> {
-    let is_here = |part: &(Path, Slot)| part.0.start(depth) == start;
-    let is_this = |part: &(Path, Slot)| is_here(part) && part.1.depth() == depth;
+) -> Result<Child, AddError> {
+    let is_here = |part: &(Path, Child)| part.0.start(depth) == start;
+    let is_this = |part: &(Path, Child)| is_here(part) && part.1.depth() == depth;
     if let Some((_, slot)) = parts.next_if(is_this) {
         return Ok(slot);
     }
     if !parts.peek().is_some_and(is_here) {
         totals.pages += 1;
-        return Ok(Slot::Own(Page::empty(depth)));
+        return Ok(Child::Page(Page::empty(depth)));
     }
-    let mut slots = try_vec(2)?;
+    let mut children = try_vec(2)?;
     for start in [start, Path(start.0 | 1 << (63 - depth))] {
-        slots.push(with_ways(parts, start, depth + 1, totals)?);
+        children.push(with_nodes(parts, start, depth + 1, totals)?);
     }
-    totals.slots += 2;
-    Ok(Slot::Node {
+    totals.children += 2;
+    Ok(Child::Node {
         depth,
-        slots: Short::of(slots),
+        children: Short::of(children),
     })
 }

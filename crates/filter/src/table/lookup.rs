@@ -1,18 +1,18 @@
 //! Looks items up, one by one and in batches, compiled for several instruction sets.
 //!
 //! A lookup waits for memory twice: for the slot of the directory and for the line. A batch
-//! prefetches the slots of 16 items, then their lines, and reads them while the next 16 are being
+//! prefetches the routes of 16 items, then their probes, and reads them while the next 16 are being
 //! fetched. A caller with other parts to search can run the stages one by one:
 //!
 //! ```text
-//!   slots.fetch(table, hashes)   slots.fetch_lines(lines)   lines.answers(table)
+//!   routes.fetch(table, hashes)   routes.fetch_lines(probes)   probes.answers(table)
 //! ```
 
 use crate::hash::ItemHash;
 use crate::prefetch::prefetch;
-use crate::table::directory::Way;
+use crate::table::directory::Route;
+use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
-use crate::table::mark::ALL_PAYLOADS;
 use crate::table::page::Probe;
 use crate::table::path::Path;
 use crate::table::table::Table;
@@ -46,7 +46,7 @@ impl Table {
         probe_contains(&page.probe(path.below(page.depth())), payloads)
     }
 
-    /// Asks for the slots and then for the lines of a group of items that are about to be added. A
+    /// Asks for the routes and then for the probes of a group of items that are about to be added. A
     /// single one has nothing to overlap with.
     #[inline]
     pub fn prefetch(&self, hashes: &[ItemHash]) {
@@ -56,12 +56,12 @@ impl Table {
     }
 
     fn prefetch_several(&self, hashes: &[ItemHash]) {
-        let mut slots = Slots::default();
-        slots.fetch(self, hashes);
-        slots.fetch_lines(&mut Lines::default());
+        let mut routes = Routes::default();
+        routes.fetch(self, hashes);
+        routes.fetch_lines(&mut Probes::default());
     }
 
-    /// Looks up many items and calls `answer` for each in order: the slots of one group are being
+    /// Looks up many items and calls `answer` for each in order: the routes of one group are being
     /// fetched while the one before is answered.
     pub fn contains_many(
         &self,
@@ -90,16 +90,16 @@ impl Table {
         mut answer: impl FnMut(bool),
     ) {
         let mut hashes = hashes.into_iter();
-        let mut slots = Slots::default();
-        let mut lines = Lines::default();
+        let mut routes = Routes::default();
+        let mut probes = Probes::default();
         loop {
-            slots.fetch_next(self, &mut hashes);
-            let answers = lines.answers_with(instructions, payloads);
-            for n in 0..lines.len {
+            routes.fetch_next(self, &mut hashes);
+            let answers = probes.answers_with(instructions, payloads);
+            for n in 0..probes.len {
                 answer(answers >> n & 1 == 1);
             }
-            slots.fetch_lines_with(instructions, &mut lines);
-            if lines.len == 0 {
+            routes.fetch_lines_with(instructions, &mut probes);
+            if probes.len == 0 {
                 return;
             }
         }
@@ -120,19 +120,19 @@ fn probe_contains_with<I: Instructions>(probe: &Probe<'_>, instructions: I, payl
     }
 }
 
-/// The first stage of a group of lookups: the slots of the directory are on their way.
-pub struct Slots<'a> {
-    items: [(Path, Option<Way<'a>>); GROUP],
+/// The first stage of a group of lookups: the routes of the directory are on their route.
+pub struct Routes<'a> {
+    items: [(Path, Option<Route<'a>>); GROUP],
     len: usize,
 }
 
-/// The second: the lines are on their way.
-pub struct Lines<'a> {
+/// The second: the probes are on their route.
+pub struct Probes<'a> {
     items: [Option<Probe<'a>>; GROUP],
     len: usize,
 }
 
-impl Default for Slots<'_> {
+impl Default for Routes<'_> {
     #[inline(always)]
     fn default() -> Self {
         Self {
@@ -142,7 +142,7 @@ impl Default for Slots<'_> {
     }
 }
 
-impl Default for Lines<'_> {
+impl Default for Probes<'_> {
     #[inline(always)]
     fn default() -> Self {
         Self {
@@ -152,8 +152,8 @@ impl Default for Lines<'_> {
     }
 }
 
-impl<'a> Slots<'a> {
-    /// Asks for the slots of these items, the first [`GROUP`] of them.
+impl<'a> Routes<'a> {
+    /// Asks for the routes of these items, the first [`GROUP`] of them.
     #[inline]
     pub fn fetch(&mut self, table: &'a Table, hashes: &[ItemHash]) {
         self.fetch_next(table, &mut hashes.iter().copied());
@@ -162,28 +162,28 @@ impl<'a> Slots<'a> {
     #[inline(always)]
     fn fetch_next(&mut self, table: &'a Table, hashes: &mut impl Iterator<Item = ItemHash>) {
         self.len = 0;
-        for ((path, way), hash) in self.items.iter_mut().zip(hashes) {
+        for ((path, route), hash) in self.items.iter_mut().zip(hashes) {
             *path = Path::of(hash);
-            let next = table.root.way(*path);
+            let next = table.root.route(*path);
             prefetch(next.next());
-            *way = Some(next);
+            *route = Some(next);
             self.len += 1;
         }
     }
 
-    /// Asks for the lines of the same items.
+    /// Asks for the probes of the same items.
     #[inline]
-    pub fn fetch_lines(&self, lines: &mut Lines<'a>) {
-        fetch_lines(self, lines);
+    pub fn fetch_lines(&self, probes: &mut Probes<'a>) {
+        fetch_lines(self, probes);
     }
 
     // No closures: they would not be compiled for the CPU features of the caller.
     #[inline(always)]
-    fn fetch_lines_with<I: Instructions>(&self, _: I, lines: &mut Lines<'a>) {
-        lines.len = self.len;
-        for ((path, way), probe) in self.items[..self.len].iter().zip(&mut lines.items) {
-            if let Some(way) = way {
-                let page = way.page(*path);
+    fn fetch_lines_with<I: Instructions>(&self, _: I, probes: &mut Probes<'a>) {
+        probes.len = self.len;
+        for ((path, route), probe) in self.items[..self.len].iter().zip(&mut probes.items) {
+            if let Some(route) = route {
+                let page = route.page(*path);
                 let found = page.probe(path.below(page.depth()));
                 found.prefetch();
                 *probe = Some(found);
@@ -194,10 +194,10 @@ impl<'a> Slots<'a> {
 
 compiled_per_cpu! {
     #[inline]
-    fn fetch_lines<'a>(slots: &Slots<'a>, lines: &mut Lines<'a>) = Slots::fetch_lines_with;
+    fn fetch_lines<'a>(routes: &Routes<'a>, probes: &mut Probes<'a>) = Routes::fetch_lines_with;
 }
 
-impl Lines<'_> {
+impl Probes<'_> {
     /// Which of the items are (probably) present: bit 0 for the first, and so on.
     #[inline]
     pub fn answers(&self, table: &Table) -> u32 {
@@ -220,5 +220,5 @@ impl Lines<'_> {
 
 compiled_per_cpu! {
     #[inline]
-    fn answers(lines: &Lines<'_>, payloads: u16) -> u32 = Lines::answers_with;
+    fn answers(probes: &Probes<'_>, payloads: u16) -> u32 = Probes::answers_with;
 }

@@ -26,7 +26,7 @@
 //!       └ Line   line       64 bytes: unary counts of its buckets, and slots
 //!
 //!   path     hash to bit string            plan     lengths and sizes for a rate
-//!   mark     a fingerprint of any length   rate     the false-positive rate, exactly
+//!   fingerprint     a fingerprint of any length   rate     the false-positive rate, exactly
 //!   change   a page with an entry more     bucket   the entries of a bucket, compared at once
 //!            or less                       shift    the bits of a line that an entry moves
 //!   room     the lines that a page gets    slot     a fingerprint and a payload
@@ -111,9 +111,11 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
+mod budget;
 mod cut;
 mod directory;
 mod entries;
+mod fingerprint;
 mod grid;
 mod grow;
 #[allow(
@@ -124,7 +126,6 @@ mod instructions;
 mod line;
 mod load;
 mod lookup;
-mod mark;
 mod page;
 mod parse;
 mod path;
@@ -132,7 +133,6 @@ mod payloads;
 mod plan;
 mod rate;
 mod record;
-mod room;
 mod shift;
 mod slot;
 #[allow(
@@ -148,14 +148,14 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use budget::Budget;
 pub use cut::Cut;
+pub use fingerprint::{ALL_PAYLOADS, MAX_PAYLOAD};
 pub use instructions::instructions_name;
-pub use lookup::{Lines, Slots, GROUP};
-pub use mark::{ALL_PAYLOADS, MAX_PAYLOAD};
+pub use lookup::{Probes, Routes, GROUP};
 pub use page::Adding;
 pub use parse::{Pages, Payloads};
-pub use payloads::{Entry, Swept};
+pub use payloads::{Entry, SweepStep};
 pub use record::PageRecord;
-pub use room::Room;
 pub use table::Table;
 pub use union::{UnionLimits, United};

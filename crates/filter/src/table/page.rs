@@ -4,7 +4,7 @@
 //!   bucket b of 2^k  --> line b * N / 2^k
 //!
 //!   line 0          line 1          line 2               line N-1
-//!   | own 0       | own 0 | own 1 | own 1   | own 2 |...| own N-1 |  surplus counters
+//!   | owned 0       | owned 0 | owned 1 | owned 1   | owned 2 |...| owned N-1 |  surplus counters
 //!       '-- entries that do not fit go to the front of the next line; of the last one, to line 0
 //! ```
 //!
@@ -12,10 +12,10 @@
 //! lookups touch one line. An insert shifts the stream up to the next gap (`change`); if there is
 //! none nearby, the page gets more lines, or the caller splits it.
 
+mod bit_strings;
 mod bucket;
 mod change;
 mod counters;
-mod packed;
 mod probe;
 mod size;
 mod write;
@@ -24,12 +24,12 @@ use crate::error::AddError;
 use crate::prefetch::prefetch_at;
 use crate::storage::short::Short;
 use crate::table::entries::{try_vec, Entries};
+use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape};
 use crate::table::instructions::{Instructions, Portable};
 use crate::table::line::{Line, Run};
-use crate::table::mark::Mark;
 use crate::table::slot::SlotShape;
-pub use change::{Adding, Gap, Insert, Remove};
+pub use change::{Adding, Insert, Position, Remove};
 pub use probe::Probe;
 pub use size::{lines_for_half, lines_for_new};
 
@@ -211,38 +211,38 @@ impl Page {
         self.probe(below).contains(Portable)
     }
 
-    /// The marks that match an item with this path below the page, in order. None where the page is
+    /// The fingerprints that match an item with this path below the page, in order. None where the page is
     /// saturated.
-    pub fn matching(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
-        let marks = self.in_bucket(below);
-        marks.filter(move |mark| mark.matches(below))
+    pub fn matching(&self, below: u64) -> impl Iterator<Item = Fingerprint> + '_ {
+        let fingerprints = self.in_bucket(below);
+        fingerprints.filter(move |fingerprint| fingerprint.matches(below))
     }
 
-    /// Visits all marks, in order. The slots come in the order of the unary parts, so no bucket is
+    /// Visits all fingerprints, in order. The slots come in the order of the unary parts, so no bucket is
     /// looked up.
-    pub fn visit_marks(&self, mut visit: impl FnMut(Mark)) {
+    pub fn visit_fingerprints(&self, mut visit: impl FnMut(Fingerprint)) {
         let (grid, shape) = (self.grid(), self.shape());
         let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
         let mut first_bucket = 0;
         for number in 0..grid.lines {
-            let own = self.own(grid, number);
-            self.lines[number].read_unary(own, |bucket| {
+            let owned = self.owned(grid, number);
+            self.lines[number].read_unary(owned, |bucket| {
                 while n >= self.lines[line].held() {
                     n -= self.lines[line].held();
                     line = grid.next(line);
                 }
                 let value = self.lines[line].slot(n, shape.slot);
                 n += 1;
-                if let Some(mark) = shape.mark(first_bucket + bucket, value) {
-                    visit(mark);
+                if let Some(fingerprint) = shape.fingerprint(first_bucket + bucket, value) {
+                    visit(fingerprint);
                 }
             });
             first_bucket += grid.buckets_in(number);
         }
     }
 
-    /// The marks in the bucket of this path below the page.
-    fn in_bucket(&self, below: u64) -> impl Iterator<Item = Mark> + '_ {
+    /// The fingerprints in the bucket of this path below the page.
+    fn in_bucket(&self, below: u64) -> impl Iterator<Item = Fingerprint> + '_ {
         let grid = self.grid();
         let found = (!self.lines.is_empty()).then(|| self.run(Portable, grid, below));
         let entries = found.into_iter().flat_map(move |(number, run)| {
@@ -250,7 +250,7 @@ impl Page {
             (first..first + run.len).map(move |n| self.slot(number, n))
         });
         let bucket = grid.bucket(below);
-        entries.filter_map(move |value| self.shape().mark(bucket, value))
+        entries.filter_map(move |value| self.shape().fingerprint(bucket, value))
     }
 
     /// All entries as a list with room for one more.
@@ -260,26 +260,28 @@ impl Page {
         if self.len() == 0 {
             return Ok(entries);
         }
-        // First the buckets of all entries, as marks without bits; then the slots, which come in
+        // First the buckets of all entries, as fingerprints without bits; then the slots, which come in
         // the same order.
         let grid = self.grid();
-        let marks = &mut entries.marks;
+        let fingerprints = &mut entries.fingerprints;
         let mut first_bucket = 0;
         for number in 0..grid.lines {
-            let own = self.own(grid, number);
+            let owned = self.owned(grid, number);
             let line = &self.lines[number];
-            line.read_unary(own, |q| marks.push(self.shape().mark_of(first_bucket + q)));
+            line.read_unary(owned, |q| {
+                fingerprints.push(self.shape().of_bucket(first_bucket + q))
+            });
             first_bucket += grid.buckets_in(number);
         }
-        let mut rest = &mut marks[..];
+        let mut rest = &mut fingerprints[..];
         let (mut line, mut skipped) = (0, self.lines[0].spilled());
         while !rest.is_empty() {
             let held = self.lines[line].held();
             let here = held.saturating_sub(skipped).min(rest.len());
             let (now, later) = rest.split_at_mut(here);
-            for (n, mark) in now.iter_mut().enumerate() {
+            for (n, fingerprint) in now.iter_mut().enumerate() {
                 let value = self.lines[line].slot(skipped + n, self.shape().slot);
-                *mark = mark.or(self.shape().remainder(value));
+                *fingerprint = fingerprint.or(self.shape().remainder(value));
             }
             (rest, skipped) = (later, skipped.saturating_sub(held));
             line = grid.next(line);
@@ -287,13 +289,13 @@ impl Page {
         Ok(entries)
     }
 
-    /// Writes another payload into a mark that is in a slot, unless there are others of the same
+    /// Writes another payload into a fingerprint that is in a slot, unless there are others of the same
     /// fingerprint: then the page must be rewritten.
-    pub fn set_payload(&mut self, mark: Mark, payload: u8) -> bool {
+    pub fn set_payload(&mut self, fingerprint: Fingerprint, payload: u8) -> bool {
         let grid = self.grid();
-        let (number, run) = self.run(Portable, grid, mark.bits());
+        let (number, run) = self.run(Portable, grid, fingerprint.bits());
         let first = self.lines[number].spilled() + run.first;
-        let (slot, value) = (self.shape().slot, self.shape().value(mark));
+        let (slot, value) = (self.shape().slot, self.shape().value(fingerprint));
         let is_same = |n: &usize| (self.slot(number, *n) ^ value) >> slot.payload_bits == 0;
         let mut same = (first..first + run.len).filter(is_same);
         let (Some(n), None) = (same.next(), same.next()) else {
@@ -346,7 +348,7 @@ impl Page {
     }
 
     /// Entries of the buckets of line `number`.
-    pub fn own(&self, grid: Grid, number: usize) -> usize {
+    pub fn owned(&self, grid: Grid, number: usize) -> usize {
         let line = &self.lines[number];
         let next = grid.next(number);
         let spilled_on = if next == number {

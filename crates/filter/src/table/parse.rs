@@ -5,10 +5,10 @@
 //! byte of input, and some hundred more.
 
 use crate::error::{AddError, DecodeError};
-use crate::table::directory::Slot;
+use crate::table::directory::Child;
 use crate::table::entries::{try_push, Entries, Surplus, COPIES};
+use crate::table::fingerprint::{Fingerprint, MAX_PAYLOAD};
 use crate::table::grid::Shape;
-use crate::table::mark::{Mark, MAX_PAYLOAD};
 use crate::table::page::Page;
 use crate::table::path::Path;
 use crate::table::plan::{Plan, MAX_DEPTH};
@@ -25,7 +25,7 @@ pub struct Pages {
     pub(super) next: Option<u64>,
     /// The pages, two buddies joined into one as often as possible: so there are at most two parts
     /// of each depth.
-    pub(super) parts: Vec<(Path, Slot)>,
+    pub(super) parts: Vec<(Path, Child)>,
     pub(super) totals: Totals,
     /// Entries, each copy counted.
     pub(super) items: u64,
@@ -55,11 +55,11 @@ impl Payloads {
             }
             self.all |= 1 << payload;
         };
-        for mark in &entries.marks {
-            add(mark.payload(), 1);
+        for fingerprint in &entries.fingerprints {
+            add(fingerprint.payload(), 1);
         }
         for surplus in &entries.surplus {
-            add(surplus.mark.payload(), surplus.copies.into());
+            add(surplus.fingerprint.payload(), surplus.copies.into());
         }
         if let Some(payload) = page.saturated_payload() {
             add(payload, 0);
@@ -99,9 +99,9 @@ impl Pages {
     }
 
     pub(super) fn totals(&self) -> Totals {
-        let slots = self.parts.iter().map(|(_, part)| part.count_slots());
+        let children = self.parts.iter().map(|(_, part)| part.count_children());
         Totals {
-            slots: slots.sum(),
+            children: children.sum(),
             ..self.totals
         }
     }
@@ -132,12 +132,12 @@ impl Pages {
             self.payloads.add(&page, &entries, start.0);
         }
         self.next = start.after(depth);
-        self.join(start, Slot::Own(page)).map_err(no_memory)?;
+        self.join(start, Child::Page(page)).map_err(no_memory)?;
         Ok(rest)
     }
 
     /// Adds a part, and joins it with its buddy if that is there, and so on.
-    fn join(&mut self, mut start: Path, mut part: Slot) -> Result<(), AddError> {
+    fn join(&mut self, mut start: Path, mut part: Child) -> Result<(), AddError> {
         while let Some((low_start, low)) = self.parts.pop() {
             let depth = part.depth();
             if low.depth() != depth || start.start(depth - 1) != low_start {
@@ -145,7 +145,7 @@ impl Pages {
                 self.parts.push((low_start, low));
                 break;
             }
-            (start, part) = (low_start, Slot::join([low, part])?);
+            (start, part) = (low_start, Child::join([low, part])?);
         }
         try_push(&mut self.parts, (start, part))
     }
@@ -234,7 +234,7 @@ fn with_entries<'a>(
     {
         return Err(DecodeError::Field("fingerprint bits"));
     }
-    if len == 0 || len > plan.most_written() {
+    if len == 0 || len > plan.max_written() {
         return Err(DecodeError::Field("entries"));
     }
     let sizes = Sizes {
@@ -270,37 +270,45 @@ fn with_entries<'a>(
     }
     for bucket in 0..1 << bucket_bits {
         while unary.take(1)? == 0 {
-            let mark = shape
-                .mark(bucket, slots.take(slot.bits())?)
+            let fingerprint = shape
+                .fingerprint(bucket, slots.take(slot.bits())?)
                 .ok_or(DecodeError::Field("slot"))?;
-            entries.marks.push(mark);
-            if entries.marks.len() > len {
+            entries.fingerprints.push(fingerprint);
+            if entries.fingerprints.len() > len {
                 return Err(DecodeError::Field("unary"));
             }
         }
     }
-    if entries.marks.len() != len {
+    if entries.fingerprints.len() != len {
         return Err(DecodeError::Field("unary"));
     }
     if slots.pending != 0 {
         return Err(DecodeError::Field("bits left over"));
     }
-    let marks = &entries.marks;
-    if !marks.is_sorted() || marks.windows(COPIES + 1).any(|m| m[0] == m[COPIES]) {
+    let fingerprints = &entries.fingerprints;
+    if !fingerprints.is_sorted() || fingerprints.windows(COPIES + 1).any(|m| m[0] == m[COPIES]) {
         return Err(DecodeError::Field("order of slots"));
     }
     for counter in counters.chunks_exact(SURPLUS_BYTES) {
-        let (mark, copies) = counter.split_at(8);
-        let mark = u64::from_le_bytes(mark.try_into().map_err(|_| DecodeError::Length)?);
+        let (fingerprint, copies) = counter.split_at(8);
+        let fingerprint =
+            u64::from_le_bytes(fingerprint.try_into().map_err(|_| DecodeError::Length)?);
         let copies = u32::from_le_bytes(copies.try_into().map_err(|_| DecodeError::Length)?);
-        let mark = Mark::from_bits(mark).ok_or(DecodeError::Field("surplus"))?;
-        let first = marks.partition_point(|m| *m < mark);
-        let is_full = marks.get(first + COPIES - 1) == Some(&mark);
-        let is_next = entries.surplus.last().is_none_or(|last| last.mark < mark);
+        let fingerprint =
+            Fingerprint::from_bits(fingerprint).ok_or(DecodeError::Field("surplus"))?;
+        let first = fingerprints.partition_point(|m| *m < fingerprint);
+        let is_full = fingerprints.get(first + COPIES - 1) == Some(&fingerprint);
+        let is_next = entries
+            .surplus
+            .last()
+            .is_none_or(|last| last.fingerprint < fingerprint);
         if copies == 0 || !is_full || !is_next {
             return Err(DecodeError::Field("surplus"));
         }
-        entries.surplus.push(Surplus { mark, copies });
+        entries.surplus.push(Surplus {
+            fingerprint,
+            copies,
+        });
     }
     let page = Page::with_lines(depth, shape, &entries, sizes.lines).map_err(no_memory)?;
     let page = page.ok_or(DecodeError::Field("lines"))?;

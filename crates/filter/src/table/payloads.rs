@@ -3,14 +3,14 @@
 
 use crate::error::AddError;
 use crate::hash::ItemHash;
-use crate::table::mark::Mark;
+use crate::table::budget::Budget;
+use crate::table::fingerprint::Fingerprint;
 use crate::table::path::Path;
-use crate::table::room::Room;
 use crate::table::table::Table;
 
 /// The outcome of a step of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepStep {
     /// Where the next step begins; nothing at the end.
     pub next: Option<u64>,
     /// Whether a page was rewritten, which is most of the cost of a step.
@@ -34,10 +34,10 @@ impl Table {
     pub fn payload(&self, hash: ItemHash) -> Option<u8> {
         let path = Path::of(hash);
         let page = self.root.page(path);
-        let marks = page.matching(path.below(page.depth()));
-        marks
-            .filter(|mark| self.is_alive(*mark))
-            .map(Mark::payload)
+        let fingerprints = page.matching(path.below(page.depth()));
+        fingerprints
+            .filter(|fingerprint| self.is_alive(*fingerprint))
+            .map(Fingerprint::payload)
             .max()
     }
 
@@ -59,19 +59,22 @@ impl Table {
             return Ok(None);
         };
         page.set_saturated_payload(payload);
-        let marks = page.matching(path.below(page.depth()));
-        let marks = marks.filter(|mark| alive >> mark.payload() & 1 == 1);
-        let Some(mark) = marks.max_by_key(|mark| (mark.length(), mark.payload())) else {
+        let fingerprints = page.matching(path.below(page.depth()));
+        let fingerprints =
+            fingerprints.filter(|fingerprint| alive >> fingerprint.payload() & 1 == 1);
+        let Some(fingerprint) =
+            fingerprints.max_by_key(|fingerprint| (fingerprint.length(), fingerprint.payload()))
+        else {
             return Ok(None);
         };
         let mut copies = 1;
-        if mark.payload() != payload && !page.set_payload(mark, payload) {
-            self.rewrite(path, 1, Room::UNLIMITED, payload, |entries| {
-                copies = entries.copies_of(mark);
-                entries.set_payload(mark, payload)
+        if fingerprint.payload() != payload && !page.set_payload(fingerprint, payload) {
+            self.rewrite(path, 1, Budget::UNLIMITED, payload, |entries| {
+                copies = entries.copies_of(fingerprint);
+                entries.set_payload(fingerprint, payload)
             })?;
         }
-        Ok(Some((mark.payload(), copies)))
+        Ok(Some((fingerprint.payload(), copies)))
     }
 
     /// Whether no page has lost count of its items.
@@ -95,20 +98,20 @@ impl Table {
                     });
                 }
             }
-            let mut visit_copies = |(mark, copies): (Mark, u64)| {
+            let mut visit_copies = |(fingerprint, copies): (Fingerprint, u64)| {
                 visit(Entry {
-                    start: start.0 | mark.path() >> depth,
-                    length: depth + mark.length(),
-                    payload: mark.payload(),
-                    copies: copies + u64::from(page.surplus_of(mark)),
+                    start: start.0 | fingerprint.path() >> depth,
+                    length: depth + fingerprint.length(),
+                    payload: fingerprint.payload(),
+                    copies: copies + u64::from(page.surplus_of(fingerprint)),
                 });
             };
-            let mut last: Option<(Mark, u64)> = None;
-            page.visit_marks(|mark| match &mut last {
-                _ if !self.is_alive(mark) => {}
-                Some((there, copies)) if *there == mark => *copies += 1,
+            let mut last: Option<(Fingerprint, u64)> = None;
+            page.visit_fingerprints(|fingerprint| match &mut last {
+                _ if !self.is_alive(fingerprint) => {}
+                Some((there, copies)) if *there == fingerprint => *copies += 1,
                 _ => last
-                    .replace((mark, 1))
+                    .replace((fingerprint, 1))
                     .into_iter()
                     .for_each(&mut visit_copies),
             });
@@ -132,10 +135,10 @@ impl Table {
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
-    pub fn sweep(&mut self, from: u64, newest: u8) -> Result<Swept, AddError> {
+    pub fn sweep(&mut self, from: u64, newest: u8) -> Result<SweepStep, AddError> {
         let path = Path(from);
         let has_written = if self.root.page(path).has_others(self.alive) {
-            self.rewrite(path, 1, Room::UNLIMITED, newest, |_| Ok(()))?;
+            self.rewrite(path, 1, Budget::UNLIMITED, newest, |_| Ok(()))?;
             true
         } else {
             // They work as they are, so they may stay so where there is no memory.
@@ -145,7 +148,7 @@ impl Table {
             true => Some(from),
             false => path.after(self.root.page(path).depth()),
         };
-        Ok(Swept { next, has_written })
+        Ok(SweepStep { next, has_written })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The length of fingerprints and the fill of pages that keep a table within its error rate.
 //!
 //! # The mathematics
-//! A mark of t bits of path is matched by an absent item with probability 2^-t. That never changes:
-//! a split takes a bit from the mark and gives one to the page. So the false-positive rate is at
-//! most the sum of 2^-t over all marks, and each generation of entries adds to it once and for all.
+//! A fingerprint of t bits of path is matched by an absent item with probability 2^-t. That never changes:
+//! a split takes a bit from the fingerprint and gives one to the page. So the false-positive rate is at
+//! most the sum of 2^-t over all fingerprints, and each generation of entries adds to it once and for all.
 //!
 //! A page of depth d holds at most n entries, and half of those that fill it are new: the other
 //! half came from the page it was split from. With R(d) the bits that a new entry gets below depth
@@ -23,7 +23,7 @@
 //! The first hundred or so get three bits less than the plain length, so that a small table takes
 //! three lines instead of four. That permanently uses one twentieth of the rate, and costs larger
 //! tables 0.03 bits an item. After some 18 splits such an entry has no bits left and covers a whole
-//! page, which is then saturated (`most_voids`): it adds no more to the rate than the entry did.
+//! page, which is then saturated (`max_without_suffix`): it adds no more to the rate than the entry did.
 //!
 //! R is a whole number, but n need not be: it takes up what is left of the rate, within a factor of
 //! two. With b = 2^k buckets in a page, an entry costs R - k + 1 bits of slot, 1 of unary and b/n
@@ -50,8 +50,8 @@
 //! 2^17. However fast the table then grows, entries of full length have the room that they need.
 
 use crate::math::power;
+use crate::table::fingerprint::{MAX_LENGTH, MAX_PAYLOAD};
 use crate::table::line::BODY_BITS;
-use crate::table::mark::{MAX_LENGTH, MAX_PAYLOAD};
 use crate::table::rate::Weight;
 use crate::table::slot::MAX_SLOT_BITS;
 
@@ -69,9 +69,9 @@ const FIRST_PART: usize = 13;
 /// By how many bits, but not to less than these: where rates are high, fingerprints are short as it
 /// is, and would have no bits left in tables of some million items.
 const FIRST_LESS: u8 = 3;
-const FIRST_LEAST: u8 = 18;
+const FIRST_MIN: u8 = 18;
 /// The least and the most entries of a full page, by bucket.
-const LEAST_LOAD: f64 = 0.67;
+const MIN_LOAD: f64 = 0.67;
 /// Bits of the bucket number in a full page, where its entries leave room for as many: some 2 000
 /// entries are 3 to 8 KiB. Half as many cost 0.2 bits an item more for the directory.
 const BUCKET_BITS: u8 = 11;
@@ -82,17 +82,17 @@ pub const TOO_MANY_LINES: usize = MAX_LINES + 1;
 /// The deepest page: a path needs further bits for its buckets and fingerprints, and an iterator
 /// has 51 bits for the start of a page.
 pub const MAX_DEPTH: u8 = 51;
-/// The rate from which on a table is made for no higher one: with marks this short pages would be
+/// The rate from which on a table is made for no higher one: with fingerprints this short pages would be
 /// full of those that have lost all bits.
 const MAX_RATE: f64 = 0.25;
-/// Below this, marks would be longer than paths.
+/// Below this, fingerprints would be longer than paths.
 const MIN_RATE: f64 = 1e-12;
 
 /// What is fixed when a table is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Entries of a full page.
-    most: u16,
+    max_entries: u16,
     /// Bits of path, below a page's depth, of a new entry at the plain depths.
     length: u8,
     /// Buckets of a full page, as a power of two.
@@ -115,10 +115,10 @@ impl Plan {
     }
 
     fn of_buckets(rate: f64, payload_bits: u8, bucket_bits: u8) -> Self {
-        // The fingerprint bits for which a bucket may hold LEAST_LOAD entries or more.
+        // The fingerprint bits for which a bucket may hold MIN_LOAD entries or more.
         let mut load = rate / BUDGET;
         let mut fingerprint_bits = 0;
-        while load < LEAST_LOAD {
+        while load < MIN_LOAD {
             load *= 2.0;
             fingerprint_bits += 1;
         }
@@ -127,7 +127,7 @@ impl Plan {
             slack += 1;
         }
         Self {
-            most: (load * power(2.0, u64::from(bucket_bits))) as u16,
+            max_entries: (load * power(2.0, u64::from(bucket_bits))) as u16,
             length: bucket_bits + fingerprint_bits,
             bucket_bits,
             payload_bits,
@@ -138,7 +138,7 @@ impl Plan {
     /// Whether a full page of the widest entries takes at most nine tenths of the largest page.
     fn full_page_fits(&self) -> bool {
         let slot = usize::from(self.length + 2 - self.bucket_bits + self.payload_bits);
-        let bits = usize::from(self.most) * (slot + 1) + (1 << self.bucket_bits);
+        let bits = usize::from(self.max_entries) * (slot + 1) + (1 << self.bucket_bits);
         slot <= MAX_SLOT_BITS && bits * 10 <= MAX_LINES * (BODY_BITS - slot / 2) * 9
     }
 
@@ -153,7 +153,7 @@ impl Plan {
         let depth = (pages.max(1).ilog2() as u8).min(PLAIN_DEPTHS.end - 1);
         let halves = depth.saturating_sub(1);
         let spared = (halves / 2).checked_ilog2().unwrap_or(0) as u8;
-        let unit = Weight::of_many(self.most.into(), self.length);
+        let unit = Weight::of_many(self.max_entries.into(), self.length);
         if !weight.is_within_halves(halves, unit) {
             return self;
         }
@@ -164,29 +164,29 @@ impl Plan {
     }
 
     /// Entries from which on a page splits.
-    pub fn most(&self) -> usize {
-        usize::from(self.most)
+    pub fn max_entries(&self) -> usize {
+        usize::from(self.max_entries)
     }
 
     /// Entries from which on a page that lacks room splits instead of getting more lines. The
     /// largest size is but a few entries away from a full page then: at 1 %, 48 lines hold some
     /// 1 715 of 1 740 entries, and the next size, 56, was written for the last 25 only.
-    pub fn nearly_most(&self) -> usize {
-        self.most() - self.most() / 16
+    pub fn nearly_full(&self) -> usize {
+        self.max_entries() - self.max_entries() / 16
     }
 
     /// Entries of a page that may be as short as the bucket's number, and match all of their
     /// bucket; with more, the page says yes to everything. One that is half a page long is half of
     /// the buckets, and others may come upon it. In the next split it covers one half wholly: then
     /// it is as good to say yes.
-    pub fn most_voids(&self) -> usize {
+    pub fn max_without_suffix(&self) -> usize {
         (1 << self.bucket_bits) * 5 / 8
     }
 
     /// The most entries that a page is ever written with: a full one, and its short entries cut
     /// into one for each bucket.
-    pub fn most_written(&self) -> usize {
-        self.most() + self.most_voids()
+    pub fn max_written(&self) -> usize {
+        self.max_entries() + self.max_without_suffix()
     }
 
     pub fn payload_bits(&self) -> u8 {
@@ -204,8 +204,8 @@ impl Plan {
     pub fn length(&self, depth: u8, entries: usize) -> u8 {
         let length = if depth >= PLAIN_DEPTHS.end {
             self.length + 1 + (depth - PLAIN_DEPTHS.end) / GENERATIONS_A_BIT
-        } else if depth == 0 && entries < self.most() / FIRST_PART {
-            self.length.min(FIRST_LEAST.max(self.length - FIRST_LESS))
+        } else if depth == 0 && entries < self.max_entries() / FIRST_PART {
+            self.length.min(FIRST_MIN.max(self.length - FIRST_LESS))
         } else {
             self.length + u8::from(depth < PLAIN_DEPTHS.start)
         };
@@ -216,7 +216,7 @@ impl Plan {
     /// 0.45 of the most entries, and so on.
     pub fn bucket_bits(&self, entries: usize) -> u8 {
         let mut bits = self.bucket_bits;
-        let mut least = self.most() * 9 / 20;
+        let mut least = self.max_entries() * 9 / 20;
         while entries < least && bits > 1 {
             bits -= 1;
             least /= 2;
@@ -245,15 +245,15 @@ mod tests {
     #[test]
     fn the_budget_is_that_of_the_schedule() {
         let plan = Plan::new(0.01, 0);
-        let most = plan.most() as f64;
+        let most = plan.max_entries() as f64;
         let weight = |depth, n| {
             let extra = i32::from(plan.length(depth, n)) - i32::from(plan.length);
             0.5f64.powi(extra)
         };
         // Cells are unequal, which counts before they are apart: sum of share^2 times 8.
         let uneven = 1.05;
-        let first: f64 = (0..plan.most()).map(|n| weight(0, n) / most).sum();
-        let later = |depth| weight(depth, plan.most()) / 2.0;
+        let first: f64 = (0..plan.max_entries()).map(|n| weight(0, n) / most).sum();
+        let later = |depth| weight(depth, plan.max_entries()) / 2.0;
         let budget = uneven * (first + later(1) + later(2)) + (3..43).map(later).sum::<f64>();
         assert!(budget < BUDGET && budget > 0.95 * BUDGET, "{budget}");
     }
@@ -263,10 +263,10 @@ mod tests {
         // At lower rates paths have no bits for deeper pages.
         for rate in RATES.into_iter().filter(|rate| *rate >= 0.001) {
             let plan = Plan::new(rate, 4);
-            let unit = |times| Weight::of_many(u64::from(plan.most) * times, plan.length);
+            let unit = |times| Weight::of_many(u64::from(plan.max_entries) * times, plan.length);
             // What full pages of a depth weigh, in units.
             let full = |depth| {
-                let extra = plan.length(depth, plan.most()) - plan.length;
+                let extra = plan.length(depth, plan.max_entries()) - plan.length;
                 0.5f64.powi(extra.into())
             };
             for depth in 5..32 {
@@ -294,10 +294,14 @@ mod tests {
             for payload_bits in 0..=4 {
                 let plan = Plan::new(rate, payload_bits);
                 assert!(plan.full_page_fits() && plan.bucket_bits >= 8, "{plan:?}");
-                assert!(plan.most() >= 1 << (plan.bucket_bits - 1), "{plan:?}");
+                assert!(
+                    plan.max_entries() >= 1 << (plan.bucket_bits - 1),
+                    "{plan:?}"
+                );
                 assert!(plan.length(63, 1) <= MAX_LENGTH);
                 assert!(
-                    plan.bucket_bits(0) >= 1 && plan.bucket_bits(plan.most()) == plan.bucket_bits
+                    plan.bucket_bits(0) >= 1
+                        && plan.bucket_bits(plan.max_entries()) == plan.bucket_bits
                 );
             }
         }
@@ -306,6 +310,9 @@ mod tests {
     #[test]
     fn a_table_of_one_percent_has_eleven_bits_a_slot() {
         let plan = Plan::new(0.01, 0);
-        assert_eq!((plan.most, plan.length, plan.bucket_bits), (1740, 21, 11));
+        assert_eq!(
+            (plan.max_entries, plan.length, plan.bucket_bits),
+            (1740, 21, 11)
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! The false-positive rate as an exact sum: no rounding, so what is added can be taken away again.
 //!
-//! A mark of t bits of path, in a cell that gets s of 256 parts of all items, is matched by an
+//! A fingerprint of t bits of path, in a cell that gets s of 256 parts of all items, is matched by an
 //! absent item with probability s/256 * 2^(3-t): the first three bits name the cell.
 
-use crate::table::mark::Mark;
+use crate::table::fingerprint::Fingerprint;
 use crate::table::path::{Path, CELL_BITS};
 
 /// Weights are in units of 2^-UNIT * 2^CELL_BITS / 256. A path has 64 bits, so every weight is
@@ -27,45 +27,47 @@ impl Weight {
         u128::from(high) << 64 | u128::from(low)
     }
 
-    /// Of one mark of `length` bits at `path` below `depth`.
-    pub fn of_mark(path: Path, depth: u8, length: u8) -> Self {
+    /// Of one fingerprint of `length` bits at `path` below `depth`.
+    pub fn of_fingerprint(path: Path, depth: u8, length: u8) -> Self {
         Self::new(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
     }
 
-    /// The weight of `marks` marks of `length` bits of path, spread evenly.
-    pub fn of_many(marks: u64, length: u8) -> Self {
-        Self::new(u128::from(marks) << (UNIT + 8 - CELL_BITS - u32::from(length)))
+    /// The weight of `fingerprints` fingerprints of `length` bits of path, spread evenly.
+    pub fn of_many(fingerprints: u64, length: u8) -> Self {
+        Self::new(u128::from(fingerprints) << (UNIT + 8 - CELL_BITS - u32::from(length)))
     }
 
     /// Of all paths from `start` on that begin with the same `depth` bits.
     pub fn of_all(start: Path, depth: u8) -> Self {
         let below = CELL_BITS.saturating_sub(u32::from(depth));
         let cells = (0..1 << below).map(|cell| Path(start.0 | cell << (64 - CELL_BITS)));
-        let weights = cells.map(|cell| Self::of_mark(cell, depth, below as u8));
+        let weights = cells.map(|cell| Self::of_fingerprint(cell, depth, below as u8));
         weights.fold(Self::default(), Self::plus)
     }
 
     /// Of a page of these entries, each fingerprint counted once.
-    pub fn of_page(marks: &[Mark], start: Path, depth: u8) -> Self {
+    pub fn of_page(fingerprints: &[Fingerprint], start: Path, depth: u8) -> Self {
         if depth >= CELL_BITS as u8 {
-            return Self::of_marks(marks, start, depth);
+            return Self::of_fingerprints(fingerprints, start, depth);
         }
-        let path = |mark: &Mark| Path(start.0 | mark.fingerprint() >> depth);
-        let cells = marks.chunk_by(|one, other| path(one).share() == path(other).share());
-        let weights = cells.map(|marks| Self::of_marks(marks, path(&marks[0]), depth));
+        let path =
+            |fingerprint: &Fingerprint| Path(start.0 | fingerprint.without_payload() >> depth);
+        let cells = fingerprints.chunk_by(|one, other| path(one).share() == path(other).share());
+        let weights = cells
+            .map(|fingerprints| Self::of_fingerprints(fingerprints, path(&fingerprints[0]), depth));
         weights.fold(Self::default(), Self::plus)
     }
 
-    /// Of marks of one cell, none of them so short that it spans two.
-    fn of_marks(marks: &[Mark], path: Path, depth: u8) -> Self {
-        // The delimiter of a mark of t bits is 2^(63-t).
+    /// Of fingerprints of one cell, none of them so short that it spans two.
+    fn of_fingerprints(fingerprints: &[Fingerprint], path: Path, depth: u8) -> Self {
+        // The delimiter of a fingerprint of t bits is 2^(63-t).
         let (mut sum, mut before) = (0u128, 0);
-        for mark in marks {
-            let fingerprint = mark.fingerprint();
-            let delimiter = fingerprint & fingerprint.wrapping_neg();
-            let is_new = fingerprint != before;
+        for fingerprint in fingerprints {
+            let bits = fingerprint.without_payload();
+            let delimiter = bits & bits.wrapping_neg();
+            let is_new = bits != before;
             sum += u128::from(delimiter * u64::from(is_new));
-            before = fingerprint;
+            before = bits;
         }
         Self::new((sum << 1 >> depth << (UNIT - 64)) * u128::from(path.share()))
     }
@@ -74,7 +76,7 @@ impl Weight {
         Self::new(self.sum() + more.sum())
     }
 
-    /// Without what went. (A forged page may hold marks that are weighed otherwise one by one.)
+    /// Without what went. (A forged page may hold fingerprints that are weighed otherwise one by one.)
     pub fn minus(self, less: Self) -> Self {
         Self::new(self.sum().saturating_sub(less.sum()))
     }
@@ -84,7 +86,7 @@ impl Weight {
         self.sum() <= unit.sum() * u128::from(halves) / 2
     }
 
-    /// The probability, at most 1: sums count twice what two marks match.
+    /// The probability, at most 1: sums count twice what two fingerprints match.
     pub fn rate(self) -> f64 {
         let one = (256 >> CELL_BITS) as f64 * (1u128 << UNIT) as f64;
         (self.sum() as f64 / one).min(1.0)
@@ -108,9 +110,9 @@ mod tests {
 
     #[test]
     fn a_fingerprint_weighs_what_its_two_halves_weigh() {
-        let mark = Mark::new(0x9234_5678_9abc_def0, 20, 0);
-        let weight = |marks: &[Mark]| Weight::of_page(marks, Path(0), 0);
-        assert_eq!(weight(&[mark]), weight(&mark.halves()));
-        assert_eq!(weight(&[mark]), weight(&[mark; 3]));
+        let fingerprint = Fingerprint::new(0x9234_5678_9abc_def0, 20, 0);
+        let weight = |fingerprints: &[Fingerprint]| Weight::of_page(fingerprints, Path(0), 0);
+        assert_eq!(weight(&[fingerprint]), weight(&fingerprint.halves()));
+        assert_eq!(weight(&[fingerprint]), weight(&[fingerprint; 3]));
     }
 }

@@ -9,7 +9,7 @@
 //!   unary: a 0 an entry, a 1 a bucket                 2^(bucket bits) + entries bits
 //!   slots, in order of buckets, then of values        entries * slot bits
 //!     (both from the least bit of each byte on; zeros up to a whole byte)
-//!   surplus: mark (8 bytes), copies (4)               12 bytes each
+//!   surplus: fingerprint (8 bytes), copies (4)               12 bytes each
 //!   zeros up to the least length
 //! ```
 //!
@@ -22,11 +22,11 @@
 //! its bytes. Only pages that are nearly empty need that: one without entries takes 15 bytes.
 
 use crate::storage::MEMORY_PER_BYTE;
-use crate::table::directory::Slot;
+use crate::table::directory::Child;
 use crate::table::entries::Surplus;
+use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::Shape;
 use crate::table::line::LINE_BYTES;
-use crate::table::mark::Mark;
 use crate::table::page::Page;
 use crate::table::path::Path;
 use crate::table::slot::MAX_SLOT_BITS;
@@ -45,7 +45,7 @@ pub const SURPLUS_BYTES: usize = 12;
 const SLOTS_A_PAGE: usize = (2_048 + 1_024 + 512) / 233 + 1;
 /// Bytes of a slot of the directory.
 const SLOT_BYTES: usize = 16;
-const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
+const _: () = assert!(size_of::<Child>() <= SLOT_BYTES);
 
 /// The sizes of a page with entries.
 #[derive(Clone, Copy)]
@@ -67,20 +67,20 @@ impl Sizes {
     pub fn filler_bytes(self) -> usize {
         let len = HEADER_BYTES + self.packed_bytes() + self.surplus * SURPLUS_BYTES;
         let memory = self.lines * LINE_BYTES
-            + self.entries * size_of::<Mark>()
+            + self.entries * size_of::<Fingerprint>()
             + self.surplus * size_of::<Surplus>();
-        least_bytes(memory).saturating_sub(len)
+        min_bytes(memory).saturating_sub(len)
     }
 }
 
 /// The least length of the record of a page that takes `memory` bytes and its slots in the
 /// directory.
-const fn least_bytes(memory: usize) -> usize {
+const fn min_bytes(memory: usize) -> usize {
     (SLOTS_A_PAGE * SLOT_BYTES + memory).div_ceil(MEMORY_PER_BYTE)
 }
 
 /// The length of a record of a page without entries: depth, kind, payload, zeros.
-pub const SHORT_BYTES: usize = least_bytes(0);
+pub const SHORT_BYTES: usize = min_bytes(0);
 
 impl Table {
     /// The record of the page at `from`: 0 at first, then [`PageRecord::next`].
@@ -175,7 +175,7 @@ impl PageRecord<'_> {
         ]);
         let mut writer = Writer::new(put);
         for (number, line) in page.lines()[..grid.lines].iter().enumerate() {
-            let len = grid.buckets_in(number) + page.own(grid, number);
+            let len = grid.buckets_in(number) + page.owned(grid, number);
             for first in (0..len).step_by(MAX_PUT) {
                 let len = MAX_PUT.min(len - first);
                 writer.put(line.unary(first, len), len);
@@ -196,7 +196,7 @@ impl PageRecord<'_> {
         writer.finish();
         for surplus in page.surplus() {
             let mut bytes = [0; SURPLUS_BYTES];
-            bytes[..8].copy_from_slice(&surplus.mark.bits().to_le_bytes());
+            bytes[..8].copy_from_slice(&surplus.fingerprint.bits().to_le_bytes());
             bytes[8..].copy_from_slice(&surplus.copies.to_le_bytes());
             put(&bytes);
         }

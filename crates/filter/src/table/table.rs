@@ -3,22 +3,22 @@
 use crate::error::AddError;
 use crate::hash::ItemHash;
 use crate::storage::Mover;
-use crate::table::directory::Slot;
+use crate::table::budget::Budget;
+use crate::table::directory::Child;
 use crate::table::entries::Entries;
-use crate::table::grow::{grown, Grown, Place};
-use crate::table::mark::{Mark, ALL_PAYLOADS, MAX_LENGTH};
-use crate::table::page::{Adding, Gap, Insert, Page, Remove};
+use crate::table::fingerprint::{Fingerprint, ALL_PAYLOADS, MAX_LENGTH};
+use crate::table::grow::{grown, Grown, Rewrite};
+use crate::table::page::{Adding, Insert, Page, Position, Remove};
 use crate::table::path::Path;
 use crate::table::plan::{Plan, TOO_MANY_LINES};
 use crate::table::rate::Weight;
-use crate::table::room::Room;
 use crate::table::totals::Totals;
 use std::alloc::Layout;
 
 /// Two buddies merge if they hold at most this percentage of a full page. Each half of a page that
 /// has just been split holds 47 to 50 per cent, so the table must lose more than a third of its
 /// entries before it undoes a split.
-const MOST_MERGED: usize = 60;
+const MAX_MERGED: usize = 60;
 
 /// A set of items that grows page by page. Items are given by their hashes.
 pub struct Table {
@@ -26,7 +26,7 @@ pub struct Table {
     /// Payloads whose entries are still there for lookups; the others go when their page is next
     /// written anew.
     pub(super) alive: u16,
-    pub(super) root: Slot,
+    pub(super) root: Child,
     /// Counted one by one, not derived from entries: where an old one is lengthened or belongs to
     /// both halves of a split, it becomes several.
     pub(super) items: u64,
@@ -44,7 +44,7 @@ impl Table {
         Self {
             plan: Plan::new(error_rate, payload_bits),
             alive: ALL_PAYLOADS,
-            root: Slot::Own(Page::empty(0)),
+            root: Child::Page(Page::empty(0)),
             items: 0,
             totals: Totals::of_an_empty_page(),
         }
@@ -79,11 +79,11 @@ impl Table {
         u64::from(self.totals.pages)
     }
 
-    pub(super) fn is_alive(&self, mark: Mark) -> bool {
-        self.alive >> mark.payload() & 1 == 1
+    pub(super) fn is_alive(&self, fingerprint: Fingerprint) -> bool {
+        self.alive >> fingerprint.payload() & 1 == 1
     }
 
-    /// How many copies of the item are there, at least as many as were added and not removed; 1
+    /// How many copies of the item are there, at min_lines as many as were added and not removed; 1
     /// where a saturated page has lost count.
     pub fn count(&self, hash: ItemHash) -> u64 {
         let path = Path::of(hash);
@@ -99,26 +99,29 @@ impl Table {
         }
         // Some copies may be in counters, or have a payload that is no longer alive.
         let (mut copies, mut before) = (0, None);
-        for mark in page.matching(below).filter(|mark| self.is_alive(*mark)) {
-            if before.replace(mark) != Some(mark) {
-                copies += u64::from(page.surplus_of(mark));
+        for fingerprint in page
+            .matching(below)
+            .filter(|fingerprint| self.is_alive(*fingerprint))
+        {
+            if before.replace(fingerprint) != Some(fingerprint) {
+                copies += u64::from(page.surplus_of(fingerprint));
             }
             copies += 1;
         }
         copies
     }
 
-    /// Adds a copy of the item, unless the table would grow to more than `most_bytes`
+    /// Adds a copy of the item, unless the table would grow to more than `max_bytes`
     /// ([`Table::bytes`]).
     ///
     /// # Errors
     /// `OverLimit`, `OutOfMemory`; `Uncountable` if its copies cannot be counted any more. Nothing
     /// has changed.
-    pub fn insert(&mut self, hash: ItemHash, payload: u8, most_bytes: u64) -> Result<(), AddError> {
-        self.insert_reserved(hash, payload, Room::up_to(most_bytes))
+    pub fn insert(&mut self, hash: ItemHash, payload: u8, max_bytes: u64) -> Result<(), AddError> {
+        self.insert_reserved(hash, payload, Budget::up_to(max_bytes))
     }
 
-    /// The same in a table that was reserved for `room.items` items. The limit only refuses an
+    /// The same in a table that was reserved for `budget.items` items. The limit only refuses an
     /// item, and decides nothing else: a table with another limit that gets the same items is
     /// equal.
     ///
@@ -128,9 +131,9 @@ impl Table {
         &mut self,
         hash: ItemHash,
         payload: u8,
-        room: Room,
+        budget: Budget,
     ) -> Result<(), AddError> {
-        self.add(Path::of(hash), MAX_LENGTH, payload, room, Adding::Copies)
+        self.add(Path::of(hash), MAX_LENGTH, payload, budget, Adding::Copies)
             .map(|_| ())
     }
 
@@ -142,15 +145,15 @@ impl Table {
         &mut self,
         hash: ItemHash,
         payload: u8,
-        most_bytes: u64,
+        max_bytes: u64,
     ) -> Result<bool, AddError> {
-        let (path, room) = (Path::of(hash), Room::up_to(most_bytes));
+        let (path, budget) = (Path::of(hash), Budget::up_to(max_bytes));
         // A page knows nothing of payloads gone by.
         if self.alive != ALL_PAYLOADS {
             let is_new = !self.contains_path(path);
-            return Ok(is_new && self.add(path, MAX_LENGTH, payload, room, Adding::Copies)?);
+            return Ok(is_new && self.add(path, MAX_LENGTH, payload, budget, Adding::Copies)?);
         }
-        self.add(path, MAX_LENGTH, payload, room, Adding::Absent)
+        self.add(path, MAX_LENGTH, payload, budget, Adding::Absent)
     }
 
     /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether
@@ -160,7 +163,7 @@ impl Table {
         path: Path,
         longest: u8,
         payload: u8,
-        room: Room,
+        budget: Budget,
         adding: Adding,
     ) -> Result<bool, AddError> {
         let plan = self.plan_now();
@@ -174,20 +177,22 @@ impl Table {
         page.prefetch_to_change(below);
         let length = plan.length(depth, page.len()).min(longest);
         let payload = plan.payload(payload);
-        let mark = Mark::new(below, length, payload);
+        let fingerprint = Fingerprint::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
             // What it was given up for is over.
-            return self.rewrite_adding(path, mark, 1, room);
+            return self.rewrite_adding(path, fingerprint, 1, budget);
         }
-        match page.insert(below, mark, plan.most(), adding)? {
+        match page.insert(below, fingerprint, plan.max_entries(), adding)? {
             Insert::Done { is_new } => {
                 self.count_one(path, depth, length, is_new);
                 Ok(true)
             }
             Insert::Saturated => Ok(adding == Adding::Copies),
             Insert::Present => Ok(false),
-            Insert::NoRoom { gap, is_new } => self.make_room(path, gap, mark, is_new, room),
-            Insert::Unfit => self.rewrite_adding(path, mark, 1, room),
+            Insert::NoRoom { gap, is_new } => {
+                self.make_room(path, gap, fingerprint, is_new, budget)
+            }
+            Insert::Unfit => self.rewrite_adding(path, fingerprint, 1, budget),
         }
     }
 
@@ -197,23 +202,23 @@ impl Table {
     fn make_room(
         &mut self,
         path: Path,
-        gap: Gap,
-        mark: Mark,
+        gap: Position,
+        fingerprint: Fingerprint,
         is_new: bool,
-        room: Room,
+        budget: Budget,
     ) -> Result<bool, AddError> {
         let plan = self.plan_now();
         let page = self.root.page(path);
         let (depth, entries, lines) = (page.depth(), page.len(), page.lines().len());
-        if entries >= plan.nearly_most() && depth < plan.max_depth(self.pages()) {
-            return self.rewrite_adding(path, mark, TOO_MANY_LINES, room);
+        if entries >= plan.nearly_full() && depth < plan.max_depth(self.pages()) {
+            return self.rewrite_adding(path, fingerprint, TOO_MANY_LINES, budget);
         }
-        let reserved = room.least_lines(&plan, path.start(depth), depth, entries + 1);
-        let least = reserved.max(lines + 1);
-        if !self.reline(path, Some((gap, mark)), least, room)? {
-            return self.rewrite_adding(path, mark, least, room);
+        let reserved = budget.min_lines(&plan, path.start(depth), depth, entries + 1);
+        let min_lines = reserved.max(lines + 1);
+        if !self.reline(path, Some((gap, fingerprint)), min_lines, budget)? {
+            return self.rewrite_adding(path, fingerprint, min_lines, budget);
         }
-        self.count_one(path, depth, mark.length(), is_new);
+        self.count_one(path, depth, fingerprint.length(), is_new);
         Ok(true)
     }
 
@@ -222,12 +227,12 @@ impl Table {
     fn rewrite_adding(
         &mut self,
         path: Path,
-        mark: Mark,
-        least: usize,
-        room: Room,
+        fingerprint: Fingerprint,
+        min_lines: usize,
+        budget: Budget,
     ) -> Result<bool, AddError> {
-        self.rewrite(path, least, room, mark.payload(), |entries| {
-            entries.insert(mark)
+        self.rewrite(path, min_lines, budget, fingerprint.payload(), |entries| {
+            entries.insert(fingerprint)
         })?;
         self.items = self.items.saturating_add(1);
         Ok(true)
@@ -237,7 +242,7 @@ impl Table {
     fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
         self.items = self.items.saturating_add(1);
         if is_new {
-            let weight = Weight::of_mark(path, depth, length);
+            let weight = Weight::of_fingerprint(path, depth, length);
             self.totals.weight = self.totals.weight.plus(weight);
         }
     }
@@ -265,7 +270,7 @@ impl Table {
             Remove::Saturated => return Ok(true),
             Remove::Done { length, is_last } => {
                 if is_last {
-                    let weight = Weight::of_mark(path, depth, length);
+                    let weight = Weight::of_fingerprint(path, depth, length);
                     self.totals.weight = self.totals.weight.minus(weight);
                 }
                 if page.is_thin(&self.plan) {
@@ -273,7 +278,7 @@ impl Table {
                     let _ = self.shrink(path);
                 }
             }
-            Remove::LastSurplus(mark) => self.remove_surplus(path, mark)?,
+            Remove::LastSurplus(fingerprint) => self.remove_surplus(path, fingerprint)?,
         }
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
@@ -286,83 +291,97 @@ impl Table {
     /// Removes what is left without an item: where an entry became several, each item took one of
     /// them with it.
     fn clear(&mut self) {
-        self.root = Slot::Own(Page::empty(0));
+        self.root = Child::Page(Page::empty(0));
         self.totals = Totals::of_an_empty_page();
     }
 
-    /// Writes the path's page anew without the counter of a mark.
+    /// Writes the path's page anew without the counter of a fingerprint.
     #[cold]
-    fn remove_surplus(&mut self, path: Path, mark: Mark) -> Result<(), AddError> {
-        self.rewrite(path, 1, Room::UNLIMITED, mark.payload(), |entries| {
-            entries.surplus.retain(|surplus| surplus.mark != mark);
-            Ok(())
-        })
+    fn remove_surplus(&mut self, path: Path, fingerprint: Fingerprint) -> Result<(), AddError> {
+        self.rewrite(
+            path,
+            1,
+            Budget::UNLIMITED,
+            fingerprint.payload(),
+            |entries| {
+                entries
+                    .surplus
+                    .retain(|surplus| surplus.fingerprint != fingerprint);
+                Ok(())
+            },
+        )
     }
 
-    /// Gives the path's page at least so many lines, and perhaps one more entry, without reading
+    /// Gives the path's page at min_lines so many lines, and perhaps one more entry, without reading
     /// its entries. Returns whether that can be; if not, it must be written anew.
     fn reline(
         &mut self,
         path: Path,
-        more: Option<(Gap, Mark)>,
-        least: usize,
-        room: Room,
+        more: Option<(Position, Fingerprint)>,
+        min_lines: usize,
+        budget: Budget,
     ) -> Result<bool, AddError> {
         if self.alive != ALL_PAYLOADS {
             return Ok(false);
         }
         let page = self.root.page(path);
-        let Some(relined) = page.relined(&self.plan_now(), more, least)? else {
+        let Some(relined) = page.relined(&self.plan_now(), more, min_lines)? else {
             return Ok(false);
         };
         let (before, after) = (page.lines().len(), relined.lines().len());
         let totals = self.totals.with_lines(before, after);
-        if totals.bytes() > room.most_bytes.max(self.bytes()) {
+        if totals.bytes() > budget.max_bytes.max(self.bytes()) {
             return Err(AddError::OverLimit);
         }
-        self.root.put(path, Slot::Own(relined));
+        self.root.put(path, Child::Page(relined));
         self.totals = totals;
         Ok(true)
     }
 
-    /// Writes the path's page anew after `edit`, with at least so many lines, or splits it; unless
+    /// Writes the path's page anew after `edit`, with at min_lines so many lines, or splits it; unless
     /// the table would grow beyond `room`. Entries that are not alive are dropped; a page that is
     /// given up has the payload `newest`.
     pub(super) fn rewrite(
         &mut self,
         path: Path,
-        least: usize,
-        room: Room,
+        min_lines: usize,
+        budget: Budget,
         newest: u8,
         edit: impl FnOnce(&mut Entries) -> Result<(), AddError>,
     ) -> Result<(), AddError> {
-        self.root.make_own(path)?;
+        self.root.unshare_path(path)?;
         let page = self.root.page(path);
         let (depth, start) = (page.depth(), path.start(page.depth()));
         let mut entries = page.entries()?;
         let before = Totals::of(page, &entries, start);
         let has_dropped = self.alive != ALL_PAYLOADS && entries.retain_payloads(self.alive);
-        let least = if has_dropped { 1 } else { least };
+        let min_lines = if has_dropped { 1 } else { min_lines };
         edit(&mut entries)?;
         let mut after = Totals::none();
         let max_depth = self.plan.max_depth(self.pages());
-        let place = Place {
+        let rewrite = Rewrite {
             start,
             depth,
             max_depth,
             newest,
-            room,
+            budget,
         };
-        let grown = grown(&self.plan_now(), &mut entries, place, least, &mut after)?;
+        let grown = grown(
+            &self.plan_now(),
+            &mut entries,
+            rewrite,
+            min_lines,
+            &mut after,
+        )?;
         if let Grown::Halves(_) = grown {
-            after.slots += self.root.slots_to_split(path) as u32;
+            after.children += self.root.children_to_split(path) as u32;
         }
         let totals = self.totals.plus(after).minus(before);
-        if totals.bytes() > room.most_bytes.max(self.bytes()) {
+        if totals.bytes() > budget.max_bytes.max(self.bytes()) {
             return Err(AddError::OverLimit);
         }
         match grown {
-            Grown::Page(page) => self.root.put(path, Slot::Own(page)),
+            Grown::Page(page) => self.root.put(path, Child::Page(page)),
             Grown::Halves(halves) => self.root.split(path, halves)?,
         }
         self.totals = totals;
@@ -373,8 +392,8 @@ impl Table {
     /// far from full.
     #[cold]
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
-        if !self.reline(path, None, 1, Room::UNLIMITED)? {
-            self.rewrite(path, 1, Room::UNLIMITED, 0, |_| Ok(()))?;
+        if !self.reline(path, None, 1, Budget::UNLIMITED)? {
+            self.rewrite(path, 1, Budget::UNLIMITED, 0, |_| Ok(()))?;
         }
         self.merge(path).map(|_| ())
     }
@@ -384,7 +403,7 @@ impl Table {
         let page = self.root.page(path);
         let buddy_path = Path(path.0 ^ 1 << (63 - page.depth().checked_sub(1)?));
         let buddy = self.root.page(buddy_path);
-        let most = self.plan.most() * MOST_MERGED / 100;
+        let most = self.plan.max_entries() * MAX_MERGED / 100;
         let is_possible = buddy.depth() == page.depth()
             && !page.is_saturated()
             && !buddy.is_saturated()
@@ -425,7 +444,7 @@ impl Table {
         let after = Totals::of(&merged, &entries, start);
         let shrunk = self.root.merge(path, merged) as u32;
         self.totals = self.totals.plus(after).minus(before);
-        self.totals.slots = self.totals.slots.saturating_sub(shrunk);
+        self.totals.children = self.totals.children.saturating_sub(shrunk);
         Ok(true)
     }
 

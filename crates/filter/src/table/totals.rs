@@ -1,6 +1,6 @@
 //! Running totals over all pages, so that statistics are O(1).
 
-use crate::table::directory::Slot;
+use crate::table::directory::Child;
 use crate::table::entries::Entries;
 use crate::table::line::LINE_BYTES;
 use crate::table::page::Page;
@@ -15,7 +15,7 @@ pub struct Totals {
     pub pages: u32,
     pub lines: u32,
     /// Slots of the directory.
-    pub slots: u32,
+    pub children: u32,
     /// Pages that have lost count of their items: saturated ones, and those with a counter that has
     /// reached its end.
     pub uncounted: u32,
@@ -27,13 +27,13 @@ impl Totals {
         let weight = if page.is_saturated() {
             Weight::of_all(start, page.depth())
         } else {
-            Weight::of_page(&entries.marks, start, page.depth())
+            Weight::of_page(&entries.fingerprints, start, page.depth())
         };
         Self {
             weight,
             pages: 1,
             lines: page.lines().len() as u32,
-            slots: 0,
+            children: 0,
             uncounted: u32::from(page.is_saturated() || !entries.are_counted()),
         }
     }
@@ -44,7 +44,7 @@ impl Totals {
             weight: Weight::default(),
             pages: 0,
             lines: 0,
-            slots: 0,
+            children: 0,
             uncounted: 0,
         }
     }
@@ -59,8 +59,8 @@ impl Totals {
 
     /// The memory of pages and directory.
     pub fn bytes(&self) -> u64 {
-        let slots = u64::from(self.slots) * size_of::<Slot>() as u64;
-        u64::from(self.lines) * LINE_BYTES as u64 + slots
+        let children = u64::from(self.children) * size_of::<Child>() as u64;
+        u64::from(self.lines) * LINE_BYTES as u64 + children
     }
 
     /// The same where a page has `after` lines instead of `before`.
@@ -78,7 +78,7 @@ impl Totals {
             weight: self.weight.plus(more.weight),
             pages: self.pages.saturating_add(more.pages),
             lines: self.lines.saturating_add(more.lines),
-            slots: self.slots.saturating_add(more.slots),
+            children: self.children.saturating_add(more.children),
             uncounted: self.uncounted.saturating_add(more.uncounted),
         }
     }
@@ -89,7 +89,7 @@ impl Totals {
             weight: self.weight.minus(less.weight),
             pages: self.pages.saturating_sub(less.pages),
             lines: self.lines.saturating_sub(less.lines),
-            slots: self.slots.saturating_sub(less.slots),
+            children: self.children.saturating_sub(less.children),
             uncounted: self.uncounted.saturating_sub(less.uncounted),
         }
     }

@@ -12,14 +12,14 @@
 //! they were written to, copied all of 81 MB for 10^4 entries.)
 
 use crate::error::{AddError, UnionError};
-use crate::table::directory::Slot;
+use crate::table::budget::Budget;
+use crate::table::directory::Child;
 use crate::table::entries::{for_each_longer, try_push};
+use crate::table::fingerprint::Fingerprint;
 use crate::table::line::LINE_BYTES;
-use crate::table::mark::Mark;
 use crate::table::page::{Adding, Page};
 use crate::table::path::{Path, CELL_BITS};
 use crate::table::rate::Weight;
-use crate::table::room::Room;
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 
@@ -116,13 +116,13 @@ impl Table {
     /// its digest and its items. Where there is no memory to make a node of the directory smaller
     /// again, it stays twice as large as it was.
     pub fn take_back(&mut self, united: United) {
-        let mut slots = self.totals.slots;
+        let mut children = self.totals.children;
         for (start, page) in united.replaced.into_iter().rev() {
-            slots = slots.saturating_sub(self.root.merge(start, page) as u32);
+            children = children.saturating_sub(self.root.merge(start, page) as u32);
         }
         self.items = united.items;
         self.totals = Totals {
-            slots,
+            children,
             ..united.totals
         };
     }
@@ -148,9 +148,10 @@ impl Union<'_> {
             if page.is_saturated() {
                 self.cover(start, depth)?;
             }
-            for mark in page.entries()?.marks {
-                let path = Path(start.0 | mark.path().checked_shr(depth.into()).unwrap_or(0));
-                self.cover(path, (depth + mark.length()).min(PATH_BITS))?;
+            for fingerprint in page.entries()?.fingerprints {
+                let path =
+                    Path(start.0 | fingerprint.path().checked_shr(depth.into()).unwrap_or(0));
+                self.cover(path, (depth + fingerprint.length()).min(PATH_BITS))?;
             }
             next = start.after(depth);
         }
@@ -168,34 +169,41 @@ impl Union<'_> {
             return self.cover(other_half, known + 1);
         }
         let length = self.table.plan().length(depth, page.len());
-        let mark = Mark::new(path.below(depth), length.min(known - depth), NO_PAYLOAD);
+        let fingerprint =
+            Fingerprint::new(path.below(depth), length.min(known - depth), NO_PAYLOAD);
         let bucket_bits = page.shape().bucket_bits;
-        let is_short = mark.length() < bucket_bits;
+        let is_short = fingerprint.length() < bucket_bits;
         let longer = match is_short {
-            true => 1 << (bucket_bits - mark.length()),
+            true => 1 << (bucket_bits - fingerprint.length()),
             false => 0,
         };
         self.limits.charge(STEP + LONGER * longer)?;
-        if is_covered(page, mark) {
+        if is_covered(page, fingerprint) {
             return Ok(());
         }
         self.keep(path)?;
-        if !is_short || !self.add_short(path, mark)? {
-            self.add(path, mark)?;
+        if !is_short || !self.add_short(path, fingerprint)? {
+            self.add(path, fingerprint)?;
         }
         self.united.has_changed = true;
         Ok(())
     }
 
     /// Adds an entry as the table does, and charges for the page if it is written anew for that.
-    fn add(&mut self, path: Path, mark: Mark) -> Result<(), UnionError> {
+    fn add(&mut self, path: Path, fingerprint: Fingerprint) -> Result<(), UnionError> {
         let (plan, page) = (*self.table.plan(), self.table.root.page(path));
         let (bytes, entries) = (bytes_of(page), page.len() + 1);
         let (depth, shape, lines) = (page.depth(), page.shape(), page.lines().as_ptr());
-        let is_alike = page.is_shaped_for(&plan, entries) && mark.length() > shape.bucket_bits;
-        let (pages, room) = (self.table.pages(), Room::up_to(self.limits.bytes));
-        self.table
-            .add(path, mark.length(), NO_PAYLOAD, room, Adding::Copies)?;
+        let is_alike =
+            page.is_shaped_for(&plan, entries) && fingerprint.length() > shape.bucket_bits;
+        let (pages, budget) = (self.table.pages(), Budget::up_to(self.limits.bytes));
+        self.table.add(
+            path,
+            fingerprint.length(),
+            NO_PAYLOAD,
+            budget,
+            Adding::Copies,
+        )?;
         let page = self.table.root.page(path);
         if page.lines().as_ptr() == lines {
             return Ok(());
@@ -216,7 +224,7 @@ impl Union<'_> {
     /// Where a small table is united with a large one, that is most of the work: an entry of a
     /// table of 10^4 items has 25 bits of its path, and the page that it belongs to in one of 4 *
     /// 10^7 has used up 15 of them.
-    fn add_short(&mut self, path: Path, mark: Mark) -> Result<bool, UnionError> {
+    fn add_short(&mut self, path: Path, fingerprint: Fingerprint) -> Result<bool, UnionError> {
         let page = self.table.root.page(path);
         self.limits.charge(bytes_of(page))?;
         let table = &mut *self.table;
@@ -224,7 +232,7 @@ impl Union<'_> {
         let (depth, start) = (page.depth(), path.start(page.depth()));
         let written = match u32::from(depth) < CELL_BITS {
             true => None,
-            false => page.with_short(&table.plan, mark)?,
+            false => page.with_short(&table.plan, fingerprint)?,
         };
         let Some((written, new)) = written else {
             return Ok(false);
@@ -234,12 +242,12 @@ impl Union<'_> {
         if totals.bytes() > self.limits.bytes.max(table.bytes()) {
             return Err(AddError::OverLimit.into());
         }
-        for mark in new {
-            let path = Path(start.0 | mark.path() >> depth);
-            let weight = Weight::of_mark(path, depth, mark.length());
+        for fingerprint in new {
+            let path = Path(start.0 | fingerprint.path() >> depth);
+            let weight = Weight::of_fingerprint(path, depth, fingerprint.length());
             totals.weight = totals.weight.plus(weight);
         }
-        table.root.put(path, Slot::Own(written));
+        table.root.put(path, Child::Page(written));
         table.totals = totals;
         table.items = table.items.saturating_add(1);
         Ok(true)
@@ -251,10 +259,10 @@ impl Union<'_> {
         if last.is_some_and(|(start, page)| path.start(page.depth()) == *start) {
             return Ok(());
         }
-        let shared = self.table.root.bytes_to_own(path);
+        let shared = self.table.root.bytes_to_unshare(path);
         let bytes = bytes_of(self.table.root.page(path));
         self.limits.charge(shared.saturating_add(bytes))?;
-        self.table.root.make_own(path)?;
+        self.table.root.unshare_path(path)?;
         let page = self.table.root.page(path).try_clone()?;
         let start = path.start(page.depth());
         try_push(&mut self.united.replaced, (start, page))?;
@@ -262,15 +270,15 @@ impl Union<'_> {
     }
 }
 
-/// Whether a page finds every item that has a mark. Where the mark is shorter than the number of
+/// Whether a page finds every item that has a fingerprint. Where the fingerprint is shorter than the number of
 /// its bucket, the entries that do are as many as there are buckets of it.
-fn is_covered(page: &Page, mark: Mark) -> bool {
-    let length = mark.length().max(page.shape().bucket_bits);
+fn is_covered(page: &Page, fingerprint: Fingerprint) -> bool {
+    let length = fingerprint.length().max(page.shape().bucket_bits);
     let mut is_covered = true;
     if !page.is_saturated() {
-        for_each_longer(mark, length, &mut |mark| {
-            let covers = |there: Mark| there.length() <= length;
-            is_covered = is_covered && page.matching(mark.path()).any(covers);
+        for_each_longer(fingerprint, length, &mut |fingerprint| {
+            let covers = |there: Fingerprint| there.length() <= length;
+            is_covered = is_covered && page.matching(fingerprint.path()).any(covers);
         });
     }
     is_covered

@@ -1,24 +1,24 @@
 //! A directory that grows by the split of a page, and shrinks by the merge of two.
 
-use super::{bits_of, index, Slot, MOST_BITS};
+use super::{bits_of, index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
 use crate::storage::short::Short;
 use crate::table::entries::try_vec;
 use crate::table::page::Page;
 use crate::table::path::Path;
 
-impl Slot {
-    /// By how many slots the directory grows where the path's page is split.
-    pub fn slots_to_split(&self, path: Path) -> usize {
-        let Self::Node { depth, slots } = self else {
+impl Child {
+    /// By how many children the directory grows where the path's page is split.
+    pub fn children_to_split(&self, path: Path) -> usize {
+        let Self::Node { depth, children } = self else {
             return 2;
         };
-        let place = index(path, *depth, slots);
-        if matches!(slots[place], Self::Node { .. }) {
-            return slots[place].slots_to_split(path);
+        let place = index(path, *depth, children);
+        if matches!(children[place], Self::Node { .. }) {
+            return children[place].children_to_split(path);
         }
-        match depth + bits_of(slots) - slots[place].depth() {
-            0 if is_to_double(slots) => slots.len(),
+        match depth + bits_of(children) - children[place].depth() {
+            0 if is_to_double(children) => children.len(),
             0 => 2,
             _ => 0,
         }
@@ -29,109 +29,116 @@ impl Slot {
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
     pub fn split(&mut self, path: Path, halves: [Self; 2]) -> Result<(), AddError> {
-        let Self::Node { depth, slots } = self else {
+        let Self::Node { depth, children } = self else {
             return self.become_node(halves);
         };
-        let (depth, mut place) = (*depth, index(path, *depth, slots));
-        if matches!(slots[place], Self::Node { .. }) {
-            return slots[place].split(path, halves);
+        let (depth, mut place) = (*depth, index(path, *depth, children));
+        if matches!(children[place], Self::Node { .. }) {
+            return children[place].split(path, halves);
         }
-        let full_depth = depth + bits_of(slots);
-        let mut common_bits = full_depth - slots[place].depth();
-        if common_bits == 0 {
-            if !is_to_double(slots) {
-                return slots[place].become_node(halves);
+        let full_depth = depth + bits_of(children);
+        let mut alias_bits = full_depth - children[place].depth();
+        if alias_bits == 0 {
+            if !is_to_double(children) {
+                return children[place].become_node(halves);
             }
-            *slots = doubled(slots, full_depth)?;
-            (place, common_bits) = (2 * place, 1);
+            *children = doubled(children, full_depth)?;
+            (place, alias_bits) = (2 * place, 1);
         }
-        let half = 1 << (common_bits - 1);
-        for (n, slot) in halves.into_iter().enumerate() {
-            let range = &mut slots[place + n * half..][..half];
-            range.fill_with(|| Self::See(common_bits - 1));
-            range[0] = slot;
+        let half = 1 << (alias_bits - 1);
+        for (n, child) in halves.into_iter().enumerate() {
+            let range = &mut children[place + n * half..][..half];
+            range.fill_with(|| Self::Alias(alias_bits - 1));
+            range[0] = child;
         }
         Ok(())
     }
 
     fn become_node(&mut self, halves: [Self; 2]) -> Result<(), AddError> {
         let depth = self.depth();
-        let mut slots = try_vec(2)?;
-        slots.extend(halves);
+        let mut children = try_vec(2)?;
+        children.extend(halves);
         *self = Self::Node {
             depth,
-            slots: Short::of(slots),
+            children: Short::of(children),
         };
         Ok(())
     }
 
     /// Puts a page in the place of all that begins with the same bits as it, whether that is one
-    /// page, two buddies or more. Returns by how many slots the directory has shrunk.
+    /// page, two buddies or more. Returns by how many children the directory has shrunk.
     pub fn merge(&mut self, path: Path, page: Page) -> usize {
         let merged_depth = page.depth();
-        let (depth, slots) = match self {
-            Self::Node { depth, slots } if *depth < merged_depth => (*depth, slots),
+        let (depth, children) = match self {
+            Self::Node { depth, children } if *depth < merged_depth => (*depth, children),
             _ => {
-                let shrunk = self.count_slots() as usize;
-                *self = Self::Own(page);
+                let shrunk = self.count_children() as usize;
+                *self = Self::Page(page);
                 return shrunk;
             }
         };
-        let place = index(path, depth, slots);
-        if slots[place].depth() <= merged_depth {
-            return slots[place].merge(path, page);
+        let place = index(path, depth, children);
+        if children[place].depth() <= merged_depth {
+            return children[place].merge(path, page);
         }
-        let common_bits = depth + bits_of(slots) - merged_depth;
-        let range = &mut slots[place >> common_bits << common_bits..][..1 << common_bits];
-        let mut shrunk = range.iter().map(|slot| slot.count_slots() as usize).sum();
-        range.fill_with(|| Self::See(common_bits));
-        range[0] = Self::Own(page);
-        while slots
+        let alias_bits = depth + bits_of(children) - merged_depth;
+        let range = &mut children[place >> alias_bits << alias_bits..][..1 << alias_bits];
+        let mut shrunk = range
+            .iter()
+            .map(|child| child.count_children() as usize)
+            .sum();
+        range.fill_with(|| Self::Alias(alias_bits));
+        range[0] = Self::Page(page);
+        while children
             .iter()
             .skip(1)
             .step_by(2)
-            .all(|slot| matches!(slot, Self::See(_)))
+            .all(|child| matches!(child, Self::Alias(_)))
         {
             // Without memory for a smaller one the node stays as it is.
-            let Ok(half) = halved(slots) else { break };
+            let Ok(half) = halved(children) else { break };
             shrunk += half.len();
-            *slots = half;
+            *children = half;
         }
         shrunk
     }
 }
 
-/// Whether a page at the full depth of these slots makes them twice as many when it is split: they
+/// Whether a page at the full depth of these children makes them twice as many when it is split: they
 /// are well filled, and not too many yet.
-fn is_to_double(slots: &[Slot]) -> bool {
-    let own = || slots.iter().filter(|slot| !matches!(slot, Slot::See(_)));
-    bits_of(slots) < MOST_BITS && own().count() * 4 > slots.len() * 3
+fn is_to_double(children: &[Child]) -> bool {
+    let own = || {
+        children
+            .iter()
+            .filter(|child| !matches!(child, Child::Alias(_)))
+    };
+    bits_of(children) < MAX_NODE_BITS && own().count() * 4 > children.len() * 3
 }
 
-/// Twice as many slots for the same.
-fn doubled(slots: &mut [Slot], full_depth: u8) -> Result<Short<Slot, u16>, AddError> {
-    let mut twice = try_vec(2 * slots.len())?;
-    let mut common_bits = 0;
-    for slot in slots {
-        let slot = std::mem::replace(slot, Slot::See(0));
-        if !matches!(slot, Slot::See(_)) {
-            common_bits = full_depth + 1 - slot.depth();
-            twice.push(slot);
+/// Twice as many children for the same.
+fn doubled(children: &mut [Child], full_depth: u8) -> Result<Short<Child, u16>, AddError> {
+    let mut twice = try_vec(2 * children.len())?;
+    let mut alias_bits = 0;
+    for child in children {
+        let child = std::mem::replace(child, Child::Alias(0));
+        if !matches!(child, Child::Alias(_)) {
+            alias_bits = full_depth + 1 - child.depth();
+            twice.push(child);
         } else {
-            twice.push(Slot::See(common_bits));
+            twice.push(Child::Alias(alias_bits));
         }
-        twice.push(Slot::See(common_bits));
+        twice.push(Child::Alias(alias_bits));
     }
     Ok(Short::of(twice))
 }
 
-/// Half as many slots for the same; every second one is only a reference.
-fn halved(slots: &mut [Slot]) -> Result<Short<Slot, u16>, AddError> {
-    let mut half = try_vec(slots.len() / 2)?;
-    for slot in slots.iter_mut().step_by(2) {
-        half.push(match std::mem::replace(slot, Slot::See(0)) {
-            Slot::See(bits) => Slot::See(bits - 1),
-            slot => slot,
+/// Half as many children for the same; every second one is only a reference.
+fn halved(children: &mut [Child]) -> Result<Short<Child, u16>, AddError> {
+    let mut half = try_vec(children.len() / 2)?;
+    for child in children.iter_mut().step_by(2) {
+        half.push(match std::mem::replace(child, Child::Alias(0)) {
+            Child::Alias(bits) => Child::Alias(bits - 1),
+            child => child,
         });
     }
     Ok(Short::of(half))

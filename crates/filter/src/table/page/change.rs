@@ -7,12 +7,12 @@
 use super::Page;
 use crate::error::AddError;
 use crate::table::entries::COPIES;
+use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::Grid;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
-use crate::table::line::{Run, MOST_SPILLED};
-use crate::table::mark::Mark;
+use crate::table::line::{Run, MAX_SPILLED};
 
-/// Lines beyond its own that an insert may shift: with more, pages are fuller and lookups walk
+/// Lines beyond its owned that an insert may shift: with more, pages are fuller and lookups walk
 /// further.
 const REACH: usize = 16;
 
@@ -35,14 +35,14 @@ pub enum Insert {
     /// The page is saturated.
     Saturated,
     /// The page must be rewritten with more lines.
-    NoRoom { gap: Gap, is_new: bool },
+    NoRoom { gap: Position, is_new: bool },
     /// The page must be rewritten with another width of slots, or another counter.
     Unfit,
 }
 
 /// Where an entry belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gap {
+pub struct Position {
     /// The line of its bucket.
     pub line: usize,
     /// The bucket.
@@ -54,25 +54,25 @@ pub struct Gap {
 /// The outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remove {
-    /// No mark matches.
+    /// No fingerprint matches.
     Absent,
     /// The page is saturated and counts nothing.
     Saturated,
-    /// One mark of this length was removed; there may be equal ones.
+    /// One fingerprint of this length was removed; there may be equal ones.
     Done { length: u8, is_last: bool },
     /// A surplus counter would become zero: the page must be rewritten without it.
-    LastSurplus(Mark),
+    LastSurplus(Fingerprint),
 }
 
 impl Page {
     compiled_per_cpu! {
-        /// Inserts the mark of an item with this path below the page into the lines as they are,
+        /// Inserts the fingerprint of an item with this path below the page into the lines as they are,
         /// unless they hold `most` entries.
         ///
         /// # Errors
         /// `Uncountable` if there are more copies than can be counted.
         #[inline]
-        pub fn insert(self: &mut Page, below: u64, mark: Mark, most: usize, adding: Adding)
+        pub fn insert(self: &mut Page, below: u64, fingerprint: Fingerprint, most: usize, adding: Adding)
             -> Result<Insert, AddError> = Page::insert_with;
     }
 
@@ -81,7 +81,7 @@ impl Page {
         &mut self,
         instructions: I,
         below: u64,
-        mark: Mark,
+        fingerprint: Fingerprint,
         most: usize,
         adding: Adding,
     ) -> Result<Insert, AddError> {
@@ -93,20 +93,20 @@ impl Page {
         }
         let (grid, shape) = (self.grid(), self.shape());
         let (line, run) = self.run(instructions, grid, below);
-        let (bucket, value) = (self.bucket(line, run), shape.value(mark));
+        let (bucket, value) = (self.bucket(line, run), shape.value(fingerprint));
         if adding == Adding::Absent && self.any_matches(bucket, shape.wanted(below)) {
             return Ok(Insert::Present);
         }
         let rank = self.rank(bucket, value);
-        let bits = mark.length() + 1;
+        let bits = fingerprint.length() + 1;
         if bits <= shape.bucket_bits || bits > shape.bucket_bits + shape.slot.fingerprint_bits {
             return Ok(Insert::Unfit);
         }
         if rank.equal >= COPIES {
-            return self.count_surplus(mark);
+            return self.count_surplus(fingerprint);
         }
         let slot = bucket.first + rank.smaller;
-        let (gap, is_new) = (Gap { line, run, slot }, rank.alike == 0);
+        let (gap, is_new) = (Position { line, run, slot }, rank.alike == 0);
         if self.len() >= most || !self.insert_at(instructions, grid, gap, value) {
             return Ok(Insert::NoRoom { gap, is_new });
         }
@@ -116,8 +116,8 @@ impl Page {
 
     /// Counts a copy that is in no slot.
     #[cold]
-    fn count_surplus(&mut self, mark: Mark) -> Result<Insert, AddError> {
-        let Some(bytes) = self.counter_mut(mark) else {
+    fn count_surplus(&mut self, fingerprint: Fingerprint) -> Result<Insert, AddError> {
+        let Some(bytes) = self.counter_mut(fingerprint) else {
             return Ok(Insert::Unfit);
         };
         let copies = u32::from_le_bytes(*bytes)
@@ -134,7 +134,7 @@ impl Page {
         &mut self,
         instructions: I,
         grid: Grid,
-        gap: Gap,
+        gap: Position,
         value: u64,
     ) -> bool {
         let slot = self.shape().slot;
@@ -168,7 +168,7 @@ impl Page {
         for _ in 0..REACH {
             next = grid.next(next);
             let line = &self.lines()[next];
-            if next == number || line.spilled() + going > MOST_SPILLED {
+            if next == number || line.spilled() + going > MAX_SPILLED {
                 return None;
             }
             let mut slots = 1;
@@ -190,7 +190,7 @@ impl Page {
         &mut self,
         instructions: I,
         grid: Grid,
-        gap: Gap,
+        gap: Position,
         gaps: [usize; 2],
         value: u64,
     ) {
@@ -266,7 +266,7 @@ impl Page {
     }
 
     compiled_per_cpu! {
-        /// Removes a copy of the longest mark that matches and has one of these payloads.
+        /// Removes a copy of the longest fingerprint that matches and has one of these payloads.
         #[inline]
         pub fn remove(self: &mut Page, below: u64, alive: u16) -> Remove = Page::remove_with;
     }
@@ -291,8 +291,10 @@ impl Page {
             return Remove::Absent;
         };
         if self.lines().len() > grid.lines {
-            let mark = shape.mark_of(grid.bucket(below)).or(shape.remainder(value));
-            if let Some(uncounted) = self.uncount_surplus(mark) {
+            let fingerprint = shape
+                .of_bucket(grid.bucket(below))
+                .or(shape.remainder(value));
+            if let Some(uncounted) = self.uncount_surplus(fingerprint) {
                 return uncounted;
             }
         }
@@ -306,17 +308,17 @@ impl Page {
 
     /// Removes a copy that is in no slot, if there is one.
     #[cold]
-    fn uncount_surplus(&mut self, mark: Mark) -> Option<Remove> {
-        let bytes = self.counter_mut(mark)?;
+    fn uncount_surplus(&mut self, fingerprint: Fingerprint) -> Option<Remove> {
+        let bytes = self.counter_mut(fingerprint)?;
         let left = match u32::from_le_bytes(*bytes) {
-            0 | 1 => return Some(Remove::LastSurplus(mark)),
+            0 | 1 => return Some(Remove::LastSurplus(fingerprint)),
             // Nobody knows how many there were.
             u32::MAX => return Some(Remove::Saturated),
             copies => copies - 1,
         };
         *bytes = left.to_le_bytes();
         Some(Remove::Done {
-            length: mark.length(),
+            length: fingerprint.length(),
             is_last: false,
         })
     }

@@ -1,22 +1,22 @@
-//! Copies of a mark beyond those that stand in slots: counters in lines of their own, at the end of
+//! Copies of a fingerprint beyond those that stand in slots: counters in lines of their owned, at the end of
 //! the page.
 
 use super::Page;
 use crate::table::entries::Surplus;
+use crate::table::fingerprint::Fingerprint;
 use crate::table::line::{Line, LINE_BYTES};
-use crate::table::mark::Mark;
 
-/// Surplus counters of a line: 8 bytes of mark, 4 of count, 4 free.
+/// Surplus counters of a line: 8 bytes of fingerprint, 4 of count, 4 free.
 pub const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
 const COUNTER_BYTES: usize = 16;
 
-/// Writes counters into lines of their own, for which there is room.
+/// Writes counters into lines of their owned, for which there is room.
 pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
     for counters in counters.chunks(COUNTERS) {
         let mut line = Line::of_bytes([0; LINE_BYTES]);
         let places = line.bytes_mut().chunks_exact_mut(COUNTER_BYTES);
         for (bytes, surplus) in places.zip(counters) {
-            bytes[..8].copy_from_slice(&surplus.mark.bits().to_le_bytes());
+            bytes[..8].copy_from_slice(&surplus.fingerprint.bits().to_le_bytes());
             bytes[8..12].copy_from_slice(&surplus.copies.to_le_bytes());
         }
         lines.push(line);
@@ -24,10 +24,10 @@ pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
 }
 
 impl Page {
-    /// Copies of a mark beyond those in slots.
-    pub fn surplus_of(&self, mark: Mark) -> u32 {
+    /// Copies of a fingerprint beyond those in slots.
+    pub fn surplus_of(&self, fingerprint: Fingerprint) -> u32 {
         self.surplus()
-            .find(|s| s.mark == mark)
+            .find(|s| s.fingerprint == fingerprint)
             .map_or(0, |s| s.copies)
     }
 
@@ -41,18 +41,21 @@ impl Page {
             let bits = u64::from_le_bytes(bytes[..8].try_into().ok()?);
             let copies = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
             Some(Surplus {
-                mark: Mark::from_bits(bits)?,
+                fingerprint: Fingerprint::from_bits(bits)?,
                 copies,
             })
         })
     }
 
-    /// The count of copies of a mark beyond those in slots.
-    pub(in crate::table) fn counter_mut(&mut self, mark: Mark) -> Option<&mut [u8; 4]> {
+    /// The count of copies of a fingerprint beyond those in slots.
+    pub(in crate::table) fn counter_mut(
+        &mut self,
+        fingerprint: Fingerprint,
+    ) -> Option<&mut [u8; 4]> {
         let first = self.grid().lines;
         let lines = self.lines[first..].iter_mut();
         let mut counters = lines.flat_map(|line| line.bytes_mut().chunks_exact_mut(COUNTER_BYTES));
-        let bytes = counters.find(|bytes| bytes[..8] == mark.bits().to_le_bytes())?;
+        let bytes = counters.find(|bytes| bytes[..8] == fingerprint.bits().to_le_bytes())?;
         bytes[8..12].as_mut().try_into().ok()
     }
 }

@@ -69,7 +69,7 @@ impl Probe<'_> {
 }
 
 impl Page {
-    /// Where a lookup begins: reads nothing but the page's own fields.
+    /// Where a lookup begins: reads nothing but the page's owned fields.
     #[inline(always)]
     pub fn probe(&self, below: u64) -> Probe<'_> {
         let grid = self.grid();

@@ -64,18 +64,18 @@ pub fn lines_for_half(plan: &Plan, depth: u8, entries: usize) -> usize {
     lines_for_new(plan, depth, entries, THIN).min(MAX_LINES)
 }
 
-/// The numbers of lines, at least `least`, that hold `entries` entries and `counters` counters,
+/// The numbers of lines, at min_lines `least`, that hold `entries` entries and `counters` counters,
 /// best first.
 pub fn sizes(
     shape: Shape,
     entries: usize,
     counters: usize,
-    least: usize,
+    min_lines: usize,
 ) -> impl Iterator<Item = usize> {
     let wanted = lines_for(entries, shape, FILL) + counters.div_ceil(COUNTERS);
     let sizes = std::iter::successors(Some(1), |lines| Some(more_lines(*lines)));
     sizes
-        .skip_while(move |lines| *lines < least.max(wanted))
+        .skip_while(move |lines| *lines < min_lines.max(wanted))
         .take_while(|lines| *lines <= MAX_LINES)
 }
 

@@ -1,43 +1,43 @@
 //! A page that is written anew, of a list of entries or of another page.
 
+use super::bit_strings::BitStrings;
 use super::counters::{push_counters, COUNTERS};
-use super::packed::Packed;
 use super::size::sizes;
-use super::{Adding, Gap, Insert, Page, ShapeBytes, State};
+use super::{Adding, Insert, Page, Position, ShapeBytes, State};
 use crate::error::AddError;
 use crate::storage::short::Short;
 use crate::table::entries::{for_each_longer, try_vec, Entries};
+use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape};
-use crate::table::mark::Mark;
 use crate::table::plan::{Plan, MAX_LINES};
 use crate::table::slot::SlotShape;
 
 impl Page {
-    /// A page of these entries with the fewest lines, but at least `least`, that leave it some
+    /// A page of these entries with the fewest lines, but at min_lines `least`, that leave it some
     /// room; nothing if they find none. Entries that are too short for their bucket are lengthened.
     /// If they are too many for that, the page is saturated and has the payload `newest`.
     pub fn of(
         plan: &Plan,
         depth: u8,
         entries: &mut Entries,
-        least: usize,
+        min_lines: usize,
         newest: u8,
     ) -> Result<Option<Self>, AddError> {
-        if entries.marks.is_empty() {
+        if entries.fingerprints.is_empty() {
             return Ok(Some(Self::empty(depth)));
         }
-        let bucket_bits = plan.bucket_bits(entries.marks.len());
-        let room_for_voids = plan.most_voids();
+        let bucket_bits = plan.bucket_bits(entries.fingerprints.len());
+        let max_without_suffix = plan.max_without_suffix();
         let (shortest, longest) = entries.lengths();
         if shortest <= bucket_bits
-            && (!entries.lengthen(bucket_bits, room_for_voids)?
-                || entries.count_up_to(bucket_bits) > room_for_voids)
+            && (!entries.lengthen(bucket_bits, max_without_suffix)?
+                || entries.count_up_to(bucket_bits) > max_without_suffix)
         {
             return Ok(Some(Self::saturated(depth, newest)));
         }
         let longest = longest
             .max(bucket_bits)
-            .max(plan.length(depth, entries.marks.len()));
+            .max(plan.length(depth, entries.fingerprints.len()));
         let shape = Shape {
             bucket_bits,
             slot: SlotShape {
@@ -45,7 +45,12 @@ impl Page {
                 payload_bits: plan.payload_bits(),
             },
         };
-        for lines in sizes(shape, entries.marks.len(), entries.surplus.len(), least) {
+        for lines in sizes(
+            shape,
+            entries.fingerprints.len(),
+            entries.surplus.len(),
+            min_lines,
+        ) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
                 return Ok(Some(page));
             }
@@ -53,7 +58,7 @@ impl Page {
         Ok(None)
     }
 
-    /// This page in at least `least` lines, and perhaps with one more entry, if no slot need change
+    /// This page in at min_lines `least` lines, and perhaps with one more entry, if no slot need change
     /// for that; nothing if the page must be rewritten in another shape, or finds no room.
     ///
     /// # Errors
@@ -61,32 +66,32 @@ impl Page {
     pub fn relined(
         &self,
         plan: &Plan,
-        more: Option<(Gap, Mark)>,
-        least: usize,
+        more: Option<(Position, Fingerprint)>,
+        min_lines: usize,
     ) -> Result<Option<Self>, AddError> {
         let entries = self.len() + usize::from(more.is_some());
         let bucket_bits = self.shape().bucket_bits;
-        let is_alike = (1..=plan.most()).contains(&entries)
+        let is_alike = (1..=plan.max_entries()).contains(&entries)
             && self.is_shaped_for(plan, entries)
-            && more.is_none_or(|(_, mark)| mark.length() > bucket_bits);
+            && more.is_none_or(|(_, fingerprint)| fingerprint.length() > bucket_bits);
         if !is_alike {
             return Ok(None);
         }
-        let more = more.map(|(gap, mark)| (gap, self.shape().value(mark)));
-        let packed = Packed::of(self, more)?;
+        let more = more.map(|(gap, fingerprint)| (gap, self.shape().value(fingerprint)));
+        let strings = BitStrings::of(self, more)?;
         let (_, counters) = self.lines.split_at(self.grid().lines);
         let num_counters = self.surplus().count();
-        for lines in sizes(self.shape(), entries, num_counters, least) {
+        for lines in sizes(self.shape(), entries, num_counters, min_lines) {
             let grid = Grid {
                 shape: self.shape(),
                 lines: lines - counters.len(),
             };
-            let own = packed.own(grid);
-            let Some(spilled) = grid.spilled(&own) else {
+            let owned = strings.owned(grid);
+            let Some(spilled) = grid.spilled(&owned) else {
                 continue;
             };
             let mut written = try_vec(lines)?;
-            packed.write(grid, &own, spilled, &mut written);
+            strings.write(grid, &owned, spilled, &mut written);
             written.extend_from_slice(counters);
             return Ok(Some(Self {
                 lines: Short::of(written),
@@ -97,9 +102,9 @@ impl Page {
         Ok(None)
     }
 
-    /// This page with one more mark, which is shorter than the number of its bucket: as
+    /// This page with one more fingerprint, which is shorter than the number of its bucket: as
     /// [`Page::of`] writes it, but without reading the others. Also returns those of the longer
-    /// marks that it became which are the first of their kind. Nothing if the page must be written
+    /// fingerprints that it became which are the first of their kind. Nothing if the page must be written
     /// anew.
     ///
     /// # Errors
@@ -107,17 +112,18 @@ impl Page {
     pub fn with_short(
         &self,
         plan: &Plan,
-        mark: Mark,
-    ) -> Result<Option<(Self, Vec<Mark>)>, AddError> {
-        let (shape, most_voids) = (self.shape(), plan.most_voids());
-        let longer = 1usize << (shape.bucket_bits - mark.length().min(shape.bucket_bits));
+        fingerprint: Fingerprint,
+    ) -> Result<Option<(Self, Vec<Fingerprint>)>, AddError> {
+        let (shape, max_without_suffix) = (self.shape(), plan.max_without_suffix());
+        let longer = 1usize << (shape.bucket_bits - fingerprint.length().min(shape.bucket_bits));
         let entries = self.len() + longer;
         let is_alike = self.len() > 0
-            && entries <= plan.most()
+            && entries <= plan.max_entries()
             && [self.len(), self.len() + 1, entries]
                 .into_iter()
                 .all(|entries| self.is_shaped_for(plan, entries))
-            && (entries <= most_voids || self.count_voids() + longer <= most_voids);
+            && (entries <= max_without_suffix
+                || self.count_without_suffix() + longer <= max_without_suffix);
         let mut sizes = sizes(shape, entries, self.surplus().count(), 1);
         let Some(lines) = sizes.next().filter(|_| is_alike) else {
             return Ok(None);
@@ -130,16 +136,20 @@ impl Page {
             return Ok(None);
         };
         let (mut new, mut has_room) = (try_vec(longer)?, true);
-        for_each_longer(mark, shape.bucket_bits, &mut |mark| match page.insert(
-            mark.path(),
-            mark,
-            usize::MAX,
-            Adding::Copies,
-        ) {
-            Ok(Insert::Done { is_new: true }) => new.push(mark),
-            Ok(Insert::Done { is_new: false }) => {}
-            _ => has_room = false,
-        });
+        for_each_longer(
+            fingerprint,
+            shape.bucket_bits,
+            &mut |fingerprint| match page.insert(
+                fingerprint.path(),
+                fingerprint,
+                usize::MAX,
+                Adding::Copies,
+            ) {
+                Ok(Insert::Done { is_new: true }) => new.push(fingerprint),
+                Ok(Insert::Done { is_new: false }) => {}
+                _ => has_room = false,
+            },
+        );
         // Those of which copies are counted take no slot, and perhaps fewer lines would do.
         Ok((has_room && page.len() == entries).then_some((page, new)))
     }
@@ -152,7 +162,7 @@ impl Page {
     }
 
     /// Entries that have no bits but those of their bucket.
-    fn count_voids(&self) -> usize {
+    fn count_without_suffix(&self) -> usize {
         let slot = self.shape().slot;
         let void = 1 << (slot.fingerprint_bits - 1);
         let is_void = |value: u64| value >> slot.payload_bits == void;
@@ -179,19 +189,19 @@ impl Page {
             shape,
             lines: lines - counter_lines,
         };
-        let own = grid.own(&entries.marks);
-        let Some(spilled) = grid.spilled(&own) else {
+        let owned = grid.owned(&entries.fingerprints);
+        let Some(spilled) = grid.spilled(&owned) else {
             return Ok(None);
         };
         let mut written = try_vec(lines)?;
-        grid.write(&entries.marks, &own, spilled, &mut written);
+        grid.write(&entries.fingerprints, &owned, spilled, &mut written);
         push_counters(&entries.surplus, &mut written);
         Ok(Some(Self {
             lines: Short::of(written),
             shape: ShapeBytes::of(shape),
             depth,
             counter_lines: counter_lines as u8,
-            entries: entries.marks.len() as u16,
+            entries: entries.fingerprints.len() as u16,
             state: State::Lines,
         }))
     }

@@ -1,8 +1,8 @@
 //! What a table answers and what it takes, through inserts, removals and payloads.
 
 use super::*;
-use crate::table::lookup::{Lines, Slots, GROUP};
-use crate::table::mark::Mark;
+use crate::table::fingerprint::Fingerprint;
+use crate::table::lookup::{Probes, Routes, GROUP};
 use crate::table::page::{Adding, Insert};
 use crate::table::rate::Weight;
 
@@ -34,7 +34,7 @@ proptest! {
     ) {
         let mut table = Table::new(error_rate, 0);
         let mut oracle = Oracle::default();
-        let room = Room { items: reserved, ..Room::UNLIMITED };
+        let budget = Budget { items: reserved, ..Budget::UNLIMITED };
         // Crowded: all items below one prefix of so many bits.
         let hash = |n| hash_of(Path(Path::of(hash(n)).0 >> crowded | 5 << 60 & !(u64::MAX >> crowded)));
         for step in steps {
@@ -44,7 +44,7 @@ proptest! {
                     let before = table.form_at(path);
                     let page = table.root.page(path);
                     let length = page.depth() + table.plan().length(page.depth(), page.len());
-                    table.insert_reserved(hash(n), 0, room).unwrap();
+                    table.insert_reserved(hash(n), 0, budget).unwrap();
                     oracle.insert(path, length);
                     if table.form_at(path) != before {
                         table.teach(&mut oracle);
@@ -116,9 +116,13 @@ fn every_way_of_changing_a_page_leaves_the_same() {
                     assert_eq!(other.remove(below, ALL_PAYLOADS), removed);
                 } else {
                     let adding = [Adding::Copies, Adding::Absent][n as usize % 2];
-                    let mark = Mark::new(below, plan.length(depth, one.len()), 0);
-                    let inserted = one.insert_with(Portable, below, mark, plan.most(), adding);
-                    assert_eq!(other.insert(below, mark, plan.most(), adding), inserted);
+                    let fingerprint = Fingerprint::new(below, plan.length(depth, one.len()), 0);
+                    let inserted =
+                        one.insert_with(Portable, below, fingerprint, plan.max_entries(), adding);
+                    assert_eq!(
+                        other.insert(below, fingerprint, plan.max_entries(), adding),
+                        inserted
+                    );
                     no_room += usize::from(matches!(inserted, Ok(Insert::NoRoom { .. })));
                 }
                 assert!(one == other);
@@ -129,7 +133,7 @@ fn every_way_of_changing_a_page_leaves_the_same() {
 }
 
 #[test]
-fn a_short_mark_leaves_the_page_that_it_leaves_where_all_are_read() {
+fn a_short_fingerprint_leaves_the_page_that_it_leaves_where_all_are_read() {
     let (mut without_reading, mut all) = (0, 0);
     for (error_rate, items) in [
         (0.1, 60_000),
@@ -151,20 +155,20 @@ fn a_short_mark_leaves_the_page_that_it_leaves_where_all_are_read() {
             let mut page = page.try_clone().unwrap();
             for less in [1, 1, 2, 3, 1, 5, 7, 1, 2, 6, 1, 1] {
                 let path = Path::of(hash(n as u64 * 1_000 + less)).0;
-                let mark = Mark::new(path, bucket_bits.saturating_sub(less as u8), 0);
+                let fingerprint = Fingerprint::new(path, bucket_bits.saturating_sub(less as u8), 0);
                 let mut entries = page.entries().unwrap();
                 let before = Totals::of(&page, &entries, start);
-                entries.insert(mark).unwrap();
+                entries.insert(fingerprint).unwrap();
                 let read = Page::of(&plan, page.depth(), &mut entries, 1, 0).unwrap();
                 all += 1;
-                let Some((written, new)) = page.with_short(&plan, mark).unwrap() else {
+                let Some((written, new)) = page.with_short(&plan, fingerprint).unwrap() else {
                     continue;
                 };
                 without_reading += 1;
                 assert!(read == Some(written.try_clone().unwrap()));
-                let weights = new.iter().map(|mark| {
-                    let path = Path(start.0 | mark.path() >> page.depth());
-                    Weight::of_mark(path, page.depth(), mark.length())
+                let weights = new.iter().map(|fingerprint| {
+                    let path = Path(start.0 | fingerprint.path() >> page.depth());
+                    Weight::of_fingerprint(path, page.depth(), fingerprint.length())
                 });
                 let weight = weights.fold(before.weight, Weight::plus);
                 if page.depth() >= 3 {
@@ -178,7 +182,7 @@ fn a_short_mark_leaves_the_page_that_it_leaves_where_all_are_read() {
 }
 
 #[test]
-fn a_short_mark_of_which_copies_are_counted_leaves_the_page_that_reading_all_leaves_too() {
+fn a_short_fingerprint_of_which_copies_are_counted_leaves_the_page_that_reading_all_leaves_too() {
     for items in (20_000..40_000).step_by(2_000) {
         let mut table = Table::new(0.01, 0);
         for n in 0..items {
@@ -188,11 +192,11 @@ fn a_short_mark_of_which_copies_are_counted_leaves_the_page_that_reading_all_lea
             let mut page = page.try_clone().unwrap();
             for n in 0..48 {
                 let bucket_bits = page.shape().bucket_bits;
-                let mark = Mark::new((n / 6) << 61, bucket_bits.saturating_sub(3), 0);
+                let fingerprint = Fingerprint::new((n / 6) << 61, bucket_bits.saturating_sub(3), 0);
                 let mut entries = page.entries().unwrap();
-                entries.insert(mark).unwrap();
+                entries.insert(fingerprint).unwrap();
                 let read = Page::of(table.plan(), page.depth(), &mut entries, 1, 0).unwrap();
-                let written = page.with_short(table.plan(), mark).unwrap();
+                let written = page.with_short(table.plan(), fingerprint).unwrap();
                 assert!(written.is_none_or(|(written, _)| read.as_ref() == Some(&written)));
                 let Some(read) = read.filter(|page| !page.is_saturated()) else {
                     break;
@@ -213,12 +217,12 @@ fn every_way_of_looking_up_finds_the_same() {
             }
             let mut batch = Vec::new();
             table.contains_many((0..2 * items).map(hash), |is_there| batch.push(is_there));
-            let (mut slots, mut lines, mut staged) = Default::default();
+            let (mut routes, mut probes, mut staged) = Default::default();
             let hashes: Vec<_> = (0..2 * items).map(hash).collect();
             for group in hashes.chunks(GROUP) {
-                Slots::fetch(&mut slots, &table, group);
-                slots.fetch_lines(&mut lines);
-                let answers = Lines::answers(&lines, &table);
+                Routes::fetch(&mut routes, &table, group);
+                routes.fetch_lines(&mut probes);
+                let answers = Probes::answers(&probes, &table);
                 Vec::extend(&mut staged, (0..group.len()).map(|n| answers >> n & 1 == 1));
             }
             assert_eq!(batch, staged);

@@ -20,10 +20,10 @@ fn a_table_is_loaded_as_it_was_saved() {
             assert_eq!(copy.totals, copies[0].totals, "the runs do not matter");
             assert_eq!(records_of(copy), records);
             assert_eq!(copy.len(), table.len());
-            let slots = table.totals.slots;
+            let children = table.totals.children;
             assert_eq!(
                 Totals {
-                    slots,
+                    children,
                     ..copy.totals
                 },
                 table.totals
@@ -64,7 +64,7 @@ fn a_loaded_directory_is_about_as_deep_and_large_as_one_that_grew() {
         for other in [&copy, &loaded_before] {
             let nodes = [&table, other].map(mean_nodes);
             assert!(nodes[1] <= nodes[0] + 0.2, "{nodes:?} at {size}");
-            let slots = [&table, other].map(|table| table.totals.slots);
+            let slots = [&table, other].map(|table| table.totals.children);
             assert!(slots[1] * 2 <= slots[0] * 3, "{slots:?} at {size}");
         }
         loaded_before = copy;

@@ -13,15 +13,15 @@ use crate::error::{AddError, DecodeError};
 use crate::hash::{ItemHash, Seed};
 use crate::storage::shared::Shared;
 use crate::storage::Mover;
-use crate::table::directory::Slot;
+use crate::table::budget::Budget;
+use crate::table::directory::Child;
+use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::Portable;
-use crate::table::mark::ALL_PAYLOADS;
 use crate::table::oracle::Oracle;
 use crate::table::page::Page;
 use crate::table::parse::Pages;
 use crate::table::path::Path;
 use crate::table::plan::MAX_DEPTH;
-use crate::table::room::Room;
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ impl Table {
     }
 
     /// The depth of the path's page, the bits of its buckets' numbers, and whether it is saturated:
-    /// what decides on how short a mark may be.
+    /// what decides on how short a fingerprint may be.
     fn form_at(&self, path: Path) -> (u8, u8, bool) {
         let page = self.root.page(path);
         (page.depth(), page.shape().bucket_bits, page.is_saturated())
@@ -89,7 +89,7 @@ impl Table {
             totals = totals.plus(Totals::of(page, &entries, start));
             items += entries.items();
             // What is lengthened may come on top.
-            assert!(page.len() <= self.plan().most() * 3 / 2);
+            assert!(page.len() <= self.plan().max_entries() * 3 / 2);
             if page.len() > 0 {
                 let again =
                     Page::with_lines(page.depth(), page.shape(), &entries, page.lines().len());
@@ -98,12 +98,12 @@ impl Table {
         }
         let mut slots = 0;
         self.visit_allocations(|layout, times| {
-            if layout.align() == 8 && layout.size() != Shared::<Slot>::layout().size() {
-                slots += layout.size() as u32 * times as u32 / size_of::<Slot>() as u32;
+            if layout.align() == 8 && layout.size() != Shared::<Child>::layout().size() {
+                slots += layout.size() as u32 * times as u32 / size_of::<Child>() as u32;
             }
         });
-        totals.slots = self.totals.slots;
-        assert_eq!(slots, totals.slots);
+        totals.children = self.totals.children;
+        assert_eq!(slots, totals.children);
         assert_eq!(totals, self.totals);
         assert!(
             self.len() <= items || totals.uncounted > 0,

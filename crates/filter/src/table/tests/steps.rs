@@ -5,13 +5,13 @@ use super::*;
 /// A table of so many items that was reserved for `reserved`, and in how many steps it grew.
 fn filled(items: u64, reserved: u64) -> (Table, usize) {
     let (mut table, mut steps) = (Table::new(0.01, 0), 0);
-    let room = Room {
+    let budget = Budget {
         items: reserved,
-        ..Room::UNLIMITED
+        ..Budget::UNLIMITED
     };
     for n in 0..items {
         let bytes = table.bytes();
-        table.insert_reserved(hash(n), 0, room).unwrap();
+        table.insert_reserved(hash(n), 0, budget).unwrap();
         steps += usize::from(table.bytes() != bytes);
     }
     table.check();
@@ -76,16 +76,16 @@ fn what_a_small_table_was_reserved_for_does_not_matter() {
 
 #[test]
 fn a_reserved_table_refuses_items_only_a_little_earlier() {
-    let fill = |room: Room| {
+    let fill = |budget: Budget| {
         let mut table = Table::new(0.01, 0);
-        let refused = (0..).find_map(|n| table.insert_reserved(hash(n), 0, room).err());
+        let refused = (0..).find_map(|n| table.insert_reserved(hash(n), 0, budget).err());
         assert_eq!(refused, Some(AddError::OverLimit));
-        assert!(table.bytes() <= room.most_bytes);
+        assert!(table.bytes() <= budget.max_bytes);
         table.len()
     };
-    let grown = fill(Room::up_to(100_000));
-    let reserved = fill(Room {
-        most_bytes: 100_000,
+    let grown = fill(Budget::up_to(100_000));
+    let reserved = fill(Budget {
+        max_bytes: 100_000,
         items: 1_000_000,
     });
     assert!(reserved * 10 > grown * 7, "{reserved} for {grown}");

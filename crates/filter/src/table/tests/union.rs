@@ -3,8 +3,8 @@
 use super::*;
 use crate::error::UnionError;
 use crate::table::entries::Entries;
+use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::Shape;
-use crate::table::mark::Mark;
 use crate::table::slot::SlotShape;
 use crate::table::UnionLimits;
 
@@ -177,7 +177,7 @@ fn unions_have_the_bits_that_they_always_had() {
 fn a_page_that_says_yes_to_everything_costs_every_page_that_it_covers() {
     let mut table = table_of(0..300_000, 0.01);
     let mut other = Table::new(0.01, 0);
-    other.root = Slot::Own(Page::saturated(0, 0));
+    other.root = Child::Page(Page::saturated(0, 0));
     let (digest, pages) = (table.digest(), table.pages());
     assert!(pages > 100);
     let limits = |pages| UnionLimits {
@@ -202,9 +202,9 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
             payload_bits: 0,
         },
     };
-    let marks = (0..2_600).map(|n| Mark::new((n * 4_096 / 2_600) << 52, 12, 0));
+    let fingerprints = (0..2_600).map(|n| Fingerprint::new((n * 4_096 / 2_600) << 52, 12, 0));
     let entries = Entries {
-        marks: marks.collect(),
+        fingerprints: fingerprints.collect(),
         surplus: Vec::new(),
     };
     let mut totals = Totals::none();
@@ -218,9 +218,9 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
         let pages = (1..).map(|lines| Page::with_lines(depth, shape, &entries, lines).unwrap());
         let page = pages.into_iter().find_map(|page| page).unwrap();
         totals = totals.plus(Totals::of(&page, &entries, start));
-        table.root.put(start, Slot::Own(page));
+        table.root.put(start, Child::Page(page));
     }
-    totals.slots = table.totals.slots;
+    totals.children = table.totals.children;
     table.totals = totals;
     table.items = 2_600 * table.pages();
     let mut table = loaded(&records_of(&table), &table, 100).unwrap();

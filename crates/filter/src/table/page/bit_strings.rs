@@ -6,10 +6,10 @@
 //!   slots   | last | ... | second | first |, the first on top, as in a line
 //! ```
 
-use super::{Gap, Page};
+use super::{Page, Position};
 use crate::error::AddError;
 use crate::table::entries::try_vec;
-use crate::table::grid::{Grid, Own};
+use crate::table::grid::{Grid, Owned};
 use crate::table::instructions::select;
 use crate::table::line::{Line, LINE_BITS, LINE_WORDS, UNARY};
 use crate::table::plan::MAX_LINES;
@@ -70,34 +70,34 @@ impl<'a> Bits<'a> {
 }
 
 /// See the module.
-pub struct Packed {
+pub struct BitStrings {
     unary: Vec<u64>,
     slots: Vec<u64>,
     slot_bits: usize,
     entries: usize,
 }
 
-impl Packed {
+impl BitStrings {
     /// The entries of a page, and perhaps one more with this slot.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn of(page: &Page, more: Option<(Gap, u64)>) -> Result<Self, AddError> {
+    pub fn of(page: &Page, more: Option<(Position, u64)>) -> Result<Self, AddError> {
         let (grid, slot_bits) = (page.grid(), page.shape().slot.bits());
         let entries = page.len() + usize::from(more.is_some());
-        let mut packed = Self {
+        let mut strings = Self {
             unary: clear_words((1 << grid.shape.bucket_bits) + entries)?,
             slots: clear_words(entries * slot_bits)?,
             slot_bits,
             entries,
         };
         let lines = page.lines().get(..grid.lines).unwrap_or_default();
-        packed.read_unary(page, grid, lines, more.map(|(gap, _)| gap));
-        packed.read_slots(lines, page.len(), more);
-        Ok(packed)
+        strings.read_unary(page, grid, lines, more.map(|(gap, _)| gap));
+        strings.read_slots(lines, page.len(), more);
+        Ok(strings)
     }
 
-    fn read_unary(&mut self, page: &Page, grid: Grid, lines: &[Line], gap: Option<Gap>) {
+    fn read_unary(&mut self, page: &Page, grid: Grid, lines: &[Line], gap: Option<Position>) {
         let mut unary = Bits::over(&mut self.unary);
         for (number, line) in lines.iter().enumerate() {
             let (words, mut first) = (line.words(), UNARY);
@@ -106,12 +106,12 @@ impl Packed {
                 unary.push(0, 1);
                 first = gap.run.start;
             }
-            let len = grid.buckets_in(number) + page.own(grid, number);
+            let len = grid.buckets_in(number) + page.owned(grid, number);
             unary.push_range(&words, first, UNARY + len);
         }
     }
 
-    fn read_slots(&mut self, lines: &[Line], all: usize, more: Option<(Gap, u64)>) {
+    fn read_slots(&mut self, lines: &[Line], all: usize, more: Option<(Position, u64)>) {
         // Slots that stand before each line.
         let (mut before, mut held) = ([0; MAX_LINES + 1], 0);
         for (line, before) in lines.iter().zip(&mut before) {
@@ -152,28 +152,28 @@ impl Packed {
     }
 
     /// The entries of each line's buckets in this grid.
-    pub fn own(&self, grid: Grid) -> Own {
+    pub fn owned(&self, grid: Grid) -> Owned {
         let mut ones = Ones::of(&self.unary);
-        let (mut own, mut before, mut buckets) = ([0; MAX_LINES], 0, 0);
-        for (line, own) in own.iter_mut().enumerate().take(grid.lines) {
+        let (mut owned, mut before, mut buckets) = ([0; MAX_LINES], 0, 0);
+        for (line, owned) in owned.iter_mut().enumerate().take(grid.lines) {
             buckets += grid.buckets_in(line);
             // Up to the last one of the line's buckets there are these and all entries before.
             let end = ones.position(buckets - 1) + 1 - buckets;
-            *own = (end - before) as u16;
+            *owned = (end - before) as u16;
             before = end;
         }
-        own
+        owned
     }
 
-    /// Writes the lines of a grid; `own` and `first_spilled` are what [`Packed::own`] and
+    /// Writes the lines of a grid; `owned` and `first_spilled` are what [`BitStrings::owned`] and
     /// [`Grid::spilled`] returned.
-    pub fn write(&self, grid: Grid, own: &Own, first_spilled: usize, lines: &mut Vec<Line>) {
+    pub fn write(&self, grid: Grid, owned: &Owned, first_spilled: usize, lines: &mut Vec<Line>) {
         let slot_bits = self.slot_bits;
         let (mut spilled, mut before, mut unary) = (first_spilled, 0, 0);
-        for (number, own) in own.iter().enumerate().take(grid.lines) {
-            let all = spilled + usize::from(*own);
-            let held = all.min(grid.room(number, *own));
-            let unary_end = unary + grid.buckets_in(number) + usize::from(*own);
+        for (number, owned) in owned.iter().enumerate().take(grid.lines) {
+            let all = spilled + usize::from(*owned);
+            let held = all.min(grid.room(number, *owned));
+            let unary_end = unary + grid.buckets_in(number) + usize::from(*owned);
             let mut words = [0; LINE_WORDS];
             let mut bits = Bits::over(&mut words);
             bits.push(Line::header(held, spilled), UNARY);
@@ -192,7 +192,7 @@ impl Packed {
             );
             push(start.min(self.entries), (start + held).min(self.entries));
             lines.push(Line::of_words(words));
-            (spilled, before, unary) = (all - held, before + usize::from(*own), unary_end);
+            (spilled, before, unary) = (all - held, before + usize::from(*owned), unary_end);
         }
     }
 }

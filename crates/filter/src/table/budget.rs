@@ -19,34 +19,34 @@ const FILL: usize = 100;
 
 /// What a table may grow to.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub struct Budget {
     /// The most bytes ([`crate::table::Table::bytes`]).
-    pub most_bytes: u64,
+    pub max_bytes: u64,
     /// The items that it was reserved for; 0 if nobody knows how many will come.
     pub items: u64,
 }
 
-impl Room {
-    /// Room for what gives memory back, or takes hardly any.
+impl Budget {
+    /// Budget for what gives memory back, or takes hardly any.
     pub const UNLIMITED: Self = Self::up_to(u64::MAX);
 
     /// A limit in bytes, and no reservation.
-    pub const fn up_to(most_bytes: u64) -> Self {
+    pub const fn up_to(max_bytes: u64) -> Self {
         Self {
-            most_bytes,
+            max_bytes,
             items: 0,
         }
     }
 
     /// The minimum number of lines for the page of this depth at `start`, which now has this many
     /// entries.
-    pub fn least_lines(self, plan: &Plan, start: Path, depth: u8, entries: usize) -> usize {
+    pub fn min_lines(self, plan: &Plan, start: Path, depth: u8, entries: usize) -> usize {
         // A table of one page has little to gain.
-        if self.items <= plan.most() as u64 {
+        if self.items <= plan.max_entries() as u64 {
             return 1;
         }
         let expected = Weight::of_all(start, depth).rate() * self.items as f64;
-        let entries = (2 * entries).min(expected as usize).min(plan.most());
+        let entries = (2 * entries).min(expected as usize).min(plan.max_entries());
         lines_for_new(plan, depth, entries, FILL)
     }
 }

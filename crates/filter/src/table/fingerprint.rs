@@ -9,20 +9,20 @@
 //! the rest moves up. When two pages merge, each entry gets its bit back. Marks are compared as
 //! numbers, which sorts them by bucket, then by fingerprint, then by payload.
 
-/// Bits at the end of a mark that hold the payload.
+/// Bits at the end of a fingerprint that hold the payload.
 const PAYLOAD_BITS: u32 = 4;
 /// The largest payload.
 pub const MAX_PAYLOAD: u8 = (1 << PAYLOAD_BITS) - 1;
 /// All payloads: those of 4 bits.
 pub const ALL_PAYLOADS: u16 = u16::MAX;
-/// The most bits of a path that a mark holds.
+/// The most bits of a path that a fingerprint holds.
 pub const MAX_LENGTH: u8 = 64 - PAYLOAD_BITS as u8 - 1;
 
 /// A fingerprint below the depth of its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mark(u64);
+pub struct Fingerprint(u64);
 
-impl Mark {
+impl Fingerprint {
     /// The first `length` bits of `below`, which is a path without the bits that led to the page.
     #[inline]
     pub fn new(below: u64, length: u8, payload: u8) -> Self {
@@ -31,15 +31,15 @@ impl Mark {
         Self(below & !(u64::MAX >> length) | delimiter | u64::from(payload))
     }
 
-    /// The mark of these bits, if they are one.
+    /// The fingerprint of these bits, if they are one.
     pub fn from_bits(bits: u64) -> Option<Self> {
         (bits >> PAYLOAD_BITS != 0).then_some(Self(bits))
     }
 
     /// From its path and delimiter, and its payload.
     #[inline]
-    pub fn of_parts(fingerprint: u64, payload: u8) -> Self {
-        Self(fingerprint | u64::from(payload))
+    pub fn of_parts(bits: u64, payload: u8) -> Self {
+        Self(bits | u64::from(payload))
     }
 
     /// Both together.
@@ -55,14 +55,14 @@ impl Mark {
 
     /// The path and the delimiter, without the payload.
     #[inline]
-    pub fn fingerprint(self) -> u64 {
+    pub fn without_payload(self) -> u64 {
         self.0 >> PAYLOAD_BITS << PAYLOAD_BITS
     }
 
     /// The bits of the path that it holds, and zeros after them.
     pub fn path(self) -> u64 {
-        let mark = self.fingerprint();
-        mark & mark.wrapping_sub(1)
+        let bits = self.without_payload();
+        bits & bits.wrapping_sub(1)
     }
 
     #[inline]
@@ -73,57 +73,57 @@ impl Mark {
     /// Bits of the path that it holds.
     #[inline]
     pub fn length(self) -> u8 {
-        63 - self.fingerprint().trailing_zeros() as u8
+        63 - self.without_payload().trailing_zeros() as u8
     }
 
     /// Whether it holds less than `length` bits of the path.
     #[inline]
     pub fn is_shorter_than(self, length: u8) -> bool {
         // The delimiter stands above them.
-        self.fingerprint() << length == 0
+        self.without_payload() << length == 0
     }
 
-    /// Whether an item with this path below the page has this mark.
+    /// Whether an item with this path below the page has this fingerprint.
     #[inline]
     pub fn matches(self, below: u64) -> bool {
-        let mark = self.fingerprint();
-        mark ^ below <= mark ^ (mark - 1)
+        let bits = self.without_payload();
+        bits ^ below <= bits ^ (bits - 1)
     }
 
-    /// The bucket of `2^bits`, for a mark that is at least as long.
+    /// The bucket of `2^bits`, for a fingerprint that is at least as long.
     #[inline]
     pub fn bucket(self, bits: u8) -> usize {
         (self.0 >> (64 - bits)) as usize
     }
 
-    /// With one more bit of the path in front, for a merged page. A mark of full length loses its
+    /// With one more bit of the path in front, for a merged page. A fingerprint of full length loses its
     /// last bit.
     pub fn with_first_bit(self, bit: bool) -> Self {
         let length = (self.length() + 1).min(MAX_LENGTH);
-        let below = self.fingerprint() >> 1 | u64::from(bit) << 63;
+        let below = self.without_payload() >> 1 | u64::from(bit) << 63;
         Self::new(below, length, self.payload())
     }
 
-    /// The first bit of the path, and the mark without it; nothing for a mark of no length, which
+    /// The first bit of the path, and the fingerprint without it; nothing for a fingerprint of no length, which
     /// belongs to both halves.
     pub fn split_first_bit(self) -> Option<(bool, Self)> {
         let rest = self.without_first_bit();
-        (rest.fingerprint() != 0).then_some((self.0 >> 63 == 1, rest))
+        (rest.without_payload() != 0).then_some((self.0 >> 63 == 1, rest))
     }
 
     /// Without the first bit of the path, which there must be.
     #[inline]
     pub fn without_first_bit(self) -> Self {
-        Self(self.fingerprint() << 1 | u64::from(self.payload()))
+        Self(self.without_payload() << 1 | u64::from(self.payload()))
     }
 
-    /// The two marks of one more bit that match what this one matches.
+    /// The two fingerprints of one more bit that match what this one matches.
     pub fn halves(self) -> [Self; 2] {
-        let mark = self.fingerprint();
-        let delimiter = mark & mark.wrapping_neg();
+        let bits = self.without_payload();
+        let delimiter = bits & bits.wrapping_neg();
         let half = delimiter >> 1;
         let payload = u64::from(self.payload());
-        [mark ^ delimiter | half | payload, mark | half | payload].map(Self)
+        [bits ^ delimiter | half | payload, bits | half | payload].map(Self)
     }
 }
 
@@ -134,39 +134,39 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_mark_matches_the_paths_that_begin_with_its_bits(
+        fn a_fingerprint_matches_the_paths_that_begin_with_its_bits(
             path in any::<u64>(), other in any::<u64>(), length in 0..=MAX_LENGTH,
             payload in 0..=MAX_PAYLOAD, common in 0u32..64,
         ) {
-            let mark = Mark::new(path, length, payload);
-            prop_assert_eq!((mark.length(), mark.payload()), (length, payload));
+            let fingerprint = Fingerprint::new(path, length, payload);
+            prop_assert_eq!((fingerprint.length(), fingerprint.payload()), (length, payload));
             for other in 0..=MAX_LENGTH + 1 {
-                prop_assert_eq!(mark.is_shorter_than(other), length < other);
+                prop_assert_eq!(fingerprint.is_shorter_than(other), length < other);
             }
             let other = path ^ (other >> common);
             let equal = (path ^ other).leading_zeros();
-            prop_assert_eq!(mark.matches(other), equal >= u32::from(length));
-            prop_assert_eq!(Mark::from_bits(mark.bits()), Some(mark));
+            prop_assert_eq!(fingerprint.matches(other), equal >= u32::from(length));
+            prop_assert_eq!(Fingerprint::from_bits(fingerprint.bits()), Some(fingerprint));
         }
 
         #[test]
-        fn a_bit_taken_off_and_put_back_leaves_a_mark_as_it_was(
+        fn a_bit_taken_off_and_put_back_leaves_a_fingerprint_as_it_was(
             path in any::<u64>(), length in 1..=MAX_LENGTH, payload in 0..=MAX_PAYLOAD,
         ) {
-            let mark = Mark::new(path, length, payload);
-            let (bit, rest) = mark.split_first_bit().unwrap();
-            prop_assert_eq!(rest, Mark::new(path << 1, length - 1, payload));
-            prop_assert_eq!(rest.with_first_bit(bit), mark);
+            let fingerprint = Fingerprint::new(path, length, payload);
+            let (bit, rest) = fingerprint.split_first_bit().unwrap();
+            prop_assert_eq!(rest, Fingerprint::new(path << 1, length - 1, payload));
+            prop_assert_eq!(rest.with_first_bit(bit), fingerprint);
             if length < MAX_LENGTH {
-                let [low, high] = mark.halves();
-                prop_assert_eq!(low, Mark::new(path & !(1 << (63 - length)), length + 1, payload));
-                prop_assert_eq!(high, Mark::new(path | 1 << (63 - length), length + 1, payload));
+                let [low, high] = fingerprint.halves();
+                prop_assert_eq!(low, Fingerprint::new(path & !(1 << (63 - length)), length + 1, payload));
+                prop_assert_eq!(high, Fingerprint::new(path | 1 << (63 - length), length + 1, payload));
             }
         }
     }
 
     #[test]
-    fn a_mark_without_length_belongs_to_both_halves() {
-        assert_eq!(Mark::new(u64::MAX, 0, 3).split_first_bit(), None);
+    fn a_fingerprint_without_length_belongs_to_both_halves() {
+        assert_eq!(Fingerprint::new(u64::MAX, 0, 3).split_first_bit(), None);
     }
 }
