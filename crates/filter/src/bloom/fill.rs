@@ -72,7 +72,7 @@ impl Fill {
     /// earliest.
     #[inline(always)]
     pub fn has_room_for(&self, items: u64, scale: Scale) -> bool {
-        let weight = items.saturating_mul(scale.most_gained());
+        let weight = items.saturating_mul(scale.max_gained());
         self.items.saturating_add(items) <= self.capacity
             && self.weight.saturating_add(weight) < self.limit
     }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_items_that_can_fill_it_only_with_the_last() {
-        let most = scale().most_gained();
+        let most = scale().max_gained();
         for (capacity, limit, room) in [(5, u64::MAX, 5), (100, 3 * most + 1, 3)] {
             let mut fill = Fill::new(capacity, limit, 0);
             for left in (1..=room).rev() {

@@ -66,7 +66,7 @@ fn sub_bitmap_bits(error_rate: f64) -> u32 {
 
 /// The best number of probes for an undivided filter, log2(1/error rate), rounded up. A split
 /// filter needs that or a few fewer, so the search walks down from it.
-fn most_hashes(error_rate: f64) -> u32 {
+fn max_hashes(error_rate: f64) -> u32 {
     let (mut hashes, mut rate) = (1, 0.5);
     while rate > error_rate {
         rate *= 0.5;
@@ -92,7 +92,7 @@ fn best_hashes(most: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
 /// The sub-filter as one sub-bitmap, unless that takes as many bits as `FEWEST_SUB_BITMAPS` of
 /// `split_bits` or a segment.
 fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
-    let most_bits = SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits);
+    let max_bits = SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits);
     let shape = |bits: u32, num_hashes: u32| Shape {
         sub_bitmap_bits: bits,
         num_hashes,
@@ -103,11 +103,11 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         shape.false_positive_rate(capacity as f64) <= error_rate
             && guard::is_guarded(&shape, capacity, error_rate)
     };
-    let least_bits = |hashes: u32| {
-        if !fits(most_bits, hashes) {
+    let min_bits = |hashes: u32| {
+        if !fits(max_bits, hashes) {
             return f64::INFINITY;
         }
-        let (mut below, mut above) = (1, most_bits);
+        let (mut below, mut above) = (1, max_bits);
         while below + 1 < above {
             let middle = below + (above - below) / 2;
             if fits(middle, hashes) {
@@ -118,7 +118,7 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         }
         f64::from(above)
     };
-    let (num_hashes, bits) = best_hashes(most_hashes(error_rate) + 1, least_bits);
+    let (num_hashes, bits) = best_hashes(max_hashes(error_rate) + 1, min_bits);
     // Memory comes in words, so the bits up to the next word are free.
     bits.is_finite()
         .then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
@@ -126,7 +126,7 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
 
 /// The sub-filter as many sub-bitmaps of `bits` bits.
 fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
-    let (num_hashes, bits_per_item) = best_hashes(most_hashes(error_rate), |hashes| {
+    let (num_hashes, bits_per_item) = best_hashes(max_hashes(error_rate), |hashes| {
         f64::from(bits) / load_at(bits, hashes, error_rate)
     });
     let exact = capacity as f64 * bits_per_item / f64::from(bits);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn split_bits_per_item(rate: f64, bits: u32) -> f64 {
-        let (_, cost) = best_hashes(most_hashes(rate), |k| {
+        let (_, cost) = best_hashes(max_hashes(rate), |k| {
             f64::from(bits) / load_at(bits, k, rate)
         });
         cost

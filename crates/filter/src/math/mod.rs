@@ -6,4 +6,4 @@ mod power;
 mod whole;
 
 pub use power::power;
-pub use whole::{whole, MOST};
+pub use whole::{whole, MAX_WHOLE};

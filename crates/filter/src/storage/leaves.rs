@@ -35,7 +35,7 @@
 //! 0.3 % of the capacity, since a line has room for 47 items. Until then the sub-filter takes some
 //! 80 bytes an item.
 
-use super::list::{List, Units, MOST_UNITS};
+use super::list::{List, Units, MAX_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
 use super::size::size_class;
@@ -47,7 +47,7 @@ use std::alloc::Layout;
 /// Segments in one leaf.
 const LEAF_SEGMENTS: u64 = 64;
 /// The most leaves of a range: of these, 32 bits tell a unit.
-const MOST_LEAVES: u64 = 1 << 16;
+const MAX_LEAVES: u64 = 1 << 16;
 
 /// Bits that are allocated as one: a segment, or units of some.
 enum Block {
@@ -76,7 +76,7 @@ enum Held<'a> {
 /// Up to `LEAF_SEGMENTS` adjacent segments, with a slot for each; the first has the number
 /// `LEAF_SEGMENTS * number`.
 ///
-/// Or all segments from there up to the next leaf of the list, or to a multiple of `MOST_LEAVES`,
+/// Or all segments from there up to the next leaf of the list, or to a multiple of `MAX_LEAVES`,
 /// with one slot for all of them: a *range*.
 struct Leaf {
     number: u64,
@@ -333,7 +333,7 @@ impl Leaves {
     /// that leaf, or a range that it is in.
     fn covers(&self, place: usize, number: u64) -> bool {
         let first = self.leaves[place].number;
-        first == number || self.is_range(place) && first / MOST_LEAVES == number / MOST_LEAVES
+        first == number || self.is_range(place) && first / MAX_LEAVES == number / MAX_LEAVES
     }
 
     /// Number of segments of leaf `number`.
@@ -441,9 +441,9 @@ impl Leaves {
             let place = self.place_for(segment / LEAF_SEGMENTS)?;
             let is_range = self.is_range(place);
             let most = if is_range {
-                self.most_of_range()
+                self.max_of_range()
             } else {
-                self.units.most_in(self.len_of(segment))
+                self.units.max_in(self.len_of(segment))
             };
             if self.add_to_slot(place, most, unit)? {
                 break;
@@ -475,9 +475,9 @@ impl Leaves {
             Err(_) => self.leaf_len(number) > 1,
         };
         let most = if is_in_range {
-            self.most_of_range()
+            self.max_of_range()
         } else {
-            self.units.most_in(self.len_of(index))
+            self.units.max_in(self.len_of(index))
         };
         if units.clone().nth(most).is_some() {
             let place = self.make_leaf(number)?;
@@ -487,8 +487,8 @@ impl Leaves {
     }
 
     /// The most units in the list of a range, which is two segments at least.
-    fn most_of_range(&self) -> usize {
-        self.units.most_in(SEGMENT_WORDS)
+    fn max_of_range(&self) -> usize {
+        self.units.max_in(SEGMENT_WORDS)
     }
 
     /// Makes a unit writable where the leaf at index `place` has a slot for it. Returns whether it
@@ -546,10 +546,10 @@ impl Leaves {
             Err(place) => place,
         };
         let before = place.checked_sub(1).map(|before| &self.leaves[before]);
-        let (number, len) = if self.most_of_range() > 0 {
+        let (number, len) = if self.max_of_range() > 0 {
             // A range may begin where the leaf before it ends.
             let first = before.map_or(0, |before| before.number + 1);
-            (first.max(number - number % MOST_LEAVES), 1)
+            (first.max(number - number % MAX_LEAVES), 1)
         } else {
             (number, self.leaf_len(number))
         };
@@ -580,7 +580,7 @@ impl Leaves {
             return Ok(());
         };
         let leaf = |number: u32| self.unit_in(place, number) / self.units_per_leaf();
-        let mut numbers = [0; MOST_UNITS];
+        let mut numbers = [0; MAX_UNITS];
         let len = numbers.len().min(list.len());
         let numbers = &mut numbers[..len];
         numbers
@@ -871,7 +871,7 @@ fn slot_of_segment(
     is_its: impl Fn(u32) -> bool + Copy,
 ) -> Result<Slot, AddError> {
     let own = list.numbers().filter(|number| is_its(*number));
-    if own.count() > units.most_in(len) {
+    if own.count() > units.max_in(len) {
         return Ok(Slot::Full(segment_of(list, units, len, is_its)?));
     }
     Ok(slot_of(list.part(units, is_its)?))
@@ -1139,7 +1139,7 @@ mod tests {
                 break;
             }
         }
-        assert!(leaves.units.most_in(leaves.len_of(LEAF_SEGMENTS)) < 2);
+        assert!(leaves.units.max_in(leaves.len_of(LEAF_SEGMENTS)) < 2);
         assert!(leaves.get(LEAF_SEGMENTS).is_some());
         assert_eq!(leaves.full, 1);
         assert_holds(&leaves, &model);

@@ -28,7 +28,7 @@ use std::alloc::Layout;
 /// The part of what a list stands for that it may take.
 const PART: usize = 8;
 /// The most units of a list: of one line each, 120 fit.
-pub const MOST_UNITS: usize = 128;
+pub const MAX_UNITS: usize = 128;
 
 /// How the words of a sub-filter are divided into units.
 #[derive(Clone, Copy)]
@@ -69,9 +69,9 @@ impl Units {
     }
 
     /// The most units of a list that stands for so many words, or a segment if that is less.
-    pub fn most_in(self, words: usize) -> usize {
+    pub fn max_in(self, words: usize) -> usize {
         let room = words.min(SEGMENT_WORDS) / PART;
-        (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MOST_UNITS)
+        (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MAX_UNITS)
     }
 
     /// Words of a list of so many.

@@ -14,9 +14,9 @@ mod segment;
 pub mod segments;
 #[allow(unsafe_code, reason = "counted owners, as in Arc")]
 pub(crate) mod shared;
-#[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
-pub(crate) mod short;
 mod size;
+#[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
+pub(crate) mod small_boxed_slice;
 pub mod view;
 
 pub use mover::Mover;

@@ -1,7 +1,7 @@
 //! What is allocated of a segment: all of it, or some of its units. Whoever wants whole segments
 //! sees them here, wherever their bits are.
 
-use super::list::{List, Units, MOST_UNITS};
+use super::list::{List, Units, MAX_UNITS};
 
 /// The words of a segment.
 #[derive(Clone, Copy)]
@@ -81,10 +81,10 @@ fn in_order(
     first: u32,
 ) -> impl Iterator<Item = (usize, &[u64])> + Clone {
     // The number in the segment, at most 1024, and in the list.
-    let mut order = [0u32; MOST_UNITS];
+    let mut order = [0u32; MAX_UNITS];
     let mut len = 0;
     for (number, index) in list.numbers().zip(0..) {
-        if units.is_in_segment(number, first) && len < MOST_UNITS {
+        if units.is_in_segment(number, first) && len < MAX_UNITS {
             order[len] = number.wrapping_sub(first) << 16 | index;
             len += 1;
         }

@@ -29,7 +29,7 @@ mod split;
 
 use crate::error::AddError;
 use crate::storage::shared::Shared;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::storage::Mover;
 use crate::table::page::Page;
 use crate::table::path::Path;
@@ -46,7 +46,7 @@ pub enum Child {
     Shared(Shared<Child>),
     Node {
         depth: u8,
-        children: Short<Child, u16>,
+        children: SmallBoxedSlice<Child, u16>,
     },
     /// Alias of the child whose index has the low `n` bits cleared: the page is shallower than the
     /// node.
@@ -261,7 +261,7 @@ impl Child {
         self.reclaim();
         if let Self::Node { depth, children } = self {
             if start >= from {
-                *children = Short::of(mover.relocate(children.take()));
+                *children = SmallBoxedSlice::of(mover.relocate(children.take()));
             }
             let width = 64 - *depth - bits_of(children);
             for n in 0..children.len() {

@@ -1,7 +1,7 @@
 //! Rewrites the entries of a page, into one page or as many as are needed.
 
 use crate::error::AddError;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::budget::Budget;
 use crate::table::directory::Child;
 use crate::table::entries::{try_vec, Entries};
@@ -78,7 +78,7 @@ pub fn grown(
                 totals.children += 2;
                 Child::Node {
                     depth: depth + 1,
-                    children: Short::of(children),
+                    children: SmallBoxedSlice::of(children),
                 }
             }
         };

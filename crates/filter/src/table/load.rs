@@ -13,7 +13,7 @@
 //! once.
 
 use crate::error::{AddError, DecodeError};
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::directory::Child;
 use crate::table::entries::{try_push, try_vec};
 use crate::table::page::Page;
@@ -95,6 +95,6 @@ fn with_nodes(
     totals.children += 2;
     Ok(Child::Node {
         depth,
-        children: Short::of(children),
+        children: SmallBoxedSlice::of(children),
     })
 }

@@ -22,7 +22,7 @@ mod write;
 
 use crate::error::AddError;
 use crate::prefetch::prefetch_at;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{try_vec, Entries};
 use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape};
@@ -80,7 +80,7 @@ impl ShapeBytes {
 #[derive(PartialEq, Eq)]
 #[repr(C)]
 pub struct Page {
-    lines: Short<Line, u8>,
+    lines: SmallBoxedSlice<Line, u8>,
     depth: u8,
     /// Of a saturated page, which has none, the payload.
     pub(super) entries: u16,
@@ -96,7 +96,7 @@ impl Page {
     /// A page without entries, and without memory.
     pub fn empty(depth: u8) -> Self {
         Self {
-            lines: Short::default(),
+            lines: SmallBoxedSlice::default(),
             shape: ShapeBytes::of(Shape {
                 bucket_bits: 1,
                 slot: SlotShape {
@@ -125,7 +125,7 @@ impl Page {
         let mut lines = try_vec(self.lines.len())?;
         lines.extend_from_slice(&self.lines);
         Ok(Self {
-            lines: Short::of(lines),
+            lines: SmallBoxedSlice::of(lines),
             ..*self
         })
     }
@@ -182,7 +182,7 @@ impl Page {
 
     /// The same page with its lines elsewhere.
     pub fn map_lines(&mut self, move_lines: impl FnOnce(Vec<Line>) -> Vec<Line>) {
-        self.lines = Short::of(move_lines(self.lines.take()));
+        self.lines = SmallBoxedSlice::of(move_lines(self.lines.take()));
     }
 
     #[inline(always)]

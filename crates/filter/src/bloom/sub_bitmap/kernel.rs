@@ -5,7 +5,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::avx512::Avx512;
-use super::line::{self, MOST_PROBES};
+use super::line::{self, MAX_PROBES};
 #[cfg(test)]
 use super::{eight, lanes::model::Model};
 use super::{Inserted, LINE_BITS};
@@ -29,7 +29,7 @@ impl Kernel {
     /// The kernel for sub-bitmaps of this size, chosen once, when the sub-filter is created.
     pub fn for_sub_bitmaps(bits: u32, num_hashes: u32) -> Self {
         match bits {
-            LINE_BITS if num_hashes <= MOST_PROBES => Self::in_use(),
+            LINE_BITS if num_hashes <= MAX_PROBES => Self::in_use(),
             LINE_BITS => Self::Portable,
             _ => Self::AnySize,
         }

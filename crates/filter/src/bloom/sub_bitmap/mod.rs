@@ -25,7 +25,7 @@ use crate::storage::LINE_WORDS;
 
 /// The most lines prefetched of a sub-bitmap: all of them down to an error rate of 1e-6, then those
 /// of the first probes.
-const MOST_PREFETCHED: usize = 8;
+const MAX_PREFETCHED: usize = 8;
 
 /// What an item changed in its sub-bitmap. It is one word, because instructions that depend on the
 /// sub-bitmap occupy the reorder buffer while it comes from memory.
@@ -67,13 +67,13 @@ impl Inserted {
 
 /// The most lines that [`prefetch()`] prefetches of a sub-bitmap of `words` words.
 pub fn prefetched_lines(words: usize) -> usize {
-    words.div_ceil(LINE_WORDS).min(MOST_PREFETCHED)
+    words.div_ceil(LINE_WORDS).min(MAX_PREFETCHED)
 }
 
 /// Prefetches the lines that an item's probes fall into.
 #[inline]
 pub fn prefetch(words: &[u64], probes: u64, num_hashes: u32) {
-    if words.len() <= MOST_PREFETCHED * LINE_WORDS {
+    if words.len() <= MAX_PREFETCHED * LINE_WORDS {
         for line in words.chunks(LINE_WORDS) {
             prefetch::prefetch(&line[0]);
         }
@@ -81,7 +81,7 @@ pub fn prefetch(words: &[u64], probes: u64, num_hashes: u32) {
     }
     let num_bits = words.len() as u64 * 64;
     let mut x = probes;
-    for _ in 0..num_hashes.min(MOST_PREFETCHED as u32) {
+    for _ in 0..num_hashes.min(MAX_PREFETCHED as u32) {
         prefetch::prefetch(&words[multiply_high(x, num_bits) as usize / 64]);
         x = x.wrapping_mul(G);
     }
@@ -147,7 +147,7 @@ mod tests {
     /// Every kernel that some processor uses, run on this one: see [`chosen`].
     fn all_line_kernels(num_hashes: u32) -> Vec<Kernel> {
         let mut kernels = chosen::all();
-        kernels.retain(|&kernel| kernel == Kernel::Portable || num_hashes <= line::MOST_PROBES);
+        kernels.retain(|&kernel| kernel == Kernel::Portable || num_hashes <= line::MAX_PROBES);
         kernels
     }
 

@@ -2,7 +2,7 @@
 
 use super::{bits_of, index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
@@ -17,7 +17,7 @@ impl Child {
         children.extend(halves);
         let mut node = Self::Node {
             depth,
-            children: Short::of(children),
+            children: SmallBoxedSlice::of(children),
         };
         node.flatten()?;
         Ok(node)
@@ -49,7 +49,7 @@ impl Child {
         for (half, bits) in children.take().into_iter().zip([low, high]) {
             half.spread(most - bits, *depth + 1 + most, &mut all);
         }
-        *children = Short::of(all);
+        *children = SmallBoxedSlice::of(all);
         Ok(children.len() as i32 - before as i32)
     }
 

@@ -3,7 +3,7 @@
 use super::{index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
 use crate::storage::shared::Shared;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
@@ -59,7 +59,7 @@ impl Child {
                 }
                 Self::Node {
                     depth: *depth,
-                    children: Short::of(copy),
+                    children: SmallBoxedSlice::of(copy),
                 }
             }
             Self::Alias(bits) => Self::Alias(*bits),
@@ -85,7 +85,7 @@ impl Child {
                 }
                 Ok(Self::Node {
                     depth: *depth,
-                    children: Short::of(copy),
+                    children: SmallBoxedSlice::of(copy),
                 })
             }
             Self::Alias(bits) => Ok(Self::Alias(*bits)),

@@ -2,7 +2,7 @@
 
 use super::{bits_of, index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::try_vec;
 use crate::table::page::Page;
 use crate::table::path::Path;
@@ -60,7 +60,7 @@ impl Child {
         children.extend(halves);
         *self = Self::Node {
             depth,
-            children: Short::of(children),
+            children: SmallBoxedSlice::of(children),
         };
         Ok(())
     }
@@ -116,7 +116,10 @@ fn is_to_double(children: &[Child]) -> bool {
 }
 
 /// Twice as many children for the same.
-fn doubled(children: &mut [Child], full_depth: u8) -> Result<Short<Child, u16>, AddError> {
+fn doubled(
+    children: &mut [Child],
+    full_depth: u8,
+) -> Result<SmallBoxedSlice<Child, u16>, AddError> {
     let mut twice = try_vec(2 * children.len())?;
     let mut alias_bits = 0;
     for child in children {
@@ -129,11 +132,11 @@ fn doubled(children: &mut [Child], full_depth: u8) -> Result<Short<Child, u16>, 
         }
         twice.push(Child::Alias(alias_bits));
     }
-    Ok(Short::of(twice))
+    Ok(SmallBoxedSlice::of(twice))
 }
 
 /// Half as many children for the same; every second one is only a reference.
-fn halved(children: &mut [Child]) -> Result<Short<Child, u16>, AddError> {
+fn halved(children: &mut [Child]) -> Result<SmallBoxedSlice<Child, u16>, AddError> {
     let mut half = try_vec(children.len() / 2)?;
     for child in children.iter_mut().step_by(2) {
         half.push(match std::mem::replace(child, Child::Alias(0)) {
@@ -141,5 +144,5 @@ fn halved(children: &mut [Child]) -> Result<Short<Child, u16>, AddError> {
             child => child,
         });
     }
-    Ok(Short::of(half))
+    Ok(SmallBoxedSlice::of(half))
 }

@@ -5,7 +5,7 @@ use super::counters::{push_counters, COUNTERS};
 use super::size::sizes;
 use super::{Adding, Insert, Page, Position, ShapeBytes, State};
 use crate::error::AddError;
-use crate::storage::short::Short;
+use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, try_vec, Entries};
 use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape};
@@ -94,7 +94,7 @@ impl Page {
             strings.write(grid, &owned, spilled, &mut written);
             written.extend_from_slice(counters);
             return Ok(Some(Self {
-                lines: Short::of(written),
+                lines: SmallBoxedSlice::of(written),
                 entries: entries as u16,
                 ..*self
             }));
@@ -197,7 +197,7 @@ impl Page {
         grid.write(&entries.fingerprints, &owned, spilled, &mut written);
         push_counters(&entries.surplus, &mut written);
         Ok(Some(Self {
-            lines: Short::of(written),
+            lines: SmallBoxedSlice::of(written),
             shape: ShapeBytes::of(shape),
             depth,
             counter_lines: counter_lines as u8,

@@ -8,18 +8,18 @@ use std::ptr::{slice_from_raw_parts, slice_from_raw_parts_mut, NonNull};
 
 /// The elements, on the heap, and how many there are.
 #[repr(C, packed)]
-pub struct Short<T, L: Copy + Into<usize>> {
+pub struct SmallBoxedSlice<T, L: Copy + Into<usize>> {
     start: NonNull<T>,
     len: L,
     _owned: PhantomData<T>,
 }
 
 // SAFETY: it owns its elements, as a box does. So below.
-unsafe impl<T: Send, L: Copy + Into<usize>> Send for Short<T, L> {}
+unsafe impl<T: Send, L: Copy + Into<usize>> Send for SmallBoxedSlice<T, L> {}
 // SAFETY: as above.
-unsafe impl<T: Sync, L: Copy + Into<usize>> Sync for Short<T, L> {}
+unsafe impl<T: Sync, L: Copy + Into<usize>> Sync for SmallBoxedSlice<T, L> {}
 
-impl<T, L: Copy + Into<usize> + TryFrom<usize>> Short<T, L> {
+impl<T, L: Copy + Into<usize> + TryFrom<usize>> SmallBoxedSlice<T, L> {
     /// The elements of a vector, which they fill. Allocates nothing.
     ///
     /// # Panics
@@ -52,13 +52,13 @@ impl<T, L: Copy + Into<usize> + TryFrom<usize>> Short<T, L> {
     }
 }
 
-impl<T, L: Copy + Into<usize> + TryFrom<usize>> Default for Short<T, L> {
+impl<T, L: Copy + Into<usize> + TryFrom<usize>> Default for SmallBoxedSlice<T, L> {
     fn default() -> Self {
         Self::of(Vec::new())
     }
 }
 
-impl<T, L: Copy + Into<usize>> Deref for Short<T, L> {
+impl<T, L: Copy + Into<usize>> Deref for SmallBoxedSlice<T, L> {
     type Target = [T];
 
     #[inline(always)]
@@ -69,7 +69,7 @@ impl<T, L: Copy + Into<usize>> Deref for Short<T, L> {
     }
 }
 
-impl<T, L: Copy + Into<usize>> DerefMut for Short<T, L> {
+impl<T, L: Copy + Into<usize>> DerefMut for SmallBoxedSlice<T, L> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
@@ -78,15 +78,15 @@ impl<T, L: Copy + Into<usize>> DerefMut for Short<T, L> {
     }
 }
 
-impl<T: PartialEq, L: Copy + Into<usize>> PartialEq for Short<T, L> {
+impl<T: PartialEq, L: Copy + Into<usize>> PartialEq for SmallBoxedSlice<T, L> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Eq, L: Copy + Into<usize>> Eq for Short<T, L> {}
+impl<T: Eq, L: Copy + Into<usize>> Eq for SmallBoxedSlice<T, L> {}
 
-impl<T, L: Copy + Into<usize>> Drop for Short<T, L> {
+impl<T, L: Copy + Into<usize>> Drop for SmallBoxedSlice<T, L> {
     fn drop(&mut self) {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
         // SAFETY: as in `into_vec`; it is dropped once.
@@ -99,12 +99,12 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    const _: () = assert!(size_of::<Short<u64, u8>>() == 9);
-    const _: () = assert!(size_of::<Short<u64, u16>>() == 10);
+    const _: () = assert!(size_of::<SmallBoxedSlice<u64, u8>>() == 9);
+    const _: () = assert!(size_of::<SmallBoxedSlice<u64, u16>>() == 10);
 
     #[test]
     fn a_short_slice_has_the_elements_of_its_vector() {
-        let mut short = Short::<_, u8>::of((0..255).collect());
+        let mut short = SmallBoxedSlice::<_, u8>::of((0..255).collect());
         assert_eq!((short.len(), short[0], short[254]), (255, 0, 254));
         short[7] = 70;
         assert_eq!(short.iter().sum::<u64>(), 254 * 255 / 2 + 63);
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "256 elements")]
     fn more_elements_than_its_length_can_count_are_refused() {
-        Short::<_, u8>::of(vec![0u64; 256]);
+        SmallBoxedSlice::<_, u8>::of(vec![0u64; 256]);
     }
 
     #[test]
@@ -123,13 +123,13 @@ mod tests {
     fn a_vector_with_room_to_spare_is_refused() {
         let mut elements = Vec::with_capacity(3);
         elements.push(1u64);
-        Short::<_, u8>::of(elements);
+        SmallBoxedSlice::<_, u8>::of(elements);
     }
 
     #[test]
     fn each_element_is_dropped_once() {
         let witness = Arc::new(());
-        let three = || Short::<_, u16>::of(vec![witness.clone(); 3]);
+        let three = || SmallBoxedSlice::<_, u16>::of(vec![witness.clone(); 3]);
         let mut short = three();
         assert_eq!(Arc::strong_count(&witness), 4);
         assert_eq!(short.take().len(), 3);
@@ -145,9 +145,12 @@ mod tests {
     fn it_is_read_at_any_address() {
         struct Odd(
             #[allow(dead_code, reason = "shifts what follows")] u8,
-            Short<u64, u8>,
+            SmallBoxedSlice<u64, u8>,
         );
-        let odd = [Odd(1, Short::of(vec![10])), Odd(2, Short::of(vec![20]))];
+        let odd = [
+            Odd(1, SmallBoxedSlice::of(vec![10])),
+            Odd(2, SmallBoxedSlice::of(vec![20])),
+        ];
         assert_eq!(size_of_val(&odd), 20);
         assert_eq!(odd.map(|odd| odd.1[0]), [10, 20]);
     }
