@@ -1,11 +1,11 @@
-//! How many lines a page gets when it needs more.
+//! The memory that a table may take, and how many lines a page gets when it needs more.
 //!
-//! Usually it gets the next size, about a fifth more, because nobody knows how many items will
-//! come. Between two splits that happens twice or three times, so an entry is rewritten some four
-//! times (3 / ln 2). But if a number was reserved, the table knows how many entries each page will
-//! have, and a page gets lines for twice its entries, up to that number. It grows in less than half
-//! as many steps, and an insert takes a fifth fewer instructions. Until the table holds what was
-//! reserved, it takes up to 1.45 times the memory; while it has only a page or two, up to twice.
+//! Usually a page gets the next size, about a fifth more, because the final number of items is
+//! unknown. That happens two or three times between two splits, so an entry is rewritten some four
+//! times (3 / ln 2). If a number of items was reserved, the expected entries of each page are
+//! known, and a page gets lines for twice its entries, up to that number. It grows in less than
+//! half as many steps, and an insert takes a fifth fewer instructions. Until the table holds the
+//! reserved number it takes up to 1.45 times the memory; with only a page or two, up to twice.
 
 use crate::table::page::lines_for_new;
 use crate::table::path::Path;
@@ -17,17 +17,17 @@ use crate::table::rate::Weight;
 /// 94, as for a page that is rewritten, a full table is 6 % larger.
 const FILL: usize = 100;
 
-/// What a table may grow to.
+/// The limits of an insert.
 #[derive(Clone, Copy)]
 pub struct Budget {
-    /// The most bytes ([`crate::table::Table::bytes`]).
+    /// The maximum size of the table in bytes ([`crate::table::Table::bytes`]).
     pub max_bytes: u64,
-    /// The items that it was reserved for; 0 if nobody knows how many will come.
+    /// The number of items that the table was reserved for; 0 if unknown.
     pub items: u64,
 }
 
 impl Budget {
-    /// Budget for what gives memory back, or takes hardly any.
+    /// For changes that free memory, or take hardly any.
     pub const UNLIMITED: Self = Self::up_to(u64::MAX);
 
     /// A limit in bytes, and no reservation.

@@ -1,4 +1,4 @@
-//! Rewrites the entries of a page, into one page or as many as are needed.
+//! Rewrites the entries of a page into one page, or as many as they need.
 
 use crate::error::AddError;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
@@ -13,27 +13,27 @@ use crate::table::totals::Totals;
 /// The replacement of a page.
 pub enum Grown {
     Page(Page),
-    /// What belongs to either value of the next bit.
+    /// The children for either value of the next bit.
     Halves([Child; 2]),
 }
 
-/// The rewrite of a page that is rewritten.
+/// Which page is rewritten, and its limits.
 #[derive(Clone, Copy)]
 pub struct Rewrite {
-    /// Its first path.
+    /// The first path of the page.
     pub start: Path,
     pub depth: u8,
-    /// How deep any page may be.
+    /// The depth at which a page saturates instead of splitting.
     pub max_depth: u8,
-    /// The payload of what is new, and of pages that are given up for it.
+    /// The payload of the new entry, which a page that saturates gets.
     pub newest: u8,
     pub budget: Budget,
 }
 
-/// Writes one page of at min_lines `least` lines, or splits the entries until they fit;
+/// Writes one page of at least `min_lines` lines, or splits the entries until they fit;
 /// `TOO_MANY_LINES` splits them in any case. All allocations happen here, before the table changes.
-/// However aimed the items are, the work is that of one page: whatever the depth, it is the same
-/// entries that are cut apart.
+/// Even if all items are aimed at one path, the work is bounded by one page: each split divides the
+/// same entries.
 pub fn grown(
     plan: &Plan,
     entries: &mut Entries,

@@ -1,7 +1,7 @@
-//! Loads pages into a table that can meanwhile be used, saved, copied, moved and freed.
+//! Loads pages into a table that can be used, saved, copied, moved and freed meanwhile.
 //!
-//! Empty pages cover what is still missing. If a run of pages ends in the middle of an empty one,
-//! nodes of two children lead to the border:
+//! Empty pages stand for what is missing. If a run of pages ends inside an empty page, nodes of two
+//! children lead to the border:
 //!
 //! ```text
 //!   root | loaded | node |
@@ -9,8 +9,8 @@
 //!                         '-> | loaded | empty |
 //! ```
 //!
-//! As soon as both children of such a node are complete, it is joined as if it had been loaded at
-//! once.
+//! As soon as both children of such a node are complete, it is flattened as if it had been loaded
+//! at once.
 
 use crate::error::{AddError, DecodeError};
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
@@ -25,14 +25,14 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 impl Table {
-    /// Puts pages where only empty ones are. A whole table is loaded run by run, in order, into an
-    /// empty one that nothing else changes meanwhile. With the last run comes the number of items;
-    /// until then each entry counts as one.
+    /// Puts pages in the place of empty ones. A whole table is loaded run by run, in order, into an
+    /// empty table that nothing else changes. The last run comes with the number of items; until
+    /// then each entry counts as one.
     ///
-    /// That number does not follow from the entries: some have become several, and those of
-    /// saturated pages are gone. So it is taken as given; but if no page has lost count, at most
-    /// the number of entries: the count is later than the first pages, to which items may have been
-    /// added since.
+    /// The number of items cannot be derived from the entries: some entries have become several,
+    /// and those of saturated pages are gone. So the given number is used; if no page has lost
+    /// count, at most the number of entries, because the number was written after the first pages,
+    /// to which items may have been added since.
     ///
     /// # Errors
     /// `Order` if something else is there, `OutOfMemory`; nothing has changed.
@@ -71,8 +71,8 @@ impl Table {
     }
 }
 
-/// Takes the parts that lie below the first `depth` bits of `start`, together with the ways to them
-/// and empty pages for what is not there.
+/// Takes the parts below the first `depth` bits of `start`, together with the nodes that lead to
+/// them, and empty pages for missing parts.
 fn with_nodes(
     parts: &mut Peekable<IntoIter<(Path, Child)>>,
     start: Path,

@@ -1,8 +1,8 @@
-//! Looks items up, one by one and in batches, compiled for several instruction sets.
+//! Lookups, one by one and in batches.
 //!
-//! A lookup waits for memory twice: for the slot of the directory and for the line. A batch
-//! prefetches the routes of 16 items, then their probes, and reads them while the next 16 are being
-//! fetched. A caller with other parts to search can run the stages one by one:
+//! A lookup waits for memory twice: for a child of the directory, and for a line. A batch
+//! prefetches the directory children of 16 items, then their lines, and tests them while the next
+//! 16 are on their way. A caller that searches other parts too can run the stages itself:
 //!
 //! ```text
 //!   routes.fetch(table, hashes)   routes.fetch_lines(probes)   probes.answers(table)
@@ -17,9 +17,9 @@ use crate::table::page::Probe;
 use crate::table::path::Path;
 use crate::table::table::Table;
 
-/// Items that are prefetched together, while the group before them is answered. Here, 32 took as
-/// long at 10^6 items and 7 % longer at 2 * 10^7. In Bloom filters, in the command at 10^8 items,
-/// ns an item: 41 with 8, 33 with 16, 46 with 32.
+/// Items whose cache misses overlap: they are prefetched while the group before them is tested. For
+/// the table, 32 takes as long at 10^6 items and 7 % longer at 2 * 10^7. For Bloom filters, in the
+/// command at 10^8 items, an item takes 41 ns with 8, 33 with 16 and 46 with 32.
 pub const GROUP: usize = 16;
 
 impl Table {
@@ -34,7 +34,7 @@ impl Table {
         self.path_is_among(path, self.alive)
     }
 
-    /// Whether the item is (probably) present, with one of these payloads.
+    /// Whether the item is (probably) present with one of these payloads.
     #[inline]
     pub fn contains_among(&self, hash: ItemHash, payloads: u16) -> bool {
         self.path_is_among(Path::of(hash), payloads)
@@ -46,8 +46,8 @@ impl Table {
         probe_contains(&page.probe(path.below(page.depth())), payloads)
     }
 
-    /// Asks for the routes and then for the probes of a group of items that are about to be added. A
-    /// single one has nothing to overlap with.
+    /// Prefetches the directory children, then the lines, of a group of items that are about to be
+    /// added. A single item has nothing to overlap with.
     #[inline]
     pub fn prefetch(&self, hashes: &[ItemHash]) {
         if hashes.len() > 1 {
@@ -61,8 +61,8 @@ impl Table {
         routes.fetch_lines(&mut Probes::default());
     }
 
-    /// Looks up many items and calls `answer` for each in order: the routes of one group are being
-    /// fetched while the one before is answered.
+    /// Looks up many items and calls `answer` for each in order. One group is prefetched while the
+    /// group before it is tested.
     pub fn contains_many(
         &self,
         hashes: impl IntoIterator<Item = ItemHash>,
@@ -72,7 +72,7 @@ impl Table {
     }
 
     compiled_per_cpu! {
-        /// The same for items that have one of these payloads.
+        /// The same for entries with one of these payloads.
         pub fn contains_many_among(
             self: &Table,
             hashes: impl IntoIterator<Item = ItemHash>,
@@ -120,13 +120,13 @@ fn probe_contains_with<I: Instructions>(probe: &Probe<'_>, instructions: I, payl
     }
 }
 
-/// The first stage of a group of lookups: the routes of the directory are on their route.
+/// The first stage of a group of lookups: the directory children are being fetched.
 pub struct Routes<'a> {
     items: [(Path, Option<Route<'a>>); GROUP],
     len: usize,
 }
 
-/// The second: the probes are on their route.
+/// The second stage: the lines are being fetched.
 pub struct Probes<'a> {
     items: [Option<Probe<'a>>; GROUP],
     len: usize,
@@ -153,7 +153,7 @@ impl Default for Probes<'_> {
 }
 
 impl<'a> Routes<'a> {
-    /// Asks for the routes of these items, the first [`GROUP`] of them.
+    /// Prefetches the directory children of these items, the first [`GROUP`] of them.
     #[inline]
     pub fn fetch(&mut self, table: &'a Table, hashes: &[ItemHash]) {
         self.fetch_next(table, &mut hashes.iter().copied());
@@ -171,13 +171,14 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Asks for the probes of the same items.
+    /// Prefetches the lines of the same items.
     #[inline]
     pub fn fetch_lines(&self, probes: &mut Probes<'a>) {
         fetch_lines(self, probes);
     }
 
-    // No closures: they would not be compiled for the CPU features of the caller.
+    // No closures: they might not be inlined, and are not compiled for the CPU features of the
+    // caller.
     #[inline(always)]
     fn fetch_lines_with<I: Instructions>(&self, _: I, probes: &mut Probes<'a>) {
         probes.len = self.len;
@@ -198,7 +199,7 @@ compiled_per_cpu! {
 }
 
 impl Probes<'_> {
-    /// Which of the items are (probably) present: bit 0 for the first, and so on.
+    /// Which of the items are (probably) present: bit i for item i.
     #[inline]
     pub fn answers(&self, table: &Table) -> u32 {
         answers(self, table.alive)

@@ -1,4 +1,4 @@
-//! The table: a plan, a directory of pages, and what they hold in all.
+//! The table itself: a plan, a directory of pages, and running totals.
 
 use crate::error::AddError;
 use crate::hash::ItemHash;
@@ -15,25 +15,26 @@ use crate::table::rate::Weight;
 use crate::table::totals::Totals;
 use std::alloc::Layout;
 
-/// Two buddies merge if they hold at most this percentage of a full page. Each half of a page that
-/// has just been split holds 47 to 50 per cent, so the table must lose more than a third of its
-/// entries before it undoes a split.
+/// Two buddies are merged if together they hold at most this percentage of a full page. Each half
+/// of a page that has just been split holds 47 to 50 per cent, so the table must lose more than a
+/// third of its entries before a split is undone.
 const MAX_MERGED: usize = 60;
 
-/// A set of items that grows page by page. Items are given by their hashes.
+/// A multiset of items that grows page by page. Items are given by their hashes.
 pub struct Table {
     pub(super) plan: Plan,
-    /// Payloads whose entries are still there for lookups; the others go when their page is next
-    /// written anew.
+    /// Bit i: whether lookups find entries of payload i. Other entries are dropped when their page
+    /// is next rewritten.
     pub(super) alive: u16,
     pub(super) root: Child,
-    /// Counted one by one, not derived from entries: where an old one is lengthened or belongs to
-    /// both halves of a split, it becomes several.
+    /// The number of items added, not of entries: one entry becomes several when it is lengthened
+    /// or duplicated by a split.
     pub(super) items: u64,
     pub(super) totals: Totals,
 }
 
-/// A server may hold millions of small ones; none is also said without more memory.
+/// A server may hold millions of small tables, so this struct fits one cache line, and
+/// `Option<Table>` takes no more.
 const _: () = assert!(size_of::<Table>() <= 64 && align_of::<Table>() == 8);
 const _: () = assert!(size_of::<Option<Table>>() == size_of::<Table>());
 
@@ -54,14 +55,14 @@ impl Table {
         &self.plan
     }
 
-    /// The plan for what is written next.
+    /// The plan for the next entry.
     #[inline]
     pub(super) fn plan_now(&self) -> Plan {
         self.plan.now(self.totals.pages, self.totals.weight)
     }
 
-    /// Items added and not removed. A page that saturates keeps its part in the count as it is:
-    /// what is added to it or removed from it from then on is not counted.
+    /// The number of items added and not removed. A page that saturates keeps its share of the
+    /// count; later inserts and removals there are not counted.
     pub fn len(&self) -> u64 {
         self.items
     }
@@ -70,7 +71,7 @@ impl Table {
         self.len() == 0
     }
 
-    /// The false-positive rate now: the sum of what all fingerprints match.
+    /// The current false-positive rate: the sum over all fingerprints.
     pub fn false_positive_rate(&self) -> f64 {
         self.totals.weight.rate()
     }
@@ -83,8 +84,8 @@ impl Table {
         self.alive >> fingerprint.payload() & 1 == 1
     }
 
-    /// How many copies of the item are there, at min_lines as many as were added and not removed; 1
-    /// where a saturated page has lost count.
+    /// The number of copies of the item: at least as many as were added and not removed; 1 where
+    /// the page is saturated.
     pub fn count(&self, hash: ItemHash) -> u64 {
         let path = Path::of(hash);
         let page = self.root.page(path);
@@ -97,7 +98,7 @@ impl Table {
                 return copies as u64;
             }
         }
-        // Some copies may be in counters, or have a payload that is no longer alive.
+        // Some copies may be in counters, or have a dead payload.
         let (mut copies, mut before) = (0, None);
         for fingerprint in page
             .matching(below)
@@ -111,19 +112,17 @@ impl Table {
         copies
     }
 
-    /// Adds a copy of the item, unless the table would grow to more than `max_bytes`
-    /// ([`Table::bytes`]).
+    /// Adds a copy of the item, unless the table would grow beyond `max_bytes` ([`Table::bytes`]).
     ///
     /// # Errors
-    /// `OverLimit`, `OutOfMemory`; `Uncountable` if its copies cannot be counted any more. Nothing
-    /// has changed.
+    /// `OverLimit`, `OutOfMemory`; `Uncountable` if a counter of copies is full. Nothing has
+    /// changed.
     pub fn insert(&mut self, hash: ItemHash, payload: u8, max_bytes: u64) -> Result<(), AddError> {
         self.insert_reserved(hash, payload, Budget::up_to(max_bytes))
     }
 
-    /// The same in a table that was reserved for `budget.items` items. The limit only refuses an
-    /// item, and decides nothing else: a table with another limit that gets the same items is
-    /// equal.
+    /// The same in a table reserved for `budget.items` items. The limit only refuses items: tables
+    /// with different limits that receive the same items are equal.
     ///
     /// # Errors
     /// As [`Table::insert`]; nothing has changed.
@@ -137,7 +136,7 @@ impl Table {
             .map(|_| ())
     }
 
-    /// Adds the item unless it is (probably) there. Returns whether it was new.
+    /// Adds the item unless it is (probably) present. Returns whether it was added.
     ///
     /// # Errors
     /// As [`Table::insert`]; nothing has changed.
@@ -148,7 +147,7 @@ impl Table {
         max_bytes: u64,
     ) -> Result<bool, AddError> {
         let (path, budget) = (Path::of(hash), Budget::up_to(max_bytes));
-        // A page knows nothing of payloads gone by.
+        // [`Page::contains`] ignores payloads, dead ones too.
         if self.alive != ALL_PAYLOADS {
             let is_new = !self.contains_path(path);
             return Ok(is_new && self.add(path, MAX_LENGTH, payload, budget, Adding::Copies)?);
@@ -156,8 +155,8 @@ impl Table {
         self.add(path, MAX_LENGTH, payload, budget, Adding::Absent)
     }
 
-    /// Adds a fingerprint of the usual length, but of no more than `longest` bits. Returns whether
-    /// it was added.
+    /// Adds a fingerprint of the planned length, but of at most `longest` bits. Returns whether it
+    /// was added.
     pub(super) fn add(
         &mut self,
         path: Path,
@@ -179,7 +178,7 @@ impl Table {
         let payload = plan.payload(payload);
         let fingerprint = Fingerprint::new(below, length, payload);
         if page.is_saturated_among(!self.alive) {
-            // What it was given up for is over.
+            // The payload that saturated the page is dead, so the page can start afresh.
             return self.rewrite_adding(path, fingerprint, 1, budget);
         }
         match page.insert(below, fingerprint, plan.max_entries(), adding)? {
@@ -196,7 +195,7 @@ impl Table {
         }
     }
 
-    /// Adds an entry to the path's page, which has no room for it: the page gets more lines or
+    /// Adds an entry to the path's page, which has no free slot for it: the page gets more lines or
     /// another shape, or is split.
     #[cold]
     fn make_room(
@@ -222,7 +221,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Writes the path's page anew with one more entry.
+    /// Rewrites the path's page with one more entry.
     #[cold]
     fn rewrite_adding(
         &mut self,
@@ -238,7 +237,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Counts an entry, and what it adds to the rate if its fingerprint is new.
+    /// Counts an item, and the weight of its fingerprint if that is new.
     fn count_one(&mut self, path: Path, depth: u8, length: u8, is_new: bool) {
         self.items = self.items.saturating_add(1);
         if is_new {
@@ -248,9 +247,9 @@ impl Table {
     }
 
     /// Removes a copy of the longest fingerprint that matches the item, so that every other item
-    /// stays covered. Returns whether there was one. Removing what was never added may take away
-    /// what another item needs, with the chance of the error rate. With the last item the table is
-    /// as when it was created, unless a page has lost count.
+    /// stays covered. Returns whether there was one. Removing an item that was never added may,
+    /// with the probability of the error rate, remove the entry of another item. After the last
+    /// item the table is as it was created, unless a page has lost count.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -274,7 +273,7 @@ impl Table {
                     self.totals.weight = self.totals.weight.minus(weight);
                 }
                 if page.is_thin(&self.plan) {
-                    // It works as it is, so it may stay so where there is no memory.
+                    // The page is valid as it is, so without memory it stays.
                     let _ = self.shrink(path);
                 }
             }
@@ -288,14 +287,14 @@ impl Table {
         Ok(true)
     }
 
-    /// Removes what is left without an item: where an entry became several, each item took one of
-    /// them with it.
+    /// Drops the entries that are left when no item is: where an entry became several, removing its
+    /// item removed only one of them.
     fn clear(&mut self) {
         self.root = Child::Page(Page::empty(0));
         self.totals = Totals::of_an_empty_page();
     }
 
-    /// Writes the path's page anew without the counter of a fingerprint.
+    /// Rewrites the path's page without the counter of a fingerprint.
     #[cold]
     fn remove_surplus(&mut self, path: Path, fingerprint: Fingerprint) -> Result<(), AddError> {
         self.rewrite(
@@ -312,8 +311,8 @@ impl Table {
         )
     }
 
-    /// Gives the path's page at min_lines so many lines, and perhaps one more entry, without reading
-    /// its entries. Returns whether that can be; if not, it must be written anew.
+    /// Gives the path's page at least `min_lines` lines, and perhaps one more entry, without
+    /// decoding its entries. Returns false if the page must be rewritten instead.
     fn reline(
         &mut self,
         path: Path,
@@ -338,9 +337,9 @@ impl Table {
         Ok(true)
     }
 
-    /// Writes the path's page anew after `edit`, with at min_lines so many lines, or splits it; unless
-    /// the table would grow beyond `room`. Entries that are not alive are dropped; a page that is
-    /// given up has the payload `newest`.
+    /// Rewrites the path's page after `edit`, with at least `min_lines` lines, or splits it, unless
+    /// the table would exceed its budget. Entries with a dead payload are dropped; a page that
+    /// saturates has the payload `newest`.
     pub(super) fn rewrite(
         &mut self,
         path: Path,
@@ -388,8 +387,8 @@ impl Table {
         Ok(())
     }
 
-    /// Writes a thin page anew with fewer lines, and merges it with its buddy if both together are
-    /// far from full.
+    /// Rewrites a thin page with fewer lines, and merges it with its buddy if both together are far
+    /// from full.
     #[cold]
     fn shrink(&mut self, path: Path) -> Result<(), AddError> {
         if !self.reline(path, None, 1, Budget::UNLIMITED)? {
@@ -398,7 +397,7 @@ impl Table {
         self.merge(path).map(|_| ())
     }
 
-    /// Where the buddy of a page begins, if both together are far from full.
+    /// The start of the page's buddy, if both together are far from full.
     pub(super) fn buddy_to_merge(&self, path: Path) -> Option<Path> {
         let page = self.root.page(path);
         let buddy_path = Path(path.0 ^ 1 << (63 - page.depth().checked_sub(1)?));
@@ -448,7 +447,8 @@ impl Table {
         Ok(true)
     }
 
-    /// A copy that shares all pages until one of the two writes to them, in some 2 048 steps.
+    /// A copy that shares all pages until one of the two tables writes to them. Takes some 2 048
+    /// steps.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -469,25 +469,25 @@ impl Table {
         })
     }
 
-    /// Visits every allocation but the table itself: its layout, and how many there are of it.
-    /// Costs a step for each page.
+    /// Visits every allocation but the table itself: its layout and how many of it there are. Costs
+    /// a step per page.
     pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
         self.root.visit_allocations(&mut visit);
     }
 
-    /// Bytes of all pages and of the directory, without going through them. (What counts the owners
-    /// of common pages is not in it. Beyond 256 GiB it says 256 GiB.)
+    /// Bytes of all pages and the directory, from running totals: reference counts of shared pages
+    /// excluded, and at most 256 GiB.
     pub fn bytes(&self) -> u64 {
         self.totals.bytes()
     }
 
-    /// Allocations, about: what freeing costs.
+    /// The approximate number of allocations, which is the cost of freeing the table.
     pub fn allocations(&self) -> u64 {
         self.pages() + self.pages() / 256
     }
 
-    /// Passes everything from `from` on (0 at first) through `mover`, until it says that it is time
-    /// to stop. Returns where to go on, or nothing at the end.
+    /// Passes every allocation from the path `from` on (0 at first) through `mover` until it wants
+    /// to stop. Returns the path to continue from, or `None` at the end.
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         self.root.relocate(0, from, mover)
     }

@@ -1,4 +1,4 @@
-//! Parts of a directory put together, as pages are loaded.
+//! Joins parts of a directory while pages are loaded.
 
 use super::{bits_of, index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
@@ -7,7 +7,7 @@ use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
 impl Child {
-    /// One child of two that part at their depth.
+    /// The node of two buddies.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -23,10 +23,10 @@ impl Child {
         Ok(node)
     }
 
-    /// Makes one node of a node of two children and what these are made of, if they are about equally
-    /// deep and one node can hold all their children. Nodes at multiples of [`MAX_NODE_BITS`] stay apart:
-    /// the first nodes on all ways are then as large as in a directory that grew, and so are the
-    /// others when it grows on. Returns by how many children the directory has grown.
+    /// Merges a node of two children with these, if they are nodes of about equal depth and one
+    /// node can hold all their children. Nodes at multiples of [`MAX_NODE_BITS`] stay separate, so
+    /// that the first nodes of all routes are as large as in a directory that grew, and the others
+    /// become so as it grows. Returns by how many children the directory has grown.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -53,9 +53,9 @@ impl Child {
         Ok(children.len() as i32 - before as i32)
     }
 
-    /// Joins, from the deepest on, the nodes of two children that begin before `from` and are complete
-    /// now that all paths up to `next` have come. Returns by how many children the directory has
-    /// grown.
+    /// Flattens, from the deepest on, the nodes of two children that begin before `from` and are
+    /// complete now that all paths up to `next` are loaded. Returns by how many children the
+    /// directory has grown.
     pub fn join_complete(&mut self, from: Path, next: Option<u64>) -> i32 {
         let Self::Node { depth, children } = self else {
             return 0;
@@ -67,13 +67,13 @@ impl Child {
         let place = index(from, *depth, children);
         let grown = children[place].join_complete(from, next);
         let is_complete = next.is_none_or(|next| end.is_some_and(|end| end <= next));
-        // It works as it is, so it may stay so where there is no memory.
+        // The node is valid as it is, so without memory it stays.
         let joined = if is_complete { self.flatten() } else { Ok(0) };
         grown + joined.unwrap_or(0)
     }
 
-    /// Appends what is taken in, or a child as if it were a node's only one, so that each fills
-    /// `2^more` of the new ones.
+    /// Appends the children of a node that is flattened, or else the child itself, each repeated so
+    /// that it fills `2^more` of the new places.
     fn spread(self, more: u8, full_depth: u8, to: &mut Vec<Self>) {
         let children = match self {
             Self::Node { depth, children } if depth % MAX_NODE_BITS != 0 => children.into_vec(),
@@ -94,7 +94,7 @@ impl Child {
         }
     }
 
-    /// The children that a node above may take in.
+    /// The children that the parent may take over.
     fn flattened(&self) -> Option<&[Self]> {
         match self {
             Self::Node { depth, children } if depth % MAX_NODE_BITS != 0 => Some(children),

@@ -1,4 +1,4 @@
-//! What a copy and its original have in shared, until one of them writes to it.
+//! Sharing between a table and its copy, until one of them writes.
 
 use super::{index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
@@ -8,7 +8,7 @@ use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
 impl Child {
-    /// Makes its own what is shared, by a copy if need be.
+    /// Takes sole ownership of a shared child, by copying it if the other owner still exists.
     #[cold]
     pub(super) fn unshare(&mut self) -> Result<(), AddError> {
         self.reclaim();
@@ -18,7 +18,7 @@ impl Child {
         Ok(())
     }
 
-    /// Makes its own what is shared, where the copy that had it too has it no more.
+    /// Takes sole ownership of a shared child whose other owner has been dropped.
     pub(super) fn reclaim(&mut self) {
         if !matches!(self, Self::Shared(_)) {
             return;
@@ -28,8 +28,8 @@ impl Child {
         }
     }
 
-    /// Bytes that are copied before a path's page may be written to, because another table has them
-    /// too.
+    /// Bytes that must be copied before the path's page can be written to, because another table
+    /// shares them.
     pub fn bytes_to_unshare(&mut self, path: Path) -> u64 {
         self.reclaim();
         match self {
@@ -47,7 +47,7 @@ impl Child {
         }
     }
 
-    /// The same in other memory.
+    /// A deep copy, except for children that are shared already.
     fn copied(&self) -> Result<Self, AddError> {
         Ok(match self {
             Self::Page(page) => Self::Page(page.try_clone()?),
@@ -66,13 +66,13 @@ impl Child {
         })
     }
 
-    /// A second directory with the same pages, all of them shared from now on. An error leaves this
-    /// one as good as it was.
+    /// A copy of the directory that shares all pages with it. After an error this directory is
+    /// still valid.
     ///
-    /// Copied are the nodes that decide the first [`MAX_NODE_BITS`] bits; each page or node that these
-    /// lead to is shared as a whole, and copied when one of the two first writes below it. So a
-    /// copy takes some 2 048 steps, however large the table; that write copies a page up to some
-    /// 4 * 10^6 items, 50 pages at 10^8 and 500 at 10^9.
+    /// The nodes that decide the first [`MAX_NODE_BITS`] bits are copied; each page or node below
+    /// them is shared as a whole, and copied when one of the two tables first writes below it. So a
+    /// copy takes some 2 048 steps, however large the table; the later write copies one page up to
+    /// some 4 * 10^6 items, 50 pages at 10^8 and 500 at 10^9.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -1,4 +1,4 @@
-//! A directory that grows by the split of a page, and shrinks by the merge of two.
+//! Splits and merges: how the directory grows and shrinks.
 
 use super::{bits_of, index, Child, MAX_NODE_BITS};
 use crate::error::AddError;
@@ -8,7 +8,7 @@ use crate::table::page::Page;
 use crate::table::path::Path;
 
 impl Child {
-    /// By how many children the directory grows where the path's page is split.
+    /// By how many children the directory grows when the path's page is split.
     pub fn children_to_split(&self, path: Path) -> usize {
         let Self::Node { depth, children } = self else {
             return 2;
@@ -24,7 +24,7 @@ impl Child {
         }
     }
 
-    /// Puts the two halves in the place of the path's page.
+    /// Replaces the path's page by its two halves.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -65,8 +65,8 @@ impl Child {
         Ok(())
     }
 
-    /// Puts a page in the place of all that begins with the same bits as it, whether that is one
-    /// page, two buddies or more. Returns by how many children the directory has shrunk.
+    /// Puts a page in the place of everything that begins with the same bits: one page, two buddies
+    /// or more. Returns by how many children the directory has shrunk.
     pub fn merge(&mut self, path: Path, page: Page) -> usize {
         let merged_depth = page.depth();
         let (depth, children) = match self {
@@ -95,7 +95,7 @@ impl Child {
             .step_by(2)
             .all(|child| matches!(child, Self::Alias(_)))
         {
-            // Without memory for a smaller one the node stays as it is.
+            // Without memory for a smaller node, this one stays.
             let Ok(half) = halved(children) else { break };
             shrunk += half.len();
             *children = half;
@@ -104,8 +104,8 @@ impl Child {
     }
 }
 
-/// Whether a page at the full depth of these children makes them twice as many when it is split: they
-/// are well filled, and not too many yet.
+/// Whether the node doubles when a page at its full depth is split: it is well filled and not yet
+/// of the maximum size.
 fn is_to_double(children: &[Child]) -> bool {
     let own = || {
         children
@@ -115,7 +115,7 @@ fn is_to_double(children: &[Child]) -> bool {
     bits_of(children) < MAX_NODE_BITS && own().count() * 4 > children.len() * 3
 }
 
-/// Twice as many children for the same.
+/// The same children in an array twice as long.
 fn doubled(
     children: &mut [Child],
     full_depth: u8,
@@ -135,7 +135,7 @@ fn doubled(
     Ok(SmallBoxedSlice::of(twice))
 }
 
-/// Half as many children for the same; every second one is only a reference.
+/// The same children in an array half as long; every second one is only an alias.
 fn halved(children: &mut [Child]) -> Result<SmallBoxedSlice<Child, u16>, AddError> {
     let mut half = try_vec(children.len() / 2)?;
     for child in children.iter_mut().step_by(2) {
