@@ -1,8 +1,8 @@
-//! A page cut where a dump continues.
+//! Cuts a page where a dump continues.
 //!
 //! A table is dumped call by call, and each call returns where the next page begins. Before the
-//! next call, that page may be merged with the one before it, which has been dumped already. Then
-//! the rest is written as if it had not been merged: as the largest pages that begin there.
+//! next call, that page may merge with the previous one, which has been dumped already. Then the
+//! rest is written as if the pages had not merged: as the largest pages that begin there.
 
 use crate::error::AddError;
 use crate::table::entries::{try_push, Entries};
@@ -11,7 +11,7 @@ use crate::table::path::Path;
 use crate::table::record::PageRecord;
 use crate::table::table::Table;
 
-/// The pages that a page is cut into from some path on, in order; none if it begins there.
+/// The pages that a page is cut into from some path on, in order; empty if it begins there.
 #[derive(Default)]
 pub struct Cut(Vec<(Path, Page)>);
 
@@ -27,8 +27,8 @@ impl Cut {
 }
 
 impl Table {
-    /// Cuts the page of the path `from` there. Takes no memory unless the page begins before it. A
-    /// part that is given up has the payload `newest`.
+    /// Cuts the page of the path `from` there. Allocates nothing unless the page begins earlier. A
+    /// part that saturates has the payload `newest`.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -40,7 +40,7 @@ impl Table {
             return Ok(Cut(cut));
         }
         let mut entries = page.entries()?;
-        // What is beyond the path comes from the last paths on.
+        // The parts are found from the last one back.
         while from.start(depth) != from {
             let is_high = from.below(depth) >> 63 == 1;
             depth += 1;
@@ -70,7 +70,7 @@ impl Table {
             return Ok(Page::saturated(depth, payload));
         }
         let part = Page::of(&self.plan_now(), depth, &mut entries, 1, newest)?;
-        // What has found room in a page finds it in a part.
+        // What fits in a page fits in a part of it.
         Ok(part.unwrap_or_else(|| Page::saturated(depth, newest)))
     }
 }

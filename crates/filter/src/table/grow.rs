@@ -1,10 +1,9 @@
 //! Rewrites the entries of a page into one page, or as many as they need.
 
 use crate::error::AddError;
-use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::budget::Budget;
-use crate::table::directory::Child;
-use crate::table::entries::{try_vec, Entries};
+use crate::table::directory::Subtree;
+use crate::table::entries::Entries;
 use crate::table::page::{lines_for_half, Page};
 use crate::table::path::Path;
 use crate::table::plan::{Plan, TOO_MANY_LINES};
@@ -14,7 +13,7 @@ use crate::table::totals::Totals;
 pub enum Grown {
     Page(Page),
     /// The children for either value of the next bit.
-    Halves([Child; 2]),
+    Halves([Subtree; 2]),
 }
 
 /// Which page is rewritten, and its limits.
@@ -61,27 +60,26 @@ pub fn grown(
         *totals = totals.plus(Totals::of(&page, entries, start));
         return Ok(Grown::Page(page));
     }
-    let mut halves = [Child::Alias(0), Child::Alias(0)];
-    for (bit, entries) in entries.split()?.iter_mut().enumerate() {
-        let start = Path(start.0 | (bit as u64) << (63 - depth));
-        let rewrite = Rewrite {
+    let [mut low, mut high] = entries.split()?;
+    let mut half = |start, entries: &mut Entries| {
+        let depth = depth + 1;
+        let half = Rewrite {
             start,
-            depth: depth + 1,
+            depth,
             ..rewrite
         };
-        let min_lines = lines_for_half(plan, depth + 1, entries.fingerprints.len());
-        halves[bit] = match grown(plan, entries, rewrite, min_lines, totals)? {
-            Grown::Page(page) => Child::Page(page),
+        let min_lines = lines_for_half(plan, depth, entries.fingerprints.len());
+        match grown(plan, entries, half, min_lines, totals)? {
+            Grown::Page(page) => Ok(Subtree::Page(page)),
             Grown::Halves(halves) => {
-                let mut children = try_vec(2)?;
-                children.extend(halves);
                 totals.children += 2;
-                Child::Node {
-                    depth: depth + 1,
-                    children: SmallBoxedSlice::of(children),
-                }
+                Subtree::node(depth, halves)
             }
-        };
-    }
-    Ok(Grown::Halves(halves))
+        }
+    };
+    let second = Path(start.0 | 1 << (63 - depth));
+    Ok(Grown::Halves([
+        half(start, &mut low)?,
+        half(second, &mut high)?,
+    ]))
 }

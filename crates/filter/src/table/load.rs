@@ -13,9 +13,8 @@
 //! at once.
 
 use crate::error::{AddError, DecodeError};
-use crate::storage::small_boxed_slice::SmallBoxedSlice;
-use crate::table::directory::Child;
-use crate::table::entries::{try_push, try_vec};
+use crate::table::directory::Subtree;
+use crate::table::entries::try_push;
 use crate::table::page::Page;
 use crate::table::parse::Pages;
 use crate::table::path::Path;
@@ -74,27 +73,24 @@ impl Table {
 /// Takes the parts below the first `depth` bits of `start`, together with the nodes that lead to
 /// them, and empty pages for missing parts.
 fn with_nodes(
-    parts: &mut Peekable<IntoIter<(Path, Child)>>,
+    parts: &mut Peekable<IntoIter<(Path, Subtree)>>,
     start: Path,
     depth: u8,
     totals: &mut Totals,
-) -> Result<Child, AddError> {
-    let is_here = |part: &(Path, Child)| part.0.start(depth) == start;
-    let is_this = |part: &(Path, Child)| is_here(part) && part.1.depth() == depth;
+) -> Result<Subtree, AddError> {
+    let is_here = |part: &(Path, Subtree)| part.0.start(depth) == start;
+    let is_this = |part: &(Path, Subtree)| is_here(part) && part.1.depth() == depth;
     if let Some((_, slot)) = parts.next_if(is_this) {
         return Ok(slot);
     }
     if !parts.peek().is_some_and(is_here) {
         totals.pages += 1;
-        return Ok(Child::Page(Page::empty(depth)));
-    }
-    let mut children = try_vec(2)?;
-    for start in [start, Path(start.0 | 1 << (63 - depth))] {
-        children.push(with_nodes(parts, start, depth + 1, totals)?);
+        return Ok(Subtree::Page(Page::empty(depth)));
     }
     totals.children += 2;
-    Ok(Child::Node {
+    let mut half = |start| with_nodes(parts, start, depth + 1, totals);
+    Subtree::node(
         depth,
-        children: SmallBoxedSlice::of(children),
-    })
+        [half(start)?, half(Path(start.0 | 1 << (63 - depth)))?],
+    )
 }

@@ -9,7 +9,6 @@
 //! ```
 
 use crate::hash::ItemHash;
-use crate::prefetch::prefetch;
 use crate::table::directory::Route;
 use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
@@ -165,7 +164,7 @@ impl<'a> Routes<'a> {
         for ((path, route), hash) in self.items.iter_mut().zip(hashes) {
             *path = Path::of(hash);
             let next = table.root.route(*path);
-            prefetch(next.next());
+            next.prefetch();
             *route = Some(next);
             self.len += 1;
         }

@@ -1,10 +1,10 @@
-//! The growing table: a filter that grows page by page, counts, and deletes.
+//! The growing table: a multiset of fingerprints that grows page by page, counts, and deletes.
 //!
 //! # The idea
 //! A Bloom filter does not store its items, so it cannot be rehashed into a larger one. A table of
 //! **fingerprints** can: a fingerprint is a prefix of the item's hash, without the bits that its
-//! place in the table implies. A page that is full splits by the next bit of the hash. That bit is
-//! no longer needed in the fingerprint, so each entry pays for growth with one bit.
+//! place in the table implies. A full page splits by the next bit of the hash. That bit is no
+//! longer needed in the fingerprint, so each entry pays for growth with one bit.
 //!
 //! ```text
 //!   an item: | page 0110  | bucket 01001101001 | fingerprint 1101011100 | not stored ...
@@ -14,42 +14,39 @@
 //!
 //! Half of all entries were added since the last doubling and have the full length; a quarter are
 //! one bit shorter, and so on. A fingerprint with j bits fewer matches 2^j times as many absent
-//! items, but there are only 2^-j as many: each generation adds the same to the false-positive
-//! rate, which therefore grows with the logarithm of the size. `plan` divides the rate among all
-//! later generations, so that the sum never exceeds the error rate.
+//! items, but there are only 2^-j as many. So each generation adds the same amount to the
+//! false-positive rate, which grows with the logarithm of the size. `plan` divides the error rate
+//! among all later generations, so that the sum never exceeds it.
 //!
 //! # The parts
 //! ```text
-//!   Table        table      insert, count, remove; lookup: contains, batches
-//!   └ Slot       directory  from a path to its page: a tree of arrays of slots
-//!     └ Page     page       at most 8 KiB: all entries below one prefix, in buckets
-//!       └ Line   line       64 bytes: unary counts of its buckets, and slots
+//!   Table          table      insert, count, remove; lookup: contains, batches
+//!   └ Subtree      directory  from a path to its page: a tree of arrays of children
+//!     └ Page       page       at most 8 KiB: all entries below one prefix, in buckets
+//!       └ Line     line       64 bytes: unary counts of its buckets, and slots
 //!
-//!   path     hash to bit string            plan     lengths and sizes for a rate
-//!   fingerprint     a fingerprint of any length   rate     the false-positive rate, exactly
-//!   change   a page with an entry more     bucket   the entries of a bucket, compared at once
-//!            or less                       shift    the bits of a line that an entry moves
-//!   room     the lines that a page gets    slot     a fingerprint and a payload
-//!   packed   a page as two strings of bits, on its way into other lines
-//!   entries  a page as a sorted list       grow     one page or several from a list
-//!   record   a page as bytes               parse    bytes as pages
-//!   cut      a page from some path on      payloads entries that are renewed and dropped by payload
-//!   load     pages into a table            union    the entries of one table into another
-//!   lookup   items, one by one or a batch  grid     how a page is cut into buckets and lines
-//!   totals   sums over all pages           oracle   the same as a plain multiset (tests)
-//!   instructions  what some processors have instructions for
+//!   path         hash to bit string                plan      lengths and sizes for an error rate
+//!   fingerprint  of any length, with a payload     rate      the false-positive rate, exactly
+//!   slot         a fingerprint in a line           grid      how a page is cut into buckets, lines
+//!   entries      a page as a sorted list           grow      one page or several from a list
+//!   record       a page as bytes                   parse     bytes as pages
+//!   load         pages into a table                cut       a page from some path on
+//!   union        the entries of several tables     payloads  entries renewed and dropped by payload
+//!   totals       sums over all pages               budget    the memory that a table may take
+//!   instructions CPU-specific primitives           shift     the bits of a line that an entry moves
+//!   oracle       the same as a plain multiset (tests)
 //! ```
 //!
 //! Every step is small: an insert touches one page and, if that splits, one node of the directory.
 //! No allocation is larger than 64 KiB. Any allocation may fail, and then nothing has changed.
 //!
-//! Saving a table goes page by page and allocates nothing; loading puts runs of pages into a table
-//! that works meanwhile. A copy shares whatever the first node of the directory points to, until
-//! one of the two tables writes below it.
+//! Saving a table reads page by page and allocates nothing; loading puts runs of pages into a table
+//! that stays usable. A copy shares whatever the first node of the directory points to, until one
+//! of the two tables writes below it.
 //!
 //! # The price
-//! Bits per item, everything included, and the share of the rate that is used. (A table that
-//! follows a Bloom filter gets a third of the filter's rate.)
+//! Bits per item, everything included, and the share of the error rate that is used. (A table that
+//! follows a Bloom filter gets a third of the filter's error rate.)
 //!
 //! | items | 1 % | 0.33 % | 0.1 % | 0.01 % | used at 1 % |
 //! |---|---|---|---|---|---|
@@ -61,8 +58,8 @@
 //! | 10^6 | 16.5 | 18.7 | 20.4 | 24.5 | 0.39 |
 //! | 10^7 | 16.3 | 18.4 | 20.6 | 24.8 | 0.53 |
 //!
-//! This includes the 64 bytes of [`Table`], beyond 10^3 items the directory, and this many lines of
-//! 64 bytes:
+//! This includes the 64 bytes of [`Table`], beyond 10^3 items the directory, and the following
+//! number of lines of 64 bytes:
 //!
 //! | items | 1 % | 0.33 % | 0.1 % | 0.01 % |
 //! |---|---|---|---|---|
@@ -72,30 +69,29 @@
 //! | 10^3 | 40 | 40 | 48 | 56 |
 //! | 10^4 | 328 | 384 | 432 | 520 |
 //!
-//! A blocked Bloom filter of the right size takes 9.9 at 1 %. The rest of the rate is kept for
-//! later generations, up to some 2^30 items; beyond that, new entries get longer fingerprints.
+//! A blocked Bloom filter of the right size takes 9.9 at 1 %. The rest of the error rate is kept
+//! for later generations, up to some 2^30 items; beyond that, new entries get longer fingerprints.
 //!
 //! # What deletion means
-//! Items that share a fingerprint are indistinguishable, so [`Table::remove`] takes the longest
-//! that matches: an item with a shorter one stays covered. That is safe for items that were added,
-//! each by [`Table::insert`], and not removed yet. After [`Table::insert_if_absent`] it is not: an
-//! item that was a false positive has no entry of its own.
+//! Items with equal fingerprints are indistinguishable, so [`Table::remove`] removes the longest
+//! fingerprint that matches: an item with a shorter one stays covered. That is safe for items that
+//! were added, each by [`Table::insert`], and not removed yet. After [`Table::insert_if_absent`] it
+//! is not: an item that was a false positive has no entry of its own.
 //!
 //! # Adversaries
-//! Someone who knows the seed can aim items at one place.
-//! - At one fingerprint: they become a counter (`entries`).
-//! - At one page: it splits until it is deeper than the others by more than log2(2 / rate), and
-//!   answers yes to every lookup from then on (`Plan::max_depth`). It is such a small part of the
-//!   table that the rate does not double even if as many items are aimed at it as the table holds.
-//!   Its items are no longer counted, and removing them does nothing.
+//! An attacker who knows the seed can aim items at one place.
+//! - At one fingerprint: its copies become a counter (`entries`).
+//! - At one page: it splits until it is deeper than the others by more than log2(2 / rate), then
+//!   saturates: it matches every lookup (`Plan::max_depth`). It is so small a part of the table
+//!   that the rate does not double even if as many items are aimed at it as the table holds. Its
+//!   items are no longer counted, and removing them does nothing.
 //! - At the oldest entries, which lose a bit with each split and match everything in their bucket
-//!   when none is left: in a bucket these are equal, so however many there are, they too become a
-//!   counter.
+//!   when no bit is left: within a bucket they are equal, so they too become a counter.
 //!
 //! # Alternatives
 //! - **A directory that doubles as a whole**, and one of 512 slots a node: see `directory`.
-//! - **A directory of small leaves** (128 buckets, 80 to 448 bytes, as a prototype): half the time
-//!   for an insert, but three lines a lookup instead of one, 90 ns instead of 59 in batches at 10^8
+//! - **A directory of small leaves** (128 buckets, 80 to 448 bytes, a prototype): half the time for
+//!   an insert, but three lines a lookup instead of one: 90 ns instead of 59 in batches at 10^8
 //!   items.
 //! - **Equal shares of the hash space**: see `path`.
 //! - **Sorted lists for small tables**: a page with few buckets is already a sorted list.

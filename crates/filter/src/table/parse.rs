@@ -1,11 +1,11 @@
-//! Bytes into pages, checked before any table changes.
+//! Decodes pages, checking everything before a table changes.
 //!
-//! The parser trusts nothing and accepts exactly what is written for some page. While it works and
-//! afterwards it holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each
-//! byte of input, and some hundred more.
+//! The parser accepts exactly the bytes that are written for some page. Meanwhile and afterwards it
+//! holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each byte of input,
+//! and some hundred more.
 
 use crate::error::{AddError, DecodeError};
-use crate::table::directory::Child;
+use crate::table::directory::Subtree;
 use crate::table::entries::{try_push, Entries, Surplus, COPIES};
 use crate::table::fingerprint::{Fingerprint, MAX_PAYLOAD};
 use crate::table::grid::Shape;
@@ -19,29 +19,29 @@ use crate::table::slot::{SlotShape, MAX_SLOT_BITS};
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 
-/// A run of pages that follow each other, not yet in any table.
+/// A run of consecutive pages that are not in a table yet.
 pub struct Pages {
     pub(super) from: Path,
     pub(super) next: Option<u64>,
-    /// The pages, two buddies joined into one as often as possible: so there are at most two parts
-    /// of each depth.
-    pub(super) parts: Vec<(Path, Child)>,
+    /// The pages, with buddies joined wherever possible, so there are at most two parts of each
+    /// depth.
+    pub(super) parts: Vec<(Path, Subtree)>,
     pub(super) totals: Totals,
-    /// Entries, each copy counted.
+    /// The number of entries, each copy counted.
     pub(super) items: u64,
     payloads: Payloads,
 }
 
-/// The payloads of a run of pages.
+/// The payloads in a run of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Payloads {
-    /// Entries of each payload, each copy counted.
+    /// The number of entries of each payload, each copy counted.
     pub entries: [u64; MAX_PAYLOAD as usize + 1],
     /// Payloads of entries and of saturated pages, bit i for payload i.
     pub all: u16,
     /// Where the first page with each payload begins.
     pub first: [u64; MAX_PAYLOAD as usize + 1],
-    /// Whether no page has lost count of its items.
+    /// Whether every page has an exact count of its items.
     pub are_counted: bool,
 }
 
@@ -68,7 +68,7 @@ impl Payloads {
 }
 
 impl Pages {
-    /// None yet; the first one will start at the path `from`.
+    /// An empty run, which will start at the path `from`.
     pub fn starting_at(from: u64) -> Self {
         Self {
             from: Path(from),
@@ -80,17 +80,17 @@ impl Pages {
         }
     }
 
-    /// Where the pages after these start; nothing if these are the last.
+    /// Where the pages after these start; `None` if these are the last.
     pub fn next(&self) -> Option<u64> {
         self.next
     }
 
-    /// What they take of a table's memory, without the way to them in the directory.
+    /// Their share of a table's memory, without the directory nodes that lead to them.
     pub fn bytes(&self) -> u64 {
         self.totals().bytes()
     }
 
-    /// The payloads of their entries, if these have any.
+    /// The payloads of their entries; none if entries have no payload.
     pub fn payloads(&self) -> Payloads {
         Payloads {
             are_counted: self.totals.uncounted == 0,
@@ -106,8 +106,8 @@ impl Pages {
         }
     }
 
-    /// Adds the page of the record that `bytes` begin with, for a table like this one. Returns what
-    /// follows it.
+    /// Decodes the page record at the start of `bytes`, for a table with the same plan as `table`,
+    /// and appends the page. Returns the bytes after it.
     ///
     /// # Errors
     /// What is wrong with the bytes, or `OutOfMemory`.
@@ -132,20 +132,20 @@ impl Pages {
             self.payloads.add(&page, &entries, start.0);
         }
         self.next = start.after(depth);
-        self.join(start, Child::Page(page)).map_err(no_memory)?;
+        self.join(start, Subtree::Page(page)).map_err(no_memory)?;
         Ok(rest)
     }
 
-    /// Adds a part, and joins it with its buddy if that is there, and so on.
-    fn join(&mut self, mut start: Path, mut part: Child) -> Result<(), AddError> {
+    /// Adds a part, and joins it with its buddy if that is present, and so on.
+    fn join(&mut self, mut start: Path, mut part: Subtree) -> Result<(), AddError> {
         while let Some((low_start, low)) = self.parts.pop() {
             let depth = part.depth();
             if low.depth() != depth || start.start(depth - 1) != low_start {
-                // There is room: it was just taken off.
+                // There is capacity: it was just popped.
                 self.parts.push((low_start, low));
                 break;
             }
-            (start, part) = (low_start, Child::join([low, part])?);
+            (start, part) = (low_start, Subtree::join([low, part])?);
         }
         try_push(&mut self.parts, (start, part))
     }
@@ -184,7 +184,7 @@ fn saturated<'a>(
     Ok((Page::saturated(depth, payload), Entries::default(), rest))
 }
 
-/// Takes bits, the least first.
+/// Reads bits, from the least significant.
 struct Reader<'a> {
     bytes: &'a [u8],
     pending: u64,

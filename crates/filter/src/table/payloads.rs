@@ -1,5 +1,4 @@
-//! Entries by their payload: those with a dead payload are no longer found, and are dropped page by
-//! page; others can get a new payload.
+//! Payloads (time slices): lookups skip entries with a dead payload; sweeps drop them page by page.
 
 use crate::error::AddError;
 use crate::hash::ItemHash;
@@ -8,24 +7,24 @@ use crate::table::fingerprint::Fingerprint;
 use crate::table::path::Path;
 use crate::table::table::Table;
 
-/// The outcome of a step of a sweep.
+/// The outcome of one step of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SweepStep {
-    /// Where the next step begins; nothing at the end.
+    /// Where the next step begins; `None` at the end.
     pub next: Option<u64>,
     /// Whether a page was rewritten, which is most of the cost of a step.
     pub has_written: bool,
 }
 
-/// An entry as lookups see it, whichever page it is in.
+/// An entry as lookups see it, independent of its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The first path that it matches.
     pub start: u64,
-    /// How many bits of a path must equal those of `start`.
+    /// The number of leading bits of a path that must equal those of `start`.
     pub length: u8,
     pub payload: u8,
-    /// 2^64 - 1 where a saturated page has lost count.
+    /// `u64::MAX` where a saturated page has lost count.
     pub copies: u64,
 }
 
@@ -42,9 +41,9 @@ impl Table {
     }
 
     /// Gives the longest entry that matches the item another payload: a shorter one matches more
-    /// items, which would all be remembered longer. Returns the payload it had, and the number of
-    /// its copies, which all change; nothing if there is no entry, or only a saturated page, which
-    /// then has the new payload.
+    /// items, which would all be remembered longer. Returns its previous payload and the number of
+    /// its copies, which all change; `None` if no entry matches. A saturated page gets the new
+    /// payload, and also returns `None`.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -77,12 +76,12 @@ impl Table {
         Ok(Some((fingerprint.payload(), copies)))
     }
 
-    /// Whether no page has lost count of its items.
+    /// Whether every page has an exact count of its items.
     pub fn is_counted(&self) -> bool {
         self.totals.uncounted == 0
     }
 
-    /// Visits what lookups find, in order of paths.
+    /// Visits every entry that lookups find, in order of paths.
     pub fn visit_alive(&self, mut visit: impl FnMut(Entry)) {
         let mut from = Some(0);
         while let Some(start) = from.map(Path) {
@@ -120,18 +119,18 @@ impl Table {
         }
     }
 
-    /// Sets which payloads lookups still find, bit i for payload i, and how many items have them,
-    /// since the table does not count by payload. Entries with other payloads are dropped when
-    /// their page is next rewritten, or by [`Table::sweep`].
+    /// Sets which payloads lookups find, bit i for payload i, and the number of items that have
+    /// them, since the table does not count by payload. Entries with other payloads are dropped
+    /// when their page is next rewritten, or by [`Table::sweep`].
     pub fn set_alive(&mut self, payloads: u16, items: u64) {
         self.alive = payloads;
         self.items = items;
     }
 
-    /// Drops entries that lookups no longer find from the page at `from` (0 at first); or, if it
-    /// has none, merges the page with its buddy if both are far from full. The next step continues
-    /// with the same page if there is more to merge. So no step writes more than one page. A page
-    /// that is given up has the payload `newest`.
+    /// Drops the entries with a dead payload from the page at `from` (0 at first); or, if it has
+    /// none, merges the page with its buddy if both are far from full. If more can be merged, the
+    /// next step continues with the same page, so no step writes more than one page. A page that
+    /// saturates has the payload `newest`.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -141,7 +140,7 @@ impl Table {
             self.rewrite(path, 1, Budget::UNLIMITED, newest, |_| Ok(()))?;
             true
         } else {
-            // They work as they are, so they may stay so where there is no memory.
+            // The pages are valid as they are, so without memory they stay.
             self.merge(path).unwrap_or(false)
         };
         let next = match has_written && self.buddy_to_merge(path).is_some() {

@@ -1,37 +1,38 @@
-//! The length of fingerprints and the fill of pages that keep a table within its error rate.
+//! The lengths of fingerprints and sizes of pages that keep a table within its error rate.
 //!
 //! # The mathematics
-//! A fingerprint of t bits of path is matched by an absent item with probability 2^-t. That never changes:
-//! a split takes a bit from the fingerprint and gives one to the page. So the false-positive rate is at
-//! most the sum of 2^-t over all fingerprints, and each generation of entries adds to it once and for all.
+//! A fingerprint of t bits of path is matched by an absent item with probability 2^-t. That never
+//! changes: a split moves a bit from the fingerprint to the page. So the false-positive rate is at
+//! most the sum of 2^-t over all fingerprints, and each generation of entries adds to it once and
+//! for all.
 //!
 //! A page of depth d holds at most n entries, and half of those that fill it are new: the other
-//! half came from the page it was split from. With R(d) the bits that a new entry gets below depth
-//! d, the 2^d pages of generation d add 2^d * n/2 * 2^-(d + R(d)) = n/2 * 2^-R(d). The sum over all
-//! d
+//! half came from the page that it was split from. With R(d) the bits that a new entry gets below
+//! depth d, the 2^d pages of generation d add 2^d * n/2 * 2^-(d + R(d)) = n/2 * 2^-R(d). The sum
+//! over all d
 //!
 //! ```text
 //!   rate = n * 2^-R * B,   where R(d) = R + extra(d)
 //!                          and   B = (first page) + 1/2 * sum of 2^-extra(d)
 //! ```
 //!
-//! converges if `extra` grows without bound, and then the table may grow without bound, too. Widths
-//! that converge from the start cost some 2 bits more at a million items than a budget spent evenly
-//! up to a horizon (2^30 items) and sparingly beyond. Entries added before the fifth split get one
-//! bit more: they are few, and no later one has to make up for them.
+//! converges if `extra` grows without bound, and then the table may grow without bound. Lengths
+//! that grow from the start cost some 2 bits more at a million items than a budget spent evenly up
+//! to a horizon (2^30 items) and sparingly beyond. Entries added before the fifth split get one bit
+//! more: they are few, and no later entry has to make up for them.
 //!
-//! The first hundred or so get three bits less than the plain length, so that a small table takes
-//! three lines instead of four. That permanently uses one twentieth of the rate, and costs larger
-//! tables 0.03 bits an item. After some 18 splits such an entry has no bits left and covers a whole
-//! page, which is then saturated (`max_without_suffix`): it adds no more to the rate than the entry did.
+//! The first hundred or so entries get three bits less than the plain length, so that a small table
+//! takes three lines instead of four. That permanently uses one twentieth of the rate, and costs
+//! larger tables 0.03 bits an item. After some 18 splits such an entry has no bits left and covers
+//! a whole page, which then saturates ([`Plan::max_without_suffix`]): that adds no more to the rate
+//! than the entry did.
 //!
-//! R is a whole number, but n need not be: it takes up what is left of the rate, within a factor of
-//! two. With b = 2^k buckets in a page, an entry costs R - k + 1 bits of slot, 1 of unary and b/n
-//! more; halving n at one bit less of R costs nothing at n/b = 1.38, so n/b is kept from 0.67 to
-//! 1.34.
+//! R is an integer, but n need not be: it uses up what is left of the rate, within a factor of two.
+//! With b = 2^k buckets in a page, an entry costs R - k + 1 bits of slot, 1 of unary and b/n more.
+//! Halving n for one bit less of R costs nothing at n/b = 1.38, so n/b is kept from 0.67 to 1.34.
 //!
-//! Deletions cannot break the sum: pages merge only when both together are less than a full one, so
-//! no more than 2^d * n entries are ever of generation d or before.
+//! Deletions cannot break the sum: pages merge only when both together hold less than a full one,
+//! so no more than 2^d * n entries are ever of generation d or earlier.
 //!
 //! # Entries that are dropped again
 //! In a steady stream of entries that are dropped again, all present ones are of the last
@@ -47,7 +48,7 @@
 //! for the present entries. If they weigh no more, the next entry is s bits shorter, where s is the
 //! largest number for which full pages of such entries weigh no more either: 2^s <= (d - 1) / 2.
 //! That is one bit from 2^5 pages on (some 40 000 entries), two from 2^9 (700 000), and three from
-//! 2^17. However fast the table then grows, entries of full length have the room that they need.
+//! 2^17. However fast the table then grows, the budget for entries of full length is left.
 
 use crate::math::power;
 use crate::table::fingerprint::{MAX_LENGTH, MAX_PAYLOAD};
@@ -55,40 +56,42 @@ use crate::table::line::BODY_BITS;
 use crate::table::rate::Weight;
 use crate::table::slot::MAX_SLOT_BITS;
 
-/// Depths at which new entries get the plain length. Before, they are few, and one bit more is
-/// cheap; beyond, at some 2^30 items, each generation counts on all that may come.
+/// Depths at which new entries get the plain length. Earlier entries are few, and one bit more is
+/// cheap; beyond, at some 2^30 items, each generation must leave room for all later ones.
 const PLAIN_DEPTHS: std::ops::Range<u8> = 5..20;
-/// Beyond these depths, each group of this many generations gets half the share of the one before.
+/// Beyond these depths, each group of this many generations gets half the share of the previous
+/// one.
 const GENERATIONS_A_BIT: u8 = 4;
 /// The budget B above, in units of the rate that n entries of plain length have: see
 /// `the_budget_is_that_of_the_schedule`.
 const BUDGET: f64 = 12.05;
-/// So small a part of a full page are the first entries of all, which get shorter fingerprints: 107
-/// items at 0.1 %, 133 at 1 %.
+/// The first 1/13 of the entries of a table's first page gets shorter fingerprints: 107 items at
+/// 0.1 %, 133 at 1 %.
 const FIRST_PART: usize = 13;
-/// By how many bits, but not to less than these: where rates are high, fingerprints are short as it
-/// is, and would have no bits left in tables of some million items.
+/// The number of bits by which they are shorter, and the length below which they are not: at high
+/// rates fingerprints are short anyway, and would have no bits left in tables of some million
+/// items.
 const FIRST_LESS: u8 = 3;
 const FIRST_MIN: u8 = 18;
-/// The least and the most entries of a full page, by bucket.
+/// The minimum number of entries per bucket of a full page; the maximum is twice that.
 const MIN_LOAD: f64 = 0.67;
-/// Bits of the bucket number in a full page, where its entries leave room for as many: some 2 000
-/// entries are 3 to 8 KiB. Half as many cost 0.2 bits an item more for the directory.
+/// Bits of the bucket number in a full page, if its entries fit: some 2 000 entries are 3 to 8 KiB.
+/// Half as many buckets cost 0.2 bits an item more for the directory.
 const BUCKET_BITS: u8 = 11;
 /// Lines of the largest page: 8 KiB.
 pub const MAX_LINES: usize = 128;
-/// More lines than any page has: a page that needs so many splits.
+/// More lines than any page has: requests a split.
 pub const TOO_MANY_LINES: usize = MAX_LINES + 1;
-/// The deepest page: a path needs further bits for its buckets and fingerprints, and an iterator
-/// has 51 bits for the start of a page.
+/// The deepest page: a path needs further bits for buckets and fingerprints, and the iterator of a
+/// dump has 51 bits for the start of a page.
 pub const MAX_DEPTH: u8 = 51;
-/// The rate from which on a table is made for no higher one: with fingerprints this short pages would be
-/// full of those that have lost all bits.
+/// Higher error rates are treated as this one: with shorter fingerprints, pages would be full of
+/// entries without bits.
 const MAX_RATE: f64 = 0.25;
-/// Below this, fingerprints would be longer than paths.
+/// Lower error rates are treated as this one: fingerprints would be longer than paths.
 const MIN_RATE: f64 = 1e-12;
 
-/// What is fixed when a table is made.
+/// The constants of a table, derived from its error rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Entries of a full page.
@@ -98,12 +101,12 @@ pub struct Plan {
     /// Buckets of a full page, as a power of two.
     bucket_bits: u8,
     payload_bits: u8,
-    /// How much deeper than the others a page may get: see [`Plan::max_depth`].
+    /// By how much a page may be deeper than the average one: see [`Plan::max_depth`].
     slack: u8,
 }
 
 impl Plan {
-    /// The plan for `error_rate` and `payload_bits` bits of payload an entry (0 to 4).
+    /// The plan for `error_rate` and entries with `payload_bits` bits of payload (0 to 4).
     pub fn new(error_rate: f64, payload_bits: u8) -> Self {
         let rate = error_rate.clamp(MIN_RATE, MAX_RATE);
         let payload_bits = payload_bits.min(MAX_PAYLOAD.count_ones() as u8);
@@ -115,7 +118,7 @@ impl Plan {
     }
 
     fn of_buckets(rate: f64, payload_bits: u8, bucket_bits: u8) -> Self {
-        // The fingerprint bits for which a bucket may hold MIN_LOAD entries or more.
+        // The fingerprint bits with which a bucket may hold MIN_LOAD entries or more.
         let mut load = rate / BUDGET;
         let mut fingerprint_bits = 0;
         while load < MIN_LOAD {
@@ -143,8 +146,8 @@ impl Plan {
     }
 
     /// The plan for a table of `pages` pages and total weight `weight`. Entries with a payload are
-    /// dropped again, their weight goes with them, and new entries may be shorter: see [the
-    /// mathematics](self#entries-that-are-dropped-again).
+    /// dropped again, their weight goes with them, and new entries may be shorter: see the module,
+    /// "Entries that are dropped again".
     #[inline]
     pub fn now(self, pages: u32, weight: Weight) -> Self {
         if self.payload_bits == 0 {
@@ -163,28 +166,28 @@ impl Plan {
         }
     }
 
-    /// Entries from which on a page splits.
+    /// The number of entries at which a page splits.
     pub fn max_entries(&self) -> usize {
         usize::from(self.max_entries)
     }
 
-    /// Entries from which on a page that lacks room splits instead of getting more lines. The
-    /// largest size is but a few entries away from a full page then: at 1 %, 48 lines hold some
-    /// 1 715 of 1 740 entries, and the next size, 56, was written for the last 25 only.
+    /// The number of entries from which a page that lacks room splits instead of getting more
+    /// lines. The largest size is a few entries short of a full page: at 1 %, 48 lines hold some 1
+    /// 715 of 1 740 entries, so the next size, 56, would be written for the last 25 only.
     pub fn nearly_full(&self) -> usize {
         self.max_entries() - self.max_entries() / 16
     }
 
-    /// Entries of a page that may be as short as the bucket's number, and match all of their
-    /// bucket; with more, the page says yes to everything. One that is half a page long is half of
-    /// the buckets, and others may come upon it. In the next split it covers one half wholly: then
-    /// it is as good to say yes.
+    /// The maximum number of entries without bits beyond the bucket's number, which match
+    /// everything in their bucket; a page with more saturates. An entry of length 1 becomes one
+    /// such entry for half of all buckets, and 5/8 leaves room for others. After the next split it
+    /// would cover one of the halves wholly, which may as well saturate.
     pub fn max_without_suffix(&self) -> usize {
         (1 << self.bucket_bits) * 5 / 8
     }
 
-    /// The most entries that a page is ever written with: a full one, and its short entries cut
-    /// into one for each bucket.
+    /// The maximum number of entries that a page is written with: a full page, plus short entries
+    /// that were lengthened into one for each bucket.
     pub fn max_written(&self) -> usize {
         self.max_entries() + self.max_without_suffix()
     }
@@ -193,13 +196,13 @@ impl Plan {
         self.payload_bits
     }
 
-    /// A payload as an entry holds it.
+    /// A payload, truncated to the bits that an entry has.
     pub fn payload(&self, payload: u8) -> u8 {
         payload & ((1 << self.payload_bits) - 1)
     }
 
-    /// Length of the fingerprint of a new entry, in bits of path below `depth`, in a page of that
-    /// depth with `entries` entries.
+    /// The fingerprint length of a new entry in a page of this depth and number of entries, in bits
+    /// of path below `depth`.
     #[inline]
     pub fn length(&self, depth: u8, entries: usize) -> u8 {
         let length = if depth >= PLAIN_DEPTHS.end {
@@ -213,7 +216,7 @@ impl Plan {
     }
 
     /// Binary logarithm of the number of buckets of a page with `entries` entries: one less below
-    /// 0.45 of the most entries, and so on.
+    /// 0.45 of the maximum, and so on.
     pub fn bucket_bits(&self, entries: usize) -> u8 {
         let mut bits = self.bucket_bits;
         let mut least = self.max_entries() * 9 / 20;
@@ -228,7 +231,7 @@ impl Plan {
     ///
     /// The hash spreads items evenly over all pages. An attacker who knows the seed can aim items
     /// at one page and make it split again and again. So a page that is `slack` deeper than the
-    /// average one is not split but matches everything from then on. It covers 2^-slack of an
+    /// average one saturates instead: from then on it matches everything. It covers 2^-slack of an
     /// average page, which adds at most half the error rate even if all items of the table are
     /// aimed at such pages.
     pub fn max_depth(&self, pages: u64) -> u8 {

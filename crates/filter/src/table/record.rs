@@ -1,25 +1,24 @@
-//! A page as bytes: the format, and writing it.
+//! The encoding of a page: its format, and writing it.
 //!
 //! ```text
 //!   depth   1 byte
-//!   kind    1 byte   0 no entries, 2 says yes to everything (and goes on with its payload),
-//!                    1 goes on with
+//!   kind    1 byte   0 no entries; 2 saturated: matches everything, payload follows; 1 followed by
 //!   bucket bits, fingerprint bits, lines              1 byte each
 //!   entries, surplus counters                         2 bytes each
 //!   unary: a 0 an entry, a 1 a bucket                 2^(bucket bits) + entries bits
 //!   slots, in order of buckets, then of values        entries * slot bits
 //!     (both from the least bit of each byte on; zeros up to a whole byte)
-//!   surplus: fingerprint (8 bytes), copies (4)               12 bytes each
-//!   zeros up to the least length
+//!   surplus: fingerprint (8 bytes), copies (4)        12 bytes each
+//!   zeros up to the minimum length
 //! ```
 //!
-//! Numbers are little-endian. Records follow each other in order of paths, so a record does not say
-//! where its page begins: each begins where the one before ended. Nor does it say what is in which
-//! line, since a page is a function of its entries and the number of lines. A record has at most
-//! 32 KiB.
+//! Numbers are little-endian. Records follow each other in order of paths, and each page begins
+//! where the one before ended, so a record does not contain its start. Nor does it tell which
+//! entries are in which line: that follows from the entries and the number of lines. A record has
+//! at most 32 KiB.
 //!
-//! A record is padded so that loading it allocates at most [`MEMORY_PER_BYTE`] bytes for each of
-//! its bytes. Only pages that are nearly empty need that: one without entries takes 15 bytes.
+//! Records are padded so that loading one allocates at most [`MEMORY_PER_BYTE`] bytes for each of
+//! its bytes. Only nearly empty pages need that: one without entries takes 15 bytes.
 
 use crate::storage::MEMORY_PER_BYTE;
 use crate::table::directory::Child;
@@ -36,14 +35,14 @@ use xxhash_rust::xxh3::Xxh3;
 pub const EMPTY: u8 = 0;
 pub const ENTRIES: u8 = 1;
 pub const SATURATED: u8 = 2;
-/// Bytes before the bits of a page with entries.
+/// Bytes before the unary part of a page with entries.
 pub const HEADER_BYTES: usize = 9;
 pub const SURPLUS_BYTES: usize = 12;
-/// What a page may take in the directory while that is put together. Where pages are as unevenly
-/// deep as they can be and still share a node, 233 of them make up one of 2 048 slots; while these
-/// are written, there are two of 1 024 and 512 besides.
+/// The maximum number of directory children per page while a directory is joined. In the worst
+/// case, 233 pages of very different depths make up one node of 2 048 children; while it is
+/// written, nodes of 1 024 and 512 exist too.
 const SLOTS_A_PAGE: usize = (2_048 + 1_024 + 512) / 233 + 1;
-/// Bytes of a slot of the directory.
+/// Bytes of a child of the directory.
 const SLOT_BYTES: usize = 16;
 const _: () = assert!(size_of::<Child>() <= SLOT_BYTES);
 
@@ -73,13 +72,13 @@ impl Sizes {
     }
 }
 
-/// The least length of the record of a page that takes `memory` bytes and its slots in the
+/// The minimum length of the record of a page that takes `memory` bytes, and its children in the
 /// directory.
 const fn min_bytes(memory: usize) -> usize {
     (SLOTS_A_PAGE * SLOT_BYTES + memory).div_ceil(MEMORY_PER_BYTE)
 }
 
-/// The length of a record of a page without entries: depth, kind, payload, zeros.
+/// The length of the record of a page without entries: depth, kind, payload, zeros.
 pub const SHORT_BYTES: usize = min_bytes(0);
 
 impl Table {
@@ -95,9 +94,9 @@ impl Table {
     /// XXH3-128 of all records. Tables with the same digest return the same results, now and after
     /// the same commands.
     ///
-    /// It depends on the entries and on how they are cut into pages, not on the order in which
-    /// entries came to a page. Which items came before others does count: the older they are, the
-    /// shorter their fingerprints.
+    /// It depends on the entries and their pages, not on the order in which entries came to a page.
+    /// But the order of items matters beyond a page: the older an item, the shorter its
+    /// fingerprint.
     pub fn digest(&self) -> u128 {
         let (mut hash, mut from) = (Xxh3::new(), Some(0));
         while let Some(start) = from {
@@ -109,19 +108,19 @@ impl Table {
     }
 }
 
-/// The encoding of a page, produced as it is read: saving needs no memory.
+/// The encoding of a page, produced piece by piece: saving needs no memory.
 pub struct PageRecord<'a> {
     pub(super) page: &'a Page,
     pub(super) start: Path,
 }
 
 impl PageRecord<'_> {
-    /// Where it begins.
+    /// The first path of the page.
     pub fn start(&self) -> u64 {
         self.start.0
     }
 
-    /// Where the next page begins; nothing after the last one.
+    /// The first path of the next page; `None` after the last one.
     pub fn next(&self) -> Option<u64> {
         self.start.after(self.page.depth())
     }
@@ -134,7 +133,7 @@ impl PageRecord<'_> {
         }
     }
 
-    /// How long it is. Costs a step for each surplus counter.
+    /// Its length in bytes. Costs a step for each surplus counter.
     pub fn num_bytes(&self) -> usize {
         if self.kind() != ENTRIES {
             return SHORT_BYTES;
@@ -181,8 +180,8 @@ impl PageRecord<'_> {
                 writer.put(line.unary(first, len), len);
             }
         }
-        // The slots follow in the order of their buckets: what spilled from the last line into the
-        // first ones comes at the end.
+        // The slots follow in order of their buckets: those that spilled from the last line into
+        // the first come at the end.
         let (mut number, mut skipped, mut left) = (0, page.lines()[0].spilled(), page.len());
         while left > 0 {
             let line = &page.lines()[number];
@@ -204,11 +203,11 @@ impl PageRecord<'_> {
     }
 }
 
-/// The most bits that a [`Writer`] takes at once: seven may be pending.
+/// The maximum number of bits that a [`Writer`] takes at once: seven may be pending.
 const MAX_PUT: usize = 57;
 const _: () = assert!(MAX_SLOT_BITS <= MAX_PUT);
 
-/// Puts bits together, the least first, and passes them on by 64 bytes.
+/// Packs bits, the least significant first, and passes them on 64 bytes at a time.
 struct Writer<'a, F: FnMut(&[u8])> {
     put: &'a mut F,
     bytes: [u8; 64],

@@ -4,7 +4,7 @@ use crate::error::AddError;
 use crate::hash::ItemHash;
 use crate::storage::Mover;
 use crate::table::budget::Budget;
-use crate::table::directory::Child;
+use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
 use crate::table::fingerprint::{Fingerprint, ALL_PAYLOADS, MAX_LENGTH};
 use crate::table::grow::{grown, Grown, Rewrite};
@@ -26,7 +26,7 @@ pub struct Table {
     /// Bit i: whether lookups find entries of payload i. Other entries are dropped when their page
     /// is next rewritten.
     pub(super) alive: u16,
-    pub(super) root: Child,
+    pub(super) root: Subtree,
     /// The number of items added, not of entries: one entry becomes several when it is lengthened
     /// or duplicated by a split.
     pub(super) items: u64,
@@ -45,7 +45,7 @@ impl Table {
         Self {
             plan: Plan::new(error_rate, payload_bits),
             alive: ALL_PAYLOADS,
-            root: Child::Page(Page::empty(0)),
+            root: Subtree::Page(Page::empty(0)),
             items: 0,
             totals: Totals::of_an_empty_page(),
         }
@@ -290,7 +290,7 @@ impl Table {
     /// Drops the entries that are left when no item is: where an entry became several, removing its
     /// item removed only one of them.
     fn clear(&mut self) {
-        self.root = Child::Page(Page::empty(0));
+        self.root = Subtree::Page(Page::empty(0));
         self.totals = Totals::of_an_empty_page();
     }
 
@@ -332,7 +332,7 @@ impl Table {
         if totals.bytes() > budget.max_bytes.max(self.bytes()) {
             return Err(AddError::OverLimit);
         }
-        self.root.put(path, Child::Page(relined));
+        self.root.put(path, Subtree::Page(relined));
         self.totals = totals;
         Ok(true)
     }
@@ -380,7 +380,7 @@ impl Table {
             return Err(AddError::OverLimit);
         }
         match grown {
-            Grown::Page(page) => self.root.put(path, Child::Page(page)),
+            Grown::Page(page) => self.root.put(path, Subtree::Page(page)),
             Grown::Halves(halves) => self.root.split(path, halves)?,
         }
         self.totals = totals;

@@ -7,22 +7,21 @@ use crate::table::page::Page;
 use crate::table::path::Path;
 use crate::table::rate::Weight;
 
-/// What all pages hold.
+/// Sums over all pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     pub weight: Weight,
-    /// Counts of 32 bits stop at their end: for lines that is at 256 GiB.
+    /// The counts saturate: `lines` at 256 GiB.
     pub pages: u32,
     pub lines: u32,
-    /// Slots of the directory.
+    /// Children of all nodes of the directory.
     pub children: u32,
-    /// Pages that have lost count of their items: saturated ones, and those with a counter that has
-    /// reached its end.
+    /// Pages that have lost count of their items: saturated pages, and those with a full counter.
     pub uncounted: u32,
 }
 
 impl Totals {
-    /// Of one page with these entries, which starts at `start`.
+    /// The totals of one page with these entries, which starts at `start`.
     pub fn of(page: &Page, entries: &Entries, start: Path) -> Self {
         let weight = if page.is_saturated() {
             Weight::of_all(start, page.depth())
@@ -38,7 +37,7 @@ impl Totals {
         }
     }
 
-    /// Of nothing.
+    /// The totals of no page.
     pub fn none() -> Self {
         Self {
             weight: Weight::default(),
@@ -49,7 +48,7 @@ impl Totals {
         }
     }
 
-    /// Of a page without entries.
+    /// The totals of one page without entries.
     pub fn of_an_empty_page() -> Self {
         Self {
             pages: 1,
@@ -63,7 +62,7 @@ impl Totals {
         u64::from(self.lines) * LINE_BYTES as u64 + children
     }
 
-    /// The same where a page has `after` lines instead of `before`.
+    /// The same after a page has got `after` lines instead of `before`.
     pub fn with_lines(self, before: usize, after: usize) -> Self {
         let lines = self.lines.saturating_add(after as u32);
         Self {
@@ -72,7 +71,7 @@ impl Totals {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     pub fn plus(self, more: Self) -> Self {
         Self {
             weight: self.weight.plus(more.weight),
@@ -83,7 +82,7 @@ impl Totals {
         }
     }
 
-    /// Without what was there before.
+    /// The difference.
     pub fn minus(self, less: Self) -> Self {
         Self {
             weight: self.weight.minus(less.weight),

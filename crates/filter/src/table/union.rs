@@ -1,19 +1,19 @@
-//! The union of tables. An entry of one table is to the other an item of which only some bits are
-//! known: those that led to its page, and its fingerprint.
+//! The union of tables. To one table, an entry of another is an item of which only a prefix of the
+//! path is known: the bits that led to its page, and its fingerprint.
 //!
 //! # All or nothing
-//! Entries are added in place. Before an entry is added to another page than the one before, that
-//! page is copied to a pile. If the union is refused, the copies are put back, the last one first:
-//! whatever has become of a page, it is again what it was. The entries of a table come in order of
-//! their paths, so few pages are copied twice.
+//! Entries are added in place. Before an entry is added to another page than the previous one, that
+//! page is copied to a list. If the union is refused, the copies are put back, last first, which
+//! restores every page whatever has happened to it. The entries of a table come in order of their
+//! paths, so few pages are copied twice.
 //!
-//! So time and memory follow the entries of the other tables and the pages that they belong to,
-//! however large the table is. (A copy of the whole table to work on, whose pages were shared until
-//! they were written to, copied all of 81 MB for 10^4 entries.)
+//! So time and memory depend on the entries of the other tables and the pages that these belong to,
+//! not on the size of the table. (Working on a copy of the table, whose pages are shared until
+//! written to, copied all of 81 MB for 10^4 entries.)
 
 use crate::error::{AddError, UnionError};
 use crate::table::budget::Budget;
-use crate::table::directory::Child;
+use crate::table::directory::Subtree;
 use crate::table::entries::{for_each_longer, try_push};
 use crate::table::fingerprint::Fingerprint;
 use crate::table::line::LINE_BYTES;
@@ -25,34 +25,34 @@ use crate::table::totals::Totals;
 
 /// Bits of a path.
 const PATH_BITS: u8 = u64::BITS as u8;
-/// Unions are of tables without payloads.
+/// Only tables without payloads are united.
 const NO_PAYLOAD: u8 = 0;
 /// The cost of looking up an entry and adding it, in bytes copied. With this and the next three,
-/// unions of 10^3 to 10^5 entries with tables of 4 * 10^5 to 4 * 10^7 took 0.4 to 2 ms of processor
-/// time for each 2^20.
+/// unions of 10^3 to 10^5 entries with tables of 4 * 10^5 to 4 * 10^7 took 0.4 to 2 ms of CPU time
+/// for each 2^20.
 const STEP: u64 = 800;
-/// The cost of each of the longer entries that a short one becomes.
+/// The cost of each entry that a short one is lengthened into.
 const LONGER: u64 = 32;
-/// The cost of writing a page anew, for each of its bytes.
+/// The cost of rewriting a page, for each of its bytes.
 const REWRITTEN: u64 = 3;
-/// And for each of its entries: those of a forged page take few bytes.
+/// The additional cost for each of its entries: those of a forged page may take few bytes.
 const ENTRY: u64 = 16;
 
-/// What a union may take.
+/// The limits of a union.
 #[derive(Clone, Copy)]
 pub struct UnionLimits {
-    /// The most bytes of the table ([`Table::bytes`]).
+    /// The maximum size of the table ([`Table::bytes`]).
     pub bytes: u64,
-    /// The most work, in bytes copied: 800 for each page of the others, and for each page of the
-    /// table that one of their entries belongs to; 32 for each of the longer ones that stand for
-    /// an entry that is shorter than the number of its bucket; the page itself when it is first
-    /// changed, when it gets more lines, and for each shorter entry; and whenever it is written
-    /// anew or split, three times its size, and 16 for each of its entries.
+    /// The maximum work, in units of one byte copied: 800 for each page of the others, and for each
+    /// page of the table that one of their entries belongs to; 32 for each longer entry that stands
+    /// for one shorter than its bucket's number; the size of a page when it is first changed, when
+    /// it gets more lines, and for each shorter entry; and whenever it is rewritten or split, three
+    /// times its size, and 16 for each of its entries.
     pub cost: u64,
 }
 
 impl UnionLimits {
-    /// Takes off what is about to be done, or was.
+    /// Subtracts the cost of a step.
     fn charge(&mut self, cost: u64) -> Result<(), UnionError> {
         let left = self.cost.checked_sub(cost);
         self.cost = left.ok_or(UnionError::TooCostly)?;
@@ -60,12 +60,12 @@ impl UnionLimits {
     }
 }
 
-/// What a union has changed, so that it can be taken back.
+/// What a union has changed, so that it can be undone.
 pub struct United {
     has_changed: bool,
     items: u64,
     totals: Totals,
-    /// Pages as they were, with where they begin, in the order in which they were first changed.
+    /// Pages as they were, with their first paths, in the order in which they were first changed.
     replaced: Vec<(Path, Page)>,
 }
 
@@ -77,11 +77,11 @@ impl United {
 }
 
 impl Table {
-    /// Adds every entry of other tables of the same error rate, which have no payloads either,
-    /// unless one of this table matches all that it matches: whatever one of the others finds, this
-    /// one finds from then on.
+    /// Adds every entry of other tables of the same error rate, without payloads, unless an entry
+    /// of this table matches all that it matches. Afterwards this table finds whatever one of the
+    /// others finds.
     ///
-    /// The number of items is at most the sum of all: an item that two have is counted twice if its
+    /// The number of items is at most the sum of all: an item of two tables is counted twice if its
     /// entries differ in length.
     ///
     /// # Errors
@@ -112,9 +112,9 @@ impl Table {
         }
     }
 
-    /// Makes the table what it was before a union, after which nothing has changed it: its answers,
-    /// its digest and its items. Where there is no memory to make a node of the directory smaller
-    /// again, it stays twice as large as it was.
+    /// Undoes a union after which nothing else has changed the table: restores its results, digest
+    /// and number of items. Without memory to halve a node of the directory, that stays twice as
+    /// large.
     pub fn take_back(&mut self, united: United) {
         let mut children = self.totals.children;
         for (start, page) in united.replaced.into_iter().rev() {
@@ -128,10 +128,10 @@ impl Table {
     }
 }
 
-/// A union that goes on.
+/// A union in progress.
 struct Union<'t> {
     table: &'t mut Table,
-    /// What is left of them.
+    /// The remaining limits.
     limits: UnionLimits,
     united: United,
 }
@@ -158,8 +158,8 @@ impl Union<'_> {
         Ok(())
     }
 
-    /// Sees to it that every item is found whose path begins with the first `known` bits of this
-    /// one, which has no others.
+    /// Ensures that every item is found whose path begins with the first `known` bits of `path`;
+    /// the other bits of `path` are 0.
     fn cover(&mut self, path: Path, known: u8) -> Result<(), UnionError> {
         let page = self.table.root.page(path);
         let depth = page.depth();
@@ -189,7 +189,7 @@ impl Union<'_> {
         Ok(())
     }
 
-    /// Adds an entry as the table does, and charges for the page if it is written anew for that.
+    /// Adds an entry as the table does, and charges for rewriting the page if that is necessary.
     fn add(&mut self, path: Path, fingerprint: Fingerprint) -> Result<(), UnionError> {
         let (plan, page) = (*self.table.plan(), self.table.root.page(path));
         let (bytes, entries) = (bytes_of(page), page.len() + 1);
@@ -211,19 +211,20 @@ impl Union<'_> {
         if is_alike && (page.depth(), page.shape()) == (depth, shape) {
             return self.limits.charge(bytes);
         }
-        // A page whose entries are all on one side is split again, and they are read each time.
+        // A page whose entries are all on one side splits again, and its entries are read each
+        // time.
         let times = self.table.pages().saturating_sub(pages).max(1);
         let lengthened = page.len().saturating_sub(entries) as u64;
         let once = REWRITTEN * bytes + ENTRY * entries as u64 + LONGER * lengthened;
         self.limits.charge(once.saturating_mul(times))
     }
 
-    /// Adds an entry that is shorter than the number of its bucket without reading the others of
-    /// its page. Returns whether that can be done; if not, the page must be written anew.
+    /// Adds an entry that is shorter than the number of its bucket without decoding the others of
+    /// its page. Returns false if the page must be rewritten instead.
     ///
-    /// Where a small table is united with a large one, that is most of the work: an entry of a
-    /// table of 10^4 items has 25 bits of its path, and the page that it belongs to in one of 4 *
-    /// 10^7 has used up 15 of them.
+    /// When a small table is united with a large one, that is most of the work: an entry of a table
+    /// of 10^4 items has 25 bits of its path, and the pages of a table of 4 * 10^7 items are 15
+    /// bits deep.
     fn add_short(&mut self, path: Path, fingerprint: Fingerprint) -> Result<bool, UnionError> {
         let page = self.table.root.page(path);
         self.limits.charge(bytes_of(page))?;
@@ -247,13 +248,13 @@ impl Union<'_> {
             let weight = Weight::of_fingerprint(path, depth, fingerprint.length());
             totals.weight = totals.weight.plus(weight);
         }
-        table.root.put(path, Child::Page(written));
+        table.root.put(path, Subtree::Page(written));
         table.totals = totals;
         table.items = table.items.saturating_add(1);
         Ok(true)
     }
 
-    /// Copies the path's page, unless it is below the one that was copied last.
+    /// Copies the path's page, unless it is part of the page that was copied last.
     fn keep(&mut self, path: Path) -> Result<(), UnionError> {
         let last = self.united.replaced.last();
         if last.is_some_and(|(start, page)| path.start(page.depth()) == *start) {
@@ -270,8 +271,8 @@ impl Union<'_> {
     }
 }
 
-/// Whether a page finds every item that has a fingerprint. Where the fingerprint is shorter than the number of
-/// its bucket, the entries that do are as many as there are buckets of it.
+/// Whether a page finds every item that matches `fingerprint`. If that is shorter than the number
+/// of its bucket, each bucket it covers needs an entry of its own.
 fn is_covered(page: &Page, fingerprint: Fingerprint) -> bool {
     let length = fingerprint.length().max(page.shape().bucket_bits);
     let mut is_covered = true;

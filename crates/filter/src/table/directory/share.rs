@@ -1,14 +1,13 @@
 //! Sharing between a table and its copy, until one of them writes.
 
-use super::{index, Child, MAX_NODE_BITS};
+use super::{index, Child, Children, Subtree, MAX_NODE_BITS};
 use crate::error::AddError;
 use crate::storage::shared::Shared;
-use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
-impl Child {
-    /// Takes sole ownership of a shared child, by copying it if the other owner still exists.
+impl Subtree {
+    /// Takes sole ownership of a shared subtree, by copying it if the other owner still exists.
     #[cold]
     pub(super) fn unshare(&mut self) -> Result<(), AddError> {
         self.reclaim();
@@ -18,12 +17,12 @@ impl Child {
         Ok(())
     }
 
-    /// Takes sole ownership of a shared child whose other owner has been dropped.
+    /// Takes sole ownership of a shared subtree whose other owner has been dropped.
     pub(super) fn reclaim(&mut self) {
         if !matches!(self, Self::Shared(_)) {
             return;
         }
-        if let Self::Shared(shared) = std::mem::replace(self, Self::Alias(0)) {
+        if let Self::Shared(shared) = self.take() {
             *self = shared.try_into_inner().unwrap_or_else(Self::Shared);
         }
     }
@@ -33,9 +32,10 @@ impl Child {
     pub fn bytes_to_unshare(&mut self, path: Path) -> u64 {
         self.reclaim();
         match self {
+            Self::Page(_) => 0,
             Self::Node { depth, children } => {
                 let index = index(path, *depth, children);
-                children[index].bytes_to_unshare(path)
+                children[index].subtree_mut().bytes_to_unshare(path)
             }
             Self::Shared(shared) => {
                 let mut bytes = 0;
@@ -43,11 +43,10 @@ impl Child {
                     .visit_allocations(&mut |layout, times| bytes += layout.size() as u64 * times);
                 bytes
             }
-            _ => 0,
         }
     }
 
-    /// A deep copy, except for children that are shared already.
+    /// A deep copy, except of subtrees that are shared already.
     fn copied(&self) -> Result<Self, AddError> {
         Ok(match self {
             Self::Page(page) => Self::Page(page.try_clone()?),
@@ -55,19 +54,21 @@ impl Child {
             Self::Node { depth, children } => {
                 let mut copy = try_vec(children.len())?;
                 for child in children.iter() {
-                    copy.push(child.copied()?);
+                    copy.push(match child {
+                        Child::Subtree(subtree) => Child::Subtree(subtree.copied()?),
+                        Child::Alias(bits) => Child::Alias(*bits),
+                    });
                 }
                 Self::Node {
                     depth: *depth,
-                    children: SmallBoxedSlice::of(copy),
+                    children: Children::of(copy),
                 }
             }
-            Self::Alias(bits) => Self::Alias(*bits),
         })
     }
 
-    /// A copy of the directory that shares all pages with it. After an error this directory is
-    /// still valid.
+    /// A copy of the directory that shares all pages with it. After an error this directory is still
+    /// valid.
     ///
     /// The nodes that decide the first [`MAX_NODE_BITS`] bits are copied; each page or node below
     /// them is shared as a whole, and copied when one of the two tables first writes below it. So a
@@ -81,28 +82,28 @@ impl Child {
             Self::Node { depth, children } if *depth < MAX_NODE_BITS => {
                 let mut copy = try_vec(children.len())?;
                 for child in children.iter_mut() {
-                    copy.push(child.try_clone()?);
+                    copy.push(match child {
+                        Child::Subtree(subtree) => Child::Subtree(subtree.try_clone()?),
+                        Child::Alias(bits) => Child::Alias(*bits),
+                    });
                 }
                 Ok(Self::Node {
                     depth: *depth,
-                    children: SmallBoxedSlice::of(copy),
+                    children: Children::of(copy),
                 })
             }
-            Self::Alias(bits) => Ok(Self::Alias(*bits)),
             Self::Shared(shared) => Ok(Self::Shared(shared.clone())),
             Self::Page(page) if page.lines().is_empty() => Ok(Self::Page(page.try_clone()?)),
-            Self::Page(_) | Self::Node { .. } => {
-                match Shared::try_new(std::mem::replace(self, Self::Alias(0))) {
-                    Ok(shared) => {
-                        *self = Self::Shared(shared.clone());
-                        Ok(Self::Shared(shared))
-                    }
-                    Err(child) => {
-                        *self = child;
-                        Err(AddError::OutOfMemory)
-                    }
+            Self::Page(_) | Self::Node { .. } => match Shared::try_new(self.take()) {
+                Ok(shared) => {
+                    *self = Self::Shared(shared.clone());
+                    Ok(Self::Shared(shared))
                 }
-            }
+                Err(subtree) => {
+                    *self = subtree;
+                    Err(AddError::OutOfMemory)
+                }
+            },
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::hash::{ItemHash, Seed};
 use crate::storage::shared::Shared;
 use crate::storage::Mover;
 use crate::table::budget::Budget;
-use crate::table::directory::Child;
+use crate::table::directory::{Child, Subtree};
 use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::Portable;
 use crate::table::oracle::Oracle;
@@ -98,7 +98,7 @@ impl Table {
         }
         let mut slots = 0;
         self.visit_allocations(|layout, times| {
-            if layout.align() == 8 && layout.size() != Shared::<Child>::layout().size() {
+            if layout.align() == 8 && layout.size() != Shared::<Subtree>::layout().size() {
                 slots += layout.size() as u32 * times as u32 / size_of::<Child>() as u32;
             }
         });

@@ -177,7 +177,7 @@ fn unions_have_the_bits_that_they_always_had() {
 fn a_page_that_says_yes_to_everything_costs_every_page_that_it_covers() {
     let mut table = table_of(0..300_000, 0.01);
     let mut other = Table::new(0.01, 0);
-    other.root = Child::Page(Page::saturated(0, 0));
+    other.root = Subtree::Page(Page::saturated(0, 0));
     let (digest, pages) = (table.digest(), table.pages());
     assert!(pages > 100);
     let limits = |pages| UnionLimits {
@@ -218,7 +218,7 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
         let pages = (1..).map(|lines| Page::with_lines(depth, shape, &entries, lines).unwrap());
         let page = pages.into_iter().find_map(|page| page).unwrap();
         totals = totals.plus(Totals::of(&page, &entries, start));
-        table.root.put(start, Child::Page(page));
+        table.root.put(start, Subtree::Page(page));
     }
     totals.children = table.totals.children;
     table.totals = totals;
