@@ -3,8 +3,8 @@
 /// The largest number that [`whole`] returns.
 pub const MAX_WHOLE: f64 = (1u64 << 60) as f64;
 
-/// A number from 0 to [`MAX_WHOLE`] without its fraction; 0 for those below, and [`MAX_WHOLE`] for those
-/// above and for what is not a number.
+/// A number from 0 to [`MAX_WHOLE`] without its fraction; 0 for those below, and [`MAX_WHOLE`] for
+/// those above and for what is not a number.
 ///
 /// `as` would compare twice more, for numbers that do not fit, which is a thirtieth of an insert.
 #[allow(clippy::manual_clamp, reason = "NaN stays NaN in `clamp`")]

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Extendible hashing (Fagin, Nievergelt, Pippenger, Strong 1979) has one array, as deep as the
-//! deepest page, that doubles as a whole. Here no array exceeds 2 048 children of 16 bytes (32 KiB).
-//! That bounds the cost of a split, and of one deep page, which an attacker may have made deep on
-//! purpose:
+//! deepest page, that doubles as a whole. Here no array exceeds 2 048 children of 16 bytes (32
+//! KiB). That bounds the cost of a split, and of one deep page, which an attacker may have made
+//! deep on purpose:
 //! - A page that is shallower than its node is the first of the children that it covers; the others
 //!   are [`Child::Alias`].
 //! - When a page at the full depth of its node splits, the node doubles if it is well filled and
@@ -20,8 +20,8 @@
 //! Up to some 5 * 10^9 items a lookup passes two nodes.
 //!
 //! Copies of a table share the pages and nodes below the first 11 bits ([`Subtree::Shared`]). If a
-//! copy shared each page for itself, it would take as many steps as there are pages, and a reference
-//! count for each.
+//! copy shared each page for itself, it would take as many steps as there are pages, and a
+//! reference count for each.
 
 mod join;
 mod share;
@@ -302,8 +302,8 @@ impl Subtree {
         }
     }
 
-    /// Passes every allocation from the path `from` on through `mover`; `start` is the first path of
-    /// this subtree. Shared subtrees stay where they are, since the other owner points to them.
+    /// Passes every allocation from the path `from` on through `mover`; `start` is the first path
+    /// of this subtree. Shared subtrees stay where they are, since the other owner points to them.
     /// Returns the path to continue from if the mover wants to stop; at least one page is passed.
     pub fn relocate(&mut self, start: u64, from: u64, mover: &mut impl Mover) -> Option<u64> {
         self.reclaim();

@@ -1,27 +1,26 @@
-//! What a page holds, as a sorted list: the form in which pages are split, merged, grown and saved.
+//! The entries of a page as a sorted list: the form in which pages are split, merged, rewritten and
+//! decoded.
 //!
-//! Of equal fingerprints a page stores three in slots, as if they were different items, and counts the
-//! rest. So a multiset of a few copies an item costs nothing special, and one item
-//! added a million times costs a counter of 16 bytes. The same holds for fingerprints that have lost all
-//! their bits: in one bucket they are all equal, so however many there are, they cannot swell a
-//! page.
+//! Of equal fingerprints a page stores three in slots, as if they were different, and counts the
+//! rest. So a few copies an item cost nothing special, and an item added a million times costs a
+//! counter of 16 bytes. The same holds for fingerprints that have lost all their bits: within a
+//! bucket they are all equal, so any number of them fits a page.
 
 use crate::error::AddError;
 use crate::table::fingerprint::{Fingerprint, MAX_LENGTH};
 use crate::table::plan::Plan;
 
-/// Equal fingerprints that are stored in slots.
+/// The maximum number of equal fingerprints in slots.
 pub const COPIES: usize = 3;
 
-/// Copies of a fingerprint beyond those in slots. A count that has reached the end of its range stays
-/// there.
+/// The number of copies of a fingerprint beyond those in slots. It saturates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Surplus {
     pub fingerprint: Fingerprint,
     pub copies: u32,
 }
 
-/// Sorted fingerprints, at most [`COPIES`] of each, and what there is beyond.
+/// Sorted fingerprints, at most [`COPIES`] equal ones, and counters of further copies.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     pub fingerprints: Vec<Fingerprint>,
@@ -37,7 +36,7 @@ pub fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
     }
 }
 
-/// Appends, if there is memory.
+/// Appends a value, if there is memory.
 pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
     vec.try_reserve(1).map_err(|_| AddError::OutOfMemory)?;
     vec.push(value);
@@ -45,7 +44,7 @@ pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
 }
 
 impl Entries {
-    /// An empty list with room for `fingerprints` fingerprints and `surplus` counters.
+    /// An empty list with capacity for `fingerprints` fingerprints and `surplus` counters.
     pub fn with_room(fingerprints: usize, surplus: usize) -> Result<Self, AddError> {
         Ok(Self {
             fingerprints: try_vec(fingerprints)?,
@@ -98,7 +97,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Takes away what has another payload than these. Returns whether there was any.
+    /// Drops entries whose payload is dead. Returns whether there were any.
     pub fn retain_payloads(&mut self, alive: u16) -> bool {
         let is_alive = |fingerprint: Fingerprint| alive >> fingerprint.payload() & 1 == 1;
         let before = self.fingerprints.len();
@@ -108,7 +107,7 @@ impl Entries {
         self.fingerprints.len() < before
     }
 
-    /// How many copies of a fingerprint there are.
+    /// The number of copies of a fingerprint.
     pub fn copies_of(&self, fingerprint: Fingerprint) -> u64 {
         let first = self.fingerprints.partition_point(|m| *m < fingerprint);
         let equal = self.fingerprints[first..]
@@ -134,9 +133,10 @@ impl Entries {
         self.normalise()
     }
 
-    /// Those of the two pages that one is split into, each fingerprint without its first bit.
+    /// The entries of the two halves of a split page, each without its first bit.
     pub fn split(&self) -> Result<[Self; 2], AddError> {
-        // In order are those of the low half, fingerprints of no length, which go to both, and the rest.
+        // The order is: those of the low half, those of no length, which go to both halves, and the
+        // rest.
         let second = self.fingerprints.partition_point(|m| m.bits() >> 63 == 0);
         let (low, rest) = self.fingerprints.split_at(second);
         let both = rest.iter().take_while(|m| m.length() == 0).count();
@@ -161,7 +161,7 @@ impl Entries {
                 });
             }
         }
-        // Marks that have lost the same bit are still in order, and as many are equal.
+        // Fingerprints that have all lost the same bit stay in order, and as many are equal.
         if !both.is_empty() {
             for half in &mut halves {
                 half.normalise()?;
@@ -170,7 +170,7 @@ impl Entries {
         Ok(halves)
     }
 
-    /// Those of the page that two become.
+    /// The entries of the page that two buddies are merged into.
     pub fn merged(halves: [&Self; 2]) -> Result<Self, AddError> {
         let [low, high] = halves;
         let mut both = Self::with_room(
@@ -186,14 +186,15 @@ impl Entries {
                 ..*s
             }));
         }
-        // Marks of full length have lost a bit and may be equal or out of order now.
+        // Fingerprints of full length have lost their last bit and may be equal or out of order
+        // now.
         both.normalise()?;
         Ok(both)
     }
 
-    /// Replaces each fingerprint of less than `length` bits by all longer ones that match the same, so
-    /// that each belongs to one bucket. Returns whether that is done: it is not where there would
-    /// be more than `most` of them.
+    /// Replaces each fingerprint of less than `length` bits by all longer ones that match the same
+    /// items, so that each belongs to one bucket. Returns false, and changes nothing, if these
+    /// would be more than `most`.
     pub fn lengthen(&mut self, length: u8, most: usize) -> Result<bool, AddError> {
         let is_short = |fingerprint: &&Fingerprint| fingerprint.is_shorter_than(length);
         let short = self.fingerprints.iter().filter(is_short);
@@ -214,7 +215,7 @@ impl Entries {
             });
         }
         for there in &self.surplus {
-            // Each of these stands for a fingerprint above, so there is room.
+            // Each counter belongs to a fingerprint counted above, so there is capacity.
             for_each_longer(there.fingerprint, length, &mut |fingerprint| {
                 surplus.push(Surplus {
                     fingerprint,
@@ -235,8 +236,8 @@ impl Entries {
         Ok(true)
     }
 
-    /// Whether a page of them, merged, holds them as they were before: none is lengthened, and none
-    /// has lost its last bit.
+    /// Whether a page with these entries would hold them unchanged after a merge: none is
+    /// lengthened, and none has lost its last bit.
     pub fn keep_their_bits(&self, plan: &Plan) -> bool {
         if self.fingerprints.is_empty() {
             return true;
@@ -245,15 +246,15 @@ impl Entries {
         shortest >= plan.bucket_bits(self.fingerprints.len()) && longest < MAX_LENGTH
     }
 
-    /// Marks of no more than `length` bits.
+    /// The number of fingerprints of at most `length` bits.
     pub fn count_up_to(&self, length: u8) -> usize {
         let is_short = |fingerprint: &&Fingerprint| fingerprint.is_shorter_than(length + 1);
         self.fingerprints.iter().filter(is_short).count()
     }
 
-    /// The lengths of the shortest and the longest fingerprint, of which there is one at least.
+    /// The lengths of the shortest and the longest fingerprint. There is at least one.
     pub fn lengths(&self) -> (u8, u8) {
-        // Those of the highest and of the lowest delimiter, of all of them together.
+        // The highest and the lowest bit of all delimiters.
         let mut delimiters = 0;
         for fingerprint in &self.fingerprints {
             let bits = fingerprint.without_payload();
@@ -263,7 +264,7 @@ impl Entries {
         (above as u8, 63 - below as u8)
     }
 
-    /// Sorts, adds up equal counters, and counts what is there more often than it is stored.
+    /// Sorts, adds up equal counters, and moves copies beyond [`COPIES`] into counters.
     pub fn normalise(&mut self) -> Result<(), AddError> {
         sort_nearly_sorted(&mut self.fingerprints);
         sort_nearly_sorted(&mut self.surplus);
@@ -293,19 +294,19 @@ impl Entries {
         Ok(())
     }
 
-    /// Whether each copy is counted: no counter is at its end.
+    /// Whether every counter is exact, not saturated.
     pub fn are_counted(&self) -> bool {
         self.surplus.iter().all(|s| s.copies < u32::MAX)
     }
 
-    /// How many they are, each copy counted.
+    /// The number of items, each copy counted.
     pub fn items(&self) -> u64 {
         let surplus = self.surplus.iter().map(|s| u64::from(s.copies));
         self.fingerprints.len() as u64 + surplus.sum::<u64>()
     }
 }
 
-/// Where a fingerprint goes in a split: to one half, or to both.
+/// The half, or both halves, that a fingerprint belongs to after a split.
 fn parts(fingerprint: Fingerprint) -> [Option<(usize, Fingerprint)>; 2] {
     match fingerprint.split_first_bit() {
         Some((bit, rest)) => [Some((usize::from(bit), rest)), None],
@@ -313,8 +314,8 @@ fn parts(fingerprint: Fingerprint) -> [Option<(usize, Fingerprint)>; 2] {
     }
 }
 
-/// Calls `each` with the fingerprints of `length` bits that match what a shorter one matches, or with a
-/// longer one itself.
+/// Calls `each` with all fingerprints of `length` bits that together match what `fingerprint`
+/// matches; with itself if it is at least as long.
 pub fn for_each_longer(fingerprint: Fingerprint, length: u8, each: &mut impl FnMut(Fingerprint)) {
     if fingerprint.length() >= length {
         each(fingerprint);
@@ -325,13 +326,13 @@ pub fn for_each_longer(fingerprint: Fingerprint, length: u8, each: &mut impl FnM
     }
 }
 
-/// Merges a sorted list into another one.
+/// Merges a sorted list into another.
 fn merge<T: Copy + Ord>(list: &mut Vec<T>, more: &[T]) -> Result<(), AddError> {
     list.try_reserve(more.len())
         .map_err(|_| AddError::OutOfMemory)?;
     let mut before = list.len();
     list.extend_from_slice(more);
-    // From the end on, so that nothing is overwritten that is still to be read.
+    // From the end, so that nothing is overwritten before it is read.
     for (n, value) in more.iter().enumerate().rev() {
         while before > 0 && list[before - 1] > *value {
             before -= 1;
@@ -342,9 +343,8 @@ fn merge<T: Copy + Ord>(list: &mut Vec<T>, more: &[T]) -> Result<(), AddError> {
     Ok(())
 }
 
-/// Insertion sort: lists that need it are sorted but for a few elements, which are near their
-/// places. (The standard library's stable sort allocates, and its other one is quick only if all is
-/// in order.)
+/// Insertion sort: the lists are sorted except for a few elements near their places. (The standard
+/// library's stable sort allocates, and its unstable one is fast only if everything is in order.)
 fn sort_nearly_sorted<T: Copy + Ord>(list: &mut [T]) {
     for end in 1..list.len() {
         let (value, mut place) = (list[end], end);
@@ -373,12 +373,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn short_fingerprints_become_the_longer_ones_that_match_the_same(fingerprints in fingerprints()) {
+        fn short_ones_become_the_longer_ones_that_match_the_same(fingerprints in fingerprints()) {
             let mut entries = Entries::default();
             let mut expected = BTreeMap::new();
             for fingerprint in &fingerprints {
                 entries.insert(*fingerprint).unwrap();
-                for_each_longer(*fingerprint, LENGTH, &mut |fingerprint| *expected.entry(fingerprint).or_insert(0) += 1);
+                for_each_longer(*fingerprint, LENGTH, &mut |longer| {
+                    *expected.entry(longer).or_insert(0) += 1;
+                });
             }
             prop_assert!(entries.lengthen(LENGTH, usize::MAX).unwrap());
             for (fingerprint, copies) in &expected {
@@ -387,7 +389,8 @@ mod tests {
             prop_assert_eq!(entries.items(), expected.values().sum::<u64>());
             prop_assert!(entries.fingerprints.is_sorted());
             prop_assert!(entries.fingerprints.windows(COPIES + 1).all(|run| run[0] < run[COPIES]));
-            prop_assert!(entries.surplus.is_sorted_by(|one, other| one.fingerprint < other.fingerprint));
+            let surplus = entries.surplus.iter().map(|s| s.fingerprint);
+            prop_assert!(surplus.is_sorted_by(|one, other| one < other));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! A fingerprint of any length: some bits of an item's path, and a payload.
+//! Fingerprints of any length: some bits of an item's path, and a payload.
 //!
 //! ```text
 //!   | bits of the path below the page's depth | 1 | 0 ... 0 | payload |
 //!     length of them, at most 59             delimiter        4 bits
 //! ```
 //!
-//! When a page splits, the first bit has done its work: it says which half the entry goes to, and
-//! the rest moves up. When two pages merge, each entry gets its bit back. Marks are compared as
-//! numbers, which sorts them by bucket, then by fingerprint, then by payload.
+//! When a page splits, the first bit tells which half an entry goes to, and the rest moves up. When
+//! two pages merge, each entry gets that bit back. Fingerprints are compared as numbers, which
+//! sorts them by bucket, then by their bits, then by payload.
 
 /// Bits at the end of a fingerprint that hold the payload.
 const PAYLOAD_BITS: u32 = 4;
@@ -15,10 +15,10 @@ const PAYLOAD_BITS: u32 = 4;
 pub const MAX_PAYLOAD: u8 = (1 << PAYLOAD_BITS) - 1;
 /// All payloads: those of 4 bits.
 pub const ALL_PAYLOADS: u16 = u16::MAX;
-/// The most bits of a path that a fingerprint holds.
+/// The maximum number of path bits in a fingerprint.
 pub const MAX_LENGTH: u8 = 64 - PAYLOAD_BITS as u8 - 1;
 
-/// A fingerprint below the depth of its page.
+/// A fingerprint: bits of a path below the depth of its page, and a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint(u64);
 
@@ -31,35 +31,35 @@ impl Fingerprint {
         Self(below & !(u64::MAX >> length) | delimiter | u64::from(payload))
     }
 
-    /// The fingerprint of these bits, if they are one.
+    /// The fingerprint with these bits; `None` if there is no delimiter.
     pub fn from_bits(bits: u64) -> Option<Self> {
         (bits >> PAYLOAD_BITS != 0).then_some(Self(bits))
     }
 
-    /// From its path and delimiter, and its payload.
+    /// A fingerprint of these path bits with a delimiter (or a part of them), and a payload.
     #[inline]
     pub fn of_parts(bits: u64, payload: u8) -> Self {
         Self(bits | u64::from(payload))
     }
 
-    /// Both together.
+    /// Combines two parts.
     #[inline]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// All of it as a number.
+    /// All bits, payload included.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The path and the delimiter, without the payload.
+    /// The path bits and the delimiter, without the payload.
     #[inline]
     pub fn without_payload(self) -> u64 {
         self.0 >> PAYLOAD_BITS << PAYLOAD_BITS
     }
 
-    /// The bits of the path that it holds, and zeros after them.
+    /// The path bits, followed by zeros.
     pub fn path(self) -> u64 {
         let bits = self.without_payload();
         bits & bits.wrapping_sub(1)
@@ -70,33 +70,33 @@ impl Fingerprint {
         self.0 as u8 & MAX_PAYLOAD
     }
 
-    /// Bits of the path that it holds.
+    /// The number of path bits.
     #[inline]
     pub fn length(self) -> u8 {
         63 - self.without_payload().trailing_zeros() as u8
     }
 
-    /// Whether it holds less than `length` bits of the path.
+    /// Whether it has less than `length` path bits.
     #[inline]
     pub fn is_shorter_than(self, length: u8) -> bool {
-        // The delimiter stands above them.
+        // The delimiter is then above the bits that are left.
         self.without_payload() << length == 0
     }
 
-    /// Whether an item with this path below the page has this fingerprint.
+    /// Whether an item with this path below the page matches.
     #[inline]
     pub fn matches(self, below: u64) -> bool {
         let bits = self.without_payload();
         bits ^ below <= bits ^ (bits - 1)
     }
 
-    /// The bucket of `2^bits`, for a fingerprint that is at least as long.
+    /// Its bucket of `2^bits`; it is at least as long.
     #[inline]
     pub fn bucket(self, bits: u8) -> usize {
         (self.0 >> (64 - bits)) as usize
     }
 
-    /// With one more bit of the path in front, for a merged page. A fingerprint of full length loses its
+    /// With one more path bit in front, for a merged page. A fingerprint of full length loses its
     /// last bit.
     pub fn with_first_bit(self, bit: bool) -> Self {
         let length = (self.length() + 1).min(MAX_LENGTH);
@@ -104,20 +104,20 @@ impl Fingerprint {
         Self::new(below, length, self.payload())
     }
 
-    /// The first bit of the path, and the fingerprint without it; nothing for a fingerprint of no length, which
-    /// belongs to both halves.
+    /// The first path bit, and the fingerprint without it; `None` for a fingerprint of no length,
+    /// which belongs to both halves.
     pub fn split_first_bit(self) -> Option<(bool, Self)> {
         let rest = self.without_first_bit();
         (rest.without_payload() != 0).then_some((self.0 >> 63 == 1, rest))
     }
 
-    /// Without the first bit of the path, which there must be.
+    /// Without the first path bit, which must exist.
     #[inline]
     pub fn without_first_bit(self) -> Self {
         Self(self.without_payload() << 1 | u64::from(self.payload()))
     }
 
-    /// The two fingerprints of one more bit that match what this one matches.
+    /// The two fingerprints, longer by one bit, that together match what this one matches.
     pub fn halves(self) -> [Self; 2] {
         let bits = self.without_payload();
         let delimiter = bits & bits.wrapping_neg();
@@ -159,8 +159,9 @@ mod tests {
             prop_assert_eq!(rest.with_first_bit(bit), fingerprint);
             if length < MAX_LENGTH {
                 let [low, high] = fingerprint.halves();
-                prop_assert_eq!(low, Fingerprint::new(path & !(1 << (63 - length)), length + 1, payload));
-                prop_assert_eq!(high, Fingerprint::new(path | 1 << (63 - length), length + 1, payload));
+                let next = 1 << (63 - length);
+                prop_assert_eq!(low, Fingerprint::new(path & !next, length + 1, payload));
+                prop_assert_eq!(high, Fingerprint::new(path | next, length + 1, payload));
             }
         }
     }

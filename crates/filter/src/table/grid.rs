@@ -1,11 +1,11 @@
-//! How a page is cut: entries into buckets and slots, buckets into lines.
+//! How a page is cut: bits into buckets and slots, buckets into lines.
 
 use crate::table::fingerprint::Fingerprint;
 use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MAX_SPILLED};
 use crate::table::plan::MAX_LINES;
 use crate::table::slot::SlotShape;
 
-/// How the bits of a page are cut.
+/// How the bits of a fingerprint are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub bucket_bits: u8,
@@ -13,26 +13,26 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What a slot is compared with.
+    /// The bits that a slot is compared with.
     #[inline(always)]
     pub fn wanted(self, below: u64) -> u64 {
         (below << self.bucket_bits) >> (64 - self.slot.fingerprint_bits)
     }
 
-    /// A fingerprint as a slot holds it. It is at least as long as the bucket's number.
+    /// The slot of a fingerprint that is at least as long as the bucket's number.
     pub fn value(self, fingerprint: Fingerprint) -> u64 {
         let bits = self.slot.payload_bits;
         let payload = u64::from(fingerprint.payload()) & ((1 << bits) - 1);
         self.wanted(fingerprint.without_payload()) << bits | payload
     }
 
-    /// What the bucket says of its fingerprints.
+    /// The part of a fingerprint that the bucket determines.
     #[inline(always)]
     pub fn of_bucket(self, bucket: usize) -> Fingerprint {
         Fingerprint::of_parts((bucket as u64) << (64 - self.bucket_bits), 0)
     }
 
-    /// What a slot says of its fingerprint.
+    /// The part of a fingerprint that the slot holds.
     #[inline(always)]
     pub fn remainder(self, value: u64) -> Fingerprint {
         let SlotShape {
@@ -43,14 +43,14 @@ impl Shape {
         Fingerprint::of_parts(remainder, (value & ((1 << payload_bits) - 1)) as u8)
     }
 
-    /// Bits of path, below the page's depth, of the fingerprint in a slot.
+    /// The length of the fingerprint in a slot, in bits of path below the page's depth.
     #[inline]
     pub fn length(self, value: u64) -> u8 {
         let end = self.bucket_bits + self.slot.fingerprint_bits - 1;
         end - self.slot.delimiter(value).trailing_zeros() as u8
     }
 
-    /// The fingerprint in a slot of a bucket; nothing if there is no delimiter in it.
+    /// The fingerprint in a slot of a bucket; `None` if the slot has no delimiter.
     pub fn fingerprint(self, bucket: usize, value: u64) -> Option<Fingerprint> {
         let has_delimiter = value >> self.slot.payload_bits != 0;
         has_delimiter.then(|| self.of_bucket(bucket).or(self.remainder(value)))
@@ -68,17 +68,17 @@ const RECIPROCALS: [u64; 256] = {
     reciprocals
 };
 
-/// `x / n`, for x below 2^20 and n up to 128: then the error of the reciprocal is less than 2^-20,
-/// and the next whole number at least 1/128 off.
+/// `x / n`, for x below 2^20 and n up to 128: the error of the reciprocal is below 2^-20, and `x /
+/// n` at least 1/128 below the next integer.
 #[inline(always)]
 fn divided(x: usize, n: usize) -> usize {
     ((x as u64 * RECIPROCALS[n & 0xff]) >> 40) as usize
 }
 
-/// How many entries the buckets of each line have.
+/// The number of entries of each line's buckets.
 pub type Owned = [u16; MAX_LINES];
 
-/// How buckets lie in lines, and entries in slots.
+/// The cut of buckets into lines, and of entries into slots.
 #[derive(Clone, Copy)]
 pub struct Grid {
     pub shape: Shape,
@@ -105,14 +105,13 @@ impl Grid {
         (bucket * self.lines) >> self.shape.bucket_bits
     }
 
-    /// The line of the bucket that stands a quarter of a line beyond this one; past the last line
-    /// for the last ones.
+    /// The line a quarter of a line after this bucket; past the last line for the last buckets.
     #[inline(always)]
     pub fn line_beyond(self, bucket: usize) -> usize {
         (bucket * self.lines + (1 << self.shape.bucket_bits >> 2)) >> self.shape.bucket_bits
     }
 
-    /// How many of its line's buckets stand before this one.
+    /// The number of buckets of its line before this one.
     #[inline(always)]
     pub fn bucket_in_line(self, bucket: usize) -> usize {
         let rest = (bucket * self.lines) & ((1 << self.shape.bucket_bits) - 1);
@@ -131,7 +130,7 @@ impl Grid {
         self.first_bucket(line + 1) - self.first_bucket(line)
     }
 
-    /// The entries of each line's buckets.
+    /// The number of entries of each line's buckets.
     pub fn owned(self, fingerprints: &[Fingerprint]) -> Owned {
         let mut owned = [0; MAX_LINES];
         let mut before = 0;
@@ -146,14 +145,14 @@ impl Grid {
         owned
     }
 
-    /// Slots that line `line` can hold if `owned` entries belong to it.
+    /// The number of slots that line `line` can hold if `owned` entries belong to it.
     pub fn room(self, line: usize, owned: u16) -> usize {
         let bits = BODY_BITS - self.buckets_in(line) - usize::from(owned);
         divided(bits, self.shape.slot.bits()).min(255)
     }
 
-    /// What spills from the last line into the first, if all find a place and each line can tell
-    /// which are its owned.
+    /// The number of entries that spill from the last line into the first; `None` if the page is
+    /// too small, or a line cannot count what spills into it.
     pub fn spilled(self, owned: &Owned) -> Option<usize> {
         let mut lines = owned.iter().enumerate().take(self.lines);
         if lines.any(|(line, owned)| self.buckets_in(line) + usize::from(*owned) > BODY_BITS) {
@@ -173,7 +172,7 @@ impl Grid {
         (first == 0 || self.lines > 1 && around(first)? == first).then_some(first)
     }
 
-    /// Writes the lines; `first_spilled` is what [`Grid::spilled`] returned.
+    /// Writes the lines; `first_spilled` comes from [`Grid::spilled`].
     pub fn write(
         self,
         fingerprints: &[Fingerprint],
@@ -192,8 +191,8 @@ impl Grid {
                 .iter()
                 .map(|m| m.bucket(self.shape.bucket_bits) - first);
             line.write_unary(buckets, owned + self.buckets_in(number));
-            // The stream is circular: what the first lines hold of the last one's stands at its
-            // end.
+            // The stream is circular: entries that spill from the last line to the first ones are
+            // at its end.
             let start = before + fingerprints.len() - spilled;
             let wrapped = fingerprints.get(start..).unwrap_or_default();
             let wrapped = &wrapped[..held.min(wrapped.len())];

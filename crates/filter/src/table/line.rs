@@ -1,18 +1,19 @@
-//! One line of a page: 64 bytes that hold the entries of some neighbouring buckets.
+//! A line of a page: 64 bytes that hold the entries of some neighbouring buckets.
 //!
 //! ```text
 //!   bit 0        8         15 16                                              512
 //!     | held     | spilled |1| unary: a 0 an entry, a 1 a bucket |  free  | ... slot 1 | slot 0 |
 //! ```
 //!
-//! - `held`: how many slots stand in this line. The first `spilled` of them belong to lines before.
-//! - Unary: each bucket of the line is as many zeros as it has entries, then a one. The one at bit
-//!   15 ends a bucket before the first, so that bucket q begins after the q-th one (counted from
+//! - `held`: the number of slots in this line. The first `spilled` of them belong to earlier lines.
+//! - Unary: each bucket of the line is one zero per entry, then a one. The one at bit 15 ends an
+//!   imaginary bucket before the first, so that bucket q begins after one number q (counted from
 //!   0).
-//! - Slots grow from the end of the line towards the unary part. Free bits are clear.
+//! - Slots grow from the end of the line towards the unary part. Free bits are 0.
 //!
-//! The entries of the line's own buckets that find no room stand at the front of the next line, and
-//! only there is it written how many they are: `own = held - spilled + spilled of the next line`.
+//! Entries of this line's buckets that do not fit spill to the front of the next line; the number
+//! spilled is stored only there. So the line's buckets have `held - spilled + (spilled of the next
+//! line)` entries.
 
 mod compare;
 
@@ -31,11 +32,11 @@ pub const LINE_BITS: usize = LINE_BYTES * 8;
 pub const UNARY: usize = 16;
 /// Bits of a line for unary part and slots.
 pub const BODY_BITS: usize = LINE_BITS - UNARY;
-/// The most slots that lines before may leave in a line: what 7 bits hold, less the two that one
-/// insert may add.
+/// The maximum number of slots that earlier lines may spill into a line: what 7 bits hold, less the
+/// two that one insert may add.
 pub const MAX_SPILLED: usize = 125;
 
-/// What a slot adds to the first word of its line, and one that a line before leaves there.
+/// What the first word of a line gains with a slot, and with a slot that an earlier line spills.
 const HELD: u64 = 1;
 const SPILLED: u64 = 1 << 8;
 
@@ -44,8 +45,8 @@ const SPILLED: u64 = 1 << 8;
 #[repr(C, align(64))]
 pub struct Line([u8; LINE_BYTES]);
 
-/// A bucket in its line: the bit where its unary part begins, its first entry counted over the
-/// line's own, and its entries.
+/// A bucket in its line: the bit where its unary part begins, the index of its first entry among
+/// those of the line's buckets, and the number of its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     pub start: usize,
@@ -54,7 +55,7 @@ pub struct Run {
 }
 
 impl Shift {
-    /// Where a line parts for the entry in slot `n` of `held`; of that bucket, if it is one of the
+    /// The shift for slot `n` of `held` slots. `run` is the entry's bucket if that belongs to this
     /// line.
     #[inline(always)]
     fn of(run: Option<Run>, held: usize, n: usize, slot: SlotShape) -> Self {
@@ -70,7 +71,7 @@ impl Shift {
 }
 
 impl Line {
-    /// A line of these bytes: all clear before it is written, or what pages keep their counters in.
+    /// A line of these bytes: zeros before it is written, or the counters of a page.
     pub fn of_bytes(bytes: [u8; LINE_BYTES]) -> Self {
         Self(bytes)
     }
@@ -88,7 +89,7 @@ impl Line {
         std::array::from_fn(|n| self.word(n))
     }
 
-    /// What stands before the unary part.
+    /// The bits before the unary part.
     pub fn header(held: usize, spilled: usize) -> u64 {
         1 << (UNARY - 1) | (spilled << 8 | held) as u64
     }
@@ -101,13 +102,13 @@ impl Line {
         &mut self.0
     }
 
-    /// Slots that stand in this line.
+    /// The number of slots in this line.
     #[inline]
     pub fn held(&self) -> usize {
         usize::from(self.0[0])
     }
 
-    /// Those of them that belong to lines before.
+    /// The number of slots that belong to earlier lines.
     #[inline]
     pub fn spilled(&self) -> usize {
         usize::from(self.0[1] & 0x7f)
@@ -133,7 +134,7 @@ impl Line {
         self.0.as_chunks_mut::<8>().0[word & 7] = value.to_le_bytes();
     }
 
-    /// The position of one number `n` at or after the one that stands before the first bucket.
+    /// The position of one number `n`, counted from the one at bit 15.
     fn position_of_one(&self, mut n: usize) -> usize {
         for word in 0..8 {
             let bits = self.word(word) & from(UNARY - 1, word);
@@ -155,7 +156,7 @@ impl Line {
         let is_second = q >= ones;
         let left = q - select_unpredictable(is_second, ones, 0);
         let bits = select_unpredictable(is_second, second, first);
-        // The one before the bucket, and those from its end on.
+        // The one before the bucket, and the ones from its end on.
         let before = instructions.nth_one(bits, left as u32);
         let beyond = bits & !(before ^ before.wrapping_sub(1));
         if beyond == 0 {
@@ -169,8 +170,7 @@ impl Line {
         }
     }
 
-    /// The same where it begins in one word and ends in the next, or beyond the first two: one of
-    /// 30 buckets.
+    /// The same for a bucket that crosses words, or is beyond the first two: one of 30 buckets.
     #[cold]
     fn run_across_words(&self, q: usize) -> Run {
         let start = self.position_of_one(q) + 1;
@@ -219,7 +219,7 @@ impl Line {
         place.copy_from_slice(&eight.to_le_bytes());
     }
 
-    /// Writes over slot number `n`.
+    /// Overwrites slot number `n`.
     #[inline(always)]
     pub fn replace_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
         let old = self.slot(n, slot);
@@ -232,14 +232,14 @@ impl Line {
         place.copy_from_slice(&eight.to_le_bytes());
     }
 
-    /// Adds a slot at the end.
+    /// Appends a slot.
     #[inline(always)]
     pub fn push_slot(&mut self, slot: SlotShape, value: u64) {
         self.put(self.held(), slot, value);
         self.0[0] += 1;
     }
 
-    /// Takes the last slot off.
+    /// Removes the last slot.
     #[inline(always)]
     pub fn pop_slot(&mut self, slot: SlotShape) -> u64 {
         let last = self.held() - 1;
@@ -249,8 +249,8 @@ impl Line {
         value
     }
 
-    /// Puts `value` in as slot `n`, for an entry of a bucket of this line or, where there is none,
-    /// of a line before. There is room for it.
+    /// Inserts `value` as slot `n`, for an entry of the bucket `run` or, if `None`, of an earlier
+    /// line. There are enough free bits.
     #[inline(always)]
     pub fn insert<I: Instructions>(
         &mut self,
@@ -265,7 +265,8 @@ impl Line {
         instructions.insert(&mut self.0, shift, value, HELD + spilled);
     }
 
-    /// The same before the last slot, which comes out for it; there is room for the bucket's bit.
+    /// The same, but removes and returns the last slot to make room; there is a free bit for the
+    /// bucket.
     #[inline(always)]
     pub fn insert_and_pop<I: Instructions>(
         &mut self,
@@ -282,8 +283,7 @@ impl Line {
         popped
     }
 
-    /// Takes out slot `n`, of an entry of a bucket of this line or, where there is none, of a line
-    /// before.
+    /// Removes slot `n`, of an entry of the bucket `run` or, if `None`, of an earlier line.
     #[inline(always)]
     pub fn remove<I: Instructions>(
         &mut self,
@@ -299,8 +299,8 @@ impl Line {
         value
     }
 
-    /// Whether at least `bits` bits are free: one comparison, as a rule. Counting them takes a loop
-    /// whose length no branch predictor foresees.
+    /// Whether at least `bits` bits are free: usually one comparison. Counting them takes a loop of
+    /// unpredictable length.
     #[inline(always)]
     pub fn has_free(&self, bits: usize, slot: SlotShape) -> bool {
         let window = self.window_below(LINE_BITS - self.held() * slot.bits());
@@ -310,8 +310,8 @@ impl Line {
         self.free_bits(slot) >= bits
     }
 
-    /// Bits that neither unary part nor slots use: those between the last slot and the one that
-    /// ends the last bucket.
+    /// The number of bits used by neither unary part nor slots: those between the last slot and the
+    /// one that ends the last bucket.
     #[inline(always)]
     pub fn free_bits(&self, slot: SlotShape) -> usize {
         let slots = LINE_BITS - self.held() * slot.bits();
@@ -325,15 +325,15 @@ impl Line {
         }
     }
 
-    /// Marks one more entry in the bucket of `run`, whose slot stands in a later line; there is a
-    /// free bit.
+    /// Counts one more entry in the bucket of `run`, whose slot is in a later line; there is a free
+    /// bit.
     #[inline(always)]
     pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
         let end = self.end_of_slots(slot);
         portable::open(&mut self.0, run.start, end);
     }
 
-    /// Marks one entry less in the bucket of `run`, whose slot stood in a later line.
+    /// Counts one entry less in the bucket of `run`, whose slot was in a later line.
     #[inline(always)]
     pub fn shrink_run(&mut self, run: Run, slot: SlotShape) {
         let end = self.end_of_slots(slot);
@@ -344,15 +344,15 @@ impl Line {
         LINE_BITS - self.held() * slot.bits()
     }
 
-    /// Writes the unary part of `len` bits into a line that is all clear, for entries of these
-    /// buckets, in order.
+    /// Writes the unary part, `len` bits, into a line of zeros. `buckets` are the buckets of the
+    /// entries, in order.
     #[inline]
     pub fn write_unary(&mut self, buckets: impl Iterator<Item = usize>, len: usize) {
         let mut words = [0; 8];
         for (n, word) in words.iter_mut().enumerate() {
             *word = from(UNARY - 1, n) & !from(UNARY + len, n);
         }
-        // The zeros of one word are gathered before it is written.
+        // The zeros of a word are collected before it is written.
         let (mut word, mut zeros) = (0, 0);
         for (entry, bucket) in buckets.enumerate() {
             let bit = UNARY + entry + bucket;
@@ -374,7 +374,7 @@ impl Line {
         bits.checked_shr(64 - len as u32).unwrap_or(0)
     }
 
-    /// Calls `each` with the bucket of each of the line's `own` entries, in order.
+    /// Calls `each` with the bucket of each of the `own` entries of the line's buckets, in order.
     #[inline]
     pub fn read_unary(&self, own: usize, mut each: impl FnMut(usize)) {
         let mut entry = 0;
@@ -389,8 +389,8 @@ impl Line {
         }
     }
 
-    /// Writes the slots of a line that has none, from its end. Whole words are written once:
-    /// reading back what was just written across their borders would cost more than all the rest.
+    /// Writes the slots of a line that has none, from its end. Each word is written once: reading a
+    /// slot back across words that were just written would cost more than everything else.
     #[inline]
     pub fn write_slots(&mut self, slot: SlotShape, values: impl Iterator<Item = u64>) {
         let bits = slot.bits();
@@ -429,7 +429,8 @@ mod tests {
             let held = held.index((BODY_BITS / slot.bits()).min(255) + 1);
             let masked = std::array::from_fn(|n| words[n] & masks[n] & masks[7 - n].reverse_bits());
             // Few bits are free, some, most, and all.
-            for mut words in [words, masked, [words[0], 0, 0, 0, 0, 0, 0, words[7]], [0; LINE_WORDS]] {
+            let outer = [words[0], 0, 0, 0, 0, 0, 0, words[7]];
+            for mut words in [words, masked, outer, [0; LINE_WORDS]] {
                 words[0] |= Line::header(0, 0);
                 let mut line = Line::of_words(words);
                 line.set_held(held);

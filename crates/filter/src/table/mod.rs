@@ -31,9 +31,9 @@
 //!   entries      a page as a sorted list           grow      one page or several from a list
 //!   record       a page as bytes                   parse     bytes as pages
 //!   load         pages into a table                cut       a page from some path on
-//!   union        the entries of several tables     payloads  entries renewed and dropped by payload
+//! union        the entries of several tables     payloads  entries renewed and dropped by payload
 //!   totals       sums over all pages               budget    the memory that a table may take
-//!   instructions CPU-specific primitives           shift     the bits of a line that an entry moves
+//! instructions CPU-specific primitives           shift     the bits of a line that an entry moves
 //!   oracle       the same as a plain multiset (tests)
 //! ```
 //!

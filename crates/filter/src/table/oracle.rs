@@ -1,19 +1,19 @@
-//! The specification: a plain multiset of hash prefixes. No pages, no lines, no bits to shift.
+//! The specification: a plain multiset of hash prefixes, without pages, lines and slots.
 //!
-//! Two things that a table does change what it answers, so they are done here too: it replaces
-//! prefixes that end before their bucket does by all longer ones, and it gives up pages.
+//! Two things that a table does affect its results, so they are done here too: it replaces prefixes
+//! that are shorter than a bucket's number by all longer ones, and it gives up pages that saturate.
 
 use crate::table::path::Path;
 use std::collections::BTreeMap;
 
-/// What a table holds.
+/// A multiset of prefixes.
 #[derive(Default)]
 pub struct Oracle {
-    /// How many entries there are of each prefix: its length and its bits from the top.
+    /// The number of entries of each prefix, which is its length and its bits.
     prefixes: BTreeMap<(u8, u64), u64>,
     /// Prefixes below which everything is found and nothing counted.
     saturated: Vec<(u8, u64)>,
-    /// Items added and not removed, each counted by itself.
+    /// Items added and not removed, copies included.
     items: u64,
 }
 
@@ -66,7 +66,7 @@ impl Oracle {
             _ => self.prefixes.insert(key, copies - 1),
         };
         self.items = self.items.saturating_sub(1);
-        // The last item takes everything with it, unless there are more that were not counted.
+        // With the last item all prefixes go, unless something is not counted.
         if self.items == 0 && self.saturated.is_empty() {
             self.prefixes.clear();
         }
@@ -77,9 +77,8 @@ impl Oracle {
         self.items
     }
 
-    /// Replaces what is shorter than `length` and has to do with the paths that begin with the
-    /// first `depth` bits of `start`: by its two halves, and so on, as far as these have to do with
-    /// them.
+    /// Replaces each prefix that is shorter than `length` and covers paths beginning with the first
+    /// `depth` bits of `start` by its two halves, and so on.
     pub fn lengthen(&mut self, start: Path, depth: u8, length: u8) {
         for short in 0..length {
             // `start` has zeros below `depth`.
@@ -96,7 +95,7 @@ impl Oracle {
         }
     }
 
-    /// Gives up all paths that begin with the first `depth` bits of `start`.
+    /// Saturates all paths that begin with the first `depth` bits of `start`.
     pub fn saturate(&mut self, start: Path, depth: u8) {
         if !self.is_saturated(start) {
             self.lengthen(start, depth, depth);
@@ -108,7 +107,7 @@ impl Oracle {
         }
     }
 
-    /// The sum of 2^-length, each weighed by its cell.
+    /// The sum of 2^-length, each weighted by its cell.
     pub fn rate(&self) -> f64 {
         let all = self.prefixes.keys().chain(&self.saturated);
         all.map(|(length, bits)| {

@@ -4,13 +4,13 @@
 //!   bucket b of 2^k  --> line b * N / 2^k
 //!
 //!   line 0          line 1          line 2               line N-1
-//!   | owned 0       | owned 0 | owned 1 | owned 1   | owned 2 |...| owned N-1 |  surplus counters
+//!   | own 0       | own 0 | own 1 | own 1   | own 2 |...| own N-1 |  surplus counters
 //!       '-- entries that do not fit go to the front of the next line; of the last one, to line 0
 //! ```
 //!
 //! The entries of all lines are one sorted, circular stream, cut where lines are full. 97 % of all
-//! lookups touch one line. An insert shifts the stream up to the next gap (`change`); if there is
-//! none nearby, the page gets more lines, or the caller splits it.
+//! lookups touch one line. An insert shifts the stream up to the next free slot (`change`); if
+//! there is none nearby, the page gets more lines, or the caller splits it.
 
 mod bit_strings;
 mod bucket;
@@ -34,7 +34,7 @@ pub use probe::Probe;
 pub use size::{lines_for_half, lines_for_new};
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
-/// reads the next one, and an insert that spills reaches 3.7 lines further on average. In the
+/// reads the next line, and an insert that spills reaches 3.7 lines further on average. In the
 /// command at 10^7 items, CF.ADD and CF.DEL took 500 and 546 ns with none, 481 and 549 with two,
 /// 483 and 467 with four.
 const LINES_TO_CHANGE: usize = 4;
@@ -43,7 +43,7 @@ const LINES_TO_CHANGE: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Lines,
-    /// After too many aimed items or lost bits, it answers yes to every lookup, forever.
+    /// After too many items aimed at it, or too many entries without bits: it matches every lookup.
     Saturated,
 }
 
@@ -76,16 +76,16 @@ impl ShapeBytes {
 }
 
 /// All entries below one prefix. The order of the fields makes it 16 bytes, and the last one has
-/// values to spare, which tell the other kinds of slots of the directory apart.
+/// unused values, in which the directory stores what its other children are.
 #[derive(PartialEq, Eq)]
 #[repr(C)]
 pub struct Page {
     lines: SmallBoxedSlice<Line, u8>,
     depth: u8,
-    /// Of a saturated page, which has none, the payload.
+    /// If saturated, the payload.
     pub(super) entries: u16,
     shape: ShapeBytes,
-    /// Lines at the end that hold surplus counters.
+    /// The number of lines at the end that hold surplus counters.
     counter_lines: u8,
     state: State,
 }
@@ -93,7 +93,7 @@ pub struct Page {
 const _: () = assert!(size_of::<Page>() == 16);
 
 impl Page {
-    /// A page without entries, and without memory.
+    /// A page without entries. Allocates nothing.
     pub fn empty(depth: u8) -> Self {
         Self {
             lines: SmallBoxedSlice::default(),
@@ -111,7 +111,7 @@ impl Page {
         }
     }
 
-    /// A saturated page: it answers as if it had an entry of this payload that matches everything.
+    /// A saturated page: like one with an entry of this payload that matches everything.
     pub fn saturated(depth: u8, payload: u8) -> Self {
         Self {
             state: State::Saturated,
@@ -139,7 +139,7 @@ impl Page {
         self.shape.shape()
     }
 
-    /// Entries in slots.
+    /// The number of entries in slots.
     pub fn len(&self) -> usize {
         match self.state {
             State::Lines => self.entries.into(),
@@ -151,18 +151,18 @@ impl Page {
         self.state == State::Saturated
     }
 
-    /// The payload of a saturated page.
+    /// The payload, if the page is saturated.
     pub fn saturated_payload(&self) -> Option<u8> {
         self.is_saturated().then_some(self.entries as u8)
     }
 
-    /// Whether it is saturated, with one of these payloads.
+    /// Whether it is saturated with one of these payloads.
     pub fn is_saturated_among(&self, payloads: u16) -> bool {
         let payload = self.saturated_payload();
         payload.is_some_and(|payload| payloads >> payload & 1 == 1)
     }
 
-    /// Whether it is saturated or has an entry with another payload than these.
+    /// Whether it is saturated with, or has an entry of, any other payload.
     pub fn has_others(&self, payloads: u16) -> bool {
         let slot = self.shape().slot;
         let is_other = |value| payloads >> slot.payload(value) & 1 == 0;
@@ -171,7 +171,7 @@ impl Page {
             || lines.any(|line| (0..line.held()).any(|n| is_other(line.slot(n, slot))))
     }
 
-    /// All of its memory.
+    /// All lines, counters included.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
@@ -180,7 +180,7 @@ impl Page {
         &mut self.lines
     }
 
-    /// The same page with its lines elsewhere.
+    /// Lets `move_lines` reallocate the lines.
     pub fn map_lines(&mut self, move_lines: impl FnOnce(Vec<Line>) -> Vec<Line>) {
         self.lines = SmallBoxedSlice::of(move_lines(self.lines.take()));
     }
@@ -193,9 +193,9 @@ impl Page {
         }
     }
 
-    /// Asks for the lines that a change of an item with this path below the page is likely to read:
-    /// that of its bucket and the next ones, which entries spill to and come back from. Past the
-    /// page's end it asks for whatever is there, which is harmless.
+    /// Prefetches the lines that a change of an item with this path below the page probably reads:
+    /// that of its bucket, and the next ones, which entries spill to and come back from. Addresses
+    /// beyond the page are harmless.
     #[inline(always)]
     pub fn prefetch_to_change(&self, below: u64) {
         let grid = self.grid();
@@ -211,15 +211,15 @@ impl Page {
         self.probe(below).contains(Portable)
     }
 
-    /// The fingerprints that match an item with this path below the page, in order. None where the page is
-    /// saturated.
+    /// The fingerprints that match an item with this path below the page, in order. None if the
+    /// page is saturated.
     pub fn matching(&self, below: u64) -> impl Iterator<Item = Fingerprint> + '_ {
         let fingerprints = self.in_bucket(below);
         fingerprints.filter(move |fingerprint| fingerprint.matches(below))
     }
 
-    /// Visits all fingerprints, in order. The slots come in the order of the unary parts, so no bucket is
-    /// looked up.
+    /// Visits all fingerprints, in order. The slots are in the order of the unary parts, so no
+    /// bucket is searched.
     pub fn visit_fingerprints(&self, mut visit: impl FnMut(Fingerprint)) {
         let (grid, shape) = (self.grid(), self.shape());
         let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
@@ -253,15 +253,15 @@ impl Page {
         entries.filter_map(move |value| self.shape().fingerprint(bucket, value))
     }
 
-    /// All entries as a list with room for one more.
+    /// All entries as a list, with capacity for one more.
     pub fn entries(&self) -> Result<Entries, AddError> {
         let mut entries = Entries::with_room(self.len() + 1, self.surplus().count() + 1)?;
         entries.surplus.extend(self.surplus());
         if self.len() == 0 {
             return Ok(entries);
         }
-        // First the buckets of all entries, as fingerprints without bits; then the slots, which come in
-        // the same order.
+        // First the buckets of all entries, as fingerprints without further bits; then the slots,
+        // in the same order.
         let grid = self.grid();
         let fingerprints = &mut entries.fingerprints;
         let mut first_bucket = 0;
@@ -289,8 +289,8 @@ impl Page {
         Ok(entries)
     }
 
-    /// Writes another payload into a fingerprint that is in a slot, unless there are others of the same
-    /// fingerprint: then the page must be rewritten.
+    /// Overwrites the payload of a fingerprint in a slot. Returns false if there are others with
+    /// the same bits: then the page must be rewritten.
     pub fn set_payload(&mut self, fingerprint: Fingerprint, payload: u8) -> bool {
         let grid = self.grid();
         let (number, run) = self.run(Portable, grid, fingerprint.bits());
@@ -307,7 +307,7 @@ impl Page {
         true
     }
 
-    /// Gives a saturated page another payload.
+    /// Replaces the payload of a saturated page.
     pub fn set_saturated_payload(&mut self, payload: u8) {
         if self.is_saturated() {
             self.entries = payload.into();
@@ -330,7 +330,8 @@ impl Page {
         )
     }
 
-    /// Where entry `n`, counted over all that stand in line `number` or spilled from it, really is.
+    /// The line and slot of entry `n`, counted over the slots of line `number` and those spilled
+    /// from it.
     #[inline(always)]
     fn place(&self, mut number: usize, mut n: usize) -> (usize, usize) {
         while n >= self.lines[number].held() {
@@ -347,7 +348,7 @@ impl Page {
         self.lines[number].slot(n, self.shape().slot)
     }
 
-    /// Entries of the buckets of line `number`.
+    /// The number of entries of the buckets of line `number`.
     pub fn owned(&self, grid: Grid, number: usize) -> usize {
         let line = &self.lines[number];
         let next = grid.next(number);
@@ -362,7 +363,7 @@ impl Page {
 
 #[cfg(test)]
 impl Page {
-    /// Lines that a lookup reads.
+    /// The number of lines that a lookup reads.
     pub fn lines_touched(&self, below: u64) -> usize {
         let (number, run) = self.run(Portable, self.grid(), below);
         let first = self.lines[number].spilled() + run.first;

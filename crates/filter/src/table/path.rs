@@ -8,20 +8,20 @@
 //!          '--- page -----'- bucket -'- remainder -'  ...
 //! ```
 //!
-//! Part of the stored format: a table that was saved answers by these bits.
+//! Part of the stored format: a saved table depends on these bits.
 //!
 //! # Why cells of unequal size
-//! With one uniform path all pages fill up at the same moment. Memory then swings by 15 % while the
-//! table grows, and an allocator that keeps its blocks by size is left with whole size classes of
-//! free blocks. Cell c gets a share of all items that is proportional to 2^(c/8), so at any moment
-//! pages are at all stages between two splits and the cost is flat.
+//! If all paths were equally likely, all pages would fill up at the same moment. Memory would then
+//! swing by 15 % while the table grows, and an allocator with size classes would be left with whole
+//! classes of free blocks. Cell c gets a share of all items that is proportional to 2^(c/8), so at
+//! any moment pages are at all stages between two splits, and the cost is flat.
 
 use crate::hash::ItemHash;
 
 /// Bits of a path that name the cell.
 pub const CELL_BITS: u32 = 3;
 
-/// Of 256 equal parts of all items, those of each cell: 256 * 2^(c/8) / sum, rounded.
+/// The share of each cell, in 256ths of all items: 256 * 2^(c/8) / sum, rounded.
 pub const SHARES: [u64; 1 << CELL_BITS] = [23, 25, 28, 30, 33, 36, 39, 42];
 
 /// The cell of each of the 256 parts.
@@ -39,7 +39,7 @@ const CELLS: [u8; 256] = {
     cells
 };
 
-/// Where an item belongs: the bit string that pages, buckets and fingerprints are prefixes of.
+/// The bit string of an item. Pages, buckets and fingerprints are parts of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(pub u64);
 
@@ -51,7 +51,7 @@ impl Path {
         Self(cell << (64 - CELL_BITS) | hash.probes >> CELL_BITS)
     }
 
-    /// What is left of the path below `depth` bits, from the top.
+    /// The path without its first `depth` bits, from the top.
     #[inline]
     pub fn below(self, depth: u8) -> u64 {
         self.0 << depth
@@ -62,13 +62,13 @@ impl Path {
         Self(self.0 & !u64::MAX.checked_shr(u32::from(depth)).unwrap_or(0))
     }
 
-    /// The first path after those that begin with the same `depth` bits, if there is one.
+    /// The first path after those that begin with the same `depth` bits; `None` at the end.
     pub fn after(self, depth: u8) -> Option<u64> {
         let paths = 1u64.checked_shl(64 - u32::from(depth))?;
         self.start(depth).0.checked_add(paths)
     }
 
-    /// The share of all items, in 256ths, of the cell that the path lies in.
+    /// The share of all items, in 256ths, that fall into the path's cell.
     #[inline]
     pub fn share(self) -> u64 {
         SHARES[(self.0 >> (64 - CELL_BITS)) as usize]

@@ -1,17 +1,17 @@
-//! The false-positive rate as an exact sum: no rounding, so what is added can be taken away again.
+//! The false-positive rate as an exact sum: without rounding, so terms can be subtracted again.
 //!
-//! A fingerprint of t bits of path, in a cell that gets s of 256 parts of all items, is matched by an
-//! absent item with probability s/256 * 2^(3-t): the first three bits name the cell.
+//! A fingerprint of t bits of path, in a cell that gets s of 256 parts of all items, is matched by
+//! an absent item with probability s/256 * 2^(3-t): the first three bits name the cell.
 
 use crate::table::fingerprint::Fingerprint;
 use crate::table::path::{Path, CELL_BITS};
 
-/// Weights are in units of 2^-UNIT * 2^CELL_BITS / 256. A path has 64 bits, so every weight is
-/// whole; a sum of 1 is 2^105.
+/// Weights are in units of 2^-UNIT * 2^CELL_BITS / 256. A path has 64 bits, so every weight is an
+/// integer; 1 is 2^105.
 const UNIT: u32 = 100;
 
-/// A sum of probabilities: a number of 128 bits, its low half first, that needs no more than the
-/// alignment of its halves.
+/// A sum of probabilities: an integer of 128 bits in two halves, the low one first, which need an
+/// alignment of 8 only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight([u64; 2]);
 
@@ -27,7 +27,7 @@ impl Weight {
         u128::from(high) << 64 | u128::from(low)
     }
 
-    /// Of one fingerprint of `length` bits at `path` below `depth`.
+    /// The weight of a fingerprint of `length` bits at `path` below `depth`.
     pub fn of_fingerprint(path: Path, depth: u8, length: u8) -> Self {
         Self::new(u128::from(path.share()) << (UNIT - u32::from(depth) - u32::from(length)))
     }
@@ -37,7 +37,7 @@ impl Weight {
         Self::new(u128::from(fingerprints) << (UNIT + 8 - CELL_BITS - u32::from(length)))
     }
 
-    /// Of all paths from `start` on that begin with the same `depth` bits.
+    /// The weight of all paths that begin with the first `depth` bits of `start`.
     pub fn of_all(start: Path, depth: u8) -> Self {
         let below = CELL_BITS.saturating_sub(u32::from(depth));
         let cells = (0..1 << below).map(|cell| Path(start.0 | cell << (64 - CELL_BITS)));
@@ -45,7 +45,7 @@ impl Weight {
         weights.fold(Self::default(), Self::plus)
     }
 
-    /// Of a page of these entries, each fingerprint counted once.
+    /// The weight of the entries of a page, equal fingerprints counted once.
     pub fn of_page(fingerprints: &[Fingerprint], start: Path, depth: u8) -> Self {
         if depth >= CELL_BITS as u8 {
             return Self::of_fingerprints(fingerprints, start, depth);
@@ -58,7 +58,7 @@ impl Weight {
         weights.fold(Self::default(), Self::plus)
     }
 
-    /// Of fingerprints of one cell, none of them so short that it spans two.
+    /// The same within one cell: no fingerprint is so short that it spans two.
     fn of_fingerprints(fingerprints: &[Fingerprint], path: Path, depth: u8) -> Self {
         // The delimiter of a fingerprint of t bits is 2^(63-t).
         let (mut sum, mut before) = (0u128, 0);
@@ -76,7 +76,7 @@ impl Weight {
         Self::new(self.sum() + more.sum())
     }
 
-    /// Without what went. (A forged page may hold fingerprints that are weighed otherwise one by one.)
+    /// The difference. (A forged page may have entries whose sum is less than that of its terms.)
     pub fn minus(self, less: Self) -> Self {
         Self::new(self.sum().saturating_sub(less.sum()))
     }
@@ -86,7 +86,7 @@ impl Weight {
         self.sum() <= unit.sum() * u128::from(halves) / 2
     }
 
-    /// The probability, at most 1: sums count twice what two fingerprints match.
+    /// The probability, at most 1: what two fingerprints match is counted twice.
     pub fn rate(self) -> f64 {
         let one = (256 >> CELL_BITS) as f64 * (1u128 << UNIT) as f64;
         (self.sum() as f64 / one).min(1.0)

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! All of that is one load and one store of the whole line, because a load that is wider than a
-//! recent store to the same bytes waits for that store. With AVX2 or AVX-512 all words change in the
-//! same way, and no branch depends on the position; elsewhere a loop visits the words that change.
+//! recent store to the same bytes waits for that store. With AVX2 or AVX-512 all words change in
+//! the same way, and no branch depends on the position; elsewhere a loop visits the words that
+//! change.
 
 /// Defines `insert` and `remove` over the `Words` of the module, compiled for its CPU features.
 #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
-//! The slots of a page: a fingerprint and a payload each, all of one width.
+//! The slots of a page, all of one width: a fingerprint and a payload each.
 
-/// Bits that one read of eight bytes at any bit gives at least.
+/// The minimum number of bits that a read of eight bytes returns from any bit on.
 pub const WINDOW_BITS: usize = 57;
-/// The most bits of a slot: it is read at once.
+/// The maximum number of bits of a slot: one read returns it.
 pub const MAX_SLOT_BITS: usize = WINDOW_BITS;
 
 /// The slots of a page: `[remainder | 1 | 0 ... | payload]`.
@@ -35,16 +35,16 @@ impl SlotShape {
         (value & self.payload_mask()) as u8
     }
 
-    /// The delimiter of the fingerprint in a slot: the lower, the longer it is.
+    /// The delimiter of the fingerprint in a slot: the lower, the longer the fingerprint.
     #[inline]
     pub fn delimiter(self, value: u64) -> u64 {
         let e = value >> self.payload_bits;
         e & e.wrapping_neg()
     }
 
-    /// Whether the fingerprint in a slot is a prefix of the `fingerprint_bits` bits of `wanted`.
-    /// Compared are the bits above the delimiter, which is the lowest bit set: `e ^ (e - 1)` masks
-    /// it and all below.
+    /// Whether the fingerprint in a slot is a prefix of `wanted`, which has `fingerprint_bits`
+    /// bits. Compares the bits above the delimiter, which is the lowest bit set: `e ^ (e - 1)`
+    /// masks it and all bits below.
     #[inline]
     pub fn matches(self, value: u64, wanted: u64) -> bool {
         let e = value >> self.payload_bits;

@@ -194,7 +194,7 @@ impl Union<'_> {
         let (plan, page) = (*self.table.plan(), self.table.root.page(path));
         let (bytes, entries) = (bytes_of(page), page.len() + 1);
         let (depth, shape, lines) = (page.depth(), page.shape(), page.lines().as_ptr());
-        let is_alike =
+        let has_same_shape =
             page.is_shaped_for(&plan, entries) && fingerprint.length() > shape.bucket_bits;
         let (pages, budget) = (self.table.pages(), Budget::up_to(self.limits.bytes));
         self.table.add(
@@ -208,7 +208,7 @@ impl Union<'_> {
         if page.lines().as_ptr() == lines {
             return Ok(());
         }
-        if is_alike && (page.depth(), page.shape()) == (depth, shape) {
+        if has_same_shape && (page.depth(), page.shape()) == (depth, shape) {
             return self.limits.charge(bytes);
         }
         // A page whose entries are all on one side splits again, and its entries are read each

@@ -16,10 +16,10 @@ impl Subtree {
         Ok(node)
     }
 
-    /// Merges a node of two children with these, if they are nodes of about equal depth and one node
-    /// can hold all their children. Nodes at multiples of [`MAX_NODE_BITS`] stay separate, so that
-    /// the first nodes of all routes are as large as in a directory that grew, and the others become
-    /// so as it grows. Returns by how many children the directory has grown.
+    /// Merges a node of two children with these, if they are nodes of about equal depth and one
+    /// node can hold all their children. Nodes at multiples of [`MAX_NODE_BITS`] stay separate, so
+    /// that the first nodes of all routes are as large as in a directory that grew, and the others
+    /// become so as it grows. Returns by how many children the directory has grown.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.

@@ -67,8 +67,8 @@ impl Subtree {
         })
     }
 
-    /// A copy of the directory that shares all pages with it. After an error this directory is still
-    /// valid.
+    /// A copy of the directory that shares all pages with it. After an error this directory is
+    /// still valid.
     ///
     /// The nodes that decide the first [`MAX_NODE_BITS`] bits are copied; each page or node below
     /// them is shared as a whole, and copied when one of the two tables first writes below it. So a

@@ -1,13 +1,13 @@
-//! The slots of a bucket, compared with a value all at once, without a branch for each.
+//! Compares the slots of a bucket with a value, all at once and without a branch for each.
 //!
-//! They are read as one word and compared as vectors of numbers in it: see Hacker's Delight,
+//! The slots are read as one word, and compared as a vector of numbers in it: see Hacker's Delight,
 //! chapter 2.
 
 use super::{Line, LINE_BITS};
 use crate::table::slot::{SlotShape, WINDOW_BITS};
 
-/// The lowest bit of each slot in a word, by the bits of a slot: slots begin at the top, and there
-/// are as many as one read gives.
+/// The lowest bit of each slot in a window, indexed by the bits of a slot: slots begin at the top,
+/// and there are as many as one read returns whole.
 const LOWEST_BITS: [u64; 64] = {
     let mut lowest = [0; 64];
     let mut bits = 1;
@@ -22,23 +22,24 @@ const LOWEST_BITS: [u64; 64] = {
     lowest
 };
 
-/// How a value relates to the slots of its bucket, which are in order.
+/// How a value compares with the slots of its bucket, which are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
-    /// Slots that are smaller.
+    /// The number of slots that are smaller.
     pub smaller: usize,
-    /// Slots that are equal.
+    /// The number of slots that are equal.
     pub equal: usize,
-    /// Slots with the same fingerprint, whatever their payload.
-    pub alike: usize,
+    /// The number of slots with the same fingerprint, whatever their payload.
+    pub same_fingerprint: usize,
 }
 
 impl Line {
     /// Whether one of the `len` slots from `first` on, all of them in this line, has a fingerprint
     /// that `wanted` begins with.
     ///
-    /// One read gives five slots of 11 bits, or as many as fit, which are compared together: 999 of
-    /// 1 000 buckets have no more, and a branch for each slot would cost more than the comparison.
+    /// One read returns five slots of 11 bits, or as many as fit, which are compared together. 999
+    /// of 1 000 buckets have no more, and a branch for each slot would cost more than the
+    /// comparison.
     #[inline(always)]
     pub fn any_matches(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
         let bits = slot.bits();
@@ -73,8 +74,8 @@ impl Line {
         })
     }
 
-    /// The same for as many as one read gives. Of all lookups that find an entry, one in a hundred
-    /// or so finds two in a bucket: only then there is a branch to foretell.
+    /// The same for slots that one read returns. About one lookup in a hundred of those that find
+    /// an entry finds two in its bucket; the branch is predictable otherwise.
     #[inline(always)]
     fn some_match_among(
         &self,
@@ -86,7 +87,7 @@ impl Line {
     ) -> bool {
         let (mut found, slots) = self.matching(first, len, slot, wanted);
         loop {
-            // Without a match this is some bit of the payloads, which does not count.
+            // Without a match this is some bit of the payloads, which `found` below rules out.
             let end = found.trailing_zeros() + 1;
             let payload = slots.wrapping_shr(end.wrapping_sub(slot.bits() as u32));
             let payload = payload & ((1 << slot.payload_bits) - 1);
@@ -98,13 +99,13 @@ impl Line {
         }
     }
 
-    /// The same for as many as one read gives.
+    /// The same for slots that one read returns.
     #[inline(always)]
     fn some_match(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> bool {
         self.matching(first, len, slot, wanted).0 != 0
     }
 
-    /// How many slots match, of as many as one read gives.
+    /// The number of slots that match, of those that one read returns.
     #[inline(always)]
     pub fn count_matches(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> usize {
         self.matching(first, len, slot, wanted).0.count_ones() as usize
@@ -114,28 +115,26 @@ impl Line {
     #[inline(always)]
     fn matching(&self, first: usize, len: usize, slot: SlotShape, wanted: u64) -> (u64, u64) {
         let bits = slot.bits();
-        // What is compared, from the top on; all other bits are set, so that every slot has a
-        // delimiter and none borrows from the next below.
+        // The slots, from the top; all other bits are set, so that every slot has a delimiter and
+        // none borrows from the next lower one.
         let others = u64::MAX >> (len * bits);
         let slots = self.window_below(LINE_BITS - first * bits) | others;
-        // The lowest bit of each slot, of its fingerprint, and the highest.
+        // The lowest bit of each slot, of its fingerprint, and its highest bit.
         let lowest = LOWEST_BITS[bits & 63];
         let unit = lowest << slot.payload_bits;
         let highest = lowest << (bits - 1);
         let e = slots & !(unit - lowest);
         let wanted = lowest.wrapping_mul(wanted << slot.payload_bits);
-        // As in `SlotShape::matches`: what differs above the delimiter.
+        // As in `SlotShape::matches`: the bits that differ above the delimiter.
         let different = (e ^ wanted) & !(e ^ (e - unit));
-        // Adding all but the highest bit carries into that one unless a slot has no difference.
+        // Adding all but the highest bit carries into it unless a slot has no difference.
         let body = highest - lowest;
         let is_different = ((different & body) + body) | different;
         (!is_different & highest & !others, slots)
     }
 
-    /// How a value relates to the `len` slots from `first` on, which are in this line and no more
-    /// than one read gives.
-    ///
-    /// Slots are compared as numbers, all together: see Hacker's Delight, chapter 2.
+    /// How a value compares with the `len` slots from `first` on, which are in this line and which
+    /// one read returns.
     #[inline(always)]
     pub fn rank(&self, first: usize, len: usize, slot: SlotShape, value: u64) -> Rank {
         let bits = slot.bits();
@@ -146,24 +145,24 @@ impl Line {
         let compared = highest & !others;
         let values = lowest.wrapping_mul(value);
         let different = slots ^ values;
-        // Without their highest bits no slot borrows from the next one.
+        // Without their highest bits no slot borrows from the next.
         let difference = (slots | highest) - (values & !highest);
         let is_smaller = !slots & values | !different & !difference;
-        // Adding all but the highest bit carries into that one unless there is no difference.
+        // Adding all but the highest bit carries into it unless there is no difference.
         let body = highest - lowest;
         let is_different = ((different & body) + body) | different;
         let different = different & !lowest.wrapping_mul(slot.payload_mask());
-        let is_unlike = ((different & body) + body) | different;
+        let is_other_fingerprint = ((different & body) + body) | different;
         Rank {
             smaller: (is_smaller & compared).count_ones() as usize,
             equal: (!is_different & compared).count_ones() as usize,
-            alike: (!is_unlike & compared).count_ones() as usize,
+            same_fingerprint: (!is_other_fingerprint & compared).count_ones() as usize,
         }
     }
 
-    /// Of the `len` slots from `first` on, which are in this line and no more than one read gives,
-    /// those that match and have one of these payloads: the number and value of the last one with
-    /// the longest fingerprint.
+    /// The index and value of the last slot with the longest fingerprint, of the `len` slots from
+    /// `first` on that match and have one of the payloads `alive`. They are in this line, and one
+    /// read returns them.
     #[inline(always)]
     pub fn longest_match(
         &self,

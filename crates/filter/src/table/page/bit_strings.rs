@@ -1,5 +1,5 @@
 //! The entries of a page as two strings of bits, without the borders of lines: the form in which a
-//! page gets more lines. Whole words are moved; no entry is read.
+//! page gets more lines. Whole words are moved; no entry is decoded.
 //!
 //! ```text
 //!   unary   a 0 an entry, a 1 a bucket, as in a line
@@ -14,7 +14,7 @@ use crate::table::instructions::select;
 use crate::table::line::{Line, LINE_BITS, LINE_WORDS, UNARY};
 use crate::table::plan::MAX_LINES;
 
-/// A string of bits that grows at its upper end, over clear words.
+/// A string of bits that grows at its upper end, over words that are 0.
 struct Bits<'a> {
     words: &'a mut [u64],
     len: usize,
@@ -41,7 +41,7 @@ impl<'a> Bits<'a> {
         self.len += len;
     }
 
-    /// Appends the bits of other words from `first` up to `end`.
+    /// Appends bits `first` up to `end` of other words.
     #[inline(always)]
     fn push_range(&mut self, words: &[u64], first: usize, end: usize) {
         let Some(len) = end.checked_sub(first).filter(|len| *len > 0) else {
@@ -52,8 +52,8 @@ impl<'a> Bits<'a> {
         let last = (self.len - 1) / 64;
         let targets = &mut self.words[(self.len - len) / 64..=last];
         let there = targets[0];
-        // Whole words are written, so what comes from the source begins before `first`; one word
-        // more keeps that from being negative.
+        // Whole words are written, so the source is read from before `first`; one word more keeps
+        // the index from being negative.
         let begin = first + 64 - to;
         let (mut source, by) = (words[begin / 64..].iter(), begin % 64);
         let mut below = (begin / 64).checked_sub(1).map_or(0, |word| words[word]);
@@ -69,7 +69,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// See the module.
+/// The entries of a page; see the module.
 pub struct BitStrings {
     unary: Vec<u64>,
     slots: Vec<u64>,
@@ -78,7 +78,7 @@ pub struct BitStrings {
 }
 
 impl BitStrings {
-    /// The entries of a page, and perhaps one more with this slot.
+    /// The entries of a page, and optionally one more with this position and slot.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -112,7 +112,7 @@ impl BitStrings {
     }
 
     fn read_slots(&mut self, lines: &[Line], all: usize, more: Option<(Position, u64)>) {
-        // Slots that stand before each line.
+        // The number of slots before each line.
         let (mut before, mut held) = ([0; MAX_LINES + 1], 0);
         for (line, before) in lines.iter().zip(&mut before) {
             *before = held;
@@ -134,7 +134,7 @@ impl BitStrings {
                 }
             }
         };
-        // The first entry stands behind those that spilled from the last line into the first.
+        // The first entry comes after those that spilled from the last line into the first.
         let spilled = lines.first().map_or(0, Line::spilled);
         let push = |slots: &mut Bits<'_>, low: usize, high: usize| {
             let (low, high) = (low + spilled, high + spilled);
@@ -151,13 +151,13 @@ impl BitStrings {
         push(&mut slots, 0, end);
     }
 
-    /// The entries of each line's buckets in this grid.
+    /// The number of entries of each line's buckets in this grid.
     pub fn owned(&self, grid: Grid) -> Owned {
         let mut ones = Ones::of(&self.unary);
         let (mut owned, mut before, mut buckets) = ([0; MAX_LINES], 0, 0);
         for (line, owned) in owned.iter_mut().enumerate().take(grid.lines) {
             buckets += grid.buckets_in(line);
-            // Up to the last one of the line's buckets there are these and all entries before.
+            // Before the one that ends the line's last bucket there are all entries up to here.
             let end = ones.position(buckets - 1) + 1 - buckets;
             *owned = (end - before) as u16;
             before = end;
@@ -165,8 +165,8 @@ impl BitStrings {
         owned
     }
 
-    /// Writes the lines of a grid; `owned` and `first_spilled` are what [`BitStrings::owned`] and
-    /// [`Grid::spilled`] returned.
+    /// Writes the lines of a grid; `owned` and `first_spilled` come from [`BitStrings::owned`] and
+    /// [`Grid::spilled`].
     pub fn write(&self, grid: Grid, owned: &Owned, first_spilled: usize, lines: &mut Vec<Line>) {
         let slot_bits = self.slot_bits;
         let (mut spilled, mut before, mut unary) = (first_spilled, 0, 0);
@@ -183,8 +183,8 @@ impl BitStrings {
                 let all = self.entries * slot_bits;
                 bits.push_range(&self.slots, all - end * slot_bits, all - first * slot_bits);
             };
-            // The stream is circular: what the first lines hold of the last one's stands at its
-            // end.
+            // The stream is circular: entries that spill from the last line to the first ones are
+            // at its end.
             let start = before + self.entries - spilled;
             push(
                 start.saturating_sub(self.entries),
@@ -204,7 +204,7 @@ fn clear_words(bits: usize) -> Result<Vec<u64>, AddError> {
     Ok(clear)
 }
 
-/// Goes through the ones of a string.
+/// Iterates over the ones of a string.
 struct Ones<'a> {
     words: &'a [u64],
     word: usize,
@@ -220,8 +220,8 @@ impl<'a> Ones<'a> {
         }
     }
 
-    /// The position of one number `n`, which is not before that of the last call; the end of the
-    /// string if there are not as many.
+    /// The position of one number `n`, which is not before that of the previous call; the end of
+    /// the string if there are no more than `n`.
     fn position(&mut self, n: usize) -> usize {
         while let Some(word) = self.words.get(self.word) {
             let ones = word.count_ones() as usize;

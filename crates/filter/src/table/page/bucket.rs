@@ -1,13 +1,13 @@
-//! The entries of one bucket, compared all at once where one read gives them: 999 of 1 000 buckets.
-//! The others are gone through entry by entry, over the borders of lines.
+//! The entries of one bucket, compared all at once where one read returns them: 999 of 1 000
+//! buckets. The others are compared entry by entry, across lines.
 
 use super::Page;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
 use crate::table::line::{Rank, Run};
 use crate::table::slot::MAX_SLOT_BITS;
 
-/// `len` entries from number `first` on, counted over all that stand in line `line` or spilled from
-/// it.
+/// `len` entries from index `first` on, counted over the slots of line `line` and those spilled
+/// from it.
 #[derive(Clone, Copy)]
 pub struct Bucket {
     pub line: usize,
@@ -32,7 +32,7 @@ impl Page {
             && bucket.len * self.shape().slot.bits() <= MAX_SLOT_BITS
     }
 
-    /// The numbers and values of its slots.
+    /// The indices and values of its slots.
     fn slots(&self, bucket: Bucket) -> impl Iterator<Item = (usize, u64)> + '_ {
         let numbers = bucket.first..bucket.first + bucket.len;
         numbers.map(move |n| (n, self.slot(bucket.line, n)))
@@ -50,7 +50,7 @@ impl Page {
             .any(|(_, value)| slot.matches(value, wanted))
     }
 
-    /// How many slots have a fingerprint that `wanted` begins with.
+    /// The number of slots whose fingerprint `wanted` begins with.
     #[inline(always)]
     fn count_matches(&self, bucket: Bucket, wanted: u64) -> usize {
         let slot = self.shape().slot;
@@ -94,7 +94,7 @@ impl Page {
         Some(self.count_matches(bucket, self.shape().wanted(below)))
     }
 
-    /// How a value relates to the slots.
+    /// How a value compares with the slots.
     #[inline(always)]
     pub fn rank(&self, bucket: Bucket, value: u64) -> Rank {
         if self.is_one_read(bucket) {
@@ -111,13 +111,13 @@ impl Page {
         for (_, there) in self.slots(bucket) {
             rank.smaller += usize::from(there < value);
             rank.equal += usize::from(there == value);
-            rank.alike += usize::from((there ^ value) >> slot.payload_bits == 0);
+            rank.same_fingerprint += usize::from((there ^ value) >> slot.payload_bits == 0);
         }
         rank
     }
 
-    /// Of the slots that match and have one of these payloads, the number and value of one with the
-    /// longest fingerprint.
+    /// The index and value of the slot with the longest fingerprint, of those that match and have
+    /// one of the payloads `alive`.
     #[inline(always)]
     pub fn longest_match(&self, bucket: Bucket, wanted: u64, alive: u16) -> Option<(usize, u64)> {
         if self.is_one_read(bucket) {
@@ -136,7 +136,7 @@ impl Page {
     ) -> Option<(usize, u64)> {
         let slot = self.shape().slot;
         let is_alive = |value| alive >> slot.payload(value) & 1 == 1;
-        // Of several, the last one.
+        // The last of several.
         self.slots(bucket)
             .filter(|(_, value)| is_alive(*value) && slot.matches(*value, wanted))
             .max_by_key(|(_, value)| std::cmp::Reverse(slot.delimiter(*value)))

@@ -1,8 +1,7 @@
-//! Adds and removes an entry of a page in place. Compiled for several instruction sets, as lookups
-//! are.
+//! Inserts and removes entries of a page in place.
 //!
-//! An entry takes a bit of its line's unary part and a slot. If the line has no room for both, it
-//! leaves its last slots to the next line, and so on up to a gap.
+//! An entry takes a bit of its line's unary part and a slot. If the line has no room for both, its
+//! last slots spill to the next line, and so on up to a gap: a line with room.
 
 use super::Page;
 use crate::error::AddError;
@@ -12,42 +11,42 @@ use crate::table::grid::Grid;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
 use crate::table::line::{Run, MAX_SPILLED};
 
-/// Lines beyond its owned that an insert may shift: with more, pages are fuller and lookups walk
-/// further.
+/// The number of further lines that an insert may shift: with more, pages are fuller, and lookups
+/// read more lines.
 const REACH: usize = 16;
 
 /// Which items an insert adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adding {
-    /// Every one; each add of an item adds a copy.
+    /// Every item; each add of an item adds a copy.
     Copies,
-    /// Those that are (probably) not present yet.
+    /// Items that are (probably) not present yet.
     Absent,
 }
 
-/// The outcome of an insert into the lines as they are.
+/// The outcome of an insert that adds no lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
-    /// Whether the fingerprint is the first of its kind.
+    /// `is_new`: no entry had this fingerprint.
     Done { is_new: bool },
-    /// The item was present, and only absent items are added.
+    /// The item is present, and only absent items are added.
     Present,
     /// The page is saturated.
     Saturated,
-    /// The page must be rewritten with more lines.
+    /// The page must get more lines.
     NoRoom { gap: Position, is_new: bool },
-    /// The page must be rewritten with another width of slots, or another counter.
+    /// The page must be rewritten with slots of another width, or another counter.
     Unfit,
 }
 
-/// Where an entry belongs.
+/// The position of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The line of its bucket.
     pub line: usize,
     /// The bucket.
     pub run: Run,
-    /// How many slots precede it, counted from the first one of the line.
+    /// The number of slots before it, counted from the first one of the line.
     pub slot: usize,
 }
 
@@ -56,24 +55,29 @@ pub struct Position {
 pub enum Remove {
     /// No fingerprint matches.
     Absent,
-    /// The page is saturated and counts nothing.
+    /// The page is saturated, so nothing is counted.
     Saturated,
-    /// One fingerprint of this length was removed; there may be equal ones.
+    /// A fingerprint of this length was removed; `is_last`: no equal one is left.
     Done { length: u8, is_last: bool },
-    /// A surplus counter would become zero: the page must be rewritten without it.
+    /// A surplus counter would become 0: the page must be rewritten without it.
     LastSurplus(Fingerprint),
 }
 
 impl Page {
     compiled_per_cpu! {
-        /// Inserts the fingerprint of an item with this path below the page into the lines as they are,
-        /// unless they hold `most` entries.
+        /// Inserts the fingerprint of an item with this path below the page, without adding lines,
+        /// unless the page holds `most` entries.
         ///
         /// # Errors
-        /// `Uncountable` if there are more copies than can be counted.
+        /// `Uncountable` if a counter of copies is full.
         #[inline]
-        pub fn insert(self: &mut Page, below: u64, fingerprint: Fingerprint, most: usize, adding: Adding)
-            -> Result<Insert, AddError> = Page::insert_with;
+        pub fn insert(
+            self: &mut Page,
+            below: u64,
+            fingerprint: Fingerprint,
+            most: usize,
+            adding: Adding,
+        ) -> Result<Insert, AddError> = Page::insert_with;
     }
 
     #[inline(always)]
@@ -106,7 +110,7 @@ impl Page {
             return self.count_surplus(fingerprint);
         }
         let slot = bucket.first + rank.smaller;
-        let (gap, is_new) = (Position { line, run, slot }, rank.alike == 0);
+        let (gap, is_new) = (Position { line, run, slot }, rank.same_fingerprint == 0);
         if self.len() >= most || !self.insert_at(instructions, grid, gap, value) {
             return Ok(Insert::NoRoom { gap, is_new });
         }
@@ -114,7 +118,7 @@ impl Page {
         Ok(Insert::Done { is_new })
     }
 
-    /// Counts a copy that is in no slot.
+    /// Counts a copy in a surplus counter.
     #[cold]
     fn count_surplus(&mut self, fingerprint: Fingerprint) -> Result<Insert, AddError> {
         let Some(bytes) = self.counter_mut(fingerprint) else {
@@ -128,7 +132,7 @@ impl Page {
         Ok(Insert::Done { is_new: false })
     }
 
-    /// Inserts a slot where it belongs. Returns whether there was room.
+    /// Inserts a slot at its position. Returns false if there is no room.
     #[inline(always)]
     fn insert_at<I: Instructions>(
         &mut self,
@@ -153,9 +157,9 @@ impl Page {
         gaps.is_some()
     }
 
-    /// The lines after line `number` with room for what it must leave to them to take another
-    /// entry. It leaves one slot; or two, if even the unary bit needs the room of one. Then the
-    /// nearer line is the second.
+    /// The gaps that take the slots which line `number` spills to take another entry: lines after
+    /// it that have room. It spills one slot; or two, if even the unary bit needs the room of one.
+    /// Then the nearer gap is the second.
     #[inline(always)]
     fn gaps_behind(&self, grid: Grid, number: usize) -> Option<[usize; 2]> {
         let (slot, line) = (self.shape().slot, &self.lines()[number]);
@@ -184,7 +188,7 @@ impl Page {
         None
     }
 
-    /// Inserts a slot into a line that cannot hold all of its entries then.
+    /// Inserts a slot into a line that must spill for it.
     #[inline(always)]
     fn insert_and_spill<I: Instructions>(
         &mut self,
@@ -210,8 +214,8 @@ impl Page {
         }
     }
 
-    /// Puts `value` among those that line `number` has left to the next lines, as the `n`-th of
-    /// them and of all there; the first of these lines with room is line `gap`.
+    /// Inserts `value` as the `n`-th of the slots after line `number`; the first line with room is
+    /// `gap`.
     #[inline(always)]
     fn insert_behind<I: Instructions>(
         &mut self,
@@ -239,8 +243,8 @@ impl Page {
         }
     }
 
-    /// Puts `value`, the last slot of line `number` until now, in front of the next one, and so on
-    /// up to line `gap`, the first one with room.
+    /// Moves `value`, which was the last slot of line `number`, to the front of the next line, and
+    /// so on up to line `gap`, the first with room.
     #[inline(always)]
     fn spill<I: Instructions>(
         &mut self,
@@ -266,7 +270,8 @@ impl Page {
     }
 
     compiled_per_cpu! {
-        /// Removes a copy of the longest fingerprint that matches and has one of these payloads.
+        /// Removes a copy of the longest fingerprint that matches and has one of the payloads
+        /// `alive`.
         #[inline]
         pub fn remove(self: &mut Page, below: u64, alive: u16) -> Remove = Page::remove_with;
     }
@@ -298,7 +303,7 @@ impl Page {
                 return uncounted;
             }
         }
-        let is_last = self.rank(bucket, value).alike == 1;
+        let is_last = self.rank(bucket, value).same_fingerprint == 1;
         self.remove_at(instructions, grid, line, run, place);
         Remove::Done {
             length: shape.length(value),
@@ -306,13 +311,13 @@ impl Page {
         }
     }
 
-    /// Removes a copy that is in no slot, if there is one.
+    /// Removes a copy from a surplus counter, if there is one.
     #[cold]
     fn uncount_surplus(&mut self, fingerprint: Fingerprint) -> Option<Remove> {
         let bytes = self.counter_mut(fingerprint)?;
         let left = match u32::from_le_bytes(*bytes) {
             0 | 1 => return Some(Remove::LastSurplus(fingerprint)),
-            // Nobody knows how many there were.
+            // A saturated counter is not exact.
             u32::MAX => return Some(Remove::Saturated),
             copies => copies - 1,
         };
@@ -323,7 +328,7 @@ impl Page {
         })
     }
 
-    /// Removes entry `n` from line `number` on, in the bucket of `run`.
+    /// Removes entry `n`, counted from line `number` on, which is in the bucket of `run`.
     #[inline(always)]
     fn remove_at<I: Instructions>(
         &mut self,
@@ -351,12 +356,12 @@ impl Page {
             self.lines_mut()[number].shrink_run(run, slot);
             self.refill(instructions, grid, last);
         }
-        // A slot and a bit may make room for two slots.
+        // A slot and a bit may leave room for two slots.
         self.refill(instructions, grid, number);
         self.refill(instructions, grid, number);
     }
 
-    /// Moves a slot that line `number` left to the next ones back into it, if there is room, and
+    /// Moves a slot that line `number` spilled to a later line back into it, if there is room, and
     /// then does the same for the line that the slot came from.
     #[inline(always)]
     fn refill<I: Instructions>(&mut self, instructions: I, grid: Grid, mut number: usize) {

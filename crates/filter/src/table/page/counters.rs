@@ -1,16 +1,16 @@
-//! Copies of a fingerprint beyond those that stand in slots: counters in lines of their owned, at the end of
-//! the page.
+//! Surplus counters: copies of a fingerprint beyond those in slots. They are in separate lines at
+//! the end of the page.
 
 use super::Page;
 use crate::table::entries::Surplus;
 use crate::table::fingerprint::Fingerprint;
 use crate::table::line::{Line, LINE_BYTES};
 
-/// Surplus counters of a line: 8 bytes of fingerprint, 4 of count, 4 free.
+/// Surplus counters per line: 8 bytes of fingerprint, 4 of count, 4 unused.
 pub const COUNTERS: usize = LINE_BYTES / COUNTER_BYTES;
 const COUNTER_BYTES: usize = 16;
 
-/// Writes counters into lines of their owned, for which there is room.
+/// Appends lines of counters; `lines` has the capacity.
 pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
     for counters in counters.chunks(COUNTERS) {
         let mut line = Line::of_bytes([0; LINE_BYTES]);
@@ -24,7 +24,7 @@ pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
 }
 
 impl Page {
-    /// Copies of a fingerprint beyond those in slots.
+    /// The number of copies of a fingerprint beyond those in slots.
     pub fn surplus_of(&self, fingerprint: Fingerprint) -> u32 {
         self.surplus()
             .find(|s| s.fingerprint == fingerprint)
@@ -47,7 +47,7 @@ impl Page {
         })
     }
 
-    /// The count of copies of a fingerprint beyond those in slots.
+    /// The counter of a fingerprint, for writing.
     pub(in crate::table) fn counter_mut(
         &mut self,
         fingerprint: Fingerprint,

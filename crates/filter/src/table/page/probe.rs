@@ -1,24 +1,24 @@
-//! A lookup in a page: one line, as a rule.
+//! A lookup in a page, which usually reads one line.
 
 use super::Page;
 use crate::prefetch::prefetch;
 use crate::table::instructions::Instructions;
 use crate::table::line::Line;
 
-/// A lookup that has reached its line.
+/// A lookup up to the point where it reads its line.
 #[derive(Clone, Copy)]
 pub struct Probe<'a> {
     pub page: &'a Page,
     pub below: u64,
-    /// None if the page has none.
+    /// `None` if the page has no lines.
     line: Option<&'a Line>,
     line_number: usize,
     bucket_in_line: usize,
 }
 
 impl Probe<'_> {
-    /// Asks for the line, and for the next one if the bucket is among the last of its line: what
-    /// spills is the end of a line. Without that, items that are present cost 2 ns more at 10^7.
+    /// Prefetches the line, and the next one if the bucket is among the last of its line: those may
+    /// have spilled. Without that, items that are present cost 2 ns more at 10^7.
     #[inline(always)]
     pub fn prefetch(&self) {
         if let Some(line) = self.line {
@@ -34,7 +34,7 @@ impl Probe<'_> {
         }
     }
 
-    /// Whether the item may be present, with one of these payloads.
+    /// Whether the item may be present with one of these payloads.
     #[inline(always)]
     pub fn contains_among<I: Instructions>(&self, instructions: I, payloads: u16) -> bool {
         let Some(line) = self.line else {
@@ -69,7 +69,7 @@ impl Probe<'_> {
 }
 
 impl Page {
-    /// Where a lookup begins: reads nothing but the page's owned fields.
+    /// Where a lookup begins: reads only the page's fields, not its lines.
     #[inline(always)]
     pub fn probe(&self, below: u64) -> Probe<'_> {
         let grid = self.grid();

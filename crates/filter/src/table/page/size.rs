@@ -1,7 +1,7 @@
-//! How many lines a page has.
+//! The number of lines of a page.
 //!
-//! 1, 2, ... 8, 10, 12, 14, 16, 20 ... 128: size classes of jemalloc, so nothing is lost by
-//! rounding.
+//! 1, 2, ... 8, 10, 12, 14, 16, 20 ... 128: the size classes of jemalloc, so that nothing is lost
+//! by rounding.
 
 use super::counters::COUNTERS;
 use super::Page;
@@ -10,41 +10,41 @@ use crate::table::line::BODY_BITS;
 use crate::table::plan::{Plan, MAX_LINES};
 use crate::table::slot::SlotShape;
 
-/// The most hundredths of its lines that a rewritten page fills.
+/// The maximum fill of a rewritten page, in per cent.
 const FILL: usize = 94;
-/// A page is rewritten as the next smaller one when it fills at most this many hundredths of that.
+/// A page is rewritten in the next smaller size when it fills at most this percentage of that.
 /// After half of the items of a table are removed, it takes 1.18 times the memory of a fresh one.
-/// When that was 1.22, it was 1.29 with 80, and 1.17 with 92, for twice the time of a removal.
+/// When that ratio was 1.22, it was 1.29 with 80, and 1.17 with 92, at twice the time of a removal.
 const THIN: usize = 88;
 
-/// The next larger page, by lines.
+/// The next larger size, in lines.
 fn more_lines(lines: usize) -> usize {
-    // Four sizes to a doubling, as jemalloc has them, and all below eight.
+    // Four sizes per doubling, as in jemalloc, and all below eight.
     let step = (lines + 1).next_power_of_two() / 8;
     lines + step.max(1)
 }
 
-/// The next smaller page, by lines.
+/// The next smaller size, in lines.
 fn fewer_lines(lines: usize) -> usize {
     lines - (lines.next_power_of_two() / 8).max(1)
 }
 
-/// Bits of `entries` entries and of their buckets.
+/// The bits of `entries` entries and of their buckets.
 fn body_bits(entries: usize, shape: Shape) -> usize {
     entries * (shape.slot.bits() + 1) + (1 << shape.bucket_bits)
 }
 
-/// Bits of a line that can be filled: on average half a slot stays free.
+/// The usable bits of a line: on average half a slot stays free.
 fn line_bits(shape: Shape) -> usize {
     BODY_BITS - shape.slot.bits() / 2
 }
 
-/// The number of lines of which `entries` entries fill `fill` per cent.
+/// The number of lines that `entries` entries fill to `fill` per cent.
 fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
     (body_bits(entries, shape) * 100).div_ceil(fill * line_bits(shape))
 }
 
-/// The same for a page of this depth whose entries are all new.
+/// The same for a page of this depth with new entries only.
 pub fn lines_for_new(plan: &Plan, depth: u8, entries: usize, fill: usize) -> usize {
     let bucket_bits = plan.bucket_bits(entries);
     let shape = Shape {
@@ -58,14 +58,14 @@ pub fn lines_for_new(plan: &Plan, depth: u8, entries: usize, fill: usize) -> usi
 }
 
 /// The minimum number of lines for half of a page that is split. It is about to grow: filled like
-/// other pages that are rewritten, it would get the next size after a tenth more entries. As it is,
-/// it is not thin, so that the next removal does not undo this.
+/// other rewritten pages, it would get the next size after a tenth more entries. At this size it is
+/// not thin, so the next removal does not undo the split.
 pub fn lines_for_half(plan: &Plan, depth: u8, entries: usize) -> usize {
     lines_for_new(plan, depth, entries, THIN).min(MAX_LINES)
 }
 
-/// The numbers of lines, at min_lines `least`, that hold `entries` entries and `counters` counters,
-/// best first.
+/// The sizes of at least `min_lines` lines that may hold `entries` entries and `counters` counters,
+/// smallest first.
 pub fn sizes(
     shape: Shape,
     entries: usize,
@@ -92,7 +92,7 @@ impl Page {
             bucket_bits: plan.bucket_bits(self.len()),
             ..self.shape()
         };
-        // Each removal asks, so this multiplies, and does not divide as `lines_for` does.
+        // This runs for each removal, so it multiplies where `lines_for` divides.
         let fewer = fewer_lines(self.lines.len()).saturating_sub(self.counter_lines.into());
         body_bits(self.len(), shape) * 100 <= THIN * fewer * line_bits(shape)
     }

@@ -1,4 +1,4 @@
-//! A page that is written anew, of a list of entries or of another page.
+//! Writes a page anew, from a list of entries or from another page.
 
 use super::bit_strings::BitStrings;
 use super::counters::{push_counters, COUNTERS};
@@ -13,9 +13,10 @@ use crate::table::plan::{Plan, MAX_LINES};
 use crate::table::slot::SlotShape;
 
 impl Page {
-    /// A page of these entries with the fewest lines, but at min_lines `least`, that leave it some
-    /// room; nothing if they find none. Entries that are too short for their bucket are lengthened.
-    /// If they are too many for that, the page is saturated and has the payload `newest`.
+    /// A page of these entries with as few lines as possible, but at least `min_lines`, that leave
+    /// it some room; `None` if they do not fit. Entries that are shorter than their bucket's number
+    /// are lengthened. If that makes too many of them, the page is saturated with the payload
+    /// `newest`.
     pub fn of(
         plan: &Plan,
         depth: u8,
@@ -58,8 +59,8 @@ impl Page {
         Ok(None)
     }
 
-    /// This page in at min_lines `least` lines, and perhaps with one more entry, if no slot need change
-    /// for that; nothing if the page must be rewritten in another shape, or finds no room.
+    /// This page in at least `min_lines` lines, and perhaps with one more entry, without changing a
+    /// slot; `None` if it must be rewritten in another shape, or does not fit.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -71,10 +72,10 @@ impl Page {
     ) -> Result<Option<Self>, AddError> {
         let entries = self.len() + usize::from(more.is_some());
         let bucket_bits = self.shape().bucket_bits;
-        let is_alike = (1..=plan.max_entries()).contains(&entries)
+        let has_same_shape = (1..=plan.max_entries()).contains(&entries)
             && self.is_shaped_for(plan, entries)
             && more.is_none_or(|(_, fingerprint)| fingerprint.length() > bucket_bits);
-        if !is_alike {
+        if !has_same_shape {
             return Ok(None);
         }
         let more = more.map(|(gap, fingerprint)| (gap, self.shape().value(fingerprint)));
@@ -102,10 +103,9 @@ impl Page {
         Ok(None)
     }
 
-    /// This page with one more fingerprint, which is shorter than the number of its bucket: as
-    /// [`Page::of`] writes it, but without reading the others. Also returns those of the longer
-    /// fingerprints that it became which are the first of their kind. Nothing if the page must be written
-    /// anew.
+    /// This page with one more fingerprint, which is shorter than its bucket's number: the page
+    /// that [`Page::of`] would write, but without decoding the other entries. Also returns those of
+    /// the lengthened fingerprints that no other entry has. `None` if the page must be rewritten.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -117,7 +117,7 @@ impl Page {
         let (shape, max_without_suffix) = (self.shape(), plan.max_without_suffix());
         let longer = 1usize << (shape.bucket_bits - fingerprint.length().min(shape.bucket_bits));
         let entries = self.len() + longer;
-        let is_alike = self.len() > 0
+        let has_same_shape = self.len() > 0
             && entries <= plan.max_entries()
             && [self.len(), self.len() + 1, entries]
                 .into_iter()
@@ -125,7 +125,7 @@ impl Page {
             && (entries <= max_without_suffix
                 || self.count_without_suffix() + longer <= max_without_suffix);
         let mut sizes = sizes(shape, entries, self.surplus().count(), 1);
-        let Some(lines) = sizes.next().filter(|_| is_alike) else {
+        let Some(lines) = sizes.next().filter(|_| has_same_shape) else {
             return Ok(None);
         };
         let page = match self.lines.len() == lines {
@@ -150,7 +150,7 @@ impl Page {
                 _ => has_room = false,
             },
         );
-        // Those of which copies are counted take no slot, and perhaps fewer lines would do.
+        // Counted copies take no slot, and then fewer lines might do.
         Ok((has_room && page.len() == entries).then_some((page, new)))
     }
 
@@ -161,7 +161,7 @@ impl Page {
             && plan.length(self.depth, entries) + 1 == bucket_bits + slot.fingerprint_bits
     }
 
-    /// Entries that have no bits but those of their bucket.
+    /// The number of entries without bits beyond those of their bucket.
     fn count_without_suffix(&self) -> usize {
         let slot = self.shape().slot;
         let void = 1 << (slot.fingerprint_bits - 1);

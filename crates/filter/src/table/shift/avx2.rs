@@ -1,4 +1,4 @@
-//! All words at once, in two registers.
+//! The words of a line in two registers.
 
 use super::{Bytes, Shift};
 use std::arch::x86_64::*;
@@ -10,7 +10,7 @@ vector_kernel!("avx2");
 #[derive(Clone, Copy)]
 struct Words(__m256i, __m256i);
 
-/// In each word the number of its first bit.
+/// The number of each word's first bit.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first_bits() -> Words {
@@ -23,7 +23,7 @@ fn first_bits() -> Words {
 #[target_feature(enable = "avx2")]
 fn from(bit: usize) -> Words {
     let (ones, bit) = (_mm256_set1_epi64x(-1), _mm256_set1_epi64x(bit as i64));
-    // A shift by 64 or more leaves nothing, one by less than nothing is none.
+    // A shift by 64 or more leaves nothing, and a negative one becomes 0.
     let Words(low, high) = first_bits();
     Words(
         _mm256_sllv_epi64(ones, _mm256_subs_epu16(bit, low)),
@@ -40,7 +40,7 @@ fn at(bit: usize, value: u64) -> Words {
         _mm256_set1_epi64x(bit as i64),
     );
     let Words(low, high) = first_bits();
-    // Shifts are modulo 2^64, so that all but one of a word's two leave nothing.
+    // The shift that is negative, and so huge as unsigned, leaves nothing.
     Words(
         _mm256_or_si256(
             _mm256_sllv_epi64(value, _mm256_sub_epi64(bit, low)),
@@ -113,11 +113,11 @@ impl Words {
         Self(_mm256_add_epi64(self.0, to_head), self.1)
     }
 
-    /// Moved up by `by` bits, less than 64. Those that the last word loses are clear.
+    /// All words moved up by `by` bits, less than 64. The bits shifted out of the last word are 0.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn up(self, by: usize) -> Self {
-        // Each word with the one below; the first one with the last one.
+        // Each word's lower neighbour; for the first word, the last one.
         let low = _mm256_permute4x64_epi64::<0b10_01_00_11>(self.0);
         let high = _mm256_permute4x64_epi64::<0b10_01_00_11>(self.1);
         let below = Self(
@@ -137,11 +137,12 @@ impl Words {
         )
     }
 
-    /// Moved down by `by` bits, less than 64. Those that the first word loses are clear.
+    /// All words moved down by `by` bits, less than 64. The bits shifted out of the first word are
+    /// 0.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn down(self, by: usize) -> Self {
-        // Each word with the one above; the last one with the first one.
+        // Each word's upper neighbour; for the last word, the first one.
         let low = _mm256_permute4x64_epi64::<0b00_11_10_01>(self.0);
         let high = _mm256_permute4x64_epi64::<0b00_11_10_01>(self.1);
         let above = Self(
@@ -162,7 +163,7 @@ impl Words {
     }
 }
 
-/// The distances of a shift by `by` bits: in a word, and from one word into the next.
+/// The two distances of a shift by `by` bits: within a word, and between neighbours.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn counts(by: usize) -> (__m128i, __m128i) {

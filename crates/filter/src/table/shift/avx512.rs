@@ -1,4 +1,4 @@
-//! All words at once, in one register. A shift across words is one instruction here.
+//! The words of a line in one register. A shift across words is one instruction.
 
 use super::{Bytes, Shift};
 use std::arch::x86_64::*;
@@ -10,7 +10,7 @@ vector_kernel!("avx512f,avx512bw,avx512vbmi2");
 #[derive(Clone, Copy)]
 struct Words(__m512i);
 
-/// In each word the number of its first bit.
+/// The number of each word's first bit.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn first_bits() -> __m512i {
@@ -22,7 +22,7 @@ fn first_bits() -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw")]
 fn from(bit: usize) -> Words {
     let (ones, bit) = (_mm512_set1_epi64(-1), _mm512_set1_epi64(bit as i64));
-    // A shift by 64 or more leaves nothing, one by less than nothing is none.
+    // A shift by 64 or more leaves nothing, and a negative one becomes 0.
     Words(_mm512_sllv_epi64(
         ones,
         _mm512_subs_epu16(bit, first_bits()),
@@ -37,7 +37,7 @@ fn at(bit: usize, value: u64) -> Words {
         _mm512_set1_epi64(value as i64),
         _mm512_set1_epi64(bit as i64),
     );
-    // Shifts are modulo 2^64, so that all but one of a word's two leave nothing.
+    // The shift that is negative, and so huge as unsigned, leaves nothing.
     Words(_mm512_or_si512(
         _mm512_sllv_epi64(value, _mm512_sub_epi64(bit, first_bits())),
         _mm512_srlv_epi64(value, _mm512_sub_epi64(first_bits(), bit)),
@@ -91,21 +91,22 @@ impl Words {
         Self(_mm512_add_epi64(self.0, to_head))
     }
 
-    /// Moved up by `by` bits, less than 64. Those that the last word loses are clear.
+    /// All words moved up by `by` bits, less than 64. The bits shifted out of the last word are 0.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn up(self, by: usize) -> Self {
-        // Each word with the one below; the first one with the last one.
+        // Each word's lower neighbour; for the first word, the last one.
         let below = _mm512_alignr_epi64::<7>(self.0, self.0);
         let by = _mm512_set1_epi64(by as i64);
         Self(_mm512_shldv_epi64(self.0, below, by))
     }
 
-    /// Moved down by `by` bits, less than 64. Those that the first word loses are clear.
+    /// All words moved down by `by` bits, less than 64. The bits shifted out of the first word are
+    /// 0.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     fn down(self, by: usize) -> Self {
-        // Each word with the one above; the last one with the first one.
+        // Each word's upper neighbour; for the last word, the first one.
         let above = _mm512_alignr_epi64::<1>(self.0, self.0);
         let by = _mm512_set1_epi64(by as i64);
         Self(_mm512_shrdv_epi64(self.0, above, by))

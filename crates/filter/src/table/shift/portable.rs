@@ -1,4 +1,4 @@
-//! Word by word, only those that change.
+//! A loop over the words that change.
 
 use super::{from, Bytes, Shift};
 
@@ -25,12 +25,12 @@ pub fn remove(line: &mut Bytes, shift: Shift, to_head: u64) {
     words.set(0, words.get(0).wrapping_add(to_head));
 }
 
-/// Opens the bucket at `start` by a bit; the one below `end` is clear.
+/// Inserts a bit into the bucket at `start`; the bit below `end` is 0.
 pub fn open(line: &mut Bytes, start: usize, end: usize) {
     Words(line).slide_up(start, end - 1, 1);
 }
 
-/// Closes the bucket at `start` by a bit, which is clear.
+/// Removes a bit, which is 0, from the bucket at `start`.
 pub fn close(line: &mut Bytes, start: usize, end: usize) {
     Words(line).slide_down(start, end);
 }
@@ -48,18 +48,19 @@ impl Words<'_> {
         self.0.as_chunks_mut::<8>().0[word & 7] = value.to_le_bytes();
     }
 
-    /// Moves the slots down by one, over what stands there, and puts `value` above them.
+    /// Moves the slots below `high` down by one slot, over whatever is there, and puts `value`
+    /// above them.
     #[inline(always)]
     fn slots_down(&mut self, shift: Shift, value: u64) {
         let Shift {
             bottom, high, bits, ..
         } = shift;
-        // The words that change, and what stays in the lowest and the highest of them.
+        // The words that change, and the bits that stay in the lowest and the highest of them.
         let (first, last) = (bottom / 64, (high - 1) / 64);
         let is_moved = from(bottom, first);
         let stays_low = self.get(first) & !is_moved;
         let stays_high = self.get(last) & from(high, last);
-        // The value stands above what moves and moves with it.
+        // The value is above the bits that move, and moves with them.
         let value = u128::from(value) << (high - 64 * last);
         let mut here = self.get(last) ^ stays_high | value as u64;
         let mut moved = here >> bits | ((value >> 64) as u64) << (64 - bits) | stays_high;
@@ -72,7 +73,7 @@ impl Words<'_> {
         self.set(first, moved & is_moved | stays_low);
     }
 
-    /// Moves the bits from `low` to `high` up, over one clear stretch of `by` bits.
+    /// Moves the bits from `low` to `high` up by `by` bits, over zeros.
     #[inline(always)]
     fn slide_up(&mut self, low: usize, high: usize, by: usize) {
         let mut below = 0;
@@ -85,7 +86,7 @@ impl Words<'_> {
         }
     }
 
-    /// Moves the bits between `start` and `end` down by one, over the one at `start`.
+    /// Moves the bits between `start` and `end` down by one, over the bit at `start`.
     #[inline(always)]
     fn slide_down(&mut self, start: usize, end: usize) {
         let mut above = 0;

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn items_aimed_at_one_page_cost_little_and_leave_the_rate_below_the_one_asked_for() {
-    // All of them share 40 bits: whoever knows the seed finds such items in time.
+    // All of them share 40 bits: an attacker who knows the seed finds such items in time.
     for bits in [12, 20, 40] {
         let mut table = Table::new(0.01, 0);
         for n in 0..100_000 {
@@ -22,7 +22,7 @@ fn items_aimed_at_one_page_cost_little_and_leave_the_rate_below_the_one_asked_fo
         table.check();
         let (rate_now, bytes_now) = (table.false_positive_rate(), table.bytes());
         assert!(rate_now < rate + 0.0005, "{rate_now}, {rate} before");
-        // Until it is as deep as it may be, the page keeps what comes.
+        // Until it is as deep as it may be, the page accepts them.
         assert!(bytes_now < bytes + 64_000, "{bytes_now}, {bytes} before");
         assert!((0..100_000).all(|n| table.contains(hash(n)) && table.contains(aimed(n))));
         for n in 0..100_000 {
@@ -59,7 +59,7 @@ fn one_item_a_million_times_costs_a_counter() {
 
 #[test]
 fn marks_that_lose_all_bits_do_not_swell_the_table() {
-    // Five bits of fingerprint at first, and twenty splits of what holds the first items.
+    // Five bits of fingerprint at first, and twenty splits of the page with the first items.
     let mut table = Table::new(0.25, 0);
     for n in 0..3_000 {
         table.insert(hash(n), 0, u64::MAX).unwrap();
@@ -131,7 +131,7 @@ fn copies_beyond_the_last_that_is_counted_are_refused() {
         table.insert(hash(1), 0, u64::MAX).unwrap();
     }
     let mut record = records_of(&table).remove(0);
-    // The counter is the end of the record. Nobody waits for four thousand million adds.
+    // The counter is the end of the record. Nobody waits for 4 * 10^9 adds.
     let last = record.iter().rposition(|byte| *byte != 0).unwrap();
     record[last..last + 4].copy_from_slice(&(u32::MAX - 1).to_le_bytes());
     let mut table = loaded(&[record], &table, 1).unwrap();

@@ -1,4 +1,4 @@
-//! What a table answers and what it takes, through inserts, removals and payloads.
+//! Results and memory of a table through inserts, removals and payloads.
 
 use super::*;
 use crate::table::fingerprint::Fingerprint;
@@ -35,8 +35,9 @@ proptest! {
         let mut table = Table::new(error_rate, 0);
         let mut oracle = Oracle::default();
         let budget = Budget { items: reserved, ..Budget::UNLIMITED };
-        // Crowded: all items below one prefix of so many bits.
-        let hash = |n| hash_of(Path(Path::of(hash(n)).0 >> crowded | 5 << 60 & !(u64::MAX >> crowded)));
+        // Crowded: all items begin with one prefix of this many bits.
+        let prefix = 5 << 60 & !(u64::MAX >> crowded);
+        let hash = |n| hash_of(Path(Path::of(hash(n)).0 >> crowded | prefix));
         for step in steps {
             match step {
                 Step::Insert(first, times) => for n in first..first + u64::from(times) {
@@ -260,7 +261,7 @@ fn the_rate_measured_is_the_rate_computed_and_never_above_the_one_asked_for() {
             );
             let measured = measured_rate(&table, 200_000);
             let error = ((computed + 1e-5) / 200_000.0).sqrt();
-            // Sums count twice what two fingerprints of a bucket match.
+            // Sums count what two fingerprints of a bucket match twice.
             let least = computed * (1.0 - 0.6 * error_rate) - 5.0 * error;
             assert!(
                 (least..=computed + 5.0 * error).contains(&measured),
@@ -275,7 +276,7 @@ fn what_is_asked_for_holds_through_deletions_and_new_items() {
     let mut table = Table::new(0.01, 0);
     let mut first = 0;
     for round in 0..12u64 {
-        // Up to 60 000 items, then down to some: an odd round deletes the youngest, an even one the
+        // Up to 60 000 items, then down to some: odd rounds delete the youngest, even ones the
         // oldest.
         let last = first + 60_000;
         for n in first..last {
@@ -339,7 +340,7 @@ fn memory_follows_the_items_up_and_down() {
         assert!(table.contains(hash(n)));
         table.remove(hash(n)).unwrap();
     }
-    // The first 133 entries of all had become eight each, of which a removal takes one.
+    // Each of the first 133 entries had become eight, of which a removal removes one.
     assert!(
         table.bytes() <= 4_096,
         "{} of {}",
@@ -350,14 +351,15 @@ fn memory_follows_the_items_up_and_down() {
 
 #[test]
 fn an_insert_over_the_limit_is_refused_and_changes_nothing() {
-    // Every growth step of a dozen thousand items, and the limits that fall short of it.
+    // Every growth step of 12 000 items, and limits that fall short of it.
     let (mut table, mut twin) = (Table::new(0.01, 0), Table::new(0.01, 0));
     let mut refused = 0;
     for n in 0..12_000 {
         let bytes = table.bytes();
         twin.insert(hash(n), 0, u64::MAX).unwrap();
         if twin.bytes() <= bytes {
-            // What needs no more memory is taken, however much above the limit the table is.
+            // An insert that needs no more memory succeeds, however far the table is above the
+            // limit.
             table.insert(hash(n), 0, 0).unwrap();
             continue;
         }

@@ -43,12 +43,12 @@ fn deep_hash(n: u64) -> ItemHash {
     hash_of(Path(Path::of(hash(n)).0 >> 11 | 5 << 60))
 }
 
-/// What is done to one of two tables.
+/// An operation on one of two tables.
 #[derive(Clone, Copy, Debug)]
 enum CopyStep {
     Insert(bool, u64, u64),
     Remove(bool, u64, u64),
-    /// Copies the first in the place of the second, which another thread drops.
+    /// Replaces the second table by a copy of the first, and drops it on another thread.
     Copy,
     /// The other way round.
     CopyBack,

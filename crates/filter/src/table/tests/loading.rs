@@ -1,4 +1,4 @@
-//! Tables as bytes and back: whole, in runs, in part, damaged.
+//! Tables encoded and decoded: whole, in runs, in part, damaged.
 
 use super::*;
 use crate::table::record::{PageRecord, EMPTY, SATURATED, SHORT_BYTES};
@@ -7,7 +7,7 @@ use crate::table::record::{PageRecord, EMPTY, SATURATED, SHORT_BYTES};
 fn a_table_is_loaded_as_it_was_saved() {
     for items in [0, 1, 100, 30_000] {
         let mut table = varied(items);
-        // Among the first items of all, those that are aimed share few fingerprints.
+        // Among the first items, those that are aimed share few fingerprints.
         let pages = table.all_pages();
         assert!(items < 100 || pages.iter().any(|(_, page)| page.is_saturated()));
         table.check();
@@ -34,7 +34,7 @@ fn a_table_is_loaded_as_it_was_saved() {
             assert_eq!(copy.count(hash(n)), table.count(hash(n)));
             assert_eq!(copy.payload(hash(n)), table.payload(hash(n)));
         }
-        // And from then on both do the same.
+        // From then on both do the same.
         for n in 0..items {
             assert_eq!(table.remove(hash(n * 3)), copy.remove(hash(n * 3)));
             table.insert(hash(n + items), 3, u64::MAX).unwrap();
@@ -87,7 +87,8 @@ fn a_table_of_which_a_part_has_come_works() {
             let has_come = from.is_none_or(|from| Path::of(hash(n)) < Path(from));
             assert_eq!(part.contains(hash(n)), has_come && table.contains(hash(n)));
         }
-        // It is copied, moved, saved and loaded like any other; what follows fits the copy.
+        // The loaded table can be copied, moved, saved and loaded like any other; the following
+        // runs fit the copy.
         let mut next = part.try_clone().unwrap();
         assert_eq!(
             next.relocate(
@@ -201,7 +202,7 @@ proptest! {
                 next = page.next();
             }
             prop_assert_eq!(&written, &record);
-            // It works: what is there goes when it is removed.
+            // The loaded part works: its items can be removed.
             for n in 0..200 {
                 table.insert(hash(n), 1, u64::MAX).unwrap();
                 prop_assert!(table.contains(hash(n)));
@@ -220,8 +221,7 @@ proptest! {
         }
     }
 
-    /// Pages as unevenly deep as it may be, most of them empty: the shape of the directory is what
-    /// is tested.
+    /// Pages of very different depths, most of them empty: this tests the shape of the directory.
     #[test]
     fn any_tiling_is_loaded_alike_in_any_runs(
         choices in prop::collection::vec(any::<bool>(), 1..300),
@@ -239,7 +239,8 @@ proptest! {
             }
         }
         let like = Table::new(0.01, 0);
-        let (whole, single) = (loaded(&records, &like, records.len())?, loaded(&records, &like, 1)?);
+        let whole = loaded(&records, &like, records.len())?;
+        let single = loaded(&records, &like, 1)?;
         prop_assert_eq!(whole.totals, single.totals);
         prop_assert_eq!(&records_of(&single), &records);
         let mut table = like.empty_twin();

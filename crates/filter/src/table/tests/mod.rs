@@ -1,6 +1,6 @@
-//! The table against its oracle, against itself written anew, and against people who mean it harm.
+//! The table against its oracle, against itself rewritten, and against attackers.
 //!
-//! Here is what these tests share.
+//! These helpers are shared by all tests.
 
 mod adversaries;
 mod behaviour;
@@ -30,7 +30,7 @@ fn hash(n: u64) -> ItemHash {
     ItemHash::of(&n.to_le_bytes(), Seed(7))
 }
 
-/// A hash that leads to this path.
+/// A hash with this path.
 fn hash_of(path: Path) -> ItemHash {
     let place = (0..256u64).map(|part| part << 56);
     let hashes = place.map(|place| ItemHash {
@@ -42,7 +42,7 @@ fn hash_of(path: Path) -> ItemHash {
 }
 
 impl Table {
-    /// All pages, with where they start.
+    /// All pages, with their first paths.
     fn all_pages(&self) -> Vec<(Path, &Page)> {
         let (mut pages, mut from) = (Vec::new(), Some(0));
         while let Some(start) = from {
@@ -61,14 +61,14 @@ impl Table {
         }
     }
 
-    /// The depth of the path's page, the bits of its buckets' numbers, and whether it is saturated:
-    /// what decides on how short a fingerprint may be.
+    /// The depth of the path's page, its bucket bits, and whether it is saturated: they decide how
+    /// short a fingerprint may be.
     fn form_at(&self, path: Path) -> (u8, u8, bool) {
         let page = self.root.page(path);
         (page.depth(), page.shape().bucket_bits, page.is_saturated())
     }
 
-    /// Tells the oracle how short prefixes may be, and which it is to give up.
+    /// Tells the oracle how short prefixes may be, and which ones saturate.
     fn teach(&self, oracle: &mut Oracle) {
         for (start, page) in self.all_pages() {
             let (depth, bucket_bits, is_saturated) = self.form_at(start);
@@ -80,7 +80,7 @@ impl Table {
         }
     }
 
-    /// What must hold after whatever was done.
+    /// The invariants.
     fn check(&self) {
         let (mut totals, mut items) = (Totals::none(), 0);
         for (start, page) in self.all_pages() {
@@ -88,7 +88,7 @@ impl Table {
             let entries = page.entries().unwrap();
             totals = totals.plus(Totals::of(page, &entries, start));
             items += entries.items();
-            // What is lengthened may come on top.
+            // Entries that were lengthened count several times.
             assert!(page.len() <= self.plan().max_entries() * 3 / 2);
             if page.len() > 0 {
                 let again =
@@ -127,7 +127,7 @@ fn records_of(table: &Table) -> Vec<Vec<u8>> {
 }
 
 impl Pages {
-    /// The pages of records that follow each other.
+    /// The pages of consecutive records.
     fn parse(table: &Table, from: u64, mut bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut pages = Self::starting_at(from);
         while pages.next() == Some(from) || !bytes.is_empty() {
@@ -137,7 +137,7 @@ impl Pages {
     }
 }
 
-/// A table of these records, loaded in runs of so many.
+/// A table of these records, loaded in runs of `run` records.
 fn loaded(records: &[Vec<u8>], like: &Table, run: usize) -> Result<Table, DecodeError> {
     let mut table = like.empty_twin();
     let mut from = Some(0);
@@ -151,8 +151,7 @@ fn loaded(records: &[Vec<u8>], like: &Table, run: usize) -> Result<Table, Decode
     Ok(table)
 }
 
-/// A table with all there is: payloads, surplus counters, pages of several depths, one that says
-/// yes to everything.
+/// A table with everything: payloads, surplus counters, pages of several depths, a saturated one.
 fn varied(items: u64) -> Table {
     let mut table = Table::new(0.01, 2);
     for n in 0..items {
@@ -175,7 +174,7 @@ fn varied(items: u64) -> Table {
     table
 }
 
-/// Moves everything into fresh memory, and stops when it may not go on.
+/// Moves everything into fresh memory, and stops when it must.
 #[derive(Default)]
 struct Copier {
     moved: u64,
@@ -196,7 +195,7 @@ impl Mover for Copier {
     }
 }
 
-/// The part of absent items that are found.
+/// The share of absent items that are found.
 fn measured_rate(table: &Table, lookups: u64) -> f64 {
     let mut found = 0;
     table.contains_many((0..lookups).map(|n| hash(n | 1 << 60)), |is_there| {

@@ -1,8 +1,8 @@
-//! How many steps a table grows in, also one that was reserved for a number of items.
+//! The number of growth steps of a table, also of one that was reserved for a number of items.
 
 use super::*;
 
-/// A table of so many items that was reserved for `reserved`, and in how many steps it grew.
+/// A table of `items` items, reserved for `reserved`, and the number of its growth steps.
 fn filled(items: u64, reserved: u64) -> (Table, usize) {
     let (mut table, mut steps) = (Table::new(0.01, 0), 0);
     let budget = Budget {
@@ -29,8 +29,8 @@ fn pages_get_more_lines_twice_between_two_splits() {
         .collect();
     let usual = pages.iter().filter(|lines| [32, 40, 48].contains(*lines));
     assert!(usual.count() * 100 > pages.len() * 95, "{pages:?}");
-    // As many pages were split as there are now, each after it had grown twice, and those that are
-    // there have grown once, on average: four steps a page, and some.
+    // Each present page is the result of a split, of a page that had grown twice, and has itself
+    // grown once on average: four steps a page, and some.
     assert!(steps < 9 * pages.len() / 2, "{steps} for {}", pages.len());
 }
 

@@ -50,7 +50,7 @@ proptest! {
         // The entries of a smaller table may be shorter, and then those of common items differ.
         prop_assert!(table.len() <= own + others, "{}", table.len());
 
-        // All of it is there already.
+        // All of it is present already.
         let digest = table.digest();
         prop_assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(false));
         prop_assert_eq!(table.digest(), digest);
@@ -85,13 +85,13 @@ fn table_of_runs(runs: &[(u8, u64, u64)]) -> Table {
     table
 }
 
-/// An item below one prefix of so many bits.
+/// An item that begins with one prefix of this many bits.
 fn crowded_hash(crowded: u8, n: u64) -> ItemHash {
     let prefix = 5 << 60 & !(u64::MAX >> crowded);
     hash_of(Path(Path::of(hash(n)).0 >> crowded | prefix))
 }
 
-/// Runs of items, each below a prefix.
+/// Runs of items, each with a prefix.
 fn vec_of_runs() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
     let crowded = prop_oneof![Just(0u8), Just(6), Just(14)];
     prop::collection::vec((crowded, 0..50_000u64, 1..12_000u64), 1..5)
@@ -103,7 +103,7 @@ fn a_union_of_nothing_changes_nothing_and_one_with_nothing_is_the_other() {
     let mut table = Table::new(0.01, 0);
     assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
     table.check();
-    // Entries that others cover are left out.
+    // Entries that others cover are skipped.
     assert!(table.len() <= other.len() && table.len() > other.len() * 99 / 100);
     let digest = table.digest();
     assert_eq!(
@@ -248,7 +248,7 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
 
 #[test]
 fn entries_that_stand_for_several_are_not_added_again() {
-    // An entry of the other table has 17 bits of its path; of these, 8 or 9 lead to its page here.
+    // An entry of the other table has 17 bits of path; 8 or 9 of them lead to its page here.
     let mut table = table_of(0..600_000, 0.25);
     let other = table_of(600_000..602_000, 0.25);
     assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
