@@ -1,12 +1,12 @@
-//! A boxed slice whose length takes one byte or two, for tables with a great many of them:
-//! `Box<[T]>` takes 16 bytes, and this 9 or 10, at any address.
+//! A boxed slice whose length takes one or two bytes, for structures that contain very many:
+//! `Box<[T]>` takes 16 bytes, this 9 or 10, at any address.
 
 use std::marker::PhantomData;
 use std::mem::forget;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{slice_from_raw_parts, slice_from_raw_parts_mut, NonNull};
 
-/// The elements, on the heap, and how many there are.
+/// The address of the elements on the heap, and their number.
 #[repr(C, packed)]
 pub struct SmallBoxedSlice<T, L: Copy + Into<usize>> {
     start: NonNull<T>,
@@ -14,17 +14,17 @@ pub struct SmallBoxedSlice<T, L: Copy + Into<usize>> {
     _owned: PhantomData<T>,
 }
 
-// SAFETY: it owns its elements, as a box does. So below.
+// SAFETY: it owns its elements, as `Box<[T]>` does, which is `Send` if `T` is.
 unsafe impl<T: Send, L: Copy + Into<usize>> Send for SmallBoxedSlice<T, L> {}
-// SAFETY: as above.
+// SAFETY: a shared reference only gives out `&[T]`, as `Box<[T]>` does, which is `Sync` if `T` is.
 unsafe impl<T: Sync, L: Copy + Into<usize>> Sync for SmallBoxedSlice<T, L> {}
 
 impl<T, L: Copy + Into<usize> + TryFrom<usize>> SmallBoxedSlice<T, L> {
-    /// The elements of a vector, which they fill. Allocates nothing.
+    /// The elements of a vector without spare capacity. Allocates nothing.
     ///
     /// # Panics
-    /// If they are more than an `L` can count, or the vector has room for more: giving that back
-    /// would be an allocation that may fail.
+    /// If `L` cannot count them, or the vector has spare capacity: giving that back would be an
+    /// allocation that may fail.
     pub fn of(elements: Vec<T>) -> Self {
         let Ok(len) = L::try_from(elements.len()) else {
             panic!("a short slice of {} elements", elements.len());
@@ -38,12 +38,12 @@ impl<T, L: Copy + Into<usize> + TryFrom<usize>> SmallBoxedSlice<T, L> {
         }
     }
 
-    /// The elements, and none here any more.
+    /// Takes the elements, and leaves none.
     pub fn take(&mut self) -> Vec<T> {
         std::mem::take(self).into_vec()
     }
 
-    /// The elements as a vector that they fill.
+    /// The elements as a vector without spare capacity.
     pub fn into_vec(self) -> Vec<T> {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
         forget(self);
@@ -73,7 +73,8 @@ impl<T, L: Copy + Into<usize>> DerefMut for SmallBoxedSlice<T, L> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
-        // SAFETY: as above, and `self` is borrowed alone.
+        // SAFETY: `of` leaked a boxed slice of `len` elements, which `self`, borrowed mutably,
+        // owns.
         unsafe { &mut *elements }
     }
 }
@@ -89,7 +90,8 @@ impl<T: Eq, L: Copy + Into<usize>> Eq for SmallBoxedSlice<T, L> {}
 impl<T, L: Copy + Into<usize>> Drop for SmallBoxedSlice<T, L> {
     fn drop(&mut self) {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());
-        // SAFETY: as in `into_vec`; it is dropped once.
+        // SAFETY: `of` leaked a boxed slice of `len` elements; `into_vec` would have forgotten
+        // `self`.
         drop(unsafe { Box::from_raw(elements) });
     }
 }
