@@ -1,4 +1,4 @@
-//! The fill guard: closes a sub-filter whose false-positive rate is too high, whoever filled it.
+//! The fill guard: closes a sub-filter whose false-positive rate is too high, whatever its items.
 //!
 //! An absent item falls into one of `n` sub-bitmaps and finds all its bits set there with
 //! probability `(p/B)^k`, where `p` of the `B` bits are set. The false-positive rate is the mean of
@@ -11,15 +11,15 @@
 //!                               standard deviations, see [`limit`]
 //! ```
 //!
-//! The items of an honest user weigh what the model predicts. Someone who knows the seed can choose
-//! items that share no bits, which raises the rate to six times at 1 % within the capacity; or
-//! items that crowd into few sub-bitmaps, where some 85 of them set all 512 bits of one. A limit on
-//! the number of set bits detects crowding only when almost half of all absent items are false
-//! positives. The weight detects both.
+//! The items of an honest user weigh what the model predicts. An attacker who knows the seed can
+//! choose items that share no bits, which raises the rate to six times at 1 % within the capacity;
+//! or items that crowd into few sub-bitmaps, where some 85 of them set all 512 bits of one. A limit
+//! on the number of set bits would detect crowding only when almost half of all absent items are
+//! false positives. The weight detects both.
 //!
 //! A weight is an integer, computed by IEEE operations only, so the sum depends neither on the
 //! order of the items nor on the machine. A replica, or a server that loads the filter and weighs
-//! the bits it reads, closes it at the same item.
+//! its bits, closes it at the same item.
 
 use crate::bloom::shape::{Shape, LINE_BITS, MIN_ERROR_RATE};
 use crate::bloom::sub_bitmap::Inserted;
@@ -40,7 +40,7 @@ const DEVIATIONS: f64 = 6.0;
 /// and they weigh 0.8 % more.
 const FOR_MISTAKEN: f64 = 1.02;
 
-/// The most probes that [`LINE_RATES`] covers.
+/// The maximum number of probes that [`LINE_RATES`] covers.
 const MAX_LISTED: usize = 8;
 /// The false-positive rate of a line, by probes and set bits: `(p/512)^k`. It is a table because
 /// computing it depends on the line that comes from memory, and the dependent instructions would
@@ -90,11 +90,11 @@ impl Scale {
         self.weigh(after) - self.weigh(before)
     }
 
-    /// No item adds more weight: `p^k` rises ever more steeply, so the most is gained by setting
-    /// the last k bits of a sub-bitmap.
+    /// The maximum weight that an item adds: `p^k` rises ever more steeply, so it is that of the
+    /// last k bits of a sub-bitmap.
     #[inline(always)]
     pub fn max_gained(&self) -> u64 {
-        /// For what is rounded down.
+        /// For weights that were rounded down.
         const ROUNDING: u64 = 2;
         let bits = self.shape.sub_bitmap_bits;
         let before = self.exactly(bits.saturating_sub(self.shape.num_hashes));
@@ -120,18 +120,18 @@ impl Scale {
         }
     }
 
-    /// Multiplies the weight itself, because the limit of an undivided sub-filter is computed so
-    /// and stored with it.
+    /// Scales the weight itself, because the limit of an undivided sub-filter is computed and
+    /// stored that way.
     fn multiplied(&self, set_bits: u32) -> f64 {
         let share = f64::from(set_bits) * (1.0 / f64::from(self.shape.sub_bitmap_bits));
         (0..self.shape.num_hashes).fold(self.weight_of_ones, |weight, _| weight * share)
     }
 }
 
-/// The weight at which the guard closes a sub-filter: the one that `capacity` items reach on
-/// average, and six standard deviations more.
+/// The weight at which the guard closes a sub-filter: the mean of `capacity` random items, and six
+/// standard deviations.
 ///
-/// Fair items exceed six deviations once in 10^9 large filters. Small filters of low error rates,
+/// Random items exceed six deviations once in 10^9 large filters. Small filters of low error rates,
 /// where few sub-bitmaps carry most of the weight, exceed them more often (64 sub-bitmaps at 1e-6
 /// once in 10^5 filters, at 1e-15 once in 10^3) and then close a few percent short of their
 /// capacity.
@@ -149,7 +149,7 @@ pub fn limit(shape: &Shape, capacity: u64, error_rate: f64) -> u64 {
     limit.max(1)
 }
 
-/// Whether the guard closes the sub-filter before the false-positive rate exceeds twice the error
+/// Whether the guard closes the sub-filter before its false-positive rate exceeds twice the error
 /// rate, whatever items are chosen.
 pub fn is_guarded(shape: &Shape, capacity: u64, error_rate: f64) -> bool {
     if shape.is_undivided() {
@@ -163,8 +163,8 @@ pub fn is_guarded(shape: &Shape, capacity: u64, error_rate: f64) -> bool {
     }
 }
 
-/// The number of set bits that `capacity` fair items reach in an undivided sub-filter only at six
-/// standard deviations.
+/// The number of set bits that `capacity` random items exceed in an undivided sub-filter only at
+/// six standard deviations.
 fn max_set_bits(shape: &Shape, capacity: u64) -> u32 {
     let bits = shape.model().set_bits_after(capacity);
     let most = (bits.mean + DEVIATIONS * bits.variance.sqrt()).ceil() as u32;

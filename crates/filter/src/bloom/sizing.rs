@@ -30,7 +30,7 @@ pub const MIN_CAPACITY: u64 = 1;
 /// The largest capacity of a sub-filter, in items: 2^40 at 1 % take 1.4 TB.
 pub const MAX_CAPACITY: u64 = 1 << 40;
 
-/// The fewest sub-bitmaps worth splitting into.
+/// The minimum number of sub-bitmaps of a split sub-filter.
 const FEWEST_SUB_BITMAPS: u32 = 64;
 
 /// For each size of sub-bitmap, in bits, the smallest error rate at which it costs at most 5 % over
@@ -45,8 +45,8 @@ const SUB_BITMAP_SIZES: [(u32, f64); 6] = [
     (16_384, 3.142e-13),
 ];
 
-/// The shape for `capacity` items at `error_rate`. It takes 1 to 200 microseconds, longer at
-/// smaller rates.
+/// The shape for `capacity` items at `error_rate`. Takes 1 to 200 microseconds, longer at smaller
+/// rates.
 ///
 /// `capacity` is clamped to `MIN_CAPACITY..=MAX_CAPACITY` and `error_rate` to `MIN_ERROR_RATE..1`.
 pub fn shape_for(capacity: u64, error_rate: f64) -> Shape {
@@ -65,7 +65,7 @@ fn sub_bitmap_bits(error_rate: f64) -> u32 {
 }
 
 /// The best number of probes for an undivided filter, log2(1/error rate), rounded up. A split
-/// filter needs that or a few fewer, so the search walks down from it.
+/// filter needs that many or a few less, so the search walks down from it.
 fn max_hashes(error_rate: f64) -> u32 {
     let (mut hashes, mut rate) = (1, 0.5);
     while rate > error_rate {
@@ -124,7 +124,7 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         .then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
 }
 
-/// The sub-filter as many sub-bitmaps of `bits` bits.
+/// The sub-filter as several sub-bitmaps of `bits` bits.
 fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
     let (num_hashes, bits_per_item) = best_hashes(max_hashes(error_rate), |hashes| {
         f64::from(bits) / load_at(bits, hashes, error_rate)
@@ -253,8 +253,7 @@ mod tests {
             for capacity in [1_000u64, 100_000, 10_000_000, 1 << 40] {
                 let shape = shape_for(capacity, rate);
                 let expected = shape.false_positive_rate(capacity as f64);
-                // Never above; below only by what rounding up to words or whole sub-bitmaps gives
-                // away.
+                // Never above; below only by what rounding up to words or whole sub-bitmaps costs.
                 assert!(
                     expected <= rate * 1.000_001,
                     "{capacity} {rate}: {expected}"

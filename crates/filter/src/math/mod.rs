@@ -1,4 +1,4 @@
-//! The mathematics: the same on every machine, because it decides where bits lie.
+//! Mathematics that gives the same results on every machine, because it decides where bits lie.
 
 pub mod model;
 mod power;

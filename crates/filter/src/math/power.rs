@@ -1,4 +1,4 @@
-//! Integer powers from IEEE multiplications alone.
+//! Integer powers by IEEE multiplications only.
 
 /// `base` to an integer power, by squaring.
 pub fn power(mut base: f64, mut exponent: u64) -> f64 {

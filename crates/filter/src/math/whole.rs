@@ -1,17 +1,17 @@
-//! Numbers as integers, in one instruction.
+//! Floats to integers, in one instruction.
 
-/// The largest number that [`whole`] returns.
+/// The largest integer that [`whole`] returns.
 pub const MAX_WHOLE: f64 = (1u64 << 60) as f64;
 
-/// A number from 0 to [`MAX_WHOLE`] without its fraction; 0 for those below, and [`MAX_WHOLE`] for
-/// those above and for what is not a number.
+/// `number` without its fraction, from 0 to [`MAX_WHOLE`]: smaller numbers become 0, larger ones
+/// and NaN [`MAX_WHOLE`].
 ///
 /// `as` would compare twice more, for numbers that do not fit, which is a thirtieth of an insert.
 #[allow(clippy::manual_clamp, reason = "NaN stays NaN in `clamp`")]
 #[inline(always)]
 pub fn whole(number: f64) -> u64 {
     let number = number.min(MAX_WHOLE).max(0.0);
-    // SAFETY: it is a number, since the minimum of one with NaN is that one, and from 0 to 2^60.
+    // SAFETY: not NaN, since `min` returns the other number for NaN, and within 0 to 2^60.
     unsafe { number.to_int_unchecked::<i64>() as u64 }
 }
 

@@ -1,4 +1,4 @@
-//! Chooses the kernel of a sub-filter, by the size of its sub-bitmaps and the processor.
+//! Chooses the kernel of a sub-filter, by the size of its sub-bitmaps and the CPU.
 //!
 //! All kernels set and find the same bits, so one machine loads what another saved. There is no
 //! kernel for AVX2 or NEON; docs/design.md says why.
@@ -17,7 +17,7 @@ pub enum Kernel {
     AnySize,
     /// `line`: plain Rust, any number of probes.
     Portable,
-    /// `eight` on the processor's registers.
+    /// `eight` on the CPU's registers.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
     /// `eight` on the model of the registers.
@@ -83,7 +83,7 @@ impl Kernel {
         Self::fastest()
     }
 
-    /// Its name, for people.
+    /// Its name, for people to read.
     pub fn name(self) -> &'static str {
         match self {
             Self::AnySize | Self::Portable => "portable",
@@ -95,7 +95,7 @@ impl Kernel {
     }
 }
 
-/// For tests: every kernel, whatever the machine.
+/// For tests: every kernel that this machine can run or model.
 #[cfg(test)]
 pub mod chosen {
     use super::Kernel;

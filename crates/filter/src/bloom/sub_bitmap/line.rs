@@ -14,8 +14,8 @@
 use super::{popcount, Inserted};
 use crate::hash::G;
 
-/// The most probes that every kernel supports: the lanes of an AVX-512 register. More probes take
-/// this portable kernel.
+/// The maximum number of probes that every kernel supports: the lanes of an AVX-512 register. More
+/// probes use this portable kernel.
 pub const MAX_PROBES: u32 = 8;
 
 #[inline]
