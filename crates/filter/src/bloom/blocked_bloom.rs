@@ -16,10 +16,9 @@ use crate::codec::{Reader, Sink, BLOCKED_LAYOUT};
 use crate::error::{AddError, DecodeError};
 use crate::hash::{multiply_high, ItemHash};
 use crate::parts::SubFilter;
-use crate::prefetch;
+use crate::prefetch::{self, GROUP};
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
-use crate::table::GROUP;
 
 /// One sub-filter. It is small: a server may hold millions of filters of a few items.
 pub struct BlockedBloom {

@@ -2,7 +2,7 @@
 //! that is slow without BMI2, and the shifts of a line, which inserts and removals need.
 //!
 //! Everything above these primitives is generic over [`Instructions`] and compiled once for each
-//! implementation by [`compiled_per_cpu!`]. Which one runs is decided once per operation. With BMI2
+//! implementation by `compiled_per_cpu!`. Which one runs is decided once per operation. With BMI2
 //! a lookup in a batch takes two thirds of the time. All implementations return the same results.
 //!
 //! [`Bmi2`] and [`Avx512`] are proofs: only detection creates them, so code that holds one may

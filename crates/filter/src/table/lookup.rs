@@ -9,17 +9,13 @@
 //! ```
 
 use crate::hash::ItemHash;
+use crate::prefetch::GROUP;
 use crate::table::directory::Route;
 use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
 use crate::table::page::Probe;
 use crate::table::path::Path;
 use crate::table::table::Table;
-
-/// Items whose cache misses overlap: they are prefetched while the group before them is tested. For
-/// the table, 32 takes as long at 10^6 items and 7 % longer at 2 * 10^7. For Bloom filters, in the
-/// command at 10^8 items, an item takes 41 ns with 8, 33 with 16 and 46 with 32.
-pub const GROUP: usize = 16;
 
 impl Table {
     /// Whether the item is (probably) present.

@@ -144,11 +144,12 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+pub use crate::prefetch::GROUP;
 pub use budget::Budget;
 pub use cut::Cut;
 pub use fingerprint::{ALL_PAYLOADS, MAX_PAYLOAD};
 pub use instructions::instructions_name;
-pub use lookup::{Probes, Routes, GROUP};
+pub use lookup::{Probes, Routes};
 pub use page::Adding;
 pub use parse::{Pages, Payloads};
 pub use payloads::{Entry, SweepStep};

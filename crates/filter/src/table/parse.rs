@@ -191,7 +191,15 @@ struct Reader<'a> {
     len: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            pending: 0,
+            len: 0,
+        }
+    }
+
     fn take(&mut self, len: usize) -> Result<u64, DecodeError> {
         while self.len < len {
             let (first, rest) = self.bytes.split_first().ok_or(DecodeError::Length)?;
@@ -213,16 +221,35 @@ fn with_entries<'a>(
     let (header, body) = bytes
         .split_first_chunk::<HEADER_BYTES>()
         .ok_or(DecodeError::Length)?;
-    let [_, _, bucket_bits, fingerprint_bits, lines, n0, n1, s0, s1] = *header;
+    let sizes = sizes(plan, depth, *header)?;
+    let (packed, rest) = body
+        .split_at_checked(sizes.packed_bytes())
+        .ok_or(DecodeError::Length)?;
+    let (counters, rest) = rest
+        .split_at_checked(sizes.surplus * SURPLUS_BYTES)
+        .ok_or(DecodeError::Length)?;
+    let (filler, rest) = rest
+        .split_at_checked(sizes.filler_bytes())
+        .ok_or(DecodeError::Length)?;
+    check_filler(filler)?;
+
+    let mut entries = Entries::with_room(sizes.entries, sizes.surplus).map_err(no_memory)?;
+    read_fingerprints(sizes, packed, &mut entries.fingerprints)?;
+    for counter in counters.chunks_exact(SURPLUS_BYTES) {
+        read_counter(counter, &mut entries)?;
+    }
+    let page = Page::with_lines(depth, sizes.shape, &entries, sizes.lines).map_err(no_memory)?;
+    let page = page.ok_or(DecodeError::Field("lines"))?;
+    Ok((page, entries, rest))
+}
+
+fn sizes(plan: &Plan, depth: u8, header: [u8; HEADER_BYTES]) -> Result<Sizes, DecodeError> {
+    let [_, _, bucket_bits, fingerprint_bits, lines, n0, n1, s0, s1] = header;
     let slot = SlotShape {
         fingerprint_bits,
         payload_bits: plan.payload_bits(),
     };
-    let shape = Shape { bucket_bits, slot };
-    let (len, surplus_len) = (
-        u16::from_le_bytes([n0, n1]).into(),
-        u16::from_le_bytes([s0, s1]).into(),
-    );
+    let entries = u16::from_le_bytes([n0, n1]).into();
     if bucket_bits == 0 || bucket_bits > plan.bucket_bits(usize::MAX) {
         return Err(DecodeError::Field("bucket bits"));
     }
@@ -234,83 +261,72 @@ fn with_entries<'a>(
     {
         return Err(DecodeError::Field("fingerprint bits"));
     }
-    if len == 0 || len > plan.max_written() {
+    if entries == 0 || entries > plan.max_written() {
         return Err(DecodeError::Field("entries"));
     }
-    let sizes = Sizes {
-        shape,
+    Ok(Sizes {
+        shape: Shape { bucket_bits, slot },
         lines: lines.into(),
-        entries: len,
-        surplus: surplus_len,
-    };
-    let (packed, rest) = body
-        .split_at_checked(sizes.packed_bytes())
-        .ok_or(DecodeError::Length)?;
-    let (counters, rest) = rest
-        .split_at_checked(surplus_len * SURPLUS_BYTES)
-        .ok_or(DecodeError::Length)?;
-    let (filler, rest) = rest
-        .split_at_checked(sizes.filler_bytes())
-        .ok_or(DecodeError::Length)?;
-    check_filler(filler)?;
+        entries,
+        surplus: u16::from_le_bytes([s0, s1]).into(),
+    })
+}
 
-    let mut entries = Entries::with_room(len, surplus_len).map_err(no_memory)?;
-    let mut slots = Reader {
-        bytes: packed,
-        pending: 0,
-        len: 0,
-    };
-    let mut unary = Reader {
-        bytes: packed,
-        pending: 0,
-        len: 0,
-    };
-    for _ in 0..(1 << bucket_bits) + len {
+/// Reads the unary part and the slots, which must be sorted.
+fn read_fingerprints(
+    sizes: Sizes,
+    packed: &[u8],
+    fingerprints: &mut Vec<Fingerprint>,
+) -> Result<(), DecodeError> {
+    let Sizes { shape, entries, .. } = sizes;
+    let (mut unary, mut slots) = (Reader::new(packed), Reader::new(packed));
+    for _ in 0..(1 << shape.bucket_bits) + entries {
         slots.take(1)?;
     }
-    for bucket in 0..1 << bucket_bits {
+    for bucket in 0..1 << shape.bucket_bits {
         while unary.take(1)? == 0 {
             let fingerprint = shape
-                .fingerprint(bucket, slots.take(slot.bits())?)
+                .fingerprint(bucket, slots.take(shape.slot.bits())?)
                 .ok_or(DecodeError::Field("slot"))?;
-            entries.fingerprints.push(fingerprint);
-            if entries.fingerprints.len() > len {
+            fingerprints.push(fingerprint);
+            if fingerprints.len() > entries {
                 return Err(DecodeError::Field("unary"));
             }
         }
     }
-    if entries.fingerprints.len() != len {
+    if fingerprints.len() != entries {
         return Err(DecodeError::Field("unary"));
     }
     if slots.pending != 0 {
         return Err(DecodeError::Field("bits left over"));
     }
-    let fingerprints = &entries.fingerprints;
-    if !fingerprints.is_sorted() || fingerprints.windows(COPIES + 1).any(|m| m[0] == m[COPIES]) {
+    let mut runs = fingerprints.windows(COPIES + 1);
+    if !fingerprints.is_sorted() || runs.any(|run| run[0] == run[COPIES]) {
         return Err(DecodeError::Field("order of slots"));
     }
-    for counter in counters.chunks_exact(SURPLUS_BYTES) {
-        let (fingerprint, copies) = counter.split_at(8);
-        let fingerprint =
-            u64::from_le_bytes(fingerprint.try_into().map_err(|_| DecodeError::Length)?);
-        let copies = u32::from_le_bytes(copies.try_into().map_err(|_| DecodeError::Length)?);
-        let fingerprint =
-            Fingerprint::from_bits(fingerprint).ok_or(DecodeError::Field("surplus"))?;
-        let first = fingerprints.partition_point(|m| *m < fingerprint);
-        let is_full = fingerprints.get(first + COPIES - 1) == Some(&fingerprint);
-        let is_next = entries
-            .surplus
-            .last()
-            .is_none_or(|last| last.fingerprint < fingerprint);
-        if copies == 0 || !is_full || !is_next {
-            return Err(DecodeError::Field("surplus"));
-        }
-        entries.surplus.push(Surplus {
-            fingerprint,
-            copies,
-        });
+    Ok(())
+}
+
+/// Appends a surplus counter, whose fingerprint must fill its slots and come after the previous
+/// one.
+fn read_counter(bytes: &[u8], entries: &mut Entries) -> Result<(), DecodeError> {
+    let (fingerprint, copies) = bytes.split_at(8);
+    let fingerprint = fingerprint.try_into().map_err(|_| DecodeError::Length)?;
+    let copies = copies.try_into().map_err(|_| DecodeError::Length)?;
+    let copies = u32::from_le_bytes(copies);
+    let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(fingerprint))
+        .ok_or(DecodeError::Field("surplus"))?;
+    let fingerprints = &entries.fingerprints;
+    let first = fingerprints.partition_point(|other| *other < fingerprint);
+    let is_full = fingerprints.get(first + COPIES - 1) == Some(&fingerprint);
+    let last = entries.surplus.last();
+    let is_next = last.is_none_or(|last| last.fingerprint < fingerprint);
+    if copies == 0 || !is_full || !is_next {
+        return Err(DecodeError::Field("surplus"));
     }
-    let page = Page::with_lines(depth, shape, &entries, sizes.lines).map_err(no_memory)?;
-    let page = page.ok_or(DecodeError::Field("lines"))?;
-    Ok((page, entries, rest))
+    entries.surplus.push(Surplus {
+        fingerprint,
+        copies,
+    });
+    Ok(())
 }

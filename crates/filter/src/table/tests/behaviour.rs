@@ -1,8 +1,9 @@
 //! Results and memory of a table through inserts, removals and payloads.
 
 use super::*;
+use crate::prefetch::GROUP;
 use crate::table::fingerprint::Fingerprint;
-use crate::table::lookup::{Probes, Routes, GROUP};
+use crate::table::lookup::{Probes, Routes};
 use crate::table::page::{Adding, Insert};
 use crate::table::rate::Weight;
 
