@@ -3,7 +3,7 @@
 use crate::filter_file::Loaded;
 use serde_json::{json, Value};
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::growing::Table;
+use splitbloom_filter::table::Table;
 use splitbloom_filter::{AnyFilter, CountingFilter, Filter, ForeignFilter, WindowedFilter};
 
 /// What a filter is, and its digest: equal for two filters if and only if they answer alike.

@@ -1,7 +1,7 @@
 //! Items that are hashed, and then prefetched, together, so that their cache misses overlap.
 
-use crate::growing::GROUP;
 use crate::hash::ItemHash;
+use crate::prefetch::GROUP;
 
 /// The hashes of some items.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Hashes an item to the two numbers that decide where its bits lie.
+//! Hashes an item to two numbers, which decide where its bits lie.
 //!
 //! One XXH3-128 of the item, under the filter's seed, serves every sub-filter:
 //!
@@ -15,7 +15,7 @@
 //! Double hashing (`a + i*b`) has too few different probe sequences in 512 bits: its measured
 //! false-positive rate is 1.2 times the theoretical one at an error rate of 1 %, 3 times at 0.1 %
 //! and 1 350 times at one in a million; that of enhanced double hashing 1.02, 1.13 and 52 times.
-//! Repeated multiplication by G measures 1.00 from 6 to 28 probes, in sub-bitmaps of 512 to 32 768
+//! Repeated multiplication by G reaches 1.00 from 6 to 28 probes, in sub-bitmaps of 512 to 32 768
 //! bits.
 
 use xxhash_rust::xxh3::{xxh3_128_with_seed, xxh3_64};
@@ -26,13 +26,13 @@ pub const G: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Makes the bit positions of a filter unpredictable to clients that may only add and look up.
 ///
-/// Drawn when the filter is created. It travels with the bits, because without it every answer is
-/// wrong.
+/// Drawn when the filter is created. It is stored with the bits, because every lookup depends on
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The seed that stands for these bytes: a hash of them.
+    /// A seed derived from these bytes by hashing.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(xxh3_64(bytes))
     }

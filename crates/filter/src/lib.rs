@@ -18,7 +18,7 @@
 //!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic; and a table
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
-//!   growing   a table of fingerprints that grows page by page
+//!   table     a table of fingerprints that grows page by page
 //!   parts     what a filter is made of: one of them, or both
 //!   storage   bits: inline, in one block, or in segments of 64 KiB allocated on first touch
 //!   codec     a filter as bytes, and back      stored_type  the names of its types on a server
@@ -61,7 +61,6 @@ pub mod error;
 pub mod filter;
 pub mod foreign;
 mod group;
-pub mod growing;
 pub mod hash;
 pub mod math;
 mod parts;
@@ -70,6 +69,7 @@ mod prefetch;
 mod size_limit;
 pub mod storage;
 mod stored_type;
+pub mod table;
 pub mod windowed;
 
 pub use any::AnyFilter;
@@ -88,5 +88,5 @@ pub fn kernel_name() -> &'static str {
 
 /// The name of the instructions that growing tables use on this machine, for people to read.
 pub fn table_kernel_name() -> &'static str {
-    growing::instructions_name()
+    table::instructions_name()
 }

@@ -3,7 +3,7 @@
 
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::growing::{PageRecord, Pages, Table, UnionLimits};
+use splitbloom_filter::table::{PageRecord, Pages, Table, UnionLimits};
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 

@@ -13,7 +13,7 @@ use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::foreign::{ForeignFilter, Layer};
-use splitbloom_filter::growing::Table;
+use splitbloom_filter::table::Table;
 use splitbloom_filter::windowed::WindowedFilter;
 use splitbloom_filter::Filter;
 

@@ -14,14 +14,13 @@ use crate::bloom::sizing::shape_for;
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
 use crate::codec::{Reader, Sink, BLOCKED_LAYOUT};
 use crate::error::{AddError, DecodeError};
-use crate::growing::GROUP;
 use crate::hash::{multiply_high, ItemHash};
 use crate::parts::SubFilter;
-use crate::prefetch;
+use crate::prefetch::{self, GROUP};
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
 
-/// One sub-filter. It is small, because a server may hold millions of filters of a few items.
+/// One sub-filter. It is small: a server may hold millions of filters of a few items.
 pub struct BlockedBloom {
     num_sub_bitmaps: u64,
     sub_bitmap_bits: u32,
@@ -32,19 +31,19 @@ pub struct BlockedBloom {
     segments: Segments,
 }
 
-/// What is stored of a sub-filter besides its bits: all that decides where bits lie and when it is
-/// full.
+/// The stored header of a sub-filter: everything but its bits that decides where bits lie and when
+/// it is full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
     /// Its geometry.
     pub shape: Shape,
     /// The capacity, in items.
     pub capacity: u64,
-    /// The error rate, that is the false-positive rate at capacity.
+    /// The error rate: the false-positive rate at capacity.
     pub error_rate: f64,
     /// The weight at which it is full, see [`guard::limit`].
     pub guard_limit: u64,
-    /// Number of items that were new.
+    /// The number of items that were new.
     pub items: u64,
 }
 
@@ -56,7 +55,7 @@ struct Address {
     len: usize,
 }
 
-/// What a sub-filter counts, at hand while items are inserted.
+/// The counts of a sub-filter, kept in registers while items are inserted.
 struct Tally {
     scale: Scale,
     fill: Fill,
@@ -72,8 +71,8 @@ impl Tally {
 }
 
 impl BlockedBloom {
-    /// An empty sub-filter for `capacity` items at `error_rate`. It allocates nothing; its cost is
-    /// the sizing.
+    /// An empty sub-filter for `capacity` items at `error_rate`. Allocates nothing; the sizing
+    /// takes time.
     pub fn new(capacity: u64, error_rate: f64) -> Self {
         let shape = shape_for(capacity, error_rate);
         Self::from_header(Header {
@@ -85,7 +84,7 @@ impl BlockedBloom {
         })
     }
 
-    /// A sub-filter without set bits. It allocates nothing.
+    /// A sub-filter without set bits. Allocates nothing.
     ///
     /// An item sets at most 255 bits, more than sizing chooses or the codec accepts.
     pub fn from_header(header: Header) -> Self {
@@ -101,7 +100,7 @@ impl BlockedBloom {
         }
     }
 
-    /// What is stored besides the bits.
+    /// The header as it is stored.
     pub fn header(&self) -> Header {
         Header {
             shape: self.shape(),
@@ -121,18 +120,18 @@ impl BlockedBloom {
         }
     }
 
-    /// Number of bits, set or not, allocated or not.
+    /// The number of bits, set or not, allocated or not.
     pub fn num_bits(&self) -> u64 {
         self.shape().num_bits()
     }
 
-    /// How full it is.
+    /// Its items and weight.
     #[inline]
     pub fn fill(&self) -> &Fill {
         &self.fill
     }
 
-    /// Number of set bits.
+    /// The number of set bits.
     pub fn set_bits(&self) -> u64 {
         self.segments.set_bits()
     }
@@ -142,11 +141,11 @@ impl BlockedBloom {
         &self.segments
     }
 
-    /// Whether the fill guard closed it early: through chosen items or, as rarely as
-    /// [`guard::limit`] says, by chance.
+    /// Whether the fill guard closed it early, because of chosen items or by chance, which
+    /// [`guard::limit`] keeps rare.
     ///
-    /// False positives among the added items are not counted, so a fair filter may close up to
-    /// `error_rate * capacity` items below its capacity.
+    /// False positives among the added items are not counted, so a filter of honest items may close
+    /// up to `error_rate * capacity` items below its capacity.
     pub fn is_closed_by_guard(&self) -> bool {
         let fair = self.fill.capacity() as f64 * (1.0 - self.error_rate);
         self.fill.is_closed() && (self.fill.items() as f64) < fair
@@ -167,7 +166,7 @@ impl BlockedBloom {
         }
     }
 
-    /// The most lines that [`BlockedBloom::prefetch`] prefetches.
+    /// The maximum number of lines that [`BlockedBloom::prefetch`] prefetches.
     pub fn prefetched_lines(&self) -> usize {
         sub_bitmap::prefetched_lines(self.sub_bitmap_words())
     }
@@ -208,8 +207,7 @@ impl BlockedBloom {
         Ok(inserted.is_new())
     }
 
-    /// Whether it takes so many more items, whatever they are, and is full after the last of them
-    /// at the earliest.
+    /// Whether it takes any `items` more items, and is full after the last of them at the earliest.
     #[inline]
     pub fn has_room_for(&self, items: u64) -> bool {
         self.fill.has_room_for(items, self.scale())
@@ -219,7 +217,7 @@ impl BlockedBloom {
     /// caller checks whether there is [room](BlockedBloom::has_room_for).
     ///
     /// # Errors
-    /// `OutOfMemory`, at the first item that it is for: those before it are inserted.
+    /// `OutOfMemory`; the items before the one that needed memory are inserted.
     #[inline(always)]
     pub fn insert_group(
         &mut self,
@@ -234,11 +232,11 @@ impl BlockedBloom {
 
     /// Inserts items, full or not. The cache misses of 16 overlap.
     ///
-    /// They are counted together: where threads fill parts of one filter, the counts of one lie
-    /// beside what another reads for each item, in the same cache line.
+    /// The items are counted together at the end: where threads fill parts of one filter, each
+    /// thread's counts share a cache line with fields that the others read for every item.
     ///
     /// # Errors
-    /// `OutOfMemory`, and some were not inserted.
+    /// `OutOfMemory`, and some items were not inserted.
     pub(crate) fn insert_all(&mut self, hashes: &[ItemHash]) -> Result<(), AddError> {
         let mut tally = self.tally();
         let mut insert = || {
@@ -255,8 +253,8 @@ impl BlockedBloom {
         end
     }
 
-    /// Inserts up to 16 items, and weighs them once the bits of all are set: what waits for the
-    /// sub-bitmap of one item occupies the reorder buffer that the next items need.
+    /// Inserts up to 16 items, and weighs them once the bits of all are set: instructions that wait
+    /// for the sub-bitmap of one item occupy the reorder buffer that the next items need.
     #[inline(always)]
     fn insert_and_count(
         &mut self,
@@ -304,7 +302,7 @@ impl BlockedBloom {
         }
     }
 
-    /// Sets the item's bits, but counts nothing.
+    /// Sets the item's bits without counting it.
     #[inline(always)]
     fn set_bits_of(&mut self, hash: ItemHash) -> Result<Inserted, AddError> {
         let num_hashes = u32::from(self.num_hashes);
@@ -336,8 +334,8 @@ impl BlockedBloom {
         Ok(sub_bitmap::insert(sub_bitmap, hash.probes, num_hashes))
     }
 
-    /// Takes the bits and counts of a sub-filter of this header that has none of the segments that
-    /// are allocated here.
+    /// Moves the bits and counts of `other` into this sub-filter, which has the same header and
+    /// none of its segments.
     ///
     /// # Errors
     /// `OutOfMemory`, and bits are lost.
@@ -351,8 +349,8 @@ impl BlockedBloom {
         self.fill.set_items(items);
     }
 
-    /// Sets the bits that are set in `words`, which begin at a sub-bitmap, at word `place` of the
-    /// segment, where there is room for them, and weighs the changes.
+    /// Sets the bits of `words`, which begin with a sub-bitmap, at word `place` of the segment,
+    /// which is allocated, and weighs the changes.
     pub(crate) fn set<W: ExactSizeIterator<Item = u64>>(
         &mut self,
         segment: u64,

@@ -1,5 +1,5 @@
-//! Estimates from the set bits of a sub-filter: its number of items and its false-positive rate
-//! now.
+//! Estimates from the set bits of a sub-filter: its number of items and its current false-positive
+//! rate.
 //!
 //! With X of m bits set in nb sub-bitmaps of B bits, the number of items is estimated as
 //!
@@ -12,12 +12,12 @@
 //! ln(1 - X/m) is 0.5 % low for 64-byte sub-bitmaps.
 //!
 //! The expected false-positive rate is the weight of the sub-bitmaps (see [`crate::bloom::guard`]),
-//! whoever filled them. While the weight is too small against its rounding, the model's rate at the
-//! estimated load stands in, which is within 0.3 % for fair items; the naive (X/m)^k is 14 to 46 %
-//! low.
+//! which holds for any items. While the weight is small compared with its rounding, the model's
+//! rate at the estimated load is used instead, which is within 0.3 % for random items; the naive
+//! (X/m)^k is 14 to 46 % low.
 //!
-//! These numbers are for people to read. They decide nothing, so the C library's logarithms are
-//! allowed here.
+//! These numbers are for people. They decide nothing, so the C library's logarithms are allowed
+//! here.
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::guard::UNIT;
@@ -42,7 +42,7 @@ impl BlockedBloom {
         (-set / shape.num_bits() as f64).ln_1p() / (-by_one).ln_1p()
     }
 
-    /// The expected false-positive rate now. It takes up to 50 microseconds.
+    /// The expected current false-positive rate. Takes up to 50 microseconds.
     pub fn expected_false_positive_rate(&self) -> f64 {
         let Header {
             shape, error_rate, ..

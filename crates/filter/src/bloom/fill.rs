@@ -4,7 +4,7 @@
 use crate::bloom::guard::Scale;
 use crate::bloom::sub_bitmap::Inserted;
 
-/// Counts the items of a sub-filter and what they set, and knows when it is full.
+/// Counts the items of a sub-filter and the weight of their bits, and tells when it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
     capacity: u64,
@@ -35,12 +35,12 @@ impl Fill {
         self.limit
     }
 
-    /// Number of items that were new.
+    /// The number of items that were new.
     pub fn items(&self) -> u64 {
         self.items
     }
 
-    /// Sets the number of items, where it has become an estimate.
+    /// Sets the number of items, after a union an estimate.
     pub fn set_items(&mut self, items: u64) {
         self.items = items;
     }
@@ -68,29 +68,28 @@ impl Fill {
         self.weight >= self.limit
     }
 
-    /// Whether the filter takes any `items` more items and is full after the last of them at the
-    /// earliest.
+    /// Whether it takes any `items` more items, and is full after the last of them at the earliest.
     #[inline(always)]
     pub fn has_room_for(&self, items: u64, scale: Scale) -> bool {
-        let weight = items.saturating_mul(scale.most_gained());
+        let weight = items.saturating_mul(scale.max_gained());
         self.items.saturating_add(items) <= self.capacity
             && self.weight.saturating_add(weight) < self.limit
     }
 
-    /// Counts what an item changed.
+    /// Counts an item by what it changed.
     #[inline(always)]
     pub fn count(&mut self, inserted: Inserted, scale: Scale) {
         self.items += u64::from(inserted.is_new());
         self.weight = self.weight.saturating_add(scale.gained(inserted));
     }
 
-    /// Counts what another one of this limit has counted, in other sub-bitmaps.
+    /// Adds the counts of another fill with this limit, from other sub-bitmaps.
     pub fn count_all(&mut self, other: &Self) {
         self.items += other.items;
         self.weight = self.weight.saturating_add(other.weight);
     }
 
-    /// Counts the set bits that a sub-bitmap gains from items that are already counted.
+    /// Adds the weight of bits set by items that are already counted.
     pub fn count_bits(&mut self, before: u32, after: u32, scale: Scale) {
         let gained = scale.gained_between(before, after);
         self.weight = self.weight.saturating_add(gained);
@@ -133,7 +132,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_items_that_can_fill_it_only_with_the_last() {
-        let most = scale().most_gained();
+        let most = scale().max_gained();
         for (capacity, limit, room) in [(5, u64::MAX, 5), (100, 3 * most + 1, 3)] {
             let mut fill = Fill::new(capacity, limit, 0);
             for left in (1..=room).rev() {

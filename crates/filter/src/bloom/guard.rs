@@ -1,4 +1,4 @@
-//! The fill guard: closes a sub-filter whose false-positive rate is too high, whoever filled it.
+//! The fill guard: closes a sub-filter whose false-positive rate is too high, whatever its items.
 //!
 //! An absent item falls into one of `n` sub-bitmaps and finds all its bits set there with
 //! probability `(p/B)^k`, where `p` of the `B` bits are set. The false-positive rate is the mean of
@@ -11,15 +11,15 @@
 //!                               standard deviations, see [`limit`]
 //! ```
 //!
-//! The items of an honest user weigh what the model predicts. Someone who knows the seed can choose
-//! items that share no bits, which raises the rate to six times at 1 % within the capacity; or
-//! items that crowd into few sub-bitmaps, where some 85 of them set all 512 bits of one. A limit on
-//! the number of set bits detects crowding only when almost half of all absent items are false
-//! positives. The weight detects both.
+//! The items of an honest user weigh what the model predicts. An attacker who knows the seed can
+//! choose items that share no bits, which raises the rate to six times at 1 % within the capacity;
+//! or items that crowd into few sub-bitmaps, where some 85 of them set all 512 bits of one. A limit
+//! on the number of set bits would detect crowding only when almost half of all absent items are
+//! false positives. The weight detects both.
 //!
 //! A weight is an integer, computed by IEEE operations only, so the sum depends neither on the
 //! order of the items nor on the machine. A replica, or a server that loads the filter and weighs
-//! the bits it reads, closes it at the same item.
+//! its bits, closes it at the same item.
 
 use crate::bloom::shape::{Shape, LINE_BITS, MIN_ERROR_RATE};
 use crate::bloom::sub_bitmap::Inserted;
@@ -31,7 +31,7 @@ pub const UNIT: u64 = 1 << 20;
 /// The highest limit, in units a sub-bitmap. The item that reaches it multiplies the weight by at
 /// most `(1 + k/p)^k` in its sub-bitmap, 1.2 where a few sub-bitmaps hold all the weight (from 0.1
 /// to 1e-15: 1.07 to 1.19), so the rate stays within twice the error rate.
-const MOST_UNITS: f64 = 5.0 / 3.0;
+const MAX_UNITS: f64 = 5.0 / 3.0;
 /// Standard deviations from the expected weight of `capacity` items to the limit: fair items exceed
 /// six once in 10^9.
 const DEVIATIONS: f64 = 6.0;
@@ -40,15 +40,15 @@ const DEVIATIONS: f64 = 6.0;
 /// and they weigh 0.8 % more.
 const FOR_MISTAKEN: f64 = 1.02;
 
-/// The most probes that [`LINE_RATES`] covers.
-const MOST_LISTED: usize = 8;
+/// The maximum number of probes that [`LINE_RATES`] covers.
+const MAX_LISTED: usize = 8;
 /// The false-positive rate of a line, by probes and set bits: `(p/512)^k`. It is a table because
 /// computing it depends on the line that comes from memory, and the dependent instructions would
 /// occupy the reorder buffer that the next items need.
-static LINE_RATES: [[f64; LINE_BITS as usize + 1]; MOST_LISTED + 1] = {
-    let mut rates = [[1.0; LINE_BITS as usize + 1]; MOST_LISTED + 1];
+static LINE_RATES: [[f64; LINE_BITS as usize + 1]; MAX_LISTED + 1] = {
+    let mut rates = [[1.0; LINE_BITS as usize + 1]; MAX_LISTED + 1];
     let mut k = 1;
-    while k <= MOST_LISTED {
+    while k <= MAX_LISTED {
         let mut set_bits = 0;
         while set_bits <= LINE_BITS as usize {
             rates[k][set_bits] = rates[k - 1][set_bits] * (set_bits as f64 / LINE_BITS as f64);
@@ -90,11 +90,11 @@ impl Scale {
         self.weigh(after) - self.weigh(before)
     }
 
-    /// No item adds more weight: `p^k` rises ever more steeply, so the most is gained by setting
-    /// the last k bits of a sub-bitmap.
+    /// The maximum weight that an item adds: `p^k` rises ever more steeply, so it is that of the
+    /// last k bits of a sub-bitmap.
     #[inline(always)]
-    pub fn most_gained(&self) -> u64 {
-        /// For what is rounded down.
+    pub fn max_gained(&self) -> u64 {
+        /// For weights that were rounded down.
         const ROUNDING: u64 = 2;
         let bits = self.shape.sub_bitmap_bits;
         let before = self.exactly(bits.saturating_sub(self.shape.num_hashes));
@@ -120,24 +120,24 @@ impl Scale {
         }
     }
 
-    /// Multiplies the weight itself, because the limit of an undivided sub-filter is computed so
-    /// and stored with it.
+    /// Scales the weight itself, because the limit of an undivided sub-filter is computed and
+    /// stored that way.
     fn multiplied(&self, set_bits: u32) -> f64 {
         let share = f64::from(set_bits) * (1.0 / f64::from(self.shape.sub_bitmap_bits));
         (0..self.shape.num_hashes).fold(self.weight_of_ones, |weight, _| weight * share)
     }
 }
 
-/// The weight at which the guard closes a sub-filter: the one that `capacity` items reach on
-/// average, and six standard deviations more.
+/// The weight at which the guard closes a sub-filter: the mean of `capacity` random items, and six
+/// standard deviations.
 ///
-/// Fair items exceed six deviations once in 10^9 large filters. Small filters of low error rates,
+/// Random items exceed six deviations once in 10^9 large filters. Small filters of low error rates,
 /// where few sub-bitmaps carry most of the weight, exceed them more often (64 sub-bitmaps at 1e-6
 /// once in 10^5 filters, at 1e-15 once in 10^3) and then close a few percent short of their
 /// capacity.
 pub fn limit(shape: &Shape, capacity: u64, error_rate: f64) -> u64 {
     let limit = if shape.is_undivided() {
-        Scale::new(*shape, error_rate).weigh(most_set_bits(shape, capacity))
+        Scale::new(*shape, error_rate).weigh(max_set_bits(shape, capacity))
     } else {
         let n = shape.num_sub_bitmaps as f64;
         let rate = shape
@@ -149,23 +149,23 @@ pub fn limit(shape: &Shape, capacity: u64, error_rate: f64) -> u64 {
     limit.max(1)
 }
 
-/// Whether the guard closes the sub-filter before the false-positive rate exceeds twice the error
+/// Whether the guard closes the sub-filter before its false-positive rate exceeds twice the error
 /// rate, whatever items are chosen.
 pub fn is_guarded(shape: &Shape, capacity: u64, error_rate: f64) -> bool {
     if shape.is_undivided() {
         // The item that reaches the limit may set k bits.
-        let set_bits = most_set_bits(shape, capacity) - 1 + shape.num_hashes;
+        let set_bits = max_set_bits(shape, capacity) - 1 + shape.num_hashes;
         let weight = Scale::new(*shape, error_rate).weigh(set_bits.min(shape.sub_bitmap_bits));
         weight <= 2 * UNIT
     } else {
         let units = limit(shape, capacity, error_rate) as f64 / UNIT as f64;
-        units <= MOST_UNITS * shape.num_sub_bitmaps as f64
+        units <= MAX_UNITS * shape.num_sub_bitmaps as f64
     }
 }
 
-/// The number of set bits that `capacity` fair items reach in an undivided sub-filter only at six
-/// standard deviations.
-fn most_set_bits(shape: &Shape, capacity: u64) -> u32 {
+/// The number of set bits that `capacity` random items exceed in an undivided sub-filter only at
+/// six standard deviations.
+fn max_set_bits(shape: &Shape, capacity: u64) -> u32 {
     let bits = shape.model().set_bits_after(capacity);
     let most = (bits.mean + DEVIATIONS * bits.variance.sqrt()).ceil() as u32;
     most.clamp(1, shape.sub_bitmap_bits)
@@ -174,7 +174,7 @@ fn most_set_bits(shape: &Shape, capacity: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::MOST;
+    use crate::math::MAX_WHOLE;
 
     const LINES: Shape = Shape {
         sub_bitmap_bits: 512,
@@ -249,13 +249,13 @@ mod tests {
                 ..LINES
             };
             let scale = Scale::new(shape, error_rate);
-            let most = scale.most_gained();
+            let most = scale.max_gained();
             for after in 1..=bits {
                 let before = after.saturating_sub(num_hashes);
                 assert!(scale.gained_between(before, after) <= most, "{shape:?}");
             }
             let of_last = scale.gained_between(bits - num_hashes, bits);
-            let is_weighed_in_full = scale.weigh(bits) < MOST as u64;
+            let is_weighed_in_full = scale.weigh(bits) < MAX_WHOLE as u64;
             assert!(!is_weighed_in_full || most - of_last <= 3, "{shape:?}");
         }
     }

@@ -30,7 +30,7 @@ pub const MIN_CAPACITY: u64 = 1;
 /// The largest capacity of a sub-filter, in items: 2^40 at 1 % take 1.4 TB.
 pub const MAX_CAPACITY: u64 = 1 << 40;
 
-/// The fewest sub-bitmaps worth splitting into.
+/// The minimum number of sub-bitmaps of a split sub-filter.
 const FEWEST_SUB_BITMAPS: u32 = 64;
 
 /// For each size of sub-bitmap, in bits, the smallest error rate at which it costs at most 5 % over
@@ -45,8 +45,8 @@ const SUB_BITMAP_SIZES: [(u32, f64); 6] = [
     (16_384, 3.142e-13),
 ];
 
-/// The shape for `capacity` items at `error_rate`. It takes 1 to 200 microseconds, longer at
-/// smaller rates.
+/// The shape for `capacity` items at `error_rate`. Takes 1 to 200 microseconds, longer at smaller
+/// rates.
 ///
 /// `capacity` is clamped to `MIN_CAPACITY..=MAX_CAPACITY` and `error_rate` to `MIN_ERROR_RATE..1`.
 pub fn shape_for(capacity: u64, error_rate: f64) -> Shape {
@@ -65,8 +65,8 @@ fn sub_bitmap_bits(error_rate: f64) -> u32 {
 }
 
 /// The best number of probes for an undivided filter, log2(1/error rate), rounded up. A split
-/// filter needs that or a few fewer, so the search walks down from it.
-fn most_hashes(error_rate: f64) -> u32 {
+/// filter needs that many or a few less, so the search walks down from it.
+fn max_hashes(error_rate: f64) -> u32 {
     let (mut hashes, mut rate) = (1, 0.5);
     while rate > error_rate {
         rate *= 0.5;
@@ -92,7 +92,7 @@ fn best_hashes(most: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
 /// The sub-filter as one sub-bitmap, unless that takes as many bits as `FEWEST_SUB_BITMAPS` of
 /// `split_bits` or a segment.
 fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
-    let most_bits = SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits);
+    let max_bits = SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits);
     let shape = |bits: u32, num_hashes: u32| Shape {
         sub_bitmap_bits: bits,
         num_hashes,
@@ -103,11 +103,11 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         shape.false_positive_rate(capacity as f64) <= error_rate
             && guard::is_guarded(&shape, capacity, error_rate)
     };
-    let least_bits = |hashes: u32| {
-        if !fits(most_bits, hashes) {
+    let min_bits = |hashes: u32| {
+        if !fits(max_bits, hashes) {
             return f64::INFINITY;
         }
-        let (mut below, mut above) = (1, most_bits);
+        let (mut below, mut above) = (1, max_bits);
         while below + 1 < above {
             let middle = below + (above - below) / 2;
             if fits(middle, hashes) {
@@ -118,15 +118,15 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         }
         f64::from(above)
     };
-    let (num_hashes, bits) = best_hashes(most_hashes(error_rate) + 1, least_bits);
+    let (num_hashes, bits) = best_hashes(max_hashes(error_rate) + 1, min_bits);
     // Memory comes in words, so the bits up to the next word are free.
     bits.is_finite()
         .then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
 }
 
-/// The sub-filter as many sub-bitmaps of `bits` bits.
+/// The sub-filter as several sub-bitmaps of `bits` bits.
 fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
-    let (num_hashes, bits_per_item) = best_hashes(most_hashes(error_rate), |hashes| {
+    let (num_hashes, bits_per_item) = best_hashes(max_hashes(error_rate), |hashes| {
         f64::from(bits) / load_at(bits, hashes, error_rate)
     });
     let exact = capacity as f64 * bits_per_item / f64::from(bits);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn split_bits_per_item(rate: f64, bits: u32) -> f64 {
-        let (_, cost) = best_hashes(most_hashes(rate), |k| {
+        let (_, cost) = best_hashes(max_hashes(rate), |k| {
             f64::from(bits) / load_at(bits, k, rate)
         });
         cost
@@ -253,8 +253,7 @@ mod tests {
             for capacity in [1_000u64, 100_000, 10_000_000, 1 << 40] {
                 let shape = shape_for(capacity, rate);
                 let expected = shape.false_positive_rate(capacity as f64);
-                // Never above; below only by what rounding up to words or whole sub-bitmaps gives
-                // away.
+                // Never above; below only by what rounding up to words or whole sub-bitmaps costs.
                 assert!(
                     expected <= rate * 1.000_001,
                     "{capacity} {rate}: {expected}"

@@ -7,7 +7,7 @@ use crate::math::power;
 use crate::parts::SubFilter;
 
 impl BlockedBloom {
-    /// Allocates what uniting it with `other`, of the same shape, takes.
+    /// Allocates the memory for a union with `other`, of the same shape.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -21,8 +21,8 @@ impl BlockedBloom {
         Ok(())
     }
 
-    /// Sets the bits of another sub-filter of the same shape, for which there is room. Returns
-    /// whether any was new.
+    /// Sets the bits of another sub-filter of the same shape, for which
+    /// [`BlockedBloom::make_room_for`] has allocated memory. Returns whether any was new.
     ///
     /// The number of items is an estimate from then on, from the set bits; at least that of either,
     /// at most their sum and the capacity.
@@ -58,7 +58,7 @@ fn items_that_set(bits: u64, shape: Shape, mut least: u64, mut most: u64) -> u64
         u64::from(shape.num_hashes),
     );
     let spared_by_one = 1.0 - (1.0 - spared) / shape.num_sub_bitmaps as f64;
-    // The nearest whole number, not the next one.
+    // Rounds to the nearest integer.
     let half_an_item = (1.0 - spared) * f64::from(shape.sub_bitmap_bits) / 2.0;
     let wanted = bits as f64 - half_an_item;
     while least < most {

@@ -3,8 +3,8 @@
 use super::reader::Reader;
 use super::sink::Sink;
 use crate::error::DecodeError;
-use crate::growing::Payloads;
 use crate::parts::{Parts, SubFilter};
+use crate::table::Payloads;
 
 /// A filter of any kind: a head that says what it is, and parts.
 pub trait Chunked: Sized {

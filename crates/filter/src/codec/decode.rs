@@ -8,10 +8,10 @@ use super::format::{
 use super::reader::{within, Reader};
 use super::Chunked;
 use crate::error::DecodeError;
-use crate::growing::{Pages, Table};
 use crate::parts::{Arrivals, Loading, SubFilter};
 use crate::size_limit::SizeLimit;
 use crate::storage::size_class;
+use crate::table::{Pages, Table};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.

@@ -10,10 +10,10 @@ use super::format::{
 use super::sink::{Buffer, Sink};
 use super::Chunked;
 use crate::error::AddError;
-use crate::growing::{Cut, PageRecord};
 use crate::parts::{Loading, SubFilter};
 use crate::storage::segments::Segments;
 use crate::storage::view::View;
+use crate::table::{Cut, PageRecord};
 use std::collections::TryReserveError;
 use std::iter::successors;
 

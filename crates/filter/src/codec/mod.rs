@@ -10,7 +10,7 @@
 //!            3  segment      index of the sub-filter:4 segment:8 length:4 bytes
 //!            4  end          loading:8 loaded:4
 //!            5  table        error_rate:f64 payload_bits:1
-//!            6  page         length:2 bytes (`growing::record`)
+//!            6  page         length:2 bytes (`table::record`)
 //!            7  end of table items:8 removed:8
 //!            8  counting     seed:8 error_rate:f64 capacity:8 expansion:2 bucket_size:2
 //!               filter       iterations:2

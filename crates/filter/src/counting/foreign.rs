@@ -4,9 +4,9 @@ use super::{CountingFilter, CountingParameters, PAYLOAD_BITS};
 use crate::codec::within;
 use crate::error::DecodeError;
 use crate::foreign::cuckoo::{CuckooSeries, Remainder};
-use crate::growing::Table;
 use crate::hash::Seed;
 use crate::parts::Parts;
+use crate::table::Table;
 
 /// Filters without a series are no larger for it.
 const _: () = assert!(size_of::<CuckooSeries>() <= size_of::<Table>());

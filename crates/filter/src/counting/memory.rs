@@ -2,10 +2,10 @@
 
 use super::CountingFilter;
 use crate::error::AddError;
-use crate::growing::Table;
 use crate::parts::SubFilter as _;
 use crate::size_limit::SizeLimit;
 use crate::storage::{size_class, Mover};
+use crate::table::Table;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 

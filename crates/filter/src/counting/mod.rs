@@ -1,7 +1,7 @@
 //! A counting filter: it knows how many copies of an item there are, and forgets them one by one.
 //!
 //! A Bloom filter cannot delete, because items share bits. The growing table stores a fingerprint
-//! for each copy of each item ([`crate::growing`]), so a copy can be taken away again. It costs 16
+//! for each copy of each item ([`crate::table`]), so a copy can be taken away again. It costs 16
 //! bits an item at 1 %, where a Bloom filter of the right size costs 10.
 //!
 //! ```text
@@ -36,11 +36,11 @@ mod tests;
 
 use crate::error::AddError;
 use crate::foreign::cuckoo::CuckooSeries;
-pub use crate::growing::Adding;
-use crate::growing::{Room, Table};
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
+pub use crate::table::Adding;
+use crate::table::{Budget, Table};
 
 /// Entries carry no payload: a copy is a copy.
 const PAYLOAD_BITS: u8 = 0;
@@ -198,11 +198,11 @@ impl CountingFilter {
             SizeLimit::Bytes(most) => most.saturating_sub(self.bytes_besides()),
             SizeLimit::Unlimited | SizeLimit::Replay => u64::MAX,
         };
-        let room = Room {
-            most_bytes,
+        let budget = Budget {
+            max_bytes: most_bytes,
             items: self.expected_items(),
         };
-        self.table_mut()?.insert_reserved(hash, PAYLOAD, room)?;
+        self.table_mut()?.insert_reserved(hash, PAYLOAD, budget)?;
         Ok(true)
     }
 

@@ -2,11 +2,11 @@
 
 use super::{Adding, CountingFilter, CountingParameters, PAYLOAD_BITS};
 use crate::error::AddError;
-use crate::growing::{Pages, Table};
 use crate::hash::Seed;
 use crate::parts::Parts;
 use crate::size_limit::SizeLimit;
 use crate::storage::Mover;
+use crate::table::{Pages, Table};
 use proptest::prelude::*;
 use std::collections::HashMap;
 

@@ -5,9 +5,9 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
 use crate::filter::{Filter, SizeLimit};
 use crate::group::Group;
-use crate::growing::{Lines, Slots, Table};
 use crate::hash::{ItemHash, Seed};
 use crate::parts::Parts;
+use crate::table::{Probes, Routes, Table};
 
 /// The most lines prefetched for an item, newest Bloom filters first: those of two groups fill an
 /// L1 cache of 32 KiB.
@@ -123,17 +123,17 @@ fn both_contain_many<'a>(
 ) {
     let mut hashes = items.map(|item| ItemHash::of(item, seed));
     let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
-    let (mut slots, mut lines) = (Slots::default(), Lines::default());
+    let (mut routes, mut probes) = (Routes::default(), Probes::default());
     loop {
         let hashes = ahead.read(&mut hashes);
         prefetch_blooms(blooms, hashes);
-        slots.fetch(table, hashes);
-        let in_table = lines.answers(table);
+        routes.fetch(table, hashes);
+        let in_table = probes.answers(table);
         for (n, hash) in group.hashes().iter().enumerate() {
             let is_in_table = in_table >> n & 1 == 1;
             answer(is_in_table || blooms.iter().rev().any(|bloom| bloom.contains(*hash)));
         }
-        slots.fetch_lines(&mut lines);
+        routes.fetch_lines(&mut probes);
         std::mem::swap(&mut group, &mut ahead);
         if group.hashes().is_empty() {
             return;

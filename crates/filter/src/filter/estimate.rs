@@ -3,7 +3,7 @@
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::filter::Filter;
-use crate::growing::Table;
+use crate::table::Table;
 
 impl Filter {
     /// The estimated number of items, from the set bits of the Bloom filters.

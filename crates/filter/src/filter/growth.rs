@@ -2,7 +2,7 @@
 //! error rate.
 //!
 //! A filter that grows is made of at most one blocked Bloom filter of the capacity reserved, which
-//! is small and fast, and one growing table ([`crate::growing`]) for the items beyond. A false
+//! is small and fast, and one growing table ([`crate::table`]) for the items beyond. A false
 //! positive of either is one of the filter, so their rates must add up to at most the error rate:
 //!
 //! ```text

@@ -24,10 +24,10 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use crate::codec::{digest, MAX_SEGMENTS};
 use crate::error::AddError;
-use crate::growing::Table;
 use crate::hash::ItemHash;
 use crate::parts::Parts;
 use crate::storage::{size_class, Mover};
+use crate::table::Table;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 

@@ -3,8 +3,8 @@
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::{AddError, UnionError};
 use crate::filter::{Filter, SizeLimit};
-use crate::growing::{Table, UnionLimits, United};
 use crate::storage::SEGMENT_WORDS;
+use crate::table::{Table, UnionLimits, United};
 
 /// What uniting a byte of a table costs, in bytes of a sub-filter: two bytes are an entry, which is
 /// looked up and inserted. Measured: 370 to 490, one core.

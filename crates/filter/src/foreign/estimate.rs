@@ -2,7 +2,7 @@
 
 use super::layer::Layer;
 use super::ForeignFilter;
-use crate::growing::Table;
+use crate::table::Table;
 
 impl Layer {
     /// The estimated number of items, from the set bits: -m/k * ln(1 - X/m).

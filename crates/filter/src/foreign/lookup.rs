@@ -8,9 +8,9 @@ use super::layer::Layer;
 use super::probes::{all_set, Hashing, Pair, Probe, ROUND};
 use super::ForeignFilter;
 use crate::error::AddError;
-use crate::growing::{Lines, Slots, GROUP};
 use crate::hash::{ItemHash, Seed};
 use crate::size_limit::SizeLimit;
+use crate::table::{Probes, Routes, GROUP};
 
 /// The hashes of a group of items.
 #[derive(Default)]
@@ -101,7 +101,7 @@ impl ForeignFilter {
         mut answer: impl FnMut(bool),
     ) {
         let mut group = Group::default();
-        let (mut slots, mut lines) = (Slots::default(), Lines::default());
+        let (mut routes, mut probes) = (Routes::default(), Probes::default());
         loop {
             group.read(&mut items, self.hashing(), self.seed);
             if group.len == 0 {
@@ -109,9 +109,9 @@ impl ForeignFilter {
             }
             let mut found = 0;
             if let Some(table) = self.table() {
-                slots.fetch(table, group.hashes());
-                slots.fetch_lines(&mut lines);
-                found = lines.answers(table);
+                routes.fetch(table, group.hashes());
+                routes.fetch_lines(&mut probes);
+                found = probes.answers(table);
             }
             let found = those_in_series(self.layers(), &group, found);
             (0..group.len).for_each(|n| answer(found >> n & 1 == 1));

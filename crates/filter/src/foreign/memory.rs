@@ -5,9 +5,9 @@ use super::layer::Layer;
 use super::ForeignFilter;
 use crate::codec::MAX_SEGMENTS;
 use crate::error::{AddError, DecodeError};
-use crate::growing::Table;
 use crate::size_limit::SizeLimit;
 use crate::storage::{size_class, Mover};
+use crate::table::Table;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 

@@ -77,10 +77,10 @@ pub use layer::{Description, Layer};
 use crate::codec::digest;
 use crate::error::{AddError, DecodeError};
 use crate::filter::{Counters, Growth, Parameters, Progress};
-use crate::growing::Table;
 use crate::hash::{ItemHash, Seed};
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
+use crate::table::Table;
 use probes::{Hashing, Keys};
 
 /// The factor of versions of RedisBloom that did not store one.

@@ -22,7 +22,7 @@ use super::ForeignFilter;
 
 /// The least share of the error rate that new items get.
 const LEAST_SHARE: f64 = 1.0 / 64.0;
-/// A table is made for no lower one ([`crate::growing`]).
+/// A table is made for no lower one ([`crate::table`]).
 const LEAST_RATE: f64 = 1e-12;
 
 impl ForeignFilter {

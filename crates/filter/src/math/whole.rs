@@ -1,17 +1,17 @@
-//! Numbers as integers, in one instruction.
+//! Floats to integers, in one instruction.
 
-/// The largest number that [`whole`] returns.
-pub const MOST: f64 = (1u64 << 60) as f64;
+/// The largest integer that [`whole`] returns.
+pub const MAX_WHOLE: f64 = (1u64 << 60) as f64;
 
-/// A number from 0 to [`MOST`] without its fraction; 0 for those below, and [`MOST`] for those
-/// above and for what is not a number.
+/// `number` without its fraction, from 0 to [`MAX_WHOLE`]: smaller numbers become 0, larger ones
+/// and NaN [`MAX_WHOLE`].
 ///
 /// `as` would compare twice more, for numbers that do not fit, which is a thirtieth of an insert.
 #[allow(clippy::manual_clamp, reason = "NaN stays NaN in `clamp`")]
 #[inline(always)]
 pub fn whole(number: f64) -> u64 {
-    let number = number.min(MOST).max(0.0);
-    // SAFETY: it is a number, since the minimum of one with NaN is that one, and from 0 to 2^60.
+    let number = number.min(MAX_WHOLE).max(0.0);
+    // SAFETY: not NaN, since `min` returns the other number for NaN, and within 0 to 2^60.
     unsafe { number.to_int_unchecked::<i64>() as u64 }
 }
 
@@ -21,7 +21,7 @@ mod tests {
 
     #[test]
     fn it_is_the_saturating_conversion_up_to_the_most() {
-        let most = MOST as u64;
+        let most = MAX_WHOLE as u64;
         for number in [
             0.0,
             0.5,
@@ -29,12 +29,12 @@ mod tests {
             1.999_999,
             4e9,
             1e15 + 0.5,
-            MOST - 128.0,
-            MOST,
+            MAX_WHOLE - 128.0,
+            MAX_WHOLE,
         ] {
             assert_eq!(whole(number), number as u64, "{number}");
         }
-        for number in [MOST * 2.0, f64::MAX, f64::INFINITY, f64::NAN] {
+        for number in [MAX_WHOLE * 2.0, f64::MAX, f64::INFINITY, f64::NAN] {
             assert_eq!(whole(number), most, "{number}");
         }
         for number in [-0.0, -0.5, -1.0, -1e300, f64::NEG_INFINITY] {

@@ -1,8 +1,8 @@
 //! Loading parts in chunks: what is still to come, and how a chunk is applied.
 
 use crate::error::DecodeError;
-use crate::growing::{Pages, Table};
 use crate::parts::{bytes_of_lists, Loading, Parts, SubFilter};
+use crate::table::{Pages, Table};
 
 /// The contents of a chunk.
 pub(crate) struct Arrivals<'a, B> {

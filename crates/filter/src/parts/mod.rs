@@ -10,9 +10,9 @@ pub use sub_filter::SubFilter;
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
-use crate::growing::Table;
 use crate::hash::ItemHash;
 use crate::storage::{relocate_box, size_class, try_boxed, Mover};
+use crate::table::Table;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 

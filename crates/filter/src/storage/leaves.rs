@@ -7,35 +7,35 @@
 //! ```
 //!
 //! At 64 KiB the pointers add 0.037 %, and 64 KiB is a size class of jemalloc, so nothing is lost
-//! to rounding. Speed does not decide: 16 KiB to 1 MiB behind pointers measured 182.0 ns an item,
-//! one flat block 181.5.
+//! to rounding. Speed does not decide: 16 KiB to 1 MiB behind pointers took 182.0 ns an item, one
+//! flat block 181.5.
 //!
-//! Memory follows what is touched, never what is declared: with a table of all segments, 142 bytes
-//! of a hostile dump (a sub-filter of 2^47 bits and its last, short segment) would cost a megabyte.
-//! The leaves are sorted. Once the filter has filled up, leaf `n` is at index `n`, so the search
-//! looks there first.
+//! Memory depends on the units that are touched, not on the declared size: with a table of all
+//! segments, 142 bytes of a hostile dump (a sub-filter of 2^47 bits and its last, short segment)
+//! would cost a megabyte. The leaves are sorted. In a filter that has filled up, leaf `n` is at
+//! index `n`, so the search looks there first.
 //!
 //! # While few units are touched
 //!
-//! An item touches one unit, a sub-bitmap, and items are spread evenly: each of the first touches
-//! another segment. So the units come into lists first ([`super::list`]), and lists become what is
-//! above as they fill up:
+//! An item touches one unit, a sub-bitmap, and items are spread evenly, so each of the first items
+//! touches another segment. Their units go into lists ([`super::list`]), which become leaves and
+//! segments as they fill up:
 //!
 //! ```text
 //!   one list for all segments ──► two, each for some leaves ──► … ──► one for a leaf
 //!                                                    ──► 64 slots, a list in each ──► segments
 //! ```
 //!
-//! A list that is full is divided at the leaf in its middle. One whose units are all in one leaf
-//! becomes 64 slots, and one in a slot becomes the segment. Each step costs some microseconds, as
-//! much as a list or a segment has bytes. What is full has neither lists nor a trace of them, and
-//! whoever wants a whole segment finds it first; lists are out of line.
+//! A full list is divided at the leaf in its middle. A list whose units are all in one leaf becomes
+//! 64 slots, and a list in a slot becomes the segment. Each step costs some microseconds, in
+//! proportion to the bytes of a list or segment. A filter that has filled up has no lists left, and
+//! the path to a whole segment comes first; lists are out of line.
 //!
 //! Once an eighth of all lines is touched, all lists are gone. At an error rate of 1 % that is at
 //! 0.3 % of the capacity, since a line has room for 47 items. Until then the sub-filter takes some
 //! 80 bytes an item.
 
-use super::list::{List, Units, MOST_UNITS};
+use super::list::{List, Units, MAX_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
 use super::size::size_class;
@@ -46,28 +46,28 @@ use std::alloc::Layout;
 
 /// Segments in one leaf.
 const LEAF_SEGMENTS: u64 = 64;
-/// The most leaves of a range: of these, 32 bits tell a unit.
-const MOST_LEAVES: u64 = 1 << 16;
+/// The maximum number of leaves in a range, so that 32 bits identify a unit.
+const MAX_LEAVES: u64 = 1 << 16;
 
-/// Bits that are allocated as one: a segment, or units of some.
+/// One allocation of bits: a segment, or a list of units.
 enum Block {
     Full(Segment),
     List(List),
 }
 
-/// The state of one segment in a leaf, or of all segments of some leaves.
+/// One segment of a leaf, or all segments of some leaves.
 enum Slot {
     Empty,
     Full(Segment),
     List(List),
-    /// Shared with a copy; neither may write to it.
-    Common(Shared<Block>),
+    /// Shared with a copy; neither filter may write to it.
+    Shared(Shared<Block>),
 }
 
 /// The memory bound of [`crate::codec`] for hostile bytes depends on this size.
 const _: () = assert!(size_of::<Slot>() == 24);
 
-/// What a slot holds.
+/// What a slot refers to.
 enum Held<'a> {
     Full(&'a Segment),
     List(&'a List),
@@ -76,8 +76,8 @@ enum Held<'a> {
 /// Up to `LEAF_SEGMENTS` adjacent segments, with a slot for each; the first has the number
 /// `LEAF_SEGMENTS * number`.
 ///
-/// Or all segments from there up to the next leaf of the list, or to a multiple of `MOST_LEAVES`,
-/// with one slot for all of them: a *range*.
+/// Or a *range*: all segments from there up to the next leaf of the list, or to a multiple of
+/// `MAX_LEAVES`, with one slot for all of them.
 struct Leaf {
     number: u64,
     slots: Box<[Slot]>,
@@ -88,12 +88,12 @@ pub struct Leaves {
     leaves: Vec<Leaf>,
     num_words: u64,
     units: Units,
-    /// Segments of which some unit is allocated.
+    /// The number of segments with an allocated unit.
     allocated: u64,
-    /// Those of them that are allocated whole.
+    /// The number of segments that are allocated whole.
     full: u64,
-    /// Segments and lists that are shared with a copy, or were.
-    common: u64,
+    /// The number of segments and lists that are shared with a copy, or were.
+    shared: u64,
     set_bits: u64,
 }
 
@@ -102,7 +102,7 @@ impl Slot {
     fn segment(&self) -> Option<&Segment> {
         match self {
             Self::Full(segment) => Some(segment),
-            Self::Common(common) => match &**common {
+            Self::Shared(shared) => match &**shared {
                 Block::Full(segment) => Some(segment),
                 Block::List(_) => None,
             },
@@ -114,7 +114,7 @@ impl Slot {
     fn own_segment_mut(&mut self) -> Option<&mut Segment> {
         match self {
             Self::Full(segment) => Some(segment),
-            Self::Empty | Self::List(_) | Self::Common(_) => None,
+            Self::Empty | Self::List(_) | Self::Shared(_) => None,
         }
     }
 
@@ -123,7 +123,7 @@ impl Slot {
             Self::Empty => None,
             Self::Full(segment) => Some(Held::Full(segment)),
             Self::List(list) => Some(Held::List(list)),
-            Self::Common(common) => Some(match &**common {
+            Self::Shared(shared) => Some(match &**shared {
                 Block::Full(segment) => Held::Full(segment),
                 Block::List(list) => Held::List(list),
             }),
@@ -137,17 +137,17 @@ impl Slot {
         }
     }
 
-    /// Turns what is shared into something own if the copy no longer has it. Returns whether it
-    /// did.
+    /// Takes sole ownership of a shared block whose other owner has been dropped. Returns whether
+    /// it did.
     fn reclaim(&mut self) -> bool {
         match std::mem::replace(self, Self::Empty) {
-            Self::Common(common) => match common.try_into_inner() {
+            Self::Shared(shared) => match shared.try_into_inner() {
                 Ok(block) => {
                     *self = block.into();
                     true
                 }
-                Err(common) => {
-                    *self = Self::Common(common);
+                Err(shared) => {
+                    *self = Self::Shared(shared);
                     false
                 }
             },
@@ -158,36 +158,36 @@ impl Slot {
         }
     }
 
-    /// Turns what is shared into an own copy. Returns whether it was shared.
+    /// Takes sole ownership of a shared block by copying it. Returns whether it was shared.
     fn own(&mut self) -> Result<bool, AddError> {
         if self.reclaim() {
             return Ok(true);
         }
-        let Self::Common(common) = self else {
+        let Self::Shared(shared) = self else {
             return Ok(false);
         };
-        *self = match &**common {
+        *self = match &**shared {
             Block::Full(segment) => Self::Full(segment.try_clone()?),
             Block::List(list) => Self::List(list.try_clone()?),
         };
         Ok(true)
     }
 
-    /// Turns what is own into something shared; `None` if it is empty.
+    /// Shares the block with a copy; `None` if the slot is empty.
     fn share(&mut self) -> Result<Option<Shared<Block>>, AddError> {
         let block = match std::mem::replace(self, Self::Empty) {
             Self::Empty => return Ok(None),
-            Self::Common(common) => {
-                *self = Self::Common(common.clone());
-                return Ok(Some(common));
+            Self::Shared(shared) => {
+                *self = Self::Shared(shared.clone());
+                return Ok(Some(shared));
             }
             Self::Full(segment) => Block::Full(segment),
             Self::List(list) => Block::List(list),
         };
         match Shared::try_new(block) {
-            Ok(common) => {
-                *self = Self::Common(common.clone());
-                Ok(Some(common))
+            Ok(shared) => {
+                *self = Self::Shared(shared.clone());
+                Ok(Some(shared))
             }
             Err(block) => {
                 *self = block.into();
@@ -206,13 +206,13 @@ impl From<Block> for Slot {
     }
 }
 
-/// `len` slots of segments that are not allocated.
+/// `len` empty slots.
 fn empty_slots(len: usize) -> Result<Box<[Slot]>, AddError> {
     try_boxed(len, |to| to.resize_with(len, || Slot::Empty))
 }
 
 impl Leaves {
-    /// `num_words` words, all clear. It allocates nothing.
+    /// Leaves for `num_words` words, all 0. Allocates nothing.
     pub fn new(num_words: u64, units: Units) -> Self {
         Self {
             leaves: Vec::new(),
@@ -220,37 +220,37 @@ impl Leaves {
             units,
             allocated: 0,
             full: 0,
-            common: 0,
+            shared: 0,
             set_bits: 0,
         }
     }
 
-    /// Number of set bits, as far as they were counted.
+    /// The number of set bits that were counted.
     pub fn set_bits(&self) -> u64 {
         self.set_bits
     }
 
-    /// Counts bits that were set.
+    /// Counts `new` bits that were set.
     pub fn count_set_bits(&mut self, new: u64) {
         self.set_bits += new;
     }
 
-    /// Number of segments once every bit is in use.
+    /// The number of segments once every bit is in use.
     pub fn reserved(&self) -> u64 {
         self.num_words.div_ceil(SEGMENT_WORDS as u64)
     }
 
-    /// Number of segments that are allocated, whole or in part.
+    /// The number of segments that are allocated, whole or in part.
     pub fn allocated(&self) -> u64 {
         self.allocated
     }
 
-    /// Whether some of it is shared with a copy, or was.
+    /// Whether a part is shared with a copy, or was.
     pub fn is_shared(&self) -> bool {
-        self.common > 0
+        self.shared > 0
     }
 
-    /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
+    /// The number of words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
         let before = index * SEGMENT_WORDS as u64;
         self.num_words
@@ -310,8 +310,8 @@ impl Leaves {
         slot.own_segment_mut()
     }
 
-    /// The index of leaf `number`, or of the range that it is in; else the index at which to insert
-    /// it.
+    /// The index of leaf `number`, or of the range that contains it; otherwise the index at which
+    /// to insert it.
     #[inline(always)]
     fn find(&self, number: u64) -> Result<usize, usize> {
         match self.leaves.get(number as usize) {
@@ -330,19 +330,19 @@ impl Leaves {
     }
 
     /// Whether the leaf at index `place`, the last one that does not come after leaf `number`, is
-    /// that leaf, or a range that it is in.
+    /// that leaf, or a range that contains it.
     fn covers(&self, place: usize, number: u64) -> bool {
         let first = self.leaves[place].number;
-        first == number || self.is_range(place) && first / MOST_LEAVES == number / MOST_LEAVES
+        first == number || self.is_range(place) && first / MAX_LEAVES == number / MAX_LEAVES
     }
 
-    /// Number of segments of leaf `number`.
+    /// The number of segments of leaf `number`.
     fn leaf_len(&self, number: u64) -> usize {
         let before = number * LEAF_SEGMENTS;
         self.reserved().saturating_sub(before).min(LEAF_SEGMENTS) as usize
     }
 
-    /// Whether the leaf at index `place` is a range. A leaf of one segment is none.
+    /// Whether the leaf at index `place` is a range. A leaf of one segment is not.
     fn is_range(&self, place: usize) -> bool {
         let leaf = &self.leaves[place];
         leaf.slots.len() < self.leaf_len(leaf.number)
@@ -357,7 +357,7 @@ impl Leaves {
         }
     }
 
-    /// What holds the segment, if it is allocated, whole or in part.
+    /// The slot of a segment that is allocated, whole or in part.
     fn held(&self, segment: u64) -> Option<Held<'_>> {
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;
         let slot = self.slot_of(place, segment);
@@ -376,7 +376,7 @@ impl Leaves {
         }
     }
 
-    /// Prefetches what finds a unit, in a segment that is not allocated whole.
+    /// Prefetches what the lookup of a unit reads, in a segment that is not allocated whole.
     #[cold]
     pub fn prefetch(&self, unit: u64) {
         if let Some(Held::List(list)) = self.held(self.units.segment_of(unit)) {
@@ -391,7 +391,7 @@ impl Leaves {
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;
         let slot = self.slot_of(place, segment);
         match self.leaves[place].slots.get_mut(slot)? {
-            Slot::Empty | Slot::Common(_) => None,
+            Slot::Empty | Slot::Shared(_) => None,
             Slot::List(list) => list.words_mut(list.find(unit as u32)?, units),
             Slot::Full(segment) => {
                 let words = segment.words_mut().get_mut(units.place_of(unit)..)?;
@@ -401,7 +401,7 @@ impl Leaves {
         }
     }
 
-    /// What is allocated of segment `index`, if anything is.
+    /// The allocated part of segment `index`; `None` if it has none.
     pub fn view(&self, index: u64) -> Option<View<'_>> {
         let (units, len) = (self.units, self.len_of(index));
         match self.held(index)? {
@@ -417,7 +417,7 @@ impl Leaves {
         }
     }
 
-    /// The units of segment `index` that have a bit.
+    /// The units of segment `index` that have a set bit.
     pub fn units_in(&self, index: u64) -> impl Iterator<Item = u64> + Clone + '_ {
         let (units, first) = (self.units, index * self.units.per_segment());
         let runs = self.view(index).into_iter().flat_map(|view| view.runs());
@@ -429,9 +429,9 @@ impl Leaves {
         })
     }
 
-    /// Makes a unit, of a segment below [`Leaves::reserved`], allocated and writable: clear if it
-    /// was not allocated, an own copy if it was shared. Returns its words. On an error nothing
-    /// visible has changed.
+    /// Makes a unit, of a segment below [`Leaves::reserved`], allocated and writable: 0 if it was
+    /// not allocated, a copy if it was shared. Returns its words. After an error nothing visible
+    /// has changed.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -441,9 +441,9 @@ impl Leaves {
             let place = self.place_for(segment / LEAF_SEGMENTS)?;
             let is_range = self.is_range(place);
             let most = if is_range {
-                self.most_of_range()
+                self.max_of_range()
             } else {
-                self.units.most_in(self.len_of(segment))
+                self.units.max_in(self.len_of(segment))
             };
             if self.add_to_slot(place, most, unit)? {
                 break;
@@ -456,7 +456,7 @@ impl Leaves {
         self.unit_mut(unit).ok_or(AddError::OutOfMemory)
     }
 
-    /// Makes these units of segment `index` writable, which are sorted. If they are many, it
+    /// Makes these units of segment `index`, which are sorted, writable. If there are many, it
     /// allocates the segment whole.
     ///
     /// # Errors
@@ -475,9 +475,9 @@ impl Leaves {
             Err(_) => self.leaf_len(number) > 1,
         };
         let most = if is_in_range {
-            self.most_of_range()
+            self.max_of_range()
         } else {
-            self.units.most_in(self.len_of(index))
+            self.units.max_in(self.len_of(index))
         };
         if units.clone().nth(most).is_some() {
             let place = self.make_leaf(number)?;
@@ -486,19 +486,19 @@ impl Leaves {
         units.try_for_each(|unit| self.allocate(unit).map(|_| ()))
     }
 
-    /// The most units in the list of a range, which is two segments at least.
-    fn most_of_range(&self) -> usize {
-        self.units.most_in(SEGMENT_WORDS)
+    /// The maximum number of units in the list of a range, which has two segments or more.
+    fn max_of_range(&self) -> usize {
+        self.units.max_in(SEGMENT_WORDS)
     }
 
-    /// Makes a unit writable where the leaf at index `place` has a slot for it. Returns whether it
-    /// is: a list may have `most` units.
+    /// Makes a unit writable in its slot of the leaf at index `place`. Returns false if its list,
+    /// of at most `most` units, is full.
     fn add_to_slot(&mut self, place: usize, most: usize, unit: u64) -> Result<bool, AddError> {
         let (units, segment) = (self.units, self.units.segment_of(unit));
         let is_range = self.is_range(place);
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
-        self.common -= u64::from(slot.own()?);
+        self.shared -= u64::from(slot.own()?);
         if matches!(slot, Slot::Empty) && most > 0 {
             let mut list = List::new();
             list.push(unit as u32, units)?;
@@ -517,18 +517,18 @@ impl Leaves {
                 self.allocated += u64::from(!is_known);
                 Ok(true)
             }
-            Slot::List(_) | Slot::Empty | Slot::Common(_) => Ok(false),
+            Slot::List(_) | Slot::Empty | Slot::Shared(_) => Ok(false),
         }
     }
 
-    /// Allocates a segment whole, in the leaf at index `place`, which is no range.
+    /// Allocates a segment whole, in the leaf at index `place`, which is not a range.
     fn fill_slot(&mut self, place: usize, segment: u64) -> Result<(), AddError> {
         let (units, len) = (self.units, self.len_of(segment));
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
-        self.common -= u64::from(slot.own()?);
+        self.shared -= u64::from(slot.own()?);
         let (is_new, whole) = match slot {
-            Slot::Full(_) | Slot::Common(_) => return Ok(()),
+            Slot::Full(_) | Slot::Shared(_) => return Ok(()),
             Slot::Empty => (true, Segment::clear(len)?),
             Slot::List(list) => (false, segment_of(list, units, len, |_| true)?),
         };
@@ -538,18 +538,18 @@ impl Leaves {
         Ok(())
     }
 
-    /// The index of the leaf of this number, or of the range that it is in, which is created if it
-    /// is missing.
+    /// The index of leaf `number`, or of the range that contains it; it is created if it is
+    /// missing.
     fn place_for(&mut self, number: u64) -> Result<usize, AddError> {
         let place = match self.find(number) {
             Ok(place) => return Ok(place),
             Err(place) => place,
         };
         let before = place.checked_sub(1).map(|before| &self.leaves[before]);
-        let (number, len) = if self.most_of_range() > 0 {
-            // A range may begin where the leaf before it ends.
+        let (number, len) = if self.max_of_range() > 0 {
+            // A range may begin at the end of the leaf before it.
             let first = before.map_or(0, |before| before.number + 1);
-            (first.max(number - number % MOST_LEAVES), 1)
+            (first.max(number - number % MAX_LEAVES), 1)
         } else {
             (number, self.leaf_len(number))
         };
@@ -563,7 +563,7 @@ impl Leaves {
         number: u64,
         slots: Box<[Slot]>,
     ) -> Result<(), AddError> {
-        // The first leaf is usually the only one, so the list grows by one; after that it doubles.
+        // The first leaf is usually the only one, so the list first grows by one; later it doubles.
         let reserved = match self.leaves.len() {
             0 => self.leaves.try_reserve_exact(1),
             _ => self.leaves.try_reserve(1),
@@ -580,7 +580,7 @@ impl Leaves {
             return Ok(());
         };
         let leaf = |number: u32| self.unit_in(place, number) / self.units_per_leaf();
-        let mut numbers = [0; MOST_UNITS];
+        let mut numbers = [0; MAX_UNITS];
         let len = numbers.len().min(list.len());
         let numbers = &mut numbers[..len];
         numbers
@@ -599,18 +599,18 @@ impl Leaves {
         self.split(place, middle.max(first + 1))
     }
 
-    /// Units of a leaf.
+    /// The number of units of a leaf.
     fn units_per_leaf(&self) -> u64 {
         LEAF_SEGMENTS * self.units.per_segment()
     }
 
-    /// The unit of the leaf at index `place`, a range or not, that has this number in its list.
+    /// The unit with this number in the list of the leaf at index `place`, a range or not.
     fn unit_in(&self, place: usize, number: u32) -> u64 {
         let first = self.leaves[place].number * self.units_per_leaf();
         first & !u64::from(u32::MAX) | u64::from(number)
     }
 
-    /// Splits a range: leaves from `number` on become one of their own.
+    /// Splits a range: leaves from `number` on become a separate one.
     fn split(&mut self, place: usize, number: u64) -> Result<(), AddError> {
         let units = self.units;
         let first = (number * self.units_per_leaf()) as u32;
@@ -621,7 +621,7 @@ impl Leaves {
             Some(list) => (
                 slot_of(list.part(units, |number| !is_right(number))?),
                 match self.leaf_len(number) {
-                    // The last leaf may be no range, and its segment a short one.
+                    // The last leaf may have one segment only, and that be a short one.
                     1 => {
                         let len = self.len_of(number * LEAF_SEGMENTS);
                         slot_of_segment(list, units, len, is_right)?
@@ -656,15 +656,14 @@ impl Leaves {
         Ok(())
     }
 
-    /// Puts something else into a slot.
+    /// Replaces a slot.
     fn replace(&mut self, place: usize, slot: usize, by: Slot) {
         let slot = &mut self.leaves[place].slots[slot];
-        self.common -= u64::from(matches!(slot, Slot::Common(_)));
+        self.shared -= u64::from(matches!(slot, Slot::Shared(_)));
         *slot = by;
     }
 
-    /// The index of leaf `number`, which is created if it is missing, and taken out of its range if
-    /// it is in one.
+    /// The index of leaf `number`, which is created if it is missing, and separated from its range.
     fn make_leaf(&mut self, number: u64) -> Result<usize, AddError> {
         loop {
             let place = self.place_for(number)?;
@@ -684,7 +683,7 @@ impl Leaves {
         }
     }
 
-    /// Makes all leaves, so that each is at the index of its number, where [`Leaves::line_mut`]
+    /// Creates all leaves, so that each is at the index of its number, where [`Leaves::line_mut`]
     /// looks. Allocates no segment.
     ///
     /// # Errors
@@ -696,8 +695,8 @@ impl Leaves {
         Ok(())
     }
 
-    /// Takes the segments of leaves of as many words, which it does not have itself. Both have made
-    /// all leaves.
+    /// Moves the segments of `other`, of as many words, into this one, which has none of them. Both
+    /// have all leaves ([`Leaves::make_leaves`]).
     ///
     /// # Errors
     /// `OutOfMemory`, and the segments that remained are lost.
@@ -713,7 +712,7 @@ impl Leaves {
         }
         self.allocated += other.allocated;
         self.full += other.full;
-        self.common += other.common;
+        self.shared += other.shared;
         self.set_bits += other.set_bits;
         Ok(())
     }
@@ -739,8 +738,8 @@ impl Leaves {
         })
     }
 
-    /// A copy that shares the segments and lists; whichever of the two writes to one first gets a
-    /// copy of it. So a copy of any size is quick, and takes memory only as it is needed, 64 KiB at
+    /// A copy that shares the segments and lists; whichever of the two filters writes to one first
+    /// copies it. So a copy of any size is quick, and takes memory only as it is needed, 64 KiB at
     /// a time.
     ///
     /// # Errors
@@ -751,11 +750,11 @@ impl Leaves {
             let leaf = &mut self.leaves[place];
             let mut slots = empty_slots(leaf.slots.len())?;
             for (to, from) in slots.iter_mut().zip(&mut leaf.slots) {
-                let was_common = matches!(from, Slot::Common(_));
-                if let Some(common) = from.share()? {
-                    *to = Slot::Common(common);
-                    self.common += u64::from(!was_common);
-                    copy.common += 1;
+                let was_shared = matches!(from, Slot::Shared(_));
+                if let Some(shared) = from.share()? {
+                    *to = Slot::Shared(shared);
+                    self.shared += u64::from(!was_shared);
+                    copy.shared += 1;
                 }
             }
             let number = leaf.number;
@@ -766,7 +765,7 @@ impl Leaves {
         Ok(copy)
     }
 
-    /// Bytes that the allocator holds for `num_words` words once every segment is touched.
+    /// The bytes that the allocator holds for `num_words` words once every segment is touched.
     pub fn reserved_bytes(num_words: u64) -> u64 {
         let full = num_words / SEGMENT_WORDS as u64;
         let rest = num_words % SEGMENT_WORDS as u64;
@@ -781,7 +780,7 @@ impl Leaves {
         segments + list + slots
     }
 
-    /// Visits every kind of allocation: its layout and its number. What is shared is visited in
+    /// Visits every kind of allocation: its layout and their number. Shared ones are visited in
     /// both filters.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         if let (Ok(layout), 1..) = (
@@ -793,10 +792,10 @@ impl Leaves {
         for leaf in &self.leaves {
             visit(Layout::for_value(&*leaf.slots), 1);
         }
-        if self.common > 0 {
-            visit(Shared::<Block>::layout(), self.common);
+        if self.shared > 0 {
+            visit(Shared::<Block>::layout(), self.shared);
         }
-        // The full segments are all of one size; the last one may be shorter.
+        // The full segments are all of one size; the last segment may be shorter.
         let last = self.reserved() - 1;
         let last_is_there = u64::from(self.get(last).is_some());
         let kinds = [(0, self.full - last_is_there), (last, last_is_there)];
@@ -810,7 +809,7 @@ impl Leaves {
         }
     }
 
-    /// Visits the lists, all of one size together: there may be one for each segment.
+    /// Visits the lists, those of one size together: there may be one for each segment.
     fn visit_lists(&self, visit: &mut dyn FnMut(Layout, u64)) {
         let mut kinds: [Option<(Layout, u64)>; 64] = [None; 64];
         let slots = self.leaves.iter().flat_map(|leaf| &leaf.slots);
@@ -826,17 +825,17 @@ impl Leaves {
         }
     }
 
-    /// Passes the segment or list that has the first allocated segment at or after `from` through
-    /// `mover`, if it is not shared. One that a copy no longer has counts as not shared. Returns
-    /// the number after the last segment of it; `None` if there is none.
+    /// Passes the segment or list that contains the first allocated segment at or after `from`
+    /// through `mover`, unless it is shared. One whose other owner has been dropped is not shared.
+    /// Returns the number after its last segment; `None` if there is none.
     pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         let segment = self.next_allocated(from)?;
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;
         let index = self.slot_of(place, segment);
         let slot = self.leaves[place].slots.get_mut(index)?;
-        self.common -= u64::from(slot.reclaim());
+        self.shared -= u64::from(slot.reclaim());
         match slot {
-            Slot::Empty | Slot::Common(_) => {}
+            Slot::Empty | Slot::Shared(_) => {}
             Slot::Full(segment) => segment.relocate(mover),
             Slot::List(list) => list.relocate(mover),
         }
@@ -845,7 +844,7 @@ impl Leaves {
         Some(last.unwrap_or(segment) + 1)
     }
 
-    /// Passes all allocations but the segments and lists through `mover`.
+    /// Passes all other allocations through `mover`.
     pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
         self.leaves = mover.relocate(std::mem::take(&mut self.leaves));
         for leaf in &mut self.leaves {
@@ -854,7 +853,7 @@ impl Leaves {
     }
 }
 
-/// A list in a slot, if it has any units.
+/// A slot with a list; empty if the list is.
 fn slot_of(list: List) -> Slot {
     match list.len() {
         0 => Slot::Empty,
@@ -862,8 +861,8 @@ fn slot_of(list: List) -> Slot {
     }
 }
 
-/// Those units of a list that are a segment's own, in a slot: a list of them, or the segment of
-/// `len` words if they are too many for one.
+/// A slot with those units of a list that belong to one segment of `len` words: a list, or the
+/// segment if they are too many for one.
 fn slot_of_segment(
     list: &List,
     units: Units,
@@ -871,13 +870,13 @@ fn slot_of_segment(
     is_its: impl Fn(u32) -> bool + Copy,
 ) -> Result<Slot, AddError> {
     let own = list.numbers().filter(|number| is_its(*number));
-    if own.count() > units.most_in(len) {
+    if own.count() > units.max_in(len) {
         return Ok(Slot::Full(segment_of(list, units, len, is_its)?));
     }
     Ok(slot_of(list.part(units, is_its)?))
 }
 
-/// A segment of `len` words with those units of a list that are its own.
+/// A segment of `len` words with those units of a list that belong to it.
 fn segment_of(
     list: &List,
     units: Units,
@@ -997,7 +996,7 @@ mod tests {
 
     const LINES: [usize; 3] = [1, 4, 64];
 
-    /// A number that is as good as random.
+    /// A pseudo-random number.
     fn scrambled(n: u64) -> u64 {
         let n = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (n ^ n >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 3
@@ -1011,7 +1010,7 @@ mod tests {
         bytes
     }
 
-    /// What a model of a few lines says of the same units.
+    /// Checks the leaves against a model of a few lines.
     fn assert_holds(leaves: &Leaves, model: &BTreeMap<u64, u64>) {
         let units = leaves.units;
         for (unit, value) in model {
@@ -1052,7 +1051,7 @@ mod tests {
                 let mut leaves = Leaves::new(num_words, units);
                 let mut model = BTreeMap::new();
                 for n in 0..touched {
-                    // A third of them lie in one place.
+                    // A third of them are close to each other.
                     let unit = match n % 3 {
                         0 => scrambled(n) % num_units.min(3_000),
                         _ => scrambled(n) % num_units,
@@ -1139,7 +1138,7 @@ mod tests {
                 break;
             }
         }
-        assert!(leaves.units.most_in(leaves.len_of(LEAF_SEGMENTS)) < 2);
+        assert!(leaves.units.max_in(leaves.len_of(LEAF_SEGMENTS)) < 2);
         assert!(leaves.get(LEAF_SEGMENTS).is_some());
         assert_eq!(leaves.full, 1);
         assert_holds(&leaves, &model);

@@ -1,34 +1,34 @@
-//! The touched units of many segments, while they are few.
+//! The touched units of many segments, while there are few.
 //!
-//! A *unit* is what an item touches at once: a sub-bitmap, which never straddles two segments. A
-//! list is one block: the words of its units in the order in which they came, and from its end
-//! backwards, their numbers.
+//! A *unit* is what an item touches: a sub-bitmap, which never straddles two segments. A list is
+//! one block: the words of its units in order of arrival, and from its end backwards, their
+//! numbers.
 //!
 //! ```text
-//!   unit 0 │ unit 1 │ unit 2 │ … free … │ number 2 │ numbers 1, 0 │ how many       at most 8 KiB
+//!   unit 0 │ unit 1 │ unit 2 │ … free … │ number 2 │ numbers 1, 0 │ count          at most 8 KiB
 //! ```
 //!
-//! A unit of one line takes 68 bytes, where the segment that it lies in takes 64 KiB. A list is as
-//! large as the size class of its units, so its memory depends on how many there are alone.
+//! A unit of one line takes 68 bytes, where its segment takes 64 KiB. A list is as large as the
+//! size class of its units, so its memory depends only on their number.
 //!
-//! At its longest it takes an eighth of a segment. To add an item to a list takes 0.3 to 0.5 µs,
-//! and to a segment some 0.05 µs. So filling a filter up took a tenth longer in all with lists of
-//! half a segment, and a twentieth with a quarter.
+//! A list takes at most an eighth of a segment. Adding an item to a list takes 0.3 to 0.5 µs, and
+//! to a segment some 0.05 µs. Filling a filter took a tenth longer in all with lists of up to half
+//! a segment, and a twentieth with a quarter.
 //!
-//! A number has 32 bits: those above are the same for all units of a list. The numbers are searched
-//! from one end to the other, which the processor does some at a time, in lines that it prefetches.
-//! A list in order, with each unit after its number, took several times as long: each step of a
-//! binary search is a cache miss, and an insertion moves half of the list.
+//! A number has 32 bits: the bits above are the same for all units of a list. The search is linear,
+//! which the processor does several at a time, in lines that it prefetches. A sorted list, with
+//! each unit after its number, took several times as long: each step of a binary search is a cache
+//! miss, and an insertion moves half of the list.
 
 use super::{size_class, Mover, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use crate::prefetch::prefetch;
 use std::alloc::Layout;
 
-/// The part of what a list stands for that it may take.
+/// The share of the memory of its segments that a list may take.
 const PART: usize = 8;
-/// The most units of a list: of one line each, 120 fit.
-pub const MOST_UNITS: usize = 128;
+/// The maximum number of units of a list: 120 of one line fit.
+pub const MAX_UNITS: usize = 128;
 
 /// How the words of a sub-filter are divided into units.
 #[derive(Clone, Copy)]
@@ -38,17 +38,17 @@ pub struct Units {
 
 impl Units {
     /// Units of `words` words. A segment is a whole number of them, a power of two, unless there is
-    /// but one.
+    /// only one segment.
     pub fn of(words: usize) -> Self {
         Self { words }
     }
 
-    /// Words of a unit.
+    /// The number of words of a unit.
     pub fn words(self) -> usize {
         self.words
     }
 
-    /// Units of a segment.
+    /// The number of units of a segment.
     pub fn per_segment(self) -> u64 {
         (SEGMENT_WORDS / self.words).max(1) as u64
     }
@@ -68,13 +68,14 @@ impl Units {
         u64::from(number.wrapping_sub(first)) < self.per_segment()
     }
 
-    /// The most units of a list that stands for so many words, or a segment if that is less.
-    pub fn most_in(self, words: usize) -> usize {
+    /// The maximum number of units of a list that stands for `len` words, or for a segment if that
+    /// is less.
+    pub fn max_in(self, words: usize) -> usize {
         let room = words.min(SEGMENT_WORDS) / PART;
-        (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MOST_UNITS)
+        (room.saturating_sub(2) * 2 / (2 * self.words + 1)).min(MAX_UNITS)
     }
 
-    /// Words of a list of so many.
+    /// The number of words of a list of `len` units.
     fn list_words(self, units: usize) -> usize {
         units * self.words + units.div_ceil(2) + 1
     }
@@ -101,7 +102,7 @@ impl List {
         Ok(Self(copy))
     }
 
-    /// A list of those units whose numbers are to be kept.
+    /// A list of those units whose numbers `keep` accepts.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -114,12 +115,12 @@ impl List {
         Ok(part)
     }
 
-    /// Number of units.
+    /// The number of units.
     pub fn len(&self) -> usize {
         self.0.last().map_or(0, |len| *len as usize)
     }
 
-    /// The words with two numbers each, the last ones first.
+    /// The words at the end, with two numbers each, the last ones first.
     fn number_words(&self) -> &[u64] {
         let end = self.0.len().saturating_sub(1);
         &self.0[end - self.len().div_ceil(2)..end]
@@ -137,7 +138,7 @@ impl List {
         self.numbers().zip(self.0.chunks(units.words()))
     }
 
-    /// Prefetches the numbers, whose place in a list that is full tells its length.
+    /// Prefetches the numbers; in a full list their position is known from its length.
     pub fn prefetch(&self, units: Units) {
         let numbers = self.0.len() / (2 * units.words() + 1) / LINE_WORDS + 1;
         self.0
@@ -146,13 +147,13 @@ impl List {
             .for_each(|line| prefetch(&line[0]));
     }
 
-    /// The place in the list of the unit of this number.
+    /// The index of the unit with this number.
     pub fn find(&self, number: u32) -> Option<usize> {
-        /// Pairs that are compared together.
+        /// The number of pairs that are compared together.
         const TOGETHER: usize = 8;
         const ONES: u64 = 0x1_0000_0001;
         let (wanted, pairs) = (u64::from(number) * ONES, self.number_words());
-        // Whether one of the two is the number: subtracting 1 from 0 borrows.
+        // Whether one of the two equals the number: subtracting 1 from 0 borrows.
         let is_in = |pair: u64| (pair ^ wanted).wrapping_sub(ONES) & !(pair ^ wanted) & ONES << 31;
         for (chunk, first) in pairs.chunks(TOGETHER).zip((0..).step_by(TOGETHER)) {
             if chunk.iter().fold(0, |all, pair| all | is_in(*pair)) == 0 {
@@ -172,7 +173,7 @@ impl List {
         None
     }
 
-    /// The words of the unit at this place in the list.
+    /// The words of the unit at this index.
     pub fn words(&self, index: usize, units: Units) -> Option<&[u64]> {
         let at = index * units.words();
         self.0.get(at..at + units.words())
@@ -184,7 +185,7 @@ impl List {
         self.0.get_mut(at..at + units.words())
     }
 
-    /// Appends a clear unit. Returns its words.
+    /// Appends a unit of zeros. Returns its words.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing has changed.
@@ -206,7 +207,7 @@ impl List {
         Ok(words)
     }
 
-    /// Makes room for `len` units in all, and for as many more as the allocator adds anyway.
+    /// Reserves capacity for `len` units, and for as many more as the size class allows.
     fn reserve(&mut self, len: usize, units: Units) -> Result<(), AddError> {
         let (old, needed) = (self.0.len(), units.list_words(len));
         if len == 0 || needed <= old {

@@ -1,5 +1,5 @@
 //! Storage of the bits: one small block, or segments of at most 64 KiB, allocated on first touch
-//! and shared between copies. While few lines of a segment are touched, these lines alone.
+//! and shared between copies. While few lines of a segment are touched, only these are allocated.
 
 mod leaves;
 mod list;
@@ -14,9 +14,9 @@ mod segment;
 pub mod segments;
 #[allow(unsafe_code, reason = "counted owners, as in Arc")]
 pub(crate) mod shared;
-#[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
-pub(crate) mod short;
 mod size;
+#[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
+pub(crate) mod small_boxed_slice;
 pub mod view;
 
 pub use mover::Mover;
@@ -32,16 +32,17 @@ pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 
-/// The most bytes that the decoder holds for each byte of a chunk, and 4 KiB more.
+/// The maximum number of bytes that the decoder holds for each byte of a chunk, beyond 4 KiB.
 ///
 /// The heaviest layers from RedisBloom ([`crate::foreign`]) have 64 segments, of which only the
-/// last, one line long, has a bit. Each is 132 bytes of input: a layer record, a segment record, a
-/// line. It takes the line, a leaf of 64 slots, and its places in two vectors that have just
-/// doubled: 16.1 times as much. A sub-filter of ours takes less, since its line comes into a list.
+/// last, one line long, has a set bit. Each takes 132 bytes of input: a layer record, a segment
+/// record, a line. In memory it takes the line, a leaf of 64 slots, and its places in two vectors
+/// that have just doubled: 16.1 times as much. Other sub-filters take less, since the line goes
+/// into a list.
 ///
-/// The heaviest tables have one node of 2 048 slots, as few pages as can share it, and as many
-/// lines as possible for each: more than 16 times as much. Records are padded so that it is at most
-/// this (`growing/record.rs`).
+/// The heaviest tables have one node of 2 048 children, as few pages as can share it, and as many
+/// lines as possible for each: more than 16 times as much. Records are padded to keep this bound
+/// (`table/record.rs`).
 ///
 /// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
 pub const MEMORY_PER_BYTE: usize = 18;
@@ -63,8 +64,8 @@ pub(crate) fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box
     mover.relocate(elements.into_vec()).into_boxed_slice()
 }
 
-/// The words of a segment or sub-bitmap as bits, to read them one by one. Code that must be fast
-/// does not use it: docs/design.md has the cost.
+/// The words of a segment or sub-bitmap as bits, for reading them one by one. The kernels do not
+/// use it: docs/design.md has the cost.
 pub fn bits(words: &[u64]) -> &BitSlice<u64, Lsb0> {
     BitSlice::from_slice(words)
 }

@@ -1,12 +1,12 @@
 //! Requests pages before they are written.
 //!
-//! Memory fresh from the system comes page by page, with a fault at the first write to each: 1.7
-//! GB/s on the machine of docs/performance.md. One request for 64 KiB gets 2.3 GB/s.
+//! Memory fresh from the system arrives page by page, with a fault at the first write to each: 1.7
+//! GB/s on the machine of docs/performance.md. One request for 64 KiB reaches 2.3 GB/s.
 
 use std::mem::MaybeUninit;
 
-/// Requests the pages of memory that is about to be written in full. Where the kernel cannot
-/// provide them (Linux before 5.14, other systems), they come with the writes.
+/// Requests the pages of memory that is about to be written wholly. Where the kernel cannot provide
+/// them (Linux before 5.14, other systems), they arrive with the writes.
 pub fn populate<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     if !memory.is_empty() {

@@ -1,4 +1,4 @@
-//! A segment: one allocation of bits, in lines of the cache.
+//! A segment: one allocation of bits, in cache lines.
 //!
 //! It is requested as zeroed memory, which fresh memory is already, so that an item touches one
 //! page of it. Clearing 64 KiB of fresh memory takes 35 µs, for which each of the first items would
@@ -21,12 +21,12 @@ struct Line([u64; LINE_WORDS]);
 pub struct Segment(Box<[Line]>);
 
 impl Segment {
-    /// The layout of `words` words, in whole lines.
+    /// The layout of `words` words, rounded up to whole lines.
     pub fn layout(words: usize) -> Option<Layout> {
         Layout::array::<Line>(words.div_ceil(LINE_WORDS)).ok()
     }
 
-    /// `words` words, in whole lines, all clear.
+    /// A segment of `words` words, rounded up to whole lines, all 0.
     ///
     /// # Errors
     /// `OutOfMemory`.

@@ -3,11 +3,11 @@
 //!
 //! A server may hold millions of small filters. So up to three words, enough for ten items, are
 //! stored inside the sub-filter. Up to a page, the bits are one block of exactly the words needed,
-//! which takes less than a microsecond to copy, so each copy has its own. Larger sub-filters have
+//! which takes less than a microsecond to copy, so copies do not share it. Larger sub-filters have
 //! `Leaves`, which copies share.
 //!
-//! The words that an item touches together, a sub-bitmap, are a *unit*. While few units of a large
-//! sub-filter are touched, these alone are allocated.
+//! The words that an item touches, a sub-bitmap, are a *unit*. While few units of a large
+//! sub-filter are touched, only these are allocated.
 
 use super::leaves::Leaves;
 use super::list::Units;
@@ -17,9 +17,9 @@ use crate::error::AddError;
 use std::alloc::Layout;
 use std::ops::Range;
 
-/// The most words stored inside the sub-filter.
+/// The maximum number of words stored inside the sub-filter.
 const INLINE_WORDS: usize = 3;
-/// Words of the largest single block: a page.
+/// The number of words of the largest single block: a page.
 const BLOCK_WORDS: u64 = 4096 / 8;
 
 /// The lazily allocated words of one sub-filter.
@@ -34,7 +34,7 @@ enum Storage {
         unit_words: u16,
         words: Box<[u64]>,
     },
-    /// An array of one, as [`Mover`] moves slices.
+    /// A boxed array of one, because [`Mover`] moves slices.
     Leaves {
         num_words: u64,
         unit_words: u16,
@@ -43,8 +43,8 @@ enum Storage {
 }
 
 impl Segments {
-    /// `num_words` words in units of `unit_words`, at most a segment, of which a segment has a
-    /// whole number unless there is but one. All clear; it allocates nothing.
+    /// `num_words` words in units of `unit_words`, at most a segment; a segment is a whole number
+    /// of units unless there is only one. All 0; allocates nothing.
     pub fn new(num_words: u64, unit_words: usize) -> Self {
         let unit_words = unit_words.clamp(1, SEGMENT_WORDS) as u16;
         Self(if num_words <= INLINE_WORDS as u64 {
@@ -75,12 +75,12 @@ impl Segments {
         }
     }
 
-    /// Number of segments once every bit is in use.
+    /// The number of segments once every bit is in use.
     pub fn reserved(&self) -> u64 {
         self.num_words().div_ceil(SEGMENT_WORDS as u64)
     }
 
-    /// Number of segments that are allocated, whole or in part.
+    /// The number of segments that are allocated, whole or in part.
     pub fn allocated(&self) -> u64 {
         match &self.0 {
             Storage::Inline { .. } => 1,
@@ -89,7 +89,7 @@ impl Segments {
         }
     }
 
-    /// Number of set bits: counted now where the words are few, kept otherwise.
+    /// The number of set bits: counted here if there are few words, otherwise kept.
     pub fn set_bits(&self) -> u64 {
         match &self.0 {
             Storage::Inline { .. } | Storage::Block { .. } => {
@@ -100,7 +100,7 @@ impl Segments {
         }
     }
 
-    /// Counts bits that were set, where they are not counted when asked for.
+    /// Counts `new` bits that were set, where [`Segments::set_bits`] does not count them itself.
     #[inline(always)]
     pub fn count_set_bits(&mut self, new: u64) {
         if let Storage::Leaves {
@@ -112,7 +112,7 @@ impl Segments {
         }
     }
 
-    /// Whether some of it is shared with a copy, or was.
+    /// Whether a part is shared with a copy, or was.
     pub fn is_shared(&self) -> bool {
         match &self.0 {
             Storage::Leaves { leaves, .. } => leaves.as_ref().is_some_and(|all| all[0].is_shared()),
@@ -120,7 +120,7 @@ impl Segments {
         }
     }
 
-    /// Words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
+    /// The number of words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
         let before = index * SEGMENT_WORDS as u64;
         let rest = self.num_words().saturating_sub(before);
@@ -171,7 +171,7 @@ impl Segments {
         }
     }
 
-    /// The words of unit `number`, if they are allocated, in a segment that may not be whole.
+    /// The words of unit `number`, if they are allocated, also in a segment that is not whole.
     #[cold]
     pub fn unit(&self, number: u64) -> Option<&[u64]> {
         match &self.0 {
@@ -183,7 +183,7 @@ impl Segments {
         }
     }
 
-    /// Prefetches what finds unit `number`, in a segment that is not allocated whole.
+    /// Prefetches what the lookup of unit `number` reads, in a segment that is not allocated whole.
     #[cold]
     pub fn prefetch(&self, number: u64) {
         if let Storage::Leaves {
@@ -208,7 +208,7 @@ impl Segments {
         }
     }
 
-    /// What is allocated of segment `index`, if anything is.
+    /// The allocated part of segment `index`; `None` if it has none.
     pub fn view(&self, index: u64) -> Option<View<'_>> {
         match &self.0 {
             Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].view(index),
@@ -222,8 +222,8 @@ impl Segments {
         self.view(index).map(|view| view.to_words())
     }
 
-    /// Makes unit `number`, of a segment below [`Segments::reserved`], allocated and writable:
-    /// clear if it was not allocated, an own copy if it was shared. Returns its words.
+    /// Makes unit `number`, of a segment below [`Segments::reserved`], allocated and writable: 0 if
+    /// it was not allocated, a copy if it was shared. Returns its words.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -243,7 +243,7 @@ impl Segments {
         self.unit_mut(number).ok_or(AddError::OutOfMemory)
     }
 
-    /// Makes the units of segment `index` writable that have a bit in these words of it.
+    /// Makes those units of segment `index` writable that have a set bit in `words`, its bytes.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -259,7 +259,7 @@ impl Segments {
             .make_room(index, touched.map(|(_, unit)| unit))
     }
 
-    /// Makes the units of segment `index` writable that another one of as many words has there.
+    /// Makes those units of segment `index` writable that `other`, of as many words, has there.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -300,7 +300,7 @@ impl Segments {
         Ok(&mut leaves[0])
     }
 
-    /// Prepares for writing in a part of the segments only: see [`Leaves::make_leaves`].
+    /// Prepares for writing single segments: see [`Leaves::make_leaves`].
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -311,7 +311,7 @@ impl Segments {
         }
     }
 
-    /// Takes the segments of as many words that has none of the segments that are allocated here.
+    /// Moves the segments of `other`, of as many words, into this one, which has none of them.
     ///
     /// # Errors
     /// `OutOfMemory`, and segments are lost.
@@ -344,8 +344,8 @@ impl Segments {
         }
     }
 
-    /// A copy. A large one shares the segments; whichever of the two writes to one first gets a
-    /// copy of it. So a copy of any size is quick, and takes memory only as it is needed.
+    /// A copy. A large one shares the segments; whichever of the two filters writes to one first
+    /// copies it. So a copy of any size is quick, and takes memory only as it is needed.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
@@ -379,7 +379,7 @@ impl Segments {
         }))
     }
 
-    /// Bytes that the allocator holds once every bit is in use.
+    /// The bytes that the allocator holds once every bit is in use.
     pub fn reserved_bytes(&self) -> u64 {
         match self.0 {
             Storage::Inline { .. } => 0,
@@ -390,7 +390,7 @@ impl Segments {
         }
     }
 
-    /// Visits every kind of allocation: its layout and its number. Shared segments are visited in
+    /// Visits every kind of allocation: its layout and their number. Shared segments are visited in
     /// both filters.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         match &self.0 {
@@ -408,8 +408,8 @@ impl Segments {
         }
     }
 
-    /// Passes the allocation that has the first allocated segment at or after `from` through
-    /// `mover`, if it is not shared. Returns the number after its last segment; `None` if there is
+    /// Passes the allocation that contains the first allocated segment at or after `from` through
+    /// `mover`, unless it is shared. Returns the number after its last segment; `None` if there is
     /// none.
     pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         match &mut self.0 {
@@ -436,7 +436,7 @@ impl Segments {
     }
 }
 
-/// Unit `number` of `len` words.
+/// The range of unit `number` in `len` words.
 fn unit_of(len: usize, unit_words: u16, number: u64) -> Option<Range<usize>> {
     let start = usize::try_from(number)
         .ok()?
@@ -534,7 +534,7 @@ mod tests {
             let held: u64 = held.map(|size| size_class(size as u64)).sum();
             let reserved = segments.reserved_bytes();
             assert!(held <= reserved, "{num_words}: {held} of {reserved}");
-            // What is rounded up: the last leaf and the list of leaves.
+            // Rounding up affects the last leaf and the list of leaves.
             assert!(reserved - held <= 4096, "{num_words}: {held} of {reserved}");
         }
     }

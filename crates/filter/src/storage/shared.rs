@@ -1,6 +1,6 @@
 //! A value with several owners, on several threads: an `Arc` without weak owners, whose creation
-//! returns an error when memory is short instead of ending the process (`Arc::try_new` is not
-//! stable).
+//! returns an error when memory is short instead of aborting the process (`Arc::try_new` is
+//! unstable).
 
 use std::alloc::Layout;
 use std::ops::Deref;
@@ -18,14 +18,15 @@ struct Counted<T> {
 // SAFETY: as for `Arc`: owners on several threads read the value concurrently (`Sync`), and the
 // last one, on any thread, drops it (`Send`).
 unsafe impl<T: Send + Sync> Send for Shared<T> {}
-// SAFETY: as above; a `&Shared` gives out only `&T` and further owners.
+// SAFETY: as for `Arc`: a `&Shared` gives out only `&T` and further owners, which other threads may
+// read and drop (`T: Send + Sync`).
 unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
     /// The first owner of a value.
     ///
     /// # Errors
-    /// The value, if there is no memory to count its owners.
+    /// The value, if there is no memory for the reference count.
     pub fn try_new(value: T) -> Result<Self, T> {
         let mut place = Vec::new();
         if place.try_reserve_exact(1).is_err() {
@@ -39,19 +40,19 @@ impl<T> Shared<T> {
         Ok(Self(NonNull::from(&mut place[0])))
     }
 
-    /// The value if this is its only owner, otherwise this owner.
+    /// The value if this is its only owner.
     ///
     /// # Errors
-    /// The value has other owners.
+    /// This owner, if there are others.
     pub fn try_into_inner(self) -> Result<T, Self> {
-        // Acquire: sees what the other owners did before they went. No new owner can appear, since
-        // only an owner creates one.
+        // Acquire: sees what the other owners did before they were dropped. No new owner can
+        // appear, since only an owner creates one.
         if self.counted().owners.load(Ordering::Acquire) != 1 {
             return Err(self);
         }
         let place = self.0;
         std::mem::forget(self);
-        // SAFETY: this was the only owner and it is forgotten, so nobody else takes the allocation
+        // SAFETY: this was the only owner and is forgotten, so nobody else takes the allocation
         // back.
         let mut place = unsafe { take(place) };
         Ok(place.remove(0).value)

@@ -1,7 +1,7 @@
-//! The bytes that an allocator holds for a block.
+//! The number of bytes that an allocator holds for a block.
 
 /// The size class of a block: allocators round sizes up, jemalloc to multiples of 16 and, from 128
-/// bytes on, to one of four classes in each doubling (its `size_classes.h`).
+/// bytes on, to one of four classes per doubling (its `size_classes.h`).
 pub(crate) fn size_class(bytes: u64) -> u64 {
     let spacing = match bytes {
         0..=128 => 16,

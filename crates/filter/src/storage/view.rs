@@ -1,9 +1,9 @@
-//! What is allocated of a segment: all of it, or some of its units. Whoever wants whole segments
-//! sees them here, wherever their bits are.
+//! The allocated part of a segment: all of it, or some of its units. Readers of whole segments use
+//! it, wherever the bits are stored.
 
-use super::list::{List, Units, MOST_UNITS};
+use super::list::{List, Units, MAX_UNITS};
 
-/// The words of a segment.
+/// A view of the words of a segment.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     len: usize,
@@ -16,7 +16,7 @@ enum Allocated<'a> {
     Some {
         list: &'a List,
         units: Units,
-        /// The number of its first unit, as the list has it.
+        /// The number of its first unit in the list.
         first: u32,
     },
 }
@@ -30,13 +30,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Those units of a list that are in a segment of `len` words.
+    /// Those units of a list that belong to a segment of `len` words.
     pub(super) fn some(len: usize, list: &'a List, units: Units, first: u32) -> Self {
         let allocated = Allocated::Some { list, units, first };
         Self { len, allocated }
     }
 
-    /// Number of words, allocated or not.
+    /// The number of words, allocated or not.
     pub fn num_words(&self) -> usize {
         self.len
     }
@@ -53,8 +53,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The runs of words that are allocated, each with its place in the segment, in ascending
-    /// order: all others are clear.
+    /// The runs of allocated words, each with its index in the segment, in ascending order: all
+    /// other words are 0.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &'a [u64])> + Clone + use<'a> {
         let (whole, some) = match self.allocated {
             Allocated::Whole(words) => (Some((0, words)), None),
@@ -63,7 +63,7 @@ impl<'a> View<'a> {
         whole.into_iter().chain(some.into_iter().flatten())
     }
 
-    /// All its words, allocated or not.
+    /// All words, allocated or not.
     #[cfg(test)]
     pub fn to_words(&self) -> Vec<u64> {
         let mut all = vec![0; self.len];
@@ -74,17 +74,17 @@ impl<'a> View<'a> {
     }
 }
 
-/// The units of a segment in ascending order, each with its place there.
+/// The units of a segment in ascending order, each with its index there.
 fn in_order(
     list: &List,
     units: Units,
     first: u32,
 ) -> impl Iterator<Item = (usize, &[u64])> + Clone {
     // The number in the segment, at most 1024, and in the list.
-    let mut order = [0u32; MOST_UNITS];
+    let mut order = [0u32; MAX_UNITS];
     let mut len = 0;
     for (number, index) in list.numbers().zip(0..) {
-        if units.is_in_segment(number, first) && len < MOST_UNITS {
+        if units.is_in_segment(number, first) && len < MAX_UNITS {
             order[len] = number.wrapping_sub(first) << 16 | index;
             len += 1;
         }

@@ -6,9 +6,9 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::codec::{within, Chunked, Place, Reader, Sink, WINDOWED_FILTER};
 use crate::error::DecodeError;
 use crate::filter::{Growth, Packed, Parameters, MAX_EXPANSION};
-use crate::growing::{Payloads, Table};
 use crate::hash::Seed;
 use crate::parts::Parts;
+use crate::table::{Payloads, Table};
 
 impl Chunked for WindowedFilter {
     type SubFilter = BlockedBloom;

@@ -13,7 +13,7 @@
 
 use super::WindowedFilter;
 use crate::codec::identity;
-use crate::growing::Entry;
+use crate::table::Entry;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of an entry.

@@ -2,9 +2,9 @@
 
 use super::WindowedFilter;
 use crate::error::AddError;
-use crate::growing::Table;
 use crate::size_limit::SizeLimit;
 use crate::storage::{size_class, Mover};
+use crate::table::Table;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 

@@ -1,6 +1,6 @@
 //! A filter that forgets: it remembers an item only for a window of time.
 //!
-//! The window is divided into n slices. Each entry of a growing table ([`crate::growing`]) carries
+//! The window is divided into n slices. Each entry of a growing table ([`crate::table`]) carries
 //! a payload: the slice in which its item was added. n + 1 slices are remembered, the current one
 //! and the n before it. So an item is remembered for at least the window, and at most one slice
 //! longer.
@@ -41,10 +41,10 @@ pub use window::{Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECOND
 use crate::error::AddError;
 use crate::filter::{Growth, Packed, Parameters};
 use crate::group::Group;
-use crate::growing::Table;
 use crate::hash::ItemHash;
 use crate::parts::{Loading, Parts};
 use crate::size_limit::SizeLimit;
+use crate::table::Table;
 use slices::Slices;
 
 /// What an add did.

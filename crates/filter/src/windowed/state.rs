@@ -9,7 +9,7 @@ use super::slices::{Slice, Slices, MAX_ITEMS};
 use super::window::{Window, MAX_TIME};
 use crate::codec::{within, Place, Reader, Sink, PATH_SHIFT};
 use crate::error::DecodeError;
-use crate::growing::Payloads;
+use crate::table::Payloads;
 
 /// Stands for no payload.
 const NONE: u8 = u8::MAX;

@@ -2,7 +2,7 @@
 
 use super::WindowedFilter;
 use crate::error::AddError;
-use crate::growing::Table;
+use crate::table::Table;
 
 /// The cost of rewriting a page, in units of reading one.
 const WRITTEN: u32 = 8;

@@ -101,7 +101,7 @@ fn exact_rate(bloom: &BlockedBloom) -> f64 {
     rates.sum::<f64>() / bloom.shape().num_sub_bitmaps as f64
 }
 
-/// An item of someone who knows the seed: in a sub-bitmap of their choice, with random probes.
+/// An attacker's item: in a sub-bitmap of their choice, with random probes.
 fn chosen(bloom: &BlockedBloom, sub_bitmap: u64, i: u64) -> ItemHash {
     let step = u64::MAX / bloom.shape().num_sub_bitmaps;
     ItemHash {
@@ -195,7 +195,7 @@ fn the_weight_is_the_exact_false_positive_rate() {
 
 #[test]
 fn fair_items_meet_the_guard_at_their_capacity_only() {
-    // 1000 filters of each kind; fair items reach six deviations once in 10^9.
+    // 1000 filters of each kind; random items reach six deviations once in 10^9.
     for (capacity, error_rate) in [(10, 0.01), (100, 0.0067), (3_400, 0.01), (2_000, 0.001)] {
         for filter in 0..1_000u64 {
             let mut bloom = BlockedBloom::new(capacity, error_rate);

@@ -5,7 +5,7 @@
 //! the model, so machines without AVX-512 test the same source.
 
 use super::lanes::Lanes;
-use super::line::MOST_PROBES;
+use super::line::MAX_PROBES;
 use super::Inserted;
 use crate::hash::G;
 use std::hint::black_box;
@@ -48,11 +48,11 @@ fn multiples<L: Lanes>(lanes: L, probes: u64) -> L::Register {
 /// A mask of the first `num_hashes` lanes.
 #[inline(always)]
 fn first_lanes(num_hashes: u32) -> u8 {
-    debug_assert!(num_hashes <= MOST_PROBES);
+    debug_assert!(num_hashes <= MAX_PROBES);
     ((1u32 << num_hashes) - 1) as u8
 }
 
-/// As [`super::line::contains`], for at most [`MOST_PROBES`] probes.
+/// As [`super::line::contains`], for at most [`MAX_PROBES`] probes.
 #[inline(always)]
 pub fn contains<L: Lanes>(lanes: L, line: &[u64; 8], probes: u64, num_hashes: u32) -> bool {
     let x = multiples(lanes, probes);
@@ -63,7 +63,7 @@ pub fn contains<L: Lanes>(lanes: L, line: &[u64; 8], probes: u64, num_hashes: u3
     found & first_lanes(num_hashes) == first_lanes(num_hashes)
 }
 
-/// As [`super::line::insert`], for at most [`MOST_PROBES`] probes.
+/// As [`super::line::insert`], for at most [`MAX_PROBES`] probes.
 #[inline(always)]
 pub fn insert<L: Lanes>(lanes: L, line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
     let x = multiples(lanes, probes);

@@ -1,11 +1,11 @@
-//! Chooses the kernel of a sub-filter, by the size of its sub-bitmaps and the processor.
+//! Chooses the kernel of a sub-filter, by the size of its sub-bitmaps and the CPU.
 //!
 //! All kernels set and find the same bits, so one machine loads what another saved. There is no
 //! kernel for AVX2 or NEON; docs/design.md says why.
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::avx512::Avx512;
-use super::line::{self, MOST_PROBES};
+use super::line::{self, MAX_PROBES};
 #[cfg(test)]
 use super::{eight, lanes::model::Model};
 use super::{Inserted, LINE_BITS};
@@ -17,7 +17,7 @@ pub enum Kernel {
     AnySize,
     /// `line`: plain Rust, any number of probes.
     Portable,
-    /// `eight` on the processor's registers.
+    /// `eight` on the CPU's registers.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
     /// `eight` on the model of the registers.
@@ -29,7 +29,7 @@ impl Kernel {
     /// The kernel for sub-bitmaps of this size, chosen once, when the sub-filter is created.
     pub fn for_sub_bitmaps(bits: u32, num_hashes: u32) -> Self {
         match bits {
-            LINE_BITS if num_hashes <= MOST_PROBES => Self::in_use(),
+            LINE_BITS if num_hashes <= MAX_PROBES => Self::in_use(),
             LINE_BITS => Self::Portable,
             _ => Self::AnySize,
         }
@@ -83,7 +83,7 @@ impl Kernel {
         Self::fastest()
     }
 
-    /// Its name, for people.
+    /// Its name, for people to read.
     pub fn name(self) -> &'static str {
         match self {
             Self::AnySize | Self::Portable => "portable",
@@ -95,7 +95,7 @@ impl Kernel {
     }
 }
 
-/// For tests: every kernel, whatever the machine.
+/// For tests: every kernel that this machine can run or model.
 #[cfg(test)]
 pub mod chosen {
     use super::Kernel;

@@ -1,8 +1,8 @@
 //! Eight lanes of 64 bits: the AVX-512 operations that the kernel in [`super::eight`] uses.
 //!
-//! There are two implementations. [`avx512`] is the processor, one intrinsic an operation. The
-//! model is eight plain words, for tests only: it runs the kernel's own source on any machine, and
-//! machines with AVX-512 compare each of its operations with the processor.
+//! There are two implementations. [`avx512`] is the CPU, one intrinsic per operation. The model is
+//! eight plain words, for tests only: it runs the kernel's own source on any machine, and machines
+//! with AVX-512 compare each of its operations with the CPU.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(

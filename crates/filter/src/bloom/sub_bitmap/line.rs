@@ -14,9 +14,9 @@
 use super::{popcount, Inserted};
 use crate::hash::G;
 
-/// The most probes that every kernel supports: the lanes of an AVX-512 register. More probes take
-/// this portable kernel.
-pub const MOST_PROBES: u32 = 8;
+/// The maximum number of probes that every kernel supports: the lanes of an AVX-512 register. More
+/// probes use this portable kernel.
+pub const MAX_PROBES: u32 = 8;
 
 #[inline]
 pub fn contains(line: &[u64; 8], probes: u64, num_hashes: u32) -> bool {

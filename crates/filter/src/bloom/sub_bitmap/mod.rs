@@ -2,7 +2,7 @@
 //!
 //! A sub-bitmap is a slice of 64-bit words; bit `i` is bit `i % 64` of word `i / 64`. The kernel
 //! reads and writes plain words: through `bitvec` the same loop takes 9 % longer unchecked and 46 %
-//! longer checked. All other code, and the simple twin in the tests below, reads bits through
+//! longer checked. All other code, and the specification in the tests below, reads bits through
 //! [`crate::storage::bits`].
 
 #[cfg(any(target_arch = "x86_64", test))]
@@ -23,9 +23,9 @@ use crate::hash::{multiply_high, G};
 use crate::prefetch;
 use crate::storage::LINE_WORDS;
 
-/// The most lines prefetched of a sub-bitmap: all of them down to an error rate of 1e-6, then those
-/// of the first probes.
-const MOST_PREFETCHED: usize = 8;
+/// The maximum number of lines prefetched of a sub-bitmap: all of them down to an error rate of
+/// 1e-6, then those of the first probes.
+const MAX_PREFETCHED: usize = 8;
 
 /// What an item changed in its sub-bitmap. It is one word, because instructions that depend on the
 /// sub-bitmap occupy the reorder buffer while it comes from memory.
@@ -52,28 +52,28 @@ impl Inserted {
         self.new_bits() > 0
     }
 
-    /// Number of bits that were clear before.
+    /// The number of bits that were clear before.
     #[inline]
     pub fn new_bits(self) -> u32 {
         self.0 >> Self::WIDTH
     }
 
-    /// Number of bits that are set now; may be 0 instead if none is new.
+    /// The number of bits that are set now; may be 0 instead if none is new.
     #[inline]
     pub fn set_bits(self) -> u32 {
         self.0 & ((1 << Self::WIDTH) - 1)
     }
 }
 
-/// The most lines that [`prefetch()`] prefetches of a sub-bitmap of `words` words.
+/// The maximum number of lines that [`prefetch()`] prefetches of a sub-bitmap of `words` words.
 pub fn prefetched_lines(words: usize) -> usize {
-    words.div_ceil(LINE_WORDS).min(MOST_PREFETCHED)
+    words.div_ceil(LINE_WORDS).min(MAX_PREFETCHED)
 }
 
 /// Prefetches the lines that an item's probes fall into.
 #[inline]
 pub fn prefetch(words: &[u64], probes: u64, num_hashes: u32) {
-    if words.len() <= MOST_PREFETCHED * LINE_WORDS {
+    if words.len() <= MAX_PREFETCHED * LINE_WORDS {
         for line in words.chunks(LINE_WORDS) {
             prefetch::prefetch(&line[0]);
         }
@@ -81,7 +81,7 @@ pub fn prefetch(words: &[u64], probes: u64, num_hashes: u32) {
     }
     let num_bits = words.len() as u64 * 64;
     let mut x = probes;
-    for _ in 0..num_hashes.min(MOST_PREFETCHED as u32) {
+    for _ in 0..num_hashes.min(MAX_PREFETCHED as u32) {
         prefetch::prefetch(&words[multiply_high(x, num_bits) as usize / 64]);
         x = x.wrapping_mul(G);
     }
@@ -101,13 +101,13 @@ pub fn contains(words: &[u64], probes: u64, num_hashes: u32) -> bool {
     true
 }
 
-/// Number of set bits.
+/// The number of set bits.
 pub fn count_ones(words: &[u64]) -> u32 {
     popcount::count(words)
 }
 
 /// Sets every bit of an item, and returns how many were clear before and how many are set now. If
-/// nothing changes it stores nothing: a store would dirty the page, which a snapshot would then
+/// all are set already it stores nothing: a store would dirty the page, which a snapshot would then
 /// copy.
 ///
 /// It tests first, then stores unconditionally. A branch on each bit would be mispredicted half the
@@ -147,7 +147,7 @@ mod tests {
     /// Every kernel that some processor uses, run on this one: see [`chosen`].
     fn all_line_kernels(num_hashes: u32) -> Vec<Kernel> {
         let mut kernels = chosen::all();
-        kernels.retain(|&kernel| kernel == Kernel::Portable || num_hashes <= line::MOST_PROBES);
+        kernels.retain(|&kernel| kernel == Kernel::Portable || num_hashes <= line::MAX_PROBES);
         kernels
     }
 

@@ -1,20 +1,20 @@
 //! Popcount: the set bits of a whole sub-bitmap, counted for every new item.
 //!
-//! The first x86-64 processors lack the instruction, so a build for all of them counts by
-//! additions, some 5 ns a line. The instruction is detected at run time. One loop is compiled three
-//! times, so machines without the instructions still test its whole source.
+//! The first x86-64 CPUs lack the instruction, so a build for all of them counts by additions, some
+//! 5 ns a line. The instruction is detected at run time. One loop is compiled three times, so
+//! machines without the instructions still test its whole source.
 
-/// Number of set bits in `words`.
+/// The number of set bits in `words`.
 #[inline]
 pub fn count(words: &[u64]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq") {
-            // SAFETY: the processor has them.
+            // SAFETY: the CPU has these features.
             return unsafe { count_with_avx512(words) };
         }
         if is_x86_feature_detected!("popcnt") {
-            // SAFETY: the processor has it.
+            // SAFETY: the CPU has this feature.
             return unsafe { count_with_popcnt(words) };
         }
     }
@@ -51,12 +51,12 @@ mod tests {
             prop_assert_eq!(count(&words), expected);
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("popcnt") {
-                // SAFETY: the processor has it.
+                // SAFETY: the CPU has this feature.
                 prop_assert_eq!(unsafe { count_with_popcnt(&words) }, expected);
             }
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq") {
-                // SAFETY: the processor has them.
+                // SAFETY: the CPU has these features.
                 prop_assert_eq!(unsafe { count_with_avx512(&words) }, expected);
             }
         }

@@ -1,16 +1,16 @@
-//! The lanes on the processor.
+//! The lanes on the CPU.
 
 use super::super::{eight, Inserted};
 use super::Lanes;
 use std::arch::x86_64::*;
 
-/// Proof that the processor has AVX-512 F, DQ and VPOPCNTDQ. Only [`Avx512::detect`] creates one,
-/// which makes everything below safe to call.
+/// Proof that the CPU has AVX-512 F, DQ and VPOPCNTDQ. Only [`Avx512::detect`] creates one, which
+/// makes all functions below safe to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx512(());
 
 impl Avx512 {
-    /// Costs a few loads.
+    /// Takes a few loads.
     pub fn detect() -> Option<Self> {
         let is_there = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512dq")
@@ -21,14 +21,14 @@ impl Avx512 {
     /// As [`eight::contains`].
     #[inline]
     pub fn contains(self, line: &[u64; 8], probes: u64, num_hashes: u32) -> bool {
-        // SAFETY: `self` proves that the processor has these features.
+        // SAFETY: `self` proves that the CPU has these features.
         unsafe { contains(self, line, probes, num_hashes) }
     }
 
     /// As [`eight::insert`].
     #[inline(always)]
     pub fn insert(self, line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
-        // SAFETY: as above.
+        // SAFETY: `self` proves that the CPU has these features.
         unsafe { insert(self, line, probes, num_hashes) }
     }
 }

@@ -1,0 +1,96 @@
+//! Loads pages into a table that can be used, saved, copied, moved and freed meanwhile.
+//!
+//! Empty pages stand for what is missing. If a run of pages ends inside an empty page, nodes of two
+//! children lead to the border:
+//!
+//! ```text
+//!   root | loaded | node |
+//!                   '-> | node | empty |
+//!                         '-> | loaded | empty |
+//! ```
+//!
+//! As soon as both children of such a node are complete, it is flattened as if it had been loaded
+//! at once.
+
+use crate::error::{AddError, DecodeError};
+use crate::table::directory::Subtree;
+use crate::table::entries::try_push;
+use crate::table::page::Page;
+use crate::table::parse::Pages;
+use crate::table::path::Path;
+use crate::table::table::Table;
+use crate::table::totals::Totals;
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+impl Table {
+    /// Puts pages in the place of empty ones. A whole table is loaded run by run, in order, into an
+    /// empty table that nothing else changes. The last run comes with the number of items; until
+    /// then each entry counts as one.
+    ///
+    /// The number of items cannot be derived from the entries: some entries have become several,
+    /// and those of saturated pages are gone. So the given number is used; if no page has lost
+    /// count, at most the number of entries, because the number was written after the first pages,
+    /// to which items may have been added since.
+    ///
+    /// # Errors
+    /// `Order` if something else is there, `OutOfMemory`; nothing has changed.
+    pub fn load(&mut self, pages: Pages, items: Option<u64>) -> Result<(), DecodeError> {
+        let mut totals = pages.totals();
+        let entries = self.items.saturating_add(pages.items);
+        let is_counted = self.totals.uncounted == 0 && totals.uncounted == 0;
+        let most = if is_counted { entries } else { u64::MAX };
+        let Pages {
+            from, next, parts, ..
+        } = pages;
+        let (mut parts, mut replacements) = (parts.into_iter().peekable(), Vec::new());
+        let mut replaced = Totals::none();
+        while let Some((start, part)) = parts.peek() {
+            let page = self.root.page(*start);
+            let depth = page.depth();
+            if page.is_saturated() || !page.lines().is_empty() || depth > part.depth() {
+                return Err(DecodeError::Order);
+            }
+            let start = start.start(depth);
+            let own = self.root.unshare_path(start);
+            own.map_err(|_| DecodeError::OutOfMemory)?;
+            let replacement = with_nodes(&mut parts, start, depth, &mut totals)
+                .and_then(|slot| try_push(&mut replacements, (start, slot)));
+            replacement.map_err(|_| DecodeError::OutOfMemory)?;
+            replaced.pages += 1;
+        }
+        for (start, slot) in replacements {
+            self.root.put(start, slot);
+        }
+        self.items = items.unwrap_or(entries).min(most);
+        self.totals = self.totals.plus(totals).minus(replaced);
+        let more_children = self.root.join_complete(from, next);
+        self.totals.children = self.totals.children.saturating_add_signed(more_children);
+        Ok(())
+    }
+}
+
+/// Takes the parts below the first `depth` bits of `start`, together with the nodes that lead to
+/// them, and empty pages for missing parts.
+fn with_nodes(
+    parts: &mut Peekable<IntoIter<(Path, Subtree)>>,
+    start: Path,
+    depth: u8,
+    totals: &mut Totals,
+) -> Result<Subtree, AddError> {
+    let is_here = |part: &(Path, Subtree)| part.0.start(depth) == start;
+    let is_this = |part: &(Path, Subtree)| is_here(part) && part.1.depth() == depth;
+    if let Some((_, slot)) = parts.next_if(is_this) {
+        return Ok(slot);
+    }
+    if !parts.peek().is_some_and(is_here) {
+        totals.pages += 1;
+        return Ok(Subtree::Page(Page::empty(depth)));
+    }
+    totals.children += 2;
+    let mut half = |start| with_nodes(parts, start, depth + 1, totals);
+    Subtree::node(
+        depth,
+        [half(start)?, half(Path(start.0 | 1 << (63 - depth)))?],
+    )
+}

@@ -1,0 +1,332 @@
+//! Decodes pages, checking everything before a table changes.
+//!
+//! The parser accepts exactly the bytes that are written for some page. Meanwhile and afterwards it
+//! holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each byte of input,
+//! and some hundred more.
+
+use crate::error::{AddError, DecodeError};
+use crate::table::directory::Subtree;
+use crate::table::entries::{try_push, Entries, Surplus, COPIES};
+use crate::table::fingerprint::{Fingerprint, MAX_PAYLOAD};
+use crate::table::grid::Shape;
+use crate::table::page::Page;
+use crate::table::path::Path;
+use crate::table::plan::{Plan, MAX_DEPTH};
+use crate::table::record::{
+    Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES, SURPLUS_BYTES,
+};
+use crate::table::slot::{SlotShape, MAX_SLOT_BITS};
+use crate::table::table::Table;
+use crate::table::totals::Totals;
+
+/// A run of consecutive pages that are not in a table yet.
+pub struct Pages {
+    pub(super) from: Path,
+    pub(super) next: Option<u64>,
+    /// The pages, with buddies joined wherever possible, so there are at most two parts of each
+    /// depth.
+    pub(super) parts: Vec<(Path, Subtree)>,
+    pub(super) totals: Totals,
+    /// The number of entries, each copy counted.
+    pub(super) items: u64,
+    payloads: Payloads,
+}
+
+/// The payloads in a run of pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Payloads {
+    /// The number of entries of each payload, each copy counted.
+    pub entries: [u64; MAX_PAYLOAD as usize + 1],
+    /// Payloads of entries and of saturated pages, bit i for payload i.
+    pub all: u16,
+    /// Where the first page with each payload begins.
+    pub first: [u64; MAX_PAYLOAD as usize + 1],
+    /// Whether every page has an exact count of its items.
+    pub are_counted: bool,
+}
+
+impl Payloads {
+    fn add(&mut self, page: &Page, entries: &Entries, start: u64) {
+        let mut add = |payload: u8, copies: u64| {
+            let sum = &mut self.entries[usize::from(payload)];
+            *sum = sum.saturating_add(copies);
+            if self.all >> payload & 1 == 0 {
+                self.first[usize::from(payload)] = start;
+            }
+            self.all |= 1 << payload;
+        };
+        for fingerprint in &entries.fingerprints {
+            add(fingerprint.payload(), 1);
+        }
+        for surplus in &entries.surplus {
+            add(surplus.fingerprint.payload(), surplus.copies.into());
+        }
+        if let Some(payload) = page.saturated_payload() {
+            add(payload, 0);
+        }
+    }
+}
+
+impl Pages {
+    /// An empty run, which will start at the path `from`.
+    pub fn starting_at(from: u64) -> Self {
+        Self {
+            from: Path(from),
+            next: Some(from),
+            parts: Vec::new(),
+            totals: Totals::none(),
+            items: 0,
+            payloads: Payloads::default(),
+        }
+    }
+
+    /// Where the pages after these start; `None` if these are the last.
+    pub fn next(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// Their share of a table's memory, without the directory nodes that lead to them.
+    pub fn bytes(&self) -> u64 {
+        self.totals().bytes()
+    }
+
+    /// The payloads of their entries; none if entries have no payload.
+    pub fn payloads(&self) -> Payloads {
+        Payloads {
+            are_counted: self.totals.uncounted == 0,
+            ..self.payloads
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let children = self.parts.iter().map(|(_, part)| part.count_children());
+        Totals {
+            children: children.sum(),
+            ..self.totals
+        }
+    }
+
+    /// Decodes the page record at the start of `bytes`, for a table with the same plan as `table`,
+    /// and appends the page. Returns the bytes after it.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, or `OutOfMemory`.
+    pub fn push<'a>(&mut self, table: &Table, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
+        let plan = table.plan();
+        let start = Path(self.next.ok_or(DecodeError::Length)?);
+        let [depth, kind, ..] = *bytes else {
+            return Err(DecodeError::Length);
+        };
+        if depth > MAX_DEPTH || start.start(depth) != start {
+            return Err(DecodeError::Field("depth"));
+        }
+        let (page, entries, rest) = match kind {
+            EMPTY => short(Page::empty(depth), bytes)?,
+            SATURATED => saturated(plan, depth, bytes)?,
+            ENTRIES => with_entries(plan, depth, bytes)?,
+            _ => return Err(DecodeError::Field("kind of page")),
+        };
+        self.totals = self.totals.plus(Totals::of(&page, &entries, start));
+        self.items = self.items.saturating_add(entries.items());
+        if plan.payload_bits() > 0 {
+            self.payloads.add(&page, &entries, start.0);
+        }
+        self.next = start.after(depth);
+        self.join(start, Subtree::Page(page)).map_err(no_memory)?;
+        Ok(rest)
+    }
+
+    /// Adds a part, and joins it with its buddy if that is present, and so on.
+    fn join(&mut self, mut start: Path, mut part: Subtree) -> Result<(), AddError> {
+        while let Some((low_start, low)) = self.parts.pop() {
+            let depth = part.depth();
+            if low.depth() != depth || start.start(depth - 1) != low_start {
+                // There is capacity: it was just popped.
+                self.parts.push((low_start, low));
+                break;
+            }
+            (start, part) = (low_start, Subtree::join([low, part])?);
+        }
+        try_push(&mut self.parts, (start, part))
+    }
+}
+
+fn no_memory(_: AddError) -> DecodeError {
+    DecodeError::OutOfMemory
+}
+
+fn check_filler(bytes: &[u8]) -> Result<(), DecodeError> {
+    let is_clear = bytes.iter().all(|byte| *byte == 0);
+    is_clear.then_some(()).ok_or(DecodeError::Field("filler"))
+}
+
+fn short(page: Page, bytes: &[u8]) -> Result<(Page, Entries, &[u8]), DecodeError> {
+    let (record, rest) = bytes
+        .split_at_checked(SHORT_BYTES)
+        .ok_or(DecodeError::Length)?;
+    check_filler(&record[2..])?;
+    Ok((page, Entries::default(), rest))
+}
+
+fn saturated<'a>(
+    plan: &Plan,
+    depth: u8,
+    bytes: &'a [u8],
+) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
+    let (record, rest) = bytes
+        .split_first_chunk::<SHORT_BYTES>()
+        .ok_or(DecodeError::Length)?;
+    let payload = record[2];
+    if payload >> plan.payload_bits() != 0 {
+        return Err(DecodeError::Field("payload"));
+    }
+    check_filler(&record[3..])?;
+    Ok((Page::saturated(depth, payload), Entries::default(), rest))
+}
+
+/// Reads bits, from the least significant.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    pending: u64,
+    len: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            pending: 0,
+            len: 0,
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Result<u64, DecodeError> {
+        while self.len < len {
+            let (first, rest) = self.bytes.split_first().ok_or(DecodeError::Length)?;
+            self.pending |= u64::from(*first) << self.len;
+            (self.bytes, self.len) = (rest, self.len + 8);
+        }
+        let bits = self.pending & ((1 << len) - 1);
+        self.pending >>= len;
+        self.len -= len;
+        Ok(bits)
+    }
+}
+
+fn with_entries<'a>(
+    plan: &Plan,
+    depth: u8,
+    bytes: &'a [u8],
+) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
+    let (header, body) = bytes
+        .split_first_chunk::<HEADER_BYTES>()
+        .ok_or(DecodeError::Length)?;
+    let sizes = sizes(plan, depth, *header)?;
+    let (packed, rest) = body
+        .split_at_checked(sizes.packed_bytes())
+        .ok_or(DecodeError::Length)?;
+    let (counters, rest) = rest
+        .split_at_checked(sizes.surplus * SURPLUS_BYTES)
+        .ok_or(DecodeError::Length)?;
+    let (filler, rest) = rest
+        .split_at_checked(sizes.filler_bytes())
+        .ok_or(DecodeError::Length)?;
+    check_filler(filler)?;
+
+    let mut entries = Entries::with_room(sizes.entries, sizes.surplus).map_err(no_memory)?;
+    read_fingerprints(sizes, packed, &mut entries.fingerprints)?;
+    for counter in counters.chunks_exact(SURPLUS_BYTES) {
+        read_counter(counter, &mut entries)?;
+    }
+    let page = Page::with_lines(depth, sizes.shape, &entries, sizes.lines).map_err(no_memory)?;
+    let page = page.ok_or(DecodeError::Field("lines"))?;
+    Ok((page, entries, rest))
+}
+
+fn sizes(plan: &Plan, depth: u8, header: [u8; HEADER_BYTES]) -> Result<Sizes, DecodeError> {
+    let [_, _, bucket_bits, fingerprint_bits, lines, n0, n1, s0, s1] = header;
+    let slot = SlotShape {
+        fingerprint_bits,
+        payload_bits: plan.payload_bits(),
+    };
+    let entries = u16::from_le_bytes([n0, n1]).into();
+    if bucket_bits == 0 || bucket_bits > plan.bucket_bits(usize::MAX) {
+        return Err(DecodeError::Field("bucket bits"));
+    }
+    let longest = usize::from(bucket_bits) + usize::from(fingerprint_bits) - 1;
+    if !(2..=60).contains(&fingerprint_bits)
+        || slot.bits() > MAX_SLOT_BITS
+        || longest > 59
+        || longest + usize::from(depth) > 64
+    {
+        return Err(DecodeError::Field("fingerprint bits"));
+    }
+    if entries == 0 || entries > plan.max_written() {
+        return Err(DecodeError::Field("entries"));
+    }
+    Ok(Sizes {
+        shape: Shape { bucket_bits, slot },
+        lines: lines.into(),
+        entries,
+        surplus: u16::from_le_bytes([s0, s1]).into(),
+    })
+}
+
+/// Reads the unary part and the slots, which must be sorted.
+fn read_fingerprints(
+    sizes: Sizes,
+    packed: &[u8],
+    fingerprints: &mut Vec<Fingerprint>,
+) -> Result<(), DecodeError> {
+    let Sizes { shape, entries, .. } = sizes;
+    let (mut unary, mut slots) = (Reader::new(packed), Reader::new(packed));
+    for _ in 0..(1 << shape.bucket_bits) + entries {
+        slots.take(1)?;
+    }
+    for bucket in 0..1 << shape.bucket_bits {
+        while unary.take(1)? == 0 {
+            let fingerprint = shape
+                .fingerprint(bucket, slots.take(shape.slot.bits())?)
+                .ok_or(DecodeError::Field("slot"))?;
+            fingerprints.push(fingerprint);
+            if fingerprints.len() > entries {
+                return Err(DecodeError::Field("unary"));
+            }
+        }
+    }
+    if fingerprints.len() != entries {
+        return Err(DecodeError::Field("unary"));
+    }
+    if slots.pending != 0 {
+        return Err(DecodeError::Field("bits left over"));
+    }
+    let mut runs = fingerprints.windows(COPIES + 1);
+    if !fingerprints.is_sorted() || runs.any(|run| run[0] == run[COPIES]) {
+        return Err(DecodeError::Field("order of slots"));
+    }
+    Ok(())
+}
+
+/// Appends a surplus counter, whose fingerprint must fill its slots and come after the previous
+/// one.
+fn read_counter(bytes: &[u8], entries: &mut Entries) -> Result<(), DecodeError> {
+    let (fingerprint, copies) = bytes.split_at(8);
+    let fingerprint = fingerprint.try_into().map_err(|_| DecodeError::Length)?;
+    let copies = copies.try_into().map_err(|_| DecodeError::Length)?;
+    let copies = u32::from_le_bytes(copies);
+    let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(fingerprint))
+        .ok_or(DecodeError::Field("surplus"))?;
+    let fingerprints = &entries.fingerprints;
+    let first = fingerprints.partition_point(|other| *other < fingerprint);
+    let is_full = fingerprints.get(first + COPIES - 1) == Some(&fingerprint);
+    let last = entries.surplus.last();
+    let is_next = last.is_none_or(|last| last.fingerprint < fingerprint);
+    if copies == 0 || !is_full || !is_next {
+        return Err(DecodeError::Field("surplus"));
+    }
+    entries.surplus.push(Surplus {
+        fingerprint,
+        copies,
+    });
+    Ok(())
+}
