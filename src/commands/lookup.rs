@@ -1,11 +1,10 @@
 //! Lookups, the same for every kind of filter.
 
-use crate::commands::held::found_or_missing;
 use crate::commands::reply_error::ReplyError;
-use crate::server::arguments::Arguments;
-use crate::server::context::Context;
-use crate::server::data_type::Value;
 use crate::stats;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::Value;
 
 /// A filter that says whether items are (probably) there.
 pub trait Lookup: Value {
@@ -16,7 +15,7 @@ pub trait Lookup: Value {
 /// Replies with whether the one item is in the filter. Nothing is in a missing key.
 pub fn look_up<T: Lookup>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let filter = found_or_missing(key.held::<T>())?;
+    let filter = key.value::<T>()?;
     let found = filter.is_some_and(|filter| filter.contains(arguments.bytes(2)));
     stats::looked_up(1, usize::from(found));
     context.reply_bool(found);
@@ -30,7 +29,7 @@ pub fn look_up_many<T: Lookup>(
 ) -> Result<(), ReplyError> {
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
-    let filter = found_or_missing(key.held::<T>())?;
+    let filter = key.value::<T>()?;
     let mut hits = 0;
     context.reply_array(items.len());
     match filter {

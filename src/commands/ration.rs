@@ -9,9 +9,8 @@
 //! limit: a million new items of a growing table take 2 MB.
 
 use crate::commands::reply_error::ReplyError;
-use crate::server::allocator::bytes_held;
-use crate::server::context::Context;
-use crate::server::memory::is_over_maxmemory;
+use splitbloom_server::allocator::{bytes_held, is_over_maxmemory};
+use splitbloom_server::context::Context;
 use std::cell::Cell;
 
 /// Bytes that any command may take.

@@ -1,12 +1,13 @@
 //! Every error that a client can see, in one place. The texts are part of the interface: clients
 //! compare them.
 
-use crate::server::context::Context;
-use crate::server::key::InUse;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
+use splitbloom_server::command::ErrorReply;
+use splitbloom_server::context::Context;
+use splitbloom_server::key::{InUse, WrongType};
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,12 @@ pub enum ReplyError {
 impl From<InUse> for ReplyError {
     fn from(InUse: InUse) -> Self {
         Self::KeyInUse
+    }
+}
+
+impl From<WrongType> for ReplyError {
+    fn from(WrongType: WrongType) -> Self {
+        Self::WrongType
     }
 }
 
@@ -189,24 +196,6 @@ impl ReplyError {
         }
     }
 
-    /// Replies with it. The primary and the append-only file, which want no reply, get it only if
-    /// something is lost: the server reports each error that it would reply to its primary as a
-    /// broken replication.
-    pub fn reply(self, context: &Context) {
-        if context.is_replay() {
-            if self.loses_nothing() {
-                stats::replay_ignored();
-                return context.reply_null();
-            }
-            context.note_loss(self.text());
-        }
-        match self {
-            Self::WrongArity => context.reply_wrong_arity(),
-            Self::WrongType => context.reply_wrong_type(),
-            other => context.reply_error(other.text()),
-        }
-    }
-
     /// The error for a filter that was not created.
     pub fn of_creation(error: AddError) -> Self {
         match error {
@@ -257,6 +246,26 @@ impl ReplyError {
             DecodeError::OverLimit => Self::OverLimit,
             DecodeError::OutOfMemory => Self::NoMemoryToCreate,
             _ => Self::BadData,
+        }
+    }
+}
+
+impl ErrorReply for ReplyError {
+    /// Replies with it. The primary and the append-only file, which want no reply, get it only if
+    /// something is lost: the server reports each error that it would reply to its primary as a
+    /// broken replication.
+    fn reply(self, context: &Context) {
+        if context.is_replay() {
+            if self.loses_nothing() {
+                stats::replay_ignored();
+                return context.reply_null();
+            }
+            context.note_loss(self.text());
+        }
+        match self {
+            Self::WrongArity => context.reply_wrong_arity(),
+            Self::WrongType => context.reply_wrong_type(),
+            other => context.reply_error(other.text()),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Time, in filters that forget: when items come, and how many are remembered.
 
 use crate::commands::reply_error::ReplyError;
-use crate::server::clock::{time_now, time_of_command};
-use crate::server::context::Context;
 use crate::types::bloom::AnyFilter;
 use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_server::clock::{time_now, time_of_command};
+use splitbloom_server::context::Context;
 
 /// The earliest time that a client may supply, in milliseconds since 1970: 3 March 1973. In seconds
 /// this number is a time in the year 5138, so a time before it is one in seconds. (An early time as
