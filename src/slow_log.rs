@@ -27,7 +27,7 @@ pub fn argument_bytes() -> u64 {
     bytes_of(settings::of_server(SETTING))
 }
 
-/// The number by the setting, if the server has it.
+/// The bytes that the slow log keeps, given the value of the setting.
 fn bytes_of(setting: Option<i64>) -> u64 {
     let bytes = setting.and_then(|bytes| u64::try_from(bytes).ok());
     bytes.unwrap_or(LOGGED_BYTES as u64)

@@ -51,5 +51,6 @@ pub const COUNTING_ITEM: &CStr = c"O(1); O(S) with S sub-filters if RedisBloom m
 pub const COUNTING_ITEMS: &CStr =
     c"O(N) with N items; O(N*S) with S sub-filters if RedisBloom made them";
 
-/// A chunk, which is found from the beginning of the series and then written.
-pub const CHUNK: &CStr = c"O(N+S) with N bytes of the chunk, at most 1 MiB, and S sub-filters";
+/// A chunk, which is found from the beginning of the filter and then written.
+pub const CHUNK: &CStr = c"O(N) with N bytes of the chunk, at most 1 MiB; O(N+S) with S \
+    sub-filters if RedisBloom or valkey-bloom made them";

@@ -6,9 +6,11 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::Value;
 
-/// A filter that says whether items are (probably) there.
+/// A filter in which items are looked up.
 pub trait Lookup: Value {
+    /// Whether `item` is (probably) in the filter.
     fn contains(&self, item: &[u8]) -> bool;
+    /// Calls `answer` for each of `items`, in order, with whether it is (probably) in the filter.
     fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool));
 }
 

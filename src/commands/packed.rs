@@ -46,7 +46,7 @@ pub const OF_AN_ADD: &[Parameter] = &[
     word(c"bits", c"BITS").optional(),
 ];
 
-/// The items of a command, and how they were packed.
+/// The items of a command, and their packing.
 pub struct Packed<'a> {
     pub items: Packing<'a>,
     /// Their time, if the command has one.
@@ -143,9 +143,9 @@ impl<'a> Packed<'a> {
 /// What a packed change has done, up to the first item refused.
 #[derive(Default)]
 pub struct Changed {
-    /// Items before that one.
+    /// The number of items before that one.
     pub answered: usize,
-    /// Those of them that changed something.
+    /// The number of those that changed something.
     pub changed: usize,
     pub refusal: Option<ReplyError>,
 }

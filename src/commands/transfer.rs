@@ -99,7 +99,7 @@ fn load_chunk<T: Stored>(
     Ok(Vec::new())
 }
 
-/// Loads a header or piece of RedisBloom's. A filter that a header begins gets a seed, which a
+/// Loads a header or piece of RedisBloom's. A header creates a filter with a random seed, which a
 /// replica must have, too.
 fn load_piece<T: Stored>(
     context: &Context,
@@ -122,7 +122,7 @@ fn load_piece<T: Stored>(
     Ok(chunks)
 }
 
-/// All chunks of a filter without set bits: a few times the bytes of its header.
+/// All chunks of `filter`, which has no set bits: a few times the bytes of its header.
 fn all_chunks(filter: &impl Transfer) -> Result<Chunks, ReplyError> {
     let mut chunks = Vec::new();
     let mut iterator = 0;

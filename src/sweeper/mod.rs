@@ -24,9 +24,9 @@ use splitbloom_server::text::Line;
 use splitbloom_server::thread::free_in_background;
 use std::time::{Duration, Instant};
 
-/// No visit begins later than this after the timer has fired. A step of a sweep takes some 2 µs in a
-/// small filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time on
-/// them.
+/// No visit begins later than this after the timer has fired. A step of a sweep takes some 2 µs in
+/// a small filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time
+/// on them.
 const BUDGET: Duration = Duration::from_micros(75);
 /// The interval between two callbacks while there is work: the shortest that servers support.
 const INTERVAL_MS: u64 = 1;
@@ -35,7 +35,7 @@ const RETRY_MS: u64 = 100;
 /// The delay until a step for which there was no memory is tried again.
 const NO_MEMORY_RETRY_MS: u64 = 1_000;
 
-/// Registers the timers of both queues, and for events about keys.
+/// Registers the timers of both queues, and the callbacks for events.
 pub fn register(context: &Context) {
     SWEEPS.timer.register(context, sweep);
     CHANGES.timer.register(context, changes::signal);
@@ -48,8 +48,8 @@ pub fn register(context: &Context) {
     );
 }
 
-/// Takes a step of a sweep, and counts it. A large table that is forgotten as a whole is freed on
-/// another thread.
+/// Takes a step of sweeping `filter`, and counts it. A large table that is forgotten as a whole is
+/// freed on another thread.
 ///
 /// # Errors
 /// As [`WindowedFilter::sweep_step`].
@@ -60,14 +60,14 @@ pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
     Ok(swept)
 }
 
-/// Frees the table that the filter has forgotten as a whole, if there is one.
+/// Frees the table that `filter` has forgotten as a whole, if any.
 pub fn free_gone(filter: &mut WindowedFilter) {
     if let Some(table) = filter.take_gone() {
         free_in_background("bf-free", table);
     }
 }
 
-/// Handles a value that has moved to this key from another.
+/// Schedules a value that has moved to `key` from another key.
 fn moved(context: &Context, key: Argument<'_>) {
     if SWEEPS.is_empty() && CHANGES.is_empty() {
         return; // most servers have no filters that forget
@@ -117,7 +117,7 @@ fn visit_all(
     }
 }
 
-/// Opens the key of the entry, takes a step there, and queues the filter again.
+/// Opens the key of `entry`, takes a step there, and queues the filter again.
 fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     let Some(name) = context.go_to(entry.database, entry.name()) else {
         return Ok(());

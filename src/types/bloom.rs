@@ -31,8 +31,8 @@ const OURS: u32 = 512;
 static BLOOM_TYPE: NativeType<StoredFilter> =
     NativeType::new::<FromRedisBloom>(StoredType::Bloom.name(), OURS as i32);
 
-/// valkey-bloom's type. A value that comes under its name keeps it, as the server has no way to give
-/// it another: it is a filter like any other, and what is saved of it are our chunks. Commands
+/// valkey-bloom's type. A value that comes under its name keeps it, as the server has no way to
+/// give it another: it is a filter like any other, and what is saved of it are our chunks. Commands
 /// create no value of this type.
 static VALKEY_TYPE: NativeType<StoredFilter> =
     NativeType::new::<FromValkeyBloom>(StoredType::ValkeyBloom.name(), OURS as i32);

@@ -3,8 +3,8 @@
 //!
 //! # Who may allocate how
 //! The server ends itself if it lacks memory for a reply or a string of its own. A module ends it
-//! likewise if an infallible allocation of its own fails. So on the paths of commands, of timers and
-//! of values that are loaded or copied:
+//! likewise if an infallible allocation of its own fails. So on the paths of commands, of timers
+//! and of values that are loaded or copied:
 //! - What depends on the data or on the number of arguments is allocated fallibly ([`try_vec`],
 //!   [`try_box`]), and a failure becomes an error reply.
 //! - A text is written on the stack ([`Line`](super::text::Line)).
@@ -61,8 +61,8 @@ pub fn bytes_held() -> u64 {
     BYTES_HELD.load(Ordering::Relaxed) as u64
 }
 
-/// The bytes that a block of `layout` takes after the server's allocator has rounded them. Allocates
-/// one block and frees it, which costs up to a microsecond.
+/// The bytes that a block of `layout` takes after the server's allocator has rounded them.
+/// Allocates one block and frees it, which costs up to a microsecond.
 pub fn usable_size(layout: Layout) -> usize {
     if layout.size() == 0 {
         return 0;
@@ -222,8 +222,8 @@ pub fn try_box<T>(value: T) -> Option<Box<T>> {
     Some(unsafe { Box::from_raw(Box::into_raw(place).cast()) })
 }
 
-/// Whether the server uses more memory than `maxmemory` allows, as the server counts when it refuses
-/// commands. Cost: up to a microsecond.
+/// Whether the server uses more memory than `maxmemory` allows, as the server counts when it
+/// refuses commands. Cost: up to a microsecond.
 pub fn is_over_maxmemory() -> bool {
     // SAFETY: the function takes nothing and returns a number: 0 where there is no limit.
     let ratio = unsafe { call!(RedisModule_GetUsedMemoryRatio()) };

@@ -31,7 +31,7 @@ pub fn catch_panic<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnO
 /// it also kills servers that give modules the C library's own `free` (Valkey 8.1 and later),
 /// because the backtrace frees there what the library took from the server's allocator.
 pub(crate) fn log_panics() {
-    set_hook(Box::new(|panic| warn(panic.to_string().replace('\n', " "))));
+    set_hook(Box::new(|panic| warn(panic)));
 }
 
 /// Panics caught since the module was loaded.

@@ -10,7 +10,7 @@ use super::arguments::Arguments;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
 use super::context::{Context, Running};
-use super::entry::Refused;
+use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
 use std::ffi::{c_int, c_uint, CStr};
@@ -39,9 +39,9 @@ pub enum KeyAccess {
     AddFromOthers,
 }
 
-/// Whether equal calls on equal data get equal replies, which COMMAND INFO shows as a tip. The other
-/// tips are about where a cluster's client sends a command and how it joins the replies. Their
-/// defaults are right: to the node that has the keys' slot, or to any if there is no key.
+/// Whether equal calls on equal data get equal replies, which COMMAND INFO shows as a tip. The
+/// other tips are about where a cluster's client sends a command and how it joins the replies.
+/// Their defaults are right: to the node that has the keys' slot, or to any if there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// They do.

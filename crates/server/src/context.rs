@@ -153,8 +153,8 @@ impl Context {
 
     /// Hides argument `index` of the running command from MONITOR and SLOWLOG; replication still
     /// sees it. Read the argument first: Valkey 8.1 and later replace it in the array of
-    /// [`Arguments`] and keep the original in a copy; Redis and Valkey 8.0 replace it in a copy. The
-    /// string itself lives on either way.
+    /// [`Arguments`] and keep the original in a copy; Redis and Valkey 8.0 replace it in a copy.
+    /// The string itself lives on either way.
     ///
     /// Does nothing while a file is loaded. Nothing is logged then, and the loader of append-only
     /// files in 7.0 would redact the same arguments of the next command, which may have fewer.

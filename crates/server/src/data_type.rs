@@ -5,7 +5,7 @@ use super::allocator::{is_native, try_box};
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
-use super::entry::Refused;
+use super::refused::Refused;
 use super::saving::{self, Saving};
 use redis_module::native_types::RedisType;
 use redis_module::raw;

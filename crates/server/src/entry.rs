@@ -8,17 +8,9 @@ use super::arguments::Arguments;
 use super::catch_panic::{catch_panic, log_panics};
 use super::context::Context;
 use super::log::warn;
+pub use super::refused::Refused;
 use redis_module::raw;
 use std::ffi::{c_int, CStr};
-
-/// Why the module could not be loaded.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// The server already has something of this name.
-    Taken(String),
-    /// Anything else, in words.
-    Bad(String),
-}
 
 /// What the server must know about the module.
 pub struct Module {

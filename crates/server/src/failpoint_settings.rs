@@ -1,10 +1,10 @@
 //! The settings that arm the [`failpoints`](super::failpoints), in builds that have them.
 
 use super::context::Context;
-use super::entry::Refused;
 use super::failpoints::{
     want, BLOCKS_LEFT, CLOCK_OFFSET_MS, KEYS_IN_USE, MIN_BYTES, SERVER_SETTING,
 };
+use super::refused::Refused;
 use super::settings::{register as register_setting, Setting, Text};
 use std::ffi::CStr;
 use std::sync::PoisonError;

@@ -79,7 +79,8 @@ mod on_demand {
         CLOCK_OFFSET_MS.get()
     }
 
-    /// The setting of the server that is read in place of the one that is meant, unless it is empty.
+    /// The setting of the server that is read in place of the one that is meant, unless it is
+    /// empty.
     pub static SERVER_SETTING: Mutex<String> = Mutex::new(String::new());
 
     /// See [`SERVER_SETTING`].

@@ -14,8 +14,8 @@ pub enum Field {
     Text(&'static CStr, fn() -> &'static str),
     /// A name and its number.
     Number(&'static CStr, fn() -> u64),
-    /// As `Number`, if the function calls the server. Not in the report of a crash, which the server
-    /// assembles in a signal handler.
+    /// As `Number`, if the function calls the server. Not in the report of a crash, which the
+    /// server assembles in a signal handler.
     FromServer(&'static CStr, fn() -> u64),
 }
 

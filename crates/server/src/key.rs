@@ -117,8 +117,9 @@ impl Context {
         self.open_for_writing(name, 0)
     }
 
-    /// Opens the key `name` for writing without a trace: its age for eviction stays, statistics do not count
-    /// it, and if it has expired it is missing, but not deleted. Redis 7.0 knows only the first.
+    /// Opens the key `name` for writing without a trace: its age for eviction stays, statistics do
+    /// not count it, and if it has expired it is missing, but not deleted. Redis 7.0 knows only the
+    /// first.
     ///
     /// # Errors
     /// `InUse`.

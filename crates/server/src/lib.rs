@@ -45,6 +45,7 @@ pub mod location;
 pub mod log;
 mod progress;
 pub mod queue;
+mod refused;
 pub mod replay;
 pub mod reply;
 mod saving;

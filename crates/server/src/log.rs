@@ -7,8 +7,8 @@ use redis_module::raw;
 use std::ffi::CStr;
 use std::fmt::Display;
 
-/// Writes `text` to the server's log as a warning; outside a server, nowhere. Allocates nothing: the
-/// reason may be that there is no memory.
+/// Writes `text` to the server's log as a warning; outside a server, nowhere. Allocates nothing:
+/// the reason may be that there is no memory.
 pub fn warn(text: impl Display) {
     write(std::ptr::null_mut(), c"warning", text);
 }

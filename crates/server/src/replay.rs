@@ -1,15 +1,15 @@
 //! Commands that have run before: from a primary, or from the append-only file.
 //!
-//! Whoever sent them takes it that they succeed here, too, and nobody reads the reply. If one is
-//! refused, this server lacks what the other has, so the log and INFO say so. A server that loads
-//! its append-only file exits, as servers do for a command in it that they do not know, and for a
-//! value that they cannot load: otherwise it would come up and deny what clients have added.
+//! The sender assumes that they succeed here, too, and reads no reply. If one is refused, this
+//! server lacks data that the other has, so the log and INFO report it. A server that loads its
+//! append-only file exits, as servers do for an unknown command in it, and for a value that they
+//! cannot load: otherwise it would start without data that clients have added.
 
 use super::arguments::bytes_of;
 use super::call::call;
 use super::context::Context;
-use super::entry::Refused;
 use super::log::warn;
+use super::refused::Refused;
 use super::settings::{self, Switch};
 use super::text::ShownKey;
 use redis_module::raw;
@@ -28,8 +28,8 @@ const DAMAGED_FILE: i32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     File,
-    /// A script in the append-only file, or another module while a file is being loaded: it gets the
-    /// reply, and may handle an error.
+    /// A script in the append-only file, or another module while a file is being loaded: it gets
+    /// the reply, and may handle an error.
     Within,
     Stream,
 }
@@ -64,8 +64,9 @@ impl Context {
         self.command.has_keys && self.has_flag(flags)
     }
 
-    /// Counts and logs a command of a replay that is refused with the error reply `reason`. Does not
-    /// return if the command is in the append-only file and the server must not start without it.
+    /// Counts and logs a command of a replay that is refused with the error reply `reason`. Does
+    /// not return if the command is in the append-only file and the server must not start without
+    /// it.
     pub fn note_loss(&self, reason: &str) {
         REFUSED.fetch_add(1, Relaxed);
         let source = self.source();

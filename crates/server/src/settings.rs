@@ -1,12 +1,12 @@
-//! The module's settings: CONFIG GET, CONFIG SET, CONFIG REWRITE. A setting holds its own value, and
-//! the value that it has when it is registered is its default.
+//! The module's settings: CONFIG GET, CONFIG SET, CONFIG REWRITE. A setting holds its own value,
+//! and the value that it has when it is registered is its default.
 
 use super::arguments::bytes_of;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
 use super::context::Context;
-use super::entry::Refused;
 use super::failpoints::server_setting;
+use super::refused::Refused;
 use super::text::c_text;
 pub use super::values::{Integer, Switch};
 use redis_module::raw;
@@ -217,8 +217,8 @@ pub fn load(context: &Context) -> Result<(), Refused> {
     }
 }
 
-/// The server's own integer setting `name`; `None` if it has none, or does not let a module read it.
-/// Redis 8.6 does; Redis 8.0 and Valkey 9.1 do not.
+/// The server's own integer setting `name`; `None` if it has none, or does not let a module read
+/// it. Redis 8.6 does; Redis 8.0 and Valkey 9.1 do not.
 ///
 /// Only from the server's own thread. Cost: a lookup.
 pub fn of_server(name: &str) -> Option<i64> {

@@ -6,8 +6,8 @@ use std::fmt::{self, Display, Write};
 /// What servers keep of a line in their log (`LOG_MAX_LEN`); replies are shorter.
 const LINE_BYTES: usize = 1024;
 
-/// A text of at most 1023 bytes on the stack. It ends in a zero byte and contains no other; longer
-/// text is cut off.
+/// A text of at most 1023 bytes on the stack. It ends in a zero byte and contains no other, and no
+/// newline; longer text is cut off.
 pub struct Line {
     bytes: [u8; LINE_BYTES],
     len: usize,
@@ -66,7 +66,11 @@ impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = &mut self.bytes[self.len..LINE_BYTES - 1];
         for (to, from) in room.iter_mut().zip(text.bytes()) {
-            *to = if from == 0 { b' ' } else { from };
+            *to = if matches!(from, 0 | b'\n') {
+                b' '
+            } else {
+                from
+            };
         }
         let fits = text.len() <= room.len();
         self.len += text.len().min(room.len());
@@ -81,10 +85,10 @@ mod tests {
     #[test]
     fn a_line_is_cut_where_it_is_too_long_and_ends_in_its_only_zero_byte() {
         for len in [0, 1, LINE_BYTES - 1, LINE_BYTES, 3 * LINE_BYTES] {
-            let text: String = "a\0%n ".chars().cycle().take(len).collect();
+            let text: String = "a\0%\n ".chars().cycle().take(len).collect();
             let line = Line::of(format_args!("{}{}", &text[..len / 2], &text[len / 2..]));
             let kept = len.min(LINE_BYTES - 1);
-            let expected = text.replace('\0', " ");
+            let expected = text.replace(['\0', '\n'], " ");
             assert_eq!(line.bytes[..kept], expected.as_bytes()[..kept]);
             assert_eq!(line.bytes.iter().position(|byte| *byte == 0), Some(kept));
         }

@@ -164,7 +164,7 @@ fn add_many(
 
 /// The items of an add: each is an argument of the command, or one argument packs them all.
 pub(super) trait Source<'a> {
-    /// The items but the first `first`.
+    /// The items without the first `first`.
     fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
     /// Replicates an add of the first `number` items.
     fn replicate_first(self, context: &Context, number: usize);
@@ -210,9 +210,9 @@ pub(super) struct Adding<S> {
 /// The outcome of an add, up to the first item refused.
 #[derive(Default)]
 pub(super) struct Added {
-    /// Items before that one.
+    /// The number of items before that one.
     pub answered: usize,
-    /// Those of them that were new.
+    /// The number of those that were new.
     pub new: usize,
     /// Whether any of them changed the filter: those that were new, and those that were renewed.
     has_changed: bool,

@@ -45,7 +45,8 @@ pub const INFO: Command<ReplyError> = Command {
     output: Output::Varies,
     since: FIRST_RELEASE,
     summary: c"Describes a Bloom filter",
-    complexity: c"O(N+S) with N pieces of 4 MiB of bits that are allocated, and S sub-filters",
+    complexity: c"O(N) with N pieces of 4 MiB of bits that are allocated; O(N+S) with S \
+        sub-filters if RedisBloom or valkey-bloom made them",
     parameters: &[
         KEY,
         Parameter::one_of(
@@ -74,7 +75,7 @@ enum Field {
     Expansion,
 }
 
-/// What the client asks for.
+/// The fields that the client wants.
 enum Question {
     Five,
     One(Field),
@@ -96,13 +97,13 @@ impl Question {
             3 => {}
             _ => return Err(ReplyError::WrongArity),
         }
-        let asked = arguments.bytes(2);
-        if asked.eq_ignore_ascii_case(b"FULL") {
+        let word = arguments.bytes(2);
+        if word.eq_ignore_ascii_case(b"FULL") {
             return Ok(Self::Full);
         }
         let field = FIELDS
             .iter()
-            .find(|(_, word, _)| asked.eq_ignore_ascii_case(word));
+            .find(|(_, name, _)| word.eq_ignore_ascii_case(name));
         field
             .map(|(field, ..)| Self::One(*field))
             .ok_or(ReplyError::BadInfoField)
@@ -139,14 +140,14 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-fn reply_one(context: &Context, stored: &StoredFilter, asked: Field) {
+fn reply_one(context: &Context, stored: &StoredFilter, field: Field) {
     if context.speaks_resp3() {
         context.reply_map(1);
-        context.reply_simple(FIELDS[asked as usize].2);
+        context.reply_simple(FIELDS[field as usize].2);
     } else {
         context.reply_array(1);
     }
-    reply_value(context, stored, asked);
+    reply_value(context, stored, field);
 }
 
 fn reply_five(context: &Context, stored: &StoredFilter) {
@@ -173,12 +174,12 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
 /// The further fields of the long form.
 const MORE: usize = 9;
 
-/// The number of entries that say how many sub-filters are not shown.
+/// The number of entries about sub-filters that are not shown: none or one.
 fn entries_left_out<B>(series: &[B]) -> usize {
     usize::from(newest(series).0 > 0)
 }
 
-/// Those before the parts, which every kind of filter has.
+/// The fields before the parts, which every kind of filter has.
 struct Long {
     error_rate: f64,
     expected: f64,

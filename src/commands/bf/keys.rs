@@ -6,6 +6,7 @@ use crate::commands::reply_error::ReplyError;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_grammar::WordsError;
 use splitbloom_partition::{Name, Partitions};
+use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
@@ -42,19 +43,30 @@ fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         partitions,
         items,
     } = parse(&args)?;
+    let key = try_vec(args[0].len() + BYTES_BESIDE_NAME);
+    let key = key.ok_or(ReplyError::NoMemoryToReply)?;
     match items {
-        None => reply_all(context, partitions.each().map(|one| name.key(one))),
+        None => reply_all(context, name, key, partitions.each()),
         Some(items) => {
-            let keys = items.iter().map(|item| name.key(partitions.of(item)));
-            reply_all(context, keys);
+            let partitions = items.iter().map(|item| partitions.of(item));
+            reply_all(context, name, key, partitions);
         }
     }
     Ok(())
 }
 
-fn reply_all(context: &Context, keys: impl ExactSizeIterator<Item = Vec<u8>>) {
-    context.reply_array(keys.len());
-    keys.for_each(|key| context.reply_bytes(&key));
+/// Replies with the key of each of `partitions`, one after the other in the buffer `key`.
+fn reply_all(
+    context: &Context,
+    name: Name<'_>,
+    mut key: Vec<u8>,
+    partitions: impl ExactSizeIterator<Item = u16>,
+) {
+    context.reply_array(partitions.len());
+    for partition in partitions {
+        name.write_key(partition, &mut key);
+        context.reply_bytes(&key);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +77,9 @@ struct Question<'a> {
     items: Option<&'a [&'a [u8]]>,
 }
 
-/// Parses the words of BF.KEYS: `name PARTITIONS n [ITEMS item…]`.
-fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
-    let [name, token, count, rest @ ..] = words else {
+/// Parses the arguments of BF.KEYS: `name PARTITIONS n [ITEMS item…]`.
+fn parse<'a>(args: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
+    let [name, token, count, rest @ ..] = args else {
         return Err(ReplyError::WrongArity);
     };
     let items = match rest {

@@ -1,4 +1,4 @@
-//! BF.MERGE: the union of filters that were created alike.
+//! BF.MERGE: the union of filters with equal parameters.
 
 use crate::commands::docs::FIRST_RELEASE;
 use crate::commands::reply_error::ReplyError;
@@ -111,7 +111,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     drop(sources);
     drop((key, keys)); // before a module is notified that might delete them
     if has_changed || !is_known {
-        // What comes out depends on the keys alone, and they are the same wherever this arrives.
+        // The result depends on the keys alone, which are the same on a replica.
         context.replicate_verbatim();
         if !is_known {
             context.signal_change(c"bf.reserve", arguments.at(1));
@@ -121,7 +121,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// Opens the sources, but not the destination, of which a union with itself is nothing new.
+/// Opens the sources, except the destination: a union with itself changes nothing.
 fn open_sources<'a>(
     context: &'a Context,
     arguments: Arguments<'_>,
@@ -137,7 +137,7 @@ fn open_sources<'a>(
     Ok(keys)
 }
 
-/// The filters of these keys, all of which must hold one that keeps what it has.
+/// The filters of `keys`, which must be Bloom filters that do not forget.
 fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
     let mut filters = try_vec(keys.len()).ok_or(ReplyError::NoMemoryToMerge)?;
     for key in keys {

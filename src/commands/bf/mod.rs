@@ -27,8 +27,8 @@ use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
 
-/// Sub-filters that BF.DEBUG and BF.INFO show of a filter, the newest. A filter that an earlier
-/// version grew with EXPANSION 1 may have thousands, which nobody reads.
+/// The number of sub-filters that BF.DEBUG and BF.INFO show, the newest. A filter that RedisBloom
+/// grew with EXPANSION 1 may have thousands.
 const SHOWN_SUB_FILTERS: usize = 1000;
 
 /// Registers every command, in the ACL category `category` if the server has it.
@@ -62,7 +62,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
     )
 }
 
-/// How many of a filter's sub-filters are not shown, and those that are.
+/// Splits `series` into the number of sub-filters that are not shown, and those that are.
 fn newest<B>(series: &[B]) -> (usize, &[B]) {
     let (left_out, shown) = series.split_at(series.len().saturating_sub(SHOWN_SUB_FILTERS));
     (left_out.len(), shown)

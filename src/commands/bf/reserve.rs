@@ -107,8 +107,8 @@ impl Created {
         }
     }
 
-    /// Replicates the creation of the filter `key` with everything that determines its bits, whatever
-    /// arguments the client sent: the settings of a replica may differ.
+    /// Replicates the creation of the filter `key` with everything that determines its bits,
+    /// whatever arguments the client sent: the settings of a replica may differ.
     pub fn replicate(&self, context: &Context, key: Argument<'_>) {
         let Self { parameters, window } = self;
         // The shortest digits that parse as the same number.

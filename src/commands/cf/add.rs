@@ -83,7 +83,7 @@ pub const INSERT_ABSENT: Command<ReplyError> = Command {
     ..INSERT
 };
 
-/// What stands for an item that was refused where each answer is a number.
+/// The reply for an item that was refused, where each reply is a number.
 const REFUSED: i64 = -1;
 
 /// A number in both protocols.

@@ -1,4 +1,4 @@
-//! What the commands that add have in common: open or create the filter, add, replicate, signal.
+//! Adding to a counting filter: open or create the filter, add, replicate, signal.
 
 use super::reserve::{create, replicate_creation};
 use crate::commands::ration::Ration;
@@ -18,7 +18,7 @@ use std::ffi::CStr;
 /// Whether an item was added, or why it was refused.
 pub(super) type Answer = Result<bool, AddError>;
 
-/// What a command wants added.
+/// The items that a command adds.
 pub(super) struct Request {
     /// The name of the event, which is that of the command.
     pub event: &'static CStr,
@@ -102,9 +102,9 @@ impl Request {
     }
 }
 
-/// Opens the filter, or creates it as `creation` says (`None`: an error). Then `add` adds to it and
-/// says how many copies. If there are any, the creation is replicated, then what `replicate`
-/// replicates, and the changes are signalled. Returns what else `add` returns.
+/// Opens the filter, or creates it with `creation` (`None`: an error). Then `add` adds to it and
+/// returns the number of copies. If it is above 0, the creation is replicated, `replicate`
+/// replicates the add, and the changes are signalled. Returns the outcome that `add` returns.
 pub(super) fn add_to<T>(
     context: &Context,
     arguments: Arguments<'_>,

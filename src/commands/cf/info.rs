@@ -9,9 +9,10 @@ use splitbloom_filter::foreign::cuckoo::CuckooSeries;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Output};
 use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 
-/// A filter is one table, however far it has grown; or the layers that RedisBloom made, and a table
-/// as soon as it is needed.
+/// The number of parts of `filter`: one table, however far it has grown; or the layers that
+/// RedisBloom made, and a table as soon as one is needed.
 fn filters(filter: &CountingFilter) -> u64 {
     filter.series().map_or(1, |series| {
         let has_more = filter.items() > series.items();
@@ -93,7 +94,7 @@ fn reply_more(context: &Context, stored: &StoredCountingFilter) {
     }
 }
 
-/// What RedisBloom made of the filter.
+/// Replies with the entry of the layers that RedisBloom made.
 fn reply_series(context: &Context, series: &CuckooSeries) {
     context.reply_simple("Layers from RedisBloom");
     context.reply_map(4);
@@ -125,14 +126,14 @@ pub const DEBUG: Command<ReplyError> = Command {
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored = key.value()?.ok_or(ReplyError::NotFound)?;
-    context.reply_bytes(line(stored).as_bytes());
+    context.reply_bytes(line(stored).bytes());
     Ok(())
 }
 
 /// The line that RedisBloom writes, whose tests compare it.
-fn line(stored: &StoredCountingFilter) -> String {
+fn line(stored: &StoredCountingFilter) -> Line {
     let (filter, parameters) = (stored.filter(), stored.filter().parameters());
-    format!(
+    Line::of(format_args!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
         parameters.bucket_size,
         parameters.buckets(),
@@ -141,5 +142,5 @@ fn line(stored: &StoredCountingFilter) -> String {
         filters(filter),
         parameters.max_iterations,
         parameters.expansion,
-    )
+    ))
 }
