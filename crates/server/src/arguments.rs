@@ -38,11 +38,11 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// The number of arguments, the name included.
     #[allow(
         clippy::len_without_is_empty,
         reason = "a command has at least its name"
     )]
-    /// The number of arguments, the name included.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -169,8 +169,8 @@ impl Drop for Due {
 }
 
 impl Queue {
-    #[allow(clippy::new_without_default, reason = "a constant, for statics")]
     /// An empty queue.
+    #[allow(clippy::new_without_default, reason = "a constant, for statics")]
     pub const fn new() -> Self {
         Self {
             waiting: Mutex::new(Waiting {

@@ -48,8 +48,8 @@ struct Pending {
 }
 
 impl Timer {
-    #[allow(clippy::new_without_default, reason = "a constant, for statics")]
     /// A timer that is not registered yet.
+    #[allow(clippy::new_without_default, reason = "a constant, for statics")]
     pub const fn new() -> Self {
         Self {
             registered: OnceLock::new(),
