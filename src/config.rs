@@ -1,5 +1,5 @@
 //! The settings: defaults for filters that clients create without parameters, and the operator's
-//! limit.
+//! limits.
 //!
 //! | setting | load argument | default | range |
 //! |---|---|---|---|
@@ -10,90 +10,81 @@
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
 //! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
 //! | `bf.aof-load-damaged` | – | no | whether to load a file of which a command is refused |
+//! | `cf.error-rate` | – | 0.01 | above 0, below 1 |
+//! | `cf.initial-size` | – | 1024 | 1 … 2^40 |
 //!
-//! The defaults are those of RedisBloom. Redis 8 also knows the settings as `bf-error-rate` and so
-//! on: see [`settings`]. Those of counting filters are in [`counting`].
+//! The defaults are those of RedisBloom, which has no error rate of counting filters. Redis 8 also
+//! knows the settings as `bf-error-rate` and so on. On servers before it, and on Valkey, a setting
+//! begins with the module's name, so there those of counting filters are `bf.cf-error-rate` and
+//! `bf.cf-initial-size` (see [`settings`]).
+//!
+//! Where any name is allowed, there are RedisBloom's others, too, so that its configuration files
+//! are accepted: `cf-bucket-size`, `cf-max-iterations`, `cf-expansion-factor`, `cf-max-expansions`.
+//! A filter reports the first three. They decide nothing, except that a filter with an expansion
+//! factor of 0 does not grow.
 
-pub mod counting;
-
-use crate::server::context::Context;
-use crate::server::replay::{loads_damaged_files, set_loads_damaged_files};
-use crate::server::settings::{self, Integer, Switch, Text};
-use crate::server::Refused;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use splitbloom_filter::counting::{self, CountingParameters, MAX_BUCKET_SIZE};
 use splitbloom_filter::filter::{Growth, Parameters, SizeLimit, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
-use splitbloom_grammar::load_arguments::{LoadArguments, ERROR_RATE, EXPANSION, INITIAL_SIZE};
+use splitbloom_grammar::load_arguments::{
+    LoadArguments, ERROR_RATE, EXPANSION, INITIAL_SIZE, MAX_EXPANSIONS, MOST_EXPANSIONS,
+};
 use splitbloom_grammar::number::parse_error_rate;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::replay;
+use splitbloom_server::settings::{self, Integer, Setting, Text};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-static ERROR_RATE_BITS: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
-static CAPACITY: AtomicI64 = AtomicI64::new(INITIAL_SIZE);
-static EXPANSION_FACTOR: AtomicI64 = AtomicI64::new(EXPANSION);
-static MAX_FILTER_BYTES: AtomicI64 = AtomicI64::new(0);
-static MAX_PACK_BYTES: AtomicI64 = AtomicI64::new(PACK_BYTES);
-static MAX_MERGE_BYTES: AtomicI64 = AtomicI64::new(MERGE_BYTES);
+/// The bits of the error rates.
+static BLOOM_RATE: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
+static COUNTING_RATE: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 
-/// The default of the most bytes of items in one argument: a million of 16 bytes, as many as the
-/// server takes in arguments of their own.
-const PACK_BYTES: i64 = 16 << 20;
-/// The default of the most work of one BF.MERGE: what takes some tens of milliseconds.
-const MERGE_BYTES: i64 = 64 << 20;
+static BLOOM_RATE_SETTING: Text = Text::new(
+    || rate(&BLOOM_RATE).to_string(),
+    |text| set_rate(&BLOOM_RATE, text),
+);
+static COUNTING_RATE_SETTING: Text = Text::new(
+    || rate(&COUNTING_RATE).to_string(),
+    |text| set_rate(&COUNTING_RATE, text),
+);
 
-/// The error rate of a filter created without one.
-pub fn error_rate() -> f64 {
-    f64::from_bits(ERROR_RATE_BITS.load(Ordering::Relaxed))
+const fn capacity(value: i64) -> Integer {
+    Integer::new(value, MIN_CAPACITY as i64, MAX_CAPACITY as i64)
 }
 
-/// The growth of a filter created without one.
-pub fn growth() -> Growth {
-    Growth::from_factor(u32::try_from(EXPANSION_FACTOR.load(Ordering::Relaxed)).unwrap_or(0))
-}
+static BLOOM_CAPACITY: Integer = capacity(INITIAL_SIZE);
+static BLOOM_EXPANSION: Integer = Integer::new(EXPANSION, 0, MAX_EXPANSION as i64);
+static MAX_FILTER_BYTES: Integer = Integer::bytes(0, 0);
+/// A million items of 16 bytes, as many as the server takes in arguments of their own.
+static MAX_PACK_BYTES: Integer = Integer::bytes(16 << 20, 1);
+/// What takes some tens of milliseconds.
+static MAX_MERGE_BYTES: Integer = Integer::bytes(64 << 20, 1);
+static COUNTING_CAPACITY: Integer = capacity(1024);
+static BUCKET_SIZE: Integer = Integer::new(2, 1, MAX_BUCKET_SIZE as i64);
+static MAX_ITERATIONS: Integer = Integer::new(20, 1, u16::MAX as i64);
+static COUNTING_EXPANSION: Integer = Integer::new(1, 0, counting::MAX_EXPANSION as i64);
+static COUNTING_MAX_EXPANSIONS: Integer = Integer::new(MAX_EXPANSIONS, 1, MOST_EXPANSIONS as i64);
 
-/// The parameters of a filter that an add creates.
-pub fn defaults(seed: Seed) -> Parameters {
-    Parameters {
-        error_rate: error_rate(),
-        capacity: CAPACITY.load(Ordering::Relaxed).unsigned_abs(),
-        growth: growth(),
-        seed,
-    }
-}
+static SETTINGS: [(&str, &dyn Setting); 8] = [
+    ("bf.error-rate", &BLOOM_RATE_SETTING),
+    ("bf.initial-size", &BLOOM_CAPACITY),
+    ("bf.expansion-factor", &BLOOM_EXPANSION),
+    ("bf.max-filter-bytes", &MAX_FILTER_BYTES),
+    ("bf.max-pack-bytes", &MAX_PACK_BYTES),
+    ("bf.max-merge-bytes", &MAX_MERGE_BYTES),
+    ("bf.cf.error-rate", &COUNTING_RATE_SETTING),
+    ("bf.cf.initial-size", &COUNTING_CAPACITY),
+];
 
-/// The size limit for the running command. Commands from the primary or the append-only file have
-/// run before and are never refused.
-pub fn size_limit(context: &Context) -> SizeLimit {
-    match MAX_FILTER_BYTES.load(Ordering::Relaxed) {
-        0 => SizeLimit::Unlimited,
-        _ if context.is_replay() => SizeLimit::Replay,
-        bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
-    }
-}
-
-/// The most bytes of packed items that the running command may have. Commands from the primary or
-/// the append-only file have run before and are never refused.
-pub fn max_pack_bytes(context: &Context) -> u64 {
-    match MAX_PACK_BYTES.load(Ordering::Relaxed) {
-        _ if context.is_replay() => u64::MAX,
-        bytes => bytes.unsigned_abs(),
-    }
-}
-
-/// The most work that merging filters may be for the running command, in bytes, with the same
-/// exception.
-pub fn max_merge_bytes(context: &Context) -> u64 {
-    match MAX_MERGE_BYTES.load(Ordering::Relaxed) {
-        _ if context.is_replay() => u64::MAX,
-        bytes => bytes.unsigned_abs(),
-    }
-}
-
-fn set_error_rate(bits: &AtomicU64, text: &str) -> Result<(), &'static str> {
-    let rate = parse_error_rate(text.as_bytes())
-        .map_err(|_| "the error rate must be above 0 and below 1")?;
-    bits.store(rate.to_bits(), Ordering::Relaxed);
-    Ok(())
-}
+/// Registered where a setting need not begin with the module's name.
+static SETTINGS_OF_REDISBLOOM: [(&str, &dyn Setting); 4] = [
+    ("bf.cf.bucket-size", &BUCKET_SIZE),
+    ("bf.cf.max-iterations", &MAX_ITERATIONS),
+    ("bf.cf.expansion-factor", &COUNTING_EXPANSION),
+    ("bf.cf.max-expansions", &COUNTING_MAX_EXPANSIONS),
+];
 
 /// Registers all settings, with the load arguments as their defaults, and sets them from the
 /// server's configuration file.
@@ -101,64 +92,79 @@ fn set_error_rate(bits: &AtomicU64, text: &str) -> Result<(), &'static str> {
 /// # Errors
 /// The server refused a name or a value.
 pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refused> {
-    // Settings live as long as the process: a module with a data type cannot be unloaded.
-    let rate: &'static Text = Box::leak(Box::new(Text::new(
-        arguments.error_rate.to_string(),
-        || error_rate().to_string(),
-        |text| set_error_rate(&ERROR_RATE_BITS, text),
-    )));
-    let size: &'static Integer = Box::leak(Box::new(Integer {
-        default: arguments.initial_size,
-        min: MIN_CAPACITY as i64,
-        max: MAX_CAPACITY as i64,
-        is_memory: false,
-        get: || CAPACITY.load(Ordering::Relaxed),
-        set: |size| CAPACITY.store(size, Ordering::Relaxed),
-    }));
-    let factor: &'static Integer = Box::leak(Box::new(Integer {
-        default: arguments.expansion,
-        min: 0,
-        max: i64::from(MAX_EXPANSION),
-        is_memory: false,
-        get: || EXPANSION_FACTOR.load(Ordering::Relaxed),
-        set: |factor| EXPANSION_FACTOR.store(factor, Ordering::Relaxed),
-    }));
-    static LIMIT: Integer = Integer {
-        default: 0,
-        min: 0,
-        max: i64::MAX,
-        is_memory: true,
-        get: || MAX_FILTER_BYTES.load(Ordering::Relaxed),
-        set: |value| MAX_FILTER_BYTES.store(value, Ordering::Relaxed),
+    BLOOM_RATE.store(arguments.error_rate.to_bits(), Relaxed);
+    BLOOM_CAPACITY.set(arguments.initial_size);
+    BLOOM_EXPANSION.set(arguments.expansion);
+    COUNTING_MAX_EXPANSIONS.set(arguments.max_expansions);
+    let of_redisbloom: &[_] = match settings::allows_any_prefix() {
+        true => &SETTINGS_OF_REDISBLOOM,
+        false => &[],
     };
-    static PACK_LIMIT: Integer = Integer {
-        default: PACK_BYTES,
-        min: 1,
-        max: i64::MAX,
-        is_memory: true,
-        get: || MAX_PACK_BYTES.load(Ordering::Relaxed),
-        set: |value| MAX_PACK_BYTES.store(value, Ordering::Relaxed),
-    };
-    static MERGE_LIMIT: Integer = Integer {
-        default: MERGE_BYTES,
-        min: 1,
-        max: i64::MAX,
-        is_memory: true,
-        get: || MAX_MERGE_BYTES.load(Ordering::Relaxed),
-        set: |value| MAX_MERGE_BYTES.store(value, Ordering::Relaxed),
-    };
-    static LOAD_DAMAGED: Switch = Switch {
-        default: false,
-        get: loads_damaged_files,
-        set: set_loads_damaged_files,
-    };
-    settings::register_text(context, "bf.error-rate", rate)?;
-    settings::register_integer(context, "bf.initial-size", size)?;
-    settings::register_integer(context, "bf.expansion-factor", factor)?;
-    settings::register_integer(context, "bf.max-filter-bytes", &LIMIT)?;
-    settings::register_integer(context, "bf.max-pack-bytes", &PACK_LIMIT)?;
-    settings::register_integer(context, "bf.max-merge-bytes", &MERGE_LIMIT)?;
-    settings::register_switch(context, "bf.aof-load-damaged", &LOAD_DAMAGED)?;
-    counting::register(context, arguments)?;
+    for (name, setting) in SETTINGS.iter().chain(of_redisbloom) {
+        settings::register(context, name, *setting)?;
+    }
+    replay::register(context, "bf.aof-load-damaged")?;
     settings::load(context)
+}
+
+fn rate(bits: &AtomicU64) -> f64 {
+    f64::from_bits(bits.load(Relaxed))
+}
+
+fn set_rate(bits: &AtomicU64, text: &str) -> Result<(), &'static str> {
+    let rate = parse_error_rate(text.as_bytes())
+        .map_err(|_| "the error rate must be above 0 and below 1")?;
+    bits.store(rate.to_bits(), Relaxed);
+    Ok(())
+}
+
+/// The parameters of a Bloom filter that an add creates, with seed `seed`.
+pub fn defaults(seed: Seed) -> Parameters {
+    Parameters {
+        error_rate: rate(&BLOOM_RATE),
+        capacity: BLOOM_CAPACITY.get().unsigned_abs(),
+        growth: Growth::from_factor(u32::try_from(BLOOM_EXPANSION.get()).unwrap_or(0)),
+        seed,
+    }
+}
+
+/// The parameters of a counting filter that an add creates, with seed `seed`.
+pub fn counting_defaults(seed: Seed) -> CountingParameters {
+    CountingParameters {
+        error_rate: rate(&COUNTING_RATE),
+        capacity: COUNTING_CAPACITY.get().unsigned_abs(),
+        // These ranges fit 16 bits.
+        expansion: COUNTING_EXPANSION.get() as u16,
+        bucket_size: BUCKET_SIZE.get() as u16,
+        max_iterations: MAX_ITERATIONS.get() as u16,
+        seed,
+    }
+}
+
+/// The size limit for the running command. Commands from the primary or the append-only file have
+/// run before and are never refused.
+pub fn size_limit(context: &Context) -> SizeLimit {
+    match MAX_FILTER_BYTES.get() {
+        0 => SizeLimit::Unlimited,
+        _ if context.is_replay() => SizeLimit::Replay,
+        bytes => SizeLimit::Bytes(bytes.unsigned_abs()),
+    }
+}
+
+/// The limit of a setting for the running command, with the same exception.
+fn limit(setting: &Integer, context: &Context) -> u64 {
+    match context.is_replay() {
+        true => u64::MAX,
+        false => setting.get().unsigned_abs(),
+    }
+}
+
+/// The limit on the bytes of packed items in the running command.
+pub fn max_pack_bytes(context: &Context) -> u64 {
+    limit(&MAX_PACK_BYTES, context)
+}
+
+/// The limit on the work of merging filters in the running command, in bytes.
+pub fn max_merge_bytes(context: &Context) -> u64 {
+    limit(&MAX_MERGE_BYTES, context)
 }

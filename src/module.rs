@@ -1,19 +1,19 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
 use crate::config;
-use crate::server::allocator::bytes_held;
-use crate::server::arguments::Arguments;
-use crate::server::catch_panic::{caught_panics, log_panics};
-use crate::server::context::Context;
-use crate::server::entry::{entry_of, Module};
-use crate::server::info::{self, Field};
-use crate::server::log::notice;
-use crate::server::replay::replays_refused;
-use crate::server::{settings, Refused};
-use crate::types::{bloom, counting, valkey};
+use crate::types::{bloom, counting};
 use crate::{commands, slow_log, stats, sweeper};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
+use splitbloom_server::allocator::bytes_held;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::catch_panic::caught_panics;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::{Module, Refused};
+use splitbloom_server::info::{self, Field};
+use splitbloom_server::log::notice;
+use splitbloom_server::replay::replays_refused;
+use splitbloom_server::settings;
 
 /// The version of the module, from Cargo.toml, as text.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -40,7 +40,7 @@ const INFO: &[Field] = &[
     Field::Number(c"fill_guard_closings", stats::fill_guard_closings),
     Field::Number(c"replays_ignored", stats::replays_ignored),
     Field::Number(c"replays_refused", replays_refused),
-    Field::Asked(c"slow_log_argument_bytes", slow_log::argument_bytes),
+    Field::FromServer(c"slow_log_argument_bytes", slow_log::argument_bytes),
     Field::Number(c"caught_panics", caught_panics),
 ];
 
@@ -60,19 +60,14 @@ const MODULE: Module = Module {
     refusal,
 };
 
-entry_of!(MODULE);
+splitbloom_server::module!(MODULE);
 
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
-    log_panics();
-    let words: Vec<&[u8]> = arguments.bytes_from(0).collect();
-    let arguments = LoadArguments::parse(&words).map_err(Refused::Bad)?;
-    context.set_module_options();
+    let arguments: Vec<&[u8]> = arguments.bytes_from(0).collect();
+    let arguments = LoadArguments::parse(&arguments).map_err(Refused::Bad)?;
     bloom::register(context)?;
     counting::register(context)?;
-    valkey::register(context)?;
-    commands::register_all(context)?;
-    #[cfg(feature = "injected-faults")]
-    crate::server::failpoint_settings::register(context, "bf")?;
+    commands::register(context)?;
     config::register(context, arguments)?;
     sweeper::register(context);
     info::register(context, INFO);

@@ -1,21 +1,33 @@
-//! What the server's slow log shows of filters that arrive whole.
+//! What the server's slow log shows of seeds. A seed is a secret: whoever has it can choose items
+//! that collide.
 //!
-//! The slow log keeps the first bytes of each argument, and the module cannot redact those of
+//! A seed among the arguments of a command is redacted. As for filters that arrive whole, the slow
+//! log keeps the first bytes of each argument, and the module cannot redact those of
 //! RESTORE or of a script. So the first [`LOGGED_BYTES`] of a chunk hold nothing of the filter: as
 //! many as every server kept, until Redis 8.8 got a setting for the number.
 
-use crate::server::log::warn;
-use crate::server::settings;
 use splitbloom_filter::codec::LOGGED_BYTES;
+use splitbloom_server::context::Context;
+use splitbloom_server::log::warn;
+use splitbloom_server::settings;
 
 const SETTING: &str = "slowlog-entry-max-string-len";
+
+/// Hides what follows each SEED in `args`, which begin with argument `first` of the command.
+pub fn hide_seeds(context: &Context, args: &[&[u8]], first: usize) {
+    for (index, arg) in args.iter().enumerate() {
+        if arg.eq_ignore_ascii_case(b"SEED") {
+            context.redact(first + index + 1);
+        }
+    }
+}
 
 /// Bytes of an argument that the slow log keeps.
 pub fn argument_bytes() -> u64 {
     bytes_of(settings::of_server(SETTING))
 }
 
-/// The number by the setting, if the server has it.
+/// The bytes that the slow log keeps, given the value of the setting.
 fn bytes_of(setting: Option<i64>) -> u64 {
     let bytes = setting.and_then(|bytes| u64::try_from(bytes).ok());
     bytes.unwrap_or(LOGGED_BYTES as u64)

@@ -45,7 +45,7 @@ pub fn sweep_steps() -> u64 {
     SWEEP_STEPS.load(Relaxed)
 }
 
-/// The time that the slowest of them took, in microseconds.
+/// The time of the slowest step, in microseconds.
 pub fn slowest_sweep_step() -> u64 {
     SLOWEST_SWEEP_STEP.load(Relaxed)
 }
@@ -60,7 +60,7 @@ pub fn lookup_hits() -> u64 {
     LOOKUP_HITS.load(Relaxed)
 }
 
-/// Filters that have outgrown their Bloom filter, and have a table since.
+/// Filters that overflowed into a table.
 pub fn filters_grown() -> u64 {
     FILTERS_GROWN.load(Relaxed)
 }
@@ -70,8 +70,8 @@ pub fn fill_guard_closings() -> u64 {
     FILL_GUARD_CLOSINGS.load(Relaxed)
 }
 
-/// Commands from the primary or the append-only file that got no error, since what they were to do
-/// was done; a client would have got one.
+/// Commands from the primary or the append-only file that got no error, since they would have had
+/// no effect; a client would have got one.
 pub fn replays_ignored() -> u64 {
     REPLAYS_IGNORED.load(Relaxed)
 }
@@ -84,13 +84,13 @@ pub(crate) fn filter_freed() {
     FILTERS.fetch_sub(1, Relaxed);
 }
 
-/// Counts the items that a command looked up, and those of them that it found.
+/// Counts `items` that a command looked up, of which it found `found`.
 pub(crate) fn looked_up(items: usize, found: usize) {
     count(&LOOKUPS, items as u64);
     count(&LOOKUP_HITS, found as u64);
 }
 
-/// Counts what a command added, and what that did to the filter.
+/// Counts the `new_items` that a command added, and the events in the filter.
 pub(crate) fn added(new_items: usize, counters: Counters) {
     count(&ITEMS_ADDED, new_items as u64);
     if counters != Counters::default() {
@@ -99,34 +99,34 @@ pub(crate) fn added(new_items: usize, counters: Counters) {
     }
 }
 
-/// Counts the copies that a command added to a counting filter.
+/// Counts the `copies` that a command added to a counting filter.
 pub(crate) fn copies_added(copies: usize) {
     count(&ITEMS_ADDED, copies as u64);
 }
 
-/// Counts the copies that a command removed.
+/// Counts the `copies` that a command removed.
 pub(crate) fn copies_deleted(copies: usize) {
     count(&ITEMS_DELETED, copies as u64);
 }
 
-/// Counts a command from the primary or the append-only file whose error is not worth a word.
+/// Counts a command from the primary or the append-only file whose error loses nothing.
 pub(crate) fn replay_ignored() {
     count(&REPLAYS_IGNORED, 1);
 }
 
-/// Counts items whose window has passed.
+/// Counts `items` whose window has passed.
 pub(crate) fn forgotten(items: u64) {
     count(&ITEMS_FORGOTTEN, items);
 }
 
-/// Counts a step of the sweeper.
+/// Counts a step of the sweeper that took `took`.
 pub(crate) fn swept(took: Duration) {
     count(&SWEEP_STEPS, 1);
     let slowest = slowest_sweep_step().max(took.as_micros() as u64);
     SLOWEST_SWEEP_STEP.store(slowest, Relaxed);
 }
 
-/// Adds to a counter that only commands change.
+/// Adds `by` to `counter`, which only commands change.
 fn count(counter: &AtomicU64, by: u64) {
     counter.store(counter.load(Relaxed) + by, Relaxed);
 }

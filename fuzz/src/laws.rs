@@ -6,9 +6,9 @@ use splitbloom_filter::codec::{
 };
 use splitbloom_filter::filter::{Filter, Loading, SizeLimit};
 use splitbloom_filter::foreign::{ForeignFilter, Layer};
-use splitbloom_filter::table::Table;
 use splitbloom_filter::storage::bits;
 use splitbloom_filter::storage::segments::Segments;
+use splitbloom_filter::table::Table;
 use splitbloom_filter::{CountingFilter, WindowedFilter};
 
 /// All chunks of a filter.

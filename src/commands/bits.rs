@@ -1,6 +1,7 @@
 //! Answers to many items as a string of bits: item i is bit i mod 8 of byte i / 8, from the least.
 
 use crate::commands::reply_error::ReplyError;
+use splitbloom_server::allocator::try_vec;
 
 /// Bits that are collected before they are stored.
 const WORD: usize = u64::BITS as usize;
@@ -19,12 +20,9 @@ impl Bits {
     /// # Errors
     /// There is no memory for them.
     pub fn with_room_for(bits: usize) -> Result<Self, ReplyError> {
-        let mut bytes = Vec::new();
-        let whole_words = bits.div_ceil(WORD) * size_of::<u64>();
-        let room = bytes.try_reserve_exact(whole_words);
-        room.map_err(|_| ReplyError::NoMemoryToReply)?;
+        let bytes = try_vec(bits.div_ceil(WORD) * size_of::<u64>());
         Ok(Self {
-            bytes,
+            bytes: bytes.ok_or(ReplyError::NoMemoryToReply)?,
             word: 0,
             len: 0,
         })

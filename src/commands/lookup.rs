@@ -1,22 +1,23 @@
 //! Lookups, the same for every kind of filter.
 
-use crate::commands::held::found_or_missing;
 use crate::commands::reply_error::ReplyError;
-use crate::server::arguments::Arguments;
-use crate::server::context::Context;
-use crate::server::data_type::Value;
 use crate::stats;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::Value;
 
-/// A filter that says whether items are (probably) there.
+/// A filter in which items are looked up.
 pub trait Lookup: Value {
+    /// Whether `item` is (probably) in the filter.
     fn contains(&self, item: &[u8]) -> bool;
+    /// Calls `answer` for each of `items`, in order, with whether it is (probably) in the filter.
     fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool));
 }
 
 /// Replies with whether the one item is in the filter. Nothing is in a missing key.
 pub fn look_up<T: Lookup>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let filter = found_or_missing(key.held::<T>())?;
+    let filter = key.value::<T>()?;
     let found = filter.is_some_and(|filter| filter.contains(arguments.bytes(2)));
     stats::looked_up(1, usize::from(found));
     context.reply_bool(found);
@@ -30,7 +31,7 @@ pub fn look_up_many<T: Lookup>(
 ) -> Result<(), ReplyError> {
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
-    let filter = found_or_missing(key.held::<T>())?;
+    let filter = key.value::<T>()?;
     let mut hits = 0;
     context.reply_array(items.len());
     match filter {

@@ -1,25 +1,26 @@
 //! Commands that have all their items in one argument: the common part for all kinds of filter.
 
 use crate::commands::bits::Bits;
-use crate::commands::held::found_or_missing;
+use crate::commands::docs::{word, KEY, TIME};
 use crate::commands::lookup::Lookup;
-use crate::commands::parameters::{word, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::seeds::hide_seeds;
 use crate::config;
-use crate::server::arguments::Arguments;
-use crate::server::command::{Kind, Parameter, Times};
-use crate::server::context::Context;
+use crate::slow_log::hide_seeds;
 use crate::stats;
 use splitbloom_grammar::packing::{
     parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
 };
 use splitbloom_grammar::WordsError;
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Kind, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 use std::ffi::CStr;
 use std::ops::Range;
 
-/// The word after the key.
-const FIRST_WORD: usize = 2;
+/// The argument after the key.
+const FIRST: usize = 2;
 
 /// How the items are separated.
 const LAYOUT: Parameter = Parameter::one_of(
@@ -45,13 +46,13 @@ pub const OF_AN_ADD: &[Parameter] = &[
     word(c"bits", c"BITS").optional(),
 ];
 
-/// The items of a command, and how they were packed.
+/// The items of a command, and their packing.
 pub struct Packed<'a> {
     pub items: Packing<'a>,
     /// Their time, if the command has one.
     pub at: Option<u64>,
     arguments: Arguments<'a>,
-    /// The words from the layout up to the items.
+    /// The arguments from the layout up to the items.
     layout: Range<usize>,
     with_bits: bool,
 }
@@ -77,11 +78,11 @@ impl<'a> Packed<'a> {
         arguments: Arguments<'a>,
         parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
     ) -> Result<Self, ReplyError> {
-        let words = arguments.try_list_from(FIRST_WORD);
-        let words = words.ok_or(ReplyError::NoMemoryToReply)?;
-        let parsed = parse(&words);
+        let args = arguments.try_list_from(FIRST);
+        let args = args.ok_or(ReplyError::NoMemoryToReply)?;
+        let parsed = parse(&args);
         if parsed.is_err() {
-            hide_seeds(context, &words, FIRST_WORD); // not an option here, but perhaps taken for one
+            hide_seeds(context, &args, FIRST); // not an option here, but perhaps taken for one
         }
         let words = parsed?;
         if words.bytes.len() as u64 > config::max_pack_bytes(context) {
@@ -91,7 +92,7 @@ impl<'a> Packed<'a> {
             items: Packing::new(words.layout, words.bytes)?,
             at: words.at,
             arguments,
-            layout: FIRST_WORD + words.first..FIRST_WORD + words.place,
+            layout: FIRST + words.first..FIRST + words.place,
             with_bits: words.with_bits,
         })
     }
@@ -105,9 +106,7 @@ impl<'a> Packed<'a> {
     /// Memory for [`Packed::replicate_first`], held until then: the server exits if it has no
     /// memory for a string, and an item may be refused for lack of memory. `None` if there is none.
     pub fn room_to_replicate(&self) -> Option<Vec<u8>> {
-        let mut room = Vec::new();
-        room.try_reserve_exact(self.items.bytes().len()).ok()?;
-        Some(room)
+        try_vec(self.items.bytes().len())
     }
 
     /// Replicates the command of this name with the first `number` items, in the same layout.
@@ -118,16 +117,13 @@ impl<'a> Packed<'a> {
     /// Replicates the command of this name with the first `number` items, in the same layout, and
     /// with their time. Copies no item if these are all.
     pub fn replicate_first_at(&self, context: &Context, name: &CStr, time: u64, number: usize) {
-        let time = time.to_string();
-        let words = [b"AT".as_slice(), time.as_bytes()];
+        let time = Line::of(time);
+        let before = [b"AT", time.bytes()];
         if number < self.items.len() {
-            return self.replicate_first_after(context, name, &words, number);
+            return self.replicate_first_after(context, name, &before, number);
         }
-        let (key, rest) = (
-            self.arguments.at(1),
-            (self.layout.start, self.layout.end + 1),
-        );
-        context.replicate_before(name, key, &words, self.arguments, rest);
+        let rest = (self.layout.start, self.layout.end + 1);
+        context.replicate_before(name, self.arguments.at(1), before, self.arguments, rest);
     }
 
     fn replicate_first_after(
@@ -139,22 +135,17 @@ impl<'a> Packed<'a> {
     ) {
         let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
         let items = self.items.first(number);
-        let words: Vec<&[u8]> = before
-            .iter()
-            .copied()
-            .chain(layout)
-            .chain([items])
-            .collect();
-        context.replicate(name, self.arguments.at(1), &words);
+        let args = before.iter().copied().chain(layout).chain([items]);
+        context.replicate(name, self.arguments.at(1), args);
     }
 }
 
 /// What a packed change has done, up to the first item refused.
 #[derive(Default)]
 pub struct Changed {
-    /// Items before that one.
+    /// The number of items before that one.
     pub answered: usize,
-    /// Those of them that changed something.
+    /// The number of those that changed something.
     pub changed: usize,
     pub refusal: Option<ReplyError>,
 }
@@ -169,7 +160,7 @@ impl Changed {
 
     /// Replies with the bits, or how many items changed something. If an item was refused, an
     /// array has the number of items before it, that answer, and the error.
-    pub fn reply(self, context: &Context, bits: Option<Bits>) {
+    pub fn reply(self, context: &Context, bits: Option<Bits>) -> Result<(), ReplyError> {
         if self.refusal.is_some() {
             context.reply_array(3);
             context.reply_integer(self.answered as u64);
@@ -178,9 +169,7 @@ impl Changed {
             Some(bits) => context.reply_bytes(&bits.into_bytes()),
             None => context.reply_integer(self.changed as u64),
         }
-        if let Some(error) = self.refusal {
-            error.reply(context);
-        }
+        self.refusal.map_or(Ok(()), Err)
     }
 }
 
@@ -191,7 +180,7 @@ pub fn look_up_packed<T: Lookup>(
 ) -> Result<(), ReplyError> {
     let Packed { items, .. } = Packed::lookup(context, arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let filter = found_or_missing(key.held::<T>())?;
+    let filter = key.value::<T>()?;
     let mut bits = Bits::with_room_for(items.len())?;
     match filter {
         None => items.items().for_each(|_| bits.push(false)),

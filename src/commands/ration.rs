@@ -9,22 +9,21 @@
 //! limit: a million new items of a growing table take 2 MB.
 
 use crate::commands::reply_error::ReplyError;
-use crate::server::allocator::bytes_held;
-use crate::server::context::Context;
-use crate::server::memory::is_over_maxmemory;
+use splitbloom_server::allocator::{bytes_held, is_over_maxmemory};
+use splitbloom_server::context::Context;
 use std::cell::Cell;
 
 /// Bytes that any command may take.
 const RATION: u64 = 4 << 20;
-/// Items between two looks at what has been taken: at most 4 MiB.
+/// The number of items between two checks; they take at most 4 MiB.
 const ITEMS: u32 = 64;
 
 /// What the running command may take.
 pub struct Ration<'a> {
     context: &'a Context,
-    /// The least that the module held since the command began: the server's background thread may
+    /// The minimum that the module held since the command began: the server's background thread may
     /// meanwhile free filters.
-    least_held: Cell<u64>,
+    min_held: Cell<u64>,
     is_used_up: Cell<bool>,
 }
 
@@ -32,7 +31,7 @@ pub struct Ration<'a> {
 pub struct Rationed<'a, I> {
     items: I,
     ration: &'a Ration<'a>,
-    /// Items until the next look.
+    /// The number of items until the next check.
     left: u32,
 }
 
@@ -41,7 +40,7 @@ impl<'a> Ration<'a> {
     pub fn new(context: &'a Context) -> Self {
         Self {
             context,
-            least_held: Cell::new(bytes_held()),
+            min_held: Cell::new(bytes_held()),
             is_used_up: Cell::new(false),
         }
     }
@@ -64,9 +63,9 @@ impl<'a> Ration<'a> {
     /// and is never stopped.
     #[cold]
     fn check(&self) -> bool {
-        let (held, least) = (bytes_held(), self.least_held.get());
-        self.least_held.set(least.min(held));
-        let is_over = held.saturating_sub(least) >= RATION && is_over_maxmemory();
+        let (held, min) = (bytes_held(), self.min_held.get());
+        self.min_held.set(min.min(held));
+        let is_over = held.saturating_sub(min) >= RATION && is_over_maxmemory();
         if is_over && !self.context.is_replay() {
             self.is_used_up.set(true);
         }

@@ -1,23 +1,24 @@
 //! Every error that a client can see, in one place. The texts are part of the interface: clients
 //! compare them.
 
-use crate::server::context::Context;
-use crate::server::key::InUse;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
 use splitbloom_grammar::WordsError;
+use splitbloom_server::command::ErrorReply;
+use splitbloom_server::context::Context;
+use splitbloom_server::key::{InUse, WrongType};
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyError {
-    /// Replied in the server's own words.
+    /// The reply is the server's own.
     WrongArity,
-    /// The key holds another type. Replied in the server's own words.
+    /// The key holds another type. The reply is the server's own.
     WrongType,
-    /// What is wrong with the command's words.
+    /// The arguments are wrong.
     Words(WordsError),
-    /// A filter that was to be created is there.
+    /// A filter that was to be created exists.
     ItemExists,
     /// As `ItemExists`, where bytes were to be loaded.
     NoPlaceToLoad,
@@ -37,18 +38,19 @@ pub enum ReplyError {
     NoMemoryToDelete,
     NoMemoryToDump,
     NoMemoryToReply,
-    /// In the server's own words, which it says where a command would begin.
+    /// With the server's own text, which it sends before a command begins.
     OverMaxmemory,
     PackingTooLong,
     BadNumberOfKeys,
     WrongNumberOfKeys,
-    /// In the server's own words, as the next.
+    /// With the server's own text.
     SeveralSlots,
-    /// A key is missing that may be on another node, while its slot is moving.
+    /// A key is missing that may be on another node, while its slot is moving. With the server's
+    /// own text.
     SlotMoves,
-    /// The filters were not created alike.
+    /// The filters were created with different parameters.
     Different(Difference),
-    /// No union is known of filters that forget, or that RedisBloom made.
+    /// Filters that forget, and those that RedisBloom made, cannot be merged.
     NoUnion,
     TooMuchToMerge,
     NoMemoryToMerge,
@@ -75,6 +77,12 @@ impl From<InUse> for ReplyError {
     }
 }
 
+impl From<WrongType> for ReplyError {
+    fn from(WrongType: WrongType) -> Self {
+        Self::WrongType
+    }
+}
+
 impl From<WordsError> for ReplyError {
     fn from(error: WordsError) -> Self {
         match error {
@@ -84,7 +92,7 @@ impl From<WordsError> for ReplyError {
     }
 }
 
-/// The text for an error in the words. The server has its own for [`ReplyError::WrongArity`].
+/// The text for an error in the arguments. The server has its own for [`ReplyError::WrongArity`].
 fn text_of(error: WordsError) -> &'static str {
     match error {
         WordsError::WrongArity => "ERR wrong number of arguments",
@@ -176,34 +184,16 @@ impl ReplyError {
         }
     }
 
-    /// Whether a replay loses nothing by it: what the command was to do is done, whether it
-    /// succeeded on the primary or not. RedisBloom before 2.2 passes on commands that failed. All
-    /// else may have succeeded there.
+    /// Whether a replay loses nothing by it, since the command would have no effect here, whether
+    /// it succeeded on the primary or not. (RedisBloom before 2.2 replicates commands that failed.)
+    /// Any other command may have succeeded there.
     fn loses_nothing(self) -> bool {
         match self {
-            // A filter that takes the items to come.
+            // The filter exists.
             Self::ItemExists => true,
             // Nothing is there to be removed.
             Self::NothingToDelete | Self::NothingToFree => true,
             _ => false,
-        }
-    }
-
-    /// Replies with it. The primary and the append-only file, which want no reply, get it only if
-    /// something is lost: the server reports each error that it would reply to its primary as a
-    /// broken replication.
-    pub fn reply(self, context: &Context) {
-        if context.is_replay() {
-            if self.loses_nothing() {
-                stats::replay_ignored();
-                return context.reply_null();
-            }
-            context.note_loss(self.text());
-        }
-        match self {
-            Self::WrongArity => context.reply_wrong_arity(),
-            Self::WrongType => context.reply_wrong_type(),
-            other => context.reply_error(other.text()),
         }
     }
 
@@ -250,13 +240,33 @@ impl ReplyError {
         }
     }
 
-    /// The error for a chunk that was not loaded. It does not tell what is wrong with hostile
+    /// The error for a chunk that was not loaded. It does not reveal what is wrong with hostile
     /// bytes.
     pub fn of_load(error: DecodeError) -> Self {
         match error {
             DecodeError::OverLimit => Self::OverLimit,
             DecodeError::OutOfMemory => Self::NoMemoryToCreate,
             _ => Self::BadData,
+        }
+    }
+}
+
+impl ErrorReply for ReplyError {
+    /// Replies with the error. The primary and the append-only file, which read no reply, get it
+    /// only if something is lost: the server reports each error reply to its primary as a broken
+    /// replication.
+    fn reply(self, context: &Context) {
+        if context.is_replay() {
+            if self.loses_nothing() {
+                stats::replay_ignored();
+                return context.reply_null();
+            }
+            context.note_loss(self.text());
+        }
+        match self {
+            Self::WrongArity => context.reply_wrong_arity(),
+            Self::WrongType => context.reply_wrong_type(),
+            other => context.reply_error(other.text()),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! A filter from one server to another, chunk by chunk, which every kind of filter does alike.
+//! SCANDUMP and LOADCHUNK, for every kind of filter: from one server to another, chunk by chunk.
 
-use crate::commands::held::{found, found_or_missing};
-use crate::commands::parameters::KEY;
+use crate::commands::docs::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::server::arguments::Arguments;
-use crate::server::command::{Kind, Parameter, Times};
-use crate::server::context::Context;
-use crate::server::key::WriteKey;
 use crate::types::Stored;
 use splitbloom_filter::codec::{Chunk, Encoded, Transfer};
 use splitbloom_filter::foreign::pieces::{is_foreign, Pieces as _, HEADER};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::number::parse_integer;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Kind, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::key::WriteKey;
+use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
@@ -27,7 +27,7 @@ pub const OF_A_LOAD: &[Parameter] = &[KEY, ITERATOR, DATA];
 pub fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &T = found(key.held())?;
+    let stored: &T = key.value()?.ok_or(ReplyError::NotFound)?;
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
     let chunk = stored
@@ -53,27 +53,30 @@ pub fn load<T: Stored>(
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BadData)?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let begun = if is_foreign(bytes) {
+    let chunks = if is_foreign(bytes) {
         load_piece::<T>(context, &mut key, iterator, bytes)
     } else {
         load_chunk::<T>(context, &mut key, iterator, bytes)
     }?;
-    found(key.held::<T>())?.attend(context, arguments.at(1));
+    key.value::<T>()?
+        .ok_or(ReplyError::NotFound)?
+        .schedule(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
-    if begun.is_empty() {
+    if chunks.is_empty() {
         context.replicate_verbatim();
     }
-    for Encoded { next, bytes } in begun {
-        let next = next.to_string();
-        context.replicate(command, arguments.at(1), &[next.as_bytes(), &bytes]);
+    for Encoded { next, bytes } in chunks {
+        let next = Line::of(next);
+        context.replicate(command, arguments.at(1), [next.bytes(), &bytes]);
     }
     context.signal_change(event, arguments.at(1));
     context.reply_simple("OK");
     Ok(())
 }
 
-/// Chunks that load what was begun, where a replica could not load it alike from the same words.
-type Begun = Vec<Encoded>;
+/// Chunks to replicate in place of the client's arguments, if a replica could not create an equal
+/// filter from those.
+type Chunks = Vec<Encoded>;
 
 /// Loads a chunk of ours.
 fn load_chunk<T: Stored>(
@@ -81,29 +84,30 @@ fn load_chunk<T: Stored>(
     key: &mut WriteKey<'_>,
     iterator: u64,
     bytes: &[u8],
-) -> Result<Begun, ReplyError> {
+) -> Result<Chunks, ReplyError> {
     let limit = config::size_limit(context);
-    let present = found_or_missing(key.held::<T>())?.map(T::filter_mut);
+    let present = key.value::<T>()?.map(T::filter_mut);
     let chunk = Chunk::parse(bytes).map_err(ReplyError::of_load)?;
     if iterator != chunk.next {
         return Err(ReplyError::BadData);
     }
-    let begun = T::Filter::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
-    if let Some(begun) = begun {
-        key.put(T::new(begun)).ok_or(ReplyError::NoMemoryToCreate)?;
+    let created = T::Filter::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
+    if let Some(filter) = created {
+        key.put(T::new(filter))
+            .ok_or(ReplyError::NoMemoryToCreate)?;
     }
     Ok(Vec::new())
 }
 
-/// Loads a header or piece of RedisBloom's. A filter that a header begins gets a seed, which a
+/// Loads a header or piece of RedisBloom's. A header creates a filter with a random seed, which a
 /// replica must have, too.
 fn load_piece<T: Stored>(
     context: &Context,
     key: &mut WriteKey<'_>,
     iterator: u64,
     bytes: &[u8],
-) -> Result<Begun, ReplyError> {
-    if let Some(stored) = found_or_missing(key.held::<T>())? {
+) -> Result<Chunks, ReplyError> {
+    if let Some(stored) = key.value::<T>()? {
         let taken = stored.filter_mut().take_piece(iterator, bytes);
         return taken.map(|()| Vec::new()).map_err(ReplyError::of_load);
     }
@@ -118,8 +122,8 @@ fn load_piece<T: Stored>(
     Ok(chunks)
 }
 
-/// All chunks of a filter without set bits: a few times the bytes of its header.
-fn all_chunks(filter: &impl Transfer) -> Result<Begun, ReplyError> {
+/// All chunks of `filter`, which has no set bits: a few times the bytes of its header.
+fn all_chunks(filter: &impl Transfer) -> Result<Chunks, ReplyError> {
     let mut chunks = Vec::new();
     let mut iterator = 0;
     while let Some(chunk) = filter

@@ -3,54 +3,53 @@
 //!
 //! The primary decides and replicates each step of a sweep (BF.FORGET), as it does when a key
 //! expires, so that primary, replicas and append-only file agree. Signals ([`changes`]) go to each
-//! server's own clients, by its own clock. The [`queue`]s have the filters that wait for their next
-//! visit; values enqueue themselves ([`StoredFilter::attend`]).
+//! server's own clients, by its own clock. Values queue themselves for their next visit
+//! ([`timetable`](crate::types::timetable)).
 
-pub mod changes;
-pub mod queue;
+mod changes;
 
-use crate::server::arguments::Argument;
-use crate::server::clock::time_now;
-use crate::server::context::Context;
-use crate::server::elsewhere::free_elsewhere;
-use crate::server::events::{self, Listener};
-use crate::server::key::{Held, InUse};
 use crate::stats;
-use crate::types::bloom::{StoredFilter, Timetable};
+use crate::types::bloom::StoredFilter;
+use crate::types::timetable::{CHANGES, SWEEPS};
 use crate::types::Stored as _;
-use queue::{Called, Queue, Ticket, CHANGES, SWEEPS};
 use splitbloom_filter::windowed::{Swept, WindowedFilter};
 use splitbloom_filter::AddError;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::clock::time_now;
+use splitbloom_server::context::Context;
+use splitbloom_server::events::{self, Listener};
+use splitbloom_server::key::InUse;
+use splitbloom_server::queue::{Due, Queue, Ticket};
+use splitbloom_server::text::Line;
+use splitbloom_server::thread::free_in_background;
 use std::time::{Duration, Instant};
 
-/// No visit begins later than this after an alarm has rung. A step of a sweep takes some 2 µs in a
-/// small filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time on
-/// them.
+/// No visit begins later than this after the timer has fired. A step of a sweep takes some 2 µs in
+/// a small filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time
+/// on them.
 const BUDGET: Duration = Duration::from_micros(75);
-/// The interval between rings while there is work, in milliseconds: the shortest that servers
-/// support.
-const BREAK: u64 = 1;
-/// The delay until the server is asked again whether its dataset may change, in milliseconds.
-const PAUSE: u64 = 100;
-/// The delay until a step for which there was no memory is tried again, in milliseconds.
-const RETRY: u64 = 1_000;
+/// The interval between two callbacks while there is work: the shortest that servers support.
+const INTERVAL_MS: u64 = 1;
+/// The delay until visits are tried again after the server was loading, or no key was free.
+const RETRY_MS: u64 = 100;
+/// The delay until a step for which there was no memory is tried again.
+const NO_MEMORY_RETRY_MS: u64 = 1_000;
 
-/// Asks the server for a call when a filter is due, and for events about keys.
+/// Registers the timers of both queues, and the callbacks for events.
 pub fn register(context: &Context) {
-    SWEEPS.alarm.register(context, sweep);
-    CHANGES.alarm.register(context, changes::signal);
+    SWEEPS.timer.register(context, sweep);
+    CHANGES.timer.register(context, changes::signal);
     events::register(
         context,
         Listener {
             moved,
-            swapped: queue::swap,
-            role_changed: |context| SWEEPS.alarm.set(0, context.thread()),
+            role_changed: |context| SWEEPS.timer.set(0, context.thread()),
         },
     );
 }
 
-/// Takes a step of a sweep, and counts it. A large table that is forgotten as a whole is freed on
-/// another thread.
+/// Takes a step of sweeping `filter`, and counts it. A large table that is forgotten as a whole is
+/// freed on another thread.
 ///
 /// # Errors
 /// As [`WindowedFilter::sweep_step`].
@@ -61,14 +60,14 @@ pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
     Ok(swept)
 }
 
-/// Frees the table that the filter has forgotten as a whole, if there is one.
+/// Frees the table that `filter` has forgotten as a whole, if any.
 pub fn free_gone(filter: &mut WindowedFilter) {
     if let Some(table) = filter.take_gone() {
-        free_elsewhere(table);
+        free_in_background("bf-free", table);
     }
 }
 
-/// Handles a value that has moved to this key from another.
+/// Schedules a value that has moved to `key` from another key.
 fn moved(context: &Context, key: Argument<'_>) {
     if SWEEPS.is_empty() && CHANGES.is_empty() {
         return; // most servers have no filters that forget
@@ -78,8 +77,8 @@ fn moved(context: &Context, key: Argument<'_>) {
     let Ok(mut opened) = context.open_quietly(key) else {
         return;
     };
-    if let Held::Value(stored) = opened.held::<StoredFilter>() {
-        stored.attend(context, key);
+    if let Ok(Some(stored)) = opened.value::<StoredFilter>() {
+        stored.schedule(context, key);
     }
 }
 
@@ -89,67 +88,69 @@ fn sweep(context: &Context) -> Option<u64> {
         return None; // until `role_changed`
     }
     if context.must_wait() {
-        return Some(time_now() + PAUSE);
+        return Some(time_now() + RETRY_MS);
     }
     visit_all(context, &SWEEPS, visit)
 }
 
-/// Visits what is due, for as long as the budget lasts. A key in use is passed over, and tried
-/// again once all the others that are due have been visited; after a pause, if no other is due by
-/// then.
+/// Calls `visit` for each entry of `queue` that is due, for as long as the budget lasts. A key in
+/// use is skipped, and tried again once all the others that are due have been visited; after a
+/// delay, if no other is due by then. Returns when to go on.
 fn visit_all(
     context: &Context,
     queue: &'static Queue,
-    visit: fn(&Context, &Called, u64) -> Result<(), InUse>,
+    visit: fn(&Context, &Due, u64) -> Result<(), InUse>,
 ) -> Option<u64> {
     let begun = Instant::now();
     loop {
         let now = time_now();
-        let Some(called) = queue.call(now) else {
+        let Some(entry) = queue.take_due(now) else {
             let next = queue.next_due()?;
-            return Some(if next <= now { now + PAUSE } else { next });
+            return Some(if next <= now { now + RETRY_MS } else { next });
         };
-        if let Err(InUse) = visit(context, &called, now) {
-            called.pass_over(now);
+        if let Err(InUse) = visit(context, &entry, now) {
+            entry.skip(now);
         }
         if begun.elapsed() >= BUDGET {
-            return Some(now + BREAK);
+            return Some(now + INTERVAL_MS);
         }
     }
 }
 
-/// Opens the key of the entry, takes a step there, and queues the filter again.
-fn visit(context: &Context, called: &Called, now: u64) -> Result<(), InUse> {
-    let Some(name) = context.go_to(&called.place) else {
+/// Opens the key of `entry`, takes a step there, and queues the filter again.
+fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
+    let Some(name) = context.go_to(entry.database, entry.name()) else {
         return Ok(());
     };
     let mut key = context.open_quietly(name.argument())?;
-    let Held::Value(stored) = key.held::<StoredFilter>() else {
+    let Ok(Some(stored)) = key.value::<StoredFilter>() else {
         return Ok(());
     };
-    let Some((filter, Timetable { sweep, told, .. })) = stored.filter_mut().windowed_mut() else {
+    let Some((filter, timetable)) = stored.filter_mut().windowed_mut() else {
         return Ok(());
     };
-    if !sweep.as_ref().is_some_and(|ticket| ticket.is(called)) {
+    let sweep = &mut timetable.sweep;
+    if !sweep.as_ref().is_some_and(|ticket| ticket.is(entry)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let quiet = *told + filter.window().slice();
-    if quiet > now && *told <= now {
-        *sweep = Some(Ticket::again(quiet, called));
+    let last_client_time = timetable.last_client_time;
+    let quiet = last_client_time + filter.window().slice();
+    if quiet > now && last_client_time <= now {
+        *sweep = Some(Ticket::again(quiet, entry));
         return Ok(());
     }
     let begun = Instant::now();
     let is_due = filter.next_due().is_some_and(|due| due <= now);
     let has_changed = is_due && step(filter, now).is_ok_and(|swept| swept.has_changed);
     let next = filter.next_due().map(|due| match due <= now {
-        true if !has_changed => now + RETRY,
-        _ => due.max(now), // behind the others that wait
+        true if !has_changed => now + NO_MEMORY_RETRY_MS,
+        _ => due.max(now), // after the others that wait
     });
-    *sweep = next.map(|due| Ticket::again(due, called));
+    *sweep = next.map(|due| Ticket::again(due, entry));
     drop(key);
     if has_changed {
-        let time = now.to_string();
-        context.replicate(c"BF.FORGET", name.argument(), &[time.as_bytes()]);
+        let time = Line::of(now);
+        context.replicate(c"BF.FORGET", name.argument(), [time.bytes()]);
         stats::swept(begun.elapsed());
     }
     Ok(())

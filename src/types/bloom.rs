@@ -3,53 +3,63 @@
 //! RDB files, dumps and the append-only file all hold the same chain of chunks of at most 1 MiB
 //! (see [`splitbloom_filter::codec`]); the append-only file has them as BF.LOADCHUNK commands.
 
-use super::chunks::{load, rewrite, save};
+use super::chunks::{load, rewrite, save, SavedFields};
 use super::memory::{usable_bytes, Defragmenting};
 use super::refusals::Origin;
-use super::valkey::VALKEY_TYPE;
-use crate::server::arguments::Argument;
-use crate::server::clock::time_now;
-use crate::server::context::Context;
-use crate::server::data_type::{
-    self, methods, AofTarget, CopyTarget, Defrag, Load, RdbSource, RdbTarget, Value,
-};
-use crate::server::place::Place;
-use crate::server::thread::ServerThread;
-use crate::server::Refused;
+use super::timetable::Timetable;
 use crate::stats;
-use crate::sweeper::changes::next_signal;
-use crate::sweeper::queue::{Origin as Home, Queue, Ticket, CHANGES, SWEEPS};
 use crate::types::Stored;
-use redis_module::native_types::RedisType;
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::foreign::rdb::VERSIONS;
+use splitbloom_filter::foreign::valkey::VERSION;
 use splitbloom_filter::foreign::ForeignFilter;
 use splitbloom_filter::StoredType;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::{
+    AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
+};
+use splitbloom_server::entry::Refused;
+use splitbloom_server::location::Location;
+use splitbloom_server::thread::ServerThread;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
 /// same name and the lower half of the versions, of which it has used [`VERSIONS`].
-pub(super) const OURS: u32 = 512;
+const OURS: u32 = 512;
 
-const NAME: &str = StoredType::Bloom.name();
+static BLOOM_TYPE: NativeType<StoredFilter> =
+    NativeType::new::<FromRedisBloom>(StoredType::Bloom.name(), OURS as i32);
 
-static BLOOM_TYPE: RedisType =
-    RedisType::new(NAME, OURS as i32, methods::<StoredFilter, FromRedisBloom>());
+/// valkey-bloom's type. A value that comes under its name keeps it, as the server has no way to
+/// give it another: it is a filter like any other, and what is saved of it are our chunks. Commands
+/// create no value of this type.
+static VALKEY_TYPE: NativeType<StoredFilter> =
+    NativeType::new::<FromValkeyBloom>(StoredType::ValkeyBloom.name(), OURS as i32);
 
-const ORIGIN: Origin = Origin {
-    name: NAME,
+const REDISBLOOM: Origin = Origin {
+    name: StoredType::Bloom.name(),
     writer: "RedisBloom",
     versions: VERSIONS,
     ours: OURS,
     way_out: Origin::WAY_OUT_OF_REDISBLOOM,
 };
 
-/// Registers the type.
+const VALKEY_BLOOM: Origin = Origin {
+    name: StoredType::ValkeyBloom.name(),
+    writer: "valkey-bloom",
+    versions: VERSION as u32..=VERSION as u32,
+    ours: OURS,
+    way_out: "Update splitbloom, or add the items to new filters",
+};
+
+/// Registers both types.
 ///
 /// # Errors
-/// The server already has a type of this name.
+/// The server already has a type of one of these names.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    data_type::register(context, NAME, &BLOOM_TYPE)
+    BLOOM_TYPE.register(context)?;
+    VALKEY_TYPE.register(context)
 }
 
 /// Values of RedisBloom's type, which is ours, too.
@@ -57,25 +67,25 @@ struct FromRedisBloom;
 
 impl Load<StoredFilter> for FromRedisBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
-        StoredFilter::load(source, version, &ORIGIN, ForeignFilter::load)
+        StoredFilter::load(source, version, &REDISBLOOM, |version, source| {
+            ForeignFilter::load(version, &mut SavedFields(source))
+        })
+    }
+}
+
+/// Values of valkey-bloom's type.
+struct FromValkeyBloom;
+
+impl Load<StoredFilter> for FromValkeyBloom {
+    fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
+        StoredFilter::load(source, version, &VALKEY_BLOOM, |version, source| {
+            ForeignFilter::load_from_valkey(version, &mut SavedFields(source))
+        })
     }
 }
 
 /// A filter of any kind; with one that forgets, when it is to be visited.
 pub type AnyFilter = splitbloom_filter::AnyFilter<Timetable>;
-
-/// When a filter that forgets is to be visited between commands.
-#[derive(Default)]
-pub struct Timetable {
-    /// Its place among the filters that are to be swept.
-    pub sweep: Option<Ticket>,
-    /// Its place among the filters whose lookups will change.
-    pub change: Option<Ticket>,
-    /// When a client has last supplied the time of its items, in milliseconds since 1970. A sweep
-    /// moves the filter's time to the clock's, from where it does not run back, so it waits until a
-    /// history is loaded.
-    pub told: u64,
-}
 
 /// A filter that the server keeps.
 pub struct StoredFilter {
@@ -84,7 +94,7 @@ pub struct StoredFilter {
 
 impl StoredFilter {
     /// Reads a value that `save` wrote, or one that `origin` did, with `load_foreign`.
-    pub(super) fn load(
+    fn load(
         source: &mut RdbSource,
         version: i32,
         origin: &Origin,
@@ -103,19 +113,17 @@ impl StoredFilter {
         };
         let loaded = loaded.map_err(|error| origin.refuse(version, error, source.shown_key()));
         let stored = loaded.ok().map(Self::new)?;
-        Some(stored.attended(|| source.place(), source.thread()))
+        Some(stored.scheduled(|| source.location(), source.thread()))
     }
 
-    /// As `attend`, for a value that the server loads or copies, and says where it will be.
-    fn attended(mut self, place: impl FnOnce() -> Option<Place>, thread: ServerThread) -> Self {
+    /// Queues a filter that forgets, which the server loads or copies to `location`.
+    fn scheduled(
+        mut self,
+        location: impl FnOnce() -> Option<Location>,
+        thread: ServerThread,
+    ) -> Self {
         if let Some((filter, timetable)) = self.filter.windowed_mut() {
-            let (sweep, change) = (filter.next_due(), next_signal(filter, time_now()));
-            if let (Some(_), Some(place)) = (sweep.or(change), place()) {
-                let home = Home::of(place);
-                let ticket = |queue, due| Ticket::new(queue, due, home.clone(), thread);
-                timetable.sweep = sweep.map(|due| ticket(&SWEEPS, due));
-                timetable.change = change.map(|due| ticket(&CHANGES, due));
-            }
+            timetable.schedule_at(filter, location, thread);
         }
         self
     }
@@ -142,26 +150,10 @@ impl Stored for StoredFilter {
         (besides as u64).saturating_add(self.filter.bytes_of_pages())
     }
 
-    /// Queues a filter that forgets, if it has something to forget one day and does not wait under
-    /// this key already. Cost: nothing for other filters, some 70 ns for one that waits.
-    fn attend(&mut self, context: &Context, key: Argument<'_>) {
-        let Some((filter, Timetable { sweep, change, .. })) = self.filter.windowed_mut() else {
-            return;
-        };
-        let (database, now) = (context.database(), time_now());
-        let queue_for = |queue: &'static Queue, ticket: &mut Option<Ticket>, due: Option<u64>| {
-            let Some(due) = due else {
-                return;
-            };
-            let leads_here = |ticket: &Ticket| ticket.leads_to(database, key.bytes(), due, now);
-            if !ticket.as_ref().is_some_and(leads_here) {
-                // Without memory for the name it waits for the next command that changes it.
-                let home = context.place_of(key).map(Home::of);
-                *ticket = home.map(|home| Ticket::new(queue, due, home, context.thread()));
-            }
-        };
-        queue_for(&SWEEPS, sweep, filter.next_due());
-        queue_for(&CHANGES, change, next_signal(filter, now));
+    fn schedule(&mut self, context: &Context, key: Argument<'_>) {
+        if let Some((filter, timetable)) = self.filter.windowed_mut() {
+            timetable.schedule(filter, context, key);
+        }
     }
 }
 
@@ -172,11 +164,11 @@ impl Drop for StoredFilter {
 }
 
 impl Value for StoredFilter {
-    fn native() -> &'static RedisType {
+    fn native() -> &'static NativeType<Self> {
         &BLOOM_TYPE
     }
 
-    fn other_native() -> Option<&'static RedisType> {
+    fn other_native() -> Option<&'static NativeType<Self>> {
         Some(&VALKEY_TYPE)
     }
 
@@ -199,7 +191,7 @@ impl Value for StoredFilter {
 
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
         let copy = self.filter.try_clone().ok().map(Self::new);
-        copy.map(|copy| copy.attended(|| to.place(), to.thread()))
+        copy.map(|copy| copy.scheduled(|| to.location(), to.thread()))
     }
 
     fn digest(&self) -> u128 {

@@ -1,9 +1,10 @@
 //! Filters of every type as chunks: saved, loaded, and written as commands.
 
-use crate::server::data_type::{AofTarget, RdbSource, RdbTarget};
 use splitbloom_filter::codec::{Chunk, Transfer, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::filter::SizeLimit;
+use splitbloom_filter::foreign::rdb::Fields;
+use splitbloom_server::data_type::{AofTarget, Loaded, RdbSource, RdbTarget};
 use std::ffi::CStr;
 use std::sync::{Mutex, TryLockError};
 use std::thread::yield_now;
@@ -60,6 +61,25 @@ pub fn load<F: Transfer>(source: &mut RdbSource) -> Result<F, DecodeError> {
         if chunk.is_last() {
             return filter.ok_or(DecodeError::Order);
         }
+    }
+}
+
+/// The fields of a value that another module saved.
+pub struct SavedFields<'a>(pub &'a mut RdbSource);
+
+impl Fields for SavedFields<'_> {
+    type String = Loaded;
+
+    fn unsigned(&mut self) -> Option<u64> {
+        self.0.load_unsigned()
+    }
+
+    fn double(&mut self) -> Option<f64> {
+        self.0.load_double()
+    }
+
+    fn string(&mut self) -> Option<Loaded> {
+        self.0.load_string()
     }
 }
 

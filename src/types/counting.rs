@@ -1,35 +1,29 @@
 //! Counting filters as values of the server.
 
-use super::chunks::{load, rewrite, save};
+use super::chunks::{load, rewrite, save, SavedFields};
 use super::memory::{usable_bytes, Defragmenting};
 use super::refusals::Origin;
-use crate::server::context::Context;
-use crate::server::data_type::{
-    self, methods, AofTarget, CopyTarget, Defrag, Load, RdbSource, RdbTarget, Value,
-};
-use crate::server::Refused;
 use crate::stats;
 use crate::types::Stored;
-use redis_module::native_types::RedisType;
 use splitbloom_filter::counting::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::rdb::VERSIONS;
 use splitbloom_filter::StoredType;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::{
+    AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
+};
+use splitbloom_server::entry::Refused;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. RedisBloom's type has the same name and the lower half of
 /// the versions, of which it has used [`VERSIONS`].
 const OURS: u32 = 512;
 
-const NAME: &str = StoredType::Counting.name();
-
-static COUNTING_TYPE: RedisType = RedisType::new(
-    NAME,
-    OURS as i32,
-    methods::<StoredCountingFilter, FromRedisBloom>(),
-);
+static COUNTING_TYPE: NativeType<StoredCountingFilter> =
+    NativeType::new::<FromRedisBloom>(StoredType::Counting.name(), OURS as i32);
 
 const ORIGIN: Origin = Origin {
-    name: NAME,
+    name: StoredType::Counting.name(),
     writer: "RedisBloom",
     versions: VERSIONS,
     ours: OURS,
@@ -41,7 +35,7 @@ const ORIGIN: Origin = Origin {
 /// # Errors
 /// The server already has a type of this name.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    data_type::register(context, NAME, &COUNTING_TYPE)
+    COUNTING_TYPE.register(context)
 }
 
 /// Values of RedisBloom's type, which is ours, too.
@@ -51,7 +45,9 @@ impl Load<StoredCountingFilter> for FromRedisBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredCountingFilter> {
         let loaded = match u32::try_from(version) {
             Ok(OURS) => load(source),
-            Ok(version) if VERSIONS.contains(&version) => CountingFilter::load(version, source),
+            Ok(version) if VERSIONS.contains(&version) => {
+                CountingFilter::load(version, &mut SavedFields(source))
+            }
             _ => {
                 ORIGIN.refuse_version(version, source.shown_key());
                 return None;
@@ -96,7 +92,7 @@ impl Drop for StoredCountingFilter {
 }
 
 impl Value for StoredCountingFilter {
-    fn native() -> &'static RedisType {
+    fn native() -> &'static NativeType<Self> {
         &COUNTING_TYPE
     }
 

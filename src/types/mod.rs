@@ -3,16 +3,15 @@
 pub mod bloom;
 mod chunks;
 pub mod counting;
-mod fields;
 mod memory;
 mod refusals;
-pub mod valkey;
+pub mod timetable;
 
-use crate::server::arguments::Argument;
-use crate::server::context::Context;
-use crate::server::data_type::Value;
 use splitbloom_filter::codec::Transfer;
 use splitbloom_filter::foreign::pieces::Pieces;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::Value;
 
 /// A value that is a filter.
 pub trait Stored: Value {
@@ -25,6 +24,7 @@ pub trait Stored: Value {
     /// Bytes of memory that it takes, as `memory_usage`, but from running totals, without a step
     /// for each page of a table.
     fn size(&self) -> u64;
-    /// Called when a command has created or changed it, or it has moved to this key.
-    fn attend(&mut self, _: &Context, _: Argument<'_>) {}
+    /// Queues what forgets for its visits. Called when a command has created or changed it, or when
+    /// it has moved to this key.
+    fn schedule(&mut self, _: &Context, _: Argument<'_>) {}
 }

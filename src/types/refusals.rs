@@ -1,7 +1,7 @@
 //! What the log says of a value that cannot be loaded: its type, who wrote it, and what to do.
 
-use crate::server::log::warn;
 use splitbloom_filter::error::DecodeError;
+use splitbloom_server::log::warn;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 

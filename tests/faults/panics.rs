@@ -146,7 +146,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
             "{entry}"
         );
         assert!(
-            log.contains("panicked at src/server/failpoints.rs"),
+            log.contains("panicked at crates/server/src/failpoints.rs"),
             "{log}"
         );
     }

@@ -3,8 +3,8 @@
 
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::table::{PageRecord, Pages, Table, UnionLimits};
 use splitbloom_filter::hash::{ItemHash, Seed};
+use splitbloom_filter::table::{PageRecord, Pages, Table, UnionLimits};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
 #[global_allocator]

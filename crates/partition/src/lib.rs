@@ -18,6 +18,7 @@ mod crc16;
 
 pub use capacity::{capacity_of_each, OVERFLOW_CHANCE};
 pub use crc16::crc16;
+use std::io::Write;
 
 /// The slots of a Redis Cluster. More partitions would not spread the filter any further.
 pub const SLOTS: u16 = 16_384;
@@ -64,8 +65,16 @@ impl<'a> Name<'a> {
 
     /// The key of a partition: the name, a colon and the number in braces.
     pub fn key(self, partition: u16) -> Vec<u8> {
-        let tag = format!(":{{{partition}}}");
-        [self.0, tag.as_bytes()].concat()
+        let mut key = Vec::new();
+        self.write_key(partition, &mut key);
+        key
+    }
+
+    /// Sets `key` to the key of a partition. It takes at most eight bytes more than the name.
+    pub fn write_key(self, partition: u16, key: &mut Vec<u8>) {
+        key.clear();
+        key.extend_from_slice(self.0);
+        let _ = write!(key, ":{{{partition}}}"); // a vector takes all that is written
     }
 }
 

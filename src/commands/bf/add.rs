@@ -1,22 +1,15 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
-use super::reserve::{create, create_empty, Made};
+use super::reserve::{create, create_empty, Created};
 use super::time::{is_from_a_client, time_of};
-use crate::commands::answers::room_for_answers;
-use crate::commands::held::found_or_missing;
-use crate::commands::parameters::{
-    CAPACITY, ERROR, EXPANSION, ITEM, ITEMS, KEY, NONSCALING, NO_CREATE, RENEW, SEED, SLICES,
-    TIGHTENING, TIME, WINDOW,
+use crate::commands::docs::{
+    BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, FIRST_RELEASE, ITEM, ITEMS, KEY,
+    NONSCALING, NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW,
 };
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::seeds::hide_seeds;
-use crate::commands::{complexity, FIRST_RELEASE};
 use crate::config;
-use crate::server::arguments::Arguments;
-use crate::server::clock::time_now;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
+use crate::slow_log::hide_seeds;
 use crate::stats;
 use crate::sweeper::free_gone;
 use crate::types::bloom::{AnyFilter, StoredFilter};
@@ -27,184 +20,151 @@ use splitbloom_filter::filter::{Counters, SizeLimit};
 use splitbloom_filter::windowed::{Outcome, WindowedFilter};
 use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation, Insertion};
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::clock::time_now;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
-/// BF.ADD.
-pub struct Add;
+pub const ADD: Command<ReplyError> = Command {
+    name: c"bf.add",
+    arity: 3,
+    flags: "write deny-oom fast",
+    access: KeyAccess::Add,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Adds an item to a Bloom filter, which is created if it is missing",
+    complexity: BLOOM_ITEM,
+    parameters: &[KEY, ITEM],
+    run: add,
+};
 
-/// BF.MADD.
-pub struct MultiAdd;
-
-/// BF.INSERT.
-pub struct Insert;
-
-impl Command for Add {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.add",
-        arity: 3,
-        flags: c"write deny-oom fast",
-        categories: "write fast",
-        access: KeyAccess::Add,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Adds an item to a Bloom filter, which is created if it is missing",
-        complexity: complexity::BLOOM_ITEM,
-        parameters: &[KEY, ITEM],
+fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let add = Adding {
+        event: c"bf.add",
+        creation: Some(Creation::default()),
+        at: None,
+        items: Args {
+            arguments,
+            first: 2,
+        },
     };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let add = Adding {
-            event: c"bf.add",
-            creation: Some(Creation::default()),
-            at: None,
-            items: Words {
-                arguments,
-                first: 2,
-            },
-        };
-        let mut is_new = false;
-        match add.run(context, arguments, |new| is_new = new) {
-            Ok(Added {
-                refusal: Some(error),
-                ..
-            })
-            | Err(error) => error.reply(context),
-            Ok(_) => context.reply_bool(is_new),
-        }
-    }
+    let mut is_new = false;
+    let added = add.run(context, arguments, |new| is_new = new)?;
+    added.refusal.map_or(Ok(()), Err)?;
+    context.reply_bool(is_new);
+    Ok(())
 }
 
-impl Command for MultiAdd {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.madd",
-        arity: -3,
-        flags: c"write deny-oom",
-        categories: "write",
-        access: KeyAccess::Add,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Adds items to a Bloom filter, which is created if it is missing",
-        complexity: complexity::BLOOM_ITEMS,
-        parameters: &[KEY, ITEMS],
-    };
+pub const MULTI_ADD: Command<ReplyError> = Command {
+    name: c"bf.madd",
+    arity: -3,
+    flags: "write deny-oom",
+    access: KeyAccess::Add,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Adds items to a Bloom filter, which is created if it is missing",
+    complexity: BLOOM_ITEMS,
+    parameters: &[KEY, ITEMS],
+    run: multi_add,
+};
 
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let add = Adding {
-            event: c"bf.madd",
-            creation: Some(Creation::default()),
-            at: None,
-            items: Words {
-                arguments,
-                first: 2,
-            },
-        };
-        match room_for_answers(arguments.len()) {
-            Err(error) => error.reply(context),
-            Ok(mut answers) => {
-                let added = add.run(context, arguments, |new| answers.push(new));
-                reply(context, &answers, added);
-            }
-        }
-    }
+fn multi_add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let add = Adding {
+        event: c"bf.madd",
+        creation: Some(Creation::default()),
+        at: None,
+        items: Args {
+            arguments,
+            first: 2,
+        },
+    };
+    add_many(context, arguments, add)
 }
 
-impl Command for Insert {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.insert",
-        arity: -4,
-        flags: c"write deny-oom",
-        categories: "write",
-        access: KeyAccess::Add,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
-        complexity: complexity::BLOOM_ITEMS,
-        parameters: &[
-            KEY,
-            CAPACITY.after(c"CAPACITY").optional(),
-            ERROR.optional(),
-            EXPANSION.optional(),
-            NO_CREATE,
-            NONSCALING.optional(),
-            WINDOW,
-            SLICES,
-            RENEW,
-            TIME.after(c"AT").optional(),
-            SEED,
-            TIGHTENING,
-            ITEMS.after(c"ITEMS"),
-        ],
-    };
+pub const INSERT: Command<ReplyError> = Command {
+    name: c"bf.insert",
+    arity: -4,
+    flags: "write deny-oom",
+    access: KeyAccess::Add,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
+    complexity: BLOOM_ITEMS,
+    parameters: &[
+        KEY,
+        CAPACITY.after(c"CAPACITY").optional(),
+        ERROR.optional(),
+        EXPANSION.optional(),
+        NO_CREATE,
+        NONSCALING.optional(),
+        WINDOW,
+        SLICES,
+        RENEW,
+        TIME.after(c"AT").optional(),
+        SEED,
+        TIGHTENING,
+        ITEMS.after(c"ITEMS"),
+    ],
+    run: insert,
+};
 
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let Some(mut words) = arguments.try_list_from(2) else {
-            return ReplyError::NoMemoryToAdd.reply(context);
-        };
-        let mut insertion = parse_insert(&words);
-        if insertion.is_err() && context.is_replay() {
-            spell_out_bloom_insert(&mut words);
-            insertion = parse_insert(&words);
-        }
-        let options = insertion.ok().and_then(|insertion| insertion.first_item);
-        hide_seeds(context, &words[..options.unwrap_or(words.len())], 2);
-        match insertion {
-            Err(error) => ReplyError::from(error).reply(context),
-            Ok(insertion) => insert(context, arguments, insertion),
-        }
+fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let args = arguments.try_list_from(2);
+    let mut args = args.ok_or(ReplyError::NoMemoryToAdd)?;
+    let mut insertion = parse_insert(&args);
+    if insertion.is_err() && context.is_replay() {
+        spell_out_bloom_insert(&mut args);
+        insertion = parse_insert(&args);
     }
-}
-
-fn insert(context: &Context, arguments: Arguments<'_>, insertion: Insertion) {
+    let options = insertion.ok().and_then(|insertion| insertion.first_item);
+    hide_seeds(context, &args[..options.unwrap_or(args.len())], 2);
     let Insertion {
         creation,
         at,
         first_item,
-    } = insertion;
+    } = insertion?;
     let Some(first) = first_item else {
-        let created = create_empty(context, arguments.at(1), &creation.unwrap_or_default());
-        return match created {
-            Err(error) => error.reply(context),
-            Ok(()) => context.reply_array(0),
-        };
+        create_empty(context, arguments.at(1), &creation.unwrap_or_default())?;
+        context.reply_array(0);
+        return Ok(());
     };
-    match room_for_answers(arguments.len()) {
-        Err(error) => error.reply(context),
-        Ok(mut answers) => {
-            let add = Adding {
-                event: c"bf.insert",
-                creation,
-                at,
-                items: Words {
-                    arguments,
-                    first: 2 + first,
-                },
-            };
-            let added = add.run(context, arguments, |new| answers.push(new));
-            reply(context, &answers, added);
-        }
-    }
+    let items = Args {
+        arguments,
+        first: 2 + first,
+    };
+    let add = Adding {
+        event: c"bf.insert",
+        creation,
+        at,
+        items,
+    };
+    add_many(context, arguments, add)
 }
 
-/// Replies with an array of whether each item was new. It ends at the first item refused, with the
-/// error.
-fn reply(context: &Context, answers: &[bool], added: Result<Added, ReplyError>) {
-    match added {
-        Err(error) => error.reply(context),
-        Ok(Added { refusal, .. }) => {
-            context.reply_array(answers.len() + usize::from(refusal.is_some()));
-            for new in answers {
-                context.reply_bool(*new);
-            }
-            if let Some(error) = refusal {
-                error.reply(context);
-            }
-        }
+/// Runs `add` and replies with an array of whether each item was new. It ends at the first item
+/// refused, with the error.
+fn add_many(
+    context: &Context,
+    arguments: Arguments<'_>,
+    add: Adding<Args<'_>>,
+) -> Result<(), ReplyError> {
+    // No command has more items than arguments.
+    let answers = try_vec(arguments.len());
+    let mut answers = answers.ok_or(ReplyError::NoMemoryToAdd)?;
+    let Added { refusal, .. } = add.run(context, arguments, |new| answers.push(new))?;
+    context.reply_array(answers.len() + usize::from(refusal.is_some()));
+    for new in answers {
+        context.reply_bool(new);
     }
+    refusal.map_or(Ok(()), Err)
 }
 
-/// The items of an add: each is a word of the command, or one word packs them all.
+/// The items of an add: each is an argument of the command, or one argument packs them all.
 pub(super) trait Source<'a> {
-    /// The items but the first `first`.
+    /// The items without the first `first`.
     fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
     /// Replicates an add of the first `number` items.
     fn replicate_first(self, context: &Context, number: usize);
@@ -212,35 +172,37 @@ pub(super) trait Source<'a> {
     fn replicate_first_at(self, context: &Context, time: u64, number: usize);
 }
 
-/// The words from `first` on.
-struct Words<'a> {
+/// The arguments from `first` on.
+struct Args<'a> {
     arguments: Arguments<'a>,
     first: usize,
 }
 
-impl<'a> Source<'a> for Words<'a> {
+impl<'a> Source<'a> for Args<'a> {
     fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> {
         self.arguments.bytes_from(self.first + first)
     }
 
     fn replicate_first(self, context: &Context, number: usize) {
-        let (words, end) = (self.arguments, self.first + number);
-        context.replicate_some(c"BF.MADD", words.at(1), words, self.first, end);
+        let (arguments, items) = (self.arguments, (self.first, self.first + number));
+        context.replicate_before(c"BF.MADD", arguments.at(1), [], arguments, items);
     }
 
     fn replicate_first_at(self, context: &Context, time: u64, number: usize) {
-        let time = time.to_string();
-        let before = [b"AT".as_slice(), time.as_bytes(), b"ITEMS"];
-        let (words, items) = (self.arguments, (self.first, self.first + number));
-        context.replicate_before(c"BF.INSERT", words.at(1), &before, words, items);
+        let time = Line::of(time);
+        let before = [b"AT", time.bytes(), b"ITEMS"];
+        let (arguments, items) = (self.arguments, (self.first, self.first + number));
+        context.replicate_before(c"BF.INSERT", arguments.at(1), before, arguments, items);
     }
 }
 
-/// What an add needs from its command: the items, their time (`None`: now), what to create if the
-/// key is missing (`None`: an error), and the name of the event.
+/// What an add needs from its command.
 pub(super) struct Adding<S> {
+    /// The name of the event.
     pub event: &'static CStr,
+    /// What to create if the key is missing; `None`: an error.
     pub creation: Option<Creation>,
+    /// The time of the items; `None`: now.
     pub at: Option<u64>,
     pub items: S,
 }
@@ -248,9 +210,9 @@ pub(super) struct Adding<S> {
 /// The outcome of an add, up to the first item refused.
 #[derive(Default)]
 pub(super) struct Added {
-    /// Items before that one.
+    /// The number of items before that one.
     pub answered: usize,
-    /// Those of them that were new.
+    /// The number of those that were new.
     pub new: usize,
     /// Whether any of them changed the filter: those that were new, and those that were renewed.
     has_changed: bool,
@@ -277,7 +239,7 @@ impl<'a, S: Source<'a>> Adding<S> {
     ) -> Result<Added, ReplyError> {
         let limit = config::size_limit(context);
         let mut key = context.open_to_write(arguments.at(1))?;
-        let mut present = found_or_missing(key.held::<StoredFilter>())?;
+        let mut present = key.value::<StoredFilter>()?;
         let mut new = None;
         let filter = match &mut present {
             Some(stored) => stored.filter_mut(),
@@ -294,7 +256,7 @@ impl<'a, S: Source<'a>> Adding<S> {
                     .at
                     .is_some_and(|at| is_from_a_client(context, filter, at))
                 {
-                    beside.told = time_now();
+                    beside.last_client_time = time_now();
                 }
                 self.add_at(context, filter, time, limit, answer)
             }
@@ -306,21 +268,21 @@ impl<'a, S: Source<'a>> Adding<S> {
             }
         };
 
-        let made = new.as_ref().map(Made::of);
+        let created = new.as_ref().map(Created::of);
         // If the first item is refused, the key stays missing.
         if let Some(filter) = new.filter(|_| added.has_changed) {
             let stored = key.put(StoredFilter::new(filter));
             present = Some(stored.ok_or(ReplyError::NoMemoryToCreate)?);
         }
         if let Some(stored) = present {
-            stored.attend(context, arguments.at(1));
+            stored.schedule(context, arguments.at(1));
         }
         drop(key); // before a module is notified that might delete it
         if added.has_changed {
             let event = self.event;
-            self.replicate(context, arguments, made.as_ref(), &added);
+            self.replicate(context, arguments, created.as_ref(), &added);
             // Last: a module that is notified may change the key, which must replicate after this.
-            if made.is_some() {
+            if created.is_some() {
                 context.signal_change(c"bf.reserve", arguments.at(1));
             }
             context.signal_change(event, arguments.at(1));
@@ -410,11 +372,11 @@ impl<'a, S: Source<'a>> Adding<S> {
         self,
         context: &Context,
         arguments: Arguments<'_>,
-        made: Option<&Made>,
+        created: Option<&Created>,
         added: &Added,
     ) {
-        if let Some(made) = made {
-            made.replicate(context, arguments.at(1));
+        if let Some(created) = created {
+            created.replicate(context, arguments.at(1));
         }
         if let Some(time) = added.time {
             self.items.replicate_first_at(context, time, added.answered);

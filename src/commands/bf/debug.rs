@@ -2,13 +2,8 @@
 //! BF.INFO.
 
 use super::newest;
-use crate::commands::held::found;
-use crate::commands::parameters::KEY;
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
+use crate::commands::docs::{BLOOM_ITEM, FIRST_RELEASE, KEY};
+use crate::commands::reply_error::ReplyError;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
@@ -16,46 +11,40 @@ use splitbloom_filter::foreign::{ForeignFilter, Layer};
 use splitbloom_filter::table::Table;
 use splitbloom_filter::windowed::WindowedFilter;
 use splitbloom_filter::Filter;
-
-/// BF.DEBUG.
-pub struct Debug;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::clock::time_of_command;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
 
 /// Bits of the hash that select an item's bits in its sub-bitmap. RedisBloom writes 64 or 32 here.
 const HASH_WIDTH: u32 = 64;
 
-impl Command for Debug {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.debug",
-        arity: 2,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Describes the parts of a Bloom filter in lines for people to read",
-        complexity: complexity::BLOOM_ITEM,
-        parameters: &[KEY],
-    };
+pub const DEBUG: Command<ReplyError> = Command {
+    name: c"bf.debug",
+    arity: 2,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Describes the parts of a Bloom filter in lines for people to read",
+    complexity: BLOOM_ITEM,
+    parameters: &[KEY],
+    run: debug,
+};
 
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let key = context.open_to_read(arguments.at(1));
-        match found(key.held::<StoredFilter>()) {
-            Err(error) => error.reply(context),
-            Ok(stored) => {
-                let lines = match stored.filter() {
-                    AnyFilter::Lasting(filter) => lines(filter),
-                    AnyFilter::Foreign(one) => lines_of_foreign(&one[0]),
-                    AnyFilter::Windowed(timed) => {
-                        lines_of_window(&timed[0].filter, time_of_command())
-                    }
-                };
-                context.reply_array(lines.len());
-                for line in lines {
-                    context.reply_bytes(line.as_bytes());
-                }
-            }
-        }
+fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let stored: &StoredFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let lines = match stored.filter() {
+        AnyFilter::Lasting(filter) => lines(filter),
+        AnyFilter::Foreign(one) => lines_of_foreign(&one[0]),
+        AnyFilter::Windowed(timed) => lines_of_window(&timed[0].filter, time_of_command()),
+    };
+    context.reply_array(lines.len());
+    for line in lines {
+        context.reply_bytes(line.as_bytes());
     }
+    Ok(())
 }
 
 /// The number of items, then the Bloom filters, oldest first, then the table. Of many Bloom filters

@@ -1,62 +1,38 @@
 //! BF.EXISTS and BF.MEXISTS: whether items are (probably) in a filter.
 
+use crate::commands::docs::{BLOOM_ITEM, BLOOM_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY};
 use crate::commands::lookup::{look_up, look_up_many, Lookup};
-use crate::commands::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
+use crate::commands::reply_error::ReplyError;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
+use splitbloom_server::clock::time_of_command;
+use splitbloom_server::command::{Command, KeyAccess, Output};
 
-/// BF.EXISTS.
-pub struct Exists;
+pub const EXISTS: Command<ReplyError> = Command {
+    name: c"bf.exists",
+    arity: 3,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Checks whether an item is probably in a Bloom filter",
+    complexity: BLOOM_ITEM,
+    parameters: &[KEY, ITEM],
+    run: look_up::<StoredFilter>,
+};
 
-/// BF.MEXISTS.
-pub struct MultiExists;
-
-impl Command for Exists {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.exists",
-        arity: 3,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Checks whether an item is probably in a Bloom filter",
-        complexity: complexity::BLOOM_ITEM,
-        parameters: &[KEY, ITEM],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = look_up::<StoredFilter>(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
-
-impl Command for MultiExists {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.mexists",
-        arity: -3,
-        flags: c"readonly",
-        categories: "read",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Checks for each item whether it is probably in a Bloom filter",
-        complexity: complexity::BLOOM_ITEMS,
-        parameters: &[KEY, ITEMS],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = look_up_many::<StoredFilter>(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
+pub const MULTI_EXISTS: Command<ReplyError> = Command {
+    name: c"bf.mexists",
+    arity: -3,
+    flags: "readonly",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Checks for each item whether it is probably in a Bloom filter",
+    complexity: BLOOM_ITEMS,
+    parameters: &[KEY, ITEMS],
+    run: look_up_many::<StoredFilter>,
+};
 
 impl Lookup for StoredFilter {
     fn contains(&self, item: &[u8]) -> bool {

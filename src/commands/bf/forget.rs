@@ -2,49 +2,35 @@
 //! replicates its steps to replicas and the append-only file.
 
 use super::time::time_of;
-use crate::commands::held::found_or_missing;
-use crate::commands::parameters::{KEY, TIME};
+use crate::commands::docs::{FIRST_RELEASE, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
-use crate::server::arguments::Arguments;
-use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
 use crate::sweeper::step;
 use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_grammar::window::parse_time;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::clock::time_of_command;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
 
-/// BF.FORGET.
-pub struct Forget;
+pub const FORGET: Command<ReplyError> = Command {
+    name: c"bf.forget",
+    arity: 3,
+    flags: "write fast",
+    access: KeyAccess::Delete,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
+    complexity: c"O(1)",
+    parameters: &[KEY, TIME],
+    run: forget,
+};
 
-impl Command for Forget {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.forget",
-        arity: 3,
-        flags: c"write fast",
-        categories: "write fast",
-        access: KeyAccess::Delete,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
-        complexity: c"O(1)",
-        parameters: &[KEY, TIME],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        match forget(context, arguments) {
-            Ok(is_done) => context.reply_bool(is_done),
-            Err(error) => error.reply(context),
-        }
-    }
-}
-
-/// Returns whether nothing is left to do before the next slice is over.
-fn forget(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
+/// Replies with whether nothing is left to do before the next slice is over.
+fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let given = parse_time(arguments.bytes(2))?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = found_or_missing(key.held::<StoredFilter>())?;
+    let stored = key.value::<StoredFilter>()?;
     let stored = stored.ok_or(ReplyError::NothingToFree)?;
     let (filter, _) = stored
         .filter_mut()
@@ -56,7 +42,7 @@ fn forget(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyErro
     let swept = step(filter, time).map_err(ReplyError::of_add)?;
     // Only if the time is ahead of this clock. What it has passed has been signalled.
     let lookups_have_changed = filter.next_change(now) != change;
-    stored.attend(context, arguments.at(1));
+    stored.schedule(context, arguments.at(1));
     drop(key);
     if swept.has_changed {
         context.replicate_verbatim();
@@ -64,5 +50,6 @@ fn forget(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyErro
     if lookups_have_changed {
         context.signal_modified(arguments.at(1));
     }
-    Ok(swept.is_done)
+    context.reply_bool(swept.is_done);
+    Ok(())
 }

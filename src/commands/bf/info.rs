@@ -5,84 +5,65 @@ mod window;
 
 use super::newest;
 use super::time::items_now;
-use crate::commands::held::{found, found_or_missing};
-use crate::commands::parameters::{word, KEY};
+use crate::commands::docs::{word, BLOOM_ITEM, FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::clock::time_of_command;
-use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification, Times};
-use crate::server::context::Context;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, reply_table};
 use splitbloom_filter::filter::Filter;
 use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::clock::time_of_command;
+use splitbloom_server::command::{Command, KeyAccess, Output, Parameter, Times};
+use splitbloom_server::context::Context;
 
-/// BF.INFO.
-pub struct Info;
+pub const CARD: Command<ReplyError> = Command {
+    name: c"bf.card",
+    arity: 2,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Counts the items that were new when they were added to a Bloom filter",
+    complexity: BLOOM_ITEM,
+    parameters: &[KEY],
+    run: card,
+};
 
-/// BF.CARD.
-pub struct Card;
-
-impl Command for Card {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.card",
-        arity: 2,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Counts the items that were new when they were added to a Bloom filter",
-        complexity: complexity::BLOOM_ITEM,
-        parameters: &[KEY],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let key = context.open_to_read(arguments.at(1));
-        match found_or_missing(key.held::<StoredFilter>()) {
-            Err(error) => error.reply(context),
-            Ok(None) => context.reply_integer(0),
-            Ok(Some(stored)) => context.reply_integer(items_now(stored.filter())),
-        }
-    }
+fn card(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let stored = key.value::<StoredFilter>()?;
+    context.reply_integer(stored.map_or(0, |stored| items_now(stored.filter())));
+    Ok(())
 }
 
-impl Command for Info {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.info",
-        arity: -2,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Describes a Bloom filter",
-        complexity: c"O(N+S) with N pieces of 4 MiB of bits that are allocated, and S sub-filters",
-        parameters: &[
-            KEY,
-            Parameter::one_of(
-                c"field",
-                Times::AtMostOnce,
-                &[
-                    word(c"capacity", c"CAPACITY"),
-                    word(c"size", c"SIZE"),
-                    word(c"filters", c"FILTERS"),
-                    word(c"items", c"ITEMS"),
-                    word(c"expansion", c"EXPANSION"),
-                    word(c"full", c"FULL"),
-                ],
-            ),
-        ],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = info(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
+pub const INFO: Command<ReplyError> = Command {
+    name: c"bf.info",
+    arity: -2,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Describes a Bloom filter",
+    complexity: c"O(N) with N pieces of 4 MiB of bits that are allocated; O(N+S) with S \
+        sub-filters if RedisBloom or valkey-bloom made them",
+    parameters: &[
+        KEY,
+        Parameter::one_of(
+            c"field",
+            Times::AtMostOnce,
+            &[
+                word(c"capacity", c"CAPACITY"),
+                word(c"size", c"SIZE"),
+                word(c"filters", c"FILTERS"),
+                word(c"items", c"ITEMS"),
+                word(c"expansion", c"EXPANSION"),
+                word(c"full", c"FULL"),
+            ],
+        ),
+    ],
+    run: info,
+};
 
 /// A field of the short form. Clients expect exactly these five, with these names, in this order.
 #[derive(Clone, Copy)]
@@ -94,7 +75,7 @@ enum Field {
     Expansion,
 }
 
-/// What the client asks for.
+/// The fields that the client wants.
 enum Question {
     Five,
     One(Field),
@@ -116,13 +97,13 @@ impl Question {
             3 => {}
             _ => return Err(ReplyError::WrongArity),
         }
-        let asked = arguments.bytes(2);
-        if asked.eq_ignore_ascii_case(b"FULL") {
+        let word = arguments.bytes(2);
+        if word.eq_ignore_ascii_case(b"FULL") {
             return Ok(Self::Full);
         }
         let field = FIELDS
             .iter()
-            .find(|(_, word, _)| asked.eq_ignore_ascii_case(word));
+            .find(|(_, name, _)| word.eq_ignore_ascii_case(name));
         field
             .map(|(field, ..)| Self::One(*field))
             .ok_or(ReplyError::BadInfoField)
@@ -132,7 +113,7 @@ impl Question {
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let question = Question::parse(arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &StoredFilter = found(key.held())?;
+    let stored: &StoredFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     match question {
         Question::One(field) => reply_one(context, stored, field),
         Question::Five => {
@@ -159,14 +140,14 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-fn reply_one(context: &Context, stored: &StoredFilter, asked: Field) {
+fn reply_one(context: &Context, stored: &StoredFilter, field: Field) {
     if context.speaks_resp3() {
         context.reply_map(1);
-        context.reply_simple(FIELDS[asked as usize].2);
+        context.reply_simple(FIELDS[field as usize].2);
     } else {
         context.reply_array(1);
     }
-    reply_value(context, stored, asked);
+    reply_value(context, stored, field);
 }
 
 fn reply_five(context: &Context, stored: &StoredFilter) {
@@ -193,12 +174,12 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
 /// The further fields of the long form.
 const MORE: usize = 9;
 
-/// The number of entries that say how many sub-filters are not shown.
+/// The number of entries about sub-filters that are not shown: none or one.
 fn entries_left_out<B>(series: &[B]) -> usize {
     usize::from(newest(series).0 > 0)
 }
 
-/// Those before the parts, which every kind of filter has.
+/// The fields before the parts, which every kind of filter has.
 struct Long {
     error_rate: f64,
     expected: f64,

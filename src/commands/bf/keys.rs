@@ -1,15 +1,15 @@
 //! BF.KEYS: lists the keys of a filter that is partitioned over many nodes. It opens no key, so any
 //! node can serve it.
 
-use crate::commands::parameters::ITEMS;
+use crate::commands::docs::{FIRST_RELEASE, ITEMS};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
-use crate::server::context::Context;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_grammar::WordsError;
 use splitbloom_partition::{Name, Partitions};
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::context::Context;
 
 /// The limit on the bytes of keys in a reply. A short command can ask for many long keys, and the
 /// server keeps a reply in memory until it is sent. A million keys of 60 bytes fit.
@@ -17,57 +17,56 @@ const MAX_REPLY_BYTES: usize = 64 << 20;
 /// What a key adds to its name: `:{16383}`, and some bytes of framing.
 const BYTES_BESIDE_NAME: usize = 24;
 
-/// BF.KEYS.
-pub struct Keys;
+pub const KEYS: Command<ReplyError> = Command {
+    name: c"bf.keys",
+    arity: -4,
+    flags: "readonly allow-loading allow-stale",
+    access: KeyAccess::None,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary:
+        c"Returns the keys of a Bloom filter partitioned over many nodes, or the key of each item",
+    complexity: c"O(N) with N keys or items",
+    parameters: &[
+        Parameter::new(c"name", Kind::Text, Times::Once),
+        Parameter::new(c"partitions", Kind::Integer, Times::Once).after(c"PARTITIONS"),
+        ITEMS.after(c"ITEMS").optional(),
+    ],
+    run: keys,
+};
 
-impl Command for Keys {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.keys",
-        arity: -4,
-        flags: c"readonly allow-loading allow-stale",
-        categories: "read",
-        access: KeyAccess::None,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary:
-            c"Returns the keys of a Bloom filter partitioned over many nodes, or the key of each item",
-        complexity: c"O(N) with N keys or items",
-        parameters: &[
-            Parameter::new(c"name", Kind::Text, Times::Once),
-            Parameter::new(c"partitions", Kind::Integer, Times::Once).after(c"PARTITIONS"),
-            ITEMS.after(c"ITEMS").optional(),
-        ],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let Some(words) = arguments.try_list_from(1) else {
-            return ReplyError::ReplyTooLong.reply(context);
-        };
-        match parse(&words) {
-            Err(error) => error.reply(context),
-            Ok(Question {
-                name,
-                partitions,
-                items: None,
-            }) => {
-                let keys = partitions.each().map(|partition| name.key(partition));
-                reply_all(context, keys);
-            }
-            Ok(Question {
-                name,
-                partitions,
-                items: Some(items),
-            }) => {
-                let keys = items.iter().map(|item| name.key(partitions.of(item)));
-                reply_all(context, keys);
-            }
+fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let args = arguments.try_list_from(1);
+    let args = args.ok_or(ReplyError::ReplyTooLong)?;
+    let Question {
+        name,
+        partitions,
+        items,
+    } = parse(&args)?;
+    let key = try_vec(args[0].len() + BYTES_BESIDE_NAME);
+    let key = key.ok_or(ReplyError::NoMemoryToReply)?;
+    match items {
+        None => reply_all(context, name, key, partitions.each()),
+        Some(items) => {
+            let partitions = items.iter().map(|item| partitions.of(item));
+            reply_all(context, name, key, partitions);
         }
     }
+    Ok(())
 }
 
-fn reply_all(context: &Context, keys: impl ExactSizeIterator<Item = Vec<u8>>) {
-    context.reply_array(keys.len());
-    keys.for_each(|key| context.reply_bytes(&key));
+/// Replies with the key of each of `partitions`, one after the other in the buffer `key`.
+fn reply_all(
+    context: &Context,
+    name: Name<'_>,
+    mut key: Vec<u8>,
+    partitions: impl ExactSizeIterator<Item = u16>,
+) {
+    context.reply_array(partitions.len());
+    for partition in partitions {
+        name.write_key(partition, &mut key);
+        context.reply_bytes(&key);
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +77,9 @@ struct Question<'a> {
     items: Option<&'a [&'a [u8]]>,
 }
 
-/// Parses the words of BF.KEYS: `name PARTITIONS n [ITEMS item…]`.
-fn parse<'a>(words: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
-    let [name, token, count, rest @ ..] = words else {
+/// Parses the arguments of BF.KEYS: `name PARTITIONS n [ITEMS item…]`.
+fn parse<'a>(args: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
+    let [name, token, count, rest @ ..] = args else {
         return Err(ReplyError::WrongArity);
     };
     let items = match rest {

@@ -1,54 +1,50 @@
-//! BF.MERGE: the union of filters that were created alike.
+//! BF.MERGE: the union of filters with equal parameters.
 
-use crate::commands::held::{found, found_or_missing};
+use crate::commands::docs::FIRST_RELEASE;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
 use crate::config;
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
-use crate::server::context::Context;
-use crate::server::key::ReadKey;
 use crate::stats;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::filter::Filter;
 use splitbloom_grammar::number::parse_within;
 use splitbloom_partition::slot_of;
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::key::ReadKey;
 
-/// BF.MERGE.
-pub struct Merge;
-
-/// The word of the first source.
+/// The argument of the first source.
 const FIRST_SOURCE: usize = 3;
 
-impl Command for Merge {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.merge",
-        arity: -4,
-        flags: c"write deny-oom",
-        categories: "write",
-        access: KeyAccess::AddFromOthers,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
-        complexity:
-            c"O(N+M) with N bytes of all sources and M bytes of the destination's pages that change",
-        parameters: &[
-            Parameter::new(c"destination", Kind::Key, Times::Once),
-            Parameter::new(c"numkeys", Kind::Integer, Times::Once),
-            Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
-        ],
-    };
+pub const MERGE: Command<ReplyError> = Command {
+    name: c"bf.merge",
+    arity: -4,
+    flags: "write deny-oom",
+    access: KeyAccess::AddFromOthers,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
+    complexity:
+        c"O(N+M) with N bytes of all sources and M bytes of the destination's pages that change",
+    parameters: &[
+        Parameter::new(c"destination", Kind::Key, Times::Once),
+        Parameter::new(c"numkeys", Kind::Integer, Times::Once),
+        Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
+    ],
+    run: merge,
+};
 
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        match merge(context, arguments) {
-            Ok(()) => context.reply_simple("OK"),
-            Err(ReplyError::NotFound) if may_be_elsewhere(context, arguments) => {
-                ReplyError::SlotMoves.reply(context);
-            }
-            Err(error) => error.reply(context),
+fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    match unite(context, arguments) {
+        Ok(()) => context.reply_simple("OK"),
+        Err(ReplyError::NotFound) if may_be_elsewhere(context, arguments) => {
+            return Err(ReplyError::SlotMoves);
         }
+        Err(error) => return Err(error),
     }
+    Ok(())
 }
 
 /// Whether the server routed the command, by its destination alone: it is a node of a cluster, and
@@ -68,7 +64,7 @@ fn may_be_elsewhere(context: &Context, arguments: Arguments<'_>) -> bool {
     is_routed(context) && context.is_moving(slot_of(arguments.bytes(1)))
 }
 
-fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let given = arguments.len().saturating_sub(FIRST_SOURCE);
     match parse_within(arguments.bytes(2), 1..=u64::MAX >> 1) {
         Ok(number) if number == given as u64 => {}
@@ -81,12 +77,12 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     }
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = found_or_missing(key.held::<StoredFilter>())?;
+    let stored = key.value::<StoredFilter>()?;
     let is_known = stored.is_some();
     let keys = open_sources(context, arguments, is_known)?;
     let sources = filters(&keys)?;
 
-    let mut made = None;
+    let mut created = None;
     let filter = match stored {
         Some(stored) => match stored.filter_mut() {
             AnyFilter::Lasting(filter) => filter,
@@ -95,7 +91,7 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         None => {
             let first = sources.first().ok_or(ReplyError::NotFound)?;
             let new = Filter::new(first.parameters(), limit);
-            made.insert(new.map_err(ReplyError::of_creation)?)
+            created.insert(new.map_err(ReplyError::of_creation)?)
         }
     };
     let different = sources.iter().find_map(|source| filter.difference(source));
@@ -108,14 +104,14 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         .map_err(ReplyError::of_union)?;
     stats::added(0, filter.counters_since(before));
 
-    if let Some(filter) = made {
+    if let Some(filter) = created {
         key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
             .ok_or(ReplyError::NoMemoryToCreate)?;
     }
     drop(sources);
     drop((key, keys)); // before a module is notified that might delete them
     if has_changed || !is_known {
-        // What comes out depends on the keys alone, and they are the same wherever this arrives.
+        // The result depends on the keys alone, which are the same on a replica.
         context.replicate_verbatim();
         if !is_known {
             context.signal_change(c"bf.reserve", arguments.at(1));
@@ -125,16 +121,14 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// Opens the sources, but not the destination, of which a union with itself is nothing new.
+/// Opens the sources, except the destination: a union with itself changes nothing.
 fn open_sources<'a>(
     context: &'a Context,
     arguments: Arguments<'_>,
     is_known: bool,
 ) -> Result<Vec<ReadKey<'a>>, ReplyError> {
-    let mut keys = Vec::new();
-    let most = arguments.len() - FIRST_SOURCE;
-    let room = keys.try_reserve_exact(most);
-    room.map_err(|_| ReplyError::NoMemoryToMerge)?;
+    let keys = try_vec(arguments.len() - FIRST_SOURCE);
+    let mut keys = keys.ok_or(ReplyError::NoMemoryToMerge)?;
     for source in FIRST_SOURCE..arguments.len() {
         if !is_known || arguments.bytes(source) != arguments.bytes(1) {
             keys.push(context.open_to_read(arguments.at(source)));
@@ -143,13 +137,15 @@ fn open_sources<'a>(
     Ok(keys)
 }
 
-/// The filters of these keys, all of which must hold one that keeps what it has.
+/// The filters of `keys`, which must be Bloom filters that do not forget.
 fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
-    let mut filters = Vec::new();
-    let room = filters.try_reserve_exact(keys.len());
-    room.map_err(|_| ReplyError::NoMemoryToMerge)?;
+    let mut filters = try_vec(keys.len()).ok_or(ReplyError::NoMemoryToMerge)?;
     for key in keys {
-        match found(key.held::<StoredFilter>())?.filter() {
+        match key
+            .value::<StoredFilter>()?
+            .ok_or(ReplyError::NotFound)?
+            .filter()
+        {
             AnyFilter::Lasting(filter) => filters.push(filter),
             _ => return Err(ReplyError::NoUnion),
         }

@@ -22,39 +22,47 @@ mod pack;
 mod reserve;
 mod time;
 
-use crate::server::command::register;
-use crate::server::context::Context;
-use crate::server::Refused;
+use crate::commands::reply_error::ReplyError;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::register_commands;
 
-/// Sub-filters that BF.DEBUG and BF.INFO show of a filter, the newest. A filter that an earlier
-/// version grew with EXPANSION 1 may have thousands, which nobody reads.
+/// The number of sub-filters that BF.DEBUG and BF.INFO show, the newest. A filter that RedisBloom
+/// grew with EXPANSION 1 may have thousands.
 const SHOWN_SUB_FILTERS: usize = 1000;
 
 /// Registers every command, in the ACL category `category` if the server has it.
 ///
 /// # Errors
 /// What the server refused.
-pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
-    register::<reserve::Reserve>(context, category)?;
-    register::<add::Add>(context, category)?;
-    register::<add::MultiAdd>(context, category)?;
-    register::<add::Insert>(context, category)?;
-    register::<exists::Exists>(context, category)?;
-    register::<exists::MultiExists>(context, category)?;
-    register::<pack::PackAdd>(context, category)?;
-    register::<pack::PackExists>(context, category)?;
-    register::<merge::Merge>(context, category)?;
-    register::<info::Info>(context, category)?;
-    register::<info::Card>(context, category)?;
-    register::<debug::Debug>(context, category)?;
-    register::<dump::ScanDump>(context, category)?;
-    register::<dump::LoadChunk>(context, category)?;
-    register::<load::Load>(context, category)?;
-    register::<forget::Forget>(context, category)?;
-    register::<keys::Keys>(context, category)
+pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
+    register_commands!(
+        context,
+        category,
+        ReplyError,
+        [
+            reserve::RESERVE,
+            add::ADD,
+            add::MULTI_ADD,
+            add::INSERT,
+            exists::EXISTS,
+            exists::MULTI_EXISTS,
+            pack::PACK_ADD,
+            pack::PACK_EXISTS,
+            merge::MERGE,
+            info::INFO,
+            info::CARD,
+            debug::DEBUG,
+            dump::SCAN_DUMP,
+            dump::LOAD_CHUNK,
+            load::LOAD,
+            forget::FORGET,
+            keys::KEYS,
+        ]
+    )
 }
 
-/// How many of a filter's sub-filters are not shown, and those that are.
+/// Splits `series` into the number of sub-filters that are not shown, and those that are.
 fn newest<B>(series: &[B]) -> (usize, &[B]) {
     let (left_out, shown) = series.split_at(series.len().saturating_sub(SHOWN_SUB_FILTERS));
     (left_out.len(), shown)

@@ -1,62 +1,40 @@
 //! BF.PACKADD and BF.PACKEXISTS: BF.MADD and BF.MEXISTS with all items in one argument.
 
 use super::add::{Adding, Source};
+use crate::commands::docs::{BLOOM_ITEMS, FIRST_RELEASE};
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_AN_ADD, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
 use crate::types::bloom::StoredFilter;
 use splitbloom_grammar::options::Creation;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
 
-/// BF.PACKADD.
-pub struct PackAdd;
+pub const PACK_ADD: Command<ReplyError> = Command {
+    name: c"bf.packadd",
+    arity: -4,
+    flags: "write deny-oom",
+    access: KeyAccess::Add,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
+    complexity: BLOOM_ITEMS,
+    parameters: OF_AN_ADD,
+    run: add,
+};
 
-/// BF.PACKEXISTS.
-pub struct PackExists;
-
-impl Command for PackAdd {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.packadd",
-        arity: -4,
-        flags: c"write deny-oom",
-        categories: "write",
-        access: KeyAccess::Add,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
-        complexity: complexity::BLOOM_ITEMS,
-        parameters: OF_AN_ADD,
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = add(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
-
-impl Command for PackExists {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.packexists",
-        arity: -4,
-        flags: c"readonly",
-        categories: "read",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Checks for each packed item whether it is probably in a Bloom filter",
-        complexity: complexity::BLOOM_ITEMS,
-        parameters: OF_A_LOOKUP,
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = look_up_packed::<StoredFilter>(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
+pub const PACK_EXISTS: Command<ReplyError> = Command {
+    name: c"bf.packexists",
+    arity: -4,
+    flags: "readonly",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Checks for each packed item whether it is probably in a Bloom filter",
+    complexity: BLOOM_ITEMS,
+    parameters: OF_A_LOOKUP,
+    run: look_up_packed::<StoredFilter>,
+};
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::add(context, arguments)?;
@@ -98,8 +76,7 @@ fn add_each<'a>(
         changed: added.new,
         refusal: added.refusal,
     };
-    changed.reply(context, bits);
-    Ok(())
+    changed.reply(context, bits)
 }
 
 /// The items of the command.

@@ -1,16 +1,11 @@
 //! BF.RESERVE: creates an empty filter of a given size.
 
-use crate::commands::held::missing;
-use crate::commands::parameters::{
-    CAPACITY, EXPANSION, KEY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
+use crate::commands::docs::{
+    CAPACITY, EXPANSION, FIRST_RELEASE, KEY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
 use crate::commands::reply_error::ReplyError;
-use crate::commands::seeds::hide_seeds;
-use crate::commands::FIRST_RELEASE;
 use crate::config;
-use crate::server::arguments::{Argument, Arguments};
-use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
-use crate::server::context::Context;
+use crate::slow_log::hide_seeds;
 use crate::types::bloom::{AnyFilter, StoredFilter};
 use crate::types::Stored as _;
 use splitbloom_filter::filter::{Filter, Growth, Parameters};
@@ -18,48 +13,41 @@ use splitbloom_filter::hash::Seed;
 use splitbloom_filter::windowed::{Window, WindowedFilter};
 use splitbloom_grammar::loose::known_words_of_reserve;
 use splitbloom_grammar::options::{parse_reserve, Creation};
+use splitbloom_server::arguments::{Argument, Arguments};
+use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 
-/// BF.RESERVE.
-pub struct Reserve;
-
-impl Command for Reserve {
-    const SPECIFICATION: Specification = Specification {
-        name: c"bf.reserve",
-        arity: -4,
-        flags: c"write deny-oom fast",
-        categories: "write fast",
-        access: KeyAccess::Create,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Creates an empty Bloom filter for a number of items at an error rate",
-        complexity: c"O(1)",
-        parameters: &[
-            KEY,
-            Parameter::new(c"error_rate", Kind::Double, Times::Once),
-            CAPACITY,
-            Parameter::one_of(c"growth", Times::AtMostOnce, &[EXPANSION, NONSCALING]),
-            WINDOW,
-            SLICES,
-            RENEW,
-            SEED,
-        ],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        match reserve(context, arguments) {
-            Ok(()) => context.reply_simple("OK"),
-            Err(error) => error.reply(context),
-        }
-    }
-}
+pub const RESERVE: Command<ReplyError> = Command {
+    name: c"bf.reserve",
+    arity: -4,
+    flags: "write deny-oom fast",
+    access: KeyAccess::Create,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Creates an empty Bloom filter for a number of items at an error rate",
+    complexity: c"O(1)",
+    parameters: &[
+        KEY,
+        Parameter::new(c"error_rate", Kind::Double, Times::Once),
+        CAPACITY,
+        Parameter::one_of(c"growth", Times::AtMostOnce, &[EXPANSION, NONSCALING]),
+        WINDOW,
+        SLICES,
+        RENEW,
+        SEED,
+    ],
+    run: reserve,
+};
 
 fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let words = arguments
-        .try_list_from(2)
-        .ok_or(ReplyError::NoMemoryToCreate)?;
-    hide_seeds(context, &words, 2);
-    let creation = parse(context, &words)?;
-    create_empty(context, arguments.at(1), &creation)
+    let args = arguments.try_list_from(2);
+    let args = args.ok_or(ReplyError::NoMemoryToCreate)?;
+    hide_seeds(context, &args, 2);
+    let creation = parse(context, &args)?;
+    create_empty(context, arguments.at(1), &creation)?;
+    context.reply_simple("OK");
+    Ok(())
 }
 
 /// Creates an empty filter under a key that is missing.
@@ -69,21 +57,23 @@ pub(super) fn create_empty(
     creation: &Creation,
 ) -> Result<(), ReplyError> {
     let mut key = context.open_to_write(name)?;
-    missing(key.held::<StoredFilter>())?;
+    if key.value::<StoredFilter>()?.is_some() {
+        return Err(ReplyError::ItemExists);
+    }
     let filter = create(context, creation)?;
-    let made = Made::of(&filter);
+    let created = Created::of(&filter);
     key.put(StoredFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
-    made.replicate(context, name);
+    created.replicate(context, name);
     context.signal_change(c"bf.reserve", name);
     Ok(())
 }
 
-fn parse(context: &Context, words: &[&[u8]]) -> Result<Creation, ReplyError> {
-    let strict = parse_reserve(words);
+fn parse(context: &Context, args: &[&[u8]]) -> Result<Creation, ReplyError> {
+    let strict = parse_reserve(args);
     if strict.is_err() && context.is_replay() {
-        let known = known_words_of_reserve(words, 2).ok_or(ReplyError::NoMemoryToCreate)?;
+        let known = known_words_of_reserve(args, 2).ok_or(ReplyError::NoMemoryToCreate)?;
         return Ok(parse_reserve(&known)?);
     }
     Ok(strict?)
@@ -103,13 +93,13 @@ pub(super) fn create(context: &Context, creation: &Creation) -> Result<AnyFilter
     filter.map_err(ReplyError::of_creation)
 }
 
-/// What a filter was created with.
-pub(super) struct Made {
+/// The parameters that a filter was created with.
+pub(super) struct Created {
     parameters: Parameters,
     window: Option<Window>,
 }
 
-impl Made {
+impl Created {
     pub fn of(filter: &AnyFilter) -> Self {
         Self {
             parameters: filter.parameters(),
@@ -117,30 +107,33 @@ impl Made {
         }
     }
 
-    /// Replicates the creation of a filter with everything that determines its bits, whatever words
-    /// the client used: the settings of a replica may differ.
+    /// Replicates the creation of the filter `key` with everything that determines its bits,
+    /// whatever arguments the client sent: the settings of a replica may differ.
     pub fn replicate(&self, context: &Context, key: Argument<'_>) {
         let Self { parameters, window } = self;
         // The shortest digits that parse as the same number.
-        let error_rate = parameters.error_rate.to_string();
-        let capacity = parameters.capacity.to_string();
-        let seed = format!("{:016x}", parameters.seed.0);
-        let factor = parameters.growth.factor().to_string();
-        let seconds = window.map_or(0, |window| window.seconds()).to_string();
-        let slices = window.map_or(0, |window| window.slices()).to_string();
-        let mut words: Vec<&[u8]> = vec![error_rate.as_bytes(), capacity.as_bytes()];
-        match parameters.growth {
-            Growth::Fixed => words.push(b"NONSCALING"),
-            Growth::Times(_) => words.extend([b"EXPANSION".as_slice(), factor.as_bytes()]),
-        }
-        if let Some(window) = window {
-            words.extend([b"WINDOW".as_slice(), seconds.as_bytes()]);
-            words.extend([b"SLICES".as_slice(), slices.as_bytes()]);
-            if window.renews() {
-                words.push(b"RENEW");
-            }
-        }
-        words.extend([b"SEED".as_slice(), seed.as_bytes()]);
-        context.replicate(c"BF.RESERVE", key, &words);
+        let error_rate = Line::of(parameters.error_rate);
+        let capacity = Line::of(parameters.capacity);
+        let factor = Line::of(parameters.growth.factor());
+        let seed = Line::of(format_args!("{:016x}", parameters.seed.0));
+        let growth: &[&[u8]] = match parameters.growth {
+            Growth::Fixed => &[b"NONSCALING"],
+            Growth::Times(_) => &[b"EXPANSION", factor.bytes()],
+        };
+        let seconds = Line::of(window.map_or(0, |window| window.seconds()));
+        let slices = Line::of(window.map_or(0, |window| window.slices()));
+        let with_window = [
+            b"WINDOW",
+            seconds.bytes(),
+            b"SLICES",
+            slices.bytes(),
+            b"RENEW",
+        ];
+        let window = window.map_or(0, |window| 4 + usize::from(window.renews()));
+        let args = [error_rate.bytes(), capacity.bytes()].into_iter();
+        let args = args.chain(growth.iter().copied());
+        let args = args.chain(with_window.into_iter().take(window));
+        let args = args.chain([b"SEED", seed.bytes()]);
+        context.replicate(c"BF.RESERVE", key, args);
     }
 }

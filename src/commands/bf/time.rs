@@ -1,21 +1,21 @@
 //! Time, in filters that forget: when items come, and how many are remembered.
 
 use crate::commands::reply_error::ReplyError;
-use crate::server::clock::{time_now, time_of_command};
-use crate::server::context::Context;
 use crate::types::bloom::AnyFilter;
 use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_server::clock::{time_now, time_of_command};
+use splitbloom_server::context::Context;
 
 /// The earliest time that a client may supply, in milliseconds since 1970: 3 March 1973. In seconds
 /// this number is a time in the year 5138, so a time before it is one in seconds. (An early time as
 /// such is no mistake: the replies to a log of years ago, added in order, are right.)
 const EARLIEST: u64 = 100_000_000_000;
 
-/// The time that counts: the one that the client gives, or the server's clock.
+/// The time of the items: `given` by the client, or the server's clock.
 ///
 /// # Errors
 /// `FarFuture` if the client's is more than a window ahead of that clock: it would make the filter
-/// forget everything, and nothing would be forgotten in time before the clock has caught up.
+/// forget everything, and nothing new would be forgotten until the clock has caught up.
 /// `Seconds` if it is so early that it cannot be in milliseconds. Commands from the primary or the
 /// append-only file have been checked, against another clock.
 pub fn time_of(
@@ -34,15 +34,15 @@ pub fn time_of(
     }
 }
 
-/// Whether a client has supplied this time, here or to the primary. The primary itself replicates
-/// each add with its time; that a client supplied it shows from the clock, which has passed it by
-/// more than a slice. In a file it does not show: all times there have passed.
+/// Whether a client has supplied the time `given`, here or to the primary. The primary itself
+/// replicates each add with its time; that a client supplied it shows from the clock, which has
+/// passed it by more than a slice. In a file it does not show: all times there have passed.
 pub fn is_from_a_client(context: &Context, filter: &WindowedFilter, given: u64) -> bool {
     let is_past = || given.saturating_add(filter.window().slice()) < time_now();
     !context.is_loading() && (is_past() || !context.is_replay())
 }
 
-/// Items that the filter has, or remembers now.
+/// The number of items of `filter`; of those that it remembers now, if it forgets.
 pub fn items_now(filter: &AnyFilter) -> u64 {
     match filter {
         AnyFilter::Lasting(filter) => filter.items(),

@@ -1,12 +1,9 @@
-//! What the commands that add have in common: open or create the filter, add, replicate, signal.
+//! Adding to a counting filter: open or create the filter, add, replicate, signal.
 
 use super::reserve::{create, replicate_creation};
-use crate::commands::held::found_or_missing;
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::server::arguments::Arguments;
-use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
@@ -14,19 +11,21 @@ use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::CountingCreation;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
 /// Whether an item was added, or why it was refused.
 pub(super) type Answer = Result<bool, AddError>;
 
-/// What a command wants added.
+/// The items that a command adds.
 pub(super) struct Request {
     /// The name of the event, which is that of the command.
     pub event: &'static CStr,
     pub adding: Adding,
     /// What to create if the key is missing; `None`: an error.
     pub creation: Option<CountingCreation>,
-    /// The word of the first item. All after it are items, too.
+    /// The argument of the first item. All after it are items, too.
     pub first_item: usize,
 }
 
@@ -91,22 +90,21 @@ impl Request {
         }
         let (before, after) = answers.split_at(refused);
         if before.contains(&Ok(true)) {
-            let items = self.first_item - 1; // the word ITEMS
-            let end = self.first_item + refused;
-            context.replicate_some(self.insert(), key, arguments, items, end);
+            let args = (self.first_item - 1, self.first_item + refused); // from ITEMS on
+            context.replicate_before(self.insert(), key, [], arguments, args);
         }
-        for (place, answer) in after.iter().enumerate() {
+        for (index, answer) in after.iter().enumerate() {
             if *answer == Ok(true) {
-                let item = self.first_item + refused + place;
-                context.replicate_some(c"CF.ADD", key, arguments, item, item + 1);
+                let item = self.first_item + refused + index;
+                context.replicate_before(c"CF.ADD", key, [], arguments, (item, item + 1));
             }
         }
     }
 }
 
-/// Opens the filter, or creates it as `creation` says (`None`: an error). Then `add` adds to it and
-/// says how many copies. If there are any, the creation is replicated, then what `replicate`
-/// replicates, and the changes are signalled. Returns what else `add` returns.
+/// Opens the filter, or creates it with `creation` (`None`: an error). Then `add` adds to it and
+/// returns the number of copies. If it is above 0, the creation is replicated, `replicate`
+/// replicates the add, and the changes are signalled. Returns the outcome that `add` returns.
 pub(super) fn add_to<T>(
     context: &Context,
     arguments: Arguments<'_>,
@@ -117,17 +115,17 @@ pub(super) fn add_to<T>(
 ) -> Result<T, ReplyError> {
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;
-    let mut made = None;
-    let filter = match found_or_missing(key.held::<StoredCountingFilter>())? {
+    let mut created = None;
+    let filter = match key.value::<StoredCountingFilter>()? {
         Some(stored) => stored.filter_mut(),
-        None => made.insert(create(context, creation.ok_or(ReplyError::NotFound)?)?),
+        None => created.insert(create(context, creation.ok_or(ReplyError::NotFound)?)?),
     };
     let (added, outcome) = add(filter, limit);
     stats::copies_added(added);
 
-    let parameters = made.as_ref().map(CountingFilter::parameters);
+    let parameters = created.as_ref().map(CountingFilter::parameters);
     // If every item is refused, the key stays missing.
-    if let Some(filter) = made.filter(|_| added > 0) {
+    if let Some(filter) = created.filter(|_| added > 0) {
         key.put(StoredCountingFilter::new(filter))
             .ok_or(ReplyError::NoMemoryToCreate)?;
     }

@@ -1,41 +1,32 @@
 //! CF.COUNT: how many copies of an item are in a counting filter.
 
-use crate::commands::held::found_or_missing;
-use crate::commands::parameters::{ITEM, KEY};
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
+use crate::commands::docs::{COUNTING_ITEM, FIRST_RELEASE, ITEM, KEY};
+use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
 
-/// CF.COUNT.
-pub struct Count;
+pub const COUNT: Command<ReplyError> = Command {
+    name: c"cf.count",
+    arity: 3,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Counts the copies of an item that are probably in a counting filter",
+    complexity: COUNTING_ITEM,
+    parameters: &[KEY, ITEM],
+    run: count,
+};
 
-impl Command for Count {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.count",
-        arity: 3,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Counts the copies of an item that are probably in a counting filter",
-        complexity: complexity::COUNTING_ITEM,
-        parameters: &[KEY, ITEM],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let key = context.open_to_read(arguments.at(1));
-        match found_or_missing(key.held::<StoredCountingFilter>()) {
-            Err(error) => error.reply(context),
-            Ok(stored) => {
-                let copies = stored.map_or(0, |stored| stored.filter().count(arguments.bytes(2)));
-                stats::looked_up(1, usize::from(copies > 0));
-                context.reply_integer(copies);
-            }
-        }
-    }
+fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let stored = key.value::<StoredCountingFilter>()?;
+    let copies = stored.map_or(0, |stored| stored.filter().count(arguments.bytes(2)));
+    stats::looked_up(1, usize::from(copies > 0));
+    context.reply_integer(copies);
+    Ok(())
 }

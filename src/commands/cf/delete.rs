@@ -1,44 +1,30 @@
 //! CF.DEL: removes a copy of an item from a counting filter.
 
-use crate::commands::held::found_or_missing;
-use crate::commands::parameters::{ITEM, KEY};
+use crate::commands::docs::{COUNTING_ITEM, FIRST_RELEASE, ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
 
-/// CF.DEL.
-pub struct Delete;
+pub const DELETE: Command<ReplyError> = Command {
+    name: c"cf.del",
+    arity: 3,
+    flags: "write fast",
+    access: KeyAccess::Delete,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Removes a copy of an item, which must have been added, from a counting filter",
+    complexity: COUNTING_ITEM,
+    parameters: &[KEY, ITEM],
+    run: delete,
+};
 
-impl Command for Delete {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.del",
-        arity: 3,
-        flags: c"write fast",
-        categories: "write fast",
-        access: KeyAccess::Delete,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Removes a copy of an item, which must have been added, from a counting filter",
-        complexity: complexity::COUNTING_ITEM,
-        parameters: &[KEY, ITEM],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        match delete(context, arguments) {
-            Ok(was_there) => context.reply_bool(was_there),
-            Err(error) => error.reply(context),
-        }
-    }
-}
-
-fn delete(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyError> {
+fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
+    let stored = key.value::<StoredCountingFilter>()?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let removed = filter.remove(arguments.bytes(2));
     let was_there = removed.map_err(ReplyError::of_deletion)?;
@@ -48,5 +34,6 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<bool, ReplyErro
         context.replicate_verbatim();
         context.signal_change(c"cf.del", arguments.at(1));
     }
-    Ok(was_there)
+    context.reply_bool(was_there);
+    Ok(())
 }

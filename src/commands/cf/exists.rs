@@ -1,61 +1,37 @@
 //! CF.EXISTS and CF.MEXISTS: whether items are (probably) in a counting filter.
 
+use crate::commands::docs::{COUNTING_ITEM, COUNTING_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY};
 use crate::commands::lookup::{look_up, look_up_many, Lookup};
-use crate::commands::parameters::{ITEM, ITEMS, KEY};
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
+use crate::commands::reply_error::ReplyError;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
+use splitbloom_server::command::{Command, KeyAccess, Output};
 
-/// CF.EXISTS.
-pub struct Exists;
+pub const EXISTS: Command<ReplyError> = Command {
+    name: c"cf.exists",
+    arity: 3,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Checks whether an item is probably in a counting filter",
+    complexity: COUNTING_ITEM,
+    parameters: &[KEY, ITEM],
+    run: look_up::<StoredCountingFilter>,
+};
 
-/// CF.MEXISTS.
-pub struct MultiExists;
-
-impl Command for Exists {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.exists",
-        arity: 3,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Checks whether an item is probably in a counting filter",
-        complexity: complexity::COUNTING_ITEM,
-        parameters: &[KEY, ITEM],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = look_up::<StoredCountingFilter>(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
-
-impl Command for MultiExists {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.mexists",
-        arity: -3,
-        flags: c"readonly",
-        categories: "read",
-        access: KeyAccess::Read,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Checks for each item whether it is probably in a counting filter",
-        complexity: complexity::COUNTING_ITEMS,
-        parameters: &[KEY, ITEMS],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = look_up_many::<StoredCountingFilter>(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
+pub const MULTI_EXISTS: Command<ReplyError> = Command {
+    name: c"cf.mexists",
+    arity: -3,
+    flags: "readonly",
+    access: KeyAccess::Read,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Checks for each item whether it is probably in a counting filter",
+    complexity: COUNTING_ITEMS,
+    parameters: &[KEY, ITEMS],
+    run: look_up_many::<StoredCountingFilter>,
+};
 
 impl Lookup for StoredCountingFilter {
     fn contains(&self, item: &[u8]) -> bool {

@@ -1,25 +1,18 @@
 //! CF.INFO and CF.DEBUG: describe a counting filter.
 
-use crate::commands::held::found;
-use crate::commands::parameters::{word, KEY};
+use crate::commands::docs::{word, FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::FIRST_RELEASE;
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::counting::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::CuckooSeries;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 
-/// CF.INFO.
-pub struct Info;
-
-/// CF.DEBUG.
-pub struct Debug;
-
-/// A filter is one table, however far it has grown; or the layers that RedisBloom made, and a table
-/// as soon as it is needed.
+/// The number of parts of `filter`: one table, however far it has grown; or the layers that
+/// RedisBloom made, and a table as soon as one is needed.
 fn filters(filter: &CountingFilter) -> u64 {
     filter.series().map_or(1, |series| {
         let has_more = filter.items() > series.items();
@@ -27,26 +20,18 @@ fn filters(filter: &CountingFilter) -> u64 {
     })
 }
 
-impl Command for Info {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.info",
-        arity: -2,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Varies,
-        since: FIRST_RELEASE,
-        summary: c"Describes a counting filter",
-        complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
-        parameters: &[KEY, word(c"full", c"FULL").optional()],
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = info(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
+pub const INFO: Command<ReplyError> = Command {
+    name: c"cf.info",
+    arity: -2,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Varies,
+    since: FIRST_RELEASE,
+    summary: c"Describes a counting filter",
+    complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
+    parameters: &[KEY, word(c"full", c"FULL").optional()],
+    run: info,
+};
 
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let is_full = match arguments.len() {
@@ -56,7 +41,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         _ => return Err(ReplyError::WrongArity),
     };
     let key = context.open_to_read(arguments.at(1));
-    let stored: &StoredCountingFilter = found(key.held())?;
+    let stored: &StoredCountingFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     let short = short(stored);
     let of_redisbloom = usize::from(stored.filter().series().is_some());
     let long = if is_full { MORE + of_redisbloom } else { 0 };
@@ -109,7 +94,7 @@ fn reply_more(context: &Context, stored: &StoredCountingFilter) {
     }
 }
 
-/// What RedisBloom made of the filter.
+/// Replies with the entry of the layers that RedisBloom made.
 fn reply_series(context: &Context, series: &CuckooSeries) {
     context.reply_simple("Layers from RedisBloom");
     context.reply_map(4);
@@ -125,33 +110,30 @@ fn reply_series(context: &Context, series: &CuckooSeries) {
     context.reply_double(series.false_positive_rate());
 }
 
-impl Command for Debug {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.debug",
-        arity: 2,
-        flags: c"readonly fast",
-        categories: "read fast",
-        access: KeyAccess::Read,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Describes a counting filter in a line for people to read",
-        complexity: c"O(1)",
-        parameters: &[KEY],
-    };
+pub const DEBUG: Command<ReplyError> = Command {
+    name: c"cf.debug",
+    arity: 2,
+    flags: "readonly fast",
+    access: KeyAccess::Read,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Describes a counting filter in a line for people to read",
+    complexity: c"O(1)",
+    parameters: &[KEY],
+    run: debug,
+};
 
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        let key = context.open_to_read(arguments.at(1));
-        match found(key.held::<StoredCountingFilter>()) {
-            Err(error) => error.reply(context),
-            Ok(stored) => context.reply_bytes(line(stored).as_bytes()),
-        }
-    }
+fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let stored = key.value()?.ok_or(ReplyError::NotFound)?;
+    context.reply_bytes(line(stored).bytes());
+    Ok(())
 }
 
 /// The line that RedisBloom writes, whose tests compare it.
-fn line(stored: &StoredCountingFilter) -> String {
+fn line(stored: &StoredCountingFilter) -> Line {
     let (filter, parameters) = (stored.filter(), stored.filter().parameters());
-    format!(
+    Line::of(format_args!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
         parameters.bucket_size,
         parameters.buckets(),
@@ -160,5 +142,5 @@ fn line(stored: &StoredCountingFilter) -> String {
         filters(filter),
         parameters.max_iterations,
         parameters.expansion,
-    )
+    ))
 }

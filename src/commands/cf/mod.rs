@@ -20,30 +20,38 @@ mod info;
 mod pack;
 mod reserve;
 
-use crate::server::command::register;
-use crate::server::context::Context;
-use crate::server::Refused;
+use crate::commands::reply_error::ReplyError;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::register_commands;
 
 /// Registers every command, in the ACL category `category` if the server has it.
 ///
 /// # Errors
 /// What the server refused.
-pub fn register_all(context: &Context, category: &str) -> Result<(), Refused> {
-    register::<reserve::Reserve>(context, category)?;
-    register::<add::Add>(context, category)?;
-    register::<add::AddAbsent>(context, category)?;
-    register::<add::Insert>(context, category)?;
-    register::<add::InsertAbsent>(context, category)?;
-    register::<exists::Exists>(context, category)?;
-    register::<exists::MultiExists>(context, category)?;
-    register::<count::Count>(context, category)?;
-    register::<delete::Delete>(context, category)?;
-    register::<pack::PackAdd>(context, category)?;
-    register::<pack::PackDelete>(context, category)?;
-    register::<pack::PackExists>(context, category)?;
-    register::<info::Info>(context, category)?;
-    register::<info::Debug>(context, category)?;
-    register::<dump::ScanDump>(context, category)?;
-    register::<dump::LoadChunk>(context, category)?;
-    register::<compact::Compact>(context, category)
+pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
+    register_commands!(
+        context,
+        category,
+        ReplyError,
+        [
+            reserve::RESERVE,
+            add::ADD,
+            add::ADD_ABSENT,
+            add::INSERT,
+            add::INSERT_ABSENT,
+            exists::EXISTS,
+            exists::MULTI_EXISTS,
+            count::COUNT,
+            delete::DELETE,
+            pack::PACK_ADD,
+            pack::PACK_DELETE,
+            pack::PACK_EXISTS,
+            info::INFO,
+            info::DEBUG,
+            dump::SCAN_DUMP,
+            dump::LOAD_CHUNK,
+            compact::COMPACT,
+        ]
+    )
 }

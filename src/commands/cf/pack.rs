@@ -2,14 +2,10 @@
 //! items in one argument.
 
 use super::adding::add_to;
-use crate::commands::held::found_or_missing;
+use crate::commands::docs::{COUNTING_ITEMS, FIRST_RELEASE};
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::{complexity, FIRST_RELEASE};
-use crate::server::arguments::Arguments;
-use crate::server::command::{Command, KeyAccess, Output, Specification};
-use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
@@ -17,79 +13,49 @@ use splitbloom_filter::counting::Adding;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::SizeLimit;
 use splitbloom_grammar::counting::CountingCreation;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
-/// CF.PACKADD.
-pub struct PackAdd;
+pub const PACK_ADD: Command<ReplyError> = Command {
+    name: c"cf.packadd",
+    arity: -4,
+    flags: "write deny-oom",
+    access: KeyAccess::Add,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
+    complexity: c"O(N) with N items",
+    parameters: OF_A_CHANGE,
+    run: add,
+};
 
-/// CF.PACKDEL.
-pub struct PackDelete;
+pub const PACK_DELETE: Command<ReplyError> = Command {
+    name: c"cf.packdel",
+    arity: -4,
+    flags: "write",
+    access: KeyAccess::Delete,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Removes a copy of each packed item, which must have been added",
+    complexity: COUNTING_ITEMS,
+    parameters: OF_A_CHANGE,
+    run: delete,
+};
 
-/// CF.PACKEXISTS.
-pub struct PackExists;
-
-impl Command for PackAdd {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.packadd",
-        arity: -4,
-        flags: c"write deny-oom",
-        categories: "write",
-        access: KeyAccess::Add,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
-        complexity: c"O(N) with N items",
-        parameters: OF_A_CHANGE,
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = add(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
-
-impl Command for PackDelete {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.packdel",
-        arity: -4,
-        flags: c"write",
-        categories: "write",
-        access: KeyAccess::Delete,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Removes a copy of each packed item, which must have been added",
-        complexity: complexity::COUNTING_ITEMS,
-        parameters: OF_A_CHANGE,
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = delete(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
-
-impl Command for PackExists {
-    const SPECIFICATION: Specification = Specification {
-        name: c"cf.packexists",
-        arity: -4,
-        flags: c"readonly",
-        categories: "read",
-        access: KeyAccess::Read,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
-        summary: c"Checks for each packed item whether it is probably in a counting filter",
-        complexity: complexity::COUNTING_ITEMS,
-        parameters: OF_A_LOOKUP,
-    };
-
-    fn run(context: &Context, arguments: Arguments<'_>) {
-        if let Err(error) = look_up_packed::<StoredCountingFilter>(context, arguments) {
-            error.reply(context);
-        }
-    }
-}
+pub const PACK_EXISTS: Command<ReplyError> = Command {
+    name: c"cf.packexists",
+    arity: -4,
+    flags: "readonly",
+    access: KeyAccess::Read,
+    output: Output::Determined,
+    since: FIRST_RELEASE,
+    summary: c"Checks for each packed item whether it is probably in a counting filter",
+    complexity: COUNTING_ITEMS,
+    parameters: OF_A_LOOKUP,
+    run: look_up_packed::<StoredCountingFilter>,
+};
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::change(context, arguments)?;
@@ -124,8 +90,7 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         },
         |changed| replicate(context, c"CF.PACKADD", &packed, room, changed),
     )?;
-    changed.reply(context, bits);
-    Ok(())
+    changed.reply(context, bits)
 }
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -135,7 +100,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         .room_to_replicate()
         .ok_or(ReplyError::NoMemoryToDelete)?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = found_or_missing(key.held::<StoredCountingFilter>())?;
+    let stored = key.value::<StoredCountingFilter>()?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let mut changed = Changed::default();
     let end = filter.remove_many(packed.items.items(), |was_there| {
@@ -149,8 +114,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         replicate(context, c"CF.PACKDEL", &packed, room, &changed);
         context.signal_change(c"cf.packdel", arguments.at(1));
     }
-    changed.reply(context, bits);
-    Ok(())
+    changed.reply(context, bits)
 }
 
 /// Replicates the command as it came, or its items before the one refused.

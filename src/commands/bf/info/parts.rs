@@ -1,10 +1,10 @@
 //! The long form of BF.INFO: the parts of a filter.
 
 use crate::commands::bf::newest;
-use crate::server::context::Context;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::foreign::Layer;
 use splitbloom_filter::table::Table;
+use splitbloom_server::context::Context;
 
 /// Replies with an array, an element for each of the [newest] of a series.
 pub fn reply_newest<T>(context: &Context, series: &[T], reply: impl Fn(&Context, &T)) {

@@ -2,8 +2,8 @@
 //! window.
 
 use super::parts::TableFacts;
-use crate::server::context::Context;
 use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_server::context::Context;
 
 /// Fields that only a filter with a window has.
 pub const FIELDS: usize = 6;

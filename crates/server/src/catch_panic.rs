@@ -1,0 +1,57 @@
+//! Where panics end: one that crossed into the server would kill it.
+
+use super::failpoints;
+use super::log::warn;
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static CAUGHT: AtomicU64 = AtomicU64::new(0);
+
+/// Runs `body`, which the server called as `entry`. A panic in it is counted and logged, and
+/// `otherwise` provides the result.
+pub fn catch_panic<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnOnce() -> T) -> T {
+    // Unwind safety: a panic leaves half done a value, which stays valid (see `Value`), or what
+    // nobody uses again.
+    let body = AssertUnwindSafe(|| {
+        failpoints::enter(entry);
+        body()
+    });
+    catch_unwind(body).unwrap_or_else(|_| {
+        CAUGHT.fetch_add(1, Ordering::Relaxed);
+        warn(format_args!(
+            "a panic was caught in {entry}: please report it"
+        ));
+        otherwise()
+    })
+}
+
+/// Sends panics to the server's log, one line each.
+///
+/// The standard hook writes to standard error, which a daemon has closed. With `RUST_BACKTRACE` set
+/// it also kills servers that give modules the C library's own `free` (Valkey 8.1 and later),
+/// because the backtrace frees there what the library took from the server's allocator.
+pub(crate) fn log_panics() {
+    set_hook(Box::new(|panic| warn(panic)));
+}
+
+/// Panics caught since the module was loaded.
+pub fn caught_panics() -> u64 {
+    CAUGHT.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_at_the_guard_and_is_counted() {
+        let before = caught_panics();
+        assert_eq!(catch_panic("test", || 7, || panic!("on purpose")), 7);
+        assert_eq!(caught_panics(), before + 1);
+    }
+
+    #[test]
+    fn what_does_not_panic_passes_through() {
+        assert_eq!(catch_panic("test", || 7, || 8), 8);
+    }
+}

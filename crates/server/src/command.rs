@@ -1,0 +1,491 @@
+//! Commands: what the server must know about one, and the function that it calls.
+//!
+//! A module has its commands as constants, and registers them as a table:
+//!
+//! ```text
+//! register_commands!(context, "category", [get::GET, set::SET])
+//! ```
+
+use super::arguments::Arguments;
+use super::call::{call, optional};
+use super::catch_panic::catch_panic;
+use super::context::{Context, Running};
+use super::refused::Refused;
+use super::text::c_text;
+use redis_module::raw;
+use std::ffi::{c_int, c_uint, CStr};
+use std::ptr::null;
+
+/// What a command does with its one key, for ACL rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyAccess {
+    /// It has no key: any node of a cluster serves it, to any user who may call it.
+    None,
+    /// Reads it.
+    Read,
+    /// Adds to the value, or creates it.
+    Add,
+    /// Creates it, without looking at an old value.
+    Create,
+    /// Removes from the value.
+    Delete,
+    /// Changes the value without adding or removing.
+    Update,
+    /// Adds to the first key what it reads from others, whose number is the second argument. They
+    /// follow it. Servers route the command by its first key alone, so the command
+    /// itself must check that the others are in the same slot. (The flag `getkeys-api` would make
+    /// them ask for all keys, but newer ones ask on threads for input, which share the state that
+    /// such a call changes.)
+    AddFromOthers,
+}
+
+/// Whether equal calls on equal data get equal replies, which COMMAND INFO shows as a tip. The
+/// other tips are about where a cluster's client sends a command and how it joins the replies.
+/// Their defaults are right: to the node that has the keys' slot, or to any if there is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// They do.
+    Determined,
+    /// A reply depends on the time, on chance, or on the server's memory as well.
+    Varies,
+}
+
+/// The type of an argument, as clients show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The first key.
+    Key,
+    /// A further key.
+    OtherKey,
+    /// A string.
+    Text,
+    /// An integer.
+    Integer,
+    /// A double.
+    Double,
+    /// A keyword.
+    Token,
+}
+
+/// How often an argument may occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Exactly once.
+    Once,
+    /// Once or not at all.
+    AtMostOnce,
+    /// Once or several times.
+    OnceOrMore,
+    /// Any number of times.
+    Any,
+}
+
+/// One argument of a command, as COMMAND DOCS shows it.
+pub struct Parameter {
+    name: &'static CStr,
+    kind: Kind,
+    /// The keyword before it.
+    token: Option<&'static CStr>,
+    times: Times,
+    /// The alternatives, if the argument is one of several.
+    choices: &'static [Parameter],
+}
+
+impl Parameter {
+    /// An argument called `name`.
+    pub const fn new(name: &'static CStr, kind: Kind, times: Times) -> Self {
+        Self {
+            name,
+            kind,
+            token: None,
+            times,
+            choices: &[],
+        }
+    }
+
+    /// The same, after the keyword `token`.
+    pub const fn after(self, token: &'static CStr) -> Self {
+        Self {
+            token: Some(token),
+            ..self
+        }
+    }
+
+    /// The same, but optional.
+    pub const fn optional(self) -> Self {
+        let times = match self.times {
+            Times::Once | Times::AtMostOnce => Times::AtMostOnce,
+            Times::OnceOrMore | Times::Any => Times::Any,
+        };
+        Self { times, ..self }
+    }
+
+    /// One of `choices`, called `name`.
+    pub const fn one_of(name: &'static CStr, times: Times, choices: &'static [Parameter]) -> Self {
+        Self {
+            choices,
+            ..Self::new(name, Kind::Token, times)
+        }
+    }
+}
+
+/// An error that a command returns.
+pub trait ErrorReply {
+    /// Replies with the error, once.
+    fn reply(self, context: &Context);
+}
+
+/// A command of the module, whose errors are of type `E`. Its first argument is its one key, if it
+/// has any.
+pub struct Command<E> {
+    /// Its name, in lower case.
+    pub name: &'static CStr,
+    /// The number of arguments, the name included; a negative number is a minimum.
+    pub arity: i32,
+    /// Flags, as `RedisModule_CreateCommand` takes them. Its ACL categories follow from them.
+    pub flags: &'static str,
+    /// What it does with its key.
+    pub access: KeyAccess,
+    /// Whether its replies vary.
+    pub output: Output,
+    /// The version of the module that introduced it.
+    pub since: &'static CStr,
+    /// What it does.
+    pub summary: &'static CStr,
+    /// What it costs.
+    pub complexity: &'static CStr,
+    /// Its arguments after the name.
+    pub parameters: &'static [Parameter],
+    /// Runs it. It replies exactly once; an error that it returns is its reply, or the last element
+    /// of its reply. If it panics, the rest of the reply is errors.
+    pub run: fn(&Context, Arguments<'_>) -> Result<(), E>,
+}
+
+impl<E> Command<E> {
+    /// Whether the command takes `len` arguments. The server checks that for clients, and for a
+    /// primary, but not while it loads an append-only file.
+    const fn takes(&self, len: usize) -> bool {
+        let least = self.arity.unsigned_abs() as usize;
+        len == least || self.arity < 0 && len > least
+    }
+
+    /// Whether it has the flag `flag`.
+    fn has_flag(&self, flag: &str) -> bool {
+        self.flags.split(' ').any(|one| one == flag)
+    }
+
+    /// The ACL categories that every server has.
+    fn categories(&self) -> String {
+        let access = if self.has_flag("write") {
+            "write"
+        } else {
+            "read"
+        };
+        let fast = if self.has_flag("fast") { " fast" } else { "" };
+        format!("{access}{fast}")
+    }
+
+    /// The name, for the log.
+    const fn shown_name(&self) -> &'static str {
+        match self.name.to_str() {
+            Ok(name) => name,
+            Err(_) => "a command",
+        }
+    }
+}
+
+/// A type for each command, since the server passes nothing but the arguments to the function that
+/// it calls. [`register_commands!`](crate::register_commands) makes them.
+#[doc(hidden)]
+pub trait Registered {
+    type Error: ErrorReply;
+    const COMMAND: Command<Self::Error>;
+}
+
+/// Registers constants of type [`Command`](crate::command::Command) in the module's ACL category
+/// `$category`, if the server has it. The value is the first [`Refused`](crate::entry::Refused), if
+/// there is one.
+#[macro_export]
+macro_rules! register_commands {
+    ($context:expr, $category:expr, $error:ty, [$($command:path),* $(,)?]) => {
+        Ok(())$(.and_then(|()| {
+            struct This;
+            impl $crate::command::Registered for This {
+                type Error = $error;
+                const COMMAND: $crate::command::Command<$error> = $command;
+            }
+            $crate::command::register::<This>($context, $category)
+        }))*
+    };
+}
+
+/// A command that the server has just created, while the module is being loaded.
+struct Created(*mut raw::RedisModuleCommand);
+
+/// Registers a command, with `category`, the module's own ACL category, where the server allows it.
+///
+/// # Errors
+/// What the server refused. ACL categories, which servers before 7.2 do not know, are optional.
+#[doc(hidden)]
+pub fn register<C: Registered>(context: &Context, category: &str) -> Result<(), Refused> {
+    let name = C::COMMAND.shown_name();
+    let created = Created::new::<C>(context);
+    let created = created.ok_or_else(|| Refused::Taken(format!("the command {name}")))?;
+    if !created.set_info(&C::COMMAND) {
+        let what = format!("the server does not take the description of {name}");
+        return Err(Refused::Bad(what));
+    }
+    // 7.2 knows categories, but none of a module's own.
+    let categories = C::COMMAND.categories();
+    if !created.set_categories(&format!("{categories} {category}")) {
+        created.set_categories(&categories);
+    }
+    Ok(())
+}
+
+/// Creates `category`, an ACL category of the module's own, where the server allows it.
+pub fn add_category(context: &Context, category: &str) {
+    if let Some(add) = optional!(RedisModule_AddACLCategory) {
+        // SAFETY: the context is that of `OnLoad`. If the category exists, this does nothing.
+        unsafe { add(context.raw, c_text(category).as_ptr()) };
+    }
+}
+
+const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
+
+/// As the log has it; the server has its own reply.
+const WRONG_ARITY: &str = "ERR wrong number of arguments";
+
+/// Refuses a command before or after it has run.
+fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
+    if context.is_replay() {
+        context.note_loss(reason);
+    }
+    reply();
+}
+
+/// What the server calls.
+///
+/// # Safety
+/// The context and the arguments live as long as the call.
+unsafe extern "C" fn entry<C: Registered>(
+    context: *mut raw::RedisModuleCtx,
+    argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
+) -> c_int {
+    // SAFETY: the caller's duty; the arguments do not outlive this call.
+    let arguments = unsafe { Arguments::new(argv, argc) };
+    let has_keys = const { !matches!(C::COMMAND.access, KeyAccess::None) };
+    let running = Running {
+        name: const { C::COMMAND.shown_name() },
+        has_keys,
+        key: match has_keys && arguments.len() > 1 {
+            true => arguments.at(1).raw,
+            false => std::ptr::null_mut(),
+        },
+    };
+    // SAFETY: the caller's duty; the context does not outlive this call.
+    let context = unsafe { Context::of_command(context, running) };
+    let internal_error = || context.complete_with_error(INTERNAL_ERROR);
+    catch_panic(
+        const { C::COMMAND.shown_name() },
+        || refuse(&context, internal_error, INTERNAL_ERROR),
+        || match C::COMMAND.takes(arguments.len()) {
+            true => (const { C::COMMAND.run })(&context, arguments)
+                .unwrap_or_else(|error| error.reply(&context)),
+            false => refuse(&context, || context.reply_wrong_arity(), WRONG_ARITY),
+        },
+    );
+    raw::REDISMODULE_OK as c_int
+}
+
+static INFO_VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
+    version: 1,
+    sizeof_historyentry: size_of::<raw::RedisModuleCommandHistoryEntry>(),
+    sizeof_keyspec: size_of::<raw::RedisModuleCommandKeySpec>(),
+    sizeof_arg: size_of::<raw::RedisModuleCommandArg>(),
+};
+
+impl Created {
+    /// Creates the command; `None` if the server has one of this name.
+    fn new<C: Registered>(context: &Context) -> Option<Self> {
+        let name = C::COMMAND.name.as_ptr();
+        let flags = c_text(C::COMMAND.flags);
+        // First key, last key, step from one to the next.
+        let key = c_int::from(C::COMMAND.access != KeyAccess::None);
+        // SAFETY: the context is that of `OnLoad`; the server copies the texts.
+        let status = unsafe {
+            call!(RedisModule_CreateCommand(
+                context.raw,
+                name,
+                Some(entry::<C>),
+                flags.as_ptr(),
+                key,
+                key,
+                key
+            ))
+        };
+        // SAFETY: the context is that of `OnLoad`.
+        let command = unsafe { call!(RedisModule_GetCommand(context.raw, name)) };
+        let is_created = status as isize == raw::REDISMODULE_OK && !command.is_null();
+        is_created.then_some(Self(command))
+    }
+
+    /// Whether the server took the categories. Before 7.2 it takes none.
+    fn set_categories(&self, categories: &str) -> bool {
+        let Some(set) = optional!(RedisModule_SetCommandACLCategories) else {
+            return false;
+        };
+        // SAFETY: a command that `OnLoad` created; the text lives through the call.
+        let status = unsafe { set(self.0, c_text(categories).as_ptr()) };
+        status as isize == raw::REDISMODULE_OK
+    }
+
+    /// Whether the server took what COMMAND DOCS and COMMAND INFO say about the command.
+    fn set_info<E>(&self, command: &Command<E>) -> bool {
+        let mut key_specs: Vec<_> = key_spec(command.access).into_iter().collect();
+        if command.access == KeyAccess::AddFromOthers {
+            key_specs.push(OTHER_KEYS);
+        }
+        key_specs.push(END_OF_KEY_SPECS);
+        let mut choices: Vec<Vec<raw::RedisModuleCommandArg>> = Vec::new();
+        let mut parameters = native_parameters(command.parameters, &mut choices);
+        let info = raw::RedisModuleCommandInfo {
+            version: &raw const INFO_VERSION,
+            summary: command.summary.as_ptr(),
+            complexity: command.complexity.as_ptr(),
+            since: command.since.as_ptr(),
+            history: std::ptr::null_mut(),
+            tips: match command.output {
+                Output::Determined => null(),
+                Output::Varies => c"nondeterministic_output".as_ptr(),
+            },
+            arity: command.arity,
+            key_specs: key_specs.as_mut_ptr(),
+            args: parameters.as_mut_ptr(),
+        };
+        // SAFETY: a command that `OnLoad` created. The arrays end in an empty element, as the
+        // server expects, and live through the call; it copies them.
+        let status = unsafe { call!(RedisModule_SetCommandInfo(self.0, &raw const info)) };
+        status as isize == raw::REDISMODULE_OK
+    }
+}
+
+/// The server's description of the first argument as a key, if the command has one.
+fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
+    let flags = match access {
+        KeyAccess::None => return None,
+        KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
+        KeyAccess::Add | KeyAccess::AddFromOthers => {
+            raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
+        }
+        KeyAccess::Create => raw::REDISMODULE_CMD_KEY_OW | raw::REDISMODULE_CMD_KEY_INSERT,
+        KeyAccess::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
+        KeyAccess::Update => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
+    };
+    Some(raw::RedisModuleCommandKeySpec {
+        flags: u64::from(flags),
+        begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
+        ..END_OF_KEY_SPECS
+    })
+}
+
+/// Keys that are read: their number is argument 2, and they follow it.
+const OTHER_KEYS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpec {
+    flags: (raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS) as u64,
+    begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
+    bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
+        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 2 },
+    },
+    find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_KEYNUM,
+    fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {
+        keynum: raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_2 {
+            keynumidx: 0,
+            firstkey: 1,
+            keystep: 1,
+        },
+    },
+    notes: null(),
+};
+
+/// Ends the list. Also the template for the others, which add flags and how to begin the search:
+/// the one key is argument 1.
+const END_OF_KEY_SPECS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpec {
+    flags: 0,
+    begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INVALID,
+    bs: raw::RedisModuleCommandKeySpec__bindgen_ty_1 {
+        index: raw::RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 1 },
+    },
+    find_keys_type: raw::RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE,
+    fk: raw::RedisModuleCommandKeySpec__bindgen_ty_2 {
+        range: raw::RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 {
+            lastkey: 0,
+            keystep: 1,
+            limit: 0,
+        },
+    },
+    notes: null(),
+};
+
+/// The parameters in the server's form, ended by an empty one. `choices` keeps the nested lists
+/// alive; their buffers do not move when it grows.
+fn native_parameters(
+    parameters: &[Parameter],
+    choices: &mut Vec<Vec<raw::RedisModuleCommandArg>>,
+) -> Vec<raw::RedisModuleCommandArg> {
+    let mut native: Vec<_> = parameters.iter().map(native_parameter).collect();
+    for (native, parameter) in native.iter_mut().zip(parameters) {
+        if !parameter.choices.is_empty() {
+            let mut list = native_parameters(parameter.choices, choices);
+            native.subargs = list.as_mut_ptr();
+            choices.push(list);
+        }
+    }
+    native.push(native_argument(null(), null(), 0, 0, -1));
+    native
+}
+
+fn native_parameter(parameter: &Parameter) -> raw::RedisModuleCommandArg {
+    let kind = match (parameter.kind, parameter.choices) {
+        (_, [_, ..]) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF,
+        (Kind::Key | Kind::OtherKey, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY,
+        (Kind::Text, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING,
+        (Kind::Integer, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER,
+        (Kind::Double, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE,
+        (Kind::Token, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN,
+    };
+    let flags = match parameter.times {
+        Times::Once => raw::REDISMODULE_CMD_ARG_NONE,
+        Times::AtMostOnce => raw::REDISMODULE_CMD_ARG_OPTIONAL,
+        Times::OnceOrMore => raw::REDISMODULE_CMD_ARG_MULTIPLE,
+        Times::Any => raw::REDISMODULE_CMD_ARG_OPTIONAL | raw::REDISMODULE_CMD_ARG_MULTIPLE,
+    };
+    let key_spec = match parameter.kind {
+        Kind::Key => 0,
+        Kind::OtherKey => 1,
+        _ => -1,
+    };
+    let token = parameter.token.map_or(null(), CStr::as_ptr);
+    native_argument(parameter.name.as_ptr(), token, kind, flags, key_spec)
+}
+
+fn native_argument(
+    name: *const std::ffi::c_char,
+    token: *const std::ffi::c_char,
+    kind: c_uint,
+    flags: u32,
+    key_spec_index: c_int,
+) -> raw::RedisModuleCommandArg {
+    raw::RedisModuleCommandArg {
+        name,
+        type_: kind,
+        key_spec_index,
+        token,
+        summary: null(),
+        since: null(),
+        flags: flags as c_int,
+        deprecated_since: null(),
+        subargs: std::ptr::null_mut(),
+        display_text: null(),
+    }
+}

@@ -1,0 +1,95 @@
+//! What the server calls when it loads the module.
+//!
+//! This replaces the macro `redis_module!` of the redis-module crate, which logs nothing if the
+//! module's name is taken, and makes most servers warn that they skip a defragmentation callback
+//! that this module does not have.
+
+use super::arguments::Arguments;
+use super::catch_panic::{catch_panic, log_panics};
+use super::context::Context;
+use super::log::warn;
+pub use super::refused::Refused;
+use redis_module::raw;
+use std::ffi::{c_int, CStr};
+
+/// What the server must know about the module.
+pub struct Module {
+    /// Its name, also that of its settings and the lines of INFO.
+    pub name: &'static CStr,
+    /// As `MODULE LIST` shows it.
+    pub version: i32,
+    /// Registers everything the module has. The arguments are those after the file's name.
+    pub load: fn(&Context, Arguments<'_>) -> Result<(), Refused>,
+    /// The line in the log if the module is not loaded.
+    pub refusal: fn(&Refused) -> String,
+}
+
+/// Loads the module, or logs why not.
+///
+/// # Safety
+/// Called once, with the arguments of `RedisModule_OnLoad`.
+pub unsafe fn load(
+    module: &Module,
+    context: *mut raw::RedisModuleCtx,
+    argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
+) -> c_int {
+    // SAFETY: the caller's duty. This fills the table of functions before the module allocates
+    // anything; it fails only if the name is taken.
+    let status = unsafe {
+        raw::Export_RedisModule_Init(
+            context,
+            module.name.as_ptr(),
+            module.version,
+            raw::REDISMODULE_APIVER_1 as c_int,
+        )
+    };
+    let loaded = if status as isize == raw::REDISMODULE_OK {
+        catch_panic(
+            "OnLoad",
+            || Err(Refused::Bad("a panic".into())),
+            || {
+                // SAFETY: the caller's duty; the context does not outlive this call.
+                let context = unsafe { Context::new(context) };
+                // SAFETY: the caller's duty; the arguments do not outlive this call.
+                let arguments = unsafe { Arguments::new(argv, argc) };
+                log_panics();
+                context.set_module_options();
+                #[cfg(feature = "injected-faults")]
+                super::failpoint_settings::register(&context, module.name)?;
+                (module.load)(&context, arguments)
+            },
+        )
+    } else {
+        let name = module.name.to_string_lossy();
+        Err(Refused::Taken(format!("the module name {name}")))
+    };
+    match loaded {
+        Ok(()) => raw::REDISMODULE_OK as c_int,
+        Err(refused) => {
+            warn((module.refusal)(&refused));
+            raw::REDISMODULE_ERR as c_int
+        }
+    }
+}
+
+/// Defines `RedisModule_OnLoad`, the one function that the server looks up in the file, for this
+/// [`Module`](crate::entry::Module).
+#[macro_export]
+macro_rules! module {
+    ($module:expr) => {
+        /// # Safety
+        /// Called once, by the server.
+        #[no_mangle]
+        #[allow(non_snake_case, reason = "the name that the server looks up")]
+        pub unsafe extern "C" fn RedisModule_OnLoad(
+            context: *mut $crate::raw::RedisModuleCtx,
+            argv: *mut *mut $crate::raw::RedisModuleString,
+            argc: std::ffi::c_int,
+        ) -> std::ffi::c_int {
+            let module = &$module;
+            // SAFETY: this is that function.
+            unsafe { $crate::entry::load(module, context, argv, argc) }
+        }
+    };
+}

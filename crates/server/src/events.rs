@@ -1,0 +1,110 @@
+//! Events of the server: values have another key, databases have changed places, a replica has
+//! become a primary.
+
+use super::arguments::Argument;
+use super::call::call;
+use super::catch_panic::catch_panic;
+use super::context::Context;
+use super::queue;
+use redis_module::raw;
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::sync::OnceLock;
+
+/// The callbacks for these events.
+pub struct Listener {
+    /// A value has moved to this key from another, by RENAME or MOVE. Not on Valkey 8: see
+    /// [`MISPLACES_CLIENTS`].
+    pub moved: fn(&Context, Argument<'_>),
+    /// The server has become a primary or a replica.
+    pub role_changed: fn(&Context),
+}
+
+static LISTENER: OnceLock<Listener> = OnceLock::new();
+
+/// Valkey 8 runs the callback with the client of the command, and leaves it in the event's
+/// database: after COPY to another database or MOVE, of a value of any type, its next command would
+/// go there. (Valkey 9.1 and all Redis servers tested return it.) So there the module subscribes to
+/// no key events.
+const MISPLACES_CLIENTS: &str = "Valkey 8.";
+
+/// The events of a value that has moved to a key from another.
+const MOVES: [&CStr; 2] = [c"rename_to", c"move_to"];
+
+/// Subscribes `listener`, and the [`queue`](super::queue)s, which follow databases that change
+/// places.
+pub fn register(context: &Context, listener: Listener) {
+    let _ = LISTENER.set(listener);
+    if !context.server().starts_with(MISPLACES_CLIENTS) {
+        let class = raw::REDISMODULE_NOTIFY_GENERIC;
+        // SAFETY: the context is that of `OnLoad`.
+        unsafe {
+            call!(RedisModule_SubscribeToKeyspaceEvents(
+                context.raw,
+                class,
+                Some(key_event)
+            ))
+        };
+    }
+    for id in [
+        raw::REDISMODULE_EVENT_SWAPDB,
+        raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED,
+    ] {
+        let event = raw::RedisModuleEvent { id, dataver: 1 };
+        // SAFETY: the context is that of `OnLoad`.
+        unsafe {
+            call!(RedisModule_SubscribeToServerEvent(
+                context.raw,
+                event,
+                Some(server_event)
+            ))
+        };
+    }
+}
+
+/// # Safety
+/// The context and the key live through the call, and the event ends in a zero byte.
+unsafe extern "C" fn key_event(
+    context: *mut raw::RedisModuleCtx,
+    _class: c_int,
+    event: *const c_char,
+    key: *mut raw::RedisModuleString,
+) -> c_int {
+    let notify = || {
+        // SAFETY: the caller's duty.
+        let event = unsafe { CStr::from_ptr(event) };
+        if let (true, Some(listener)) = (MOVES.contains(&event), LISTENER.get()) {
+            // SAFETY: the caller's duty.
+            let context = unsafe { Context::new(context) };
+            // SAFETY: the caller's duty.
+            (listener.moved)(&context, unsafe { Argument::new(key) });
+        }
+    };
+    catch_panic("a key event", || (), notify);
+    raw::REDISMODULE_OK as c_int
+}
+
+/// # Safety
+/// The context lives through the call, and `data` is what the server documents for the event.
+unsafe extern "C" fn server_event(
+    context: *mut raw::RedisModuleCtx,
+    event: raw::RedisModuleEvent,
+    _subevent: u64,
+    data: *mut c_void,
+) {
+    let notify = || match (event.id, LISTENER.get()) {
+        (raw::REDISMODULE_EVENT_SWAPDB, _) if !data.is_null() => {
+            // SAFETY: the caller's duty.
+            let swap = unsafe { &*data.cast::<raw::RedisModuleSwapDbInfo>() };
+            let databases = [swap.dbnum_first, swap.dbnum_second].map(u32::try_from);
+            if let [Ok(first), Ok(second)] = databases {
+                queue::swap(first, second);
+            }
+        }
+        (raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, Some(listener)) => {
+            // SAFETY: the caller's duty.
+            (listener.role_changed)(&unsafe { Context::new(context) });
+        }
+        _ => {}
+    };
+    catch_panic("a server event", || (), notify);
+}

@@ -1,0 +1,150 @@
+//! Keys: opened, looked into, closed when dropped.
+
+use super::allocator::try_box;
+use super::arguments::Argument;
+use super::call::call;
+use super::context::Context;
+use super::data_type::Value;
+use super::failpoints;
+use redis_module::raw;
+use std::marker::PhantomData;
+
+/// A key opened for reading.
+pub struct ReadKey<'a>(Key<'a>);
+
+/// A key opened for writing.
+pub struct WriteKey<'a>(Key<'a>);
+
+/// The server saves the key's value on another thread. Nothing may change it until that is done;
+/// then the key can be opened for writing.
+#[derive(Debug)]
+pub struct InUse;
+
+/// The key holds a value of another type.
+#[derive(Debug)]
+pub struct WrongType;
+
+struct Key<'a> {
+    raw: *mut raw::RedisModuleKey,
+    _context: PhantomData<&'a Context>,
+}
+
+impl Drop for Key<'_> {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: opened by `open`, closed once.
+            unsafe { call!(RedisModule_CloseKey(self.raw)) };
+        }
+    }
+}
+
+impl Key<'_> {
+    /// The address of the value; `None` if the key is empty.
+    fn value<T: Value>(&self) -> Result<Option<*mut T>, WrongType> {
+        if self.raw.is_null() {
+            return Ok(None);
+        }
+        // The type first: most keys that a command opens hold one of ours.
+        // SAFETY: the key is open.
+        let handle = unsafe { call!(RedisModule_ModuleTypeGetType(self.raw)) };
+        if T::native().is(handle) || T::other_native().is_some_and(|other| other.is(handle)) {
+            // SAFETY: the key is open, and holds a module's value.
+            let value = unsafe { call!(RedisModule_ModuleTypeGetValue(self.raw)) };
+            return Ok(Some(value.cast()));
+        }
+        // SAFETY: the key is open.
+        let kind = unsafe { call!(RedisModule_KeyType(self.raw)) };
+        match kind as isize {
+            raw::REDISMODULE_KEYTYPE_EMPTY => Ok(None),
+            _ => Err(WrongType),
+        }
+    }
+}
+
+impl ReadKey<'_> {
+    /// The key's value; `None` if the key is missing.
+    ///
+    /// # Errors
+    /// `WrongType`.
+    pub fn value<T: Value>(&self) -> Result<Option<&T>, WrongType> {
+        let value = self.0.value::<T>()?;
+        // SAFETY: a value of this type came from a `Box<T>`; the server changes nothing while a
+        // command runs, and the command reaches the value only through this key.
+        Ok(value.map(|value| unsafe { &*value }))
+    }
+}
+
+impl WriteKey<'_> {
+    /// The key's value; `None` if the key is missing.
+    ///
+    /// # Errors
+    /// `WrongType`.
+    pub fn value<T: Value>(&mut self) -> Result<Option<&mut T>, WrongType> {
+        let value = self.0.value::<T>()?;
+        // SAFETY: as `ReadKey::value` says; the borrow is unique because that of the key is.
+        Ok(value.map(|value| unsafe { &mut *value }))
+    }
+
+    /// Puts `value` into an empty key and returns it; `None` if there is no memory for it.
+    pub fn put<T: Value>(&mut self, value: T) -> Option<&mut T> {
+        let value = Box::into_raw(try_box(value)?);
+        let native = T::native().handle();
+        // SAFETY: the key is open for writing, the type registered. From here on the value is the
+        // server's, which gives it back through the type's `free`.
+        unsafe {
+            call!(RedisModule_ModuleTypeSetValue(
+                self.0.raw,
+                native,
+                value.cast()
+            ))
+        };
+        // SAFETY: the value that was just boxed; the borrow is unique because that of the key is.
+        Some(unsafe { &mut *value })
+    }
+}
+
+impl Context {
+    /// Opens the key `name` for reading. Cost: one look-up.
+    pub fn open_to_read(&self, name: Argument<'_>) -> ReadKey<'_> {
+        ReadKey(self.open(name, raw::REDISMODULE_READ))
+    }
+
+    /// Opens the key `name` for writing. Cost: one look-up.
+    ///
+    /// # Errors
+    /// `InUse`.
+    pub fn open_to_write(&self, name: Argument<'_>) -> Result<WriteKey<'_>, InUse> {
+        self.open_for_writing(name, 0)
+    }
+
+    /// Opens the key `name` for writing without a trace: its age for eviction stays, statistics do
+    /// not count it, and if it has expired it is missing, but not deleted. Redis 7.0 knows only the
+    /// first.
+    ///
+    /// # Errors
+    /// `InUse`.
+    pub fn open_quietly(&self, name: Argument<'_>) -> Result<WriteKey<'_>, InUse> {
+        let quietly = raw::REDISMODULE_OPEN_KEY_NOTOUCH | raw::REDISMODULE_OPEN_KEY_NOEFFECTS;
+        self.open_for_writing(name, quietly)
+    }
+
+    /// A server returns null for a key opened for reading if it is missing, but for one opened for
+    /// writing only if it is in use.
+    fn open_for_writing(&self, name: Argument<'_>, flags: u32) -> Result<WriteKey<'_>, InUse> {
+        let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE | flags;
+        let key = self.open(name, mode);
+        if key.raw.is_null() || failpoints::key_is_in_use() {
+            return Err(InUse);
+        }
+        Ok(WriteKey(key))
+    }
+
+    fn open(&self, name: Argument<'_>, mode: u32) -> Key<'_> {
+        // SAFETY: context and name are live.
+        let raw = unsafe { call!(RedisModule_OpenKey(self.raw, name.raw, mode as i32)) };
+        Key {
+            raw: raw.cast(),
+            _context: PhantomData,
+        }
+    }
+}

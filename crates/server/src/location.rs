@@ -1,0 +1,121 @@
+//! Where a key is: its database and its name, to come back to it later.
+
+use super::allocator::try_vec;
+use super::arguments::{bytes_of, Argument};
+use super::call::call;
+use super::context::Context;
+use super::data_type::{CopyTarget, RdbSource};
+use super::text::ShownKey;
+use redis_module::raw;
+use std::ffi::{c_char, c_int};
+use std::fmt::Display;
+
+/// A database and the name of a key in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The number of the database.
+    pub database: u32,
+    /// The name of the key.
+    pub name: Box<[u8]>,
+}
+
+impl Location {
+    /// `None` if there is no memory for the name.
+    fn new(database: c_int, name: &[u8]) -> Option<Self> {
+        let mut copy = try_vec(name.len())?;
+        copy.extend_from_slice(name);
+        Some(Self {
+            database: u32::try_from(database).ok()?,
+            name: copy.into_boxed_slice(),
+        })
+    }
+}
+
+/// A name of a key that no client has sent, as the server holds it. Freed on drop.
+pub struct Name<'a> {
+    context: &'a Context,
+    raw: *mut raw::RedisModuleString,
+}
+
+impl Drop for Name<'_> {
+    fn drop(&mut self) {
+        // SAFETY: created with this context, freed once.
+        unsafe { call!(RedisModule_FreeString(self.context.raw, self.raw)) };
+    }
+}
+
+impl Name<'_> {
+    /// The name as if it were an argument of a command.
+    pub fn argument(&self) -> Argument<'_> {
+        // SAFETY: the string lives as long as `self`, which is borrowed.
+        unsafe { Argument::new(self.raw) }
+    }
+}
+
+impl Context {
+    /// The database of the running command, event or timer.
+    pub fn database(&self) -> u32 {
+        // SAFETY: the context is live.
+        let database = unsafe { call!(RedisModule_GetSelectedDb(self.raw)) };
+        u32::try_from(database).unwrap_or(0)
+    }
+
+    /// Where `key` is; `None` if there is no memory for its name.
+    pub fn location_of(&self, key: Argument<'_>) -> Option<Location> {
+        Location::new(self.database() as c_int, key.bytes())
+    }
+
+    /// Selects `database` and returns `name` as the server holds it; `None` if there is no such
+    /// database. Only in a timer: a command stays in the database of its client.
+    pub fn go_to(&self, database: u32, name: &[u8]) -> Option<Name<'_>> {
+        let database = c_int::try_from(database).ok()?;
+        // SAFETY: the context is live; the server checks the number.
+        let status = unsafe { call!(RedisModule_SelectDb(self.raw, database)) };
+        if status as isize != raw::REDISMODULE_OK {
+            return None;
+        }
+        let (start, len) = (name.as_ptr().cast::<c_char>(), name.len());
+        // SAFETY: the context is live; the server copies the bytes.
+        let raw = unsafe { call!(RedisModule_CreateString(self.raw, start, len)) };
+        Some(Name { context: self, raw })
+    }
+}
+
+impl RdbSource {
+    /// Displays the key of the value being read, for the log.
+    pub fn shown_key(&self) -> impl Display + use<'_> {
+        ShownKey(self.key())
+    }
+
+    /// Where the value being read will be; `None` if the server does not say, or if there is no
+    /// memory for the name.
+    pub fn location(&self) -> Option<Location> {
+        let name = self.key()?;
+        // SAFETY: the source is being read.
+        let database = unsafe { call!(RedisModule_GetDbIdFromIO(self.0)) };
+        Location::new(database, name)
+    }
+
+    /// The key of the value being read, if the server says it.
+    fn key(&self) -> Option<&[u8]> {
+        // SAFETY: the source is being read.
+        let name = unsafe { call!(RedisModule_GetKeyNameFromIO(self.0)) };
+        // SAFETY: the name lives as long as the source is being read.
+        (!name.is_null()).then(|| unsafe { bytes_of(name) })
+    }
+}
+
+impl CopyTarget {
+    /// Where the copy will be; `None` as in [`RdbSource::location`].
+    pub fn location(&self) -> Option<Location> {
+        // SAFETY: the copy is being made.
+        let name = unsafe { call!(RedisModule_GetToKeyNameFromOptCtx(self.0)) };
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: the copy is being made.
+        let database = unsafe { call!(RedisModule_GetToDbIdFromOptCtx(self.0)) };
+        // SAFETY: the name lives until the copy is made.
+        Location::new(database, unsafe { bytes_of(name) })
+    }
+}

@@ -1,0 +1,118 @@
+//! Commands that have run before: from a primary, or from the append-only file.
+//!
+//! The sender assumes that they succeed here, too, and reads no reply. If one is refused, this
+//! server lacks data that the other has, so the log and INFO report it. A server that loads its
+//! append-only file exits, as servers do for an unknown command in it, and for a value that they
+//! cannot load: otherwise it would start without data that clients have added.
+
+use super::arguments::bytes_of;
+use super::call::call;
+use super::context::Context;
+use super::log::warn;
+use super::refused::Refused;
+use super::settings::{self, Switch};
+use super::text::ShownKey;
+use redis_module::raw;
+use std::process::exit;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
+
+/// The id of the client as which servers run the commands of their append-only file
+/// (`CLIENT_ID_AOF`).
+const FILE_CLIENT: u64 = u64::MAX;
+
+/// The status with which servers exit if a file is damaged.
+const DAMAGED_FILE: i32 = 1;
+
+/// Where a command of a replay comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    File,
+    /// A script in the append-only file, or another module while a file is being loaded: it gets
+    /// the reply, and may handle an error.
+    Within,
+    Stream,
+}
+
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+/// Whether the server goes on loading an append-only file after it has refused a command in it.
+static LOADS_DAMAGED_FILES: Switch = Switch::new(false);
+/// The name of that setting.
+static SETTING: OnceLock<&str> = OnceLock::new();
+
+/// Commands from the primary or the append-only file that were refused, with a loss.
+pub fn replays_refused() -> u64 {
+    REFUSED.load(Relaxed)
+}
+
+/// Registers a setting called `name`, off by default: whether the server goes on loading an
+/// append-only file after it has refused a command in it.
+///
+/// # Errors
+/// The server already has a setting of this name.
+pub fn register(context: &Context, name: &'static str) -> Result<(), Refused> {
+    let _ = SETTING.set(name);
+    settings::register(context, name, &LOADS_DAMAGED_FILES)
+}
+
+impl Context {
+    /// Whether the command comes from the primary or the append-only file, so has run before. While
+    /// a replica loads a new copy beside the old one, commands come from clients. So do those
+    /// without a key, which change nothing and may run while a file is loaded.
+    pub fn is_replay(&self) -> bool {
+        let flags = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED;
+        self.command.has_keys && self.has_flag(flags)
+    }
+
+    /// Counts and logs a command of a replay that is refused with the error reply `reason`. Does
+    /// not return if the command is in the append-only file and the server must not start without
+    /// it.
+    pub fn note_loss(&self, reason: &str) {
+        REFUSED.fetch_add(1, Relaxed);
+        let source = self.source();
+        let (from, way_out) = match source {
+            Source::File => ("the append-only file", "This server lacks what it held"),
+            Source::Within => (
+                "a script or a module while a file loads",
+                "This server lacks what it brought: restore the file",
+            ),
+            Source::Stream => (
+                "the replication stream",
+                "This server lacks what it brought: synchronize it in full, or move the slot again",
+            ),
+        };
+        let (name, key) = (self.command.name, ShownKey(self.key()));
+        let database = self.database();
+        warn(format_args!(
+            "refused {name} from {from}: {reason}. {way_out}. Database {database}, key {key}"
+        ));
+        if source == Source::File && !LOADS_DAMAGED_FILES.get() {
+            let setting = SETTING.get().copied().unwrap_or_default();
+            warn(format_args!(
+                "the server exits, because it would start without data that has been added: restore \
+                 the append-only file, or set {setting} to yes to load the rest"
+            ));
+            exit(DAMAGED_FILE);
+        }
+    }
+
+    /// Where the command of a replay comes from.
+    fn source(&self) -> Source {
+        if !self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING) {
+            return Source::Stream;
+        }
+        // SAFETY: the context is live.
+        let client = unsafe { call!(RedisModule_GetClientId(self.raw)) };
+        match client {
+            FILE_CLIENT => Source::File,
+            _ => Source::Within,
+        }
+    }
+
+    /// The key of the running command, if it has one.
+    fn key(&self) -> Option<&[u8]> {
+        let key = self.command.key;
+        // SAFETY: an argument of the running command, which lives as long as the context.
+        (!key.is_null()).then(|| unsafe { bytes_of(key) })
+    }
+}

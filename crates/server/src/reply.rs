@@ -1,0 +1,127 @@
+//! Replies, written straight to the client. The server turns each into RESP2 for clients of that.
+
+use super::call::call;
+use super::context::Context;
+use super::text::Line;
+use redis_module::raw;
+use std::ffi::c_char;
+
+impl Context {
+    /// Notes an element that announces `elements` of its own. Called once it is written: a call
+    /// that panics has written nothing.
+    fn note(&self, elements: usize) {
+        self.progress.set(self.progress.get().after(elements));
+    }
+
+    /// Completes the reply with errors: one, or one for each element still to come.
+    pub(crate) fn complete_with_error(&self, text: &str) {
+        for _ in 0..self.progress.get().lacking() {
+            self.reply_error(text);
+        }
+    }
+
+    /// A simple string, such as `OK`.
+    pub fn reply_simple(&self, text: &str) {
+        // SAFETY: the context is live, and the text lives through the call.
+        unsafe {
+            call!(RedisModule_ReplyWithSimpleString(
+                self.raw,
+                Line::of(text).as_ptr()
+            ))
+        };
+        self.note(0);
+    }
+
+    /// An error; `text` begins with its code, such as `ERR`.
+    pub fn reply_error(&self, text: &str) {
+        // SAFETY: the context is live, and the text lives through the call.
+        unsafe {
+            call!(RedisModule_ReplyWithError(
+                self.raw,
+                Line::of(text).as_ptr()
+            ))
+        };
+        self.note(0);
+    }
+
+    /// The server's own error for a wrong number of arguments.
+    pub fn reply_wrong_arity(&self) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_WrongArity(self.raw)) };
+        self.note(0);
+    }
+
+    /// The server's own error for a key that holds something else.
+    pub fn reply_wrong_type(&self) {
+        let text = raw::REDISMODULE_ERRORMSG_WRONGTYPE.as_ptr().cast();
+        // SAFETY: the context is live; the text is a constant that ends in a zero byte.
+        unsafe { call!(RedisModule_ReplyWithError(self.raw, text)) };
+        self.note(0);
+    }
+
+    /// An integer; what does not fit 63 bits is sent as the largest that does.
+    pub fn reply_integer(&self, value: u64) {
+        self.reply_signed(i64::try_from(value).unwrap_or(i64::MAX));
+    }
+
+    /// An integer that may be negative.
+    pub fn reply_signed(&self, value: i64) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithLongLong(self.raw, value)) };
+        self.note(0);
+    }
+
+    /// A boolean; 1 or 0 in RESP2.
+    pub fn reply_bool(&self, value: bool) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithBool(self.raw, i32::from(value))) };
+        self.note(0);
+    }
+
+    /// A double; a string of decimal digits in RESP2.
+    pub fn reply_double(&self, value: f64) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithDouble(self.raw, value)) };
+        self.note(0);
+    }
+
+    /// Null.
+    pub fn reply_null(&self) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithNull(self.raw)) };
+        self.note(0);
+    }
+
+    /// A bulk string.
+    pub fn reply_bytes(&self, bytes: &[u8]) {
+        let start = bytes.as_ptr().cast::<c_char>();
+        // SAFETY: the context is live; the server copies the bytes.
+        unsafe {
+            call!(RedisModule_ReplyWithStringBuffer(
+                self.raw,
+                start,
+                bytes.len()
+            ))
+        };
+        self.note(0);
+    }
+
+    /// Begins an array; `len` replies must follow.
+    pub fn reply_array(&self, len: usize) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithArray(self.raw, len as _)) };
+        self.note(len);
+    }
+
+    /// Begins a map; `len` names, each with its value, must follow. A flat array in RESP2.
+    pub fn reply_map(&self, len: usize) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithMap(self.raw, len as _)) };
+        self.note(len * 2);
+    }
+
+    /// Whether the client speaks RESP3.
+    pub fn speaks_resp3(&self) -> bool {
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
+    }
+}

@@ -1,0 +1,56 @@
+//! What COMMAND DOCS shows of several commands: their arguments, costs and version.
+
+use splitbloom_server::command::{Kind, Parameter, Times};
+use std::ffi::CStr;
+
+/// The version that introduced every command so far. A later command names its own.
+pub const FIRST_RELEASE: &CStr = c"0.1.0";
+
+pub const KEY: Parameter = Parameter::new(c"key", Kind::Key, Times::Once);
+pub const ITEM: Parameter = Parameter::new(c"item", Kind::Text, Times::Once);
+pub const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
+pub const CAPACITY: Parameter = Parameter::new(c"capacity", Kind::Integer, Times::Once);
+pub const ERROR: Parameter = Parameter::new(c"error", Kind::Double, Times::Once).after(c"ERROR");
+pub const EXPANSION: Parameter =
+    Parameter::new(c"expansion", Kind::Integer, Times::Once).after(c"EXPANSION");
+pub const NONSCALING: Parameter =
+    Parameter::new(c"nonscaling", Kind::Token, Times::Once).after(c"NONSCALING");
+pub const NO_CREATE: Parameter =
+    Parameter::new(c"nocreate", Kind::Token, Times::AtMostOnce).after(c"NOCREATE");
+pub const WINDOW: Parameter =
+    Parameter::new(c"seconds", Kind::Integer, Times::AtMostOnce).after(c"WINDOW");
+pub const SLICES: Parameter =
+    Parameter::new(c"slices", Kind::Integer, Times::AtMostOnce).after(c"SLICES");
+pub const RENEW: Parameter =
+    Parameter::new(c"renew", Kind::Token, Times::AtMostOnce).after(c"RENEW");
+pub const TIME: Parameter = Parameter::new(c"unix-time-milliseconds", Kind::Integer, Times::Once);
+pub const TIGHTENING: Parameter =
+    Parameter::new(c"ratio", Kind::Double, Times::AtMostOnce).after(c"TIGHTENING");
+pub const SEED: Parameter = Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED");
+
+/// A keyword that stands for itself.
+pub const fn word(name: &'static CStr, token: &'static CStr) -> Parameter {
+    Parameter::new(name, Kind::Token, Times::Once).after(token)
+}
+
+// The costs. An item is in one sub-filter or page, except in a filter that RedisBloom or
+// valkey-bloom grew by sub-filters.
+
+/// One item of a Bloom filter, or a number that every sub-filter has a part in.
+pub const BLOOM_ITEM: &CStr =
+    c"O(1); O(S) with S sub-filters if RedisBloom or valkey-bloom made them";
+
+/// Several items of a Bloom filter.
+pub const BLOOM_ITEMS: &CStr = c"O(N) with N items; O(N*S) with S sub-filters if RedisBloom or \
+    valkey-bloom made them";
+
+/// One item of a counting filter.
+pub const COUNTING_ITEM: &CStr = c"O(1); O(S) with S sub-filters if RedisBloom made them";
+
+/// Several items of a counting filter.
+pub const COUNTING_ITEMS: &CStr =
+    c"O(N) with N items; O(N*S) with S sub-filters if RedisBloom made them";
+
+/// A chunk, which is found from the beginning of the filter and then written.
+pub const CHUNK: &CStr = c"O(N) with N bytes of the chunk, at most 1 MiB; O(N+S) with S \
+    sub-filters if RedisBloom or valkey-bloom made them";

@@ -1,0 +1,87 @@
+//! When a filter that forgets is to be visited between commands.
+
+use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::clock::time_now;
+use splitbloom_server::context::Context;
+use splitbloom_server::location::Location;
+use splitbloom_server::queue::{Origin, Queue, Ticket};
+use splitbloom_server::thread::ServerThread;
+
+/// Filters from which forgotten items are to be swept.
+pub static SWEEPS: Queue = Queue::new();
+/// Filters of which lookups will change, because a slice will be over.
+pub static CHANGES: Queue = Queue::new();
+
+/// The delay after the end of a slice until its signal is sent, in milliseconds: as long as that of
+/// a server that looks for expired keys ten times a second. A client that repeats its lookup then
+/// gets the new reply, although commands see a time that is some milliseconds old.
+const SIGNAL_DELAY_MS: u64 = 100;
+
+/// When a filter that forgets is to be visited between commands.
+#[derive(Default)]
+pub struct Timetable {
+    /// Its ticket among the filters that are to be swept.
+    pub sweep: Option<Ticket>,
+    /// Its ticket among the filters whose lookups will change.
+    pub change: Option<Ticket>,
+    /// When a client last supplied the time of its items, in milliseconds since 1970. A sweep moves
+    /// the filter's time to the clock's, from where it does not run back, so it waits until a
+    /// history is loaded.
+    pub last_client_time: u64,
+}
+
+impl Timetable {
+    /// Queues `filter` unless it waits under `key` already. Cost: some 70 ns if it does.
+    pub fn schedule(&mut self, filter: &WindowedFilter, context: &Context, key: Argument<'_>) {
+        let (database, now) = (context.database(), time_now());
+        for (queue, ticket, due) in self.visits(filter, now) {
+            let Some(due) = due else {
+                continue;
+            };
+            let leads_here = |ticket: &Ticket| ticket.leads_to(database, key.bytes(), due, now);
+            if !ticket.as_ref().is_some_and(leads_here) {
+                // Without memory for the name it waits for the next command that changes it.
+                let origin = context.location_of(key).map(Origin::of);
+                *ticket = origin.map(|origin| Ticket::new(queue, due, origin, context.thread()));
+            }
+        }
+    }
+
+    /// Queues `filter`, which the server loads or copies to `location`.
+    pub fn schedule_at(
+        &mut self,
+        filter: &WindowedFilter,
+        location: impl FnOnce() -> Option<Location>,
+        thread: ServerThread,
+    ) {
+        let visits = self.visits(filter, time_now());
+        if visits.iter().all(|(.., due)| due.is_none()) {
+            return;
+        }
+        let Some(origin) = location().map(Origin::of) else {
+            return;
+        };
+        for (queue, ticket, due) in visits {
+            *ticket = due.map(|due| Ticket::new(queue, due, origin.clone(), thread));
+        }
+    }
+
+    /// Each queue with the filter's ticket for it, and when its next visit is due.
+    fn visits(
+        &mut self,
+        filter: &WindowedFilter,
+        now: u64,
+    ) -> [(&'static Queue, &mut Option<Ticket>, Option<u64>); 2] {
+        [
+            (&SWEEPS, &mut self.sweep, filter.next_due()),
+            (&CHANGES, &mut self.change, next_signal(filter, now)),
+        ]
+    }
+}
+
+/// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since
+/// 1970; `None` if the filter has no item left to forget.
+pub fn next_signal(filter: &WindowedFilter, now: u64) -> Option<u64> {
+    filter.next_change(now).map(|end| end + SIGNAL_DELAY_MS)
+}
