@@ -5,7 +5,8 @@
 //! and 10 000 000; 100 000 000 takes 1 GB. In every round each contender does the same operations,
 //! one contender after the other; medians over the rounds.
 
-use splitbloom_filter::growing::{Table, GROUP};
+use splitbloom_filter::growing::Table;
+use splitbloom_filter::hash::GROUP;
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
 use std::hint::black_box;

@@ -43,7 +43,7 @@ impl BlockedBloom {
     }
 
     /// The expected false-positive rate now. It takes up to 50 microseconds.
-    pub fn expected_false_positive_rate(&self) -> f64 {
+    pub fn false_positive_rate(&self) -> f64 {
         let Header {
             shape, error_rate, ..
         } = self.header();

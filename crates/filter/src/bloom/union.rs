@@ -4,7 +4,6 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::shape::Shape;
 use crate::error::AddError;
 use crate::math::power;
-use crate::parts::SubFilter;
 
 impl BlockedBloom {
     /// Allocates what uniting it with `other`, of the same shape, takes.

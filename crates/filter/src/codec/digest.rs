@@ -2,18 +2,26 @@
 //! results, now and after the same commands.
 
 use super::encode::chunks;
-use super::sink::{write_words, Sink};
-use super::Chunked;
+use super::window_digest::digest_of_window;
+use crate::bytes::{write_words, Sink};
+use crate::filter::Filter;
 use xxhash_rust::xxh3::Xxh3;
 
-/// XXH3-128 of the filter as chunks. Allocates nothing. Reads every allocated bit once.
-pub fn digest(filter: &impl Chunked) -> u128 {
-    let mut hash = Hash::default();
-    for chunk in chunks(filter) {
-        hash.chunk.reset();
-        chunk.write(&mut hash);
+impl Filter {
+    /// XXH3-128 of the filter as chunks; of what one that forgets remembers. Two filters have the
+    /// same digest if and only if they return the same results and statistics, now and after the
+    /// same commands. Reads every allocated bit once; allocates nothing.
+    pub fn digest(&self) -> u128 {
+        if let Some(clock) = self.clock() {
+            return digest_of_window(self, clock);
+        }
+        let mut hash = Hash::default();
+        for chunk in chunks(self) {
+            hash.chunk.reset();
+            chunk.write(&mut hash);
+        }
+        hash.all.digest128()
     }
-    hash.all.digest128()
 }
 
 #[derive(Default)]

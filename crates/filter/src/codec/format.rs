@@ -1,7 +1,7 @@
 //! The numbers of the format; docs/format.md explains them.
 
-use super::sink::{Buffer, Sink};
-use super::Chunked;
+use crate::bytes::{Buffer, Sink};
+use crate::filter::Filter;
 use crate::hash::G;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -14,30 +14,17 @@ pub const END: u64 = 1 << 52;
 /// The iterator of the chunk that a table begins in. Those that follow count the first 51 bits of
 /// the path at which a page begins: no page is deeper.
 pub(super) const TABLE_START: u64 = 1 << 51;
-/// Bits of a path that are 0 at the beginning of every page.
-pub const PATH_SHIFT: u32 = 13;
-
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 /// The version of a chunk.
 pub(super) const VERSION: u8 = 1;
 
-pub const BLOCKED_LAYOUT: u8 = 1;
-/// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
-pub(super) const MAX_BITS: u64 = 1 << 47;
-/// The smallest error rate asks for 50 hashes; 64 is the next round number.
-pub(super) const MAX_HASHES: u32 = 64;
-
-/// The kinds of records.
-pub const FILTER: u8 = 1;
+/// The kinds of records, but for those of heads.
 pub(super) const SUB_FILTER: u8 = 2;
 pub(super) const SEGMENT: u8 = 3;
 pub(super) const END_OF_FILTER: u8 = 4;
 pub(super) const TABLE: u8 = 5;
 pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
-pub const COUNTING_FILTER: u8 = 8;
-pub const WINDOWED_FILTER: u8 = 9;
-pub const FOREIGN_FILTER: u8 = 10;
 pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
@@ -77,56 +64,59 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
     filler
 }
 
-/// What all chunks of a filter have in common.
-pub fn identity(filter: &impl Chunked) -> u64 {
-    Head::of(filter).identity()
-}
-
-/// A state record. Not on the heap either: saving needs no memory.
-pub(super) struct State {
-    bytes: [u8; MAX_STATE_BYTES],
-    len: usize,
-}
-
-impl State {
-    /// Of a filter that has one.
-    pub fn of(filter: &impl Chunked) -> Self {
-        let mut bytes = [0; MAX_STATE_BYTES];
-        let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(STATE);
-        filter.write_state(&mut buffer);
-        let len = buffer.len();
-        Self { bytes, len }
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-}
-
 /// A head record. Not on the heap: chunks are checked where memory may be short.
-pub(super) struct Head {
-    bytes: [u8; MAX_HEAD_BYTES],
-    len: usize,
-}
+pub(super) struct Head(Short<MAX_HEAD_BYTES>);
 
 impl Head {
     /// Of a filter.
-    pub fn of<F: Chunked>(filter: &F) -> Self {
-        let mut bytes = [0; MAX_HEAD_BYTES];
-        let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(F::HEAD);
-        filter.write_head(&mut buffer);
-        let len = buffer.len();
-        Self { bytes, len }
+    pub fn of(filter: &Filter) -> Self {
+        Self(Short::written(|to| filter.write_head(to)))
     }
 
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        self.0.bytes()
     }
 
     /// What all chunks of one filter have in common, and those of other filters do not.
     pub fn identity(&self) -> u64 {
         xxh3_64(self.bytes())
+    }
+}
+
+/// A state record. Not on the heap either: saving needs no memory.
+pub(super) struct State(Short<MAX_STATE_BYTES>);
+
+impl State {
+    /// Of a filter, if it has one: what changes and is not in parts.
+    pub fn of(filter: &Filter) -> Option<Self> {
+        let clock = filter.clock()?;
+        Some(Self(Short::written(|to| {
+            to.u8(STATE);
+            clock.slices.write(&clock.window, to);
+        })))
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+/// A record on the stack.
+struct Short<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Short<N> {
+    fn written(write: impl FnOnce(&mut Buffer<'_>)) -> Self {
+        let mut bytes = [0; N];
+        let mut buffer = Buffer::new(&mut bytes);
+        write(&mut buffer);
+        let len = buffer.len();
+        Self { bytes, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }

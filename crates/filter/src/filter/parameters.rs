@@ -1,8 +1,18 @@
-//! What a filter is created with.
+//! What a filter is created with, and how large it may get.
 
-use crate::bloom::sizing::MAX_CAPACITY;
-use crate::filter::growth::{Growth, MAX_EXPANSION};
+use crate::filter::growth::Growth;
 use crate::hash::Seed;
+
+/// What a filter does with the items that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It keeps them.
+    Bloom,
+    /// It counts their copies, and deletes them one by one.
+    Counting,
+    /// It forgets them after a window of time.
+    Windowed,
+}
 
 /// The parameters that decide where the bits of a filter lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,37 +27,25 @@ pub struct Parameters {
     pub seed: Seed,
 }
 
-/// Parameters in 24 bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Packed {
-    error_rate: f64,
-    pub seed: Seed,
-    /// The capacity, at most 2^40, times 2^16, and the growth factor, at most 2^15.
-    capacity_and_factor: u64,
+/// The most bytes that a filter may take with every bit in use: its bits and all that is stored
+/// besides, in blocks as the allocator rounds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeLimit {
+    /// No limit.
+    Unlimited,
+    /// At most this many bytes.
+    Bytes(u64),
+    /// No limit, not even the capacity of a filter that does not grow: what is done here has been
+    /// acknowledged elsewhere.
+    Replay,
 }
 
-impl Packed {
-    pub fn new(parameters: Parameters) -> Self {
-        let Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed,
-        } = parameters;
-        let factor = growth.factor().min(MAX_EXPANSION);
-        Self {
-            error_rate,
-            seed,
-            capacity_and_factor: capacity.min(MAX_CAPACITY) << 16 | u64::from(factor),
-        }
-    }
-
-    pub fn unpacked(self) -> Parameters {
-        Parameters {
-            error_rate: self.error_rate,
-            capacity: self.capacity_and_factor >> 16,
-            growth: Growth::from_factor(self.capacity_and_factor as u32 & 0xffff),
-            seed: self.seed,
+impl SizeLimit {
+    /// The number of bytes.
+    pub(crate) fn most_bytes(self) -> u64 {
+        match self {
+            Self::Unlimited | Self::Replay => u64::MAX,
+            Self::Bytes(most) => most,
         }
     }
 }

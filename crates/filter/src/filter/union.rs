@@ -28,11 +28,7 @@ impl Filter {
             let header = bloom.header();
             (header.shape, header.capacity, header.guard_limit)
         };
-        let have_one_shape = self
-            .blooms()
-            .iter()
-            .map(shape)
-            .eq(other.blooms().iter().map(shape));
+        let have_one_shape = self.bloom().map(shape) == other.bloom().map(shape);
         if own.error_rate != others.error_rate {
             Some(Difference::ErrorRate)
         } else if own.capacity != others.capacity {
@@ -85,14 +81,14 @@ impl Filter {
         // First whatever may fail.
         let (united, new) = self.unite_tables(others, limit, cost)?;
         if let Err(error) = self.make_room_for(others, new) {
-            if let Some((table, united)) = self.parts.table_mut().zip(united) {
+            if let Some((table, united)) = self.body.table_mut().zip(united) {
                 table.take_back(united);
             }
             return Err(error.into());
         }
         let mut has_changed = united.is_some_and(|united| united.has_changed());
-        for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
-            for other in others.iter().filter_map(|other| other.blooms().get(n)) {
+        if let Some(bloom) = self.body.bloom_mut() {
+            for other in others.iter().filter_map(|other| other.bloom()) {
                 has_changed |= bloom.unite(other);
             }
         }
@@ -116,7 +112,7 @@ impl Filter {
             bytes: self.most_table_bytes(limit),
             cost,
         };
-        if let Some(own) = self.parts.table_mut() {
+        if let Some(own) = self.body.table_mut() {
             return Ok((Some(own.unite(others, limits)?), None));
         }
         let rate = self.table_error_rate().ok_or(AddError::Full)?;
@@ -126,12 +122,12 @@ impl Filter {
 
     /// Allocates what the sub-filters of others need, and appends a table.
     fn make_room_for(&mut self, others: &[&Self], table: Option<Table>) -> Result<(), AddError> {
-        for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
-            for other in others.iter().filter_map(|other| other.blooms().get(n)) {
+        if let Some(bloom) = self.body.bloom_mut() {
+            for other in others.iter().filter_map(|other| other.bloom()) {
                 bloom.make_room_for(other)?;
             }
         }
-        table.map_or(Ok(()), |table| self.parts.append_table(table))
+        table.map_or(Ok(()), |table| self.body.append_table(table))
     }
 }
 

@@ -1,11 +1,10 @@
 //! One sub-filter of RedisBloom's: an undivided Bloom filter, which is read and never written.
 
 use super::probes::{all_set, Pair, Probe, ROUND};
-use crate::codec::{within, Reader, Sink};
+use crate::bytes::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::multiply_high;
 use crate::math::power;
-use crate::parts::SubFilter;
 use crate::prefetch::prefetch;
 use crate::storage::segments::Segments;
 use crate::storage::{LINE_WORDS, SEGMENT_WORDS};
@@ -169,6 +168,14 @@ impl Layer {
         (self.set_bits() as f64 / self.used_bits as f64).min(1.0)
     }
 
+    /// The estimated number of items, from the set bits: -m/k * ln(1 - X/m).
+    pub fn estimated_items(&self) -> f64 {
+        // With every bit set the estimate would be infinite, so half a bit counts as clear.
+        let bits = self.num_bits() as f64;
+        let fill = self.fill_ratio().min(1.0 - 0.5 / bits);
+        -bits / f64::from(self.hashes()) * (-fill).ln_1p()
+    }
+
     /// The false-positive rate of the bits that have come: all probes of an absent item are
     /// independent, so it is exact but for the few pairs of hashes whose probes coincide.
     pub fn false_positive_rate(&self) -> f64 {
@@ -262,8 +269,7 @@ impl Layer {
         let pieces = self.split(at, bytes);
         let with_bits = pieces.filter(|(_, _, bytes)| bytes.iter().any(|byte| *byte != 0));
         for (segment, _, _) in with_bits {
-            let allocated = self.segments.allocate(segment);
-            allocated.map_err(|_| DecodeError::OutOfMemory)?;
+            self.segments.allocate(segment)?;
         }
         for (segment, place, bytes) in self.split(at, bytes) {
             if let Some(words) = self.segments.get_mut(segment) {
@@ -302,10 +308,12 @@ fn merge_bytes(words: &mut [u64], place: usize, bytes: &[u8]) -> u32 {
     new_bits
 }
 
-impl SubFilter for Layer {
-    const HEADER_BYTES: usize = 1 + 8 + 8 + 4 + 8 + 8 + 1 + 8;
+impl Layer {
+    /// Bytes of the header as it is written.
+    pub(crate) const HEADER_BYTES: usize = 1 + 8 + 8 + 4 + 8 + 8 + 1 + 8;
 
-    fn write_header(&self, to: &mut impl Sink) {
+    /// Writes the header: the layout kind, and the description.
+    pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(LAYOUT);
         to.u64(self.entries);
         to.f64(self.error_rate);
@@ -316,11 +324,12 @@ impl SubFilter for Layer {
         to.u64(self.items);
     }
 
-    fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        match reader.u8()? {
-            LAYOUT => {}
-            unknown => return Err(DecodeError::Layout(unknown)),
-        }
+    /// A layer of this header without set bits. It allocates nothing.
+    ///
+    /// # Errors
+    /// `Length`; `Layout` if it is of another kind; a `Field` out of range.
+    pub(crate) fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.layout(LAYOUT)?;
         Self::new(Description {
             entries: reader.u64()?,
             error_rate: reader.f64()?,
@@ -332,22 +341,24 @@ impl SubFilter for Layer {
         })
     }
 
-    fn segments(&self) -> &Segments {
-        &self.segments
-    }
-
-    fn segments_mut(&mut self) -> &mut Segments {
+    /// The storage, to allocate, move and fill.
+    pub(crate) fn segments_mut(&mut self) -> &mut Segments {
         &mut self.segments
     }
 
-    fn merge(&mut self, segment: u64, words: &[u8]) {
+    /// Sets the bits that are set in `words`, for which there is room.
+    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
         if let Some(to) = self.segments.get_mut(segment) {
             let new_bits = merge_bytes(to, 0, words);
             self.segments.count_set_bits(new_bits.into());
         }
     }
 
-    fn try_clone(&mut self) -> Result<Self, AddError> {
+    /// A copy: see [`Segments::try_clone`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self {
             segments: self.segments.try_clone()?,
             ..*self

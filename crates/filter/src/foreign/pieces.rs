@@ -7,14 +7,11 @@
 //! sets bits and never clears one: what was there stays there.
 
 use super::layer::{array_bits, Description, Layer};
-use super::load::remainder;
-use super::{cuckoo, ForeignFilter, Options, USUAL_GROWTH};
-use crate::any::AnyFilter;
-use crate::codec::{is_chunk, within, Reader};
-use crate::counting::CountingFilter;
+use super::layers::{Layers, Options, USUAL_GROWTH};
+use super::probes::Keys;
+use crate::alloc::try_vec;
+use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
-use crate::hash::Seed;
-use crate::size_limit::SizeLimit;
 
 /// The iterator of a header.
 pub const HEADER: u64 = 1;
@@ -52,20 +49,12 @@ const LAYOUTS: [Layout; 3] = [
     },
 ];
 
-/// Whether these bytes are a header or piece of RedisBloom's, as they are no chunk of ours, not
-/// even a damaged one: chunks begin with 128 bytes of which 112 are known, or, in their first
-/// version, have a checksum.
-pub fn is_foreign(bytes: &[u8]) -> bool {
-    !is_chunk(bytes)
-}
-
-/// The filter that a header begins. It has no set bit, and allocates nothing but a list of its
-/// layers. What is added to it is hashed with `seed`.
+/// The layers that a header begins. They have no set bit, and allocate nothing but their list.
 ///
 /// # Errors
-/// `Length`, a `Field` out of range or that contradicts another one, `OverLimit`, `OutOfMemory`.
-pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilter, DecodeError> {
-    let mut reader = Reader::of(header);
+/// `Length`, a `Field` out of range or that contradicts another one, `OutOfMemory`.
+pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
+    let mut reader = Reader(header);
     let (items, num_layers) = (reader.u64()?, reader.u32()? as usize);
     within("number of layers", num_layers > 0)?;
     let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
@@ -76,9 +65,7 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
     } else {
         USUAL_GROWTH
     };
-    let mut layers = Vec::new();
-    let room = layers.try_reserve_exact(num_layers);
-    room.map_err(|_| DecodeError::OutOfMemory)?;
+    let mut layers = try_vec(num_layers)?;
     let mut sum = Some(0u64);
     while !reader.is_at_end() {
         let (bytes, bits, items) = (reader.u64()?, reader.u64()?, reader.u64()?);
@@ -105,11 +92,7 @@ pub fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<ForeignFilte
         layers.push(layer);
     }
     within("items", sum == Some(items))?;
-    let filter = ForeignFilter::of_layers(options, growth, layers, seed)?;
-    if filter.reserved_bytes() > limit.most_bytes() {
-        return Err(DecodeError::OverLimit);
-    }
-    Ok(filter)
+    Layers::new(options, growth, Keys::default(), layers)
 }
 
 impl Layout {
@@ -122,20 +105,16 @@ impl Layout {
     }
 }
 
-impl ForeignFilter {
+impl Layers {
     /// Takes a piece of the arrays, which ends before byte `iterator`, counted from 1.
     ///
     /// # Errors
-    /// `Order` if there is no such place in one of the arrays, or the filter waits for a chunk of
-    /// ours; `OutOfMemory`. No bit has changed.
-    pub fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
-        if self.loading().is_some() {
-            return Err(DecodeError::Order);
-        }
+    /// `Order` if there is no such place in one of the arrays; `OutOfMemory`. No bit has changed.
+    pub(crate) fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
         let end = iterator.checked_sub(1);
         let start = end.and_then(|end| end.checked_sub(piece.len() as u64));
         let mut at = start.ok_or(DecodeError::Order)?;
-        for layer in self.layers_mut() {
+        for layer in self.each_mut() {
             let Some(rest) = layer.num_bytes().checked_sub(at) else {
                 at -= layer.num_bytes();
                 continue;
@@ -149,43 +128,5 @@ impl ForeignFilter {
             at = 0;
         }
         Err(DecodeError::Order)
-    }
-}
-
-/// A filter that takes what a SCANDUMP of RedisBloom answered.
-pub trait Pieces: Sized {
-    /// What a header begins. What is added to it is hashed with `seed`.
-    ///
-    /// # Errors
-    /// What is wrong with it, or `OverLimit`, or `OutOfMemory`.
-    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError>;
-
-    /// Takes a piece, which came with `iterator`.
-    ///
-    /// # Errors
-    /// `Order` if it has no place, or the filter is none of RedisBloom's; `OutOfMemory`.
-    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError>;
-}
-
-impl<T: Default> Pieces for AnyFilter<T> {
-    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
-        Self::foreign(begin(header, seed, limit)?).map_err(|_| DecodeError::OutOfMemory)
-    }
-
-    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
-        match self {
-            Self::Foreign(one) => one[0].take_piece(iterator, piece),
-            Self::Lasting(_) | Self::Windowed(_) => Err(DecodeError::Order),
-        }
-    }
-}
-
-impl Pieces for CountingFilter {
-    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
-        cuckoo::pieces::begin(header, remainder(seed), limit)
-    }
-
-    fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
-        self.take_piece(iterator, piece)
     }
 }

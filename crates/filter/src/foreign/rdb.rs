@@ -1,34 +1,17 @@
 //! RedisBloom's filters as its module saves them: RDB files, DUMP, replication's full copies.
-//!
-//! The server returns one field at a time. Each field is checked before the next is read, so an
-//! array of bits is read only once its length is known, and none is kept in one piece.
 
+use super::fields::{Fields, Source};
 use super::layer::{array_bits, Description, Layer};
-use super::{ForeignFilter, Options, USUAL_GROWTH};
-use crate::codec::within;
+use super::layers::{Layers, Options, USUAL_GROWTH};
+use super::probes::Keys;
+use crate::alloc::try_push;
+use crate::bytes::within;
 use crate::error::DecodeError;
-use crate::hash::Seed;
 
 /// The encoding versions that are known.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 0..=4;
 
-/// The fields of a value, in order. Each is `None` at the end, or where the file is damaged.
-pub trait Fields {
-    /// A string.
-    type String: AsRef<[u8]>;
-
-    /// The next field, an unsigned number.
-    fn unsigned(&mut self) -> Option<u64>;
-
-    /// The next field, a double.
-    fn double(&mut self) -> Option<f64>;
-
-    /// The next field, a string.
-    fn string(&mut self) -> Option<Self::String>;
-}
-
-/// Reads a Bloom filter of RedisBloom's encoding `version`. What is added to it is hashed with
-/// `seed`.
+/// Reads a Bloom filter of RedisBloom's encoding `version`.
 ///
 /// Costs one copy of the bits. Allocates the segments that have a set bit, in addition to the
 /// server's own copy of one array at a time.
@@ -38,21 +21,20 @@ pub trait Fields {
 /// contradicts another one, `OutOfMemory`.
 pub fn read_bloom(
     version: u32,
-    fields: &mut impl Fields,
-    seed: Seed,
-) -> Result<ForeignFilter, DecodeError> {
+    fields: &mut Source<'_, impl Fields>,
+) -> Result<Layers, DecodeError> {
     if !VERSIONS.contains(&version) {
         return Err(DecodeError::Format);
     }
-    let items = unsigned(fields)?;
-    let num_layers = unsigned(fields)?;
+    let items = fields.unsigned()?;
+    let num_layers = fields.unsigned()?;
     let options = match version {
         0..=1 => 0,
-        _ => narrow("options", unsigned(fields)?)?,
+        _ => fields.narrow("options")?,
     };
     let growth = match version {
         0..=3 => USUAL_GROWTH,
-        _ => narrow("growth", unsigned(fields)?)?,
+        _ => fields.narrow("growth")?,
     };
     within("number of layers", num_layers > 0)?;
     let mut layers = Vec::new();
@@ -60,24 +42,22 @@ pub fn read_bloom(
     for _ in 0..num_layers {
         let layer = read_layer(version, fields)?;
         sum = sum.and_then(|sum| sum.checked_add(layer.description().items));
-        let room = layers.try_reserve(1);
-        room.map_err(|_| DecodeError::OutOfMemory)?;
-        layers.push(layer);
+        try_push(&mut layers, layer)?;
     }
     within("items", sum == Some(items))?;
     within("options", options & Options::SIP == 0)?;
-    ForeignFilter::of_layers(Options(options), growth, layers, seed)
+    Layers::new(Options(options), growth, Keys::default(), layers)
 }
 
-fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeError> {
-    let entries = unsigned(fields)?;
-    let error_rate = double(fields)?;
-    let hashes = narrow("number of hashes", unsigned(fields)?)?;
-    let bits_per_item = double(fields)?;
+fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Layer, DecodeError> {
+    let entries = fields.unsigned()?;
+    let error_rate = fields.double()?;
+    let hashes = fields.narrow("number of hashes")?;
+    let bits_per_item = fields.double()?;
     let (bits, n2) = match version {
         // A product that is not a number of bits is refused with the description.
         0 => ((entries as f64 * bits_per_item) as u64, 0),
-        _ => (unsigned(fields)?, narrow("n2", unsigned(fields)?)?),
+        _ => (fields.unsigned()?, fields.narrow("n2")?),
     };
     let bits = array_bits(bits, n2);
     let mut layer = Layer::new(Description {
@@ -89,7 +69,7 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
         n2,
         items: 0,
     })?;
-    let array = fields.string().ok_or(DecodeError::Length)?;
+    let array = fields.string()?;
     let array = array.as_ref();
     let len = array.len() as u64;
     // Arrays of today are whole words; those of before 2.2.5 may end in a part of one, and later
@@ -97,19 +77,6 @@ fn read_layer(version: u32, fields: &mut impl Fields) -> Result<Layer, DecodeErr
     let lengths = bits.div_ceil(8)..=bits.div_ceil(64) * 8;
     within("number of bits", lengths.contains(&len))?;
     layer.take(0, array)?;
-    layer.set_items(unsigned(fields)?);
+    layer.set_items(fields.unsigned()?);
     Ok(layer)
-}
-
-fn unsigned(fields: &mut impl Fields) -> Result<u64, DecodeError> {
-    fields.unsigned().ok_or(DecodeError::Length)
-}
-
-fn double(fields: &mut impl Fields) -> Result<f64, DecodeError> {
-    fields.double().ok_or(DecodeError::Length)
-}
-
-/// A number that must fit a smaller type.
-fn narrow<T: TryFrom<u64>>(field: &'static str, value: u64) -> Result<T, DecodeError> {
-    T::try_from(value).map_err(|_| DecodeError::Field(field))
 }

@@ -6,6 +6,7 @@
 //! their bits: in one bucket they are all equal, so however many there are, they cannot swell a
 //! page.
 
+pub(crate) use crate::alloc::{try_push, try_vec};
 use crate::error::AddError;
 use crate::growing::mark::{Mark, MAX_LENGTH};
 use crate::growing::plan::Plan;
@@ -26,22 +27,6 @@ pub struct Surplus {
 pub struct Entries {
     pub marks: Vec<Mark>,
     pub surplus: Vec<Surplus>,
-}
-
-/// A vector with room for `len` elements.
-pub fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
-    let mut vec = Vec::new();
-    match vec.try_reserve_exact(len) {
-        Ok(()) => Ok(vec),
-        Err(_) => Err(AddError::OutOfMemory),
-    }
-}
-
-/// Appends, if there is memory.
-pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
-    vec.try_reserve(1).map_err(|_| AddError::OutOfMemory)?;
-    vec.push(value);
-    Ok(())
 }
 
 impl Entries {

@@ -155,7 +155,7 @@ mod tests;
 pub use change::Adding;
 pub use cut::Cut;
 pub use instructions::instructions_name;
-pub use lookup::{Lines, Slots, GROUP};
+pub use lookup::{Lines, Slots};
 pub use mark::MAX_PAYLOAD;
 pub use parse::{Pages, Payloads};
 pub use payloads::{Entry, Swept};

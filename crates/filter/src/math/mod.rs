@@ -1,9 +1,20 @@
 //! The mathematics: the same on every machine, because it decides where bits lie.
 
 pub mod model;
-mod power;
 #[allow(unsafe_code, reason = "converts in one instruction")]
 mod whole;
 
-pub use power::power;
 pub use whole::{whole, MOST};
+
+/// `base` to an integer power, by squaring.
+pub fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut result = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    result
+}

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::growing::change::{Adding, Insert};
-use crate::growing::lookup::{Lines, Slots, GROUP};
+use crate::growing::lookup::{Lines, Slots};
 use crate::growing::mark::Mark;
 use crate::growing::rate::Weight;
+use crate::hash::GROUP;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

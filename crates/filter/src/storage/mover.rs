@@ -1,9 +1,0 @@
-//! Moving memory, so that the server can defragment its heap.
-
-/// Moves allocations, so that the server can defragment its heap.
-pub trait Mover {
-    /// Returns the same elements, perhaps at another address.
-    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T>;
-    /// Whether the time for this step is used up.
-    fn should_stop(&mut self) -> bool;
-}
