@@ -9,9 +9,10 @@ use crate::server::command::{Kind, Parameter, Times};
 use crate::server::context::Context;
 use crate::server::key::WriteKey;
 use crate::types::Stored;
-use splitbloom_filter::codec::{Chunk, Encoded, Transfer};
-use splitbloom_filter::foreign::pieces::{is_foreign, Pieces as _, HEADER};
+use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
+use splitbloom_filter::foreign::pieces::HEADER;
 use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{DecodeError, Filter};
 use splitbloom_grammar::number::parse_integer;
 use std::ffi::CStr;
 
@@ -30,10 +31,8 @@ pub fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Resu
     let stored: &T = found(key.held())?;
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
-    let chunk = stored
-        .filter()
-        .encode_chunk(iterator)
-        .map_err(|_| ReplyError::NoMemoryToDump)?;
+    let chunk = encode_chunk(stored.filter(), iterator);
+    let chunk = chunk.map_err(|_| ReplyError::NoMemoryToDump)?;
     let (next, bytes) = chunk.map_or((0, Vec::new()), |chunk| (chunk.next, chunk.bytes));
     context.reply_array(2);
     context.reply_integer(next);
@@ -53,10 +52,10 @@ pub fn load<T: Stored>(
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BadData)?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let begun = if is_foreign(bytes) {
-        load_piece::<T>(context, &mut key, iterator, bytes)
-    } else {
+    let begun = if is_chunk(bytes) {
         load_chunk::<T>(context, &mut key, iterator, bytes)
+    } else {
+        load_piece::<T>(context, &mut key, iterator, bytes)
     }?;
     found(key.held::<T>())?.attend(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
@@ -88,7 +87,10 @@ fn load_chunk<T: Stored>(
     if iterator != chunk.next {
         return Err(ReplyError::BadData);
     }
-    let begun = T::Filter::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
+    if present.is_none() && !chunk.begins().is_some_and(T::takes) {
+        return Err(ReplyError::of_load(DecodeError::Order));
+    }
+    let begun = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
     if let Some(begun) = begun {
         key.put(T::new(begun)).ok_or(ReplyError::NoMemoryToCreate)?;
     }
@@ -111,7 +113,7 @@ fn load_piece<T: Stored>(
         return Err(ReplyError::BadData);
     }
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
-    let filter = T::Filter::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
+    let filter = T::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
     key.put(T::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
@@ -119,12 +121,11 @@ fn load_piece<T: Stored>(
 }
 
 /// All chunks of a filter without set bits: a few times the bytes of its header.
-fn all_chunks(filter: &impl Transfer) -> Result<Begun, ReplyError> {
+fn all_chunks(filter: &Filter) -> Result<Begun, ReplyError> {
     let mut chunks = Vec::new();
     let mut iterator = 0;
-    while let Some(chunk) = filter
-        .encode_chunk(iterator)
-        .map_err(|_| ReplyError::NoMemoryToCreate)?
+    while let Some(chunk) =
+        encode_chunk(filter, iterator).map_err(|_| ReplyError::NoMemoryToCreate)?
     {
         iterator = chunk.next;
         let room = chunks.try_reserve(1);

@@ -20,7 +20,7 @@ use crate::server::context::Context;
 use crate::server::settings::{self, Integer, Text};
 use crate::server::Refused;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use splitbloom_filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
+use splitbloom_filter::filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::load_arguments::{
     LoadArguments, ERROR_RATE, MAX_EXPANSIONS, MOST_EXPANSIONS,

@@ -12,7 +12,7 @@ use crate::server::context::Context;
 use crate::server::key::{Held, InUse};
 use crate::types::bloom::{StoredFilter, Timetable};
 use crate::types::Stored as _;
-use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_filter::Filter;
 
 /// How long after the end of a slice its signal is sent, in milliseconds: as late as a server that
 /// looks for expired keys ten times a second. A client that is told and asks again then gets the
@@ -21,7 +21,7 @@ const MARGIN: u64 = 100;
 
 /// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since
 /// 1970; `None` if the filter has no item left to forget.
-pub fn next_signal(filter: &WindowedFilter, now: u64) -> Option<u64> {
+pub fn next_signal(filter: &Filter, now: u64) -> Option<u64> {
     filter.next_change(now).map(|end| end + MARGIN)
 }
 
@@ -44,13 +44,14 @@ fn visit(context: &Context, called: &Called, now: u64) -> Result<(), InUse> {
     let Held::Value(stored) = key.held::<StoredFilter>() else {
         return Ok(());
     };
-    let Some((filter, Timetable { change, .. })) = stored.filter_mut().windowed_mut() else {
+    let filter = stored.filter_mut();
+    let next = next_signal(filter, now);
+    let Some(Timetable { change, .. }) = filter.attachment() else {
         return Ok(());
     };
     if !change.as_ref().is_some_and(|ticket| ticket.is(called)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let next = next_signal(filter, now);
     *change = next.map(|due| Ticket::again(due, called));
     drop(key);
     context.signal_modified(name.argument());

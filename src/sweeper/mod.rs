@@ -19,8 +19,8 @@ use crate::stats;
 use crate::types::bloom::{StoredFilter, Timetable};
 use crate::types::Stored as _;
 use queue::{Called, Queue, Ticket, CHANGES, SWEEPS};
-use splitbloom_filter::windowed::{Swept, WindowedFilter};
-use splitbloom_filter::AddError;
+use splitbloom_filter::filter::Swept;
+use splitbloom_filter::{AddError, Filter};
 use std::time::{Duration, Instant};
 
 /// No visit begins later than this after an alarm has rung. A step of a sweep takes some 2 µs in a
@@ -53,8 +53,8 @@ pub fn register(context: &Context) {
 /// another thread.
 ///
 /// # Errors
-/// As [`WindowedFilter::sweep_step`].
-pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
+/// As [`Filter::sweep_step`].
+pub fn step(filter: &mut Filter, now: u64) -> Result<Swept, AddError> {
     let swept = filter.sweep_step(now)?;
     stats::forgotten(swept.forgotten);
     free_gone(filter);
@@ -62,7 +62,7 @@ pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
 }
 
 /// Frees the table that the filter has forgotten as a whole, if there is one.
-pub fn free_gone(filter: &mut WindowedFilter) {
+pub fn free_gone(filter: &mut Filter) {
     if let Some(table) = filter.take_gone() {
         free_elsewhere(table);
     }
@@ -127,13 +127,15 @@ fn visit(context: &Context, called: &Called, now: u64) -> Result<(), InUse> {
     let Held::Value(stored) = key.held::<StoredFilter>() else {
         return Ok(());
     };
-    let Some((filter, Timetable { sweep, told, .. })) = stored.filter_mut().windowed_mut() else {
+    let filter = stored.filter_mut();
+    let (Some(window), Some(timetable)) = (filter.window(), filter.attachment()) else {
         return Ok(());
     };
+    let Timetable { sweep, told, .. } = timetable;
     if !sweep.as_ref().is_some_and(|ticket| ticket.is(called)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let quiet = *told + filter.window().slice();
+    let quiet = *told + window.slice();
     if quiet > now && *told <= now {
         *sweep = Some(Ticket::again(quiet, called));
         return Ok(());
@@ -145,7 +147,9 @@ fn visit(context: &Context, called: &Called, now: u64) -> Result<(), InUse> {
         true if !has_changed => now + RETRY,
         _ => due.max(now), // behind the others that wait
     });
-    *sweep = next.map(|due| Ticket::again(due, called));
+    if let Some(Timetable { sweep, .. }) = filter.attachment() {
+        *sweep = next.map(|due| Ticket::again(due, called));
+    }
     drop(key);
     if has_changed {
         let time = now.to_string();

@@ -23,8 +23,8 @@ use crate::types::Stored;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::foreign::rdb::VERSIONS;
-use splitbloom_filter::foreign::ForeignFilter;
-use splitbloom_filter::StoredType;
+use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{Filter, Kind, SizeLimit, StoredType};
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
@@ -57,14 +57,11 @@ struct FromRedisBloom;
 
 impl Load<StoredFilter> for FromRedisBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
-        StoredFilter::load(source, version, &ORIGIN, ForeignFilter::load)
+        StoredFilter::load(source, version, &ORIGIN, Filter::load_redisbloom)
     }
 }
 
-/// A filter of any kind; with one that forgets, when it is to be visited.
-pub type AnyFilter = splitbloom_filter::AnyFilter<Timetable>;
-
-/// When a filter that forgets is to be visited between commands.
+/// When a filter that forgets is to be visited between commands: its attachment.
 #[derive(Default)]
 pub struct Timetable {
     /// Its place among the filters that are to be swept.
@@ -79,7 +76,7 @@ pub struct Timetable {
 
 /// A filter that the server keeps.
 pub struct StoredFilter {
-    filter: AnyFilter,
+    filter: Filter,
 }
 
 impl StoredFilter {
@@ -88,14 +85,11 @@ impl StoredFilter {
         source: &mut RdbSource,
         version: i32,
         origin: &Origin,
-        load_foreign: impl FnOnce(u32, &mut RdbSource) -> Result<ForeignFilter, DecodeError>,
+        load_foreign: impl FnOnce(u32, &mut RdbSource) -> Result<Filter, DecodeError>,
     ) -> Option<Self> {
         let loaded = match u32::try_from(version) {
-            Ok(OURS) => load(source),
-            Ok(version) if origin.versions.contains(&version) => load_foreign(version, source)
-                .and_then(|filter| {
-                    AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
-                }),
+            Ok(OURS) => load(source, Self::takes),
+            Ok(version) if origin.versions.contains(&version) => load_foreign(version, source),
             _ => {
                 origin.refuse_version(version, source.shown_key());
                 return None;
@@ -108,9 +102,10 @@ impl StoredFilter {
 
     /// As `attend`, for a value that the server loads or copies, and says where it will be.
     fn attended(mut self, place: impl FnOnce() -> Option<Place>, thread: ServerThread) -> Self {
-        if let Some((filter, timetable)) = self.filter.windowed_mut() {
-            let (sweep, change) = (filter.next_due(), next_signal(filter, time_now()));
-            if let (Some(_), Some(place)) = (sweep.or(change), place()) {
+        let filter = &mut self.filter;
+        let (sweep, change) = (filter.next_due(), next_signal(filter, time_now()));
+        if let (Some(_), Some(place)) = (sweep.or(change), place()) {
+            if let Some(timetable) = filter.attachment::<Timetable>() {
                 let home = Home::of(place);
                 let ticket = |queue, due| Ticket::new(queue, due, home.clone(), thread);
                 timetable.sweep = sweep.map(|due| ticket(&SWEEPS, due));
@@ -122,19 +117,25 @@ impl StoredFilter {
 }
 
 impl Stored for StoredFilter {
-    type Filter = AnyFilter;
-
-    fn new(filter: AnyFilter) -> Self {
+    fn new(filter: Filter) -> Self {
         stats::filter_created();
         Self { filter }
     }
 
-    fn filter(&self) -> &AnyFilter {
+    fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    fn filter_mut(&mut self) -> &mut AnyFilter {
+    fn filter_mut(&mut self) -> &mut Filter {
         &mut self.filter
+    }
+
+    fn takes(kind: Kind) -> bool {
+        kind != Kind::Counting
+    }
+
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
+        Filter::begin_redisbloom(header, seed, limit)
     }
 
     fn size(&self) -> u64 {
@@ -145,10 +146,14 @@ impl Stored for StoredFilter {
     /// Queues a filter that forgets, if it has something to forget one day and does not wait under
     /// this key already. Cost: nothing for other filters, some 70 ns for one that waits.
     fn attend(&mut self, context: &Context, key: Argument<'_>) {
-        let Some((filter, Timetable { sweep, change, .. })) = self.filter.windowed_mut() else {
+        if self.filter.window().is_none() {
             return;
-        };
+        }
         let (database, now) = (context.database(), time_now());
+        let (due, signal) = (self.filter.next_due(), next_signal(&self.filter, now));
+        let Some(Timetable { sweep, change, .. }) = self.filter.attachment() else {
+            return; // without memory it waits for the next command that changes it
+        };
         let queue_for = |queue: &'static Queue, ticket: &mut Option<Ticket>, due: Option<u64>| {
             let Some(due) = due else {
                 return;
@@ -160,8 +165,8 @@ impl Stored for StoredFilter {
                 *ticket = home.map(|home| Ticket::new(queue, due, home, context.thread()));
             }
         };
-        queue_for(&SWEEPS, sweep, filter.next_due());
-        queue_for(&CHANGES, change, next_signal(filter, now));
+        queue_for(&SWEEPS, sweep, due);
+        queue_for(&CHANGES, change, signal);
     }
 }
 

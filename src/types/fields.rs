@@ -1,7 +1,7 @@
 //! The fields of a value that another module saved.
 
 use crate::server::data_type::{Loaded, RdbSource};
-use splitbloom_filter::foreign::rdb::Fields;
+use splitbloom_filter::foreign::Fields;
 
 impl Fields for RdbSource {
     type String = Loaded;

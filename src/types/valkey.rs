@@ -9,8 +9,7 @@ use crate::server::data_type::{self, methods, Load, RdbSource};
 use crate::server::Refused;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::foreign::valkey::VERSION;
-use splitbloom_filter::foreign::ForeignFilter;
-use splitbloom_filter::StoredType;
+use splitbloom_filter::{Filter, StoredType};
 
 const NAME: &str = StoredType::ValkeyBloom.name();
 
@@ -42,6 +41,6 @@ struct FromValkeyBloom;
 
 impl Load<StoredFilter> for FromValkeyBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
-        StoredFilter::load(source, version, &ORIGIN, ForeignFilter::load_from_valkey)
+        StoredFilter::load(source, version, &ORIGIN, Filter::load_valkey)
     }
 }

@@ -1,14 +1,12 @@
 //! BF.EXISTS and BF.MEXISTS: whether items are (probably) in a filter.
 
-use crate::commands::lookup::{look_up, look_up_many, Lookup};
+use crate::commands::lookup::{look_up, look_up_many};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
 use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
-use crate::server::clock::time_of_command;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
-use crate::types::bloom::{AnyFilter, StoredFilter};
-use crate::types::Stored as _;
+use crate::types::bloom::StoredFilter;
 
 /// BF.EXISTS.
 pub struct Exists;
@@ -54,27 +52,6 @@ impl Command for MultiExists {
     fn run(context: &Context, arguments: Arguments<'_>) {
         if let Err(error) = look_up_many::<StoredFilter>(context, arguments) {
             error.reply(context);
-        }
-    }
-}
-
-impl Lookup for StoredFilter {
-    fn contains(&self, item: &[u8]) -> bool {
-        match self.filter() {
-            AnyFilter::Lasting(filter) => filter.contains(item),
-            AnyFilter::Foreign(one) => one[0].contains(item),
-            AnyFilter::Windowed(timed) => timed[0].filter.contains(item, time_of_command()),
-        }
-    }
-
-    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        match self.filter() {
-            AnyFilter::Lasting(filter) => filter.contains_many(items, answer),
-            AnyFilter::Foreign(one) => one[0].contains_many(items, answer),
-            AnyFilter::Windowed(timed) => {
-                let now = time_of_command();
-                timed[0].filter.contains_many(items, now, answer);
-            }
         }
     }
 }

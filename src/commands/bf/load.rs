@@ -8,9 +8,9 @@ use crate::config;
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::Filter;
 
 /// BF.LOAD.
 pub struct Load;
@@ -45,8 +45,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         return Err(ReplyError::NoPlaceToLoad);
     }
     let limit = config::size_limit(context);
-    let filter = ForeignFilter::parse_from_valkey(bytes, limit).map_err(ReplyError::of_load)?;
-    let filter = AnyFilter::foreign(filter).map_err(|_| ReplyError::NoMemoryToCreate)?;
+    let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
     key.put(StoredFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it

@@ -9,7 +9,7 @@ use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specif
 use crate::server::context::Context;
 use crate::server::key::ReadKey;
 use crate::stats;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::filter::Filter;
 use splitbloom_grammar::number::parse_within;
@@ -88,10 +88,8 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 
     let mut made = None;
     let filter = match stored {
-        Some(stored) => match stored.filter_mut() {
-            AnyFilter::Lasting(filter) => filter,
-            _ => return Err(ReplyError::NoUnion),
-        },
+        Some(stored) if stored.filter().may_be_united() => stored.filter_mut(),
+        Some(_) => return Err(ReplyError::NoUnion),
         None => {
             let first = sources.first().ok_or(ReplyError::NotFound)?;
             let new = Filter::new(first.parameters(), limit);
@@ -109,7 +107,7 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     stats::added(0, filter.counters_since(before));
 
     if let Some(filter) = made {
-        key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
+        key.put(StoredFilter::new(filter))
             .ok_or(ReplyError::NoMemoryToCreate)?;
     }
     drop(sources);
@@ -150,7 +148,7 @@ fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
     room.map_err(|_| ReplyError::NoMemoryToMerge)?;
     for key in keys {
         match found(key.held::<StoredFilter>())?.filter() {
-            AnyFilter::Lasting(filter) => filters.push(filter),
+            filter if filter.may_be_united() => filters.push(filter),
             _ => return Err(ReplyError::NoUnion),
         }
     }

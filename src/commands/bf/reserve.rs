@@ -11,11 +11,10 @@ use crate::config;
 use crate::server::arguments::{Argument, Arguments};
 use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specification, Times};
 use crate::server::context::Context;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::filter::{Filter, Growth, Parameters};
+use splitbloom_filter::filter::{Filter, Growth, Parameters, Window};
 use splitbloom_filter::hash::Seed;
-use splitbloom_filter::windowed::{Window, WindowedFilter};
 use splitbloom_grammar::loose::known_words_of_reserve;
 use splitbloom_grammar::options::{parse_reserve, Creation};
 
@@ -90,15 +89,13 @@ fn parse(context: &Context, words: &[&[u8]]) -> Result<Creation, ReplyError> {
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.
-pub(super) fn create(context: &Context, creation: &Creation) -> Result<AnyFilter, ReplyError> {
+pub(super) fn create(context: &Context, creation: &Creation) -> Result<Filter, ReplyError> {
     let defaults = config::defaults(Seed(context.random()));
     let parameters = creation.parameters(defaults);
     let limit = config::size_limit(context);
     let filter = match creation.window {
-        None => Filter::new(parameters, limit).map(AnyFilter::Lasting),
-        Some(window) => {
-            WindowedFilter::new(parameters, window, limit).and_then(AnyFilter::forgetful)
-        }
+        None => Filter::new(parameters, limit),
+        Some(window) => Filter::windowed(parameters, window, limit),
     };
     filter.map_err(ReplyError::of_creation)
 }
@@ -110,10 +107,10 @@ pub(super) struct Made {
 }
 
 impl Made {
-    pub fn of(filter: &AnyFilter) -> Self {
+    pub fn of(filter: &Filter) -> Self {
         Self {
             parameters: filter.parameters(),
-            window: filter.windowed().map(WindowedFilter::window),
+            window: filter.window(),
         }
     }
 

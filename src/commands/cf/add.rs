@@ -9,9 +9,8 @@ use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Parameter, Specification};
 use crate::server::context::Context;
-use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::SizeLimit;
+use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
 use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
 use splitbloom_grammar::loose::spell_out_counting_insert;
 use std::ffi::CStr;
@@ -143,12 +142,12 @@ fn reply_added(context: &Context, answer: Answer) {
 
 fn add(context: &Context, arguments: Arguments<'_>, event: &'static CStr, adding: Adding) {
     let creation = CountingCreation::default();
-    let add = |filter: &mut CountingFilter, limit| {
+    let add = |filter: &mut Filter, limit| {
         let item = arguments.bytes(2);
-        let mut answer = filter.add(item, adding, limit);
+        let mut answer = filter.add_copy(item, adding, limit);
         if answer == Err(AddError::Full) && context.is_replay() {
             // The primary may have been RedisBloom, with room left where there is none here.
-            answer = filter.add(item, adding, SizeLimit::Replay);
+            answer = filter.add_copy(item, adding, SizeLimit::Replay);
         }
         (usize::from(answer == Ok(true)), answer)
     };

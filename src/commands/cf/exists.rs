@@ -1,13 +1,12 @@
 //! CF.EXISTS and CF.MEXISTS: whether items are (probably) in a counting filter.
 
-use crate::commands::lookup::{look_up, look_up_many, Lookup};
+use crate::commands::lookup::{look_up, look_up_many};
 use crate::commands::parameters::{ITEM, ITEMS, KEY};
 use crate::commands::{complexity, FIRST_RELEASE};
 use crate::server::arguments::Arguments;
 use crate::server::command::{Command, KeyAccess, Output, Specification};
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored as _;
 
 /// CF.EXISTS.
 pub struct Exists;
@@ -54,15 +53,5 @@ impl Command for MultiExists {
         if let Err(error) = look_up_many::<StoredCountingFilter>(context, arguments) {
             error.reply(context);
         }
-    }
-}
-
-impl Lookup for StoredCountingFilter {
-    fn contains(&self, item: &[u8]) -> bool {
-        self.filter().contains(item)
-    }
-
-    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        self.filter().contains_many(items, answer);
     }
 }

@@ -13,9 +13,8 @@ use crate::server::context::Context;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::Adding;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::SizeLimit;
+use splitbloom_filter::filter::{Adding, SizeLimit};
 use splitbloom_grammar::counting::CountingCreation;
 use std::ffi::CStr;
 
@@ -108,9 +107,11 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             let ration = Ration::new(context);
             let mut add_rest = |limit| {
                 let items = ration.of(packed.items.items().skip(changed.answered));
-                filter.add_until_refused(items, Adding::Copies, limit, |is_added| {
+                filter.add_copies(items, Adding::Copies, limit, |is_added| {
+                    let is_added = is_added?;
                     changed.count(is_added);
                     bits.iter_mut().for_each(|bits| bits.push(is_added));
+                    Ok(())
                 })
             };
             let mut end = add_rest(limit);

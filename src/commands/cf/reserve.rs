@@ -11,7 +11,7 @@ use crate::server::command::{Command, KeyAccess, Kind, Output, Parameter, Specif
 use crate::server::context::Context;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::{CountingFilter, CountingParameters};
+use splitbloom_filter::filter::{CountingParameters, Filter};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::counting::{parse_counting_reserve, CountingCreation};
 use splitbloom_grammar::loose::known_words_of_reserve;
@@ -63,8 +63,8 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let mut key = context.open_to_write(arguments.at(1))?;
     missing(key.held::<StoredCountingFilter>())?;
     let filter = create(context, &creation)?;
-    let parameters = filter.parameters();
-    key.put(StoredCountingFilter::new(filter))
+    let parameters = filter.counting_parameters();
+    key.put(StoredFilter::counting(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
     replicate_creation(context, arguments.at(1), &parameters);
@@ -82,13 +82,10 @@ fn parse(context: &Context, words: &[&[u8]]) -> Result<CountingCreation, ReplyEr
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.
-pub(super) fn create(
-    context: &Context,
-    creation: &CountingCreation,
-) -> Result<CountingFilter, ReplyError> {
+pub(super) fn create(context: &Context, creation: &CountingCreation) -> Result<Filter, ReplyError> {
     let defaults = config::counting::defaults(Seed(context.random()));
     let parameters = creation.parameters(defaults);
-    CountingFilter::new(parameters, config::size_limit(context)).map_err(ReplyError::of_creation)
+    Filter::counting(parameters, config::size_limit(context)).map_err(ReplyError::of_creation)
 }
 
 /// Replicates the creation of a filter with all that it answers from, whatever words the client

@@ -44,11 +44,7 @@ impl Filter {
     ///
     /// # Errors
     /// `OverLimit` if it takes more than `limit` with all its bits; `OutOfMemory`.
-    pub(crate) fn of_layers(
-        layers: Layers,
-        seed: Seed,
-        limit: SizeLimit,
-    ) -> Result<Self, DecodeError> {
+    pub fn of_layers(layers: Layers, seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
         let filter = Self {
             head: Head::of_layers(seed),
             body: Body::of(Organs::of(Series::Layers(layers)))?,

@@ -36,6 +36,8 @@ use crate::hash::{ItemHash, Seed};
 const PAYLOAD_BITS: u8 = 0;
 const PAYLOAD: u8 = 0;
 
+/// The largest expansion factor, as for Bloom filters.
+pub const MAX_EXPANSION: u16 = 32_768;
 /// The largest bucket size. A cuckoo filter stores it in a byte.
 pub const MAX_BUCKET_SIZE: u16 = 255;
 
@@ -108,7 +110,7 @@ impl Filter {
     /// # Errors
     /// A `Field` out of range; `OverLimit` if it takes more than `limit` with all its slots;
     /// `OutOfMemory`.
-    pub(crate) fn of_cuckoo(
+    pub fn of_cuckoo(
         cuckoo: Cuckoo,
         error_rate: f64,
         seed: Seed,

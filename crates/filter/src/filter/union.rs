@@ -2,7 +2,7 @@
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::{AddError, UnionError};
-use crate::filter::{Filter, SizeLimit};
+use crate::filter::{Filter, Kind, SizeLimit};
 use crate::growing::{Table, UnionLimits, United};
 use crate::storage::SEGMENT_WORDS;
 
@@ -20,6 +20,11 @@ pub enum Difference {
 }
 
 impl Filter {
+    /// Whether it is of a kind that can be united with another: it keeps its items, and is ours.
+    pub fn may_be_united(&self) -> bool {
+        self.kind() == Kind::Bloom && self.layers().is_none()
+    }
+
     /// What keeps the two from being united, if anything does: they must have been created alike.
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let (own, others) = (self.parameters(), other.parameters());
