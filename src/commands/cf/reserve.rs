@@ -64,7 +64,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     missing(key.held::<StoredCountingFilter>())?;
     let filter = create(context, &creation)?;
     let parameters = filter.counting_parameters();
-    key.put(StoredFilter::counting(filter))
+    key.put(StoredCountingFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
     replicate_creation(context, arguments.at(1), &parameters);
