@@ -10,7 +10,7 @@ use crate::server::context::Context;
 use crate::server::key::WriteKey;
 use crate::types::Stored;
 use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
-use splitbloom_filter::foreign::pieces::HEADER;
+use splitbloom_filter::foreign::redisbloom::HEADER;
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter};
 use splitbloom_grammar::number::parse_integer;

@@ -22,7 +22,7 @@ use crate::sweeper::queue::{Origin as Home, Queue, Ticket, CHANGES, SWEEPS};
 use crate::types::Stored;
 use redis_module::native_types::RedisType;
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::foreign::rdb::VERSIONS;
+use splitbloom_filter::foreign::redisbloom::VERSIONS;
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{Filter, Kind, SizeLimit, StoredType};
 use std::num::NonZeroU64;

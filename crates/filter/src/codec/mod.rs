@@ -56,7 +56,6 @@ mod digest;
 mod encode;
 mod file;
 mod format;
-mod window_digest;
 
 pub use crate::storage::MEMORY_PER_BYTE;
 pub use decode::{is_chunk, load_chunk, Chunk};

@@ -4,7 +4,7 @@
 
 use crate::error::AddError;
 use crate::filter::body::Body;
-use crate::filter::groups::in_groups;
+use crate::filter::lookup::in_groups;
 use crate::filter::{Filter, Kind, SizeLimit};
 use crate::foreign::lookup::Pairs;
 use crate::hash::ItemHash;

@@ -22,8 +22,9 @@
 
 use crate::error::{AddError, DecodeError};
 use crate::filter::body::{Body, Counts, Organs};
-use crate::filter::groups::in_groups;
 use crate::filter::head::Head;
+use crate::filter::lookup::in_groups;
+pub use crate::filter::parameters::{CountingParameters, MAX_BUCKET_SIZE};
 use crate::filter::parameters::{Kind, Parameters};
 use crate::filter::series::Series;
 use crate::filter::{Filter, Growth, SizeLimit};
@@ -38,35 +39,8 @@ const PAYLOAD: u8 = 0;
 
 /// The largest expansion factor, as for Bloom filters.
 pub const MAX_EXPANSION: u16 = 32_768;
-/// The largest bucket size. A cuckoo filter stores it in a byte.
-pub const MAX_BUCKET_SIZE: u16 = 255;
-
-/// The parameters of a counting filter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CountingParameters {
-    /// The error rate asked for, above 0 and below 1. It holds however far the filter grows. In a
-    /// filter that RedisBloom made it is that of the table behind the series.
-    pub error_rate: f64,
-    /// The most copies of a filter that does not grow. In any filter, the number of items that its
-    /// pages are sized for until something is deleted.
-    pub capacity: u64,
-    /// 0: the filter does not grow. Any other factor means the same: it grows page by page.
-    pub expansion: u16,
-    /// Reported only.
-    pub bucket_size: u16,
-    /// Reported only.
-    pub max_iterations: u16,
-    /// Makes the fingerprints unpredictable.
-    pub seed: Seed,
-}
 
 impl CountingParameters {
-    /// The buckets that a cuckoo filter of this capacity and bucket size begins with.
-    pub fn buckets(&self) -> u64 {
-        let buckets = self.capacity / u64::from(self.bucket_size.max(1));
-        buckets.next_power_of_two()
-    }
-
     pub(super) fn head(&self) -> Head {
         let parameters = Parameters {
             error_rate: self.error_rate,

@@ -5,9 +5,9 @@ use crate::error::DecodeError;
 use crate::filter::series::Series;
 use crate::filter::{Filter, SizeLimit};
 use crate::foreign::cuckoo::{self, read_cuckoo, Cuckoo};
-use crate::foreign::rdb::read_bloom;
+use crate::foreign::redisbloom::{self, read_bloom};
 use crate::foreign::valkey::{parse_valkey, read_valkey};
-use crate::foreign::{pieces, Fields, Source};
+use crate::foreign::{Fields, Source};
 use crate::hash::Seed;
 
 /// The error rate of the table that follows a cuckoo filter. RedisBloom's filters have no requested
@@ -64,13 +64,13 @@ impl Filter {
     /// added to it is hashed with `seed`.
     ///
     /// # Errors
-    /// As [`pieces::read_header`]; `OverLimit` if it takes more than `limit` with all its bits.
+    /// As [`redisbloom::read_header`]; `OverLimit` if it takes more than `limit` with all its bits.
     pub fn begin_redisbloom(
         header: &[u8],
         seed: Seed,
         limit: SizeLimit,
     ) -> Result<Self, DecodeError> {
-        Self::of_layers(pieces::read_header(header)?, seed, limit)
+        Self::of_layers(redisbloom::read_header(header)?, seed, limit)
     }
 
     /// The same for a cuckoo filter, and CF.SCANDUMP.

@@ -1,8 +1,8 @@
 //! Lookups: whether an item is (probably) in some part, one by one and in groups.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::error::AddError;
 use crate::filter::body::{Body, Organs};
-use crate::filter::groups::{in_groups, prefetch_in};
 use crate::filter::series::Series;
 use crate::filter::Filter;
 use crate::foreign::lookup::Pairs;
@@ -171,5 +171,54 @@ fn layers_contain_many<'a>(
         }
         let found = group.find_in(layers, found);
         (0..group.hashes().len()).for_each(|n| answer(found >> n & 1 == 1));
+    }
+}
+
+/// Reads `hashes` in groups, and calls `act` with one while the memory of the next, which `fetch`
+/// prefetches, is on its way.
+///
+/// # Errors
+/// What `act` returns, which ends it.
+#[inline(always)]
+pub(super) fn in_groups<F>(
+    mut filter: F,
+    mut hashes: impl Iterator<Item = ItemHash>,
+    fetch: impl Fn(&F, &[ItemHash]),
+    mut act: impl FnMut(&mut F, &[ItemHash]) -> Result<(), AddError>,
+) -> Result<(), AddError> {
+    let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+    fetch(&filter, group.read(&mut hashes));
+    while !group.hashes().is_empty() {
+        fetch(&filter, ahead.read(&mut hashes));
+        act(&mut filter, group.hashes())?;
+        std::mem::swap(&mut group, &mut ahead);
+    }
+    Ok(())
+}
+
+/// Prefetches items in a Bloom filter.
+#[inline]
+pub(super) fn prefetch_in(bloom: &BlockedBloom, group: &[ItemHash]) {
+    for hash in group {
+        bloom.prefetch(*hash);
+    }
+}
+
+impl Filter {
+    /// Prefetches items in our own parts.
+    #[inline]
+    pub(super) fn prefetch(&self, group: &[ItemHash]) {
+        match &self.body {
+            Body::Bloom(bloom) => prefetch_in(bloom, group),
+            Body::Table { table, .. } => table.prefetch(group),
+            Body::Organs(_) => {
+                if let Some(bloom) = self.body.bloom() {
+                    prefetch_in(bloom, group);
+                }
+                if let Some(table) = self.body.table() {
+                    table.prefetch(group);
+                }
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@
 //!   verbs    lookup  add  memory  estimate  union  import       once for all kinds
 //!   policy   bloom  counting  window        what differs: when a filter is full, who counts,
 //!                                           and what becomes of time
-//!   shares   a filter that several threads fill        groups   items prefetched together
+//!   shares   a filter that several threads fill
 //! ```
 //!
 //! A filter is one key of a server, which may hold millions of small ones, so a filter of one part
@@ -24,7 +24,6 @@ mod bloom;
 mod body;
 pub mod counting;
 mod estimate;
-mod groups;
 pub mod growth;
 mod head;
 mod import;
@@ -136,7 +135,7 @@ impl Filter {
     }
 
     /// The load in chunks that has begun and not ended, if there is one. (Pieces of RedisBloom's
-    /// have no end: see [`crate::foreign::pieces`].)
+    /// have no end: see [`crate::foreign::redisbloom`].)
     pub fn loading(&self) -> Option<Loading> {
         self.body.loading()
     }

@@ -88,14 +88,8 @@ impl Description {
 
 /// A sub-filter.
 pub struct Layer {
-    entries: u64,
-    error_rate: f64,
-    bits_per_item: f64,
-    bits: u64,
-    items: u64,
-    hashes: u32,
-    n2: u8,
-    /// Those that items can set.
+    about: Description,
+    /// Bits that items can set.
     used_bits: u64,
     /// floor((2^64 - 1) / used bits), which makes a division a multiplication.
     reciprocal: u64,
@@ -117,36 +111,23 @@ impl Layer {
             0..=BLOCK_WORDS => words,
             more => more.next_multiple_of(LINE_WORDS as u64),
         };
+        let used_bits = description.used_bits();
         Ok(Self {
-            entries: description.entries,
-            error_rate: description.error_rate,
-            bits_per_item: description.bits_per_item,
-            bits: description.bits,
-            items: description.items,
-            hashes: description.hashes,
-            n2: description.n2,
-            used_bits: description.used_bits(),
-            reciprocal: u64::MAX / description.used_bits(),
+            about: description,
+            used_bits,
+            reciprocal: u64::MAX / used_bits,
             segments: Segments::new(words, SEGMENT_WORDS),
         })
     }
 
     /// What is stored besides the bits.
     pub fn description(&self) -> Description {
-        Description {
-            entries: self.entries,
-            error_rate: self.error_rate,
-            hashes: self.hashes,
-            bits_per_item: self.bits_per_item,
-            bits: self.bits,
-            n2: self.n2,
-            items: self.items,
-        }
+        self.about
     }
 
     /// Bits of the array.
     pub fn num_bits(&self) -> u64 {
-        self.bits
+        self.about.bits
     }
 
     /// Number of set bits, counted when they came.
@@ -160,7 +141,7 @@ impl Layer {
     }
 
     pub(super) fn set_items(&mut self, items: u64) {
-        self.items = items;
+        self.about.items = items;
     }
 
     /// The share of the bits that items can set, and have.
@@ -179,21 +160,21 @@ impl Layer {
     /// The false-positive rate of the bits that have come: all probes of an absent item are
     /// independent, so it is exact but for the few pairs of hashes whose probes coincide.
     pub fn false_positive_rate(&self) -> f64 {
-        power(self.fill_ratio(), self.hashes.into())
+        power(self.fill_ratio(), self.about.hashes.into())
     }
 
     /// The one that its number of items leads to, whether their bits have come or not.
     pub fn rate_of_items(&self) -> f64 {
         let used = self.used_bits as f64;
-        let probes = self.items.saturating_mul(self.hashes.into());
+        let probes = self.about.items.saturating_mul(self.about.hashes.into());
         let clear = power(1.0 - 1.0 / used, probes);
-        power(1.0 - clear, self.hashes.into())
+        power(1.0 - clear, self.about.hashes.into())
     }
 
     /// Whether the item is (probably) present. Its cache misses overlap, a round at a time.
     #[inline]
     pub fn contains(&self, pair: Pair) -> bool {
-        let hashes = self.hashes as usize;
+        let hashes = self.about.hashes as usize;
         (0..hashes).step_by(ROUND).all(|from| {
             let mut probes = [Probe::NONE; ROUND];
             let probes = &mut probes[..ROUND.min(hashes - from)];
@@ -214,7 +195,7 @@ impl Layer {
     /// Bits that an item sets.
     #[inline]
     pub(super) fn hashes(&self) -> u32 {
-        self.hashes
+        self.about.hashes
     }
 
     /// The bit that the number `x` of an item chooses.
@@ -243,7 +224,7 @@ impl Layer {
 
     /// Bytes of the array, as it travels.
     pub(super) fn num_bytes(&self) -> u64 {
-        self.bits.div_ceil(8)
+        self.about.bits.div_ceil(8)
     }
 
     /// The segments that the bytes from `at` on belong to, with the place in each.
@@ -315,13 +296,13 @@ impl Layer {
     /// Writes the header: the layout kind, and the description.
     pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(LAYOUT);
-        to.u64(self.entries);
-        to.f64(self.error_rate);
-        to.u32(self.hashes);
-        to.f64(self.bits_per_item);
-        to.u64(self.bits);
-        to.u8(self.n2);
-        to.u64(self.items);
+        to.u64(self.about.entries);
+        to.f64(self.about.error_rate);
+        to.u32(self.about.hashes);
+        to.f64(self.about.bits_per_item);
+        to.u64(self.about.bits);
+        to.u8(self.about.n2);
+        to.u64(self.about.items);
     }
 
     /// A layer of this header without set bits. It allocates nothing.

@@ -5,11 +5,10 @@
 //! every other one gets the same answer as before.
 //!
 //! ```text
-//!   layers    Bloom filters of RedisBloom, and of valkey-bloom, which differ by the hash alone
-//!   cuckoo    filters of RedisBloom that count and delete
-//!   rdb       RedisBloom's Bloom filters in RDB files and DUMP   \
-//!   pieces    the header and pieces of its BF.SCANDUMP            > the readers
-//!   valkey    valkey-bloom's, in RDB files and BF.LOAD           /
+//!   layers       Bloom filters of RedisBloom, and of valkey-bloom, which differ by the hash alone
+//!   cuckoo       filters of RedisBloom that count and delete
+//!   redisbloom   RedisBloom's Bloom filters in RDB files and DUMP, and the pieces of BF.SCANDUMP
+//!   valkey       valkey-bloom's, in RDB files and BF.LOAD
 //! ```
 //!
 //! ```
@@ -60,9 +59,8 @@ mod layer;
 mod layers;
 pub(crate) mod lookup;
 pub mod murmur;
-pub mod pieces;
 mod probes;
-pub mod rdb;
+pub mod redisbloom;
 pub mod valkey;
 
 pub use fields::{Fields, Source};

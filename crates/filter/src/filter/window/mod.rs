@@ -26,7 +26,7 @@
 
 pub(crate) mod clock;
 mod slices;
-mod span;
+pub(super) mod span;
 mod state;
 
 pub(crate) use slices::Slices;

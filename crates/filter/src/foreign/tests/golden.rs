@@ -52,7 +52,7 @@ impl Golden {
 
     fn load(&self) -> Option<Filter> {
         let ((first, header), rest) = self.pieces.split_first()?;
-        assert_eq!(*first, crate::foreign::pieces::HEADER);
+        assert_eq!(*first, crate::foreign::redisbloom::HEADER);
         let mut filter = Filter::begin_redisbloom(header, SEED, NO_LIMIT).unwrap();
         for (iterator, piece) in rest {
             assert!(!crate::codec::is_chunk(piece));

@@ -6,7 +6,7 @@ mod golden;
 mod hostile;
 mod twin;
 
-use super::rdb;
+use super::redisbloom;
 use super::{Fields, Source};
 use crate::error::DecodeError;
 use crate::filter::Filter;
@@ -27,7 +27,7 @@ fn stranger(number: u64) -> Vec<u8> {
 }
 
 fn read_bloom(version: u32, fields: &mut impl Fields, seed: Seed) -> Result<Filter, DecodeError> {
-    let layers = rdb::read_bloom(version, &mut Source::new(fields))?;
+    let layers = redisbloom::read_bloom(version, &mut Source::new(fields))?;
     Filter::of_layers(layers, seed, NO_LIMIT)
 }
 
