@@ -1,7 +1,7 @@
 //! Chunks into a filter. Everything in a chunk is read and checked before the filter changes.
 
 use super::format::{
-    Head, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
+    identity, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
     MAX_CHUNK_BYTES, PAGE, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
 use crate::alloc::try_push;
@@ -325,7 +325,7 @@ fn load_records(
     reader: Reader<'_>,
     limit: SizeLimit,
 ) -> Result<(), DecodeError> {
-    if chunk.identity != Head::of(filter).identity() {
+    if chunk.identity != identity(filter) {
         return Err(DecodeError::Order);
     }
     let arrivals = chunk.arrivals(reader, filter)?;

@@ -14,7 +14,7 @@
 //! ```
 
 use super::encode::chunks;
-use super::format::Head;
+use super::format::identity;
 use crate::bytes::{write_words, Sink};
 use crate::filter::window::clock::Clock;
 use crate::filter::Filter;
@@ -75,7 +75,7 @@ const ENTRY_BYTES: usize = 25;
 pub fn digest_of_window(filter: &Filter, clock: &Clock) -> u128 {
     let Clock { window, slices, .. } = clock;
     let mut hash = Xxh3::new();
-    hash.update(&Head::of(filter).identity().to_le_bytes());
+    hash.update(&identity(filter).to_le_bytes());
     let mut number = |number: u64| hash.update(&number.to_le_bytes());
     number(slices.latest());
     number(slices.forgotten());

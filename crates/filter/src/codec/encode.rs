@@ -2,9 +2,10 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    Head, State, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE, END_OF_TABLE_BYTES,
-    FILLER, HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, SEGMENT, SEGMENT_HEAD_BYTES,
-    SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START, VERSION,
+    identity, Short, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
+    END_OF_TABLE_BYTES, FILLER, HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, SEGMENT,
+    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START,
+    VERSION,
 };
 use crate::bytes::{Buffer, Sink};
 use crate::error::AddError;
@@ -131,7 +132,7 @@ impl<'a> Outline<'a> {
         to.u64(self.start);
         to.u64(self.next);
         to.bytes(&FILLER);
-        to.u64(Head::of(self.filter).identity());
+        to.u64(identity(self.filter));
         records(self.filter, self.start, &self.cut)
             .take_while(|(place, _)| *place < self.next)
             .for_each(|(_, record)| record.write(to));
@@ -151,7 +152,8 @@ fn is_within(filter: &Filter, iterator: u64) -> bool {
 }
 
 enum Record<'a> {
-    Head(Head),
+    /// A head or a state.
+    Short(Short),
     SubFilter {
         index: u32,
         header: SubFilter<'a>,
@@ -165,7 +167,6 @@ enum Record<'a> {
         error_rate: f64,
         payload_bits: u8,
     },
-    State(State),
     Page(PageRecord<'a>),
     EndOfTable {
         items: u64,
@@ -181,7 +182,7 @@ fn records<'a>(
     start: u64,
     cut: &'a Cut,
 ) -> impl Iterator<Item = (u64, Record<'a>)> {
-    let head = (start == 0).then(|| (0, Record::Head(Head::of(filter))));
+    let head = (start == 0).then(|| (0, Record::Short(Short::head(filter))));
     let from = start.saturating_sub(1);
     let mut end = 0;
     let sub_filters = filter.sub_filters().zip(0..);
@@ -208,8 +209,8 @@ fn records_of_table<'a>(
         };
         (TABLE_START, record)
     });
-    let state = table.and_then(|_| State::of(filter));
-    let state = state.map(|state| (start.max(TABLE_START), Record::State(state)));
+    let state = table.and_then(|_| Short::state(filter));
+    let state = state.map(|state| (start.max(TABLE_START), Record::Short(state)));
     let from = start.saturating_sub(TABLE_START) << PATH_SHIFT;
     let pages = table.into_iter().flat_map(move |table| {
         let whole = move |from| (from, table.page_record(from));
@@ -278,11 +279,10 @@ fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, View<'_>)> {
 impl Record<'_> {
     fn num_bytes(&self) -> usize {
         match self {
-            Self::Head(head) => head.bytes().len(),
+            Self::Short(record) => record.bytes().len(),
             Self::SubFilter { header, .. } => SUB_FILTER_HEAD_BYTES + header.header_bytes(),
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.num_words() * 8,
             Self::Table { .. } => TABLE_BYTES,
-            Self::State(state) => state.bytes().len(),
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
             Self::EndOfTable { .. } => END_OF_TABLE_BYTES,
             Self::End(_) => END_BYTES,
@@ -291,7 +291,7 @@ impl Record<'_> {
 
     fn write(&self, to: &mut impl Sink) {
         match self {
-            Self::Head(head) => to.bytes(head.bytes()),
+            Self::Short(record) => to.bytes(record.bytes()),
             Self::Table {
                 error_rate,
                 payload_bits,
@@ -300,7 +300,6 @@ impl Record<'_> {
                 to.f64(*error_rate);
                 to.u8(*payload_bits);
             }
-            Self::State(state) => to.bytes(state.bytes()),
             Self::Page(page) => {
                 to.u8(PAGE);
                 to.u16(page.num_bytes() as u16);

@@ -28,10 +28,8 @@ pub(super) const END_OF_TABLE: u8 = 7;
 pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
-/// The most bytes of a head record of any kind.
-pub(super) const MAX_HEAD_BYTES: usize = 64;
-/// And a state record: of 15 slices.
-pub(super) const MAX_STATE_BYTES: usize = 1 + 20 + 15 * 9;
+/// The most bytes of a head or state record: of a state of 15 slices.
+const MAX_SHORT_BYTES: usize = 1 + 20 + 15 * 9;
 /// Before the header of the sub-filter.
 pub(super) const SUB_FILTER_HEAD_BYTES: usize = 1 + 4;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
@@ -64,59 +62,43 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
     filler
 }
 
-/// A head record. Not on the heap: chunks are checked where memory may be short.
-pub(super) struct Head(Short<MAX_HEAD_BYTES>);
-
-impl Head {
-    /// Of a filter.
-    pub fn of(filter: &Filter) -> Self {
-        Self(Short::written(|to| filter.write_head(to)))
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-
-    /// What all chunks of one filter have in common, and those of other filters do not.
-    pub fn identity(&self) -> u64 {
-        xxh3_64(self.bytes())
-    }
-}
-
-/// A state record. Not on the heap either: saving needs no memory.
-pub(super) struct State(Short<MAX_STATE_BYTES>);
-
-impl State {
-    /// Of a filter, if it has one: what changes and is not in parts.
-    pub fn of(filter: &Filter) -> Option<Self> {
-        let clock = filter.clock()?;
-        Some(Self(Short::written(|to| {
-            to.u8(STATE);
-            clock.slices.write(&clock.window, to);
-        })))
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-}
-
-/// A record on the stack.
-struct Short<const N: usize> {
-    bytes: [u8; N],
+/// A head or state record. Not on the heap: chunks are checked, and filters saved, where memory may
+/// be short.
+pub(super) struct Short {
+    bytes: [u8; MAX_SHORT_BYTES],
     len: usize,
 }
 
-impl<const N: usize> Short<N> {
+impl Short {
     fn written(write: impl FnOnce(&mut Buffer<'_>)) -> Self {
-        let mut bytes = [0; N];
+        let mut bytes = [0; MAX_SHORT_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
         write(&mut buffer);
         let len = buffer.len();
         Self { bytes, len }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// The head of a filter.
+    pub fn head(filter: &Filter) -> Self {
+        Self::written(|to| filter.write_head(to))
+    }
+
+    /// The state of a filter, if it has one: what changes and is not in parts.
+    pub fn state(filter: &Filter) -> Option<Self> {
+        let clock = filter.clock()?;
+        Some(Self::written(|to| {
+            to.u8(STATE);
+            clock.slices.write(&clock.window, to);
+        }))
+    }
+
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
+}
+
+/// A hash of the head record: what all chunks of one filter have in common, and those of other
+/// filters do not.
+pub(super) fn identity(filter: &Filter) -> u64 {
+    xxh3_64(Short::head(filter).bytes())
 }

@@ -33,7 +33,7 @@ pub const MAX_BUCKET_SIZE: u16 = 255;
 /// The parameters of a counting filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountingParameters {
-    /// The error rate asked for, above 0 and below 1. It holds however far the filter grows. In a
+    /// The requested error rate, above 0 and below 1. It holds however far the filter grows. In a
     /// filter that RedisBloom made it is that of the table behind the series.
     pub error_rate: f64,
     /// The most copies of a filter that does not grow. In any filter, the number of items that its

@@ -1,4 +1,4 @@
-//! The union of filters that were created alike.
+//! The union of filters with the same parameters.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::{AddError, UnionError};
@@ -25,7 +25,8 @@ impl Filter {
         self.kind() == Kind::Bloom && self.layers().is_none()
     }
 
-    /// What keeps the two from being united, if anything does: they must have been created alike.
+    /// What keeps the two from being united, if anything does: they must have the same
+    /// parameters.
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let (own, others) = (self.parameters(), other.parameters());
         // The shape is stored: a chunk may name another one for the same parameters.

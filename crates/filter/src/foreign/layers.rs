@@ -5,8 +5,8 @@
 //! them. So the table gets the requested rate less the rate of the layers:
 //!
 //! ```text
-//!   requested   the rate of the first layer; twice that if the filter grows, as RedisBloom gives its
-//!               first layer half, the next a quarter, and so on
+//!   requested   the rate of the first layer; twice that if the filter grows, as RedisBloom gives
+//!               its first layer half, the next a quarter, and so on
 //!   layers      the sum of fill^hashes, from the bits that are set; or, if that is more, the rate
 //!               that the number of items leads to: their bits may still arrive
 //!   table       requested - layers, but at least a 64th of requested

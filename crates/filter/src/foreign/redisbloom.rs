@@ -1,4 +1,4 @@
-//! RedisBloom's Bloom filters as its module saves them (RDB files, DUMP, replication's full copies),
+//! RedisBloom's Bloom filters as its module saves them (RDB files, DUMP, full copies to replicas),
 //! and as its BF.SCANDUMP returns and its BF.LOADCHUNK takes them: a header with iterator 1, and
 //! then the arrays of all sub-filters, oldest first, as one run of bytes cut into pieces.
 //!

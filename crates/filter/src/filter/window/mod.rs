@@ -180,13 +180,7 @@ impl Filter {
         }
         let error_rate = self.head.error_rate;
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
-        let Some((clock, table)) = parts else {
-            return Ok(Swept {
-                forgotten: 0,
-                has_changed: false,
-                is_done: true,
-            });
-        };
+        let (clock, table) = parts.ok_or(AddError::Loading)?;
         let before = clock.slices;
         let end = before.next_end(&clock.window, before.latest());
         if end.is_some_and(|end| end <= before.time(now)) {

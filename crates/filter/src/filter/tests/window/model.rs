@@ -38,7 +38,8 @@ proptest! {
         slices in 2..=14u8, renew in any::<bool>(),
     ) {
         let mut filter = filter(EXACT, seconds, slices, renew);
-        let mut twin = Filter::windowed(filter.parameters(), filter.window().unwrap(), UNLIMITED).unwrap();
+        let window = filter.window().unwrap();
+        let mut twin = Filter::windowed(filter.parameters(), window, UNLIMITED).unwrap();
         let length = u64::from(seconds) * 1_000;
         let slice = length.div_ceil(slices.into());
         // When each item came, or was renewed.
