@@ -24,7 +24,7 @@
 //! factor of 0 does not grow.
 
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use splitbloom_filter::counting::{self, CountingParameters, MAX_BUCKET_SIZE};
+use splitbloom_filter::filter::counting::{self, CountingParameters, MAX_BUCKET_SIZE};
 use splitbloom_filter::filter::{Growth, Parameters, SizeLimit, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::load_arguments::{

@@ -5,16 +5,14 @@ use super::chains::{aimed, chain_of};
 use super::fuzzed::Fuzzed;
 use super::laws::{decoded, encoded};
 use super::loaded::Loaded;
-use super::plain_reader::sealed;
+use super::plain_reader::{sealed, Head};
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
-use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
-use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
-use splitbloom_filter::foreign::cuckoo::pieces::begin;
-use splitbloom_filter::foreign::cuckoo::Remainder;
+use splitbloom_filter::filter::{
+    Adding, CountingParameters, Filter, Growth, Parameters, SizeLimit, Window,
+};
+use splitbloom_filter::foreign::cuckoo::read_header;
 use splitbloom_filter::hash::Seed;
-use splitbloom_filter::{Window, WindowedFilter};
-use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 /// One command, and what happens after it.
@@ -63,10 +61,10 @@ enum Then {
 }
 
 /// A filter whose chunks are loaded.
-struct Donor<F> {
+struct Donor {
     chunks: Vec<Vec<u8>>,
     digest: u128,
-    of: PhantomData<fn(F)>,
+    head: Head,
 }
 
 /// Runs the steps that the bytes encode. After each one the filter is what the plain reader says,
@@ -81,8 +79,9 @@ pub fn chunks(bytes: &[u8]) {
     take(&steps, windowed_donors());
 }
 
-fn take<F: Fuzzed>(steps: &[Step], donors: &[Donor<F>]) {
-    let mut loaded = Loaded::<F>::default();
+fn take(steps: &[Step], donors: &[Donor]) {
+    let head = donors[0].head;
+    let mut loaded = Loaded::of(head);
     // While only whole chunks of one donor were accepted, in order: which donor, and how many.
     let mut whole: Option<(usize, usize)> = Some((0, 0));
     for step in steps {
@@ -108,7 +107,7 @@ fn take<F: Fuzzed>(steps: &[Step], donors: &[Donor<F>]) {
                 assert_eq!(filter.digest(), donors[of].digest);
             }
         }
-        whole = and_then(&step.then, &mut loaded, whole);
+        whole = and_then(&step.then, head, &mut loaded, whole);
         if let Some(filter) = loaded.filter() {
             assert_survives(filter);
         }
@@ -137,13 +136,14 @@ fn faulty(chunk: &[u8], fault: &Fault) -> Vec<u8> {
     }
 }
 
-fn and_then<F: Fuzzed>(
+fn and_then(
     then: &Then,
-    loaded: &mut Loaded<F>,
+    head: Head,
+    loaded: &mut Loaded,
     whole: Option<(usize, usize)>,
 ) -> Option<(usize, usize)> {
     if let Then::Delete = then {
-        *loaded = Loaded::default();
+        *loaded = Loaded::of(head);
         return Some((0, 0));
     }
     let Some(filter) = loaded.filter() else {
@@ -164,7 +164,7 @@ fn and_then<F: Fuzzed>(
         Then::Add { first, number } => {
             let limit = SizeLimit::Bytes(1 << 20);
             for item in (0..number).map(|i| [first, i]) {
-                if filter.add(&item, limit).is_ok() {
+                if filter.add_absent(&item, limit).is_ok() {
                     assert!(filter.contains(&item));
                 }
             }
@@ -177,8 +177,8 @@ fn and_then<F: Fuzzed>(
 
 /// Filters of each kind of structure, created once: a Bloom filter of two segments, also part
 /// loaded; tables of several pages, alone, part loaded, and after a Bloom filter.
-fn donors() -> &'static [Donor<Filter>] {
-    static DONORS: OnceLock<Vec<Donor<Filter>>> = OnceLock::new();
+fn donors() -> &'static [Donor] {
+    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
     DONORS.get_or_init(|| {
         let growing = Growth::Times(2);
         let segments = filled(Growth::Fixed, 80_000, 0.01, 3, 3000);
@@ -196,8 +196,8 @@ fn donors() -> &'static [Donor<Filter>] {
 }
 
 /// Tables of several pages and of one, part loaded, with counters.
-fn counting_donors() -> &'static [Donor<CountingFilter>] {
-    static DONORS: OnceLock<Vec<Donor<CountingFilter>>> = OnceLock::new();
+fn counting_donors() -> &'static [Donor] {
+    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
     DONORS.get_or_init(|| {
         let several = counting(0.01, 1, 1800, 1);
         vec![
@@ -212,15 +212,12 @@ fn counting_donors() -> &'static [Donor<CountingFilter>] {
 }
 
 /// A counting filter with slots in several segments, and a table.
-fn from_redisbloom() -> CountingFilter {
+fn from_redisbloom() -> Filter {
     let mut header = vec![0; 8]; // items
     header.extend([1 << 16, 3, 2].map(u64::to_le_bytes).as_flattened());
     header.extend([1, 20, 1].map(u16::to_le_bytes).as_flattened());
-    let remainder = Remainder {
-        error_rate: 0.01,
-        seed: Seed(1),
-    };
-    let mut filter = begin(&header, remainder, SizeLimit::Unlimited).unwrap();
+    let cuckoo = read_header(&header).unwrap();
+    let mut filter = Filter::of_cuckoo(cuckoo, 0.01, Seed(1), SizeLimit::Unlimited).unwrap();
     for end in [500, 65_500, 65_600, 131_072] {
         let piece: Vec<u8> = (0..100).collect();
         filter.take_piece(1 + end, &piece).unwrap();
@@ -228,7 +225,7 @@ fn from_redisbloom() -> CountingFilter {
     for item in 0..100u16 {
         let item = item.to_be_bytes();
         filter
-            .add(&item, Adding::Copies, SizeLimit::Unlimited)
+            .add_copy(&item, Adding::Copies, SizeLimit::Unlimited)
             .unwrap();
     }
     filter
@@ -236,8 +233,8 @@ fn from_redisbloom() -> CountingFilter {
 
 /// Tables of several pages and of one, part loaded, in the midst of a sweep, and with a page that
 /// says yes to everything.
-fn windowed_donors() -> &'static [Donor<WindowedFilter>] {
-    static DONORS: OnceLock<Vec<Donor<WindowedFilter>>> = OnceLock::new();
+fn windowed_donors() -> &'static [Donor] {
+    static DONORS: OnceLock<Vec<Donor>> = OnceLock::new();
     DONORS.get_or_init(|| {
         let several = windowed(0.01, 8, false, 5_000);
         let mut sweeping = windowed(0.5, 2, true, 12_000);
@@ -245,7 +242,7 @@ fn windowed_donors() -> &'static [Donor<WindowedFilter>] {
         assert!(!sweeping.sweep_step(end).unwrap().is_done);
         let mut crowded = windowed(0.5, 3, false, 10);
         for item in aimed(1, 8, 3_000) {
-            crowded.add(&item, 10, SizeLimit::Unlimited).unwrap();
+            crowded.add_at(&item, 10, SizeLimit::Unlimited).unwrap();
         }
         vec![
             Donor::of(&windowed(0.01, 2, false, 20), 1),
@@ -259,7 +256,7 @@ fn windowed_donors() -> &'static [Donor<WindowedFilter>] {
 }
 
 /// A filter of one second to which an item comes each millisecond, later ones twice.
-fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> WindowedFilter {
+fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> Filter {
     let parameters = Parameters {
         error_rate,
         capacity: 100,
@@ -267,22 +264,22 @@ fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> WindowedFi
         seed: Seed(1),
     };
     let window = Window::new(1, slices, renews).expect("a sound window");
-    let mut filter = WindowedFilter::new(parameters, window, SizeLimit::Unlimited).unwrap();
+    let mut filter = Filter::windowed(parameters, window, SizeLimit::Unlimited).unwrap();
     let times = (0..items).flat_map(|item| [item, item.saturating_sub(300)]);
     for (n, item) in (0u64..).zip(times) {
         let now = n * 2_000 / (2 * u64::from(items));
         let limit = SizeLimit::Unlimited;
-        filter.add(&item.to_be_bytes(), now, limit).unwrap();
+        filter.add_at(&item.to_be_bytes(), now, limit).unwrap();
     }
     filter
 }
 
-impl<F: Fuzzed> Donor<F> {
-    fn of(filter: &F, least: usize) -> Self {
+impl Donor {
+    fn of(filter: &Filter, least: usize) -> Self {
         Self {
             chunks: chain_of(filter).in_chunks_of(least),
             digest: filter.digest(),
-            of: PhantomData,
+            head: filter.head(),
         }
     }
 }
@@ -309,11 +306,11 @@ fn saturated() -> Filter {
     for item in aimed(1, 8, 3_000) {
         filter.add(&item, SizeLimit::Unlimited).unwrap();
     }
-    assert!(filter.expected_false_positive_rate() > 0.0);
+    assert!(filter.false_positive_rate() > 0.0);
     filter
 }
 
-fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> CountingFilter {
+fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> Filter {
     let parameters = CountingParameters {
         error_rate,
         capacity: 1024,
@@ -322,11 +319,11 @@ fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> CountingFilt
         max_iterations: 20,
         seed: Seed(seed),
     };
-    let mut filter = CountingFilter::new(parameters, SizeLimit::Unlimited).unwrap();
+    let mut filter = Filter::counting(parameters, SizeLimit::Unlimited).unwrap();
     for item in (0..copies).flat_map(|_| 0..items) {
         let item = item.to_be_bytes();
         filter
-            .add(&item, Adding::Copies, SizeLimit::Unlimited)
+            .add_copy(&item, Adding::Copies, SizeLimit::Unlimited)
             .unwrap();
     }
     assert!(filter.remove(&[0, 0]).unwrap());
@@ -334,8 +331,8 @@ fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> CountingFilt
 }
 
 /// What has come after so many chunks.
-fn part_of<F: Fuzzed>(filter: &F, chunks: usize) -> F {
-    let mut loaded = Loaded::<F>::default();
+fn part_of(filter: &Filter, chunks: usize) -> Filter {
+    let mut loaded = Loaded::of(filter.head());
     for chunk in &Donor::of(filter, 1).chunks[..chunks] {
         assert!(loaded.take(chunk));
     }

@@ -6,9 +6,8 @@ use super::operations::{batch, refused, Copier};
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{load_chunk, Chunk, Encoded};
-use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::filter::SizeLimit;
+use splitbloom_filter::filter::{Adding, CountingParameters, Filter, SizeLimit};
 use splitbloom_filter::hash::Seed;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -88,7 +87,7 @@ enum Operation {
 
 /// A filter, and the copies of items that it must contain.
 struct Subject {
-    filter: CountingFilter,
+    filter: Filter,
     copies: BTreeMap<u16, u64>,
     /// Copies of items that no operation asks for.
     others: u64,
@@ -184,7 +183,7 @@ impl Subject {
         if let Some(kind) = kind.checked_sub(FIRST_FILLED) {
             let filled = filled();
             let (chunks, items) = &filled[usize::from(kind) % filled.len()];
-            let filter: CountingFilter = decoded(chunks);
+            let filter: Filter = decoded(chunks);
             return Self {
                 others: filter.items() - u64::from(*items),
                 is_counted: filter.parameters().error_rate < 0.1,
@@ -227,7 +226,7 @@ impl Subject {
         assert!(!self.is_counted || self.filter.false_positive_rate() <= rate);
         if self.is_counted && self.filter.items() == 0 {
             let new = new(rate, false);
-            assert_eq!(self.filter.bytes(), new.bytes());
+            assert_eq!(self.filter.reserved_bytes(), new.reserved_bytes());
             assert_eq!(self.filter.false_positive_rate(), 0.0);
         }
     }
@@ -242,7 +241,7 @@ impl Subject {
         let (known, items) = (self.filter.contains(&bytes), self.filter.items());
         let digest = refused_from.map(|_| self.filter.digest());
         let filter = &mut self.filter;
-        match refused(refused_from, || filter.add(&bytes, adding, limit)) {
+        match refused(refused_from, || filter.add_copy(&bytes, adding, limit)) {
             Ok(is_added) => {
                 assert_eq!(is_added, adding == Adding::Copies || !known);
                 assert!(self.filter.contains(&bytes));
@@ -252,7 +251,7 @@ impl Subject {
                 }
             }
             Err(error) => {
-                let is_fixed = self.filter.parameters().expansion == 0;
+                let is_fixed = self.filter.counting_parameters().expansion == 0;
                 assert!(match error {
                     AddError::Full => is_fixed && items >= CAPACITY,
                     AddError::OverLimit => limit != SizeLimit::Unlimited,
@@ -271,9 +270,14 @@ impl Subject {
         let mut one_by_one = self.filter.try_clone().unwrap();
         let mut answers = Vec::new();
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        self.filter
-            .add_many(slices, adding, ROOM, |answer| answers.push(answer));
-        let singly = items.iter().map(|item| one_by_one.add(item, adding, ROOM));
+        let end = self.filter.add_copies(slices, adding, ROOM, |answer| {
+            answers.push(answer);
+            Ok(())
+        });
+        assert_eq!(end, Ok(()));
+        let singly = items
+            .iter()
+            .map(|item| one_by_one.add_copy(item, adding, ROOM));
         assert!(singly.eq(answers.iter().copied()));
         assert_eq!(self.filter.digest(), one_by_one.digest());
         for (item, answer) in items.iter().zip(answers) {
@@ -352,7 +356,7 @@ impl Subject {
     /// Saves it and loads what was saved, in short chunks, in a second attempt where the first had
     /// no memory. While it is not all there, nothing can be added or removed.
     fn transfer(&mut self, refused_from: Option<u16>) {
-        let mut to: Option<CountingFilter> = None;
+        let mut to: Option<Filter> = None;
         for bytes in chain_of(&self.filter).in_chunks_of(1) {
             let chunk = Chunk::parse(&bytes).unwrap();
             let limit = SizeLimit::Unlimited;
@@ -366,7 +370,7 @@ impl Subject {
             let to = to.as_mut().expect("the first chunk was loaded");
             if !chunk.is_last() {
                 assert_eq!(to.loading().map(|loading| loading.next), Some(chunk.next));
-                let refused = to.add(b"", Adding::Copies, ROOM);
+                let refused = to.add_copy(b"", Adding::Copies, ROOM);
                 assert_eq!(refused, Err(AddError::Loading));
                 assert_eq!(to.remove(b""), Err(AddError::Loading));
             }
@@ -388,7 +392,7 @@ impl Subject {
     }
 }
 
-fn new(error_rate: f64, grows: bool) -> CountingFilter {
+fn new(error_rate: f64, grows: bool) -> Filter {
     let parameters = CountingParameters {
         error_rate,
         capacity: CAPACITY,
@@ -397,7 +401,7 @@ fn new(error_rate: f64, grows: bool) -> CountingFilter {
         max_iterations: 20,
         seed: Seed(1),
     };
-    CountingFilter::new(parameters, SizeLimit::Unlimited).unwrap()
+    Filter::counting(parameters, SizeLimit::Unlimited).unwrap()
 }
 
 /// Filters that hold the first items, and some that no operation asks for: tables of several pages,
@@ -410,7 +414,7 @@ fn filled() -> &'static [(Vec<Encoded>, u16)] {
             let items_too = (0..items).map(|item| item.to_le_bytes().to_vec());
             for item in items_too.chain(others.iter().map(|item| item.to_vec())) {
                 let limit = SizeLimit::Unlimited;
-                filter.add(&item, Adding::Copies, limit).unwrap();
+                filter.add_copy(&item, Adding::Copies, limit).unwrap();
             }
             (encoded(&filter), items)
         };

@@ -7,21 +7,17 @@ use super::laws::assert_sound_counting;
 use super::plain_reader::Slots;
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
-use splitbloom_filter::counting::{Adding, CountingFilter};
-use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::SizeLimit;
-use splitbloom_filter::foreign::cuckoo::pieces::begin;
-use splitbloom_filter::foreign::cuckoo::rdb::read_cuckoo;
-use splitbloom_filter::foreign::cuckoo::Remainder;
-use splitbloom_filter::foreign::rdb::Fields;
+use splitbloom_filter::error::{AddError, DecodeError};
+use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
+use splitbloom_filter::foreign::cuckoo::{self, read_header};
+use splitbloom_filter::foreign::{Fields, Source};
 use splitbloom_filter::hash::Seed;
 use splitbloom_test_allocator::meter::measured;
 use std::collections::VecDeque;
 
-const REMAINDER: Remainder = Remainder {
-    error_rate: 1e-9,
-    seed: Seed(1),
-};
+/// The error rate of the table.
+const RATE: f64 = 1e-9;
+const SEED: Seed = Seed(1);
 /// No filter gets larger: a fuzzer should try many inputs, not large ones.
 const ROOM: SizeLimit = SizeLimit::Bytes(4 << 20);
 /// The most slots that are made up for an input.
@@ -92,6 +88,15 @@ impl Fields for Recorded {
             Field::Number(_) => None,
         }
     }
+}
+
+fn begin(header: &[u8], limit: SizeLimit) -> Result<Filter, DecodeError> {
+    Filter::of_cuckoo(read_header(header)?, RATE, SEED, limit)
+}
+
+fn read_cuckoo(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
+    let cuckoo = cuckoo::read_cuckoo(version, &mut Source::new(fields))?;
+    Filter::of_cuckoo(cuckoo, RATE, SEED, SizeLimit::Unlimited)
 }
 
 /// What the plain reader makes of it.
@@ -209,7 +214,7 @@ fn from_fields(input: &Input, slots: Slots, all: &[u8]) {
     // What the server reads is not the reader's.
     let mut fields = Recorded(fields);
     let held = given as isize;
-    let (result, taken) = measured(|| read_cuckoo(version, &mut fields, REMAINDER));
+    let (result, taken) = measured(|| read_cuckoo(version, &mut fields));
     // The last segment may have begun when a field was refused.
     let most = MEMORY_FACTOR * held + MEMORY_BEFORE + SEGMENT;
     assert!(taken.peak <= most, "{taken:?} for {given} bytes");
@@ -288,13 +293,13 @@ fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
         is_narrow: false,
     };
     let is_good = forged.is_good() && header.len() == 38;
-    let (result, taken) = measured(|| begin(&header, REMAINDER, SizeLimit::Unlimited));
+    let (result, taken) = measured(|| begin(&header, SizeLimit::Unlimited));
     assert!(taken.peak <= MEMORY_BEFORE, "{taken:?} for a header");
     assert_eq!(result.is_ok(), is_good, "{:?}", result.err());
     let Ok(mut filter) = result else {
         return;
     };
-    if begin(&header, REMAINDER, ROOM).is_err() || forged.number() > MOST_SLOTS {
+    if begin(&header, ROOM).is_err() || forged.number() > MOST_SLOTS {
         return;
     }
     let mut twin = Twin {
@@ -322,7 +327,7 @@ fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
 }
 
 /// The filter answers as the twin, before and after removals and adds, and survives.
-fn assert_like(mut filter: CountingFilter, mut twin: Twin, removed: &[u8]) {
+fn assert_like(mut filter: Filter, mut twin: Twin, removed: &[u8]) {
     assert_sound_counting(&filter);
     assert_survives(&mut filter);
     assert_eq!(filter.items(), twin.items());
@@ -338,7 +343,7 @@ fn assert_like(mut filter: CountingFilter, mut twin: Twin, removed: &[u8]) {
         assert_eq!(filter.contains(&[item]), twin.count(&[item]) > 0);
     }
     let (item, known) = (b"item".as_slice(), twin.count(b"item"));
-    match filter.add(item, Adding::Copies, ROOM) {
+    match filter.add_copy(item, Adding::Copies, ROOM) {
         Ok(is_added) => {
             assert!(is_added);
             assert_eq!(filter.count(item), known + 1);

@@ -8,8 +8,6 @@ use super::survival::assert_survives;
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::error::{AddError, DecodeError};
 use splitbloom_filter::filter::{Filter, SizeLimit};
-use splitbloom_filter::foreign::ForeignFilter;
-use splitbloom_filter::{CountingFilter, WindowedFilter};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The size limit of a filter of unknown origin.
@@ -19,16 +17,12 @@ const ROOM: SizeLimit = SizeLimit::Bytes(1 << 24);
 pub fn decode(bytes: &[u8]) {
     let _ = Chunk::parse(bytes); // as they are
     let (_, record) = head_places(bytes);
-    match bytes.get(record.start).copied().and_then(Head::of_kind) {
-        Some(Head::CountingFilter) => decode_as::<CountingFilter>(bytes),
-        Some(Head::Foreign) => decode_as::<ForeignFilter>(bytes),
-        Some(Head::WindowedFilter) => decode_as::<WindowedFilter>(bytes),
-        _ => decode_as::<Filter>(bytes),
-    }
+    let head = bytes.get(record.start).copied().and_then(Head::of_kind);
+    decode_as(head.unwrap_or(Head::Filter), bytes);
 }
 
-fn decode_as<F: Fuzzed>(bytes: &[u8]) {
-    let mut loaded = Loaded::<F>::default();
+fn decode_as(head: Head, bytes: &[u8]) {
+    let mut loaded = Loaded::of(head);
     let mut identity = 0;
     for chunk in chunks_of(bytes) {
         let mut chunk = chunk.to_vec();
@@ -70,21 +64,21 @@ const WAY: u64 = 51 * 32;
 
 /// A first chunk is refused if and only if the filter it begins exceeds the limit. The way to what
 /// is still to come is not counted.
-fn assert_limited<F: Fuzzed>(chunk: &[u8], filter: &F) {
-    let with = |limit| load::<F>(&mut None, chunk, SizeLimit::Bytes(limit));
-    assert_eq!(with(filter.bytes()), Ok(()));
+fn assert_limited(chunk: &[u8], filter: &Filter) {
+    let with = |limit| load(&mut None, filter.head(), chunk, SizeLimit::Bytes(limit));
+    assert_eq!(with(filter.reserved_bytes()), Ok(()));
     let way = if filter.loading().is_some() { WAY } else { 0 };
-    if let Some(less) = filter.bytes().checked_sub(way + 1) {
+    if let Some(less) = filter.reserved_bytes().checked_sub(way + 1) {
         assert_eq!(with(less), Err(DecodeError::OverLimit));
     }
 }
 
 /// The filter takes items as long as it has room, and then finds them.
-pub fn use_it<F: Fuzzed>(filter: &mut F) {
+pub fn use_it(filter: &mut Filter) {
     for number in 0..16u64 {
         let item = number.to_le_bytes();
         let known = filter.contains(&item);
-        match filter.add(&item, ROOM) {
+        match filter.add_absent(&item, ROOM) {
             Ok(new) => {
                 assert_eq!(new, !known);
                 assert!(filter.contains(&item));

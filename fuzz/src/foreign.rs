@@ -7,8 +7,7 @@ use super::redisbloom::Filter;
 use super::stream::Stream;
 use super::twins::{assert_alike, read_by_both};
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
-use splitbloom_filter::foreign::rdb::Fields;
-use splitbloom_filter::foreign::{pieces, ForeignFilter};
+use splitbloom_filter::foreign::Fields;
 use splitbloom_filter::{Seed, SizeLimit};
 use splitbloom_test_allocator::meter::measured;
 
@@ -27,21 +26,28 @@ pub fn foreign(bytes: &[u8]) {
         _ => dumped(Stream(rest)),
     };
     if let Some((filter, twin)) = read {
-        assert_eq!(u64::from(filter.options().0), twin.options);
+        assert_eq!(
+            u64::from(filter.layers().unwrap().options().0),
+            twin.options
+        );
         assert_alike(filter, &twin);
     }
 }
 
 /// A saved filter.
-fn saved(version: u32, mut fields: Stream<'_>) -> Option<(ForeignFilter, Filter)> {
+fn saved(version: u32, mut fields: Stream<'_>) -> Option<(splitbloom_filter::Filter, Filter)> {
     let (given, twin) = (fields.0.len(), Filter::of_fields(version, fields));
-    read_by_both(given, || ForeignFilter::load(version, &mut fields), twin)
+    read_by_both(
+        given,
+        || splitbloom_filter::Filter::load_redisbloom(version, &mut fields),
+        twin,
+    )
 }
 
 /// One that comes as a header and pieces.
-fn dumped(mut stream: Stream<'_>) -> Option<(ForeignFilter, Filter)> {
+fn dumped(mut stream: Stream<'_>) -> Option<(splitbloom_filter::Filter, Filter)> {
     let header = stream.string()?;
-    let begin = || pieces::begin(header, SEED, SizeLimit::Unlimited);
+    let begin = || splitbloom_filter::Filter::begin_redisbloom(header, SEED, SizeLimit::Unlimited);
     let (mut filter, mut twin) = read_by_both(header.len(), begin, Filter::of_header(header))?;
     while let (Some(iterator), Some(piece)) = (stream.unsigned(), stream.string()) {
         let before = filter.digest();

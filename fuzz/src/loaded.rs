@@ -2,10 +2,10 @@
 
 use super::fuzzed::Fuzzed;
 use super::laws::encoded;
-use super::plain_reader::Chain;
-use splitbloom_filter::codec::{load_chunk, Chunk, Chunked, MEMORY_PER_BYTE};
+use super::plain_reader::{head_places, Chain, Head};
+use splitbloom_filter::codec::{load_chunk, Chunk, MEMORY_PER_BYTE};
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::filter::SizeLimit;
+use splitbloom_filter::filter::{Filter, SizeLimit};
 use splitbloom_test_allocator::meter::measured;
 
 /// The most bytes that the decoder may hold for a byte of a chunk.
@@ -13,26 +13,27 @@ const MEMORY_FACTOR: isize = MEMORY_PER_BYTE as isize;
 /// What a filter takes besides: its own structure and the first growth of some vectors.
 const MEMORY_BEFORE: isize = 4096;
 
-pub struct Loaded<F> {
-    filter: Option<F>,
+pub struct Loaded {
+    head: Head,
+    filter: Option<Filter>,
     twin: Chain,
     bytes_given: isize,
     bytes_kept: isize,
 }
 
-impl<F: Fuzzed> Default for Loaded<F> {
-    fn default() -> Self {
+impl Loaded {
+    /// Nothing yet of a filter whose chain begins with this.
+    pub fn of(head: Head) -> Self {
         Self {
+            head,
             filter: None,
-            twin: Chain::of(F::KIND),
+            twin: Chain::of(head),
             bytes_given: 0,
             bytes_kept: 0,
         }
     }
-}
 
-impl<F: Fuzzed> Loaded<F> {
-    pub fn filter(&mut self) -> Option<&mut F> {
+    pub fn filter(&mut self) -> Option<&mut Filter> {
         self.filter.as_mut()
     }
 
@@ -40,8 +41,9 @@ impl<F: Fuzzed> Loaded<F> {
     /// refused chunk changes nothing; and memory is bounded by the bytes given.
     pub fn take(&mut self, bytes: &[u8]) -> bool {
         self.bytes_given += bytes.len() as isize;
-        let before = self.filter.as_ref().map(F::digest);
-        let (result, taken) = measured(|| load(&mut self.filter, bytes, SizeLimit::Unlimited));
+        let before = self.filter.as_ref().map(Filter::digest);
+        let (result, taken) =
+            measured(|| load(&mut self.filter, self.head, bytes, SizeLimit::Unlimited));
         let most = MEMORY_FACTOR * self.bytes_given + MEMORY_BEFORE;
         assert!(
             self.bytes_kept + taken.peak <= most,
@@ -58,14 +60,14 @@ impl<F: Fuzzed> Loaded<F> {
             filter.assert_sound();
             self.assert_like_twin();
         } else {
-            assert_eq!(self.filter.as_ref().map(F::digest), before);
+            assert_eq!(self.filter.as_ref().map(Filter::digest), before);
         }
         is_good
     }
 
     /// Replaces the filter by another: a copy, or one that was changed, saved and loaded.
-    pub fn replace(&mut self, filter: F) {
-        self.twin = Chain::of(F::KIND);
+    pub fn replace(&mut self, filter: Filter) {
+        self.twin = Chain::of(self.head);
         for chunk in encoded(&filter) {
             assert!(self.twin.take(&chunk.bytes), "what is written can be read");
         }
@@ -79,7 +81,7 @@ impl<F: Fuzzed> Loaded<F> {
         for number in 0..16u64 {
             let item = number.to_le_bytes();
             if let Some(count) = self.twin.count(&item) {
-                assert_eq!(filter.count(&item), count);
+                assert_eq!(filter.copies(&item), count);
             }
         }
         let chunks = encoded(filter);
@@ -87,7 +89,7 @@ impl<F: Fuzzed> Loaded<F> {
         match chunks.as_slice() {
             [only] => assert!(only.bytes == as_one, "the canonical bytes"),
             more => {
-                let mut read = Chain::of(F::KIND);
+                let mut read = Chain::of(self.head);
                 assert!(more.iter().all(|chunk| read.take(&chunk.bytes)));
                 assert_eq!(read, self.twin);
             }
@@ -96,12 +98,17 @@ impl<F: Fuzzed> Loaded<F> {
 }
 
 /// Loads a chunk as BF.LOADCHUNK does.
-pub fn load<F: Chunked>(
-    filter: &mut Option<F>,
+pub fn load(
+    filter: &mut Option<Filter>,
+    head: Head,
     bytes: &[u8],
     limit: SizeLimit,
 ) -> Result<(), DecodeError> {
     let chunk = Chunk::parse(bytes)?;
+    let (_, record) = head_places(bytes);
+    if filter.is_none() && Head::of_kind(bytes[record.start]) != Some(head) {
+        return Err(DecodeError::Order);
+    }
     if let Some(begun) = load_chunk(filter.as_mut(), &chunk, limit)? {
         *filter = Some(begun);
     }
@@ -113,8 +120,6 @@ mod tests {
     use super::super::plain_reader::{sealed, start_of_chunk};
     use super::*;
     use splitbloom_filter::codec::END;
-    use splitbloom_filter::foreign::ForeignFilter;
-    use splitbloom_filter::Filter;
     use xxhash_rust::xxh3::xxh3_64;
 
     /// The only chunk of a filter with these records.
@@ -222,7 +227,7 @@ mod tests {
     /// The most that is kept for a byte.
     fn kept(records: &[u8]) -> f64 {
         let chunk = only_chunk(records);
-        let mut loaded = Loaded::<Filter>::default();
+        let mut loaded = Loaded::of(Head::Filter);
         assert!(loaded.take(&chunk));
         loaded.bytes_kept as f64 / chunk.len() as f64
     }
@@ -234,7 +239,7 @@ mod tests {
             let mut head = vec![10];
             head.extend([0; 16]);
             let chunk = chunk_of(&head, &heaviest_layers(layers));
-            let mut loaded = Loaded::<ForeignFilter>::default();
+            let mut loaded = Loaded::of(Head::Foreign);
             assert!(loaded.take(&chunk));
             let kept = loaded.bytes_kept as f64 / chunk.len() as f64;
             assert!(layers < 1000 || kept > 8.0);
@@ -259,7 +264,7 @@ mod tests {
             let due = (1 << 51) + (1u64 << (51 - depth));
             let end = chunk.len() - 8 - 12;
             chunk[end..end + 8].copy_from_slice(&due.to_le_bytes());
-            let mut loaded = Loaded::<Filter>::default();
+            let mut loaded = Loaded::of(Head::Filter);
             assert!(loaded.take(&sealed(&chunk)));
             let mut next = start_of_chunk(due, due + 1);
             next.extend(&chunk[128..136]);

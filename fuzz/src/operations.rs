@@ -1,8 +1,10 @@
 //! Operations on a few filters, each compared with the set of items that it must contain.
 
 use super::chains::{aimed, chain_of};
-use super::laws::{assert_sound, decoded, encoded};
+use super::fuzzed::Fuzzed as _;
+use super::laws::{decoded, encoded};
 use super::loaded::load;
+use super::plain_reader::Head;
 use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk, Encoded};
@@ -112,7 +114,7 @@ pub fn operations(bytes: &[u8]) {
     }
     for subject in &mut subjects {
         subject.assert_knows_all();
-        assert_sound(&subject.filter);
+        subject.filter.assert_sound();
         assert_survives(&mut subject.filter);
     }
 }
@@ -271,7 +273,7 @@ impl Subject {
     fn assert_may_refuse(&self, error: AddError, limit: SizeLimit, refused_from: Option<u16>) {
         // Else the newest Bloom filter takes the item.
         let filter = &self.filter;
-        let last = filter.blooms().last();
+        let last = filter.bloom();
         let needs_table = filter.table().is_some() || last.is_none_or(|last| last.fill().is_full());
         match error {
             AddError::Full => {
@@ -396,10 +398,10 @@ fn filled() -> &'static [(Vec<Encoded>, u16)] {
 
 /// What has come of a filter with the chunk that ends after its first page.
 fn first_page_of(chunks: &[Encoded]) -> (Vec<Encoded>, u16) {
-    let chain = chain_of(&decoded::<Filter>(chunks));
+    let chain = chain_of(&decoded(chunks));
     let mut part = None;
     for bytes in chain.in_chunks_of(1) {
-        load(&mut part, &bytes, ROOM).unwrap();
+        load(&mut part, Head::Filter, &bytes, ROOM).unwrap();
         if part
             .as_ref()
             .is_some_and(|part: &Filter| part.table().is_some())

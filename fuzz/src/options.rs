@@ -1,10 +1,12 @@
 //! The words of BF.RESERVE, BF.INSERT, CF.RESERVE, CF.INSERT and loadmodule, separated by blanks.
 
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use splitbloom_filter::counting::{MAX_BUCKET_SIZE, MAX_EXPANSION as MAX_COUNTING_EXPANSION};
+use splitbloom_filter::filter::counting::{
+    MAX_BUCKET_SIZE, MAX_EXPANSION as MAX_COUNTING_EXPANSION,
+};
+use splitbloom_filter::filter::window::{Window, MAX_TIME};
 use splitbloom_filter::filter::{Growth, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
-use splitbloom_filter::windowed::{Window, MAX_TIME};
 use splitbloom_grammar::counting::{
     parse_counting_insert, parse_counting_reserve, CountingCreation,
 };

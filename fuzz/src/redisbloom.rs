@@ -5,8 +5,8 @@
 use super::plain_reader::LN_2;
 use super::stream::Stream;
 use super::twins::Twin;
-use splitbloom_filter::foreign::rdb::Fields;
 use splitbloom_filter::foreign::Description;
+use splitbloom_filter::foreign::Fields;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Bytes of a fuzzer as the fields of a saved filter: a number is one byte, its width, and so many
 //! more; a double eight; a string two bytes, its length, and so many more.
 
-use splitbloom_filter::foreign::rdb::Fields;
+use splitbloom_filter::foreign::Fields;
 
 /// Bytes that are taken one after the other.
 #[derive(Clone, Copy)]

@@ -6,14 +6,13 @@ use super::stream::Stream;
 use super::twins::{assert_alike, read_by_both};
 use super::valkey_bloom::Filter;
 use splitbloom_filter::filter::Growth;
-use splitbloom_filter::foreign::ForeignFilter;
 use splitbloom_filter::SizeLimit;
 
 /// Any bytes are refused, or are a filter that answers as the second reader's, whatever is done to
 /// it.
 pub fn valkey(bytes: &[u8]) {
     for (filter, twin) in [loaded(bytes), saved(bytes)].into_iter().flatten() {
-        assert!(filter.is_from_valkey());
+        assert!(filter.layers().unwrap().is_from_valkey());
         let growth = Growth::from_factor(twin.expansion as u32);
         assert_eq!(filter.parameters().growth, growth);
         assert_alike(filter, &twin);
@@ -21,17 +20,17 @@ pub fn valkey(bytes: &[u8]) {
 }
 
 /// The value of a BF.LOAD.
-fn loaded(bytes: &[u8]) -> Option<(ForeignFilter, Filter)> {
-    let read = || ForeignFilter::parse_from_valkey(bytes, SizeLimit::Unlimited);
+fn loaded(bytes: &[u8]) -> Option<(splitbloom_filter::Filter, Filter)> {
+    let read = || splitbloom_filter::Filter::parse_valkey(bytes, SizeLimit::Unlimited);
     read_by_both(bytes.len(), read, Filter::of_load(bytes))
 }
 
 /// A saved filter.
-fn saved(bytes: &[u8]) -> Option<(ForeignFilter, Filter)> {
+fn saved(bytes: &[u8]) -> Option<(splitbloom_filter::Filter, Filter)> {
     let (version, fields) = bytes.split_first()?;
     let (version, mut fields) = (u32::from(*version), Stream(fields));
     let twin = Filter::of_fields(version, fields);
-    let read = || ForeignFilter::load_from_valkey(version, &mut fields);
+    let read = || splitbloom_filter::Filter::load_valkey(version, &mut fields);
     read_by_both(bytes.len(), read, twin)
 }
 

@@ -4,8 +4,8 @@
 
 use super::stream::Stream;
 use super::twins::Twin;
-use splitbloom_filter::foreign::rdb::Fields;
 use splitbloom_filter::foreign::Description;
+use splitbloom_filter::foreign::Fields;
 use std::f64::consts::LN_2;
 
 /// What numbers of an item are taken modulo, from number 2 on.

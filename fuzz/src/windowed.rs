@@ -9,10 +9,8 @@ use super::survival::assert_survives;
 use arbitrary::{Arbitrary, Unstructured};
 use splitbloom_filter::codec::{load_chunk, Chunk};
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::filter::{Growth, Parameters, SizeLimit};
+use splitbloom_filter::filter::{Filter, Growth, Outcome, Parameters, SizeLimit, Window};
 use splitbloom_filter::hash::Seed;
-use splitbloom_filter::windowed::Outcome;
-use splitbloom_filter::{Window, WindowedFilter};
 use std::collections::BTreeMap;
 
 /// The error rate and whether it grows. At the first one no item is taken for another.
@@ -78,9 +76,9 @@ enum Operation {
 
 /// A filter, and when the items came that it may contain.
 struct Subject {
-    filter: WindowedFilter,
+    filter: Filter,
     /// Does what the filter does, and is never saved.
-    twin: WindowedFilter,
+    twin: Filter,
     came: BTreeMap<u16, u64>,
     now: u64,
 }
@@ -117,7 +115,7 @@ impl Subject {
         };
         let new = || {
             let window = window.expect("a sound window");
-            WindowedFilter::new(parameters, window, SizeLimit::Unlimited).unwrap()
+            Filter::windowed(parameters, window, SizeLimit::Unlimited).unwrap()
         };
         Self {
             filter: new(),
@@ -163,8 +161,12 @@ impl Subject {
         }
     }
 
+    fn window(&self) -> Window {
+        self.filter.window().expect("a window")
+    }
+
     fn length(&self) -> u64 {
-        u64::from(self.filter.window().seconds()) * 1_000
+        u64::from(self.window().seconds()) * 1_000
     }
 
     fn is_exact(&self) -> bool {
@@ -179,11 +181,11 @@ impl Subject {
     /// small that each sweep is at its end when the next slice comes.)
     fn assert_knows(&self, item: u16) {
         let (known, age) = (
-            self.filter.contains(&item.to_le_bytes(), self.now),
+            self.filter.contains_at(&item.to_le_bytes(), self.now),
             self.age(item),
         );
         assert!(known || age.is_none_or(|age| age > self.length()));
-        let slice = self.length().div_ceil(self.filter.window().slices().into());
+        let slice = self.length().div_ceil(self.window().slices().into());
         let is_late = age.is_none_or(|age| age > self.length() + slice);
         assert!(!(known && is_late && self.is_exact()));
     }
@@ -197,7 +199,7 @@ impl Subject {
 
     fn note(&mut self, item: u16, known: bool, outcome: Outcome) {
         assert_eq!(outcome.is_new(), !known);
-        assert!(outcome != Outcome::Renewed || self.filter.window().renews());
+        assert!(outcome != Outcome::Renewed || self.window().renews());
         if outcome.has_changed() {
             self.came.insert(item, self.now);
         }
@@ -205,23 +207,23 @@ impl Subject {
 
     fn add(&mut self, item: u16, limit: SizeLimit, refused_from: Option<u16>) {
         let (bytes, now) = (item.to_le_bytes(), self.now);
-        let known = self.filter.contains(&bytes, now);
+        let known = self.filter.contains_at(&bytes, now);
         let (digest, latest) = (self.filter.digest(), self.filter.latest());
         let filter = &mut self.filter;
-        let outcome = refused(refused_from, || filter.add(&bytes, now, limit));
+        let outcome = refused(refused_from, || filter.add_at(&bytes, now, limit));
         if refused_from.is_none() {
-            assert_eq!(self.twin.add(&bytes, now, limit), outcome);
+            assert_eq!(self.twin.add_at(&bytes, now, limit), outcome);
         }
         match outcome {
             Ok(outcome) => {
-                assert!(self.filter.contains(&bytes, now));
+                assert!(self.filter.contains_at(&bytes, now));
                 assert!(outcome.has_changed() || self.filter.digest() == digest);
                 self.note(item, known, outcome);
             }
             Err(error) => {
                 let is_fixed = self.filter.parameters().growth == Growth::Fixed;
                 assert!(match error {
-                    AddError::Full => is_fixed && self.filter.items(now) >= CAPACITY,
+                    AddError::Full => is_fixed && self.filter.items_at(now) >= CAPACITY,
                     AddError::OverLimit => limit != SizeLimit::Unlimited,
                     AddError::OutOfMemory => refused_from.is_some(),
                     AddError::Uncountable | AddError::Loading => false,
@@ -239,12 +241,12 @@ impl Subject {
         let slices = items.iter().map(<[u8; 2]>::as_slice);
         let result = self
             .twin
-            .add_many(slices, now, ROOM, |answer| answers.push(answer));
+            .add_many_at(slices, now, ROOM, |answer| answers.push(answer));
         let mut one_by_one = Ok(());
         let mut answers = answers.into_iter();
         for item in &items {
-            let known = self.filter.contains(item, now);
-            match self.filter.add(item, now, ROOM) {
+            let known = self.filter.contains_at(item, now);
+            match self.filter.add_at(item, now, ROOM) {
                 Ok(outcome) => {
                     assert_eq!(answers.next(), Some(outcome));
                     self.note(u16::from_le_bytes(*item), known, outcome);
@@ -264,10 +266,10 @@ impl Subject {
         let (mut answers, digest) = (Vec::new(), self.filter.digest());
         let slices = items.iter().map(<[u8; 2]>::as_slice);
         self.filter
-            .contains_many(slices, self.now, |answer| answers.push(answer));
+            .contains_many_at(slices, self.now, |answer| answers.push(answer));
         assert_eq!(answers.len(), items.len());
         for (item, answer) in items.iter().zip(answers) {
-            assert_eq!(answer, self.filter.contains(item, self.now));
+            assert_eq!(answer, self.filter.contains_at(item, self.now));
             self.assert_knows(u16::from_le_bytes(*item));
         }
         assert_eq!(self.filter.digest(), digest);
@@ -282,7 +284,7 @@ impl Subject {
                 let mut original = std::mem::replace(&mut self.filter, copy);
                 let over = self.now + 2 * self.length();
                 original.sweep_step(over).unwrap();
-                let _ = original.add(b"original", over, ROOM);
+                let _ = original.add_at(b"original", over, ROOM);
             }
             Err(error) => {
                 assert_eq!(error, AddError::OutOfMemory);
@@ -295,7 +297,7 @@ impl Subject {
     /// Saves it and loads what was saved, in short chunks, in a second attempt where the first had
     /// no memory. While it is not all there, nothing changes it.
     fn transfer(&mut self, refused_from: Option<u16>) {
-        let mut to: Option<WindowedFilter> = None;
+        let mut to: Option<Filter> = None;
         for bytes in chain_of(&self.filter).in_chunks_of(1) {
             let chunk = Chunk::parse(&bytes).unwrap();
             let limit = SizeLimit::Unlimited;
@@ -311,8 +313,8 @@ impl Subject {
                 assert_eq!(to.loading().map(|loading| loading.next), Some(chunk.next));
                 assert_eq!(to.sweep_step(self.now), Err(AddError::Loading));
                 assert_eq!(to.next_due(), None);
-                if !to.contains(b"", self.now) {
-                    assert_eq!(to.add(b"", self.now, ROOM), Err(AddError::Loading));
+                if !to.contains_at(b"", self.now) {
+                    assert_eq!(to.add_at(b"", self.now, ROOM), Err(AddError::Loading));
                 }
             }
         }
@@ -342,7 +344,7 @@ impl Subject {
             steps += 1;
             assert!(self.now <= end && steps < 1_000);
         }
-        assert_eq!(self.filter.items(self.now), 0);
-        assert!(self.filter.bytes() < 1_024);
+        assert_eq!(self.filter.items_at(self.now), 0);
+        assert!(self.filter.reserved_bytes() < 1_024);
     }
 }

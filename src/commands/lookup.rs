@@ -2,42 +2,35 @@
 
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
+use crate::types::{now_for, Stored};
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::context::Context;
-use splitbloom_server::data_type::Value;
-
-/// A filter in which items are looked up.
-pub trait Lookup: Value {
-    /// Whether `item` is (probably) in the filter.
-    fn contains(&self, item: &[u8]) -> bool;
-    /// Calls `answer` for each of `items`, in order, with whether it is (probably) in the filter.
-    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool));
-}
 
 /// Replies with whether the one item is in the filter. Nothing is in a missing key.
-pub fn look_up<T: Lookup>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+pub fn look_up<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<T>()?;
-    let found = filter.is_some_and(|filter| filter.contains(arguments.bytes(2)));
+    let filter = key.value::<T>()?.map(T::filter);
+    let item = arguments.bytes(2);
+    let found = filter.is_some_and(|filter| filter.contains_at(item, now_for(filter)));
     stats::looked_up(1, usize::from(found));
     context.reply_bool(found);
     Ok(())
 }
 
 /// Replies with whether each item is in the filter.
-pub fn look_up_many<T: Lookup>(
+pub fn look_up_many<T: Stored>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<T>()?;
+    let filter = key.value::<T>()?.map(T::filter);
     let mut hits = 0;
     context.reply_array(items.len());
     match filter {
         None => items.for_each(|_| context.reply_bool(false)),
         // Reply to each item as it is found: the memory of the next ones arrives meanwhile.
-        Some(filter) => filter.contains_many(items, |found| {
+        Some(filter) => filter.contains_many_at(items, now_for(filter), |found| {
             hits += usize::from(found);
             context.reply_bool(found);
         }),

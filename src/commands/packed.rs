@@ -2,11 +2,11 @@
 
 use crate::commands::bits::Bits;
 use crate::commands::docs::{word, KEY, TIME};
-use crate::commands::lookup::Lookup;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::stats;
+use crate::types::{now_for, Stored};
 use splitbloom_grammar::packing::{
     parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
 };
@@ -174,19 +174,20 @@ impl Changed {
 }
 
 /// Replies with a bit for each item: whether it is in the filter. Nothing is in a missing key.
-pub fn look_up_packed<T: Lookup>(
+pub fn look_up_packed<T: Stored>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
     let Packed { items, .. } = Packed::lookup(context, arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<T>()?;
+    let filter = key.value::<T>()?.map(T::filter);
+    let now = filter.map_or(0, now_for);
     let mut bits = Bits::with_room_for(items.len())?;
     match filter {
         None => items.items().for_each(|_| bits.push(false)),
         Some(filter) => match items.items_of_one_width() {
-            Some(items) => filter.contains_many(items, |found| bits.push(found)),
-            None => filter.contains_many(items.items(), |found| bits.push(found)),
+            Some(items) => filter.contains_many_at(items, now, |found| bits.push(found)),
+            None => filter.contains_many_at(items.items(), now, |found| bits.push(found)),
         },
     }
     let bits = bits.into_bytes();

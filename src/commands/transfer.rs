@@ -4,9 +4,10 @@ use crate::commands::docs::KEY;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::Stored;
-use splitbloom_filter::codec::{Chunk, Encoded, Transfer};
-use splitbloom_filter::foreign::pieces::{is_foreign, Pieces as _, HEADER};
+use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
+use splitbloom_filter::foreign::redisbloom::HEADER;
 use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{DecodeError, Filter};
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Kind, Parameter, Times};
@@ -30,10 +31,8 @@ pub fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Resu
     let stored: &T = key.value()?.ok_or(ReplyError::NotFound)?;
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
-    let chunk = stored
-        .filter()
-        .encode_chunk(iterator)
-        .map_err(|_| ReplyError::NoMemoryToDump)?;
+    let chunk = encode_chunk(stored.filter(), iterator);
+    let chunk = chunk.map_err(|_| ReplyError::NoMemoryToDump)?;
     let (next, bytes) = chunk.map_or((0, Vec::new()), |chunk| (chunk.next, chunk.bytes));
     context.reply_array(2);
     context.reply_integer(next);
@@ -53,10 +52,10 @@ pub fn load<T: Stored>(
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BadData)?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let chunks = if is_foreign(bytes) {
-        load_piece::<T>(context, &mut key, iterator, bytes)
-    } else {
+    let chunks = if is_chunk(bytes) {
         load_chunk::<T>(context, &mut key, iterator, bytes)
+    } else {
+        load_piece::<T>(context, &mut key, iterator, bytes)
     }?;
     key.value::<T>()?
         .ok_or(ReplyError::NotFound)?
@@ -91,7 +90,10 @@ fn load_chunk<T: Stored>(
     if iterator != chunk.next {
         return Err(ReplyError::BadData);
     }
-    let created = T::Filter::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
+    if present.is_none() && !chunk.begins().is_some_and(T::takes) {
+        return Err(ReplyError::of_load(DecodeError::Order));
+    }
+    let created = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
     if let Some(filter) = created {
         key.put(T::new(filter))
             .ok_or(ReplyError::NoMemoryToCreate)?;
@@ -115,7 +117,7 @@ fn load_piece<T: Stored>(
         return Err(ReplyError::BadData);
     }
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
-    let filter = T::Filter::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
+    let filter = T::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
     key.put(T::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
@@ -123,12 +125,11 @@ fn load_piece<T: Stored>(
 }
 
 /// All chunks of `filter`, which has no set bits: a few times the bytes of its header.
-fn all_chunks(filter: &impl Transfer) -> Result<Chunks, ReplyError> {
+fn all_chunks(filter: &Filter) -> Result<Chunks, ReplyError> {
     let mut chunks = Vec::new();
     let mut iterator = 0;
-    while let Some(chunk) = filter
-        .encode_chunk(iterator)
-        .map_err(|_| ReplyError::NoMemoryToCreate)?
+    while let Some(chunk) =
+        encode_chunk(filter, iterator).map_err(|_| ReplyError::NoMemoryToCreate)?
     {
         iterator = chunk.next;
         let room = chunks.try_reserve(1);

@@ -33,13 +33,14 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     let Ok(Some(stored)) = key.value::<StoredFilter>() else {
         return Ok(());
     };
-    let Some((filter, Timetable { change, .. })) = stored.filter_mut().windowed_mut() else {
+    let filter = stored.filter_mut();
+    let next = next_signal(filter, now);
+    let Some(Timetable { change, .. }) = filter.attachment() else {
         return Ok(());
     };
     if !change.as_ref().is_some_and(|ticket| ticket.is(entry)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let next = next_signal(filter, now);
     *change = next.map(|due| Ticket::again(due, entry));
     drop(key);
     context.signal_modified(name.argument());

@@ -10,10 +10,10 @@ mod changes;
 
 use crate::stats;
 use crate::types::bloom::StoredFilter;
-use crate::types::timetable::{CHANGES, SWEEPS};
+use crate::types::timetable::{Timetable, CHANGES, SWEEPS};
 use crate::types::Stored as _;
-use splitbloom_filter::windowed::{Swept, WindowedFilter};
-use splitbloom_filter::AddError;
+use splitbloom_filter::filter::Swept;
+use splitbloom_filter::{AddError, Filter};
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
@@ -52,8 +52,8 @@ pub fn register(context: &Context) {
 /// freed on another thread.
 ///
 /// # Errors
-/// As [`WindowedFilter::sweep_step`].
-pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
+/// As [`Filter::sweep_step`].
+pub fn step(filter: &mut Filter, now: u64) -> Result<Swept, AddError> {
     let swept = filter.sweep_step(now)?;
     stats::forgotten(swept.forgotten);
     free_gone(filter);
@@ -61,7 +61,7 @@ pub fn step(filter: &mut WindowedFilter, now: u64) -> Result<Swept, AddError> {
 }
 
 /// Frees the table that `filter` has forgotten as a whole, if any.
-pub fn free_gone(filter: &mut WindowedFilter) {
+pub fn free_gone(filter: &mut Filter) {
     if let Some(table) = filter.take_gone() {
         free_in_background("bf-free", table);
     }
@@ -126,16 +126,20 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     let Ok(Some(stored)) = key.value::<StoredFilter>() else {
         return Ok(());
     };
-    let Some((filter, timetable)) = stored.filter_mut().windowed_mut() else {
+    let filter = stored.filter_mut();
+    let (Some(window), Some(timetable)) = (filter.window(), filter.attachment()) else {
         return Ok(());
     };
-    let sweep = &mut timetable.sweep;
+    let Timetable {
+        sweep,
+        last_client_time,
+        ..
+    } = timetable;
     if !sweep.as_ref().is_some_and(|ticket| ticket.is(entry)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }
-    let last_client_time = timetable.last_client_time;
-    let quiet = last_client_time + filter.window().slice();
-    if quiet > now && last_client_time <= now {
+    let quiet = *last_client_time + window.slice();
+    if quiet > now && *last_client_time <= now {
         *sweep = Some(Ticket::again(quiet, entry));
         return Ok(());
     }
@@ -146,7 +150,9 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
         true if !has_changed => now + NO_MEMORY_RETRY_MS,
         _ => due.max(now), // after the others that wait
     });
-    *sweep = next.map(|due| Ticket::again(due, entry));
+    if let Some(Timetable { sweep, .. }) = filter.attachment() {
+        *sweep = next.map(|due| Ticket::again(due, entry));
+    }
     drop(key);
     if has_changed {
         let time = Line::of(now);

@@ -10,10 +10,10 @@ use super::timetable::Timetable;
 use crate::stats;
 use crate::types::Stored;
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::foreign::rdb::VERSIONS;
+use splitbloom_filter::foreign::redisbloom::VERSIONS;
 use splitbloom_filter::foreign::valkey::VERSION;
-use splitbloom_filter::foreign::ForeignFilter;
-use splitbloom_filter::StoredType;
+use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{Filter, Kind, SizeLimit, StoredType};
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{
@@ -68,7 +68,7 @@ struct FromRedisBloom;
 impl Load<StoredFilter> for FromRedisBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
         StoredFilter::load(source, version, &REDISBLOOM, |version, source| {
-            ForeignFilter::load(version, &mut SavedFields(source))
+            Filter::load_redisbloom(version, &mut SavedFields(source))
         })
     }
 }
@@ -79,17 +79,14 @@ struct FromValkeyBloom;
 impl Load<StoredFilter> for FromValkeyBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredFilter> {
         StoredFilter::load(source, version, &VALKEY_BLOOM, |version, source| {
-            ForeignFilter::load_from_valkey(version, &mut SavedFields(source))
+            Filter::load_valkey(version, &mut SavedFields(source))
         })
     }
 }
 
-/// A filter of any kind; with one that forgets, when it is to be visited.
-pub type AnyFilter = splitbloom_filter::AnyFilter<Timetable>;
-
 /// A filter that the server keeps.
 pub struct StoredFilter {
-    filter: AnyFilter,
+    filter: Filter,
 }
 
 impl StoredFilter {
@@ -98,14 +95,11 @@ impl StoredFilter {
         source: &mut RdbSource,
         version: i32,
         origin: &Origin,
-        load_foreign: impl FnOnce(u32, &mut RdbSource) -> Result<ForeignFilter, DecodeError>,
+        load_foreign: impl FnOnce(u32, &mut RdbSource) -> Result<Filter, DecodeError>,
     ) -> Option<Self> {
         let loaded = match u32::try_from(version) {
-            Ok(OURS) => load(source),
-            Ok(version) if origin.versions.contains(&version) => load_foreign(version, source)
-                .and_then(|filter| {
-                    AnyFilter::foreign(filter).map_err(|_| DecodeError::OutOfMemory)
-                }),
+            Ok(OURS) => load(source, Self::takes),
+            Ok(version) if origin.versions.contains(&version) => load_foreign(version, source),
             _ => {
                 origin.refuse_version(version, source.shown_key());
                 return None;
@@ -122,27 +116,33 @@ impl StoredFilter {
         location: impl FnOnce() -> Option<Location>,
         thread: ServerThread,
     ) -> Self {
-        if let Some((filter, timetable)) = self.filter.windowed_mut() {
-            timetable.schedule_at(filter, location, thread);
+        if self.filter.window().is_some() {
+            Timetable::schedule_at(&mut self.filter, location, thread);
         }
         self
     }
 }
 
 impl Stored for StoredFilter {
-    type Filter = AnyFilter;
-
-    fn new(filter: AnyFilter) -> Self {
+    fn new(filter: Filter) -> Self {
         stats::filter_created();
         Self { filter }
     }
 
-    fn filter(&self) -> &AnyFilter {
+    fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    fn filter_mut(&mut self) -> &mut AnyFilter {
+    fn filter_mut(&mut self) -> &mut Filter {
         &mut self.filter
+    }
+
+    fn takes(kind: Kind) -> bool {
+        kind != Kind::Counting
+    }
+
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
+        Filter::begin_redisbloom(header, seed, limit)
     }
 
     fn size(&self) -> u64 {
@@ -151,8 +151,8 @@ impl Stored for StoredFilter {
     }
 
     fn schedule(&mut self, context: &Context, key: Argument<'_>) {
-        if let Some((filter, timetable)) = self.filter.windowed_mut() {
-            timetable.schedule(filter, context, key);
+        if self.filter.window().is_some() {
+            Timetable::schedule(&mut self.filter, context, key);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Filters of every type as chunks: saved, loaded, and written as commands.
 
-use splitbloom_filter::codec::{Chunk, Transfer, MAX_CHUNK_BYTES};
+use splitbloom_filter::codec::{chunks, load_chunk, Chunk, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::filter::SizeLimit;
-use splitbloom_filter::foreign::rdb::Fields;
+use splitbloom_filter::foreign::Fields;
+use splitbloom_filter::{Filter, Kind, SizeLimit};
 use splitbloom_server::data_type::{AofTarget, Loaded, RdbSource, RdbTarget};
 use std::ffi::CStr;
 use std::sync::{Mutex, TryLockError};
@@ -21,14 +21,18 @@ use std::thread::yield_now;
 static BUFFERS: [Mutex<[u8; MAX_CHUNK_BYTES]>; 4] = [const { Mutex::new([0; MAX_CHUNK_BYTES]) }; 4];
 
 /// Saves all chunks.
-pub fn save(filter: &impl Transfer, target: &mut RdbTarget) {
-    with_buffer(|buffer| filter.for_each_chunk(buffer, |_, bytes| target.save_string(bytes)));
+pub fn save(filter: &Filter, target: &mut RdbTarget) {
+    with_buffer(|buffer| {
+        chunks(filter).for_each(|chunk| target.save_string(chunk.write_into(buffer)));
+    });
 }
 
 /// Writes all chunks as commands that load them.
-pub fn rewrite(filter: &impl Transfer, target: &mut AofTarget, command: &'static CStr) {
+pub fn rewrite(filter: &Filter, target: &mut AofTarget, command: &'static CStr) {
     with_buffer(|buffer| {
-        filter.for_each_chunk(buffer, |next, bytes| target.emit(command, next, bytes));
+        for chunk in chunks(filter) {
+            target.emit(command, chunk.next(), chunk.write_into(buffer));
+        }
     });
 }
 
@@ -47,16 +51,19 @@ fn with_buffer(write: impl FnOnce(&mut [u8; MAX_CHUNK_BYTES])) {
     }
 }
 
-/// Reads chunks up to the last one.
+/// Reads chunks up to the last one, of a filter of a kind that the type `takes`.
 ///
 /// # Errors
 /// What is wrong with a chunk.
-pub fn load<F: Transfer>(source: &mut RdbSource) -> Result<F, DecodeError> {
-    let mut filter: Option<F> = None;
+pub fn load(source: &mut RdbSource, takes: fn(Kind) -> bool) -> Result<Filter, DecodeError> {
+    let mut filter: Option<Filter> = None;
     loop {
         let string = source.load_string().ok_or(DecodeError::Length)?;
         let chunk = Chunk::parse(string.bytes())?;
-        let begun = F::load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited)?;
+        if filter.is_none() && !chunk.begins().is_some_and(takes) {
+            return Err(DecodeError::Order);
+        }
+        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited)?;
         filter = begun.or(filter);
         if chunk.is_last() {
             return filter.ok_or(DecodeError::Order);

@@ -5,9 +5,9 @@ use super::memory::{usable_bytes, Defragmenting};
 use super::refusals::Origin;
 use crate::stats;
 use crate::types::Stored;
-use splitbloom_filter::counting::CountingFilter;
-use splitbloom_filter::foreign::cuckoo::rdb::VERSIONS;
-use splitbloom_filter::StoredType;
+use splitbloom_filter::foreign::cuckoo::VERSIONS;
+use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit, StoredType};
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{
     AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
@@ -44,9 +44,9 @@ struct FromRedisBloom;
 impl Load<StoredCountingFilter> for FromRedisBloom {
     fn load(source: &mut RdbSource, version: i32) -> Option<StoredCountingFilter> {
         let loaded = match u32::try_from(version) {
-            Ok(OURS) => load(source),
+            Ok(OURS) => load(source, StoredCountingFilter::takes),
             Ok(version) if VERSIONS.contains(&version) => {
-                CountingFilter::load(version, &mut SavedFields(source))
+                Filter::load_cuckoo(version, &mut SavedFields(source))
             }
             _ => {
                 ORIGIN.refuse_version(version, source.shown_key());
@@ -60,23 +60,29 @@ impl Load<StoredCountingFilter> for FromRedisBloom {
 
 /// A counting filter that the server keeps.
 pub struct StoredCountingFilter {
-    filter: CountingFilter,
+    filter: Filter,
 }
 
 impl Stored for StoredCountingFilter {
-    type Filter = CountingFilter;
-
-    fn new(filter: CountingFilter) -> Self {
+    fn new(filter: Filter) -> Self {
         stats::filter_created();
         Self { filter }
     }
 
-    fn filter(&self) -> &CountingFilter {
+    fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    fn filter_mut(&mut self) -> &mut CountingFilter {
+    fn filter_mut(&mut self) -> &mut Filter {
         &mut self.filter
+    }
+
+    fn takes(kind: Kind) -> bool {
+        kind == Kind::Counting
+    }
+
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
+        Filter::begin_cuckoo(header, seed, limit)
     }
 
     fn size(&self) -> u64 {

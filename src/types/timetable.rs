@@ -1,6 +1,6 @@
 //! When a filter that forgets is to be visited between commands.
 
-use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
@@ -31,11 +31,14 @@ pub struct Timetable {
     pub last_client_time: u64,
 }
 
+/// A queue, a filter's ticket for it, and when the filter's next visit there is due.
+type Visit<'a> = (&'static Queue, &'a mut Option<Ticket>, Option<u64>);
+
 impl Timetable {
     /// Queues `filter` unless it waits under `key` already. Cost: some 70 ns if it does.
-    pub fn schedule(&mut self, filter: &WindowedFilter, context: &Context, key: Argument<'_>) {
+    pub fn schedule(filter: &mut Filter, context: &Context, key: Argument<'_>) {
         let (database, now) = (context.database(), time_now());
-        for (queue, ticket, due) in self.visits(filter, now) {
+        for (queue, ticket, due) in visits(filter, now).into_iter().flatten() {
             let Some(due) = due else {
                 continue;
             };
@@ -50,15 +53,13 @@ impl Timetable {
 
     /// Queues `filter`, which the server loads or copies to `location`.
     pub fn schedule_at(
-        &mut self,
-        filter: &WindowedFilter,
+        filter: &mut Filter,
         location: impl FnOnce() -> Option<Location>,
         thread: ServerThread,
     ) {
-        let visits = self.visits(filter, time_now());
-        if visits.iter().all(|(.., due)| due.is_none()) {
+        let Some(visits) = visits(filter, time_now()) else {
             return;
-        }
+        };
         let Some(origin) = location().map(Origin::of) else {
             return;
         };
@@ -66,22 +67,19 @@ impl Timetable {
             *ticket = due.map(|due| Ticket::new(queue, due, origin.clone(), thread));
         }
     }
+}
 
-    /// Each queue with the filter's ticket for it, and when its next visit is due.
-    fn visits(
-        &mut self,
-        filter: &WindowedFilter,
-        now: u64,
-    ) -> [(&'static Queue, &mut Option<Ticket>, Option<u64>); 2] {
-        [
-            (&SWEEPS, &mut self.sweep, filter.next_due()),
-            (&CHANGES, &mut self.change, next_signal(filter, now)),
-        ]
-    }
+/// The visits of `filter`; `None` if none is due, or there is no memory for the timetable: then the
+/// filter waits for the next command that changes it.
+fn visits(filter: &mut Filter, now: u64) -> Option<[Visit<'_>; 2]> {
+    let (sweep_due, change_due) = (filter.next_due(), next_signal(filter, now));
+    sweep_due.or(change_due)?;
+    let Timetable { sweep, change, .. } = filter.attachment()?;
+    Some([(&SWEEPS, sweep, sweep_due), (&CHANGES, change, change_due)])
 }
 
 /// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since
 /// 1970; `None` if the filter has no item left to forget.
-pub fn next_signal(filter: &WindowedFilter, now: u64) -> Option<u64> {
+pub fn next_signal(filter: &Filter, now: u64) -> Option<u64> {
     filter.next_change(now).map(|end| end + SIGNAL_DELAY_MS)
 }

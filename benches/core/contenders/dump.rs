@@ -29,12 +29,13 @@ const END_RECORD: [u8; 13] = [4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// # Errors
 /// `tile` lacks a segment; out of memory.
 pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Filter> {
-    let ([from], [to]) = (tile.blooms(), empty.blooms()) else {
+    let (Some(from), Some(to)) = (tile.bloom(), empty.bloom()) else {
         return Err("expected filters with one sub-filter each".into());
     };
-    let (from, to) = (from.segments(), to.segments());
-    let header = header_records(empty, items)?;
+    let max_limit = 2 * UNIT * to.header().shape.num_sub_bitmaps;
+    let header = header_records(empty, max_limit, items)?;
     let identity = xxh3_64(&header[..FILTER_BYTES]);
+    let (from, to) = (from.segments(), to.segments());
     let load = |error: DecodeError| error.to_string();
 
     let first = frame(0, 1, identity, &header);
@@ -58,12 +59,11 @@ pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Fi
 /// The records of a filter and its sub-filter, with the fill guard's limit at its maximum: a random
 /// deviation in the tile repeats in every copy, and their sum would exceed what the guard allows
 /// for chance.
-fn header_records(empty: &Filter, items: u64) -> Outcome<Vec<u8>> {
+fn header_records(empty: &Filter, max_limit: u64, items: u64) -> Outcome<Vec<u8>> {
     let chunk = chunks(empty).next().ok_or("an empty filter has a chunk")?;
     let chunk = chunk.encode()?;
     let mut records = chunk.bytes[RECORDS..][..FILTER_BYTES + SUB_FILTER_BYTES].to_vec();
     let sub_filter = &mut records[FILTER_BYTES..];
-    let max_limit = 2 * UNIT * empty.blooms()[0].header().shape.num_sub_bitmaps;
     sub_filter[GUARD_LIMIT..ITEMS].copy_from_slice(&max_limit.to_le_bytes());
     sub_filter[ITEMS..].copy_from_slice(&items.to_le_bytes());
     Ok(records)

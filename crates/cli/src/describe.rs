@@ -1,24 +1,19 @@
 //! A filter of a file in the words of BF.INFO and CF.INFO.
 
-use crate::filter_file::Loaded;
 use serde_json::{json, Value};
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::table::Table;
-use splitbloom_filter::{AnyFilter, CountingFilter, Filter, ForeignFilter, WindowedFilter};
+use splitbloom_filter::{Filter, Kind, Window};
 
 /// What a filter is, and its digest: equal for two filters if and only if they answer alike.
-pub fn describe(filter: &Loaded) -> Value {
-    let (kind, mut report, digest) = match filter {
-        Loaded::Bloom(any) => {
-            let (kind, report) = match any {
-                AnyFilter::Lasting(filter) => ("Bloom", lasting(filter)),
-                AnyFilter::Foreign(one) => ("Bloom, from RedisBloom", foreign(&one[0])),
-                AnyFilter::Windowed(timed) => ("forgetting", windowed(&timed[0].filter)),
-            };
-            (kind, report, any.digest())
-        }
-        Loaded::Counting(filter) => ("counting", counting(filter), filter.digest()),
+pub fn describe(filter: &Filter) -> Value {
+    let (kind, mut report) = match (filter.kind(), filter.window()) {
+        (Kind::Counting, _) => ("counting", counting(filter)),
+        (_, Some(window)) => ("forgetting", windowed(filter, window)),
+        _ if filter.layers().is_some() => ("Bloom, from RedisBloom", foreign(filter)),
+        _ => ("Bloom", lasting(filter)),
     };
+    let digest = filter.digest();
     if let Value::Object(entries) = &mut report {
         entries.shift_insert(0, "Kind".into(), kind.into());
         entries.insert("Digest".into(), format!("{digest:032x}").into());
@@ -36,11 +31,11 @@ fn lasting(filter: &Filter) -> Value {
         "Number of items inserted": filter.items(),
         "Expansion rate": expansion,
         "Error rate": parameters.error_rate,
-        "Expected false positive rate": filter.expected_false_positive_rate(),
+        "Expected false positive rate": filter.false_positive_rate(),
         "Estimated items": filter.estimated_items().round() as u64,
         "Fill": filter.fill_ratio(),
         "Bits per item": filter.num_bits() as f64 / filter.capacity() as f64,
-        "Sub-filters": filter.blooms().iter().map(bloom).collect::<Value>(),
+        "Sub-filters": filter.bloom().into_iter().map(bloom).collect::<Value>(),
         "Table": filter.table().map(table),
     })
 }
@@ -68,27 +63,27 @@ fn table(table: &Table) -> Value {
     })
 }
 
-fn foreign(filter: &ForeignFilter) -> Value {
+fn foreign(filter: &Filter) -> Value {
     json!({
         "Capacity": filter.capacity(),
         "Number of filters": filter.num_parts(),
         "Number of items inserted": filter.items(),
         "Error rate": filter.parameters().error_rate,
-        "Expected false positive rate": filter.expected_false_positive_rate(),
+        "Expected false positive rate": filter.false_positive_rate(),
         "Fill": filter.fill_ratio(),
         "Table": filter.table().map(table),
     })
 }
 
-fn windowed(filter: &WindowedFilter) -> Value {
+fn windowed(filter: &Filter, window: Window) -> Value {
     let parameters = filter.parameters();
-    let (now, window) = (filter.latest(), filter.window());
+    let now = filter.latest();
     json!({
         "Capacity": filter.capacity(),
-        "Size": filter.bytes(),
-        "Number of items inserted": filter.items(now),
+        "Size": filter.reserved_bytes(),
+        "Number of items inserted": filter.items_at(now),
         "Error rate": parameters.error_rate,
-        "Expected false positive rate": filter.false_positive_rate(now),
+        "Expected false positive rate": filter.false_positive_rate_at(now),
         "Window": window.seconds(),
         "Slices": window.slices(),
         "Renew": window.renews(),
@@ -98,17 +93,17 @@ fn windowed(filter: &WindowedFilter) -> Value {
     })
 }
 
-fn counting(filter: &CountingFilter) -> Value {
-    let parameters = filter.parameters();
+fn counting(filter: &Filter) -> Value {
+    let parameters = filter.counting_parameters();
     json!({
-        "Size": filter.bytes(),
+        "Size": filter.reserved_bytes(),
         "Number of items inserted": filter.items(),
         "Number of items deleted": filter.deleted(),
         "Expansion rate": parameters.expansion,
         "Capacity": parameters.capacity,
         "Error rate": parameters.error_rate,
         "Expected false positive rate": filter.false_positive_rate(),
-        "Bits per item": filter.bits_per_item(),
+        "Bits per item": filter.bits_per_item(0),
         "Pages": filter.pages(),
     })
 }

@@ -2,8 +2,10 @@
 
 use crate::error::Error;
 use crate::output::NewFile;
-use splitbloom_filter::codec::{Chunk, FileError, FileReader, FileWriter, Transfer};
-use splitbloom_filter::{AnyFilter, CountingFilter, DecodeError, SizeLimit};
+use splitbloom_filter::codec::{
+    encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
+};
+use splitbloom_filter::{DecodeError, Filter, SizeLimit};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -26,41 +28,22 @@ pub fn failed(path: &Path, error: FileError) -> Error {
     }
 }
 
-/// A filter of a file.
-pub enum Loaded {
-    Bloom(AnyFilter),
-    Counting(CountingFilter),
-}
-
 /// Reads a whole filter.
-pub fn load(path: &Path) -> Result<Loaded, Error> {
+pub fn load(path: &Path) -> Result<Filter, Error> {
     let mut file = open(path)?;
     let (mut buffer, mut number) = (Vec::new(), 0);
-    let (mut bloom, mut counting) = (None, None);
+    let mut filter: Option<Filter> = None;
     while file
         .next(&mut buffer)
         .map_err(|error| failed(path, error))?
     {
         let refused = |error: DecodeError| failed(path, FileError::Chunk(number, error));
         let chunk = Chunk::parse(&buffer).map_err(refused)?;
-        if counting.is_some() || chunk.begins::<CountingFilter>() {
-            take_in(&mut counting, &chunk).map_err(refused)?;
-        } else {
-            take_in(&mut bloom, &chunk).map_err(refused)?;
-        }
+        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited).map_err(refused)?;
+        filter = begun.or(filter);
         number += 1;
     }
-    match (bloom, counting) {
-        (Some(filter), _) => Ok(Loaded::Bloom(filter)),
-        (_, Some(filter)) => Ok(Loaded::Counting(filter)),
-        (None, None) => Err(failed(path, FileError::Cut)),
-    }
-}
-
-fn take_in<F: Transfer>(filter: &mut Option<F>, chunk: &Chunk<'_>) -> Result<(), DecodeError> {
-    let begun = F::load_chunk(filter.as_mut(), chunk, SizeLimit::Unlimited)?;
-    *filter = begun.or(filter.take());
-    Ok(())
+    filter.ok_or_else(|| failed(path, FileError::Cut))
 }
 
 /// A file that a filter is written to.
@@ -84,10 +67,10 @@ impl NewFilter {
     }
 
     /// Writes a filter as a whole.
-    pub fn write_filter(&mut self, filter: &impl Transfer) -> Result<(), Error> {
+    pub fn write_filter(&mut self, filter: &Filter) -> Result<(), Error> {
         let mut iterator = 0;
         let no_memory = |_| Error::Contents("not enough memory".into());
-        while let Some(chunk) = filter.encode_chunk(iterator).map_err(no_memory)? {
+        while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
             self.write(&chunk.bytes)?;
             iterator = chunk.next;
         }
@@ -104,7 +87,7 @@ impl NewFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbloom_filter::{Filter, Growth, Parameters, Seed};
+    use splitbloom_filter::{Growth, Parameters, Seed};
 
     /// The chunks of a filter that has items in each of its 38 segments.
     fn chunks(seed: u64) -> Vec<Vec<u8>> {
@@ -121,7 +104,7 @@ mod tests {
                 .unwrap();
         }
         let (mut all, mut iterator) = (Vec::new(), 0);
-        while let Some(chunk) = filter.encode_chunk(iterator).unwrap() {
+        while let Some(chunk) = encode_chunk(&filter, iterator).unwrap() {
             iterator = chunk.next;
             all.push(chunk.bytes);
         }

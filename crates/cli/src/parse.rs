@@ -11,7 +11,7 @@
 //! Units are those of the servers' configuration files, in either case.
 
 use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
-use splitbloom_filter::windowed::{MAX_SLICES, MAX_WINDOW_SECONDS, MIN_SLICES};
+use splitbloom_filter::filter::window::{MAX_SLICES, MAX_WINDOW_SECONDS, MIN_SLICES};
 use splitbloom_filter::Seed;
 use splitbloom_grammar::number::{parse_error_rate, parse_seed};
 use splitbloom_partition::SLOTS;

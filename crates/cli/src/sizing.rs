@@ -2,8 +2,8 @@
 //! that it chooses, and tables that are made to be measured.
 
 use splitbloom_filter::bloom::sizing::MAX_CAPACITY;
-use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
-use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit, Window, WindowedFilter};
+use splitbloom_filter::filter::{Adding, CountingParameters};
+use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit, Window};
 use std::f64::consts::LN_2;
 
 /// Tables are measured with at most so many items. Larger ones have the same pages, only more of
@@ -62,7 +62,7 @@ fn blocked(name: &'static str, items: u64, error_rate: f64, growth: Growth) -> R
     let parameters = parameters(items, error_rate, growth);
     // Nothing is refused without a limit.
     let filter = Filter::new(parameters, SizeLimit::Unlimited).ok();
-    let shape = filter.as_ref().and_then(|filter| filter.blooms().first());
+    let shape = filter.as_ref().and_then(|filter| filter.bloom());
     let shape = shape.map(|bloom| bloom.header().shape);
     match (filter, shape) {
         (Some(filter), Some(shape)) => Row {
@@ -112,14 +112,14 @@ fn counting(items: u64, error_rate: f64) -> u64 {
         max_iterations: 20,
         seed: SEED,
     };
-    let Ok(mut filter) = CountingFilter::new(parameters, SizeLimit::Unlimited) else {
+    let Ok(mut filter) = Filter::counting(parameters, SizeLimit::Unlimited) else {
         return 0;
     };
     let _ = (0..items).try_for_each(|n| {
-        let is_new = filter.add(&n.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited);
+        let is_new = filter.add_copy(&n.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited);
         is_new.map(drop)
     });
-    filter.bytes()
+    filter.reserved_bytes()
 }
 
 /// A filter that forgets, with items that come evenly: those of one window, and those of the slice
@@ -129,15 +129,15 @@ pub fn forgetting(items: u64, error_rate: f64, window: Window) -> Row {
     let remembered = items.saturating_add(items.div_ceil(slices));
     table("forgetting", remembered, |sample| {
         let parameters = parameters(sample, error_rate, Growth::Times(2));
-        let filter = WindowedFilter::new(parameters, window, SizeLimit::Unlimited);
+        let filter = Filter::windowed(parameters, window, SizeLimit::Unlimited);
         let Ok(mut filter) = filter else { return 0 };
         let span = u64::from(window.seconds()) * 1_000 * (slices + 1) / slices;
         let _ = (0..sample).try_for_each(|n| {
             let now = (u128::from(n) * u128::from(span) / u128::from(sample)) as u64;
             let item = n.to_le_bytes();
-            filter.add(&item, now, SizeLimit::Unlimited).map(drop)
+            filter.add_at(&item, now, SizeLimit::Unlimited).map(drop)
         });
-        filter.bytes()
+        filter.reserved_bytes()
     })
 }
 

@@ -8,9 +8,9 @@ use crate::error::Error;
 use crate::target::OneKey;
 use redis::{cmd, Value};
 use splitbloom_client::{number_of, Family, Retry};
+use splitbloom_filter::codec::is_chunk;
 use splitbloom_filter::codec::Chunk;
-use splitbloom_filter::foreign::pieces::is_foreign;
-use splitbloom_filter::{CountingFilter, StoredType};
+use splitbloom_filter::{Kind, StoredType};
 use splitbloom_partition::slot_of;
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -44,7 +44,7 @@ pub fn copy(
         StoredType::Bloom | StoredType::Counting => outgoing.next_piece()?,
     };
     let has_pieces = next.is_some();
-    let is_of_another = next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes));
+    let is_of_another = next.as_ref().is_none_or(|piece| !is_chunk(&piece.bytes));
     let mut incoming = Incoming::new(to, replace)?;
     while let Some(piece) = next {
         incoming.load(family, piece.iterator, &piece.bytes)?;
@@ -250,9 +250,9 @@ fn expire(temporary: &[u8]) -> redis::Cmd {
 
 /// The family of the filter that begins with a chunk.
 fn family_of(chunk: &Chunk<'_>) -> Family {
-    match chunk.begins::<CountingFilter>() {
-        true => Family::Counting,
-        false => Family::Bloom,
+    match chunk.begins() {
+        Some(Kind::Counting) => Family::Counting,
+        _ => Family::Bloom,
     }
 }
 

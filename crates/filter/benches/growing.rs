@@ -5,8 +5,8 @@
 //! and 10 000 000; 100 000 000 takes 1 GB. In every round each contender does the same operations,
 //! one contender after the other; medians over the rounds.
 
-use splitbloom_filter::hash::{ItemHash, Seed};
-use splitbloom_filter::table::{Table, GROUP};
+use splitbloom_filter::hash::{ItemHash, Seed, GROUP};
+use splitbloom_filter::table::Table;
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
 use std::hint::black_box;
 use std::time::Instant;

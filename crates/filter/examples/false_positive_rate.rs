@@ -8,8 +8,9 @@
 //! (default 1e10, about three quarters of an hour on two cores). Growing filters, whose rate is
 //! only bounded from above, get a fifth of that.
 
-use splitbloom_filter::counting::{Adding, CountingFilter, CountingParameters};
-use splitbloom_filter::filter::{Filter, Growth, Parameters, SizeLimit};
+use splitbloom_filter::filter::{
+    Adding, CountingParameters, Filter, Growth, Parameters, SizeLimit,
+};
 use splitbloom_filter::hash::Seed;
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -113,7 +114,7 @@ fn filled(case: &Case, growth: Growth, seed: Seed) -> Result<Filter, Failure> {
     Ok(filter)
 }
 
-fn filled_and_emptied(case: &Case, seed: Seed) -> Result<CountingFilter, Failure> {
+fn filled_and_emptied(case: &Case, seed: Seed) -> Result<Filter, Failure> {
     let parameters = CountingParameters {
         error_rate: case.error_rate,
         capacity: case.capacity,
@@ -122,16 +123,16 @@ fn filled_and_emptied(case: &Case, seed: Seed) -> Result<CountingFilter, Failure
         max_iterations: 20,
         seed,
     };
-    let mut filter = CountingFilter::new(parameters, SizeLimit::Unlimited)?;
+    let mut filter = Filter::counting(parameters, SizeLimit::Unlimited)?;
     let half = case.items / 2;
     for item in 0..2 * case.items {
-        filter.add(&item.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited)?;
+        filter.add_copy(&item.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited)?;
     }
     for item in (0..half).chain(case.items..2 * case.items) {
         filter.remove(&item.to_le_bytes())?;
     }
     for item in 0..half {
-        filter.add(&item.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited)?;
+        filter.add_copy(&item.to_le_bytes(), Adding::Copies, SizeLimit::Unlimited)?;
     }
     Ok(filter)
 }

@@ -68,6 +68,16 @@ impl std::fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
+/// What a load allocates can only be too large, or be refused.
+impl From<AddError> for DecodeError {
+    fn from(error: AddError) -> Self {
+        match error {
+            AddError::OverLimit => Self::OverLimit,
+            _ => Self::OutOfMemory,
+        }
+    }
+}
+
 impl std::fmt::Display for AddError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -66,6 +66,37 @@ pub fn multiply_high(x: u64, n: u64) -> u64 {
     ((u128::from(x) * u128::from(n)) >> 64) as u64
 }
 
+/// Items whose cache misses overlap: they are prefetched while the group before them is tested. For
+/// the table, 32 takes as long at 10^6 items and 7 % longer at 2 * 10^7. For Bloom filters, in the
+/// command at 10^8 items, an item takes 41 ns with 8, 33 with 16 and 46 with 32.
+pub const GROUP: usize = 16;
+
+/// The hashes of some items.
+#[derive(Default)]
+pub struct Group {
+    hashes: [ItemHash; GROUP],
+    len: usize,
+}
+
+impl Group {
+    /// Takes the next hashes, as many as fit; none at the end.
+    #[inline]
+    pub fn read(&mut self, hashes: &mut impl Iterator<Item = ItemHash>) -> &[ItemHash] {
+        self.len = 0;
+        for (hash, next) in self.hashes.iter_mut().zip(hashes) {
+            *hash = next;
+            self.len += 1;
+        }
+        self.hashes()
+    }
+
+    /// Those taken last.
+    #[inline]
+    pub fn hashes(&self) -> &[ItemHash] {
+        &self.hashes[..self.len]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,18 +11,16 @@
 //! few) and one page.
 //!
 //! ```text
-//!   filter    a Bloom filter of the capacity reserved, and a table for what it has no room for
-//!   any       whichever kind of filter a key of BF.* commands holds
-//!   counting  a filter that counts and deletes: a table with a fingerprint for each copy
-//!   windowed  a filter that forgets: a table whose fingerprints carry a slice of time
-//!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic; and a table
+//!   filter    one value for whatever a key holds: it keeps its items, counts and deletes them, or
+//!             forgets them after a time; what these have in common, and a policy for each
+//!   codec     a filter as bytes, and back      stored_type  the names of its types on a server
+//!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
 //!   table     a table of fingerprints that grows page by page
-//!   parts     what a filter is made of: one of them, or both
 //!   storage   bits: inline, in one block, or in segments of 64 KiB allocated on first touch
-//!   codec     a filter as bytes, and back      stored_type  the names of its types on a server
-//!   math      false-positive rate of a sub-bitmap    hash   where an item belongs
+//!   math      false-positive rate of a sub-bitmap    hash    where an item belongs
+//!   bytes     numbers as bytes, and back             alloc   memory that may be refused
 //! ```
 //!
 //! A filter built here can be loaded into a server, chunk by chunk, by its BF.LOADCHUNK:
@@ -53,33 +51,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod any;
+mod alloc;
 pub mod bloom;
+mod bytes;
 pub mod codec;
-pub mod counting;
 pub mod error;
 pub mod filter;
 pub mod foreign;
-mod group;
 pub mod hash;
 pub mod math;
-mod parts;
 #[allow(unsafe_code, reason = "prefetch instructions")]
 mod prefetch;
-mod size_limit;
 pub mod storage;
 mod stored_type;
 pub mod table;
-pub mod windowed;
 
-pub use any::AnyFilter;
-pub use counting::{CountingFilter, CountingParameters};
 pub use error::{AddError, DecodeError, UnionError};
-pub use filter::{Filter, Growth, Parameters, SizeLimit};
-pub use foreign::ForeignFilter;
+pub use filter::{CountingParameters, Filter, Growth, Kind, Parameters, SizeLimit, Window};
 pub use hash::Seed;
 pub use stored_type::StoredType;
-pub use windowed::{Window, WindowedFilter};
 
 /// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.
 pub fn kernel_name() -> &'static str {

@@ -1,10 +1,5 @@
 //! Prefetches: hints that a cache line is needed soon, so that the misses of many items overlap.
 
-/// Items whose cache misses overlap: they are prefetched while the group before them is tested. For
-/// the table, 32 takes as long at 10^6 items and 7 % longer at 2 * 10^7. For Bloom filters, in the
-/// command at 10^8 items, an item takes 41 ns with 8, 33 with 16 and 46 with 32.
-pub const GROUP: usize = 16;
-
 /// Prefetches the cache line in which `value` begins; does nothing on architectures other than
 /// these.
 #[inline]

@@ -1,8 +1,7 @@
 //! Filters from RedisBloom where memory is short, or its use is measured.
 
 use splitbloom_filter::error::{AddError, DecodeError};
-use splitbloom_filter::foreign::{pieces, ForeignFilter};
-use splitbloom_filter::{Seed, SizeLimit};
+use splitbloom_filter::{Filter, Seed, SizeLimit};
 use splitbloom_test_allocator::{meter, refusal, TestAllocator};
 
 #[global_allocator]
@@ -26,8 +25,8 @@ fn header() -> Vec<u8> {
     header
 }
 
-fn begin() -> Result<ForeignFilter, DecodeError> {
-    pieces::begin(&header(), Seed(1), SizeLimit::Unlimited)
+fn begin() -> Result<Filter, DecodeError> {
+    Filter::begin_redisbloom(&header(), Seed(1), SizeLimit::Unlimited)
 }
 
 /// The iterator of the end of the last array.
@@ -41,7 +40,7 @@ fn a_header_that_finds_no_memory_is_refused_and_leaves_nothing() {
     let bytes = header();
     for n in 0.. {
         let (begun, refused) = refusal::of_the_nth(n, || {
-            pieces::begin(&bytes, Seed(1), SizeLimit::Unlimited).map(drop)
+            Filter::begin_redisbloom(&bytes, Seed(1), SizeLimit::Unlimited).map(drop)
         });
         if !refused {
             assert_eq!(begun, Ok(()));

@@ -95,11 +95,11 @@ fn a_chunk_that_finds_no_memory_for_its_list_of_records_is_refused() {
     let chunk = Chunk::parse(&encoded.bytes).unwrap();
     for refused_from in [1, 64, 300] {
         let refused = refusal::of_blocks_from(refused_from, || {
-            load_chunk::<Filter>(None, &chunk, SizeLimit::Unlimited)
+            load_chunk(None, &chunk, SizeLimit::Unlimited)
         });
         assert_eq!(refused.err(), Some(DecodeError::OutOfMemory));
     }
-    let loaded = load_chunk::<Filter>(None, &chunk, SizeLimit::Unlimited).unwrap();
+    let loaded = load_chunk(None, &chunk, SizeLimit::Unlimited).unwrap();
     assert_eq!(loaded.unwrap().digest(), filter.digest());
 }
 
@@ -156,7 +156,7 @@ fn small(capacity: u64) -> Filter {
 fn full(capacity: u64) -> Filter {
     let mut stored = small(capacity);
     let mut next = 0;
-    while !stored.blooms()[0].fill().is_full() {
+    while !stored.bloom().unwrap().fill().is_full() {
         add(&mut stored, next).unwrap();
         next += 1;
     }
@@ -323,7 +323,7 @@ fn large() -> (Filter, Vec<Vec<u8>>) {
 fn a_chunk_is_taken_in_or_not_whichever_block_is_refused() {
     let (_, encoded) = large();
     let chunk = |index: usize| Chunk::parse(&encoded[index]).unwrap();
-    let first = || load_chunk::<Filter>(None, &chunk(0), SizeLimit::Unlimited);
+    let first = || load_chunk(None, &chunk(0), SizeLimit::Unlimited);
     at_every_refusal(
         || None,
         |loaded| {
@@ -350,7 +350,7 @@ fn a_chunk_of_a_sparse_filter_is_taken_in_or_not_whichever_block_is_refused() {
         || None,
         |loaded| {
             let chunk = Chunk::parse(&encoded).unwrap();
-            *loaded = load_chunk::<Filter>(None, &chunk, SizeLimit::Unlimited).unwrap_or_default();
+            *loaded = load_chunk(None, &chunk, SizeLimit::Unlimited).unwrap_or_default();
             loaded.is_some()
         },
         |loaded| loaded.as_ref().map_or(0, Filter::digest),
@@ -370,7 +370,7 @@ fn a_chunk_that_adds_to_a_copy_and_grows_it_is_taken_in_or_not_whichever_block_i
     let chunk = |index: usize| Chunk::parse(&encoded[index].bytes).unwrap();
     at_every_refusal(
         || {
-            let first = load_chunk::<Filter>(None, &chunk(0), SizeLimit::Unlimited).unwrap();
+            let first = load_chunk(None, &chunk(0), SizeLimit::Unlimited).unwrap();
             let mut first = first.unwrap();
             let copy = first.try_clone().unwrap();
             (copy, first)

@@ -3,7 +3,7 @@
 use crate::number::{parse_seed, parse_within};
 use crate::options::{capacity, error_rate};
 use crate::WordsError;
-use splitbloom_filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
+use splitbloom_filter::filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
 
 /// How a client describes a counting filter to be created. `None` means the default of the

@@ -2,7 +2,7 @@
 
 use crate::number::parse_within;
 use crate::WordsError;
-use splitbloom_filter::windowed::{
+use splitbloom_filter::filter::window::{
     Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
 };
 use std::ops::RangeInclusive;

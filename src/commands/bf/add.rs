@@ -12,12 +12,11 @@ use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::stats;
 use crate::sweeper::free_gone;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
+use crate::types::timetable::Timetable;
 use crate::types::Stored as _;
-use splitbloom_filter::any::{Lasting, Timed};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Counters, SizeLimit};
-use splitbloom_filter::windowed::{Outcome, WindowedFilter};
+use splitbloom_filter::filter::{Filter, Outcome, SizeLimit};
 use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation, Insertion};
 use splitbloom_server::allocator::try_vec;
@@ -222,10 +221,10 @@ pub(super) struct Added {
 }
 
 impl Added {
-    fn count(&mut self, is_new: bool, has_changed: bool) {
+    fn count(&mut self, outcome: Outcome) {
         self.answered += 1;
-        self.new += usize::from(is_new);
-        self.has_changed |= has_changed;
+        self.new += usize::from(outcome.is_new());
+        self.has_changed |= outcome.has_changed();
     }
 }
 
@@ -248,26 +247,8 @@ impl<'a, S: Source<'a>> Adding<S> {
                 new.insert(create(context, creation)?)
             }
         };
-        let added = match filter {
-            AnyFilter::Windowed(timed) => {
-                let [Timed { filter, beside }] = &mut **timed;
-                let time = time_of(context, filter, self.at)?;
-                if self
-                    .at
-                    .is_some_and(|at| is_from_a_client(context, filter, at))
-                {
-                    beside.last_client_time = time_now();
-                }
-                self.add_at(context, filter, time, limit, answer)
-            }
-            _ if self.at.is_some() => return Err(ReplyError::WindowMissing),
-            AnyFilter::Lasting(filter) => self.add(context, filter, limit, answer),
-            AnyFilter::Foreign(one) => {
-                let [filter] = &mut **one;
-                self.add(context, filter, limit, answer)
-            }
-        };
-
+        let time = self.time(context, filter)?;
+        let added = self.add(context, filter, time, limit, answer);
         let created = new.as_ref().map(Created::of);
         // If the first item is refused, the key stays missing.
         if let Some(filter) = new.filter(|_| added.has_changed) {
@@ -290,80 +271,73 @@ impl<'a, S: Source<'a>> Adding<S> {
         Ok(added)
     }
 
-    /// Adds the items to a filter that does not forget.
+    /// The time of the items, in a filter that forgets.
+    fn time(&self, context: &Context, filter: &mut Filter) -> Result<Option<u64>, ReplyError> {
+        let Some(window) = filter.window() else {
+            return match self.at {
+                Some(_) => Err(ReplyError::WindowMissing),
+                None => Ok(None),
+            };
+        };
+        let time = time_of(context, window, self.at)?;
+        let given = self.at.filter(|at| is_from_a_client(context, window, *at));
+        if let (Some(_), Some(timetable)) = (given, filter.attachment::<Timetable>()) {
+            timetable.last_client_time = time_now();
+        }
+        Ok(Some(time))
+    }
+
+    /// Adds the items, up to the first one refused.
     fn add(
         &self,
         context: &Context,
-        filter: &mut impl Lasting,
+        filter: &mut Filter,
+        time: Option<u64>,
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Added {
-        let before = filter.progress();
-        let mut added = Added::default();
+        let (before, forgotten) = (filter.progress(), filter.forgotten());
+        let mut added = Added {
+            time,
+            ..Added::default()
+        };
         let ration = Ration::new(context);
         let mut end = self.add_rest(filter, limit, &ration, &mut added, &mut answer);
         // The primary has acknowledged some of these items. It may have been RedisBloom, with other
         // false positives, and so with room left where there is none here.
-        if end == Err(AddError::Full) && context.is_replay() {
+        if end == Err(AddError::Full) && time.is_none() && context.is_replay() {
             end = self.add_rest(filter, SizeLimit::Replay, &ration, &mut added, answer);
         }
         let refusal = end.err().map(ReplyError::of_add);
         added.refusal = refusal.or(ration.refusal());
         stats::added(added.new, filter.counters_since(before));
+        if time.is_some() {
+            stats::forgotten(filter.forgotten() - forgotten);
+            free_gone(filter);
+        }
         added
     }
 
     /// Adds the items that have no answer yet, up to the first one refused.
     fn add_rest(
         &self,
-        filter: &mut impl Lasting,
+        filter: &mut Filter,
         limit: SizeLimit,
         ration: &Ration<'_>,
         added: &mut Added,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
+        let now = added.time.unwrap_or(0);
         let mut items = self.items.items_from(added.answered);
-        let mut count = |new| {
-            added.count(new, new);
-            answer(new);
+        let mut count = |outcome: Outcome| {
+            added.count(outcome);
+            answer(outcome.is_new());
         };
         match items.len() {
             // One item is not worth setting up a group.
-            1 => items.try_for_each(|item| filter.add(item, limit).map(&mut count)),
-            _ => filter.add_many(ration.of(items), limit, &mut count),
+            1 => items.try_for_each(|item| filter.add_at(item, now, limit).map(&mut count)),
+            _ => filter.add_many_at(ration.of(items), now, limit, &mut count),
         }
-    }
-
-    /// Adds the items to a filter that forgets.
-    fn add_at(
-        &self,
-        context: &Context,
-        filter: &mut WindowedFilter,
-        time: u64,
-        limit: SizeLimit,
-        mut answer: impl FnMut(bool),
-    ) -> Added {
-        let forgotten = filter.forgotten();
-        let mut added = Added {
-            time: Some(time),
-            ..Added::default()
-        };
-        let mut count = |outcome: Outcome| {
-            added.count(outcome.is_new(), outcome.has_changed());
-            answer(outcome.is_new());
-        };
-        let mut items = self.items.items_from(0);
-        let ration = Ration::new(context);
-        let end = match items.len() {
-            1 => items.try_for_each(|item| filter.add(item, time, limit).map(&mut count)),
-            _ => filter.add_many(ration.of(items), time, limit, &mut count),
-        };
-        let refusal = end.err().map(ReplyError::of_add);
-        added.refusal = refusal.or(ration.refusal());
-        stats::added(added.new, Counters::default());
-        stats::forgotten(filter.forgotten() - forgotten);
-        free_gone(filter);
-        added
     }
 
     /// Replicates what took effect: the creation, if there was one, and the items, as they came or

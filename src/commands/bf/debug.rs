@@ -4,15 +4,13 @@
 use super::newest;
 use crate::commands::docs::{BLOOM_ITEM, FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::types::bloom::{AnyFilter, StoredFilter};
-use crate::types::Stored as _;
+use crate::types::bloom::StoredFilter;
+use crate::types::{now_for, Stored as _};
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
-use splitbloom_filter::foreign::{ForeignFilter, Layer};
+use splitbloom_filter::filter::{Filter, Window};
+use splitbloom_filter::foreign::Layer;
 use splitbloom_filter::table::Table;
-use splitbloom_filter::windowed::WindowedFilter;
-use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, KeyAccess, Output};
 use splitbloom_server::context::Context;
 
@@ -35,10 +33,10 @@ pub const DEBUG: Command<ReplyError> = Command {
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &StoredFilter = key.value()?.ok_or(ReplyError::NotFound)?;
-    let lines = match stored.filter() {
-        AnyFilter::Lasting(filter) => lines(filter),
-        AnyFilter::Foreign(one) => lines_of_foreign(&one[0]),
-        AnyFilter::Windowed(timed) => lines_of_window(&timed[0].filter, time_of_command()),
+    let filter = stored.filter();
+    let lines = match filter.window() {
+        Some(window) => lines_of_window(filter, window, now_for(filter)),
+        None => lines(filter),
     };
     context.reply_array(lines.len());
     for line in lines {
@@ -51,29 +49,18 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 /// the [newest], after the number of those left out. A line has fewer than 150 bytes, so a reply
 /// has fewer than 150 kB.
 fn lines(filter: &Filter) -> Vec<String> {
-    let mut lines = lines_of_series(filter.items(), filter.blooms(), line_of_bloom);
+    let mut lines = vec![format!("size:{}", filter.items())];
+    lines.extend(filter.bloom().map(line_of_bloom));
+    if let Some(layers) = filter.layers() {
+        let (left_out, shown) = newest(layers.each());
+        if left_out > 0 {
+            lines.push(format!("older sub-filters left out:{left_out}"));
+        }
+        lines.extend(shown.iter().map(line_of_layer));
+    }
     if let (Some(table), Some(error_rate)) = (filter.table(), filter.table_error_rate()) {
         lines.push(line_of_table(table, error_rate));
     }
-    lines
-}
-
-/// The same of a filter that RedisBloom made.
-fn lines_of_foreign(filter: &ForeignFilter) -> Vec<String> {
-    let mut lines = lines_of_series(filter.items(), filter.layers(), line_of_layer);
-    if let Some(table) = filter.table() {
-        lines.push(line_of_table(table, filter.table_error_rate()));
-    }
-    lines
-}
-
-fn lines_of_series<B>(items: u64, series: &[B], line: impl FnMut(&B) -> String) -> Vec<String> {
-    let (left_out, shown) = newest(series);
-    let mut lines = vec![format!("size:{items}")];
-    if left_out > 0 {
-        lines.push(format!("older sub-filters left out:{left_out}"));
-    }
-    lines.extend(shown.iter().map(line));
     lines
 }
 
@@ -96,8 +83,8 @@ fn line_of_layer(layer: &Layer) -> String {
 }
 
 /// The number of items remembered, the window, then the table.
-fn lines_of_window(filter: &WindowedFilter, now: u64) -> Vec<String> {
-    let (items, window) = (filter.items(now), filter.window());
+fn lines_of_window(filter: &Filter, window: Window, now: u64) -> Vec<String> {
+    let items = filter.items_at(now);
     let (seconds, slices, renew) = (window.seconds(), window.slices(), window.renews());
     let (renew, forgotten) = (u8::from(renew), filter.forgotten());
     let bytes = filter.num_bits() / 8;

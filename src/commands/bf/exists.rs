@@ -1,11 +1,9 @@
 //! BF.EXISTS and BF.MEXISTS: whether items are (probably) in a filter.
 
 use crate::commands::docs::{BLOOM_ITEM, BLOOM_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY};
-use crate::commands::lookup::{look_up, look_up_many, Lookup};
+use crate::commands::lookup::{look_up, look_up_many};
 use crate::commands::reply_error::ReplyError;
-use crate::types::bloom::{AnyFilter, StoredFilter};
-use crate::types::Stored as _;
-use splitbloom_server::clock::time_of_command;
+use crate::types::bloom::StoredFilter;
 use splitbloom_server::command::{Command, KeyAccess, Output};
 
 pub const EXISTS: Command<ReplyError> = Command {
@@ -33,24 +31,3 @@ pub const MULTI_EXISTS: Command<ReplyError> = Command {
     parameters: &[KEY, ITEMS],
     run: look_up_many::<StoredFilter>,
 };
-
-impl Lookup for StoredFilter {
-    fn contains(&self, item: &[u8]) -> bool {
-        match self.filter() {
-            AnyFilter::Lasting(filter) => filter.contains(item),
-            AnyFilter::Foreign(one) => one[0].contains(item),
-            AnyFilter::Windowed(timed) => timed[0].filter.contains(item, time_of_command()),
-        }
-    }
-
-    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        match self.filter() {
-            AnyFilter::Lasting(filter) => filter.contains_many(items, answer),
-            AnyFilter::Foreign(one) => one[0].contains_many(items, answer),
-            AnyFilter::Windowed(timed) => {
-                let now = time_of_command();
-                timed[0].filter.contains_many(items, now, answer);
-            }
-        }
-    }
-}

@@ -32,11 +32,9 @@ fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let mut key = context.open_to_write(arguments.at(1))?;
     let stored = key.value::<StoredFilter>()?;
     let stored = stored.ok_or(ReplyError::NothingToFree)?;
-    let (filter, _) = stored
-        .filter_mut()
-        .windowed_mut()
-        .ok_or(ReplyError::WindowMissing)?;
-    let time = time_of(context, filter, Some(given))?;
+    let filter = stored.filter_mut();
+    let window = filter.window().ok_or(ReplyError::WindowMissing)?;
+    let time = time_of(context, window, Some(given))?;
     let now = time_of_command();
     let change = filter.next_change(now);
     let swept = step(filter, time).map_err(ReplyError::of_add)?;

@@ -7,13 +7,12 @@ use super::newest;
 use super::time::items_now;
 use crate::commands::docs::{word, BLOOM_ITEM, FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::types::bloom::{AnyFilter, StoredFilter};
-use crate::types::Stored as _;
+use crate::types::bloom::StoredFilter;
+use crate::types::{now_for, Stored as _};
 use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, reply_table};
 use splitbloom_filter::filter::Filter;
-use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::foreign::Layers;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::clock::time_of_command;
 use splitbloom_server::command::{Command, KeyAccess, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 
@@ -121,19 +120,16 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             reply_five(context, stored);
         }
         Question::Full => {
-            let further = match stored.filter() {
-                AnyFilter::Lasting(filter) => MORE + entries_left_out(filter.blooms()),
-                AnyFilter::Foreign(one) => MORE + entries_left_out(one[0].layers()),
-                AnyFilter::Windowed(_) => MORE + window::FIELDS,
+            let filter = stored.filter();
+            let further = match filter.window() {
+                Some(_) => window::FIELDS,
+                None => filter.layers().map_or(0, entries_left_out),
             };
-            context.reply_map(FIELDS.len() + further);
+            context.reply_map(FIELDS.len() + MORE + further);
             reply_five(context, stored);
-            match stored.filter() {
-                AnyFilter::Lasting(filter) => reply_more(context, filter),
-                AnyFilter::Foreign(one) => reply_more_of_foreign(context, &one[0]),
-                AnyFilter::Windowed(timed) => {
-                    window::reply(context, &timed[0].filter, time_of_command());
-                }
+            match filter.window() {
+                Some(window) => window::reply(context, filter, window, now_for(filter)),
+                None => reply_more(context, filter),
             }
         }
     }
@@ -174,82 +170,56 @@ fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
 /// The further fields of the long form.
 const MORE: usize = 9;
 
-/// The number of entries about sub-filters that are not shown: none or one.
-fn entries_left_out<B>(series: &[B]) -> usize {
-    usize::from(newest(series).0 > 0)
-}
-
-/// The fields before the parts, which every kind of filter has.
-struct Long {
-    error_rate: f64,
-    expected: f64,
-    estimated_items: f64,
-    fill: f64,
-    bits_per_item: f64,
-    allocated_segments: u64,
-    reserved_segments: u64,
-}
-
-impl Long {
-    fn reply(&self, context: &Context) {
-        for (name, value) in [
-            ("Error rate", self.error_rate),
-            ("Expected false positive rate", self.expected),
-        ] {
-            context.reply_simple(name);
-            context.reply_double(value);
-        }
-        context.reply_simple("Estimated items");
-        context.reply_integer(self.estimated_items.round() as u64);
-        for (name, value) in [("Fill", self.fill), ("Bits per item", self.bits_per_item)] {
-            context.reply_simple(name);
-            context.reply_double(value);
-        }
-        for (name, value) in [
-            ("Segments allocated", self.allocated_segments),
-            ("Segments reserved", self.reserved_segments),
-        ] {
-            context.reply_simple(name);
-            context.reply_integer(value);
-        }
-    }
+/// The number of entries that say how many sub-filters are not shown.
+fn entries_left_out(layers: &Layers) -> usize {
+    usize::from(newest(layers.each()).0 > 0)
 }
 
 fn reply_more(context: &Context, filter: &Filter) {
-    Long {
-        error_rate: filter.parameters().error_rate,
-        expected: filter.expected_false_positive_rate(),
-        estimated_items: filter.estimated_items(),
-        fill: filter.fill_ratio(),
-        bits_per_item: filter.num_bits() as f64 / filter.capacity() as f64,
-        allocated_segments: filter.allocated_segments(),
-        reserved_segments: filter.reserved_segments(),
-    }
-    .reply(context);
-    context.reply_simple("Sub-filters");
-    reply_newest(context, filter.blooms(), reply_sub_filter);
-    reply_table(context, filter.table(), filter.table_error_rate());
-    reply_left_out(context, filter.blooms());
-}
-
-/// The same for a filter from RedisBloom or valkey-bloom. Its sub-filters have another name, which
-/// tells it from one of ours.
-fn reply_more_of_foreign(context: &Context, filter: &ForeignFilter) {
-    Long {
-        error_rate: filter.parameters().error_rate,
-        expected: filter.expected_false_positive_rate(),
-        estimated_items: filter.estimated_items(),
-        fill: filter.fill_ratio(),
-        bits_per_item: filter.num_bits() as f64 / filter.capacity() as f64,
-        allocated_segments: filter.allocated_segments(),
-        reserved_segments: filter.reserved_segments(),
-    }
-    .reply(context);
-    context.reply_simple(match filter.is_from_valkey() {
-        true => "Sub-filters from valkey-bloom",
-        false => "Sub-filters from RedisBloom",
+    let numbers = |pairs: [(&str, u64); 2]| {
+        for (name, value) in pairs {
+            context.reply_simple(name);
+            context.reply_integer(value);
+        }
+    };
+    let doubles = |pairs: [(&str, f64); 2]| {
+        for (name, value) in pairs {
+            context.reply_simple(name);
+            context.reply_double(value);
+        }
+    };
+    doubles([
+        ("Error rate", filter.parameters().error_rate),
+        ("Expected false positive rate", filter.false_positive_rate()),
+    ]);
+    context.reply_simple("Estimated items");
+    context.reply_integer(filter.estimated_items().round() as u64);
+    let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
+    doubles([
+        ("Fill", filter.fill_ratio()),
+        ("Bits per item", bits_per_item),
+    ]);
+    numbers([
+        ("Segments allocated", filter.allocated_segments()),
+        ("Segments reserved", filter.reserved_segments()),
+    ]);
+    // Those of another module have another name, which tells them from ours.
+    context.reply_simple(match filter.layers() {
+        None => "Sub-filters",
+        Some(layers) if layers.is_from_valkey() => "Sub-filters from valkey-bloom",
+        Some(_) => "Sub-filters from RedisBloom",
     });
-    reply_newest(context, filter.layers(), reply_layer);
-    reply_table(context, filter.table(), Some(filter.table_error_rate()));
-    reply_left_out(context, filter.layers());
+    match filter.layers() {
+        None => {
+            context.reply_array(filter.bloom().into_iter().len());
+            if let Some(bloom) = filter.bloom() {
+                reply_sub_filter(context, bloom);
+            }
+        }
+        Some(layers) => reply_newest(context, layers.each(), reply_layer),
+    }
+    reply_table(context, filter.table(), filter.table_error_rate());
+    if let Some(layers) = filter.layers() {
+        reply_left_out(context, layers.each());
+    }
 }

@@ -3,9 +3,9 @@
 use crate::commands::docs::{FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::foreign::ForeignFilter;
+use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
@@ -31,8 +31,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         return Err(ReplyError::NoPlaceToLoad);
     }
     let limit = config::size_limit(context);
-    let filter = ForeignFilter::parse_from_valkey(bytes, limit).map_err(ReplyError::of_load)?;
-    let filter = AnyFilter::foreign(filter).map_err(|_| ReplyError::NoMemoryToCreate)?;
+    let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
     key.put(StoredFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it

@@ -4,7 +4,7 @@ use crate::commands::docs::FIRST_RELEASE;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::stats;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
 use splitbloom_filter::filter::Filter;
 use splitbloom_grammar::number::parse_within;
@@ -84,10 +84,8 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 
     let mut created = None;
     let filter = match stored {
-        Some(stored) => match stored.filter_mut() {
-            AnyFilter::Lasting(filter) => filter,
-            _ => return Err(ReplyError::NoUnion),
-        },
+        Some(stored) if stored.filter().may_be_united() => stored.filter_mut(),
+        Some(_) => return Err(ReplyError::NoUnion),
         None => {
             let first = sources.first().ok_or(ReplyError::NotFound)?;
             let new = Filter::new(first.parameters(), limit);
@@ -105,7 +103,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     stats::added(0, filter.counters_since(before));
 
     if let Some(filter) = created {
-        key.put(StoredFilter::new(AnyFilter::Lasting(filter)))
+        key.put(StoredFilter::new(filter))
             .ok_or(ReplyError::NoMemoryToCreate)?;
     }
     drop(sources);
@@ -146,7 +144,7 @@ fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
             .ok_or(ReplyError::NotFound)?
             .filter()
         {
-            AnyFilter::Lasting(filter) => filters.push(filter),
+            filter if filter.may_be_united() => filters.push(filter),
             _ => return Err(ReplyError::NoUnion),
         }
     }

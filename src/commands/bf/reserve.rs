@@ -6,11 +6,10 @@ use crate::commands::docs::{
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;
-use crate::types::bloom::{AnyFilter, StoredFilter};
+use crate::types::bloom::StoredFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::filter::{Filter, Growth, Parameters};
+use splitbloom_filter::filter::{Filter, Growth, Parameters, Window};
 use splitbloom_filter::hash::Seed;
-use splitbloom_filter::windowed::{Window, WindowedFilter};
 use splitbloom_grammar::loose::known_words_of_reserve;
 use splitbloom_grammar::options::{parse_reserve, Creation};
 use splitbloom_server::arguments::{Argument, Arguments};
@@ -80,15 +79,13 @@ fn parse(context: &Context, args: &[&[u8]]) -> Result<Creation, ReplyError> {
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.
-pub(super) fn create(context: &Context, creation: &Creation) -> Result<AnyFilter, ReplyError> {
+pub(super) fn create(context: &Context, creation: &Creation) -> Result<Filter, ReplyError> {
     let defaults = config::defaults(Seed(context.random()));
     let parameters = creation.parameters(defaults);
     let limit = config::size_limit(context);
     let filter = match creation.window {
-        None => Filter::new(parameters, limit).map(AnyFilter::Lasting),
-        Some(window) => {
-            WindowedFilter::new(parameters, window, limit).and_then(AnyFilter::forgetful)
-        }
+        None => Filter::new(parameters, limit),
+        Some(window) => Filter::windowed(parameters, window, limit),
     };
     filter.map_err(ReplyError::of_creation)
 }
@@ -100,10 +97,10 @@ pub(super) struct Created {
 }
 
 impl Created {
-    pub fn of(filter: &AnyFilter) -> Self {
+    pub fn of(filter: &Filter) -> Self {
         Self {
             parameters: filter.parameters(),
-            window: filter.windowed().map(WindowedFilter::window),
+            window: filter.window(),
         }
     }
 

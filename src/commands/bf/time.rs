@@ -1,8 +1,8 @@
 //! Time, in filters that forget: when items come, and how many are remembered.
 
 use crate::commands::reply_error::ReplyError;
-use crate::types::bloom::AnyFilter;
-use splitbloom_filter::windowed::WindowedFilter;
+use crate::types::now_for;
+use splitbloom_filter::filter::{Filter, Window};
 use splitbloom_server::clock::{time_now, time_of_command};
 use splitbloom_server::context::Context;
 
@@ -18,13 +18,9 @@ const EARLIEST: u64 = 100_000_000_000;
 /// forget everything, and nothing new would be forgotten until the clock has caught up.
 /// `Seconds` if it is so early that it cannot be in milliseconds. Commands from the primary or the
 /// append-only file have been checked, against another clock.
-pub fn time_of(
-    context: &Context,
-    filter: &WindowedFilter,
-    given: Option<u64>,
-) -> Result<u64, ReplyError> {
+pub fn time_of(context: &Context, window: Window, given: Option<u64>) -> Result<u64, ReplyError> {
     let now = time_of_command();
-    let window = u64::from(filter.window().seconds()) * 1_000;
+    let window = u64::from(window.seconds()) * 1_000;
     match given {
         None => Ok(now),
         Some(given) if (EARLIEST..=now.saturating_add(window)).contains(&given) => Ok(given),
@@ -37,16 +33,12 @@ pub fn time_of(
 /// Whether a client has supplied the time `given`, here or to the primary. The primary itself
 /// replicates each add with its time; that a client supplied it shows from the clock, which has
 /// passed it by more than a slice. In a file it does not show: all times there have passed.
-pub fn is_from_a_client(context: &Context, filter: &WindowedFilter, given: u64) -> bool {
-    let is_past = || given.saturating_add(filter.window().slice()) < time_now();
+pub fn is_from_a_client(context: &Context, window: Window, given: u64) -> bool {
+    let is_past = || given.saturating_add(window.slice()) < time_now();
     !context.is_loading() && (is_past() || !context.is_replay())
 }
 
 /// The number of items of `filter`; of those that it remembers now, if it forgets.
-pub fn items_now(filter: &AnyFilter) -> u64 {
-    match filter {
-        AnyFilter::Lasting(filter) => filter.items(),
-        AnyFilter::Foreign(one) => one[0].items(),
-        AnyFilter::Windowed(timed) => timed[0].filter.items(time_of_command()),
-    }
+pub fn items_now(filter: &Filter) -> u64 {
+    filter.items_at(now_for(filter))
 }

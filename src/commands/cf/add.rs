@@ -6,9 +6,8 @@ use crate::commands::docs::{
 };
 use crate::commands::reply_error::ReplyError;
 use crate::slow_log::hide_seeds;
-use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::SizeLimit;
+use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
 use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
 use splitbloom_grammar::loose::spell_out_counting_insert;
 use splitbloom_server::allocator::try_vec;
@@ -106,12 +105,12 @@ fn add(
     adding: Adding,
 ) -> Result<(), ReplyError> {
     let creation = CountingCreation::default();
-    let add = |filter: &mut CountingFilter, limit| {
+    let add = |filter: &mut Filter, limit| {
         let item = arguments.bytes(2);
-        let mut answer = filter.add(item, adding, limit);
+        let mut answer = filter.add_copy(item, adding, limit);
         if answer == Err(AddError::Full) && context.is_replay() {
             // The primary may have been RedisBloom, with room left where there is none here.
-            answer = filter.add(item, adding, SizeLimit::Replay);
+            answer = filter.add_copy(item, adding, SizeLimit::Replay);
         }
         (usize::from(answer == Ok(true)), answer)
     };

@@ -7,9 +7,8 @@ use crate::config;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::{Adding, CountingFilter};
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::SizeLimit;
+use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
 use splitbloom_grammar::counting::CountingCreation;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::context::Context;
@@ -40,9 +39,13 @@ impl Request {
     ) -> Result<Option<ReplyError>, ReplyError> {
         let creation = self.creation.as_ref();
         let ration = Ration::new(context);
-        let add = |filter: &mut CountingFilter, limit| {
+        let add = |filter: &mut Filter, limit| {
             let items = ration.of(arguments.bytes_from(self.first_item));
-            filter.add_many(items, self.adding, limit, |answer| answers.push(answer));
+            // No item ends the rest.
+            let _ = filter.add_copies(items, self.adding, limit, |answer| {
+                answers.push(answer);
+                Ok(())
+            });
             if answers.contains(&Err(AddError::Full)) && context.is_replay() {
                 self.add_refused(filter, arguments, answers);
             }
@@ -56,16 +59,11 @@ impl Request {
 
     /// Adds the items that were refused because the filter is full: the primary may have been
     /// RedisBloom, with room left where there is none here.
-    fn add_refused(
-        &self,
-        filter: &mut CountingFilter,
-        arguments: Arguments<'_>,
-        answers: &mut [Answer],
-    ) {
+    fn add_refused(&self, filter: &mut Filter, arguments: Arguments<'_>, answers: &mut [Answer]) {
         let items = arguments.bytes_from(self.first_item);
         for (item, answer) in items.zip(answers) {
             if *answer == Err(AddError::Full) {
-                *answer = filter.add(item, self.adding, SizeLimit::Replay);
+                *answer = filter.add_copy(item, self.adding, SizeLimit::Replay);
             }
         }
     }
@@ -110,7 +108,7 @@ pub(super) fn add_to<T>(
     arguments: Arguments<'_>,
     event: &CStr,
     creation: Option<&CountingCreation>,
-    add: impl FnOnce(&mut CountingFilter, SizeLimit) -> (usize, T),
+    add: impl FnOnce(&mut Filter, SizeLimit) -> (usize, T),
     replicate: impl FnOnce(&T),
 ) -> Result<T, ReplyError> {
     let limit = config::size_limit(context);
@@ -123,7 +121,7 @@ pub(super) fn add_to<T>(
     let (added, outcome) = add(filter, limit);
     stats::copies_added(added);
 
-    let parameters = created.as_ref().map(CountingFilter::parameters);
+    let parameters = created.as_ref().map(Filter::counting_parameters);
     // If every item is refused, the key stays missing.
     if let Some(filter) = created.filter(|_| added > 0) {
         key.put(StoredCountingFilter::new(filter))

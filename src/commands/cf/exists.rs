@@ -1,10 +1,9 @@
 //! CF.EXISTS and CF.MEXISTS: whether items are (probably) in a counting filter.
 
 use crate::commands::docs::{COUNTING_ITEM, COUNTING_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY};
-use crate::commands::lookup::{look_up, look_up_many, Lookup};
+use crate::commands::lookup::{look_up, look_up_many};
 use crate::commands::reply_error::ReplyError;
 use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored as _;
 use splitbloom_server::command::{Command, KeyAccess, Output};
 
 pub const EXISTS: Command<ReplyError> = Command {
@@ -32,13 +31,3 @@ pub const MULTI_EXISTS: Command<ReplyError> = Command {
     parameters: &[KEY, ITEMS],
     run: look_up_many::<StoredCountingFilter>,
 };
-
-impl Lookup for StoredCountingFilter {
-    fn contains(&self, item: &[u8]) -> bool {
-        self.filter().contains(item)
-    }
-
-    fn contains_many<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        self.filter().contains_many(items, answer);
-    }
-}

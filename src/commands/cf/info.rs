@@ -4,8 +4,8 @@ use crate::commands::docs::{word, FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::CuckooSeries;
+use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Output};
 use splitbloom_server::context::Context;
@@ -13,8 +13,8 @@ use splitbloom_server::text::Line;
 
 /// The number of parts of `filter`: one table, however far it has grown; or the layers that
 /// RedisBloom made, and a table as soon as one is needed.
-fn filters(filter: &CountingFilter) -> u64 {
-    filter.series().map_or(1, |series| {
+fn filters(filter: &Filter) -> u64 {
+    filter.cuckoo().map_or(1, |series| {
         let has_more = filter.items() > series.items();
         u64::from(series.shape().layers) + u64::from(has_more)
     })
@@ -43,7 +43,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &StoredCountingFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     let short = short(stored);
-    let of_redisbloom = usize::from(stored.filter().series().is_some());
+    let of_redisbloom = usize::from(stored.filter().cuckoo().is_some());
     let long = if is_full { MORE + of_redisbloom } else { 0 };
     context.reply_map(short.len() + long);
     for (name, value) in short {
@@ -58,7 +58,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 
 /// Clients expect exactly these eight fields, with these names, in this order.
 fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
-    let (filter, parameters) = (stored.filter(), stored.filter().parameters());
+    let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     [
         ("Size", stored.size()),
         ("Number of buckets", parameters.buckets()),
@@ -75,7 +75,7 @@ fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
 const MORE: usize = 5;
 
 fn reply_more(context: &Context, stored: &StoredCountingFilter) {
-    let (filter, parameters) = (stored.filter(), stored.filter().parameters());
+    let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     context.reply_simple("Capacity");
     context.reply_integer(parameters.capacity);
     context.reply_simple("Error rate");
@@ -83,13 +83,13 @@ fn reply_more(context: &Context, stored: &StoredCountingFilter) {
     context.reply_simple("Expected false positive rate");
     context.reply_double(filter.false_positive_rate());
     context.reply_simple("Bits per item");
-    match filter.bits_per_item() {
+    match filter.bits_per_item(0) {
         Some(bits) => context.reply_double(bits),
         None => context.reply_null(),
     }
     context.reply_simple("Pages");
     context.reply_integer(filter.pages());
-    if let Some(series) = filter.series() {
+    if let Some(series) = filter.cuckoo() {
         reply_series(context, series);
     }
 }
@@ -132,7 +132,7 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 
 /// The line that RedisBloom writes, whose tests compare it.
 fn line(stored: &StoredCountingFilter) -> Line {
-    let (filter, parameters) = (stored.filter(), stored.filter().parameters());
+    let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     Line::of(format_args!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
         parameters.bucket_size,

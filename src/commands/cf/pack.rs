@@ -9,9 +9,8 @@ use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::Adding;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::SizeLimit;
+use splitbloom_filter::filter::{Adding, SizeLimit};
 use splitbloom_grammar::counting::CountingCreation;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Output};
@@ -74,9 +73,11 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
             let ration = Ration::new(context);
             let mut add_rest = |limit| {
                 let items = ration.of(packed.items.items().skip(changed.answered));
-                filter.add_until_refused(items, Adding::Copies, limit, |is_added| {
+                filter.add_copies(items, Adding::Copies, limit, |is_added| {
+                    let is_added = is_added?;
                     changed.count(is_added);
                     bits.iter_mut().for_each(|bits| bits.push(is_added));
+                    Ok(())
                 })
             };
             let mut end = add_rest(limit);

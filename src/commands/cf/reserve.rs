@@ -6,7 +6,7 @@ use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored as _;
-use splitbloom_filter::counting::{CountingFilter, CountingParameters};
+use splitbloom_filter::filter::{CountingParameters, Filter};
 use splitbloom_filter::hash::Seed;
 use splitbloom_grammar::counting::{parse_counting_reserve, CountingCreation};
 use splitbloom_grammar::loose::known_words_of_reserve;
@@ -51,7 +51,7 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
         return Err(ReplyError::ItemExists);
     }
     let filter = create(context, &creation)?;
-    let parameters = filter.parameters();
+    let parameters = filter.counting_parameters();
     key.put(StoredCountingFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
@@ -71,13 +71,10 @@ fn parse(context: &Context, args: &[&[u8]]) -> Result<CountingCreation, ReplyErr
 }
 
 /// A new filter as the client described it, with a random seed unless it gave one.
-pub(super) fn create(
-    context: &Context,
-    creation: &CountingCreation,
-) -> Result<CountingFilter, ReplyError> {
+pub(super) fn create(context: &Context, creation: &CountingCreation) -> Result<Filter, ReplyError> {
     let defaults = config::counting_defaults(Seed(context.random()));
     let parameters = creation.parameters(defaults);
-    CountingFilter::new(parameters, config::size_limit(context)).map_err(ReplyError::of_creation)
+    Filter::counting(parameters, config::size_limit(context)).map_err(ReplyError::of_creation)
 }
 
 /// Replicates the creation of the filter `key` with all its `parameters`, whatever arguments the

@@ -1,11 +1,11 @@
 //! `splitbloom merge`: the union of filters in files.
 
 use crate::error::{Error, Outcome};
-use crate::filter_file::{load, Loaded, NewFilter};
+use crate::filter_file::{load, NewFilter};
 use crate::output::{FileId, OutputArguments};
 use clap::Args;
 use splitbloom_filter::filter::Difference;
-use splitbloom_filter::{AnyFilter, Filter, SizeLimit};
+use splitbloom_filter::{Filter, SizeLimit};
 use std::path::{Path, PathBuf};
 
 /// Writes the union of filters in files: it finds whatever one of them finds
@@ -62,7 +62,7 @@ impl Arguments {
 /// A filter that keeps what it has; others have no union.
 fn lasting(path: &Path) -> Result<Filter, Error> {
     match load(path)? {
-        Loaded::Bloom(AnyFilter::Lasting(filter)) => Ok(filter),
+        filter if filter.may_be_united() => Ok(filter),
         _ => Err(Error::Contents(format!(
             "{}: filters of this kind have no union",
             path.display()

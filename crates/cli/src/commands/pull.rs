@@ -9,7 +9,7 @@ use crate::target::{info_of_one, OneKey, TopologyArguments};
 use crate::transfer::{copy, Expiry, Outgoing};
 use clap::Args;
 use indicatif::ProgressBar;
-use splitbloom_filter::foreign::pieces::is_foreign;
+use splitbloom_filter::codec::is_chunk;
 use std::path::{Path, PathBuf};
 
 /// Saves a filter of a server in a file, or copies it to another server, chunk by chunk
@@ -68,7 +68,7 @@ impl Arguments {
         let mut outgoing = Outgoing::new(from, family);
         // What is missing is noticed before anything is made.
         let mut next = outgoing.next_piece()?;
-        if next.as_ref().is_none_or(|piece| is_foreign(&piece.bytes)) {
+        if next.as_ref().is_none_or(|piece| !is_chunk(&piece.bytes)) {
             let key = &self.key;
             return Err(Error::Contents(format!(
                 "{key} is a filter of RedisBloom, which no file holds: {WAY}"

@@ -9,14 +9,13 @@
 
 use crate::bloom::fill::Fill;
 use crate::bloom::guard::{self, Scale};
+pub use crate::bloom::header::Header;
 use crate::bloom::shape::Shape;
 use crate::bloom::sizing::shape_for;
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
-use crate::codec::{Reader, Sink, BLOCKED_LAYOUT};
-use crate::error::{AddError, DecodeError};
-use crate::hash::{multiply_high, ItemHash};
-use crate::parts::SubFilter;
-use crate::prefetch::{self, GROUP};
+use crate::error::AddError;
+use crate::hash::{multiply_high, ItemHash, GROUP};
+use crate::prefetch;
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
 
@@ -29,22 +28,6 @@ pub struct BlockedBloom {
     error_rate: f64,
     fill: Fill,
     segments: Segments,
-}
-
-/// The stored header of a sub-filter: everything but its bits that decides where bits lie and when
-/// it is full.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Header {
-    /// Its geometry.
-    pub shape: Shape,
-    /// The capacity, in items.
-    pub capacity: u64,
-    /// The error rate: the false-positive rate at capacity.
-    pub error_rate: f64,
-    /// The weight at which it is full, see [`guard::limit`].
-    pub guard_limit: u64,
-    /// The number of items that were new.
-    pub items: u64,
 }
 
 /// The location of a sub-bitmap: its segment, its first word there, and its number of words.
@@ -422,39 +405,24 @@ impl BlockedBloom {
     }
 }
 
-impl SubFilter for BlockedBloom {
-    const HEADER_BYTES: usize = 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
-
-    fn write_header(&self, to: &mut impl Sink) {
-        let header = self.header();
-        to.u8(BLOCKED_LAYOUT);
-        to.u32(header.shape.sub_bitmap_bits);
-        to.u32(header.shape.num_hashes);
-        to.u64(header.shape.num_sub_bitmaps);
-        to.u64(header.capacity);
-        to.f64(header.error_rate);
-        to.u64(header.guard_limit);
-        to.u64(header.items);
-    }
-
-    fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        reader.header().map(Self::from_header)
-    }
-
-    fn segments(&self) -> &Segments {
-        &self.segments
-    }
-
-    fn segments_mut(&mut self) -> &mut Segments {
+impl BlockedBloom {
+    /// The storage, to allocate, move and fill.
+    pub(crate) fn segments_mut(&mut self) -> &mut Segments {
         &mut self.segments
     }
 
-    fn merge(&mut self, segment: u64, words: &[u8]) {
+    /// Sets the bits that are set in `words` (little-endian bytes), for which there is
+    /// [room](Segments::make_room), and counts them.
+    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
         let words = words.as_chunks::<8>().0.iter();
         self.set(segment, 0, words.map(|word| u64::from_le_bytes(*word)));
     }
 
-    fn try_clone(&mut self) -> Result<Self, AddError> {
+    /// A copy: see [`Segments::try_clone`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self {
             segments: self.segments.try_clone()?,
             ..*self

@@ -42,8 +42,8 @@ impl BlockedBloom {
         (-set / shape.num_bits() as f64).ln_1p() / (-by_one).ln_1p()
     }
 
-    /// The expected current false-positive rate. Takes up to 50 microseconds.
-    pub fn expected_false_positive_rate(&self) -> f64 {
+    /// The expected false-positive rate now. It takes up to 50 microseconds.
+    pub fn false_positive_rate(&self) -> f64 {
         let Header {
             shape, error_rate, ..
         } = self.header();

@@ -12,6 +12,7 @@ pub mod blocked_bloom;
 mod estimate;
 pub mod fill;
 pub mod guard;
+mod header;
 pub mod shape;
 pub mod sizing;
 pub(crate) mod sub_bitmap;

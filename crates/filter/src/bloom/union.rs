@@ -4,7 +4,6 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::shape::Shape;
 use crate::error::AddError;
 use crate::math::power;
-use crate::parts::SubFilter;
 
 impl BlockedBloom {
     /// Allocates the memory for a union with `other`, of the same shape.

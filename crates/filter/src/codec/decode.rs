@@ -1,21 +1,16 @@
 //! Chunks into a filter. Everything in a chunk is read and checked before the filter changes.
 
-use super::chunked::Place;
 use super::format::{
-    Head, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
-    MAX_CHUNK_BYTES, PAGE, PATH_SHIFT, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
+    identity, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
+    MAX_CHUNK_BYTES, PAGE, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
-use super::reader::{within, Reader};
-use super::Chunked;
+use crate::alloc::try_push;
+use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
-use crate::parts::{Arrivals, Loading, SubFilter};
-use crate::size_limit::SizeLimit;
-use crate::storage::size_class;
+use crate::filter::window::{Slices, PATH_SHIFT};
+use crate::filter::{kind_of_record, Arrivals, Filter, Kind, Loading, SegmentBits, SizeLimit};
 use crate::table::{Pages, Table};
 use xxhash_rust::xxh3::xxh3_64;
-
-/// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
-pub const MAX_SEGMENTS: u64 = 1 << 44;
 
 /// Whether `bytes` are a chunk, intact or damaged: all bytes before the hash of its head record are
 /// known but for two iterators.
@@ -34,12 +29,6 @@ fn read_public(reader: &mut Reader<'_>) -> Result<(u64, u64), DecodeError> {
         false => Err(DecodeError::Format),
     }
 }
-
-/// What a chunk has for the parts, and the state that it says.
-type Contents<'a, F> = (
-    Arrivals<'a, <F as Chunked>::SubFilter>,
-    Option<<F as Chunked>::State>,
-);
 
 /// A chunk whose frame is sound: its version is known and its checksum right. Its records are
 /// still to be read.
@@ -81,9 +70,10 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// Whether it begins a filter of this kind.
-    pub fn begins<F: Chunked>(&self) -> bool {
-        self.start == 0 && self.records.first() == Some(&F::HEAD)
+    /// The kind of the filter that it begins, if it begins one.
+    pub fn begins(&self) -> Option<Kind> {
+        let record = self.records.first().filter(|_| self.start == 0)?;
+        kind_of_record(*record)
     }
 
     /// Whether it is the last of its chain.
@@ -92,46 +82,44 @@ impl<'a> Chunk<'a> {
     }
 
     /// Reads the records up to the end, of a chunk for `filter` as it is.
-    fn arrivals<F: Chunked>(
+    fn arrivals(
         &self,
         mut reader: Reader<'a>,
-        filter: &F,
-    ) -> Result<Contents<'a, F>, DecodeError> {
-        let parts = filter.parts();
-        let present = parts.loading().map_or(0, |loading| loading.sub_filters);
-        let mut blooms = Vec::new();
-        let mut segments = Vec::new();
-        let mut tables = Tables::new(parts.table(), self.start);
-        let (mut end, mut state) = (None, None);
+        filter: &Filter,
+    ) -> Result<Arrivals<'a>, DecodeError> {
+        let present = filter.loading().map_or(0, |loading| loading.sub_filters);
+        let (mut series, mut segments) = (filter.series_to_come(), Vec::new());
+        let mut tables = Tables::new(filter.table(), self.start);
+        let (mut end, mut slices) = (None, None);
         while !reader.is_at_end() {
             if end.is_some() {
                 return Err(DecodeError::Length);
             }
-            let count = present + blooms.len();
+            let count = present + series.len();
             match reader.u8()? {
-                SUB_FILTER if count < filter.most_blooms() && !tables.has_begun() => {
+                SUB_FILTER if filter.may_get_sub_filter(count) && !tables.has_begun() => {
                     if reader.u32()? as usize != count {
                         return Err(DecodeError::Order);
                     }
-                    push(&mut blooms, F::SubFilter::read_header(&mut reader)?)?;
+                    series.read_next(filter.kind(), &mut reader)?;
                 }
                 SEGMENT if !tables.has_begun() => {
-                    let segment = reader.segment()?;
-                    if segment.bloom >= count {
+                    let segment = read_segment(&mut reader)?;
+                    if segment.sub_filter >= count {
                         return Err(DecodeError::Order);
                     }
-                    push(&mut segments, segment)?;
+                    try_push(&mut segments, segment)?;
                 }
-                // Behind sub-filters that the filter has added meanwhile it would have another
-                // rate.
-                TABLE if !tables.has_begun() && parts.blooms().len() <= present => {
+                // After sub-filters that are still to come it would have another rate.
+                TABLE if !tables.has_begun() && filter.num_sub_filters() <= present => {
                     let rate = reader.f64()?;
                     let field = "error rate of the table";
                     within(field, filter.may_have_table(count, rate))?;
                     tables.begin(&mut reader, rate, filter.payload_bits())?;
                 }
-                STATE if filter.state_bytes() > 0 && state.is_none() && tables.is_due() => {
-                    state = Some(filter.read_state(&mut reader)?);
+                STATE if slices.is_none() && tables.is_due() => {
+                    let clock = filter.clock().ok_or(DecodeError::Order)?;
+                    slices = Some(Slices::read(&clock.window, &mut reader)?);
                 }
                 PAGE => tables.page(&mut reader)?,
                 END_OF_TABLE => tables.end(&mut reader)?,
@@ -141,11 +129,11 @@ impl<'a> Chunk<'a> {
             }
         }
         tables.check_end(self.next)?;
-        // What has one says it with each run of pages.
-        if state.is_some() != (filter.state_bytes() > 0 && tables.has_begun()) {
+        // A filter that forgets says its state with each run of pages.
+        if slices.is_some() != (filter.clock().is_some() && tables.has_begun()) {
             return Err(DecodeError::Order);
         }
-        let count = present + blooms.len();
+        let count = present + series.len();
         if count == 0 && !tables.has_begun() {
             return Err(DecodeError::Order);
         }
@@ -164,27 +152,35 @@ impl<'a> Chunk<'a> {
             }
             _ => return Err(DecodeError::Order),
         };
-        let arrivals = Arrivals {
-            blooms,
+        Ok(Arrivals {
+            series,
             segments,
             table: tables.new,
-            table_rate: tables.rate,
             pages: tables.pages,
+            slices,
             counts: tables.counts,
             loading,
-        };
-        Ok((arrivals, state))
+        })
     }
+}
+
+/// A segment record, after its kind.
+fn read_segment<'a>(reader: &mut Reader<'a>) -> Result<SegmentBits<'a>, DecodeError> {
+    let (sub_filter, number) = (reader.u32()? as usize, reader.u64()?);
+    let len = reader.u32()? as usize;
+    Ok(SegmentBits {
+        sub_filter,
+        number,
+        bytes: reader.take(len)?,
+    })
 }
 
 /// The table of a filter as a chunk brings it.
 struct Tables<'t> {
     /// What came in earlier chunks.
     old: Option<&'t Table>,
-    /// What begins in this one.
-    new: Option<Table>,
-    /// The error rate of that.
-    rate: Option<f64>,
+    /// What begins in this one, and its error rate.
+    new: Option<(Table, f64)>,
     /// The path at which the first page of this chunk begins.
     from: u64,
     pages: Option<Pages>,
@@ -197,7 +193,6 @@ impl<'t> Tables<'t> {
         Self {
             old,
             new: None,
-            rate: None,
             from: start.saturating_sub(TABLE_START) << PATH_SHIFT,
             pages: None,
             counts: None,
@@ -223,15 +218,15 @@ impl<'t> Tables<'t> {
         if reader.u8()? != payload_bits {
             return Err(DecodeError::Field("bits of payload"));
         }
-        self.new = Some(Table::new(rate, payload_bits));
-        self.rate = Some(rate);
+        self.new = Some((Table::new(rate, payload_bits), rate));
         self.from = 0;
         Ok(())
     }
 
     /// A page record, after its kind.
     fn page(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
-        let table = self.new.as_ref().or(self.old).ok_or(DecodeError::Order)?;
+        let new = self.new.as_ref().map(|(table, _)| table);
+        let table = new.or(self.old).ok_or(DecodeError::Order)?;
         let len = reader.u16()?.into();
         let bytes = reader.take(len)?;
         let pages = self
@@ -300,70 +295,39 @@ impl<'t> Tables<'t> {
 ///
 /// # Errors
 /// Any [`DecodeError`]; `Order` if another chunk, or none, is due. The filter is as it was.
-pub fn load_chunk<F: Chunked>(
-    filter: Option<&mut F>,
+pub fn load_chunk(
+    filter: Option<&mut Filter>,
     chunk: &Chunk<'_>,
     limit: SizeLimit,
-) -> Result<Option<F>, DecodeError> {
+) -> Result<Option<Filter>, DecodeError> {
     let mut reader = Reader(chunk.records);
     match filter {
         Some(filter) => {
-            let due = filter.parts().loading();
+            let due = filter.loading();
             if due.is_none_or(|loading| loading.next != chunk.start) {
                 return Err(DecodeError::Order);
             }
-            take_in(filter, chunk, reader, limit).map(|()| None)
+            load_records(filter, chunk, reader, limit).map(|()| None)
         }
         None => {
-            if chunk.start != 0 || reader.u8()? != F::HEAD {
+            if chunk.start != 0 {
                 return Err(DecodeError::Order);
             }
-            let mut begun = F::read_head(&mut reader)?;
-            take_in(&mut begun, chunk, reader, limit).map(|()| Some(begun))
+            let mut begun = Filter::read_head(&mut reader)?;
+            load_records(&mut begun, chunk, reader, limit).map(|()| Some(begun))
         }
     }
 }
 
-fn take_in<F: Chunked>(
-    filter: &mut F,
+fn load_records(
+    filter: &mut Filter,
     chunk: &Chunk<'_>,
     reader: Reader<'_>,
     limit: SizeLimit,
 ) -> Result<(), DecodeError> {
-    if chunk.identity != Head::of(filter).identity() {
+    if chunk.identity != identity(filter) {
         return Err(DecodeError::Order);
     }
-    let (arrivals, state) = chunk.arrivals(reader, filter)?;
-    let table_rate = arrivals.table_rate;
-    let removed = arrivals
-        .counts
-        .map_or(filter.removed(), |(_, removed)| removed);
-    if !filter.may_have_removed(removed) {
-        return Err(DecodeError::Field("items removed"));
-    }
-    let place = Place {
-        is_first: chunk.start == 0,
-        items: arrivals.counts.map(|(items, _)| items),
-    };
-    let payloads = arrivals.pages.as_ref().map(Pages::payloads);
-    let payloads = payloads.unwrap_or_default();
-    let state = filter.next_state(state.unwrap_or_default(), &payloads, place)?;
-    let own = size_class(size_of::<F>() as u64);
-    let most_bytes = limit.most_bytes().checked_sub(own);
-    let most_bytes = most_bytes.ok_or(DecodeError::OverLimit)?;
-    let parts = filter.parts_mut();
-    parts.take_in(arrivals, most_bytes, MAX_SEGMENTS)?;
-    filter.set_state(state);
-    filter.set_removed(removed);
-    if let Some(rate) = table_rate {
-        filter.set_table_rate(rate);
-    }
-    Ok(())
-}
-
-/// Appends if there is memory: the records of a chunk of 1 MiB may take several.
-fn push<T>(to: &mut Vec<T>, value: T) -> Result<(), DecodeError> {
-    to.try_reserve(1).map_err(|_| DecodeError::OutOfMemory)?;
-    to.push(value);
-    Ok(())
+    let arrivals = chunk.arrivals(reader, filter)?;
+    filter.take_in(arrivals, chunk.start == 0, limit)
 }

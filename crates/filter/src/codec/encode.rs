@@ -2,15 +2,15 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    Head, State, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE, END_OF_TABLE_BYTES,
-    FILLER, HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, PATH_SHIFT, SEGMENT,
+    identity, Short, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
+    END_OF_TABLE_BYTES, FILLER, HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, SEGMENT,
     SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START,
     VERSION,
 };
-use super::sink::{Buffer, Sink};
-use super::Chunked;
+use crate::bytes::{Buffer, Sink};
 use crate::error::AddError;
-use crate::parts::{Loading, SubFilter};
+use crate::filter::window::PATH_SHIFT;
+use crate::filter::{Filter, Loading, SubFilter};
 use crate::storage::segments::Segments;
 use crate::storage::view::View;
 use crate::table::{Cut, PageRecord};
@@ -26,8 +26,8 @@ pub struct Encoded {
 }
 
 /// A chunk that has yet to be written.
-pub struct Outline<'a, F> {
-    filter: &'a F,
+pub struct Outline<'a> {
+    filter: &'a Filter,
     start: u64,
     next: u64,
     num_bytes: usize,
@@ -38,7 +38,7 @@ pub struct Outline<'a, F> {
 ///
 /// Cost: for each chunk a step over each sub-filter before it, and each segment or page in it;
 /// writing it costs its bytes.
-pub fn chunks<F: Chunked>(filter: &F) -> impl Iterator<Item = Outline<'_, F>> {
+pub fn chunks(filter: &Filter) -> impl Iterator<Item = Outline<'_>> {
     let at = move |iterator| Outline::new(filter, iterator, Cut::default());
     successors(at(0), move |before| at(before.next))
 }
@@ -48,8 +48,8 @@ pub fn chunks<F: Chunked>(filter: &F) -> impl Iterator<Item = Outline<'_, F>> {
 ///
 /// # Errors
 /// `OutOfMemory`.
-pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encoded>, AddError> {
-    let table = filter.parts().table();
+pub fn encode_chunk(filter: &Filter, iterator: u64) -> Result<Option<Encoded>, AddError> {
+    let table = filter.table();
     let path = iterator
         .checked_sub(TABLE_START)
         .map(|path| path << PATH_SHIFT);
@@ -62,9 +62,9 @@ pub fn encode_chunk(filter: &impl Chunked, iterator: u64) -> Result<Option<Encod
     encoded.map_err(|_| AddError::OutOfMemory)
 }
 
-impl<'a, F: Chunked> Outline<'a, F> {
+impl<'a> Outline<'a> {
     /// Fills a chunk with records up to its largest size.
-    fn new(filter: &'a F, start: u64, cut: Cut) -> Option<Self> {
+    fn new(filter: &'a Filter, start: u64, cut: Cut) -> Option<Self> {
         if !is_within(filter, start) {
             return None;
         }
@@ -132,31 +132,31 @@ impl<'a, F: Chunked> Outline<'a, F> {
         to.u64(self.start);
         to.u64(self.next);
         to.bytes(&FILLER);
-        to.u64(Head::of(self.filter).identity());
+        to.u64(identity(self.filter));
         records(self.filter, self.start, &self.cut)
             .take_while(|(place, _)| *place < self.next)
             .for_each(|(_, record)| record.write(to));
         if self.next == END {
-            Record::<F::SubFilter>::End(self.filter.parts().loading()).write(to);
+            Record::End(self.filter.loading()).write(to);
         }
         to.u64(to.checksum());
     }
 }
 
 /// Whether a chunk may begin at this iterator.
-fn is_within(filter: &impl Chunked, iterator: u64) -> bool {
-    let parts = filter.parts();
+fn is_within(filter: &Filter, iterator: u64) -> bool {
     match iterator.checked_sub(TABLE_START) {
-        None => iterator <= parts.reserved_segments(),
-        Some(_) => iterator < END && parts.table().is_some(),
+        None => iterator <= filter.reserved_segments(),
+        Some(_) => iterator < END && filter.table().is_some(),
     }
 }
 
-enum Record<'a, B> {
-    Head(Head),
+enum Record<'a> {
+    /// A head or a state.
+    Short(Short),
     SubFilter {
         index: u32,
-        header: &'a B,
+        header: SubFilter<'a>,
     },
     Segment {
         sub_filter: u32,
@@ -167,7 +167,6 @@ enum Record<'a, B> {
         error_rate: f64,
         payload_bits: u8,
     },
-    State(State),
     Page(PageRecord<'a>),
     EndOfTable {
         items: u64,
@@ -178,15 +177,15 @@ enum Record<'a, B> {
 
 /// The records of the chunk at `start` and of all later ones, but for the end record, each with its
 /// place: the iterator of a chunk that begins with it.
-fn records<'a, F: Chunked>(
-    filter: &'a F,
+fn records<'a>(
+    filter: &'a Filter,
     start: u64,
     cut: &'a Cut,
-) -> impl Iterator<Item = (u64, Record<'a, F::SubFilter>)> {
-    let head = (start == 0).then(|| (0, Record::Head(Head::of(filter))));
+) -> impl Iterator<Item = (u64, Record<'a>)> {
+    let head = (start == 0).then(|| (0, Record::Short(Short::head(filter))));
     let from = start.saturating_sub(1);
     let mut end = 0;
-    let sub_filters = filter.parts().blooms().iter().zip(0..);
+    let sub_filters = filter.sub_filters().zip(0..);
     let sub_filters = sub_filters.filter_map(move |(sub_filter, index)| {
         let first = end;
         end += sub_filter.segments().reserved();
@@ -197,22 +196,21 @@ fn records<'a, F: Chunked>(
 }
 
 /// The records of the table, if there is one, from the page of the iterator `start` on.
-fn records_of_table<'a, F: Chunked>(
-    filter: &'a F,
+fn records_of_table<'a>(
+    filter: &'a Filter,
     start: u64,
     cut: &'a Cut,
-) -> impl Iterator<Item = (u64, Record<'a, F::SubFilter>)> {
-    let (table, blooms) = (filter.parts().table(), filter.parts().blooms().len());
-    let error_rate = filter.table_rate(blooms).unwrap_or_default();
-    let head = (table.is_some() && start <= TABLE_START).then_some((
-        TABLE_START,
-        Record::Table {
-            error_rate,
+) -> impl Iterator<Item = (u64, Record<'a>)> {
+    let table = filter.table();
+    let head = (table.is_some() && start <= TABLE_START).then(|| {
+        let record = Record::Table {
+            error_rate: filter.table_error_rate().unwrap_or_default(),
             payload_bits: filter.payload_bits(),
-        },
-    ));
-    let state = (table.is_some() && filter.state_bytes() > 0)
-        .then(|| (start.max(TABLE_START), Record::State(State::of(filter))));
+        };
+        (TABLE_START, record)
+    });
+    let state = table.and_then(|_| Short::state(filter));
+    let state = state.map(|state| (start.max(TABLE_START), Record::Short(state)));
     let from = start.saturating_sub(TABLE_START) << PATH_SHIFT;
     let pages = table.into_iter().flat_map(move |table| {
         let whole = move |from| (from, table.page_record(from));
@@ -239,12 +237,12 @@ fn records_of_table<'a, F: Chunked>(
 
 /// The records of a sub-filter whose segment 0 is segment `first` of the filter: from the header on
 /// if `from` is 0, else from segment `from` on.
-fn records_of<B: SubFilter>(
+fn records_of(
     index: u32,
-    sub_filter: &B,
+    sub_filter: SubFilter<'_>,
     first: u64,
     from: u64,
-) -> impl Iterator<Item = (u64, Record<'_, B>)> {
+) -> impl Iterator<Item = (u64, Record<'_>)> {
     let header = (from == 0).then(|| {
         let header = sub_filter;
         (first + 1, Record::SubFilter { index, header })
@@ -278,14 +276,13 @@ fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, View<'_>)> {
     None
 }
 
-impl<B: SubFilter> Record<'_, B> {
+impl Record<'_> {
     fn num_bytes(&self) -> usize {
         match self {
-            Self::Head(head) => head.bytes().len(),
-            Self::SubFilter { .. } => SUB_FILTER_HEAD_BYTES + B::HEADER_BYTES,
+            Self::Short(record) => record.bytes().len(),
+            Self::SubFilter { header, .. } => SUB_FILTER_HEAD_BYTES + header.header_bytes(),
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.num_words() * 8,
             Self::Table { .. } => TABLE_BYTES,
-            Self::State(state) => state.bytes().len(),
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
             Self::EndOfTable { .. } => END_OF_TABLE_BYTES,
             Self::End(_) => END_BYTES,
@@ -294,7 +291,7 @@ impl<B: SubFilter> Record<'_, B> {
 
     fn write(&self, to: &mut impl Sink) {
         match self {
-            Self::Head(head) => to.bytes(head.bytes()),
+            Self::Short(record) => to.bytes(record.bytes()),
             Self::Table {
                 error_rate,
                 payload_bits,
@@ -303,7 +300,6 @@ impl<B: SubFilter> Record<'_, B> {
                 to.f64(*error_rate);
                 to.u8(*payload_bits);
             }
-            Self::State(state) => to.bytes(state.bytes()),
             Self::Page(page) => {
                 to.u8(PAGE);
                 to.u16(page.num_bytes() as u16);

@@ -1,7 +1,7 @@
 //! The numbers of the format; docs/format.md explains them.
 
-use super::sink::{Buffer, Sink};
-use super::Chunked;
+use crate::bytes::{Buffer, Sink};
+use crate::filter::Filter;
 use crate::hash::G;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -14,37 +14,22 @@ pub const END: u64 = 1 << 52;
 /// The iterator of the chunk that a table begins in. Those that follow count the first 51 bits of
 /// the path at which a page begins: no page is deeper.
 pub(super) const TABLE_START: u64 = 1 << 51;
-/// Bits of a path that are 0 at the beginning of every page.
-pub const PATH_SHIFT: u32 = 13;
-
 pub(super) const MAGIC: [u8; 3] = *b"SBF";
 /// The version of a chunk.
 pub(super) const VERSION: u8 = 1;
 
-pub const BLOCKED_LAYOUT: u8 = 1;
-/// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
-pub(super) const MAX_BITS: u64 = 1 << 47;
-/// The smallest error rate asks for 50 hashes; 64 is the next round number.
-pub(super) const MAX_HASHES: u32 = 64;
-
-/// The kinds of records.
-pub const FILTER: u8 = 1;
+/// The kinds of records, but for those of heads.
 pub(super) const SUB_FILTER: u8 = 2;
 pub(super) const SEGMENT: u8 = 3;
 pub(super) const END_OF_FILTER: u8 = 4;
 pub(super) const TABLE: u8 = 5;
 pub(super) const PAGE: u8 = 6;
 pub(super) const END_OF_TABLE: u8 = 7;
-pub const COUNTING_FILTER: u8 = 8;
-pub const WINDOWED_FILTER: u8 = 9;
-pub const FOREIGN_FILTER: u8 = 10;
 pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
-/// The most bytes of a head record of any kind.
-pub(super) const MAX_HEAD_BYTES: usize = 64;
-/// And a state record: of 15 slices.
-pub(super) const MAX_STATE_BYTES: usize = 1 + 20 + 15 * 9;
+/// The most bytes of a head or state record: of a state of 15 slices.
+const MAX_SHORT_BYTES: usize = 1 + 20 + 15 * 9;
 /// Before the header of the sub-filter.
 pub(super) const SUB_FILTER_HEAD_BYTES: usize = 1 + 4;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
@@ -77,26 +62,34 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
     filler
 }
 
-/// What all chunks of a filter have in common.
-pub fn identity(filter: &impl Chunked) -> u64 {
-    Head::of(filter).identity()
-}
-
-/// A state record. Not on the heap either: saving needs no memory.
-pub(super) struct State {
-    bytes: [u8; MAX_STATE_BYTES],
+/// A head or state record. Not on the heap: chunks are checked, and filters saved, where memory may
+/// be short.
+pub(super) struct Short {
+    bytes: [u8; MAX_SHORT_BYTES],
     len: usize,
 }
 
-impl State {
-    /// Of a filter that has one.
-    pub fn of(filter: &impl Chunked) -> Self {
-        let mut bytes = [0; MAX_STATE_BYTES];
+impl Short {
+    fn written(write: impl FnOnce(&mut Buffer<'_>)) -> Self {
+        let mut bytes = [0; MAX_SHORT_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(STATE);
-        filter.write_state(&mut buffer);
+        write(&mut buffer);
         let len = buffer.len();
         Self { bytes, len }
+    }
+
+    /// The head of a filter.
+    pub fn head(filter: &Filter) -> Self {
+        Self::written(|to| filter.write_head(to))
+    }
+
+    /// The state of a filter, if it has one: what changes and is not in parts.
+    pub fn state(filter: &Filter) -> Option<Self> {
+        let clock = filter.clock()?;
+        Some(Self::written(|to| {
+            to.u8(STATE);
+            clock.slices.write(&clock.window, to);
+        }))
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -104,29 +97,8 @@ impl State {
     }
 }
 
-/// A head record. Not on the heap: chunks are checked where memory may be short.
-pub(super) struct Head {
-    bytes: [u8; MAX_HEAD_BYTES],
-    len: usize,
-}
-
-impl Head {
-    /// Of a filter.
-    pub fn of<F: Chunked>(filter: &F) -> Self {
-        let mut bytes = [0; MAX_HEAD_BYTES];
-        let mut buffer = Buffer::new(&mut bytes);
-        buffer.u8(F::HEAD);
-        filter.write_head(&mut buffer);
-        let len = buffer.len();
-        Self { bytes, len }
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    /// What all chunks of one filter have in common, and those of other filters do not.
-    pub fn identity(&self) -> u64 {
-        xxh3_64(self.bytes())
-    }
+/// A hash of the head record: what all chunks of one filter have in common, and those of other
+/// filters do not.
+pub(super) fn identity(filter: &Filter) -> u64 {
+    xxh3_64(Short::head(filter).bytes())
 }

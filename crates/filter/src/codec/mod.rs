@@ -51,31 +51,17 @@
 //! items map to bits in a sub-filter: 1 is this module's, 2 RedisBloom's ([`crate::foreign`]), 3
 //! RedisBloom's slots; 0 and 4 to 255 are reserved.
 
-mod chunked;
 mod decode;
 mod digest;
 mod encode;
 mod file;
 mod format;
-mod reader;
-mod sink;
-mod transfer;
 
 pub use crate::storage::MEMORY_PER_BYTE;
-pub use chunked::{Chunked, Place};
-pub use decode::{load_chunk, Chunk};
+pub use decode::{is_chunk, load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use file::{FileError, FileReader, FileWriter};
 pub use format::{END, LOGGED_BYTES, MAX_CHUNK_BYTES};
-pub use transfer::Transfer;
-
-pub(crate) use decode::{is_chunk, MAX_SEGMENTS};
-pub(crate) use digest::digest;
-pub(crate) use format::{
-    identity, BLOCKED_LAYOUT, COUNTING_FILTER, FILTER, FOREIGN_FILTER, PATH_SHIFT, WINDOWED_FILTER,
-};
-pub(crate) use reader::{within, Reader};
-pub(crate) use sink::Sink;
 
 #[cfg(test)]
 mod table_tests;

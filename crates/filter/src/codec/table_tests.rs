@@ -95,7 +95,7 @@ fn a_limit_is_exact_for_what_is_complete_and_bounds_what_is_allocated() {
         let bytes = &encode(&filter)[0].bytes;
         let with = |limit| {
             let chunk = Chunk::parse(bytes).unwrap();
-            load_chunk::<Filter>(None, &chunk, SizeLimit::Bytes(limit))
+            load_chunk(None, &chunk, SizeLimit::Bytes(limit))
         };
         let loaded = with(filter.reserved_bytes()).unwrap().unwrap();
         assert_eq!(

@@ -1,56 +1,72 @@
-//! A filter: a blocked Bloom filter of the capacity reserved, a growing table, or the one and, for
-//! what it has no room for, the other (see [`growth`]).
+//! A filter: one value for whatever a key of BF.* and CF.* commands holds.
+//!
+//! ```text
+//!   Filter
+//!   ├ head   kind, error rate, capacity, growth, seed           parameters
+//!   └ body   a blocked Bloom filter; or a growing table; or     body
+//!            organs: a series of sub-filters, a table after     series, load,
+//!            it, a load that goes on, a clock                   window/clock
+//!
+//!   verbs    lookup  add  memory  estimate  union  import       once for all kinds
+//!   policy   bloom  counting  window        what differs: when a filter is full, who counts,
+//!                                           and what becomes of time
+//!   shares   a filter that several threads fill
+//! ```
 //!
 //! A filter is one key of a server, which may hold millions of small ones, so a filter of one part
-//! is 112 bytes and what the part allocates.
+//! is 112 bytes and what the part allocates. What is rarer lies in a box behind it.
+//!
+//! A new organ is a field of [`body`]'s `Organs`, which [`memory`] and its copy must know; a new
+//! layout of bits an arm of [`series`]; a new kind a policy, and a head record of the codec.
 
-mod batch;
-mod chunked;
+mod add;
+mod bloom;
+mod body;
+pub mod counting;
 mod estimate;
 pub mod growth;
+mod head;
+mod import;
+mod load;
+mod lookup;
+mod memory;
 mod parameters;
+mod series;
 mod shares;
 mod union;
+pub mod window;
 
-pub use crate::parts::Loading;
-pub use crate::size_limit::SizeLimit;
+pub use add::Outcome;
+pub use body::Loading;
+pub use counting::{Adding, CountingParameters};
 pub use growth::{Growth, MAX_EXPANSION};
-pub(crate) use parameters::Packed;
-pub use parameters::Parameters;
+pub(crate) use head::kind_of_record;
+pub(crate) use load::{Arrivals, SegmentBits};
+pub use parameters::{Kind, Parameters, SizeLimit};
+pub(crate) use series::SubFilter;
 pub use shares::{Routes, Share, Shares, MAX_SHARES};
 pub use union::Difference;
+pub use window::{Swept, Window};
 
 use crate::bloom::blocked_bloom::BlockedBloom;
-use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use crate::codec::{digest, MAX_SEGMENTS};
-use crate::error::AddError;
-use crate::hash::ItemHash;
-use crate::parts::Parts;
-use crate::storage::{size_class, Mover};
 use crate::table::Table;
-use std::alloc::Layout;
-use std::num::NonZeroU64;
+use body::Body;
+use head::Head;
 
 /// A filter of items.
 pub struct Filter {
-    parameters: Packed,
-    parts: Parts,
+    head: Head,
+    body: Body,
 }
+
+/// A server may hold millions of small filters that keep what they have.
+const _: () = assert!(size_of::<Filter>() <= 112);
 
 /// The state of a filter's counters at one time, to compute later what has happened since.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    pub(crate) has_table: bool,
-    pub(crate) is_closed: bool,
-}
-
-impl Progress {
-    pub(crate) fn counters_since(self, before: Self) -> Counters {
-        Counters {
-            grown: u64::from(self.has_table && !before.has_table),
-            guard_closings: u64::from(self.is_closed && !before.is_closed),
-        }
-    }
+    has_table: bool,
+    is_closed: bool,
 }
 
 /// What adding items has done to a filter.
@@ -63,262 +79,124 @@ pub struct Counters {
 }
 
 impl Filter {
-    /// An empty filter. It allocates nothing until items are added.
+    /// What it does with its items.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        self.head.kind()
+    }
+
+    /// The parameters that it was created with; of a filter from another module, as far as they are
+    /// known: the error rate and capacity of its first layer ([`Layers::error_rate`]).
     ///
-    /// # Errors
-    /// `OverLimit` if the Bloom filter makes it larger than `limit`.
-    pub fn new(parameters: Parameters, limit: SizeLimit) -> Result<Self, AddError> {
-        let capacity = parameters.capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
-        let Parameters {
-            error_rate, growth, ..
-        } = parameters;
-        let parts = if growth.begins_with_table(capacity) {
-            Parts::Table(Table::new(error_rate, 0))
-        } else {
-            Parts::Bloom(BlockedBloom::new(capacity, growth.bloom_rate(error_rate)))
+    /// [`Layers::error_rate`]: crate::foreign::Layers::error_rate
+    pub fn parameters(&self) -> Parameters {
+        let Some(layers) = self.layers() else {
+            return self.head.parameters();
         };
-        let filter = Self {
-            parameters: Packed::new(parameters),
-            parts,
-        };
-        if filter.is_within(limit) {
-            Ok(filter)
-        } else {
-            Err(AddError::OverLimit)
+        let first = layers.each().first();
+        Parameters {
+            error_rate: layers.error_rate(),
+            capacity: first.map_or(0, |layer| layer.description().entries),
+            growth: Growth::from_factor(layers.factor()),
+            seed: self.head.seed,
         }
     }
 
-    /// The parameters that it was created with.
-    pub fn parameters(&self) -> Parameters {
-        self.parameters.unpacked()
-    }
-
-    /// The Bloom filter, if there is one.
+    /// The Bloom filter, if there is one of ours.
     #[inline]
-    pub fn blooms(&self) -> &[BlockedBloom] {
-        self.parts.blooms()
+    pub fn bloom(&self) -> Option<&BlockedBloom> {
+        self.body.bloom()
     }
 
     /// The table, if there is one.
     #[inline]
     pub fn table(&self) -> Option<&Table> {
-        self.parts.table()
+        self.body.table()
     }
 
-    /// The error rate that the table has, or a table would have.
-    pub fn table_error_rate(&self) -> Option<f64> {
-        let parameters = self.parameters();
-        let growth = parameters.growth;
-        growth.table_rate(parameters.error_rate, self.blooms().len())
+    /// Number of sub-filters.
+    pub(crate) fn num_sub_filters(&self) -> usize {
+        self.body.num_sub_filters()
+    }
+
+    /// All of them, oldest first.
+    pub(crate) fn sub_filters(&self) -> impl Iterator<Item = SubFilter<'_>> + Clone {
+        self.body.sub_filters()
     }
 
     /// Number of parts.
     pub fn num_parts(&self) -> usize {
-        self.parts.num_parts()
+        self.num_sub_filters() + usize::from(self.table().is_some())
     }
 
-    /// Whether it takes no more than a filter may.
-    fn is_within(&self, limit: SizeLimit) -> bool {
-        self.reserved_bytes() <= limit.most_bytes() && self.reserved_segments() <= MAX_SEGMENTS
+    /// Pages of the table.
+    pub fn pages(&self) -> u64 {
+        self.table().map_or(0, Table::pages)
     }
 
-    /// Bytes that the allocator holds for it once every bit of its Bloom filters is in use, which a
-    /// [`SizeLimit`] bounds. A table reserves nothing.
-    pub fn reserved_bytes(&self) -> u64 {
-        let own = size_class(size_of::<Self>() as u64);
-        own.saturating_add(self.parts.reserved_bytes())
-    }
-
-    /// The same with an empty table, if it has none yet.
-    fn bytes_with_table(&self) -> u64 {
-        self.reserved_bytes()
-            .saturating_add(self.parts.bytes_of_next_table())
-    }
-
-    /// Number of bits: those of the Bloom filters, set or not, allocated or not, and all that the
-    /// table takes.
-    pub fn num_bits(&self) -> u64 {
-        let bits = self.blooms().iter().map(BlockedBloom::num_bits);
-        let table = self.table().map_or(0, Table::bytes).saturating_mul(8);
-        bits.fold(table, u64::saturating_add)
-    }
-
-    /// Number of segments of the Bloom filters once every bit is in use.
-    pub fn reserved_segments(&self) -> u64 {
-        self.parts.reserved_segments()
-    }
-
-    /// Number of segments that are allocated.
-    pub fn allocated_segments(&self) -> u64 {
-        self.parts.allocated_segments()
-    }
-
-    /// Allocations, about: what freeing it costs.
-    pub fn allocations(&self) -> u64 {
-        self.parts.allocations()
-    }
-
-    /// The load in chunks that has begun and not ended, if there is one.
+    /// The load in chunks that has begun and not ended, if there is one. (Pieces of RedisBloom's
+    /// have no end: see [`crate::foreign::redisbloom`].)
     pub fn loading(&self) -> Option<Loading> {
-        self.parts.loading()
+        self.body.loading()
     }
 
     /// The state of its counters, for [`Filter::counters_since`].
     pub fn progress(&self) -> Progress {
         Progress {
             has_table: self.table().is_some(),
-            is_closed: self
-                .blooms()
-                .last()
-                .is_some_and(BlockedBloom::is_closed_by_guard),
+            is_closed: self.bloom().is_some_and(BlockedBloom::is_closed_by_guard),
         }
     }
 
     /// What adding items has done to it since.
     pub fn counters_since(&self, before: Progress) -> Counters {
-        self.progress().counters_since(before)
+        let now = self.progress();
+        Counters {
+            grown: u64::from(now.has_table && !before.has_table),
+            guard_closings: u64::from(now.is_closed && !before.is_closed),
+        }
     }
 
-    /// Items that it is made for: the sum of the capacities of its Bloom filters, and what is in
-    /// the table, which has as much room as it is given; at least what was reserved.
+    /// Items that it is made for: at least what was reserved, and what is in the table, which has
+    /// as much room as it is given.
     pub fn capacity(&self) -> u64 {
-        let capacities = self.blooms().iter().map(|s| s.fill().capacity());
-        let table = self.table().map_or(0, Table::len);
-        let sum = capacities.fold(table, u64::saturating_add);
-        sum.max(self.parameters().capacity)
+        if let Some(layers) = self.layers() {
+            return match layers.is_fixed() {
+                true => layers.capacity(),
+                false => layers.capacity().max(self.items()),
+            };
+        }
+        let reserved = self.head.parameters().capacity;
+        match (self.clock(), self.kind()) {
+            (Some(clock), _) => clock.slices.items().max(reserved),
+            (None, Kind::Counting) => reserved,
+            (None, _) => {
+                let bloom = self.bloom().map_or(0, |bloom| bloom.fill().capacity());
+                let table = self.table().map_or(0, Table::len);
+                bloom.saturating_add(table).max(reserved)
+            }
+        }
     }
 
-    /// Number of items that were new when they were added.
+    /// Number of items at the latest time: see [`Filter::items_at`].
     pub fn items(&self) -> u64 {
-        let items = self.blooms().iter().map(|s| s.fill().items());
+        self.items_at(0)
+    }
+
+    /// Number of items that were new when they were added; of copies not removed, in a counting
+    /// filter; in a windowed one, of those that are remembered at `now`, without those that a
+    /// saturated page took in while it was one.
+    pub fn items_at(&self, now: u64) -> u64 {
+        if let Some(clock) = self.clock() {
+            return clock.slices.items_at(&clock.window, now);
+        }
+        let items = self.body.sub_filters().map(SubFilter::items);
         items.fold(self.table().map_or(0, Table::len), u64::saturating_add)
     }
 
-    /// Whether the item is (probably) present. It reads one cache line for each part, or a few of a
-    /// Bloom filter whose error rate is below 0.4 %.
-    pub fn contains(&self, item: &[u8]) -> bool {
-        let hash = ItemHash::of(item, self.parameters.seed);
-        self.prefetch_several(hash);
-        self.parts.contain(hash)
-    }
-
-    /// Adds an item; returns whether it was new.
-    ///
-    /// # Errors
-    /// Any [`AddError`], and nothing has changed.
-    pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
-        let hash = ItemHash::of(item, self.parameters.seed);
-        self.prefetch_several(hash);
-        self.add_hash(hash, limit)
-    }
-
-    #[inline(always)]
-    fn add_hash(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<bool, AddError> {
-        match &mut self.parts {
-            Parts::Bloom(only) if !only.fill().is_full() => only.insert(hash),
-            Parts::Table(only) => {
-                let own = size_class(size_of::<Self>() as u64);
-                only.insert_if_absent(hash, 0, limit.most_bytes().saturating_sub(own))
-            }
-            _ => self.add_behind(hash, limit),
-        }
-    }
-
-    /// Adds an item to a filter of several parts, or to one that must get its second.
-    fn add_behind(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<bool, AddError> {
-        if self.parts.contain(hash) {
-            return Ok(false);
-        }
-        let is_loading = self.loading().is_some();
-        let most_bytes = self.most_table_bytes(limit);
-        let may_grow = match self.parameters().growth {
-            Growth::Times(_) => true,
-            // A replay has no limit, but puts no item elsewhere than the primary has put it.
-            Growth::Fixed => {
-                let newest = self.parts.newest_bloom();
-                limit == SizeLimit::Replay && newest.is_none_or(|newest| newest.fill().is_full())
-            }
-        };
-        if let Some(table) = self.parts.table_mut().filter(|_| may_grow) {
-            if is_loading {
-                return Err(AddError::Loading);
-            }
-            return table.insert(hash, 0, most_bytes).map(|()| true);
-        }
-        // Its table is still to come.
-        if let Some(newest) = self.parts.newest_bloom() {
-            if !newest.fill().is_full() {
-                return newest.insert(hash);
-            }
-        }
-        let rate = self.table_error_rate().filter(|_| may_grow);
-        let rate = rate.ok_or(AddError::Full)?;
-        if is_loading {
-            return Err(AddError::Loading);
-        }
-        let mut table = Table::new(rate, 0);
-        table.insert(hash, 0, most_bytes)?;
-        self.parts.append_table(table).map(|()| true)
-    }
-
-    /// The most bytes that the table may have, or a new one.
-    fn most_table_bytes(&self, limit: SizeLimit) -> u64 {
-        let others = self.bytes_with_table() - self.table().map_or(0, Table::bytes);
-        limit.most_bytes().saturating_sub(others)
-    }
-
-    /// Its digest: two filters have the same digest if and only if they return the same results,
-    /// now and after the same commands. Reads every allocated bit once; allocates nothing.
-    pub fn digest(&self) -> u128 {
-        digest(self)
-    }
-
-    /// A copy, which shares the segments until one of the two changes them: see
-    /// [`crate::storage::segments::Segments::try_clone`].
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and nothing visible has changed.
-    pub fn try_clone(&mut self) -> Result<Self, AddError> {
-        Ok(Self {
-            parts: self.parts.try_clone()?,
-            ..*self
-        })
-    }
-
-    /// Visits every kind of allocation but the `Filter` itself: its layout and its number. It takes
-    /// a step for each 4 MiB of bits (for each segment of 64 KiB while few bits are set), for each
-    /// sub-filter and for each page.
-    pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
-        self.parts.visit_allocations(&mut visit);
-    }
-
-    /// The same without pages and directory of the table, whose bytes are
-    /// [`Filter::bytes_of_pages`].
-    pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
-        self.parts.visit_besides_pages(&mut visit);
-    }
-
-    /// Bytes of the table's pages and directory, from running totals.
-    pub fn bytes_of_pages(&self) -> u64 {
-        self.parts.bytes_of_pages()
-    }
-
-    /// Passes all allocations through `mover`, from segment number `from` on, counted over all
-    /// sub-filters, until it says stop. Returns the number to continue from, or `None` at the end.
-    ///
-    /// Each step moves at least one segment, however little time it has. So every step makes
-    /// progress, and the number to continue from is never 0, which a server takes for the end.
-    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        self.parts.relocate(from, mover)
-    }
-
-    /// Prefetches a single item in all of several parts. With only one there is no other work to
-    /// overlap, and its speed depends on how few instructions it takes, so the loop is out of line.
-    #[inline(always)]
-    fn prefetch_several(&self, hash: ItemHash) {
-        if let Parts::Several { blooms, .. } = &self.parts {
-            batch::prefetch_blooms(blooms, &[hash]);
-        }
+    /// Items that were removed, or forgotten up to the latest time.
+    pub(crate) fn removed(&self) -> u64 {
+        self.clock().map_or(self.deleted(), |_| self.forgotten())
     }
 }
 

@@ -1,8 +1,18 @@
-//! What a filter is created with.
+//! What a filter is created with, and how large it may get.
 
-use crate::bloom::sizing::MAX_CAPACITY;
-use crate::filter::growth::{Growth, MAX_EXPANSION};
+use crate::filter::growth::Growth;
 use crate::hash::Seed;
+
+/// What a filter does with the items that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It keeps them.
+    Bloom,
+    /// It counts their copies, and deletes them one by one.
+    Counting,
+    /// It forgets them after a window of time.
+    Windowed,
+}
 
 /// The parameters that decide where the bits of a filter lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,37 +27,55 @@ pub struct Parameters {
     pub seed: Seed,
 }
 
-/// Parameters in 24 bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Packed {
-    error_rate: f64,
+/// The largest bucket size. A cuckoo filter stores it in a byte.
+pub const MAX_BUCKET_SIZE: u16 = 255;
+
+/// The parameters of a counting filter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountingParameters {
+    /// The requested error rate, above 0 and below 1. It holds however far the filter grows. In a
+    /// filter that RedisBloom made it is that of the table behind the series.
+    pub error_rate: f64,
+    /// The most copies of a filter that does not grow. In any filter, the number of items that its
+    /// pages are sized for until something is deleted.
+    pub capacity: u64,
+    /// 0: the filter does not grow. Any other factor means the same: it grows page by page.
+    pub expansion: u16,
+    /// Reported only.
+    pub bucket_size: u16,
+    /// Reported only.
+    pub max_iterations: u16,
+    /// Makes the fingerprints unpredictable.
     pub seed: Seed,
-    /// The capacity, at most 2^40, times 2^16, and the growth factor, at most 2^15.
-    capacity_and_factor: u64,
 }
 
-impl Packed {
-    pub fn new(parameters: Parameters) -> Self {
-        let Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed,
-        } = parameters;
-        let factor = growth.factor().min(MAX_EXPANSION);
-        Self {
-            error_rate,
-            seed,
-            capacity_and_factor: capacity.min(MAX_CAPACITY) << 16 | u64::from(factor),
-        }
+impl CountingParameters {
+    /// The buckets that a cuckoo filter of this capacity and bucket size begins with.
+    pub fn buckets(&self) -> u64 {
+        let buckets = self.capacity / u64::from(self.bucket_size.max(1));
+        buckets.next_power_of_two()
     }
+}
 
-    pub fn unpacked(self) -> Parameters {
-        Parameters {
-            error_rate: self.error_rate,
-            capacity: self.capacity_and_factor >> 16,
-            growth: Growth::from_factor(self.capacity_and_factor as u32 & 0xffff),
-            seed: self.seed,
+/// The most bytes that a filter may take with every bit in use: its bits and all that is stored
+/// besides, in blocks as the allocator rounds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeLimit {
+    /// No limit.
+    Unlimited,
+    /// At most this many bytes.
+    Bytes(u64),
+    /// No limit, not even the capacity of a filter that does not grow: what is done here has been
+    /// acknowledged elsewhere.
+    Replay,
+}
+
+impl SizeLimit {
+    /// The number of bytes.
+    pub(crate) fn most_bytes(self) -> u64 {
+        match self {
+            Self::Unlimited | Self::Replay => u64::MAX,
+            Self::Bytes(most) => most,
         }
     }
 }

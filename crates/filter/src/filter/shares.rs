@@ -13,11 +13,12 @@
 //! one. Only what makes a filter full is counted over all of them, so that must not happen while it
 //! is divided: see [`Shares::has_room_for`].
 
-use super::{Filter, Packed};
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
+use crate::filter::body::Body;
+use crate::filter::head::Head;
+use crate::filter::Filter;
 use crate::hash::{multiply_high, ItemHash};
-use crate::parts::{Parts, SubFilter as _};
 use crate::storage::SEGMENT_BITS;
 
 /// The most shares: the number of one fits a byte.
@@ -29,7 +30,7 @@ const WEIGHT_IN_SHARES: f64 = 0.9;
 
 /// A filter with a Bloom filter only, in shares.
 pub struct Shares {
-    parameters: Packed,
+    head: Head,
     shares: Vec<Share>,
     routes: Routes,
 }
@@ -64,7 +65,7 @@ impl Filter {
     /// # Errors
     /// `OutOfMemory`.
     pub fn into_shares(self, least: usize) -> Result<Result<Shares, Self>, AddError> {
-        let Parts::Bloom(bloom) = &self.parts else {
+        let Body::Bloom(bloom) = &self.body else {
             return Ok(Err(self));
         };
         let header = bloom.header();
@@ -88,7 +89,7 @@ impl Filter {
         };
         let shares = (0..routes.num_shares()).map(share);
         Ok(Ok(Shares {
-            parameters: self.parameters,
+            head: self.head,
             shares: shares.collect::<Result<_, AddError>>()?,
             routes,
         }))
@@ -111,7 +112,7 @@ impl Shares {
     pub fn has_room_for(&self, items: u64) -> bool {
         let fills = self.shares.iter().map(|share| share.0.fill());
         let weight: f64 = fills.clone().map(|fill| fill.share_of_limit()).sum();
-        let capacity = self.parameters.unpacked().capacity;
+        let capacity = self.head.parameters().capacity;
         let all = fills.fold(items, |sum, fill| sum.saturating_add(fill.items()));
         all <= capacity && weight <= WEIGHT_IN_SHARES
     }
@@ -131,8 +132,8 @@ impl Shares {
             return Err(AddError::Full);
         }
         Ok(Filter {
-            parameters: self.parameters,
-            parts: Parts::Bloom(whole),
+            head: self.head,
+            body: Body::Bloom(whole),
         })
     }
 }

@@ -1,8 +1,8 @@
-//! The union of filters that were created alike.
+//! The union of filters with the same parameters.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::{AddError, UnionError};
-use crate::filter::{Filter, SizeLimit};
+use crate::filter::{Filter, Kind, SizeLimit};
 use crate::storage::SEGMENT_WORDS;
 use crate::table::{Table, UnionLimits, United};
 
@@ -20,7 +20,13 @@ pub enum Difference {
 }
 
 impl Filter {
-    /// What keeps the two from being united, if anything does: they must have been created alike.
+    /// Whether it is of a kind that can be united with another: it keeps its items, and is ours.
+    pub fn may_be_united(&self) -> bool {
+        self.kind() == Kind::Bloom && self.layers().is_none()
+    }
+
+    /// What keeps the two from being united, if anything does: they must have the same
+    /// parameters.
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let (own, others) = (self.parameters(), other.parameters());
         // The shape is stored: a chunk may name another one for the same parameters.
@@ -28,11 +34,7 @@ impl Filter {
             let header = bloom.header();
             (header.shape, header.capacity, header.guard_limit)
         };
-        let have_one_shape = self
-            .blooms()
-            .iter()
-            .map(shape)
-            .eq(other.blooms().iter().map(shape));
+        let have_one_shape = self.bloom().map(shape) == other.bloom().map(shape);
         if own.error_rate != others.error_rate {
             Some(Difference::ErrorRate)
         } else if own.capacity != others.capacity {
@@ -85,14 +87,14 @@ impl Filter {
         // First whatever may fail.
         let (united, new) = self.unite_tables(others, limit, cost)?;
         if let Err(error) = self.make_room_for(others, new) {
-            if let Some((table, united)) = self.parts.table_mut().zip(united) {
+            if let Some((table, united)) = self.body.table_mut().zip(united) {
                 table.take_back(united);
             }
             return Err(error.into());
         }
         let mut has_changed = united.is_some_and(|united| united.has_changed());
-        for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
-            for other in others.iter().filter_map(|other| other.blooms().get(n)) {
+        if let Some(bloom) = self.body.bloom_mut() {
+            for other in others.iter().filter_map(|other| other.bloom()) {
                 has_changed |= bloom.unite(other);
             }
         }
@@ -116,7 +118,7 @@ impl Filter {
             bytes: self.most_table_bytes(limit),
             cost,
         };
-        if let Some(own) = self.parts.table_mut() {
+        if let Some(own) = self.body.table_mut() {
             return Ok((Some(own.unite(others, limits)?), None));
         }
         let rate = self.table_error_rate().ok_or(AddError::Full)?;
@@ -126,12 +128,12 @@ impl Filter {
 
     /// Allocates what the sub-filters of others need, and appends a table.
     fn make_room_for(&mut self, others: &[&Self], table: Option<Table>) -> Result<(), AddError> {
-        for (n, bloom) in self.parts.blooms_mut().iter_mut().enumerate() {
-            for other in others.iter().filter_map(|other| other.blooms().get(n)) {
+        if let Some(bloom) = self.body.bloom_mut() {
+            for other in others.iter().filter_map(|other| other.bloom()) {
                 bloom.make_room_for(other)?;
             }
         }
-        table.map_or(Ok(()), |table| self.parts.append_table(table))
+        table.map_or(Ok(()), |table| self.body.append_table(table))
     }
 }
 

@@ -1,11 +1,10 @@
 //! One sub-filter of RedisBloom's: an undivided Bloom filter, which is read and never written.
 
 use super::probes::{all_set, Pair, Probe, ROUND};
-use crate::codec::{within, Reader, Sink};
+use crate::bytes::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::multiply_high;
 use crate::math::power;
-use crate::parts::SubFilter;
 use crate::prefetch::prefetch;
 use crate::storage::segments::Segments;
 use crate::storage::{LINE_WORDS, SEGMENT_WORDS};
@@ -89,14 +88,8 @@ impl Description {
 
 /// A sub-filter.
 pub struct Layer {
-    entries: u64,
-    error_rate: f64,
-    bits_per_item: f64,
-    bits: u64,
-    items: u64,
-    hashes: u32,
-    n2: u8,
-    /// Those that items can set.
+    about: Description,
+    /// Bits that items can set.
     used_bits: u64,
     /// floor((2^64 - 1) / used bits), which makes a division a multiplication.
     reciprocal: u64,
@@ -118,36 +111,23 @@ impl Layer {
             0..=BLOCK_WORDS => words,
             more => more.next_multiple_of(LINE_WORDS as u64),
         };
+        let used_bits = description.used_bits();
         Ok(Self {
-            entries: description.entries,
-            error_rate: description.error_rate,
-            bits_per_item: description.bits_per_item,
-            bits: description.bits,
-            items: description.items,
-            hashes: description.hashes,
-            n2: description.n2,
-            used_bits: description.used_bits(),
-            reciprocal: u64::MAX / description.used_bits(),
+            about: description,
+            used_bits,
+            reciprocal: u64::MAX / used_bits,
             segments: Segments::new(words, SEGMENT_WORDS),
         })
     }
 
     /// What is stored besides the bits.
     pub fn description(&self) -> Description {
-        Description {
-            entries: self.entries,
-            error_rate: self.error_rate,
-            hashes: self.hashes,
-            bits_per_item: self.bits_per_item,
-            bits: self.bits,
-            n2: self.n2,
-            items: self.items,
-        }
+        self.about
     }
 
     /// Bits of the array.
     pub fn num_bits(&self) -> u64 {
-        self.bits
+        self.about.bits
     }
 
     /// Number of set bits, counted when they came.
@@ -161,7 +141,7 @@ impl Layer {
     }
 
     pub(super) fn set_items(&mut self, items: u64) {
-        self.items = items;
+        self.about.items = items;
     }
 
     /// The share of the bits that items can set, and have.
@@ -169,24 +149,32 @@ impl Layer {
         (self.set_bits() as f64 / self.used_bits as f64).min(1.0)
     }
 
+    /// The estimated number of items, from the set bits: -m/k * ln(1 - X/m).
+    pub fn estimated_items(&self) -> f64 {
+        // With every bit set the estimate would be infinite, so half a bit counts as clear.
+        let bits = self.num_bits() as f64;
+        let fill = self.fill_ratio().min(1.0 - 0.5 / bits);
+        -bits / f64::from(self.hashes()) * (-fill).ln_1p()
+    }
+
     /// The false-positive rate of the bits that have come: all probes of an absent item are
     /// independent, so it is exact but for the few pairs of hashes whose probes coincide.
     pub fn false_positive_rate(&self) -> f64 {
-        power(self.fill_ratio(), self.hashes.into())
+        power(self.fill_ratio(), self.about.hashes.into())
     }
 
     /// The one that its number of items leads to, whether their bits have come or not.
     pub fn rate_of_items(&self) -> f64 {
         let used = self.used_bits as f64;
-        let probes = self.items.saturating_mul(self.hashes.into());
+        let probes = self.about.items.saturating_mul(self.about.hashes.into());
         let clear = power(1.0 - 1.0 / used, probes);
-        power(1.0 - clear, self.hashes.into())
+        power(1.0 - clear, self.about.hashes.into())
     }
 
     /// Whether the item is (probably) present. Its cache misses overlap, a round at a time.
     #[inline]
     pub fn contains(&self, pair: Pair) -> bool {
-        let hashes = self.hashes as usize;
+        let hashes = self.about.hashes as usize;
         (0..hashes).step_by(ROUND).all(|from| {
             let mut probes = [Probe::NONE; ROUND];
             let probes = &mut probes[..ROUND.min(hashes - from)];
@@ -207,7 +195,7 @@ impl Layer {
     /// Bits that an item sets.
     #[inline]
     pub(super) fn hashes(&self) -> u32 {
-        self.hashes
+        self.about.hashes
     }
 
     /// The bit that the number `x` of an item chooses.
@@ -236,7 +224,7 @@ impl Layer {
 
     /// Bytes of the array, as it travels.
     pub(super) fn num_bytes(&self) -> u64 {
-        self.bits.div_ceil(8)
+        self.about.bits.div_ceil(8)
     }
 
     /// The segments that the bytes from `at` on belong to, with the place in each.
@@ -262,8 +250,7 @@ impl Layer {
         let pieces = self.split(at, bytes);
         let with_bits = pieces.filter(|(_, _, bytes)| bytes.iter().any(|byte| *byte != 0));
         for (segment, _, _) in with_bits {
-            let allocated = self.segments.allocate(segment);
-            allocated.map_err(|_| DecodeError::OutOfMemory)?;
+            self.segments.allocate(segment)?;
         }
         for (segment, place, bytes) in self.split(at, bytes) {
             if let Some(words) = self.segments.get_mut(segment) {
@@ -302,25 +289,28 @@ fn merge_bytes(words: &mut [u64], place: usize, bytes: &[u8]) -> u32 {
     new_bits
 }
 
-impl SubFilter for Layer {
-    const HEADER_BYTES: usize = 1 + 8 + 8 + 4 + 8 + 8 + 1 + 8;
+impl Layer {
+    /// Bytes of the header as it is written.
+    pub(crate) const HEADER_BYTES: usize = 1 + 8 + 8 + 4 + 8 + 8 + 1 + 8;
 
-    fn write_header(&self, to: &mut impl Sink) {
+    /// Writes the header: the layout kind, and the description.
+    pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(LAYOUT);
-        to.u64(self.entries);
-        to.f64(self.error_rate);
-        to.u32(self.hashes);
-        to.f64(self.bits_per_item);
-        to.u64(self.bits);
-        to.u8(self.n2);
-        to.u64(self.items);
+        to.u64(self.about.entries);
+        to.f64(self.about.error_rate);
+        to.u32(self.about.hashes);
+        to.f64(self.about.bits_per_item);
+        to.u64(self.about.bits);
+        to.u8(self.about.n2);
+        to.u64(self.about.items);
     }
 
-    fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        match reader.u8()? {
-            LAYOUT => {}
-            unknown => return Err(DecodeError::Layout(unknown)),
-        }
+    /// A layer of this header without set bits. It allocates nothing.
+    ///
+    /// # Errors
+    /// `Length`; `Layout` if it is of another kind; a `Field` out of range.
+    pub(crate) fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.layout(LAYOUT)?;
         Self::new(Description {
             entries: reader.u64()?,
             error_rate: reader.f64()?,
@@ -332,22 +322,24 @@ impl SubFilter for Layer {
         })
     }
 
-    fn segments(&self) -> &Segments {
-        &self.segments
-    }
-
-    fn segments_mut(&mut self) -> &mut Segments {
+    /// The storage, to allocate, move and fill.
+    pub(crate) fn segments_mut(&mut self) -> &mut Segments {
         &mut self.segments
     }
 
-    fn merge(&mut self, segment: u64, words: &[u8]) {
+    /// Sets the bits that are set in `words`, for which there is room.
+    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
         if let Some(to) = self.segments.get_mut(segment) {
             let new_bits = merge_bytes(to, 0, words);
             self.segments.count_set_bits(new_bits.into());
         }
     }
 
-    fn try_clone(&mut self) -> Result<Self, AddError> {
+    /// A copy: see [`Segments::try_clone`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self {
             segments: self.segments.try_clone()?,
             ..*self

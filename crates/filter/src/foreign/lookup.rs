@@ -1,49 +1,59 @@
 //! Many items at once, so that the cache misses of a group overlap.
 //!
-//! A group visits one sub-filter after another, newest first, and each of them in rounds of a few
+//! A group visits one layer after another, newest first, and each of them in rounds of a few
 //! probes. Half of the bits are set, so two probes rule out three quarters of the absent items;
 //! prefetching the lines of all probes would cost more memory bandwidth than it saves.
 
 use super::layer::Layer;
-use super::probes::{all_set, Hashing, Pair, Probe, ROUND};
-use super::ForeignFilter;
-use crate::error::AddError;
-use crate::hash::{ItemHash, Seed};
-use crate::size_limit::SizeLimit;
-use crate::table::{Probes, Routes, GROUP};
+use super::layers::Layers;
+use super::probes::{all_set, Pair, Probe, ROUND};
+use crate::hash::{ItemHash, Seed, GROUP};
 
-/// The hashes of a group of items.
+/// The hashes of a group of items: those of the layers, and those of the table.
 #[derive(Default)]
-struct Group {
+pub(crate) struct Pairs {
     pairs: [Pair; GROUP],
     hashes: [ItemHash; GROUP],
     len: usize,
 }
 
-impl Group {
-    /// Hashes the next items, as many as fit.
+impl Pairs {
+    /// Hashes the next items, as many as fit; none at the end.
     #[inline]
-    fn read<'a>(
+    pub fn read<'a>(
         &mut self,
         items: &mut impl Iterator<Item = &'a [u8]>,
-        hashing: Hashing,
+        layers: &Layers,
         seed: Seed,
-    ) {
+    ) -> &[ItemHash] {
         self.len = 0;
+        let hashing = layers.hashing();
         let places = self.pairs.iter_mut().zip(&mut self.hashes);
         for ((pair, hash), item) in places.zip(items) {
             *pair = hashing.pair(item);
             *hash = ItemHash::of(item, seed);
             self.len += 1;
         }
+        self.hashes()
     }
 
-    fn hashes(&self) -> &[ItemHash] {
+    /// The hashes of the table.
+    pub fn hashes(&self) -> &[ItemHash] {
         &self.hashes[..self.len]
     }
 
-    fn all(&self) -> u32 {
-        (1 << self.len) - 1
+    /// Which items of the group are in the layers, or in the bit set `known` (bit 0 for the first).
+    #[inline]
+    pub fn find_in(&self, layers: &Layers, known: u32) -> u32 {
+        let (all, mut found) = ((1 << self.len) - 1, known);
+        for layer in layers.each().iter().rev() {
+            let wanted = all & !found;
+            if wanted == 0 {
+                break;
+            }
+            found |= those_in(layer, &self.pairs, wanted);
+        }
+        found
     }
 }
 
@@ -57,11 +67,11 @@ fn each(mut set: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which of the items in the bit set `asked` (bit 0 for the first item) are in `layer`.
+/// Which of the items in the bit set `wanted` are in `layer`.
 #[inline]
-fn those_in(layer: &Layer, pairs: &[Pair; GROUP], asked: u32) -> u32 {
+fn those_in(layer: &Layer, pairs: &[Pair; GROUP], wanted: u32) -> u32 {
     let mut probes = [[Probe::NONE; ROUND]; GROUP];
-    let mut left = asked;
+    let mut left = wanted;
     let hashes = layer.hashes() as usize;
     for from in (0..hashes).step_by(ROUND) {
         let len = ROUND.min(hashes - from);
@@ -76,73 +86,4 @@ fn those_in(layer: &Layer, pairs: &[Pair; GROUP], asked: u32) -> u32 {
         }
     }
     left
-}
-
-/// Which items of the group are in the series, `known` ones aside.
-#[inline]
-fn those_in_series(layers: &[Layer], group: &Group, known: u32) -> u32 {
-    let mut found = known;
-    for layer in layers.iter().rev() {
-        let asked = group.all() & !found;
-        if asked == 0 {
-            break;
-        }
-        found |= those_in(layer, &group.pairs, asked);
-    }
-    found
-}
-
-impl ForeignFilter {
-    /// Looks up many items and calls `answer` for each in order. The cache misses of 16 items
-    /// overlap.
-    pub fn contains_many<'a>(
-        &self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
-    ) {
-        let mut group = Group::default();
-        let (mut routes, mut probes) = (Routes::default(), Probes::default());
-        loop {
-            group.read(&mut items, self.hashing(), self.seed);
-            if group.len == 0 {
-                return;
-            }
-            let mut found = 0;
-            if let Some(table) = self.table() {
-                routes.fetch(table, group.hashes());
-                routes.fetch_lines(&mut probes);
-                found = probes.answers(table);
-            }
-            let found = those_in_series(self.layers(), &group, found);
-            (0..group.len).for_each(|n| answer(found >> n & 1 == 1));
-        }
-    }
-
-    /// Adds many items and calls `answer` for each in order with whether it was new.
-    ///
-    /// # Errors
-    /// As [`ForeignFilter::add`], at the first item refused: those before it are kept; it and those
-    /// after it have changed nothing.
-    pub fn add_many<'a>(
-        &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        limit: SizeLimit,
-        mut answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
-        let mut group = Group::default();
-        loop {
-            group.read(&mut items, self.hashing(), self.seed);
-            if group.len == 0 {
-                return Ok(());
-            }
-            if let Some(table) = self.table() {
-                table.prefetch(group.hashes());
-            }
-            let found = those_in_series(self.layers(), &group, 0);
-            for (n, hash) in group.hashes().iter().enumerate() {
-                let is_known = found >> n & 1 == 1;
-                answer(!is_known && self.add_behind(*hash, limit)?);
-            }
-        }
-    }
 }

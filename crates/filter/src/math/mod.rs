@@ -6,7 +6,7 @@ mod whole;
 
 pub use whole::{whole, MAX_WHOLE};
 
-/// `base` to an integer power, by squaring: IEEE multiplications only.
+/// `base` to an integer power, by squaring.
 pub fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {

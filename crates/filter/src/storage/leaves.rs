@@ -38,9 +38,9 @@
 use super::list::{List, Units, MAX_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
-use super::size::size_class;
 use super::view::View;
-use super::{relocate_box, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
+use super::{LINE_WORDS, SEGMENT_WORDS};
+use crate::alloc::{relocate_box, size_class, try_boxed, Mover};
 use crate::error::AddError;
 use std::alloc::Layout;
 

@@ -20,7 +20,8 @@
 //! each unit after its number, took several times as long: each step of a binary search is a cache
 //! miss, and an insertion moves half of the list.
 
-use super::{size_class, Mover, LINE_WORDS, SEGMENT_WORDS};
+use super::{LINE_WORDS, SEGMENT_WORDS};
+use crate::alloc::{size_class, Mover};
 use crate::error::AddError;
 use crate::prefetch::prefetch;
 use std::alloc::Layout;

@@ -3,7 +3,6 @@
 
 mod leaves;
 mod list;
-mod mover;
 #[allow(unsafe_code, reason = "asks the kernel for pages")]
 mod pages;
 #[allow(
@@ -14,21 +13,20 @@ mod segment;
 pub mod segments;
 #[allow(unsafe_code, reason = "counted owners, as in Arc")]
 pub(crate) mod shared;
-mod size;
 #[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
 pub(crate) mod small_boxed_slice;
 pub mod view;
 
-pub use mover::Mover;
-pub(crate) use size::size_class;
+pub use crate::alloc::Mover;
 
-use crate::error::AddError;
 use bitvec::prelude::{BitSlice, Lsb0};
 
 /// Bits of a full segment.
 pub const SEGMENT_BITS: u32 = 8 * 64 * 1024;
 /// Words of a full segment.
 pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
+/// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
+pub(crate) const MAX_SEGMENTS: u64 = 1 << 44;
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 
@@ -47,25 +45,8 @@ pub(crate) const LINE_WORDS: usize = 8;
 /// `fuzz/src/loaded.rs` loads these chunks, and measures every chunk that a fuzzer makes.
 pub const MEMORY_PER_BYTE: usize = 18;
 
-/// A boxed slice of the `len` elements that `fill` puts into the vector, or an error if the
-/// allocator refuses.
-pub(crate) fn try_boxed<T>(
-    len: usize,
-    fill: impl FnOnce(&mut Vec<T>),
-) -> Result<Box<[T]>, AddError> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len)
-        .map_err(|_| AddError::OutOfMemory)?;
-    fill(&mut vec);
-    Ok(vec.into_boxed_slice())
-}
-
-pub(crate) fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box<[T]> {
-    mover.relocate(elements.into_vec()).into_boxed_slice()
-}
-
-/// The words of a segment or sub-bitmap as bits, for reading them one by one. The kernels do not
-/// use it: docs/design.md has the cost.
+/// The words of a segment or sub-bitmap as bits, to read them one by one. Code that must be fast
+/// does not use it: docs/design.md has the cost.
 pub fn bits(words: &[u64]) -> &BitSlice<u64, Lsb0> {
     BitSlice::from_slice(words)
 }

@@ -5,7 +5,8 @@
 //! wait.
 
 use super::pages::populate;
-use super::{relocate_box, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
+use super::{LINE_WORDS, SEGMENT_WORDS};
+use crate::alloc::{relocate_box, try_boxed, Mover};
 use crate::error::AddError;
 use std::alloc::{alloc_zeroed, Layout};
 

@@ -12,7 +12,8 @@
 use super::leaves::Leaves;
 use super::list::Units;
 use super::view::View;
-use super::{relocate_box, size_class, try_boxed, Mover, LINE_WORDS, SEGMENT_WORDS};
+use super::{LINE_WORDS, SEGMENT_WORDS};
+use crate::alloc::{relocate_box, relocate_one, size_class, try_boxed, try_boxed_one, Mover};
 use crate::error::AddError;
 use std::alloc::Layout;
 use std::ops::Range;
@@ -408,8 +409,24 @@ impl Segments {
         }
     }
 
-    /// Passes the allocation that contains the first allocated segment at or after `from` through
-    /// `mover`, unless it is shared. Returns the number after its last segment; `None` if there is
+    /// Passes all allocations through `mover`, from segment `from` on, until it says stop, but at
+    /// least one segment. Returns the segment to continue from, or `None` at the end.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        if from == 0 {
+            self.relocate_leaves(mover);
+        }
+        let mut segment = from;
+        while let Some(next) = self.relocate_next(segment, mover) {
+            segment = next;
+            if mover.should_stop() {
+                return Some(segment);
+            }
+        }
+        None
+    }
+
+    /// Passes the allocation that has the first allocated segment at or after `from` through
+    /// `mover`, if it is not shared. Returns the number after its last segment; `None` if there is
     /// none.
     pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         match &mut self.0 {
@@ -425,10 +442,7 @@ impl Segments {
     /// Passes all other allocations through `mover`.
     pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
         if let Storage::Leaves { leaves, .. } = &mut self.0 {
-            if let Some(only) = leaves.take() {
-                let moved: Box<[Leaves]> = relocate_box(only, mover);
-                *leaves = moved.try_into().ok();
-            }
+            *leaves = leaves.take().and_then(|one| relocate_one(one, mover));
             if let Some(leaves) = leaves {
                 leaves[0].relocate_leaves(mover);
             }
@@ -443,11 +457,6 @@ fn unit_of(len: usize, unit_words: u16, number: u64) -> Option<Range<usize>> {
         .checked_mul(unit_words.into())?;
     let end = (start + usize::from(unit_words)).min(len);
     (start < end).then_some(start..end)
-}
-
-fn try_boxed_one<T>(value: T) -> Result<Box<[T; 1]>, AddError> {
-    let boxed = try_boxed(1, |to| to.push(value))?;
-    boxed.try_into().map_err(|_| AddError::OutOfMemory)
 }
 
 #[cfg(test)]

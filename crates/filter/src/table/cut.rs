@@ -4,8 +4,9 @@
 //! next call, that page may merge with the previous one, which has been dumped already. Then the
 //! rest is written as if the pages had not merged: as the largest pages that begin there.
 
+use crate::alloc::try_push;
 use crate::error::AddError;
-use crate::table::entries::{try_push, Entries};
+use crate::table::entries::Entries;
 use crate::table::page::Page;
 use crate::table::path::Path;
 use crate::table::record::PageRecord;

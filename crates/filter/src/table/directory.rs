@@ -27,12 +27,12 @@ mod join;
 mod share;
 mod split;
 
+use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::prefetch::prefetch;
 use crate::storage::shared::Shared;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::storage::Mover;
-use crate::table::entries::try_vec;
 use crate::table::page::Page;
 use crate::table::path::Path;
 use std::alloc::Layout;

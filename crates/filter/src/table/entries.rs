@@ -6,6 +6,7 @@
 //! counter of 16 bytes. The same holds for fingerprints that have lost all their bits: within a
 //! bucket they are all equal, so any number of them fits a page.
 
+use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::table::fingerprint::{Fingerprint, MAX_LENGTH};
 use crate::table::plan::Plan;
@@ -25,22 +26,6 @@ pub struct Surplus {
 pub struct Entries {
     pub fingerprints: Vec<Fingerprint>,
     pub surplus: Vec<Surplus>,
-}
-
-/// A vector with room for `len` elements.
-pub fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
-    let mut vec = Vec::new();
-    match vec.try_reserve_exact(len) {
-        Ok(()) => Ok(vec),
-        Err(_) => Err(AddError::OutOfMemory),
-    }
-}
-
-/// Appends a value, if there is memory.
-pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
-    vec.try_reserve(1).map_err(|_| AddError::OutOfMemory)?;
-    vec.push(value);
-    Ok(())
 }
 
 impl Entries {

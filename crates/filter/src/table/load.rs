@@ -12,9 +12,9 @@
 //! As soon as both children of such a node are complete, it is flattened as if it had been loaded
 //! at once.
 
+use crate::alloc::try_push;
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
-use crate::table::entries::try_push;
 use crate::table::page::Page;
 use crate::table::parse::Pages;
 use crate::table::path::Path;

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::hash::ItemHash;
-use crate::prefetch::GROUP;
+use crate::hash::GROUP;
 use crate::table::directory::Route;
 use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::{compiled_per_cpu, Instructions};

@@ -144,7 +144,6 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
-pub use crate::prefetch::GROUP;
 pub use budget::Budget;
 pub use cut::Cut;
 pub use fingerprint::{ALL_PAYLOADS, MAX_PAYLOAD};

@@ -20,10 +20,11 @@ mod probe;
 mod size;
 mod write;
 
+use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::prefetch::prefetch_at;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
-use crate::table::entries::{try_vec, Entries};
+use crate::table::entries::Entries;
 use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape};
 use crate::table::instructions::{Instructions, Portable};

@@ -4,9 +4,10 @@
 //! holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each byte of input,
 //! and some hundred more.
 
+use crate::alloc::try_push;
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
-use crate::table::entries::{try_push, Entries, Surplus, COPIES};
+use crate::table::entries::{Entries, Surplus, COPIES};
 use crate::table::fingerprint::{Fingerprint, MAX_PAYLOAD};
 use crate::table::grid::Shape;
 use crate::table::page::Page;

@@ -11,10 +11,11 @@
 //! not on the size of the table. (Working on a copy of the table, whose pages are shared until
 //! written to, copied all of 81 MB for 10^4 entries.)
 
+use crate::alloc::try_push;
 use crate::error::{AddError, UnionError};
 use crate::table::budget::Budget;
 use crate::table::directory::Subtree;
-use crate::table::entries::{for_each_longer, try_push};
+use crate::table::entries::for_each_longer;
 use crate::table::fingerprint::Fingerprint;
 use crate::table::line::LINE_BYTES;
 use crate::table::page::{Adding, Page};

@@ -2,22 +2,22 @@
 //! window.
 
 use super::parts::TableFacts;
-use splitbloom_filter::windowed::WindowedFilter;
+use splitbloom_filter::filter::{Filter, Window};
 use splitbloom_server::context::Context;
 
 /// Fields that only a filter with a window has.
 pub const FIELDS: usize = 6;
 
 /// Replies with all fields of the long form after the five of the short one, as of `now`.
-pub fn reply(context: &Context, filter: &WindowedFilter, now: u64) {
+pub fn reply(context: &Context, filter: &Filter, window: Window, now: u64) {
     let error_rate = filter.parameters().error_rate;
-    let false_positive_rate = filter.false_positive_rate(now);
+    let false_positive_rate = filter.false_positive_rate_at(now);
     context.reply_simple("Error rate");
     context.reply_double(error_rate);
     context.reply_simple("Expected false positive rate");
     context.reply_double(false_positive_rate);
     context.reply_simple("Estimated items");
-    context.reply_integer(filter.items(now));
+    context.reply_integer(filter.items_at(now));
     // It has no bits that fill, and no segments.
     context.reply_simple("Fill");
     context.reply_null();
@@ -34,18 +34,17 @@ pub fn reply(context: &Context, filter: &WindowedFilter, now: u64) {
     context.reply_array(0);
     context.reply_simple("Table");
     let table = TableFacts {
-        items: filter.items(now),
+        items: filter.items_at(now),
         error_rate,
         false_positive_rate,
         pages: filter.pages(),
         bytes: filter.num_bits() / 8,
     };
     table.reply(context);
-    reply_window(context, filter, now);
+    reply_window(context, filter, window, now);
 }
 
-fn reply_window(context: &Context, filter: &WindowedFilter, now: u64) {
-    let window = filter.window();
+fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
     context.reply_simple("Window");
     context.reply_integer(window.seconds().into());
     context.reply_simple("Slices");

@@ -8,30 +8,21 @@
 //!   shape     how many layers, buckets and slots there are, and where
 //!   place     an item's fingerprint, and its two buckets in a layer
 //!   series    the slots: all layers one after the other, in segments as our own bits
-//!   rdb       RedisBloom's encoding in RDB files and DUMP     \  into a counting filter whose
-//!   pieces    the header and the pieces of its CF.SCANDUMP    /  table takes what is added
+//!   read      RedisBloom's encoding in RDB files and DUMP; the header and pieces of CF.SCANDUMP
 //! ```
 //!
 //! Nothing is added to the slots. So their error rate, which no longer rises, is what RedisBloom
 //! left, and a table of our own behind them has the rate it is given. A deletion takes the copy
 //! from the table if it is there, else from the slots.
 
-pub mod pieces;
 mod place;
-pub mod rdb;
+mod read;
 mod series;
 mod shape;
-#[cfg(test)]
-mod tests;
 
+pub use read::{read_cuckoo, read_header, Cuckoo, VERSIONS};
 pub use series::CuckooSeries;
 pub use shape::{Hashing, Shape};
 
-/// What decides about the table behind a series. It does not travel with RedisBloom's filters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Remainder {
-    /// The error rate of the table, above 0 and below 1.
-    pub error_rate: f64,
-    /// Makes the fingerprints of the table unpredictable.
-    pub seed: crate::hash::Seed,
-}
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,8 @@
 
 use super::place::Place;
 use super::shape::{Hashing, Shape};
-use crate::codec::{Reader, Sink};
+use crate::bytes::{Reader, Sink};
 use crate::error::{AddError, DecodeError};
-use crate::parts::SubFilter;
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
 
@@ -119,8 +118,7 @@ impl CuckooSeries {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub(super) fn fill(&mut self, start: u64, bytes: &[u8]) -> Result<(), DecodeError> {
-        let ready = self.allocate_for(start, bytes);
-        ready.map_err(|_| DecodeError::OutOfMemory)?;
+        self.allocate_for(start, bytes)?;
         self.write(start, bytes);
         Ok(())
     }
@@ -161,10 +159,12 @@ impl CuckooSeries {
     }
 }
 
-impl SubFilter for CuckooSeries {
-    const HEADER_BYTES: usize = 1 + 8 + 2 + 2 + 2;
+impl CuckooSeries {
+    /// Bytes of the header as it is written.
+    pub(crate) const HEADER_BYTES: usize = 1 + 8 + 2 + 2 + 2;
 
-    fn write_header(&self, to: &mut impl Sink) {
+    /// Writes the header: the layout kind, and the shape.
+    pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(match self.shape.hashing {
             Hashing::Wide => LAYOUT_OF_WIDE,
             Hashing::Narrow => LAYOUT_OF_NARROW,
@@ -175,7 +175,11 @@ impl SubFilter for CuckooSeries {
         to.u16(self.shape.layers);
     }
 
-    fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    /// A series of this header whose slots are empty. It allocates nothing.
+    ///
+    /// # Errors
+    /// `Length`; `Layout` if it is of another kind; a `Field` out of range.
+    pub(crate) fn read_header(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let hashing = match reader.u8()? {
             LAYOUT_OF_WIDE => Hashing::Wide,
             LAYOUT_OF_NARROW => Hashing::Narrow,
@@ -191,20 +195,26 @@ impl SubFilter for CuckooSeries {
         shape.checked().map(Self::new)
     }
 
-    fn segments(&self) -> &Segments {
+    /// The storage, for reading.
+    pub fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    fn segments_mut(&mut self) -> &mut Segments {
+    /// The storage, to allocate, move and fill.
+    pub(crate) fn segments_mut(&mut self) -> &mut Segments {
         &mut self.segments
     }
 
     /// Slots do not merge: a segment comes once, and replaces what is there.
-    fn merge(&mut self, segment: u64, words: &[u8]) {
+    pub(crate) fn merge(&mut self, segment: u64, words: &[u8]) {
         self.write(segment * SEGMENT_SLOTS, words);
     }
 
-    fn try_clone(&mut self) -> Result<Self, AddError> {
+    /// A copy: see [`Segments::try_clone`].
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self {
             segments: self.segments.try_clone()?,
             ..*self

@@ -1,7 +1,7 @@
 //! Where the slots of a series are.
 
 use crate::bloom::sizing::MAX_CAPACITY;
-use crate::codec::within;
+use crate::bytes::within;
 use crate::error::DecodeError;
 
 /// The most slots of a series, which are bytes: 16 TiB, far more than any server has.

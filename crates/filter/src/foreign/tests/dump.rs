@@ -1,6 +1,6 @@
 //! The fields of a value of a module, as the server's DUMP has them, uncompressed; and as a list.
 
-use crate::foreign::rdb::Fields;
+use crate::foreign::Fields;
 
 /// What the fields of a value are.
 #[derive(Clone, Debug, PartialEq)]

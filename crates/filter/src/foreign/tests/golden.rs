@@ -45,17 +45,17 @@ impl Golden {
         golden
     }
 
-    fn read(&self) -> ForeignFilter {
+    fn read(&self) -> Filter {
         let dump = Dump::parse(&self.dump);
         read_bloom(dump.version, &mut dump.fields.into_iter(), SEED).unwrap()
     }
 
-    fn load(&self) -> Option<ForeignFilter> {
+    fn load(&self) -> Option<Filter> {
         let ((first, header), rest) = self.pieces.split_first()?;
-        assert_eq!(*first, pieces::HEADER);
-        let mut filter = pieces::begin(header, SEED, NO_LIMIT).unwrap();
+        assert_eq!(*first, crate::foreign::redisbloom::HEADER);
+        let mut filter = Filter::begin_redisbloom(header, SEED, NO_LIMIT).unwrap();
         for (iterator, piece) in rest {
-            assert!(pieces::is_foreign(piece));
+            assert!(!crate::codec::is_chunk(piece));
             filter.take_piece(*iterator, piece).unwrap();
         }
         Some(filter)
@@ -142,7 +142,7 @@ fn older_headers_are_told_by_their_length() {
         (179, 167, 163)
     );
     for header in [header, shorter, shortest] {
-        let mut filter = pieces::begin(&header, SEED, NO_LIMIT).unwrap();
+        let mut filter = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap();
         for (iterator, piece) in twin.pieces(1 << 24) {
             filter.take_piece(iterator, &piece).unwrap();
         }
@@ -156,10 +156,13 @@ fn what_a_filter_was_made_for_is_read_from_its_first_layer() {
     let (fixed, growing) = (fixed.read(), growing.read());
     let parameters = fixed.parameters();
     assert_eq!((parameters.error_rate, parameters.capacity), (0.01, 3));
-    assert!(fixed.is_fixed() && !growing.is_fixed());
+    assert!(fixed.layers().unwrap().is_fixed() && !growing.layers().unwrap().is_fixed());
     let parameters = growing.parameters();
     assert_eq!((parameters.error_rate, parameters.capacity), (0.01, 30));
-    assert_eq!((growing.layers().len(), growing.items()), (3, 100));
+    assert_eq!(
+        (growing.layers().unwrap().each().len(), growing.items()),
+        (3, 100)
+    );
     assert_eq!(
         (growing.capacity(), growing.num_bits()),
         (210, 384 + 768 + 1728)
@@ -205,7 +208,7 @@ fn the_chunks_in_the_documentation_of_redisbloom_hold_their_item() {
     header.extend(5u32.to_le_bytes());
     header.extend(10u64.to_le_bytes());
     header.push(0);
-    let mut filter = pieces::begin(&header, SEED, NO_LIMIT).unwrap();
+    let mut filter = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap();
     filter.take_piece(9, b"\x01\x08\0\x80\0\x04 \0").unwrap();
     assert!(filter.contains(b"item1") && !filter.contains(b"item2"));
     assert_eq!(filter.items(), 1);

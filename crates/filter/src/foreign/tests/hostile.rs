@@ -3,26 +3,22 @@
 use super::dump::Field;
 use super::twin::Arrays;
 use super::*;
-use crate::any::AnyFilter;
-use crate::counting::CountingFilter;
 use crate::error::DecodeError;
-use crate::filter::Filter;
-use crate::foreign::pieces::Pieces;
-use crate::windowed::{Window, WindowedFilter};
+use crate::filter::{Filter, Window};
 use proptest::prelude::*;
 
 /// It answers, adds and is saved like any other.
-fn assert_works(filter: &mut ForeignFilter) {
+fn assert_works(filter: &mut Filter) {
     for number in 0..8 {
         let known = filter.contains(&stranger(number));
         match filter.add(&stranger(number), NO_LIMIT) {
             Ok(is_new) => assert!(is_new != known && filter.contains(&stranger(number))),
-            Err(_) => assert!(!known && filter.is_fixed()),
+            Err(_) => assert!(!known && filter.layers().unwrap().is_fixed()),
         }
     }
-    let rate = filter.expected_false_positive_rate();
+    let rate = filter.false_positive_rate();
     assert!((0.0..=1.0).contains(&rate), "{rate}");
-    assert!(filter.table_error_rate() > 0.0 && filter.table_error_rate() < 1.0);
+    assert!(filter.table_error_rate().unwrap() > 0.0 && filter.table_error_rate().unwrap() < 1.0);
     assert!(filter.estimated_items() >= 0.0 && filter.capacity() > 0);
     let copy = filter.try_clone().unwrap();
     assert_eq!(copy.digest(), filter.digest());
@@ -78,7 +74,7 @@ proptest! {
         len in 1..200usize,
         order in prop::collection::vec(any::<u64>(), 400),
     ) {
-        let mut filter = pieces::begin(&twin.header(), SEED, NO_LIMIT).unwrap();
+        let mut filter = Filter::begin_redisbloom(&twin.header(), SEED, NO_LIMIT).unwrap();
         let mut pieces = twin.pieces(len);
         let again: Vec<_> = pieces.iter().step_by(3).cloned().collect();
         pieces.extend(again);
@@ -123,7 +119,7 @@ proptest! {
         for (to, from) in header[at..].iter_mut().zip(&value.to_le_bytes()[..width]) {
             *to = *from;
         }
-        if let Ok(mut filter) = pieces::begin(&header, SEED, NO_LIMIT) {
+        if let Ok(mut filter) = Filter::begin_redisbloom(&header, SEED, NO_LIMIT) {
             for (iterator, piece) in twin.pieces(100) {
                 let _ = filter.take_piece(iterator, &piece);
             }
@@ -216,12 +212,15 @@ fn a_header_of_another_length_is_refused() {
         let mut bytes = header.clone();
         bytes.resize(len, 0);
         // Lengths of older headers give fields of a newer one no sense.
-        assert!(pieces::begin(&bytes, SEED, NO_LIMIT).is_err(), "{len}");
+        assert!(
+            Filter::begin_redisbloom(&bytes, SEED, NO_LIMIT).is_err(),
+            "{len}"
+        );
     }
     let longer = [header, vec![0]].concat();
-    let longer = pieces::begin(&longer, SEED, NO_LIMIT).err();
+    let longer = Filter::begin_redisbloom(&longer, SEED, NO_LIMIT).err();
     assert_eq!(longer, Some(DecodeError::Length));
-    let none = pieces::begin(&[0; 20], SEED, NO_LIMIT).err();
+    let none = Filter::begin_redisbloom(&[0; 20], SEED, NO_LIMIT).err();
     assert_eq!(none, Some(DecodeError::Field("number of layers")));
 }
 
@@ -233,7 +232,7 @@ fn what_a_header_announces_takes_no_memory() {
     let bits: u64 = 1 << 47;
     header[20..28].copy_from_slice(&(bits / 8).to_le_bytes());
     header[28..36].copy_from_slice(&bits.to_le_bytes());
-    let mut filter = pieces::begin(&header, SEED, NO_LIMIT).unwrap();
+    let mut filter = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap();
     assert_eq!(filter.allocated_segments(), 0);
     filter.take_piece(bits / 8 + 1, &[1]).unwrap();
     filter.take_piece(bits / 8, &[0; 100]).unwrap();
@@ -244,16 +243,13 @@ fn what_a_header_announces_takes_no_memory() {
 fn only_a_filter_that_came_in_pieces_takes_them() {
     let parameters = from_rdb(&Twin::new(0.01, 10, 2)).parameters();
     let window = Window::new(60, 2, false).unwrap();
-    let windowed = WindowedFilter::new(parameters, window, NO_LIMIT).unwrap();
+    let windowed = Filter::windowed(parameters, window, NO_LIMIT).unwrap();
     let filter = Filter::new(parameters, NO_LIMIT).unwrap();
-    for mut other in [
-        AnyFilter::<()>::from(filter),
-        AnyFilter::forgetful(windowed).unwrap(),
-    ] {
+    for mut other in [filter, windowed] {
         assert_eq!(other.take_piece(9, &[1; 8]), Err(DecodeError::Order));
     }
     let header = Twin::new(0.01, 10, 2).header();
-    let mut foreign = AnyFilter::<()>::begin(&header, SEED, NO_LIMIT).unwrap();
+    let mut foreign = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap();
     let before = foreign.digest();
     assert_eq!(foreign.take_piece(9, &[1; 8]), Ok(()));
     assert_ne!(foreign.digest(), before);
@@ -262,8 +258,8 @@ fn only_a_filter_that_came_in_pieces_takes_them() {
     let [bucket_size, iterations, expansion] = [2u16, 20, 1].map(u16::to_le_bytes);
     let header = [items, buckets, deletions, layers].concat();
     let header = [&header[..], &bucket_size, &iterations, &expansion].concat();
-    let mut counting = CountingFilter::begin(&header, SEED, NO_LIMIT).unwrap();
-    assert_eq!(Pieces::take_piece(&mut counting, 3, &[0, 7]), Ok(()));
+    let mut counting = Filter::begin_cuckoo(&header, SEED, NO_LIMIT).unwrap();
+    assert_eq!(counting.take_piece(3, &[0, 7]), Ok(()));
     assert_eq!(counting.items(), 1);
 }
 
@@ -279,6 +275,6 @@ fn layers_that_are_too_large_together_are_refused() {
         layer[..8].copy_from_slice(&(bits / 8).to_le_bytes());
         layer[8..16].copy_from_slice(&bits.to_le_bytes());
     }
-    let begun = pieces::begin(&header, SEED, NO_LIMIT).err();
+    let begun = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).err();
     assert_eq!(begun, Some(DecodeError::OverLimit));
 }

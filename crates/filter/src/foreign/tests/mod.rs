@@ -6,10 +6,12 @@ mod golden;
 mod hostile;
 mod twin;
 
-use super::rdb::read_bloom;
-use super::{pieces, ForeignFilter};
+use super::redisbloom;
+use super::{Fields, Source};
+use crate::error::DecodeError;
+use crate::filter::Filter;
+use crate::filter::SizeLimit;
 use crate::hash::Seed;
-use crate::size_limit::SizeLimit;
 use dump::Dump;
 use twin::Twin;
 
@@ -24,14 +26,19 @@ fn stranger(number: u64) -> Vec<u8> {
     format!("stranger:{number}").into_bytes()
 }
 
+fn read_bloom(version: u32, fields: &mut impl Fields, seed: Seed) -> Result<Filter, DecodeError> {
+    let layers = redisbloom::read_bloom(version, &mut Source::new(fields))?;
+    Filter::of_layers(layers, seed, NO_LIMIT)
+}
+
 /// The filter as it comes from an RDB file.
-fn from_rdb(twin: &Twin) -> ForeignFilter {
+fn from_rdb(twin: &Twin) -> Filter {
     read_bloom(4, &mut twin.fields().into_iter(), SEED).unwrap()
 }
 
 /// The filter as it comes in pieces of so many bytes.
-fn from_pieces(twin: &Twin, len: usize) -> ForeignFilter {
-    let mut filter = pieces::begin(&twin.header(), SEED, NO_LIMIT).unwrap();
+fn from_pieces(twin: &Twin, len: usize) -> Filter {
+    let mut filter = Filter::begin_redisbloom(&twin.header(), SEED, NO_LIMIT).unwrap();
     for (iterator, piece) in twin.pieces(len) {
         filter.take_piece(iterator, &piece).unwrap();
     }
@@ -39,7 +46,7 @@ fn from_pieces(twin: &Twin, len: usize) -> ForeignFilter {
 }
 
 /// Asks for all of these, one by one and in a batch, which must agree.
-fn answers(filter: &ForeignFilter, items: &[Vec<u8>]) -> Vec<bool> {
+fn answers(filter: &Filter, items: &[Vec<u8>]) -> Vec<bool> {
     let one_by_one: Vec<bool> = items.iter().map(|item| filter.contains(item)).collect();
     let mut in_a_batch = Vec::new();
     filter.contains_many(items.iter().map(Vec::as_slice), |is_there| {

@@ -14,14 +14,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::fields::{Fields, Source};
 use super::layer::{Description, Layer};
+use super::layers::{Layers, Options};
 use super::probes::Keys;
-use super::rdb::Fields;
-use super::{ForeignFilter, Options};
-use crate::codec::{within, Reader};
+use crate::alloc::try_push;
+use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
-use crate::hash::Seed;
-use crate::size_limit::SizeLimit;
 use std::f64::consts::LN_2;
 
 /// The encoding version of its RDB fields, and the version of the bytes of BF.LOAD.
@@ -53,7 +52,7 @@ impl Series {
     }
 
     fn push(&mut self, bitmap: &[u8], capacity: u64, items: u64) -> Result<(), DecodeError> {
-        let mut reader = Reader::of(bitmap);
+        let mut reader = Reader(bitmap);
         within("version of a bitmap", reader.u8()? == BITMAP_VERSION)?;
         let (len, hashes, keys) = (reader.u64()?, reader.u32()?, reader.keys()?);
         within("seed", self.keys.is_none_or(|all| all == keys))?;
@@ -78,74 +77,58 @@ impl Series {
             items,
         })?;
         layer.take(0, bytes)?;
-        let room = self.layers.try_reserve(1);
-        room.map_err(|_| DecodeError::OutOfMemory)?;
-        self.layers.push(layer);
+        try_push(&mut self.layers, layer)?;
         self.error_rate *= self.tightening;
         Ok(())
     }
 
-    fn finish(self, seed: Seed) -> Result<ForeignFilter, DecodeError> {
+    fn finish(self) -> Result<Layers, DecodeError> {
         let fixed = match self.expansion {
             0 => Options::FIXED,
             _ => 0,
         };
         let options = Options(Options::SIP | fixed);
         within("number of layers", fixed == 0 || self.layers.len() == 1)?;
-        let mut filter = ForeignFilter::of_layers(options, self.expansion, self.layers, seed)?;
-        filter.keys = self.keys.unwrap_or_default();
-        Ok(filter)
+        let keys = self.keys.unwrap_or_default();
+        Layers::new(options, self.expansion, keys, self.layers)
     }
 }
 
-/// Reads a filter of valkey-bloom's encoding `version` of its RDB fields. What is added to it is
-/// hashed with `seed`.
+/// Reads a filter of valkey-bloom's encoding `version` of its RDB fields.
 ///
 /// # Errors
 /// `Format` for other versions, `Length` if fields are missing, a `Field` out of range or that
 /// contradicts another one, `OutOfMemory`.
 pub fn read_valkey(
     version: u32,
-    fields: &mut impl Fields,
-    seed: Seed,
-) -> Result<ForeignFilter, DecodeError> {
+    fields: &mut Source<'_, impl Fields>,
+) -> Result<Layers, DecodeError> {
     if version != VERSION.into() {
         return Err(DecodeError::Format);
     }
-    let missing = DecodeError::Length;
-    let unsigned = |fields: &mut _| Fields::unsigned(fields).ok_or(missing);
-    let layers = unsigned(fields)?;
-    let expansion = u32::try_from(unsigned(fields)?);
-    let expansion = expansion.map_err(|_| DecodeError::Field("expansion"))?;
-    let error_rate = fields.double().ok_or(missing)?;
-    let tightening = fields.double().ok_or(missing)?;
-    within("random seed", unsigned(fields)? <= 1)?;
+    let (layers, expansion) = (fields.unsigned()?, fields.narrow("expansion")?);
+    let (error_rate, tightening) = (fields.double()?, fields.double()?);
+    within("random seed", fields.unsigned()? <= 1)?;
     let mut series = Series::new(expansion, error_rate, tightening)?;
     for left in (0..layers).rev() {
-        let bitmap = fields.string().ok_or(missing)?;
-        let capacity = unsigned(fields)?;
+        let (bitmap, capacity) = (fields.string()?, fields.unsigned()?);
         // All but the last are full.
         let items = match left {
-            0 => unsigned(fields)?,
+            0 => fields.unsigned()?,
             _ => capacity,
         };
         series.push(bitmap.as_ref(), capacity, items)?;
     }
-    series.finish(seed)
+    series.finish()
 }
 
-/// Reads the value of a BF.LOAD, which valkey-bloom writes into append-only files. What is added is
-/// hashed with `seed`.
+/// Reads the value of a BF.LOAD, which valkey-bloom writes into append-only files.
 ///
 /// # Errors
 /// `Format` for other versions, `Length`, a `Field` out of range or that contradicts another one,
-/// `OverLimit`, `OutOfMemory`.
-pub fn parse_valkey(
-    bytes: &[u8],
-    seed: Seed,
-    limit: SizeLimit,
-) -> Result<ForeignFilter, DecodeError> {
-    let mut reader = Reader::of(bytes);
+/// `OutOfMemory`.
+pub fn parse_valkey(bytes: &[u8]) -> Result<Layers, DecodeError> {
+    let mut reader = Reader(bytes);
     if reader.u8()? != VERSION {
         return Err(DecodeError::Format);
     }
@@ -161,9 +144,5 @@ pub fn parse_valkey(
     if !reader.is_at_end() {
         return Err(DecodeError::Length);
     }
-    let filter = series.finish(seed)?;
-    if filter.reserved_bytes() > limit.most_bytes() {
-        return Err(DecodeError::OverLimit);
-    }
-    Ok(filter)
+    series.finish()
 }

@@ -1,8 +1,8 @@
 //! Joins parts of a directory while pages are loaded.
 
 use super::{bits_of, index, Child, Children, Subtree, MAX_NODE_BITS};
+use crate::alloc::try_vec;
 use crate::error::AddError;
-use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
 impl Subtree {

@@ -1,9 +1,9 @@
 //! Sharing between a table and its copy, until one of them writes.
 
 use super::{index, Child, Children, Subtree, MAX_NODE_BITS};
+use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::storage::shared::Shared;
-use crate::table::entries::try_vec;
 use crate::table::path::Path;
 
 impl Subtree {

@@ -1,8 +1,8 @@
 //! Splits and merges: how the directory grows and shrinks.
 
 use super::{bits_of, index, Child, Children, Subtree, MAX_NODE_BITS};
+use crate::alloc::try_vec;
 use crate::error::AddError;
-use crate::table::entries::try_vec;
 use crate::table::page::Page;
 use crate::table::path::Path;
 

@@ -7,8 +7,8 @@
 //! ```
 
 use super::{Page, Position};
+use crate::alloc::try_vec;
 use crate::error::AddError;
-use crate::table::entries::try_vec;
 use crate::table::grid::{Grid, Owned};
 use crate::table::instructions::select;
 use crate::table::line::{Line, LINE_BITS, LINE_WORDS, UNARY};

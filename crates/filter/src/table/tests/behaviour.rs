@@ -1,7 +1,7 @@
 //! Results and memory of a table through inserts, removals and payloads.
 
 use super::*;
-use crate::prefetch::GROUP;
+use crate::hash::GROUP;
 use crate::table::fingerprint::Fingerprint;
 use crate::table::lookup::{Probes, Routes};
 use crate::table::page::{Adding, Insert};

@@ -1,12 +1,10 @@
 //! What RedisBloom cannot have written.
 
 use super::golden::Golden;
-use super::{from_dump, from_pieces, loaded, REMAINDER, UNLIMITED};
+use super::{begin, from_dump, from_pieces, loaded, read_cuckoo, UNLIMITED};
 use crate::codec::{load_chunk, Chunk};
-use crate::counting::CountingFilter;
 use crate::error::DecodeError;
-use crate::foreign::cuckoo::pieces::begin;
-use crate::foreign::cuckoo::rdb::read_cuckoo;
+use crate::filter::Filter;
 use crate::foreign::tests::dump::Field;
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,7 +14,7 @@ fn grown() -> Golden {
 }
 
 fn refused(fields: Vec<Field>) -> Option<DecodeError> {
-    read_cuckoo(4, &mut fields.into_iter(), REMAINDER).err()
+    read_cuckoo(4, &mut fields.into_iter()).err()
 }
 
 #[test]
@@ -71,7 +69,7 @@ fn a_field_out_of_range_is_refused() {
         Some(DecodeError::Field("slots of a layer"))
     );
     for version in [0, 5, 1023] {
-        let error = read_cuckoo(version, &mut grown().fields().into_iter(), REMAINDER).err();
+        let error = read_cuckoo(version, &mut grown().fields().into_iter()).err();
         assert_eq!(error, Some(DecodeError::Format));
     }
 }
@@ -81,7 +79,7 @@ fn the_numbers_of_items_and_deletions_are_any() {
     for place in [2, 3] {
         let mut fields = grown().fields();
         fields[place] = Field::Unsigned(u64::MAX);
-        let mut filter = read_cuckoo(4, &mut fields.into_iter(), REMAINDER).unwrap();
+        let mut filter = read_cuckoo(4, &mut fields.into_iter()).unwrap();
         assert_eq!(filter.items(), grown().number("items"));
         assert_eq!(filter.remove(b"item:0"), Ok(true));
     }
@@ -90,7 +88,7 @@ fn the_numbers_of_items_and_deletions_are_any() {
 #[test]
 fn a_piece_that_does_not_fit_changes_nothing() {
     let mut filter = from_dump(&grown());
-    let (digest, slots) = (filter.digest(), filter.series().unwrap().slots());
+    let (digest, slots) = (filter.digest(), filter.cuckoo().unwrap().slots());
     for (iterator, piece) in [
         (0, b"".as_slice()),
         (0, b"x"),
@@ -108,14 +106,14 @@ fn a_piece_that_does_not_fit_changes_nothing() {
     assert_eq!(filter.digest(), digest);
     assert_eq!(filter.take_piece(slots + 1, b"x"), Ok(()));
     assert_ne!(filter.digest(), digest);
-    let mut own = CountingFilter::new(filter.parameters(), UNLIMITED).unwrap();
+    let mut own = Filter::counting(filter.counting_parameters(), UNLIMITED).unwrap();
     assert_eq!(own.take_piece(1, b""), Err(DecodeError::Order));
 }
 
 #[test]
 fn a_header_of_another_length_is_refused() {
     let header = grown().pieces().remove(0).1;
-    let error = |header: &[u8]| begin(header, REMAINDER, UNLIMITED).err();
+    let error = |header: &[u8]| begin(header, UNLIMITED).err();
     assert_eq!((header.len(), error(&header)), (38, None));
     for len in 0..header.len() {
         assert_eq!(error(&header[..len]), Some(DecodeError::Length));
@@ -144,10 +142,10 @@ fn changed(chunk: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn a_chunk_of_ours_is_checked_as_well() {
     let chunk = super::chunks_of(&from_dump(&grown())).remove(0);
-    assert!(loaded(&[changed(&chunk, 136, &[8])]).series().is_some());
+    assert!(loaded(&[changed(&chunk, 136, &[8])]).cuckoo().is_some());
     let load = |at: usize, bytes: &[u8]| {
         let chunk = changed(&chunk, at, bytes);
-        load_chunk::<CountingFilter>(None, &Chunk::parse(&chunk).unwrap(), UNLIMITED).err()
+        load_chunk(None, &Chunk::parse(&chunk).unwrap(), UNLIMITED).err()
     };
     for (at, bytes, error) in [
         (SERIES, 9, DecodeError::Format),
@@ -174,7 +172,7 @@ fn a_filter_has_one_series_and_a_table() {
         bytes.extend(records);
         bytes.extend([0; 8]);
         let bytes = changed(&bytes, 0, b"");
-        load_chunk::<CountingFilter>(None, &Chunk::parse(&bytes).unwrap(), UNLIMITED).err()
+        load_chunk(None, &Chunk::parse(&bytes).unwrap(), UNLIMITED).err()
     };
     let series = &chunk[SERIES..SLOTS - 17];
     let (table, end) = chunk[SLOTS + 496..].split_at(10 + 3 + 15 + 17);
@@ -197,9 +195,9 @@ fn a_filter_has_one_series_and_a_table() {
 fn slots_beyond_the_last_one_are_no_slots() {
     let golden = Golden::all().nth(2).unwrap();
     let filter = from_dump(&golden);
-    assert_eq!(filter.series().unwrap().slots() % 8, 4);
+    assert_eq!(filter.cuckoo().unwrap().slots() % 8, 4);
     let chunk = super::chunks_of(&filter).remove(0);
-    let last = SLOTS + filter.series().unwrap().slots() as usize;
+    let last = SLOTS + filter.cuckoo().unwrap().slots() as usize;
     for (at, is_slot) in [(last - 1, true), (last, false), (last + 3, false)] {
         let changed = loaded(&[changed(&chunk, at, &[0x77])]);
         assert_eq!(changed.digest() != filter.digest(), is_slot);
@@ -218,7 +216,7 @@ proptest! {
             let mut fields = grown().fields();
             let place = place % fields.len();
             fields[place] = field;
-            if let Ok(mut filter) = read_cuckoo(version, &mut fields.into_iter(), REMAINDER) {
+            if let Ok(mut filter) = read_cuckoo(version, &mut fields.into_iter()) {
                 filter.remove(b"item:0").unwrap();
                 prop_assert!(filter.false_positive_rate() <= 1.0);
             }
@@ -234,13 +232,13 @@ proptest! {
     ) {
         let mut pieces = grown().pieces();
         pieces[0].1[at] = byte;
-        if let Ok(mut filter) = begin(&pieces[0].1, REMAINDER, UNLIMITED) {
+        if let Ok(mut filter) = begin(&pieces[0].1, UNLIMITED) {
             for iterator in [iterator, iterator % 600] {
                 let _ = filter.take_piece(iterator, &piece);
             }
             prop_assert!(filter.items() <= piece.len() as u64 * 2);
             let _ = filter.remove(b"item:0").unwrap();
         }
-        prop_assert!(from_pieces(&grown().pieces()).series().is_some());
+        prop_assert!(from_pieces(&grown().pieces()).cuckoo().is_some());
     }
 }

@@ -4,42 +4,56 @@ mod golden;
 mod hostile;
 
 use self::golden::Golden;
-use super::pieces::begin;
 use super::place::Place;
-use super::rdb::read_cuckoo;
-use super::{CuckooSeries, Hashing, Remainder, Shape};
+use super::{read_header, Cuckoo, CuckooSeries, Hashing, Shape};
 use crate::codec::{chunks, encode_chunk, load_chunk, Chunk};
-use crate::counting::{Adding, CountingFilter};
 use crate::error::{AddError, DecodeError};
+use crate::filter::SizeLimit;
+use crate::filter::{Adding, Filter};
 use crate::foreign::murmur::murmur64a;
+use crate::foreign::{Fields, Source};
 use crate::hash::Seed;
-use crate::parts::SubFilter as _;
-use crate::size_limit::SizeLimit;
 use crate::storage::Mover;
 use proptest::prelude::*;
 use std::num::NonZeroU64;
 
 const UNLIMITED: SizeLimit = SizeLimit::Unlimited;
 /// So low that a table has no false positive here.
-const REMAINDER: Remainder = Remainder {
-    error_rate: 1e-9,
-    seed: Seed(7),
-};
+const RATE: f64 = 1e-9;
+const SEED: Seed = Seed(7);
 
-fn from_dump(golden: &Golden) -> CountingFilter {
-    let version = golden.number("version") as u32;
-    read_cuckoo(version, &mut golden.fields().into_iter(), REMAINDER).unwrap()
+fn begin(header: &[u8], limit: SizeLimit) -> Result<Filter, DecodeError> {
+    Filter::of_cuckoo(read_header(header)?, RATE, SEED, limit)
 }
 
-fn from_pieces(pieces: &[(u64, Vec<u8>)]) -> CountingFilter {
-    let mut filter = begin(&pieces[0].1, REMAINDER, UNLIMITED).unwrap();
+fn of_series(series: CuckooSeries, max_iterations: u16, deleted: u64) -> Filter {
+    let cuckoo = Cuckoo {
+        series,
+        deleted,
+        max_iterations,
+    };
+    Filter::of_cuckoo(cuckoo, RATE, SEED, UNLIMITED).unwrap()
+}
+
+fn read_cuckoo(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
+    let cuckoo = super::read_cuckoo(version, &mut Source::new(fields))?;
+    Filter::of_cuckoo(cuckoo, RATE, SEED, UNLIMITED)
+}
+
+fn from_dump(golden: &Golden) -> Filter {
+    let version = golden.number("version") as u32;
+    read_cuckoo(version, &mut golden.fields().into_iter()).unwrap()
+}
+
+fn from_pieces(pieces: &[(u64, Vec<u8>)]) -> Filter {
+    let mut filter = begin(&pieces[0].1, UNLIMITED).unwrap();
     for (iterator, piece) in &pieces[1..] {
         filter.take_piece(*iterator, piece).unwrap();
     }
     filter
 }
 
-fn assert_answers(filter: &CountingFilter, golden: &Golden) {
+fn assert_answers(filter: &Filter, golden: &Golden) {
     let counts = golden.counts();
     let items = counts.iter().map(|(item, _)| item.as_bytes());
     let mut many = Vec::new();
@@ -51,8 +65,11 @@ fn assert_answers(filter: &CountingFilter, golden: &Golden) {
     }
 }
 
-fn assert_described(filter: &CountingFilter, golden: &Golden) {
-    let (shape, parameters) = (filter.series().unwrap().shape(), filter.parameters());
+fn assert_described(filter: &Filter, golden: &Golden) {
+    let (shape, parameters) = (
+        filter.cuckoo().unwrap().shape(),
+        filter.counting_parameters(),
+    );
     assert_eq!(u64::from(shape.layers), golden.number("layers"));
     assert_eq!(shape.buckets, golden.number("buckets"));
     assert_eq!(parameters.buckets(), golden.number("buckets"));
@@ -113,7 +130,7 @@ fn a_bucket_of_a_layer_of_more_slots_than_2_32_is_where_redisbloom_puts_it() {
         let buckets = 1u64 << 33;
         let mut header = [0, buckets, 0, 1].map(u64::to_le_bytes).concat();
         header.extend([bucket_size, 20, 1].map(u16::to_le_bytes).as_flattened());
-        let mut filter = begin(&header, REMAINDER, UNLIMITED).unwrap();
+        let mut filter = begin(&header, UNLIMITED).unwrap();
         for number in 0..20 {
             let item = format!("item:{number}");
             let hash = murmur64a(item.as_bytes(), 0);
@@ -128,13 +145,13 @@ fn a_bucket_of_a_layer_of_more_slots_than_2_32_is_where_redisbloom_puts_it() {
     }
 }
 
-fn chunks_of(filter: &CountingFilter) -> Vec<Vec<u8>> {
+fn chunks_of(filter: &Filter) -> Vec<Vec<u8>> {
     let encoded = chunks(filter).map(|outline| outline.encode().unwrap().bytes);
     encoded.collect()
 }
 
-fn loaded(chunks: &[Vec<u8>]) -> CountingFilter {
-    let mut filter: Option<CountingFilter> = None;
+fn loaded(chunks: &[Vec<u8>]) -> Filter {
+    let mut filter: Option<Filter> = None;
     for bytes in chunks {
         let chunk = Chunk::parse(bytes).unwrap();
         let begun = load_chunk(filter.as_mut(), &chunk, UNLIMITED).unwrap();
@@ -151,9 +168,9 @@ fn chunks_of_ours_hold_all_of_it() {
         assert_answers(&again, &golden);
         assert_described(&again, &golden);
         assert_eq!(again.digest(), filter.digest());
-        assert_eq!(again.bytes(), filter.bytes());
+        assert_eq!(again.reserved_bytes(), filter.reserved_bytes());
 
-        let _ = filter.add(b"new", Adding::Copies, UNLIMITED);
+        let _ = filter.add_copy(b"new", Adding::Copies, UNLIMITED);
         let removed = filter.remove(b"item:1").unwrap();
         assert_eq!(
             filter.deleted(),
@@ -169,7 +186,7 @@ fn chunks_of_ours_hold_all_of_it() {
 }
 
 /// A filter of several chunks, with some slots in every third segment.
-fn large() -> CountingFilter {
+fn large() -> Filter {
     let shape = Shape {
         buckets: 1 << 19,
         bucket_size: 3,
@@ -184,7 +201,7 @@ fn large() -> CountingFilter {
         series.fill(start, &slots).unwrap();
         start += 3 << 16;
     }
-    CountingFilter::of_series(series, 20, 5, REMAINDER).unwrap()
+    of_series(series, 20, 5)
 }
 
 #[test]
@@ -192,15 +209,15 @@ fn a_filter_that_is_part_loaded_answers_with_what_has_come() {
     let mut filter = large();
     for number in 0..20_000u64 {
         let item = number.to_le_bytes();
-        filter.add(&item, Adding::Copies, UNLIMITED).unwrap();
+        filter.add_copy(&item, Adding::Copies, UNLIMITED).unwrap();
     }
     let chunks = chunks_of(&filter);
     assert!(chunks.len() > 3);
     for len in 1..chunks.len() {
         let mut part = loaded(&chunks[..len]);
         let next = part.loading().unwrap().next;
-        assert!(part.series().unwrap().items() > 0);
-        let refused = part.add(b"item", Adding::Copies, UNLIMITED);
+        assert!(part.cuckoo().unwrap().items() > 0);
+        let refused = part.add_copy(b"item", Adding::Copies, UNLIMITED);
         assert_eq!(refused, Err(AddError::Loading));
         assert_eq!(part.remove(b"item"), Err(AddError::Loading));
         assert_eq!(part.take_piece(2, b"x"), Err(DecodeError::Order));
@@ -237,14 +254,14 @@ impl Mover for Copier {
 #[test]
 fn moving_its_memory_changes_nothing_and_ends() {
     let mut filter = large();
-    filter.add(b"item", Adding::Copies, UNLIMITED).unwrap();
+    filter.add_copy(b"item", Adding::Copies, UNLIMITED).unwrap();
     let digest = filter.digest();
     let (mut from, mut steps) = (0, 0);
     while let Some(next) = filter.relocate(from, &mut Copier) {
         assert!(next.get() > from);
         (from, steps) = (next.get(), steps + 1);
     }
-    assert!(steps >= filter.series().unwrap().segments().allocated());
+    assert!(steps >= filter.cuckoo().unwrap().segments().allocated());
     assert_eq!(filter.digest(), digest);
     assert_eq!(filter.relocate(NonZeroU64::MAX.get(), &mut Copier), None);
 }
@@ -277,56 +294,61 @@ fn a_copy_shares_segments_until_one_of_the_two_deletes() {
 fn what_is_added_goes_into_the_table_and_is_deleted_first() {
     let golden = Golden::all().nth(3).unwrap();
     let mut filter = from_dump(&golden);
-    let (slots, items) = (filter.series().unwrap().items(), filter.items());
+    let (slots, items) = (filter.cuckoo().unwrap().items(), filter.items());
     let known = b"item:0".as_slice();
     let count = filter.count(known);
-    assert_eq!(filter.add(known, Adding::Absent, UNLIMITED), Ok(false));
-    assert_eq!(filter.add(known, Adding::Copies, UNLIMITED), Ok(true));
+    assert_eq!(filter.add_copy(known, Adding::Absent, UNLIMITED), Ok(false));
+    assert_eq!(filter.add_copy(known, Adding::Copies, UNLIMITED), Ok(true));
     assert_eq!(
         (filter.count(known), filter.items()),
         (count + 1, items + 1)
     );
-    assert_eq!(filter.series().unwrap().items(), slots);
+    assert_eq!(filter.cuckoo().unwrap().items(), slots);
     assert_eq!(filter.remove(known), Ok(true));
-    assert_eq!(filter.series().unwrap().items(), slots);
+    assert_eq!(filter.cuckoo().unwrap().items(), slots);
     for left in (0..count).rev() {
         assert_eq!(filter.remove(known), Ok(true));
         assert_eq!(filter.count(known), left);
     }
     assert_eq!(filter.remove(known), Ok(false));
-    assert_eq!(filter.series().unwrap().items(), slots - count);
+    assert_eq!(filter.cuckoo().unwrap().items(), slots - count);
     assert_eq!(filter.items(), items - count);
     assert_eq!(filter.deleted(), golden.number("deletes") + count + 1);
 
     let mut answers = Vec::new();
     let batch = [known, b"item:1", b"new", b"new"];
-    filter.add_many(batch.into_iter(), Adding::Absent, UNLIMITED, |answer| {
+    let added = filter.add_copies(batch.into_iter(), Adding::Absent, UNLIMITED, |answer| {
         answers.push(answer);
+        Ok(())
     });
+    assert_eq!(added, Ok(()));
     assert_eq!(answers, [Ok(true), Ok(false), Ok(true), Ok(false)]);
 }
 
 #[test]
 fn a_fixed_filter_takes_as_many_copies_as_it_has_slots() {
     let mut filter = from_dump(&Golden::all().nth(5).unwrap());
-    let slots = filter.series().unwrap().slots();
+    let slots = filter.cuckoo().unwrap().slots();
     for number in filter.items()..slots {
         let item = number.to_le_bytes();
-        assert_eq!(filter.add(&item, Adding::Copies, UNLIMITED), Ok(true));
+        assert_eq!(filter.add_copy(&item, Adding::Copies, UNLIMITED), Ok(true));
     }
-    let full = filter.add(b"item", Adding::Copies, UNLIMITED);
+    let full = filter.add_copy(b"item", Adding::Copies, UNLIMITED);
     assert_eq!(full, Err(AddError::Full));
     assert_eq!(filter.remove(b"item:0"), Ok(true));
-    assert_eq!(filter.add(b"item", Adding::Copies, UNLIMITED), Ok(true));
+    assert_eq!(
+        filter.add_copy(b"item", Adding::Copies, UNLIMITED),
+        Ok(true)
+    );
 }
 
 #[test]
 fn a_filter_larger_than_the_limit_is_refused_before_its_slots_come() {
     let pieces = Golden::all().nth(6).unwrap().pieces();
     let header = &pieces[0].1;
-    let bytes = begin(header, REMAINDER, UNLIMITED).unwrap().bytes();
-    assert!(begin(header, REMAINDER, SizeLimit::Bytes(bytes)).is_ok());
-    let refused = begin(header, REMAINDER, SizeLimit::Bytes(bytes - 1));
+    let bytes = begin(header, UNLIMITED).unwrap().reserved_bytes();
+    assert!(begin(header, SizeLimit::Bytes(bytes)).is_ok());
+    let refused = begin(header, SizeLimit::Bytes(bytes - 1));
     assert_eq!(refused.err(), Some(DecodeError::OverLimit));
 }
 
@@ -461,7 +483,7 @@ proptest! {
         copy.fill(0, &all).unwrap();
         copy.fill(0, &plain.layers.concat()).unwrap();
         let (one, two) = [series, copy].map(|series| {
-            CountingFilter::of_series(series, 1, 0, REMAINDER).unwrap().digest()
+            of_series(series, 1, 0).digest()
         }).into();
         prop_assert_eq!(one, two, "written slots are those that were written");
     }

@@ -1,0 +1,207 @@
+//! Adding items, one by one and in groups. What a kind of filter does with an item that its first
+//! part does not take is in its policy: [`bloom`](super::bloom), [`counting`](super::counting),
+//! [`window`](super::window).
+
+use crate::error::AddError;
+use crate::filter::body::Body;
+use crate::filter::lookup::in_groups;
+use crate::filter::{Filter, Kind, SizeLimit};
+use crate::foreign::lookup::Pairs;
+use crate::hash::ItemHash;
+
+/// What an add did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The item was absent or forgotten, and has been added.
+    New,
+    /// The item was present, and its time has been restarted.
+    Renewed,
+    /// The item was present, and nothing has changed.
+    Unchanged,
+}
+
+impl Outcome {
+    /// Whether the item was absent.
+    #[inline]
+    pub fn is_new(self) -> bool {
+        self == Self::New
+    }
+
+    /// Whether the filter has changed.
+    #[inline]
+    pub fn has_changed(self) -> bool {
+        self != Self::Unchanged
+    }
+
+    #[inline(always)]
+    pub(super) fn of(is_new: bool) -> Self {
+        match is_new {
+            true => Self::New,
+            false => Self::Unchanged,
+        }
+    }
+}
+
+impl Filter {
+    /// Adds an item, at the latest time; returns whether it was new: see [`Filter::add_at`].
+    ///
+    /// # Errors
+    /// Any [`AddError`], and nothing has changed.
+    pub fn add(&mut self, item: &[u8], limit: SizeLimit) -> Result<bool, AddError> {
+        self.add_at(item, 0, limit).map(Outcome::is_new)
+    }
+
+    /// Adds an item; in a windowed filter, at the time `now`; in a counting filter, one more copy.
+    ///
+    /// # Errors
+    /// Any [`AddError`], and nothing has changed.
+    pub fn add_at(&mut self, item: &[u8], now: u64, limit: SizeLimit) -> Result<Outcome, AddError> {
+        let hash = self.hash(item);
+        if let Body::Organs(_) = self.body {
+            self.prefetch(&[hash]);
+            if self.layers().is_some_and(|layers| layers.contains(item)) {
+                return Ok(Outcome::Unchanged);
+            }
+        }
+        self.add_hash(hash, now, limit)
+    }
+
+    #[inline(always)]
+    fn add_hash(
+        &mut self,
+        hash: ItemHash,
+        now: u64,
+        limit: SizeLimit,
+    ) -> Result<Outcome, AddError> {
+        let is_counting = self.kind() == Kind::Counting;
+        match &mut self.body {
+            Body::Bloom(bloom) if !bloom.fill().is_full() => bloom.insert(hash).map(Outcome::of),
+            Body::Table { table, .. } if !is_counting => {
+                let most_bytes = limit.most_bytes().saturating_sub(Self::OWN_BYTES);
+                let added = table.insert_if_absent(hash, 0, most_bytes);
+                added.map(Outcome::of)
+            }
+            _ => self.add_by_policy(hash, now, limit),
+        }
+    }
+
+    fn add_by_policy(
+        &mut self,
+        hash: ItemHash,
+        now: u64,
+        limit: SizeLimit,
+    ) -> Result<Outcome, AddError> {
+        match self.kind() {
+            Kind::Bloom => self.add_beyond(hash, limit),
+            Kind::Counting => self.add_copy_of(hash, limit).map(|()| Outcome::New),
+            Kind::Windowed => self.add_in_window(hash, now, limit),
+        }
+    }
+
+    /// Adds many items, at the latest time, and calls `answer` for each in order with whether it
+    /// was new.
+    ///
+    /// # Errors
+    /// As [`Filter::add`], at the first item refused: those before it are kept; it and those after
+    /// it have changed nothing.
+    pub fn add_many<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        self.add_many_at(items, 0, limit, |outcome| answer(outcome.is_new()))
+    }
+
+    /// Adds many items at the time `now`, and calls `answer` for each in order. The cache misses of
+    /// 16 items overlap.
+    ///
+    /// # Errors
+    /// As [`Filter::add_many`].
+    pub fn add_many_at<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        now: u64,
+        limit: SizeLimit,
+        answer: impl FnMut(Outcome),
+    ) -> Result<(), AddError> {
+        if self.layers().is_some() {
+            return self.add_many_after_layers(items, limit, answer);
+        }
+        let seed = self.head.seed;
+        let hashes = items.map(|item| ItemHash::of(item, seed));
+        self.add_hashes_at(hashes, now, limit, answer)
+    }
+
+    /// Adds items of which the caller has the hashes, under the seed of the filter, which is not
+    /// from another module. Calls `answer` for each in order with whether it was new.
+    ///
+    /// # Errors
+    /// As [`Filter::add_many`].
+    #[inline]
+    pub fn add_hashes(
+        &mut self,
+        hashes: impl Iterator<Item = ItemHash>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        self.add_hashes_at(hashes, 0, limit, |outcome| answer(outcome.is_new()))
+    }
+
+    #[inline]
+    fn add_hashes_at(
+        &mut self,
+        hashes: impl Iterator<Item = ItemHash>,
+        now: u64,
+        limit: SizeLimit,
+        mut answer: impl FnMut(Outcome),
+    ) -> Result<(), AddError> {
+        let fetch = |filter: &&mut Self, group: &[ItemHash]| filter.prefetch(group);
+        in_groups(self, hashes, fetch, |filter, group| {
+            filter.add_group(group, now, limit, &mut answer)
+        })
+    }
+
+    #[inline(always)]
+    fn add_group(
+        &mut self,
+        group: &[ItemHash],
+        now: u64,
+        limit: SizeLimit,
+        mut answer: impl FnMut(Outcome),
+    ) -> Result<(), AddError> {
+        match &mut self.body {
+            Body::Bloom(bloom) if bloom.has_room_for(group.len() as u64) => {
+                bloom.insert_group(group, |is_new| answer(Outcome::of(is_new)))
+            }
+            _ => group
+                .iter()
+                .try_for_each(|hash| self.add_hash(*hash, now, limit).map(&mut answer)),
+        }
+    }
+
+    fn add_many_after_layers<'a>(
+        &mut self,
+        mut items: impl Iterator<Item = &'a [u8]>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(Outcome),
+    ) -> Result<(), AddError> {
+        let (mut group, seed) = (Pairs::default(), self.head.seed);
+        while let Some(layers) = self.body.layers() {
+            if group.read(&mut items, layers, seed).is_empty() {
+                break;
+            }
+            if let Some(table) = self.body.table() {
+                table.prefetch(group.hashes());
+            }
+            let found = group.find_in(layers, 0);
+            for (n, hash) in group.hashes().iter().enumerate() {
+                answer(match found >> n & 1 {
+                    0 => self.add_beyond(*hash, limit)?,
+                    _ => Outcome::Unchanged,
+                });
+            }
+        }
+        Ok(())
+    }
+}

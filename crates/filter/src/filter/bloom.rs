@@ -1,0 +1,149 @@
+//! The policy of filters that keep their items: when one is full, and what becomes of the items
+//! beyond that. [`growth`](super::growth) has how the parts share the error rate.
+
+use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use crate::error::{AddError, DecodeError};
+use crate::filter::add::Outcome;
+use crate::filter::body::{Body, Counts, Organs};
+use crate::filter::head::Head;
+use crate::filter::parameters::{Kind, Parameters};
+use crate::filter::series::Series;
+use crate::filter::{Filter, Growth, SizeLimit};
+use crate::foreign::Layers;
+use crate::hash::{ItemHash, Seed};
+use crate::table::Table;
+
+impl Filter {
+    /// An empty filter that keeps its items. It allocates nothing until items are added.
+    ///
+    /// # Errors
+    /// `OverLimit` if the Bloom filter makes it larger than `limit`.
+    pub fn new(parameters: Parameters, limit: SizeLimit) -> Result<Self, AddError> {
+        let capacity = parameters.capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
+        let Parameters {
+            error_rate, growth, ..
+        } = parameters;
+        let body = if growth.begins_with_table(capacity) {
+            Body::Table {
+                table: Table::new(error_rate, 0),
+                counts: Counts::default(),
+            }
+        } else {
+            Body::Bloom(BlockedBloom::new(capacity, growth.bloom_rate(error_rate)))
+        };
+        let filter = Self {
+            head: Head::new(Kind::Bloom, parameters),
+            body,
+        };
+        filter.check_size(limit)?;
+        Ok(filter)
+    }
+
+    /// A filter around layers from another module. What is added to it is hashed with `seed`.
+    ///
+    /// # Errors
+    /// `OverLimit` if it takes more than `limit` with all its bits; `OutOfMemory`.
+    pub fn of_layers(layers: Layers, seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
+        let filter = Self {
+            head: Head::of_layers(seed),
+            body: Body::of(Organs::of(Series::Layers(layers)))?,
+        };
+        filter.check_size(limit)?;
+        Ok(filter)
+    }
+
+    /// The layers of a filter from RedisBloom or valkey-bloom.
+    #[inline]
+    pub fn layers(&self) -> Option<&Layers> {
+        self.body.layers()
+    }
+
+    /// Adds an item that is in no layer to a filter of several parts, or to one that must get its
+    /// second.
+    pub(super) fn add_beyond(
+        &mut self,
+        hash: ItemHash,
+        limit: SizeLimit,
+    ) -> Result<Outcome, AddError> {
+        let is_in_table = self.table().is_some_and(|table| table.contains(hash));
+        if is_in_table || self.body.bloom().is_some_and(|bloom| bloom.contains(hash)) {
+            return Ok(Outcome::Unchanged);
+        }
+        // A replay puts no item elsewhere than the primary has put it.
+        let is_first = self.table().is_none() || self.parameters().growth == Growth::Fixed;
+        let bloom = self.body.bloom_mut().filter(|_| is_first);
+        if let Some(bloom) = bloom.filter(|bloom| !bloom.fill().is_full()) {
+            return bloom.insert(hash).map(Outcome::of);
+        }
+        self.check_growth(limit)?;
+        let most_bytes = self.most_table_bytes(limit);
+        if let Some(table) = self.body.table_mut() {
+            return table.insert(hash, 0, most_bytes).map(|()| Outcome::New);
+        }
+        let rate = self.table_error_rate().ok_or(AddError::Full)?;
+        let mut table = Table::new(rate, 0);
+        table.insert(hash, 0, most_bytes)?;
+        self.body.append_table(table)?;
+        self.set_table_rate(rate);
+        Ok(Outcome::New)
+    }
+
+    /// Whether the table may take one more item.
+    fn check_growth(&self, limit: SizeLimit) -> Result<(), AddError> {
+        let is_loading = self.loading().is_some();
+        let is_full = match self.layers() {
+            // More layers may come.
+            Some(_) if is_loading => false,
+            Some(layers) => layers.is_full(self.table().map_or(0, Table::len)),
+            None => self.parameters().growth == Growth::Fixed,
+        };
+        // A replay has no limit: the item was acknowledged elsewhere.
+        if is_full && limit != SizeLimit::Replay {
+            return Err(AddError::Full);
+        }
+        match is_loading {
+            true => Err(AddError::Loading),
+            false => Ok(()),
+        }
+    }
+
+    /// The error rate that the table has, or a table would have.
+    pub fn table_error_rate(&self) -> Option<f64> {
+        match self.layers() {
+            Some(layers) => Some(layers.table_error_rate()),
+            None => self.table_rate_after(self.body.num_sub_filters()),
+        }
+    }
+
+    /// The error rate of a table that follows `sub_filters` sub-filters of ours; `None` if there
+    /// can be no table.
+    fn table_rate_after(&self, sub_filters: usize) -> Option<f64> {
+        let rate = self.head.error_rate;
+        match self.kind() {
+            Kind::Bloom => self.parameters().growth.table_rate(rate, sub_filters),
+            Kind::Counting => Some(rate),
+            Kind::Windowed => (sub_filters == 0).then_some(rate),
+        }
+    }
+
+    /// Whether a table that follows `sub_filters` sub-filters may have the error rate `rate`. It is
+    /// stored and checked, so a version that divides the rate differently can tell.
+    pub(crate) fn may_have_table(&self, sub_filters: usize, rate: f64) -> bool {
+        match self.layers() {
+            // It depends on what the bits were when the table began.
+            Some(_) => sub_filters > 0 && rate > 0.0 && rate < 1.0,
+            None => {
+                let only = self.table_rate_after(sub_filters);
+                only.is_some_and(|only| only.to_bits() == rate.to_bits())
+            }
+        }
+    }
+
+    /// Notes the error rate of a table that has begun, where it does not follow from the rest.
+    pub(super) fn set_table_rate(&mut self, rate: f64) {
+        if let Some(Series::Layers(layers)) = self.body.organs_mut().map(|all| &mut all.series) {
+            layers.set_rate_of_table(rate);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The door by which bytes enter: what a chunk brings is checked, all of it allocated, and only
+//! then applied.
+
+use crate::bytes::within;
+use crate::error::DecodeError;
+use crate::filter::body::Organs;
+use crate::filter::memory::bytes_of_organs;
+use crate::filter::parameters::Kind;
+use crate::filter::series::{Series, SubFilter};
+use crate::filter::window::{Place, Slices};
+use crate::filter::{Filter, Loading, SizeLimit};
+use crate::storage::segments::Segments;
+use crate::storage::MAX_SEGMENTS;
+use crate::table::{Pages, Table};
+
+/// The contents of a chunk.
+pub(crate) struct Arrivals<'a> {
+    /// Sub-filters without bits, which follow those of earlier chunks.
+    pub series: Series,
+    /// Bits of these or of earlier sub-filters, in ascending order.
+    pub segments: Vec<SegmentBits<'a>>,
+    /// An empty table and its error rate, if none came before.
+    pub table: Option<(Table, f64)>,
+    /// Pages of this or the earlier table.
+    pub pages: Option<Pages>,
+    /// The slices of a filter that forgets, which come with pages.
+    pub slices: Option<Slices>,
+    /// The numbers of items in the table and of those removed, which come with its last page.
+    pub counts: Option<(u64, u64)>,
+    /// What is still to come after this chunk.
+    pub loading: Option<Loading>,
+}
+
+/// The bits of one segment.
+pub(crate) struct SegmentBits<'a> {
+    /// The index of the sub-filter, which this or an earlier chunk contains.
+    pub sub_filter: usize,
+    /// The number of the segment in the sub-filter.
+    pub number: u64,
+    /// Its words, little-endian.
+    pub bytes: &'a [u8],
+}
+
+impl SegmentBits<'_> {
+    fn place(&self) -> (usize, u64) {
+        (self.sub_filter, self.number)
+    }
+
+    /// Whether the sub-filter has this segment.
+    fn check(&self, sub_filter: Option<SubFilter<'_>>) -> Result<(), DecodeError> {
+        let segments = sub_filter.ok_or(DecodeError::Order)?.segments();
+        let fits = self.number < segments.reserved()
+            && self.bytes.len() == segments.len_of(self.number) * 8;
+        fits.then_some(()).ok_or(DecodeError::Field("segment"))
+    }
+}
+
+impl Arrivals<'_> {
+    /// Whether sub-filters and tables make a filter of a single part, once they are in these
+    /// organs.
+    fn make_simple(&self, organs: &Organs) -> bool {
+        let tables = usize::from(self.table.is_some() || organs.table.is_some());
+        let others = [&self.series, &organs.series];
+        let are_ours = |series: &&Series| matches!(series, Series::Empty | Series::Blocked(_));
+        let blooms: usize = others.iter().map(|series| series.len()).sum();
+        let is_alone = self.loading.is_none() && organs.clock.is_none();
+        is_alone && others.iter().all(are_ours) && blooms + tables == 1
+    }
+}
+
+impl Filter {
+    /// What comes with a chunk is read into this.
+    pub(crate) fn series_to_come(&self) -> Series {
+        let organs = self.body.organs();
+        organs.map_or(Series::Empty, |organs| organs.series.to_come())
+    }
+
+    /// Whether one more sub-filter may come after `count` that have come.
+    pub(crate) fn may_get_sub_filter(&self, count: usize) -> bool {
+        match self.kind() {
+            _ if self.layers().is_some() => true,
+            Kind::Windowed => false,
+            _ => count == 0 && self.body.num_sub_filters() == 0,
+        }
+    }
+
+    /// Whether it may be whole without a table: what is added to a counting filter goes there.
+    pub(crate) fn may_lack_table(&self) -> bool {
+        self.kind() != Kind::Counting
+    }
+
+    /// Applies a chunk: checks it, allocates everything, and only then changes the filter.
+    ///
+    /// # Errors
+    /// `Field` or `Order` for what does not fit, `OverLimit`, `OutOfMemory`; nothing visible has
+    /// changed.
+    pub(crate) fn take_in(
+        &mut self,
+        mut arrivals: Arrivals<'_>,
+        is_first: bool,
+        limit: SizeLimit,
+    ) -> Result<(), DecodeError> {
+        let removed = arrivals.counts.map(|(_, removed)| removed);
+        let may_remove = self.kind() != Kind::Bloom;
+        within("items removed", may_remove || removed.unwrap_or(0) == 0)?;
+        let items = arrivals.counts.map(|(items, _)| items);
+        let slices = self.slices_after(&arrivals, Place { is_first, items })?;
+        let removed = removed.unwrap_or(self.removed());
+        let bytes = Self::OWN_BYTES;
+        let organs = self.body.organs_mut().ok_or(DecodeError::Order)?;
+        organs.prepare(&mut arrivals, bytes, limit)?;
+        let rate = organs.apply(arrivals)?;
+        organs.counts.deleted = removed;
+        if let (Some((clock, table)), Some(slices)) = (organs.clock_mut(), slices) {
+            clock.slices = slices;
+            clock.slices.set_forgotten(removed);
+            clock.tell(table);
+        }
+        if let Some(rate) = rate {
+            self.set_table_rate(rate);
+        }
+        self.body.simplify();
+        Ok(())
+    }
+
+    /// The slices of a filter that forgets after a chunk.
+    fn slices_after(
+        &self,
+        arrivals: &Arrivals<'_>,
+        place: Place,
+    ) -> Result<Option<Slices>, DecodeError> {
+        let (Some(clock), Some(slices)) = (self.clock(), arrivals.slices) else {
+            return Ok(None);
+        };
+        let pages = arrivals.pages.as_ref().map(Pages::payloads);
+        let pages = pages.unwrap_or_default();
+        let before = (!place.is_first).then_some(&clock.slices);
+        let is_counted = pages.are_counted && self.table().is_none_or(Table::is_counted);
+        slices
+            .with_pages(before, &pages, place, is_counted)
+            .map(Some)
+    }
+}
+
+impl Organs {
+    /// Checks what a chunk brings, and allocates what its segments and sub-filters take. The filter
+    /// has `own` bytes without its organs.
+    fn prepare(
+        &mut self,
+        arrivals: &mut Arrivals<'_>,
+        own: u64,
+        limit: SizeLimit,
+    ) -> Result<(), DecodeError> {
+        if arrivals.table.is_some() && self.table.is_some() {
+            return Err(DecodeError::Order);
+        }
+        let present = self.loading.map_or(0, |loading| loading.sub_filters);
+        for segment in &arrivals.segments {
+            segment.check(match segment.sub_filter.checked_sub(present) {
+                Some(new) => arrivals.series.get(new),
+                None => self.series.get(segment.sub_filter),
+            })?;
+        }
+        let segments = &mut arrivals.segments;
+        if !segments.is_sorted_by(|one, next| one.place() < next.place()) {
+            return Err(DecodeError::Order);
+        }
+        self.check_size(arrivals, own, limit)?;
+        // A segment without a set bit would waste memory.
+        let segments = &mut arrivals.segments;
+        segments.retain(|segment| segment.bytes.iter().any(|byte| *byte != 0));
+        for segment in segments {
+            let storage = match segment.sub_filter.checked_sub(present) {
+                Some(new) => arrivals.series.segments_mut(new),
+                None => self.series.segments_mut(segment.sub_filter),
+            };
+            let storage = storage.ok_or(DecodeError::Order)?;
+            storage.make_room(segment.number, segment.bytes)?;
+        }
+        Ok(self.series.reserve(arrivals.series.len())?)
+    }
+
+    /// Refuses what takes more than `limit`, or has more segments than can be counted.
+    fn check_size(
+        &self,
+        arrivals: &Arrivals<'_>,
+        own: u64,
+        limit: SizeLimit,
+    ) -> Result<(), DecodeError> {
+        let layers = match &self.series {
+            Series::Layers(layers) => layers.each().len() + arrivals.series.len(),
+            _ => 0,
+        };
+        let organs = match arrivals.make_simple(self) {
+            true => 0,
+            false => bytes_of_organs(self, layers),
+        };
+        let table = self.table.as_ref().map_or(0, Table::bytes);
+        let pages = arrivals.pages.as_ref().map_or(0, Pages::bytes);
+        let own = [organs, table, pages]
+            .into_iter()
+            .fold(own, u64::saturating_add);
+        let all = self.series.iter().chain(arrivals.series.iter());
+        let all = all.map(SubFilter::segments);
+        let bytes = all.clone().map(Segments::reserved_bytes);
+        let bytes = bytes.fold(own, u64::saturating_add);
+        let segments = all.map(Segments::reserved).fold(0, u64::saturating_add);
+        match bytes <= limit.most_bytes() && segments <= MAX_SEGMENTS {
+            true => Ok(()),
+            false => Err(DecodeError::OverLimit),
+        }
+    }
+
+    /// Takes what was prepared. Returns the error rate of a table that has begun.
+    fn apply(&mut self, arrivals: Arrivals<'_>) -> Result<Option<f64>, DecodeError> {
+        let (mut new, rate) = arrivals.table.unzip();
+        if let Some(pages) = arrivals.pages {
+            let table = new.as_mut().or(self.table.as_mut());
+            let items = arrivals.counts.map(|(items, _)| items);
+            // The last step that can fail.
+            table.ok_or(DecodeError::Order)?.load(pages, items)?;
+        }
+        if new.is_some() {
+            self.table = new;
+        }
+        let present = self.loading.map_or(0, |loading| loading.sub_filters);
+        self.series.insert(present, arrivals.series);
+        for segment in arrivals.segments {
+            let SegmentBits {
+                sub_filter,
+                number,
+                bytes,
+            } = segment;
+            self.series.merge(sub_filter, number, bytes);
+        }
+        self.loading = arrivals.loading;
+        Ok(rate)
+    }
+}

@@ -1,0 +1,197 @@
+//! The clock of a windowed filter: it advances, forgets the slices that are over, and sweeps what
+//! they leave in the table.
+
+use super::slices::Slices;
+use super::span::Window;
+use crate::alloc::try_boxed_one;
+use crate::error::AddError;
+use crate::hash::ItemHash;
+use crate::table::Table;
+use std::alloc::Layout;
+use std::any::Any;
+
+/// The cost of rewriting a page, in units of reading one.
+const WRITTEN: u32 = 8;
+/// The maximum cost of a step in these units, without its last page. So no step writes more than
+/// one page, which takes 10 µs in the cache and up to 150 µs from memory, in a table of 10^8 items.
+pub(super) const STEP: u32 = WRITTEN;
+/// The sweep advances by a page whenever this many items have been added to the current slice. In a
+/// steady stream, a page is due every hundred items.
+const ITEMS_A_PAGE: u64 = 16;
+/// Tables of up to this many allocations are freed immediately.
+const FEW_ALLOCATIONS: u64 = 64;
+
+/// What the owner of a filter keeps with it.
+type Attachment = Box<dyn Any + Send + Sync>;
+
+/// The window and its slices, and what belongs to time alone.
+pub(crate) struct Clock {
+    pub window: Window,
+    pub slices: Slices,
+    /// A large table that was forgotten as a whole.
+    gone: Option<Box<[Table; 1]>>,
+    attachment: Option<Attachment>,
+}
+
+/// The effect of advancing the time on the table.
+pub(crate) enum Moved {
+    /// Some slices are over.
+    Slices,
+    /// All are; the table is here, and an empty one in its place.
+    All(Table),
+}
+
+impl Clock {
+    /// Before the first change.
+    pub fn new(window: Window) -> Self {
+        Self {
+            window,
+            slices: Slices::default(),
+            gone: None,
+            attachment: None,
+        }
+    }
+
+    /// The clock of a copy.
+    pub fn fork(&self) -> Self {
+        Self {
+            slices: self.slices,
+            ..Self::new(self.window)
+        }
+    }
+
+    /// An empty table of this window.
+    pub fn table(&self, error_rate: f64) -> Table {
+        Table::new(error_rate, self.window.payload_bits())
+    }
+
+    /// The payloads of what is remembered at `now`.
+    pub fn visible(&self, now: u64) -> u16 {
+        self.slices.visible(&self.window, now)
+    }
+
+    /// A table that was forgotten as a whole.
+    pub fn gone(&self) -> Option<&Table> {
+        self.gone.as_ref().map(|one| &one[0])
+    }
+
+    pub(super) fn take_gone(&mut self) -> Option<Table> {
+        let [table] = *self.gone.take()?;
+        Some(table)
+    }
+
+    /// The attachment of this type, if it is there or there is memory for a new one.
+    pub(super) fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
+        if self.attachment.is_none() {
+            let one: Attachment = try_boxed_one(T::default()).ok()?;
+            self.attachment = Some(one);
+        }
+        let one = self.attachment.as_mut()?.downcast_mut::<[T; 1]>();
+        one.map(|one| &mut one[0])
+    }
+
+    /// Visits what it allocates, but no pages.
+    pub fn visit_allocations(&self, visit: &mut impl FnMut(Layout, u64)) {
+        if self.gone.is_some() {
+            visit(Layout::new::<Table>(), 1);
+        }
+        if let Some(attachment) = &self.attachment {
+            visit(Layout::for_value(&**attachment), 1);
+        }
+    }
+
+    /// Advances the time. Returns the effect on the table, if there is one.
+    pub fn advance(&mut self, table: &mut Table, error_rate: f64, now: u64) -> Option<Moved> {
+        let has_moved = self.slices.advance(&self.window, now);
+        // What was loaded may be in this state already, without a slice that ended just now.
+        let is_all_dead = self.slices.is_all_dead();
+        if !has_moved && !is_all_dead {
+            return None;
+        }
+        if is_all_dead {
+            self.slices.clear_dead();
+            let empty = self.table(error_rate);
+            return Some(Moved::All(std::mem::replace(table, empty)));
+        }
+        self.tell(table);
+        Some(Moved::Slices)
+    }
+
+    /// Restores slices and table as they were before the time advanced.
+    pub(super) fn undo(&mut self, table: &mut Table, before: Slices, moved: Option<Moved>) {
+        self.slices = before;
+        if let Some(Moved::All(before)) = moved {
+            *table = before;
+        }
+        self.tell(table);
+    }
+
+    /// Sets which payloads the table finds.
+    pub fn tell(&self, table: &mut Table) {
+        table.set_alive(self.slices.alive(), self.slices.items());
+    }
+
+    /// Frees a table that was forgotten, or keeps it for [`Clock::take_gone`].
+    pub(super) fn let_go(&mut self, moved: Option<Moved>) {
+        if let Some(Moved::All(table)) = moved {
+            if table.allocations() > FEW_ALLOCATIONS {
+                self.gone = try_boxed_one(table).ok();
+            }
+        }
+    }
+
+    /// Writes an item of the current slice, or renews it if it `is_there`. Returns how many items
+    /// the slice has now.
+    pub(super) fn write(
+        &mut self,
+        table: &mut Table,
+        hash: ItemHash,
+        is_there: bool,
+        most_bytes: u64,
+    ) -> Result<u64, AddError> {
+        let mut slices = self.slices;
+        let payload = slices.open(&self.window);
+        let items = if is_there {
+            let (before, copies) = table
+                .replace_payload(hash, payload)?
+                .unwrap_or((payload, 0));
+            slices.renew(before, copies)
+        } else if !slices.can_count() {
+            return Err(AddError::Uncountable);
+        } else {
+            table.insert(hash, payload, most_bytes)?;
+            slices.count()
+        };
+        self.slices = slices;
+        Ok(items)
+    }
+
+    /// What an add does for the sweep: a step if slices have gone by with it, which is all that a
+    /// small table takes; else a page now and then.
+    pub(super) fn push_sweep(&mut self, table: &mut Table, moved: Option<Moved>, items: u64) {
+        let has_moved = moved.is_some();
+        self.let_go(moved);
+        if has_moved {
+            self.sweep(table, STEP);
+        } else if items.is_multiple_of(ITEMS_A_PAGE) {
+            self.sweep(table, 1);
+        }
+    }
+
+    /// Passes pages until they have cost `most`. Returns whether it has written any, which `swept`
+    /// need not show: the sweep stays at a page that it has merged if there is more to merge.
+    pub fn sweep(&mut self, table: &mut Table, most: u32) -> bool {
+        let (newest, mut cost, mut has_written) = (self.slices.newest(), 0, false);
+        while let (Some(from), true) = (self.slices.sweep(), cost < most) {
+            // What stays without memory stays for the next step.
+            let Ok(swept) = table.sweep(from, newest) else {
+                break;
+            };
+            has_written |= swept.has_written;
+            cost += 1 + u32::from(swept.has_written) * WRITTEN;
+            self.slices.set_swept(swept.next);
+            self.tell(table);
+        }
+        has_written
+    }
+}

@@ -1,0 +1,256 @@
+//! The layers of a Bloom filter from another module, and what is left of the error rate for items
+//! that come after them.
+//!
+//! A false positive of the layers is one of the filter, and so is one of the table that follows
+//! them. So the table gets the requested rate less the rate of the layers:
+//!
+//! ```text
+//!   requested   the rate of the first layer; twice that if the filter grows, as RedisBloom gives
+//!               its first layer half, the next a quarter, and so on
+//!   layers      the sum of fill^hashes, from the bits that are set; or, if that is more, the rate
+//!               that the number of items leads to: their bits may still arrive
+//!   table       requested - layers, but at least a 64th of requested
+//! ```
+//!
+//! The rate is fixed when the first new item arrives, since it decides the length of fingerprints.
+//! Layers within their capacity stay within the requested rate, and so does the sum, except for the
+//! floor of a 64th. Six full layers leave just that. Each further halving would cost a bit per
+//! item. Layers that have used up their share get the 64th on top, and what RedisBloom overfilled
+//! stays above the requested rate.
+
+use super::layer::Layer;
+use super::probes::{Hashing, Keys};
+use crate::alloc::{size_class, try_vec};
+use crate::bytes::{Reader, Sink};
+use crate::error::{AddError, DecodeError};
+
+/// The factor of versions of RedisBloom that did not store one.
+pub(super) const USUAL_GROWTH: u32 = 2;
+/// The least share of the error rate that new items get.
+const LEAST_SHARE: f64 = 1.0 / 64.0;
+/// A table is made for no lower one ([`crate::growing`]).
+const LEAST_RATE: f64 = 1e-12;
+
+/// What RedisBloom calls the options of a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options(pub u32);
+
+impl Options {
+    /// Items are hashed to 64 bits.
+    const BITS_64: u32 = 4;
+    /// The filter does not grow.
+    pub(super) const FIXED: u32 = 8;
+    /// Ours: it is from valkey-bloom, whose keys come with it.
+    pub(super) const SIP: u32 = 1 << 31;
+}
+
+/// The sub-filters of a Bloom filter of RedisBloom or valkey-bloom, oldest first, and what these
+/// modules store of how it was created. Nothing is added to them.
+pub struct Layers {
+    options: Options,
+    growth: u32,
+    /// What valkey-bloom hashes with, if the filter is from there.
+    keys: Keys,
+    /// The error rate of the table; 0 while there is none.
+    table_rate: f64,
+    each: Vec<Layer>,
+}
+
+/// The room to reserve for `len` layers.
+fn room_for(len: usize) -> usize {
+    match len {
+        0 => 0,
+        len => len.next_power_of_two(),
+    }
+}
+
+impl Layers {
+    const NONE: Self = Self {
+        options: Options(0),
+        growth: 0,
+        keys: [[0; 16]; 2],
+        table_rate: 0.0,
+        each: Vec::new(),
+    };
+
+    /// At least one layer.
+    ///
+    /// # Errors
+    /// `Field` if there is none; `OutOfMemory`.
+    pub(super) fn new(
+        options: Options,
+        growth: u32,
+        keys: Keys,
+        each: Vec<Layer>,
+    ) -> Result<Self, DecodeError> {
+        if each.is_empty() {
+            return Err(DecodeError::Field("number of layers"));
+        }
+        let mut layers = Self {
+            options,
+            growth,
+            keys,
+            ..Self::NONE
+        };
+        layers.reserve(each.len())?;
+        layers.each.extend(each);
+        Ok(layers)
+    }
+
+    /// The same without any layer.
+    pub(crate) fn without_layers(&self) -> Self {
+        let each = Vec::new();
+        Self { each, ..*self }
+    }
+
+    /// Bytes of a list of `len` layers.
+    pub(crate) fn bytes_of_list(len: usize) -> u64 {
+        size_class((room_for(len) * size_of::<Layer>()) as u64)
+    }
+
+    /// Makes room for `more` layers.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn reserve(&mut self, more: usize) -> Result<(), AddError> {
+        let len = self.each.len();
+        let room = self.each.try_reserve_exact(room_for(len + more) - len);
+        room.map_err(|_| AddError::OutOfMemory)
+    }
+
+    /// The layers, oldest first.
+    #[inline]
+    pub fn each(&self) -> &[Layer] {
+        &self.each
+    }
+
+    /// Layers that their list has room for.
+    pub(crate) fn each_capacity(&self) -> usize {
+        self.each.capacity()
+    }
+
+    pub(crate) fn each_mut(&mut self) -> &mut Vec<Layer> {
+        &mut self.each
+    }
+
+    /// What RedisBloom stores of how the filter was created.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// Whether the filter is from valkey-bloom, not from RedisBloom.
+    pub fn is_from_valkey(&self) -> bool {
+        self.options.0 & Options::SIP != 0
+    }
+
+    /// Whether the filter refuses items beyond its capacity.
+    pub fn is_fixed(&self) -> bool {
+        self.options.0 & Options::FIXED != 0
+    }
+
+    /// How many times larger each layer is than the one before; 0 if the filter does not grow.
+    pub fn factor(&self) -> u32 {
+        match self.is_fixed() {
+            true => 0,
+            false => self.growth,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn hashing(&self) -> Hashing {
+        let has = |option| self.options.0 & option != 0;
+        match (has(Options::SIP), has(Options::BITS_64)) {
+            (true, _) => Hashing::Sip(self.keys),
+            (false, true) => Hashing::Bits64,
+            (false, false) => Hashing::Bits32,
+        }
+    }
+
+    /// Whether the item is (probably) in a layer, newest first.
+    pub fn contains(&self, item: &[u8]) -> bool {
+        let pair = self.hashing().pair(item);
+        self.each.iter().rev().any(|layer| layer.contains(pair))
+    }
+
+    /// Items that the layers were made for.
+    pub fn capacity(&self) -> u64 {
+        let entries = self.each.iter().map(|layer| layer.description().entries);
+        entries.fold(0, u64::saturating_add)
+    }
+
+    /// Whether no new item is accepted where `others` have come after the layers.
+    pub(crate) fn is_full(&self, others: u64) -> bool {
+        let newest = self.each.last().map(Layer::description);
+        newest.is_some_and(|newest| {
+            self.is_fixed() && newest.items.saturating_add(others) >= newest.entries
+        })
+    }
+
+    /// The error rate that the filter was made for: that of its first layer, or, if it grows, twice
+    /// that.
+    pub fn error_rate(&self) -> f64 {
+        let rate = self.each.first();
+        let rate = rate.map_or(0.0, |layer| layer.description().error_rate);
+        let requested = if self.is_fixed() { rate } else { 2.0 * rate };
+        requested.min(1.0 - f64::EPSILON)
+    }
+
+    /// The error rate of the table as it is; `None` while there is none.
+    pub(crate) fn rate_of_table(&self) -> Option<f64> {
+        (self.table_rate > 0.0).then_some(self.table_rate)
+    }
+
+    /// Notes the error rate of the table, which has begun.
+    pub(crate) fn set_rate_of_table(&mut self, rate: f64) {
+        self.table_rate = rate;
+    }
+
+    /// The error rate of the table: as it is, or as it would be if it began now.
+    pub fn table_error_rate(&self) -> f64 {
+        if let Some(rate) = self.rate_of_table() {
+            return rate;
+        }
+        let rate = |layer: &Layer| layer.false_positive_rate().max(layer.rate_of_items());
+        let requested = self.error_rate();
+        let layers: f64 = self.each.iter().map(rate).sum();
+        let left = requested - layers;
+        left.max(requested * LEAST_SHARE).max(LEAST_RATE)
+    }
+
+    /// A copy, which shares the segments until one of the two changes them.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and nothing visible has changed.
+    pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
+        let mut each = try_vec(self.each.len())?;
+        for layer in &mut self.each {
+            each.push(layer.try_clone()?);
+        }
+        Ok(Self { each, ..*self })
+    }
+
+    /// Writes what a head record has of the filter after its seed.
+    pub(crate) fn write_head(&self, to: &mut impl Sink) {
+        to.u32(self.options.0);
+        to.u32(self.growth);
+        if self.is_from_valkey() {
+            to.bytes(self.keys.as_flattened());
+        }
+    }
+
+    /// No layers yet, for a filter of this head that is about to be loaded.
+    ///
+    /// # Errors
+    /// `Length`.
+    pub(crate) fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut layers = Self {
+            options: Options(reader.u32()?),
+            growth: reader.u32()?,
+            ..Self::NONE
+        };
+        if layers.is_from_valkey() {
+            layers.keys = reader.keys()?;
+        }
+        Ok(layers)
+    }
+}

@@ -1,0 +1,207 @@
+//! RedisBloom's Bloom filters as its module saves them (RDB files, DUMP, full copies to replicas),
+//! and as its BF.SCANDUMP returns and its BF.LOADCHUNK takes them: a header with iterator 1, and
+//! then the arrays of all sub-filters, oldest first, as one run of bytes cut into pieces.
+//!
+//! A piece comes with the iterator of the byte after it, from 1 on. Pieces have no magic, no
+//! checksum and no order, may be of any size and come again, and nothing says which is the last. So
+//! a filter answers at any time from what has come, and takes further pieces for ever. A piece
+//! sets bits and never clears one: what was there stays there.
+
+use super::fields::{Fields, Source};
+use super::layer::{array_bits, Description, Layer};
+use super::layers::{Layers, Options, USUAL_GROWTH};
+use super::probes::Keys;
+use crate::alloc::{try_push, try_vec};
+use crate::bytes::{within, Reader};
+use crate::error::DecodeError;
+
+/// The encoding versions that are known.
+pub const VERSIONS: std::ops::RangeInclusive<u32> = 0..=4;
+
+/// Reads a Bloom filter of RedisBloom's encoding `version`.
+///
+/// Costs one copy of the bits. Allocates the segments that have a set bit, in addition to the
+/// server's own copy of one array at a time.
+///
+/// # Errors
+/// `Format` for other versions, `Length` if fields are missing, a `Field` out of range or that
+/// contradicts another one, `OutOfMemory`.
+pub fn read_bloom(
+    version: u32,
+    fields: &mut Source<'_, impl Fields>,
+) -> Result<Layers, DecodeError> {
+    if !VERSIONS.contains(&version) {
+        return Err(DecodeError::Format);
+    }
+    let items = fields.unsigned()?;
+    let num_layers = fields.unsigned()?;
+    let options = match version {
+        0..=1 => 0,
+        _ => fields.narrow("options")?,
+    };
+    let growth = match version {
+        0..=3 => USUAL_GROWTH,
+        _ => fields.narrow("growth")?,
+    };
+    within("number of layers", num_layers > 0)?;
+    let mut layers = Vec::new();
+    let mut sum = Some(0u64);
+    for _ in 0..num_layers {
+        let layer = read_layer(version, fields)?;
+        sum = sum.and_then(|sum| sum.checked_add(layer.description().items));
+        try_push(&mut layers, layer)?;
+    }
+    within("items", sum == Some(items))?;
+    within("options", options & Options::SIP == 0)?;
+    Layers::new(Options(options), growth, Keys::default(), layers)
+}
+
+fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Layer, DecodeError> {
+    let entries = fields.unsigned()?;
+    let error_rate = fields.double()?;
+    let hashes = fields.narrow("number of hashes")?;
+    let bits_per_item = fields.double()?;
+    let (bits, n2) = match version {
+        // A product that is not a number of bits is refused with the description.
+        0 => ((entries as f64 * bits_per_item) as u64, 0),
+        _ => (fields.unsigned()?, fields.narrow("n2")?),
+    };
+    let bits = array_bits(bits, n2);
+    let mut layer = Layer::new(Description {
+        entries,
+        error_rate,
+        hashes,
+        bits_per_item,
+        bits,
+        n2,
+        items: 0,
+    })?;
+    let array = fields.string()?;
+    let array = array.as_ref();
+    let len = array.len() as u64;
+    // Arrays of today are whole words; those of before 2.2.5 may end in a part of one, and later
+    // versions save them as they came.
+    let lengths = bits.div_ceil(8)..=bits.div_ceil(64) * 8;
+    within("number of bits", lengths.contains(&len))?;
+    layer.take(0, array)?;
+    layer.set_items(fields.unsigned()?);
+    Ok(layer)
+}
+
+/// The iterator of a header.
+pub const HEADER: u64 = 1;
+/// The fields that not all headers have. Their length tells which they are.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Bytes before the first layer.
+    head: usize,
+    /// Bytes of a layer.
+    layer: usize,
+    has_growth: bool,
+    /// Whether the number of entries has 64 bits.
+    has_wide_entries: bool,
+}
+
+/// The header of today, and those of before, which lack the growth or the high half of the entries.
+const LAYOUTS: [Layout; 3] = [
+    Layout {
+        head: 20,
+        layer: 53,
+        has_growth: true,
+        has_wide_entries: true,
+    },
+    Layout {
+        head: 20,
+        layer: 49,
+        has_growth: true,
+        has_wide_entries: false,
+    },
+    Layout {
+        head: 16,
+        layer: 49,
+        has_growth: false,
+        has_wide_entries: false,
+    },
+];
+
+/// The layers that a header begins. They have no set bit, and allocate nothing but their list.
+///
+/// # Errors
+/// `Length`, a `Field` out of range or that contradicts another one, `OutOfMemory`.
+pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
+    let mut reader = Reader(header);
+    let (items, num_layers) = (reader.u64()?, reader.u32()? as usize);
+    within("number of layers", num_layers > 0)?;
+    let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
+    let options = Options(reader.u32()?);
+    within("options", options.0 & Options::SIP == 0)?;
+    let growth = if layout.has_growth {
+        reader.u32()?
+    } else {
+        USUAL_GROWTH
+    };
+    let mut layers = try_vec(num_layers)?;
+    let mut sum = Some(0u64);
+    while !reader.is_at_end() {
+        let (bytes, bits, items) = (reader.u64()?, reader.u64()?, reader.u64()?);
+        let (error_rate, bits_per_item) = (reader.f64()?, reader.f64()?);
+        let hashes = reader.u32()?;
+        let entries = if layout.has_wide_entries {
+            reader.u64()?
+        } else {
+            reader.u32()?.into()
+        };
+        let n2 = reader.u8()?;
+        let bits = array_bits(bits, n2);
+        let layer = Layer::new(Description {
+            entries,
+            error_rate,
+            hashes,
+            bits_per_item,
+            bits,
+            n2,
+            items,
+        })?;
+        within("number of bits", bytes == layer.num_bytes())?;
+        sum = sum.and_then(|sum| sum.checked_add(items));
+        layers.push(layer);
+    }
+    within("items", sum == Some(items))?;
+    Layers::new(options, growth, Keys::default(), layers)
+}
+
+impl Layout {
+    /// That of a header of this length: no two have the same with one number of layers above 0.
+    fn of(len: usize, num_layers: usize) -> Option<Self> {
+        LAYOUTS.into_iter().find(|layout| {
+            let layers = num_layers.checked_mul(layout.layer);
+            layers.and_then(|layers| layers.checked_add(layout.head)) == Some(len)
+        })
+    }
+}
+
+impl Layers {
+    /// Takes a piece of the arrays, which ends before byte `iterator`, counted from 1.
+    ///
+    /// # Errors
+    /// `Order` if there is no such place in one of the arrays; `OutOfMemory`. No bit has changed.
+    pub(crate) fn take_piece(&mut self, iterator: u64, piece: &[u8]) -> Result<(), DecodeError> {
+        let end = iterator.checked_sub(1);
+        let start = end.and_then(|end| end.checked_sub(piece.len() as u64));
+        let mut at = start.ok_or(DecodeError::Order)?;
+        for layer in self.each_mut() {
+            let Some(rest) = layer.num_bytes().checked_sub(at) else {
+                at -= layer.num_bytes();
+                continue;
+            };
+            if piece.len() as u64 <= rest && rest > 0 {
+                return layer.take(at, piece);
+            }
+            if rest > 0 {
+                return Err(DecodeError::Order);
+            }
+            at = 0;
+        }
+        Err(DecodeError::Order)
+    }
+}
