@@ -369,7 +369,7 @@ impl Subject {
             to = begun.unwrap().or(to);
             let to = to.as_mut().expect("the first chunk was loaded");
             if !chunk.is_last() {
-                assert_eq!(to.loading().map(|loading| loading.next), Some(chunk.next));
+                assert_eq!(to.loading().map(|loading| loading.next()), Some(chunk.next));
                 let refused = to.add_copy(b"", Adding::Copies, ROOM);
                 assert_eq!(refused, Err(AddError::Loading));
                 assert_eq!(to.remove(b""), Err(AddError::Loading));

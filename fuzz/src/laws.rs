@@ -130,8 +130,8 @@ pub fn assert_sound_windowed(filter: &Filter) {
 }
 
 fn assert_loading(loading: Loading, blooms: usize) {
-    assert!((1..END).contains(&loading.next));
-    assert!(loading.sub_filters <= blooms);
+    assert!((1..END).contains(&loading.next()));
+    assert!(loading.sub_filters() <= blooms);
 }
 
 /// What is counted is there, but for what counts the owners of common pages.

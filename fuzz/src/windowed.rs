@@ -310,7 +310,7 @@ impl Subject {
             to = begun.unwrap().or(to);
             let to = to.as_mut().expect("the first chunk was loaded");
             if !chunk.is_last() {
-                assert_eq!(to.loading().map(|loading| loading.next), Some(chunk.next));
+                assert_eq!(to.loading().map(|loading| loading.next()), Some(chunk.next));
                 assert_eq!(to.sweep_step(self.now), Err(AddError::Loading));
                 assert_eq!(to.next_due(), None);
                 if !to.contains_at(b"", self.now) {

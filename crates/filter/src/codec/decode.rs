@@ -87,7 +87,7 @@ impl<'a> Chunk<'a> {
         mut reader: Reader<'a>,
         filter: &Filter,
     ) -> Result<Arrivals<'a>, DecodeError> {
-        let present = filter.loading().map_or(0, |loading| loading.sub_filters);
+        let present = filter.loading().map_or(0, |loading| loading.sub_filters());
         let (mut series, mut segments) = (filter.series_to_come(), Vec::new());
         let mut tables = Tables::new(filter.table(), self.start);
         let (mut end, mut slices) = (None, None);
@@ -144,11 +144,11 @@ impl<'a> Chunk<'a> {
             (END, Some((next @ 1..END, sub_filters)))
                 if sub_filters <= count && tables.has_begun() == (next > TABLE_START) =>
             {
-                Some(Loading { next, sub_filters })
+                Some(Loading::new(next, sub_filters).ok_or(DecodeError::Order)?)
             }
             (next @ 1..END, None) if next > self.start => {
                 let sub_filters = count;
-                Some(Loading { next, sub_filters })
+                Some(Loading::new(next, sub_filters).ok_or(DecodeError::Order)?)
             }
             _ => return Err(DecodeError::Order),
         };
@@ -304,7 +304,7 @@ pub fn load_chunk(
     match filter {
         Some(filter) => {
             let due = filter.loading();
-            if due.is_none_or(|loading| loading.next != chunk.start) {
+            if due.is_none_or(|loading| loading.next() != chunk.start) {
                 return Err(DecodeError::Order);
             }
             load_records(filter, chunk, reader, limit).map(|()| None)

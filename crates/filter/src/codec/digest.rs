@@ -87,7 +87,7 @@ pub fn digest_of_window(filter: &Filter, clock: &Clock) -> u128 {
             slice_of[usize::from(payload & 0xf)] = slice;
         }
     }
-    number(filter.loading().map_or(0, |loading| loading.next));
+    number(filter.loading().map_or(0, |loading| loading.next()));
     // Through a page on the stack, so that the hash gets more than an entry at a time.
     let (mut page, mut used) = ([0; 160 * ENTRY_BYTES], 0);
     let each = |entry: Entry| {

@@ -328,8 +328,8 @@ impl Record<'_> {
             }
             Self::End(loading) => {
                 to.u8(END_OF_FILTER);
-                to.u64(loading.map_or(0, |loading| loading.next));
-                to.u32(loading.map_or(0, |loading| loading.sub_filters as u32));
+                to.u64(loading.map_or(0, |loading| loading.next()));
+                to.u32(loading.map_or(0, |loading| loading.sub_filters() as u32));
             }
         }
     }

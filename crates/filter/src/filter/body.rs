@@ -35,6 +35,9 @@ pub(super) struct Organs {
     pub clock: Option<Box<[Clock; 1]>>,
 }
 
+/// A Bloom filter and its table lie in it, so it is not to grow for what is rarer still.
+const _: () = assert!(size_of::<Organs>() <= 192);
+
 /// What a counting filter keeps besides its table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
@@ -48,10 +51,27 @@ pub(super) struct Counts {
 /// A load in chunks that has begun and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loading {
+    next: NonZeroU64,
+    sub_filters: u32,
+}
+
+impl Loading {
+    /// The chunk `next` comes after `sub_filters` sub-filters; `None` if that is not a chunk that a
+    /// load waits for.
+    pub(crate) fn new(next: u64, sub_filters: usize) -> Option<Self> {
+        let sub_filters = sub_filters.try_into().ok()?;
+        NonZeroU64::new(next).map(|next| Self { next, sub_filters })
+    }
+
     /// The iterator of the next chunk; never 0.
-    pub next: u64,
+    pub fn next(self) -> u64 {
+        self.next.get()
+    }
+
     /// The number of sub-filters from the chunks so far.
-    pub sub_filters: usize,
+    pub fn sub_filters(self) -> usize {
+        self.sub_filters as usize
+    }
 }
 
 impl Organs {

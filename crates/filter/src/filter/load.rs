@@ -154,7 +154,7 @@ impl Organs {
         if arrivals.table.is_some() && self.table.is_some() {
             return Err(DecodeError::Order);
         }
-        let present = self.loading.map_or(0, |loading| loading.sub_filters);
+        let present = self.loading.map_or(0, |loading| loading.sub_filters());
         for segment in &arrivals.segments {
             segment.check(match segment.sub_filter.checked_sub(present) {
                 Some(new) => arrivals.series.get(new),
@@ -223,7 +223,7 @@ impl Organs {
         if new.is_some() {
             self.table = new;
         }
-        let present = self.loading.map_or(0, |loading| loading.sub_filters);
+        let present = self.loading.map_or(0, |loading| loading.sub_filters());
         self.series.insert(present, arrivals.series);
         for segment in arrivals.segments {
             let SegmentBits {

@@ -215,7 +215,7 @@ fn a_filter_that_is_part_loaded_answers_with_what_has_come() {
     assert!(chunks.len() > 3);
     for len in 1..chunks.len() {
         let mut part = loaded(&chunks[..len]);
-        let next = part.loading().unwrap().next;
+        let next = part.loading().unwrap().next();
         assert!(part.cuckoo().unwrap().items() > 0);
         let refused = part.add_copy(b"item", Adding::Copies, UNLIMITED);
         assert_eq!(refused, Err(AddError::Loading));
@@ -223,7 +223,7 @@ fn a_filter_that_is_part_loaded_answers_with_what_has_come() {
         assert_eq!(part.take_piece(2, b"x"), Err(DecodeError::Order));
         let again = loaded(&chunks_of(&part));
         assert_eq!(again.digest(), part.digest());
-        assert_eq!(again.loading().unwrap().next, next);
+        assert_eq!(again.loading().unwrap().next(), next);
         for bytes in &chunks[len..] {
             let chunk = Chunk::parse(bytes).unwrap();
             assert!(load_chunk(Some(&mut part), &chunk, UNLIMITED)
