@@ -88,9 +88,9 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
 fn refusal(refused: &Refused) -> String {
     match refused {
         Refused::Taken(what) => format!(
-            "splitbloom was not loaded: {what} is taken. Another module with the BF commands is loaded already (RedisBloom, \
-             valkey-bloom, or splitbloom itself a second time), and a server can have only one: remove the loadmodule line of \
-             one of the two"
+            "splitbloom was not loaded: {what} is taken. Another module with the BF commands is \
+             loaded already (RedisBloom, valkey-bloom, or splitbloom itself a second time), and a \
+             server can have only one: remove the loadmodule line of one of the two"
         ),
         Refused::Bad(what) => format!("splitbloom was not loaded: {what}"),
     }

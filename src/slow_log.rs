@@ -38,8 +38,8 @@ pub fn warn_of_seeds() {
     let bytes = argument_bytes();
     if bytes > LOGGED_BYTES as u64 {
         warn(format_args!(
-            "{SETTING} is {bytes}: the slow log shows seeds of filters in the arguments of RESTORE and \
-             of scripts. With at most {LOGGED_BYTES} it does not"
+            "{SETTING} is {bytes}: the slow log shows seeds of filters in the arguments of RESTORE \
+             and of scripts. With at most {LOGGED_BYTES} it does not"
         ));
     }
 }

@@ -37,15 +37,15 @@ impl Origin {
         if version < FIRST_OF_OURS {
             let way_out = self.way_out;
             warn(format_args!(
-                "refused a value of type {name} in encoding version {version}, which a {writer} wrote \
-                 that this module does not know. It reads {first} to {last} of {writer}'s. {way_out}. \
-                 Key {key}"
+                "refused a value of type {name} in encoding version {version}, which a {writer} \
+                 wrote that this module does not know. It reads {first} to {last} of {writer}'s. \
+                 {way_out}. Key {key}"
             ));
         } else {
             warn(format_args!(
-                "refused a value of type {name} in encoding version {version}, which a newer splitbloom \
-                 wrote. This one reads {ours}, and {first} to {last} of {writer}'s. Update it. Key \
-                 {key}"
+                "refused a value of type {name} in encoding version {version}, which a newer \
+                 splitbloom wrote. This one reads {ours}, and {first} to {last} of {writer}'s. Update it. \
+                 Key {key}"
             ));
         }
     }
@@ -58,8 +58,8 @@ impl Origin {
             false => "splitbloom",
         };
         warn(format_args!(
-            "refused a value of type {name} in encoding version {version} of {writer}: {error}. The file \
-             or dump is damaged, or did not come from {writer}. Key {key}"
+            "refused a value of type {name} in encoding version {version} of {writer}: {error}. \
+             The file or dump is damaged, or did not come from {writer}. Key {key}"
         ));
     }
 }

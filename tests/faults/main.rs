@@ -28,7 +28,8 @@ use harness::{Options, Server};
 use std::env;
 use std::path::PathBuf;
 
-/// A server with the build of the module that fails on demand; see `crates/server/src/failpoints.rs`.
+/// A server with the build of the module that fails on demand; see
+/// `crates/server/src/failpoints.rs`.
 fn server_with_failpoints(settings: &[&str]) -> Server {
     let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
     let module =

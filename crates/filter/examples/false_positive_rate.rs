@@ -1,4 +1,4 @@
-//! Measures the false-positive rate of filters and prints a table beside the requested rate.
+//! Measures the false-positive rate of filters and compares them with the requested rate.
 //!
 //! The rate of one filter varies with its seed, the more the smaller it is, so small filters are
 //! measured many times. The error bar is one standard error: of the mean over the filters if there
@@ -137,7 +137,7 @@ fn filled_and_emptied(case: &Case, seed: Seed) -> Result<Filter, Failure> {
     Ok(filter)
 }
 
-/// Looks up so many numbers that were never added.
+/// Looks up numbers that were never added.
 fn probe(
     case: &Case,
     probes: u64,

@@ -1,4 +1,4 @@
-//! The growing table where memory runs short at any point: what was asked for happens whole or not
+//! The growing table where memory runs short at any point: a change happens whole or not
 //! at all, and no byte leaks.
 
 use splitbloom_filter::codec::MEMORY_PER_BYTE;
@@ -65,7 +65,7 @@ fn work_done(mut table: Table, work: &impl Fn(&mut Table) -> Result<(), AddError
 
 #[test]
 fn an_insert_that_finds_no_memory_changes_nothing() {
-    // The next inserts after so many items: into a first line, a larger page, a first split, a
+    // The next inserts after these numbers: into a first line, a larger page, a first split, a
     // split in a node that doubles.
     let mut table = Table::new(0.01, 2);
     let (mut kinds, mut n) = (0, 0);
@@ -117,7 +117,7 @@ fn a_copy_takes_its_first_nodes_and_a_write_what_lies_below_one_slot_of_them() {
     }
     assert!(table.pages() > 2_048, "some lie below a second node");
     let (copy, taken) = meter::measured(|| table.try_clone().unwrap());
-    // 2 048 slots, and an owner count beside a slot for each.
+    // 2 048 slots, and an owner count next to a slot for each.
     let most = 2_048 * (16 + 24);
     assert!(taken.peak <= most, "{taken:?}");
     let (_, taken) = meter::measured(|| table.insert(hash(1 << 40), 0, u64::MAX).unwrap());
@@ -278,7 +278,7 @@ fn records_of(table: &Table) -> Vec<Vec<u8>> {
     records
 }
 
-/// Loads records in runs of so many, and checks at each what all bytes so far have cost.
+/// Loads records in runs of a given length, and checks at each what all bytes so far have cost.
 fn assert_bounded(mut table: Table, records: &[Vec<u8>], run: usize) -> Table {
     let (mut given, mut kept, mut from) = (0, 0, Some(0));
     for run in records.chunks(run) {

@@ -1,4 +1,4 @@
-//! Memory that runs short at any point: what was asked for happens whole or not at all, and no byte
+//! Memory that runs short at any point: a change happens whole or not at all, and no byte
 //! leaks.
 
 use splitbloom_filter::codec::{chunks, encode_chunk, load_chunk, Chunk, MAX_CHUNK_BYTES};

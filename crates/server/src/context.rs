@@ -7,7 +7,7 @@ use redis_module::raw;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, CStr};
 
-/// The server is reading a file, in the foreground or beside its old data.
+/// The server is reading a file, in the foreground or while it keeps its old data.
 const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
 
 /// Valkey's option for a module whose values may arrive, key by key and under writes, in a slot
@@ -86,7 +86,7 @@ impl Context {
     /// Tells the server, while it loads the module, that the module
     /// - handles truncated files, where the server would otherwise exit,
     /// - signals changed keys itself, so that a write that changes nothing breaks no WATCH,
-    /// - serves commands while a replica loads a new copy beside the old one,
+    /// - serves commands while a replica loads a new copy next to the old one,
     /// - allows atomic slot migration,
     /// - saves values on any thread, and expects that a key may be in use.
     pub(crate) fn set_module_options(&self) {

@@ -57,7 +57,7 @@ pub fn register(context: &Context, name: &'static str) -> Result<(), Refused> {
 
 impl Context {
     /// Whether the command comes from the primary or the append-only file, so has run before. While
-    /// a replica loads a new copy beside the old one, commands come from clients. So do those
+    /// a replica loads a new copy next to the old one, commands come from clients. So do those
     /// without a key, which change nothing and may run while a file is loaded.
     pub fn is_replay(&self) -> bool {
         let flags = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_REPLICATED;
@@ -89,8 +89,8 @@ impl Context {
         if source == Source::File && !LOADS_DAMAGED_FILES.get() {
             let setting = SETTING.get().copied().unwrap_or_default();
             warn(format_args!(
-                "the server exits, because it would start without data that has been added: restore \
-                 the append-only file, or set {setting} to yes to load the rest"
+                "the server exits, because it would start without data that has been added: \
+                 restore the append-only file, or set {setting} to yes to load the rest"
             ));
             exit(DAMAGED_FILE);
         }

@@ -342,7 +342,10 @@ mod tests {
         }
 
         #[test]
-        fn a_file_with_damage_anywhere_is_refused(at in any::<prop::sample::Index>(), xor in 1..=255u8) {
+        fn a_file_with_damage_anywhere_is_refused(
+            at in any::<prop::sample::Index>(),
+            xor in 1..=255u8,
+        ) {
             let mut file = file();
             let at = at.index(file.len());
             file[at] ^= xor;

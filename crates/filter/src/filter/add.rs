@@ -77,8 +77,8 @@ impl Filter {
         match &mut self.body {
             Body::Bloom(bloom) if !bloom.fill().is_full() => bloom.insert(hash).map(Outcome::of),
             Body::Table { table, .. } if !is_counting => {
-                let most_bytes = limit.most_bytes().saturating_sub(Self::OWN_BYTES);
-                let added = table.insert_if_absent(hash, 0, most_bytes);
+                let max_bytes = limit.max_bytes().saturating_sub(Self::OWN_BYTES);
+                let added = table.insert_if_absent(hash, 0, max_bytes);
                 added.map(Outcome::of)
             }
             _ => self.add_by_policy(hash, now, limit),

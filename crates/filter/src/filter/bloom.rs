@@ -77,13 +77,13 @@ impl Filter {
             return bloom.insert(hash).map(Outcome::of);
         }
         self.check_growth(limit)?;
-        let most_bytes = self.most_table_bytes(limit);
+        let max_bytes = self.max_table_bytes(limit);
         if let Some(table) = self.body.table_mut() {
-            return table.insert(hash, 0, most_bytes).map(|()| Outcome::New);
+            return table.insert(hash, 0, max_bytes).map(|()| Outcome::New);
         }
         let rate = self.table_error_rate().ok_or(AddError::Full)?;
         let mut table = Table::new(rate, 0);
-        table.insert(hash, 0, most_bytes)?;
+        table.insert(hash, 0, max_bytes)?;
         self.body.append_table(table)?;
         self.set_table_rate(rate);
         Ok(Outcome::New)

@@ -186,18 +186,15 @@ impl Filter {
         if !may_grow && self.items() >= capacity {
             return Err(AddError::Full);
         }
-        let most_bytes = match limit {
-            SizeLimit::Bytes(_) => self.most_table_bytes(limit),
+        let max_bytes = match limit {
+            SizeLimit::Bytes(_) => self.max_table_bytes(limit),
             SizeLimit::Unlimited | SizeLimit::Replay => u64::MAX,
         };
         // What was reserved, as long as the table only grows. After a deletion pages are to be as
         // small as they can.
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
         let items = if only_grows { capacity } else { 0 };
-        let budget = Budget {
-            max_bytes: most_bytes,
-            items,
-        };
+        let budget = Budget { max_bytes, items };
         self.counting_table()?
             .insert_reserved(hash, PAYLOAD, budget)
     }

@@ -205,7 +205,7 @@ impl Organs {
         let bytes = all.clone().map(Segments::reserved_bytes);
         let bytes = bytes.fold(own, u64::saturating_add);
         let segments = all.map(Segments::reserved).fold(0, u64::saturating_add);
-        match bytes <= limit.most_bytes() && segments <= MAX_SEGMENTS {
+        match bytes <= limit.max_bytes() && segments <= MAX_SEGMENTS {
             true => Ok(()),
             false => Err(DecodeError::OverLimit),
         }

@@ -30,7 +30,7 @@ impl Filter {
 
     /// Whether it takes no more than a filter may.
     pub(super) fn check_size(&self, limit: SizeLimit) -> Result<(), AddError> {
-        let is_within = self.reserved_bytes() <= limit.most_bytes();
+        let is_within = self.reserved_bytes() <= limit.max_bytes();
         match is_within && self.reserved_segments() <= MAX_SEGMENTS {
             true => Ok(()),
             false => Err(AddError::OverLimit),
@@ -51,13 +51,13 @@ impl Filter {
     }
 
     /// The most bytes that the table may have, or a new one.
-    pub(super) fn most_table_bytes(&self, limit: SizeLimit) -> u64 {
+    pub(super) fn max_table_bytes(&self, limit: SizeLimit) -> u64 {
         let next = match self.body {
             Body::Bloom(_) => block::<Organs>(),
             _ => 0,
         };
         let others = self.reserved_bytes().saturating_add(next) - self.table_bytes();
-        limit.most_bytes().saturating_sub(others)
+        limit.max_bytes().saturating_sub(others)
     }
 
     fn table_bytes(&self) -> u64 {

@@ -72,7 +72,7 @@ pub enum SizeLimit {
 
 impl SizeLimit {
     /// The number of bytes.
-    pub(crate) fn most_bytes(self) -> u64 {
+    pub(crate) fn max_bytes(self) -> u64 {
         match self {
             Self::Unlimited | Self::Replay => u64::MAX,
             Self::Bytes(most) => most,

@@ -60,7 +60,7 @@ impl Filter {
     /// Adds what others have that do not differ from it: it finds whatever one of them finds.
     /// Returns whether it did not already. The number of items is an estimate from then on.
     ///
-    /// It may cost `most_cost` bytes: those of the others' sub-filters; and for the tables 400
+    /// It may cost `max_cost` bytes: those of the others' sub-filters; and for the tables 400
     /// times theirs, or what [`Table::unite`] does, whichever is more.
     ///
     /// # Errors
@@ -70,13 +70,13 @@ impl Filter {
         &mut self,
         others: &[&Self],
         limit: SizeLimit,
-        most_cost: u64,
+        max_cost: u64,
     ) -> Result<bool, UnionError> {
         let costs = others.iter().map(|other| other.bytes_to_unite());
         let [blooms, tables] = costs.fold([0u64; 2], |sum, cost| {
             [0, 1].map(|n| sum[n].saturating_add(cost[n]))
         });
-        let cost = most_cost.checked_sub(blooms).ok_or(UnionError::TooCostly)?;
+        let cost = max_cost.checked_sub(blooms).ok_or(UnionError::TooCostly)?;
         if tables > cost {
             return Err(UnionError::TooCostly);
         }
@@ -115,7 +115,7 @@ impl Filter {
             return Ok((None, None));
         }
         let limits = UnionLimits {
-            bytes: self.most_table_bytes(limit),
+            bytes: self.max_table_bytes(limit),
             cost,
         };
         if let Some(own) = self.body.table_mut() {

@@ -162,7 +162,10 @@ mod tests {
             probes in any::<u64>(),
             num_hashes in prop_oneof![1u32..=8, 1u32..=64],
         ) {
-            if sparse { words.iter_mut().for_each(|w| *w &= w.rotate_left(17) & w.rotate_left(31)); }
+            if sparse {
+                let thin = |w: &mut u64| *w &= w.rotate_left(17) & w.rotate_left(31);
+                words.iter_mut().for_each(thin);
+            }
             let num_bits = words.len() as u64 * 64;
             let mut twin: BitVec<u64, Lsb0> = BitVec::from_slice(&words);
             let expected = positions(num_bits, probes, num_hashes);

@@ -45,7 +45,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_way_of_counting_counts_the_same(words in prop::collection::vec(any::<u64>(), 0..100)) {
+        fn every_way_of_counting_counts_the_same(
+            words in prop::collection::vec(any::<u64>(), 0..100),
+        ) {
             let expected = crate::storage::bits(&words).count_ones() as u32;
             prop_assert_eq!(count_with_any(&words), expected);
             prop_assert_eq!(count(&words), expected);

@@ -269,7 +269,7 @@ fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
 
 #[test]
 fn an_emptied_filter_is_as_one_that_never_held_more_than_an_item() {
-    // So many that the first entries, which have become several, outlive their items.
+    // Enough that the first entries, which have become several, outlive their items.
     const ITEMS: u64 = 2_000_000;
     let (mut emptied, mut small) = (filter(0.25), filter(0.25));
     let new = small.reserved_bytes();

@@ -229,7 +229,10 @@ proptest! {
 
     #[test]
     fn copies_of_copies_live_their_own_lives(
-        operations in prop::collection::vec((0usize..4, prop::option::of(0usize..4), any::<u16>()), 1..300),
+        operations in prop::collection::vec(
+            (0usize..4, prop::option::of(0usize..4), any::<u16>()),
+            1..300,
+        ),
         capacity in 1u64..40_000,
     ) {
         // Four filters, each with the set it must match; now and then one becomes a copy of
@@ -274,7 +277,9 @@ proptest! {
                     .add_many([&bytes[..]].into_iter(), SizeLimit::Unlimited, |a| answer = Some(a))
                     .unwrap(),
                 (false, false) => answer = Some(filter.contains(&bytes)),
-                (false, true) => filter.contains_many([&bytes[..]].into_iter(), |a| answer = Some(a)),
+                (false, true) => {
+                    filter.contains_many([&bytes[..]].into_iter(), |a| answer = Some(a));
+                }
             }
             let expected = if is_add { set.insert(item) } else { set.contains(&item) };
             prop_assert_eq!(answer, Some(expected));

@@ -46,7 +46,7 @@ fn the_allocations_visited_are_the_bits_and_little_more() {
     }
 }
 
-/// Copies everything, and says stop when it has been asked `allowed` times.
+/// Copies everything, and says stop after it was called `allowed` times.
 #[derive(Default)]
 struct Copier {
     moved: u64,

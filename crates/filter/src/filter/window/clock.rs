@@ -147,7 +147,7 @@ impl Clock {
         table: &mut Table,
         hash: ItemHash,
         is_there: bool,
-        most_bytes: u64,
+        max_bytes: u64,
     ) -> Result<u64, AddError> {
         let mut slices = self.slices;
         let payload = slices.open(&self.window);
@@ -159,7 +159,7 @@ impl Clock {
         } else if !slices.can_count() {
             return Err(AddError::Uncountable);
         } else {
-            table.insert(hash, payload, most_bytes)?;
+            table.insert(hash, payload, max_bytes)?;
             slices.count()
         };
         self.slices = slices;

@@ -238,12 +238,12 @@ impl Filter {
         if !is_there && growth == Growth::Fixed && self.items_at(now) >= capacity {
             return Err(AddError::Full);
         }
-        let most_bytes = self.most_table_bytes(limit);
+        let max_bytes = self.max_table_bytes(limit);
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
         let (clock, table) = parts.ok_or(AddError::Loading)?;
         let before = clock.slices;
         let moved = clock.advance(table, error_rate, now);
-        match clock.write(table, hash, is_there, most_bytes) {
+        match clock.write(table, hash, is_there, max_bytes) {
             Ok(items) => clock.push_sweep(table, moved, items),
             Err(error) => {
                 clock.undo(table, before, moved);

@@ -32,7 +32,7 @@ impl Window {
         })
     }
 
-    /// Its length in seconds: so long an item is remembered at least.
+    /// Its length in seconds: an item is remembered that long at least.
     pub fn seconds(&self) -> u32 {
         self.seconds
     }

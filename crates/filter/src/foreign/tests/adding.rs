@@ -125,5 +125,5 @@ fn a_limit_stops_the_table() {
         .map(stranger)
         .take_while(|item| filter.add(item, more).is_ok());
     assert!(added.count() > 1_000);
-    assert!(filter.reserved_bytes() <= now.most_bytes() + 10_000);
+    assert!(filter.reserved_bytes() <= now.max_bytes() + 10_000);
 }

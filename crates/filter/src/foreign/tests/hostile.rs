@@ -197,7 +197,7 @@ fn each_field_is_checked_against_the_others() {
         );
     }
     assert_eq!(refused(|f| f[11] = Unsigned(u64::MAX)), field("items"));
-    // So many hashes would take for ever.
+    // That number of hashes would take for ever.
     let slow = |f: &mut [Field]| {
         f[6] = Unsigned(1 << 30);
         f[7] = Double(f64::from(1 << 30) / crate::foreign::layer::LN_2);

@@ -36,7 +36,7 @@ fn from_rdb(twin: &Twin) -> Filter {
     read_bloom(4, &mut twin.fields().into_iter(), SEED).unwrap()
 }
 
-/// The filter as it comes in pieces of so many bytes.
+/// The filter as it comes in pieces of a given size.
 fn from_pieces(twin: &Twin, len: usize) -> Filter {
     let mut filter = Filter::begin_redisbloom(&twin.header(), SEED, NO_LIMIT).unwrap();
     for (iterator, piece) in twin.pieces(len) {

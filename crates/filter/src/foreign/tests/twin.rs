@@ -1,4 +1,4 @@
-//! The same filter, the plain way: arrays of bytes, filled and asked as RedisBloom does it.
+//! The same filter, the plain way: arrays of bytes, filled and read as RedisBloom does it.
 
 use super::dump::Field;
 use crate::foreign::layer::LN_2;
@@ -193,7 +193,7 @@ impl Twin {
         header
     }
 
-    /// What it answers then, in pieces of at most so many bytes.
+    /// What it answers then, in pieces of a limited number of bytes.
     pub fn pieces(&self, len: usize) -> Vec<(u64, Vec<u8>)> {
         let mut end = 1;
         let pieces = self.layers.iter().flat_map(|layer| layer.bytes.chunks(len));

@@ -61,7 +61,8 @@ proptest! {
                 Step::Look(first, items) => {
                     let numbers: Vec<_> = (first..first + u64::from(items)).map(item).collect();
                     let (mut found, mut next) = (Vec::new(), first);
-                    filter.contains_many_at(numbers.iter().map(|n| &n[..]), now, |is| found.push(is));
+                    let items = numbers.iter().map(|n| &n[..]);
+                    filter.contains_many_at(items, now, |is| found.push(is));
                     for is_there in found {
                         let age = came.get(&next).map(|then| now - then);
                         prop_assert!(is_there || age.is_none_or(|age| age > length));
@@ -95,11 +96,13 @@ proptest! {
         let remembered = came.values().filter(|then| now - **then <= length).count() as u64;
         let at_most = came.values().filter(|then| now - **then <= length + slice).count() as u64;
         let items = filter.items_at(now);
-        prop_assert!((remembered..=at_most).contains(&items), "{} {} {}", remembered, items, at_most);
+        let is_within = (remembered..=at_most).contains(&items);
+        prop_assert!(is_within, "{} {} {}", remembered, items, at_most);
     }
 }
 
-/// A stream at 1 %: so many items a window, for fifty windows, drawn from four times as many.
+/// A stream at 1 %: a fixed number of items a window, for fifty windows, drawn from four times as
+/// many.
 /// Returns the part of lookups for items long forgotten, or never added, that found one.
 fn measured_rate(renew: bool, slices: u8, is_swept: bool) -> f64 {
     const ITEMS: u64 = 6_000;

@@ -1,7 +1,7 @@
-//! What a lookup and an insert cost in the growing table, beside a blocked Bloom filter of the
+//! What a lookup and an insert cost in the growing table, next to a blocked Bloom filter of the
 //! right size and the series of them that an unreserved filter was before.
 //!
-//! `cargo bench -p splitbloom-filter --bench growing -- [items ...]`, by default 10 000, 1 000 000
+//! `cargo bench -p splitbloom-filter --bench table -- [items ...]`, by default 10 000, 1 000 000
 //! and 10 000 000; 100 000 000 takes 1 GB. In every round each contender does the same operations,
 //! one contender after the other; medians over the rounds.
 
