@@ -44,8 +44,8 @@ impl Origin {
         } else {
             warn(format_args!(
                 "refused a value of type {name} in encoding version {version}, which a newer \
-                 splitbloom wrote. This one reads {ours}, and {first} to {last} of {writer}'s. Update it. \
-                 Key {key}"
+                 splitbloom wrote. This one reads {ours}, and {first} to {last} of {writer}'s. \
+                 Update it. Key {key}"
             ));
         }
     }

@@ -13,7 +13,7 @@
 //! ```text
 //!   filter    one value for whatever a key holds: it keeps its items, counts and deletes them, or
 //!             forgets them after a time; what these have in common, and a policy for each
-//!   codec     a filter as bytes, and back      stored_type  the names of its types on a server
+//!   codec     a filter as bytes, and back; the names of its types on a server
 //!   foreign   filters of RedisBloom and valkey-bloom, read by their arithmetic
 //!
 //!   bloom     a blocked Bloom filter of fixed capacity, also called a sub-filter
@@ -63,13 +63,12 @@ pub mod math;
 #[allow(unsafe_code, reason = "prefetch instructions")]
 mod prefetch;
 pub mod storage;
-mod stored_type;
 pub mod table;
 
+pub use codec::StoredType;
 pub use error::{AddError, DecodeError, UnionError};
 pub use filter::{CountingParameters, Filter, Growth, Kind, Parameters, SizeLimit, Window};
 pub use hash::Seed;
-pub use stored_type::StoredType;
 
 /// The name of the kernel for sub-bitmaps of one cache line on this machine, for people to read.
 pub fn kernel_name() -> &'static str {

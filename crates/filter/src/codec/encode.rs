@@ -12,7 +12,7 @@ use crate::error::AddError;
 use crate::filter::window::PATH_SHIFT;
 use crate::filter::{Filter, Loading, SubFilter};
 use crate::storage::segments::Segments;
-use crate::storage::view::View;
+use crate::storage::View;
 use crate::table::{Cut, PageRecord};
 use std::collections::TryReserveError;
 use std::iter::successors;

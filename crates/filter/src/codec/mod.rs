@@ -61,7 +61,7 @@ pub use crate::storage::MEMORY_PER_BYTE;
 pub use decode::{is_chunk, load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
 pub use file::{FileError, FileReader, FileWriter};
-pub use format::{END, LOGGED_BYTES, MAX_CHUNK_BYTES};
+pub use format::{StoredType, END, LOGGED_BYTES, MAX_CHUNK_BYTES};
 
 #[cfg(test)]
 mod table_tests;

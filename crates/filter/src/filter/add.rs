@@ -6,7 +6,7 @@ use crate::error::AddError;
 use crate::filter::body::Body;
 use crate::filter::lookup::in_groups;
 use crate::filter::{Filter, Kind, SizeLimit};
-use crate::foreign::lookup::Pairs;
+use crate::foreign::layers::Pairs;
 use crate::hash::ItemHash;
 
 /// What an add did.

@@ -4,7 +4,7 @@ use crate::bloom::sizing::MAX_CAPACITY;
 use crate::bytes::{within, Reader, Sink};
 use crate::error::DecodeError;
 use crate::filter::body::{Body, Counts, Organs};
-use crate::filter::growth::{Growth, MAX_EXPANSION};
+use crate::filter::parameters::{Growth, MAX_EXPANSION};
 use crate::filter::parameters::{Kind, Parameters, MAX_BUCKET_SIZE};
 use crate::filter::series::Series;
 use crate::filter::window::clock::Clock;

@@ -5,7 +5,7 @@ use crate::error::AddError;
 use crate::filter::body::{Body, Organs};
 use crate::filter::series::Series;
 use crate::filter::Filter;
-use crate::foreign::lookup::Pairs;
+use crate::foreign::layers::Pairs;
 use crate::foreign::Layers;
 use crate::hash::{Group, ItemHash, Seed};
 use crate::table::{Probes, Routes, Table};

@@ -1,6 +1,24 @@
-//! What a filter is created with, and how large it may get.
+//! What a filter is created with: how it grows, how its parts share the error rate, and how large
+//! it may get.
+//!
+//! A filter that grows is made of at most one blocked Bloom filter of the capacity reserved, which
+//! is small and fast, and one growing table ([`crate::table`]) for the items beyond. A false
+//! positive of either is one of the filter, so their rates must add up to at most the error rate:
+//!
+//! ```text
+//!   Bloom filter   2/3    so that a filter reserved at its size is small: each halving of its
+//!                         rate costs 1.44 bits an item
+//!   table          1/3    each halving costs it one bit
+//! ```
+//!
+//! A filter without a Bloom filter gives the table all of it. (A Bloom filter's rate is never below
+//! 1e-15, see [`crate::bloom::shape::MIN_ERROR_RATE`], and a table's never below 1e-12.)
+//!
+//! A filter that does not grow is a Bloom filter of the whole rate. While it follows another
+//! server, it may still get a table, for items that were acknowledged there after it was full here:
+//! the two filters differ in their false positives, and so in what they count. That table has the
+//! share that it would have if the filter grew, so such a filter may pass its rate by a third.
 
-use crate::filter::growth::Growth;
 use crate::hash::Seed;
 
 /// What a filter does with the items that it is given.
@@ -77,5 +95,87 @@ impl SizeLimit {
             Self::Unlimited | Self::Replay => u64::MAX,
             Self::Bytes(most) => most,
         }
+    }
+}
+
+/// The share of the error rate that the Bloom filter of a growing filter gets.
+const BLOOM_SHARE: f64 = 2.0 / 3.0;
+/// Capacities, in items, for which a filter that grows has no Bloom filter. With 128 items a table
+/// takes a fifth more than a Bloom filter made for them, and with more reserved items the Bloom
+/// filter is worth its share of the rate. Fewer than 64 items fit in a Bloom filter of less than
+/// the table's smallest page.
+const TABLE_CAPACITIES: std::ops::RangeInclusive<u64> = 64..=128;
+
+/// The largest expansion factor that clients may give.
+pub const MAX_EXPANSION: u32 = 32_768;
+
+/// What a filter does when it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Refuses further items, but those that were acknowledged elsewhere.
+    Fixed,
+    /// Grows by a table, whatever the factor, which is only kept to be reported.
+    Times(u32),
+}
+
+impl Growth {
+    /// From the factor of clients, settings and files, where 0 means that the filter does not grow.
+    pub fn from_factor(factor: u32) -> Self {
+        match factor {
+            0 => Self::Fixed,
+            factor => Self::Times(factor),
+        }
+    }
+
+    /// The factor, 0 if the filter does not grow.
+    pub fn factor(self) -> u32 {
+        match self {
+            Self::Fixed => 0,
+            Self::Times(factor) => factor,
+        }
+    }
+
+    /// Whether a filter reserved for `capacity` items begins with a table.
+    pub(super) fn begins_with_table(self, capacity: u64) -> bool {
+        self != Self::Fixed && TABLE_CAPACITIES.contains(&capacity)
+    }
+
+    /// The error rate of the Bloom filter of a filter of `error_rate`.
+    pub(super) fn bloom_rate(self, error_rate: f64) -> f64 {
+        match self {
+            Self::Fixed => error_rate,
+            Self::Times(_) => error_rate * BLOOM_SHARE,
+        }
+    }
+
+    /// The error rate of the table of a filter of `error_rate` with `blooms` Bloom filters; `None`
+    /// for a filter without a Bloom filter that does not grow.
+    pub(super) fn table_rate(self, error_rate: f64, blooms: usize) -> Option<f64> {
+        match (self, blooms) {
+            (Self::Fixed, 0) => None,
+            (_, 0) => Some(error_rate),
+            _ => Some(error_rate * (1.0 - BLOOM_SHARE)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_rates_of_all_parts_add_up_to_the_rate_of_the_filter() {
+        let growth = Growth::Times(2);
+        assert_eq!(growth.table_rate(0.01, 0), Some(0.01));
+        let (bloom, table) = (growth.bloom_rate(0.01), growth.table_rate(0.01, 1).unwrap());
+        assert!((bloom + table - 0.01).abs() < 1e-15, "{bloom} {table}");
+    }
+
+    #[test]
+    fn a_filter_that_does_not_grow_begins_with_a_bloom_filter_of_the_whole_rate() {
+        assert_eq!(Growth::Fixed.table_rate(0.01, 0), None);
+        assert_eq!(Growth::Fixed.bloom_rate(0.01), 0.01);
+        assert!(!Growth::Fixed.begins_with_table(100));
+        assert!(Growth::Times(1).begins_with_table(100));
     }
 }

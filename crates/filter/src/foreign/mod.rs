@@ -56,8 +56,7 @@
 pub mod cuckoo;
 mod fields;
 mod layer;
-mod layers;
-pub(crate) mod lookup;
+pub(crate) mod layers;
 pub mod murmur;
 mod probes;
 pub mod redisbloom;

@@ -38,7 +38,7 @@
 use super::list::{List, Units, MAX_UNITS};
 use super::segment::{Segment, SEGMENT_LINES};
 use super::shared::Shared;
-use super::view::View;
+use super::View;
 use super::{LINE_WORDS, SEGMENT_WORDS};
 use crate::alloc::{relocate_box, size_class, try_boxed, Mover};
 use crate::error::AddError;

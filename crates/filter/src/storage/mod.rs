@@ -3,11 +3,9 @@
 
 mod leaves;
 mod list;
-#[allow(unsafe_code, reason = "asks the kernel for pages")]
-mod pages;
 #[allow(
     unsafe_code,
-    reason = "a segment is cleared memory, seen as cache lines and as words"
+    reason = "a segment is cleared memory, requested by page, seen as cache lines and as words"
 )]
 mod segment;
 pub mod segments;
@@ -15,9 +13,9 @@ pub mod segments;
 pub(crate) mod shared;
 #[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
 pub(crate) mod small_boxed_slice;
-pub mod view;
 
 pub use crate::alloc::Mover;
+pub use list::View;
 
 use bitvec::prelude::{BitSlice, Lsb0};
 

@@ -11,7 +11,7 @@
 
 use super::leaves::Leaves;
 use super::list::Units;
-use super::view::View;
+use super::View;
 use super::{LINE_WORDS, SEGMENT_WORDS};
 use crate::alloc::{relocate_box, relocate_one, size_class, try_boxed, try_boxed_one, Mover};
 use crate::error::AddError;

@@ -23,9 +23,8 @@
 //! copy shared each page for itself, it would take as many steps as there are pages, and a
 //! reference count for each.
 
-mod join;
+mod reshape;
 mod share;
-mod split;
 
 use crate::alloc::try_vec;
 use crate::error::AddError;

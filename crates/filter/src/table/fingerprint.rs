@@ -8,6 +8,9 @@
 //! When a page splits, the first bit tells which half an entry goes to, and the rest moves up. When
 //! two pages merge, each entry gets that bit back. Fingerprints are compared as numbers, which
 //! sorts them by bucket, then by their bits, then by payload.
+//!
+//! In a page a fingerprint lies in a slot, without the bits that its bucket implies; the slots of a
+//! page have one width ([`SlotShape`]).
 
 /// Bits at the end of a fingerprint that hold the payload.
 const PAYLOAD_BITS: u32 = 4;
@@ -124,6 +127,58 @@ impl Fingerprint {
         let half = delimiter >> 1;
         let payload = u64::from(self.payload());
         [bits ^ delimiter | half | payload, bits | half | payload].map(Self)
+    }
+}
+
+/// The minimum number of bits that a read of eight bytes returns from any bit on.
+pub const WINDOW_BITS: usize = 57;
+/// The maximum number of bits of a slot: one read returns it.
+pub const MAX_SLOT_BITS: usize = WINDOW_BITS;
+
+/// The slots of a page: `[remainder | 1 | 0 ... | payload]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotShape {
+    /// Bits of remainder and delimiter.
+    pub fingerprint_bits: u8,
+    pub payload_bits: u8,
+}
+
+impl SlotShape {
+    #[inline]
+    pub fn bits(self) -> usize {
+        usize::from(self.fingerprint_bits) + usize::from(self.payload_bits)
+    }
+
+    #[inline]
+    pub fn mask(self) -> u64 {
+        (1 << self.bits()) - 1
+    }
+
+    #[inline]
+    pub fn payload_mask(self) -> u64 {
+        (1 << self.payload_bits) - 1
+    }
+
+    /// The payload in a slot.
+    #[inline]
+    pub fn payload(self, value: u64) -> u8 {
+        (value & self.payload_mask()) as u8
+    }
+
+    /// The delimiter of the fingerprint in a slot: the lower, the longer the fingerprint.
+    #[inline]
+    pub fn delimiter(self, value: u64) -> u64 {
+        let e = value >> self.payload_bits;
+        e & e.wrapping_neg()
+    }
+
+    /// Whether the fingerprint in a slot is a prefix of `wanted`, which has `fingerprint_bits`
+    /// bits. Compares the bits above the delimiter, which is the lowest bit set: `e ^ (e - 1)`
+    /// masks it and all bits below.
+    #[inline]
+    pub fn matches(self, value: u64, wanted: u64) -> bool {
+        let e = value >> self.payload_bits;
+        e ^ wanted <= e ^ e.wrapping_sub(1)
     }
 }
 

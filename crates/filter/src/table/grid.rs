@@ -1,9 +1,9 @@
 //! How a page is cut: bits into buckets and slots, buckets into lines.
 
 use crate::table::fingerprint::Fingerprint;
+use crate::table::fingerprint::SlotShape;
 use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MAX_SPILLED};
 use crate::table::plan::MAX_LINES;
-use crate::table::slot::SlotShape;
 
 /// How the bits of a fingerprint are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

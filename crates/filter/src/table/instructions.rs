@@ -8,9 +8,9 @@
 //! [`Bmi2`] and [`Avx512`] are proofs: only detection creates them, so code that holds one may
 //! execute the instructions it stands for.
 
+use crate::table::shift::{self, Bytes, Shift};
 #[cfg(target_arch = "x86_64")]
 use crate::table::shift::{avx2, avx512};
-use crate::table::shift::{portable, Bytes, Shift};
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
@@ -41,12 +41,12 @@ impl Instructions for Portable {
 
     #[inline(always)]
     fn insert(self, line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
-        portable::insert(line, shift, value, to_head);
+        shift::insert(line, shift, value, to_head);
     }
 
     #[inline(always)]
     fn remove(self, line: &mut Bytes, shift: Shift, to_head: u64) {
-        portable::remove(line, shift, to_head);
+        shift::remove(line, shift, to_head);
     }
 }
 

@@ -17,10 +17,10 @@
 
 mod compare;
 
+use crate::table::fingerprint::{SlotShape, WINDOW_BITS};
 use crate::table::instructions::{select, Instructions};
 pub use crate::table::shift::LINE_BYTES;
-use crate::table::shift::{from, portable, Shift};
-use crate::table::slot::{SlotShape, WINDOW_BITS};
+use crate::table::shift::{self, from, Shift};
 pub use compare::Rank;
 use std::hint::select_unpredictable;
 
@@ -330,14 +330,14 @@ impl Line {
     #[inline(always)]
     pub fn grow_run(&mut self, run: Run, slot: SlotShape) {
         let end = self.end_of_slots(slot);
-        portable::open(&mut self.0, run.start, end);
+        shift::open(&mut self.0, run.start, end);
     }
 
     /// Counts one entry less in the bucket of `run`, whose slot was in a later line.
     #[inline(always)]
     pub fn shrink_run(&mut self, run: Run, slot: SlotShape) {
         let end = self.end_of_slots(slot);
-        portable::close(&mut self.0, run.start, end);
+        shift::close(&mut self.0, run.start, end);
     }
 
     fn end_of_slots(&self, slot: SlotShape) -> usize {

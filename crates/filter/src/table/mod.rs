@@ -26,15 +26,13 @@
 //!       └ Line     line       64 bytes: unary counts of its buckets, and slots
 //!
 //!   path         hash to bit string                plan      lengths and sizes for an error rate
-//!   fingerprint  of any length, with a payload     rate      the false-positive rate, exactly
-//!   slot         a fingerprint in a line           grid      how a page is cut into buckets, lines
-//!   entries      a page as a sorted list           grow      one page or several from a list
-//!   record       a page as bytes                   parse     bytes as pages
-//!   load         pages into a table                cut       a page from some path on
-//! union        the entries of several tables     payloads  entries renewed and dropped by payload
-//!   totals       sums over all pages               budget    the memory that a table may take
-//! instructions CPU-specific primitives           shift     the bits of a line that an entry moves
-//!   oracle       the same as a plain multiset (tests)
+//!   fingerprint  of any length, also in a slot     rate      the false-positive rate, exactly
+//!   entries      a page as a sorted list           grid      how a page is cut into buckets, lines
+//!   record       a page as bytes                   grow      one page or several, within a budget
+//!   parse        bytes as pages                    transfer  dumps and loads page by page
+//!   union        the entries of several tables     payloads  entries renewed and dropped by payload
+//!   totals       sums over all pages               shift     the bits of a line that an entry moves
+//!   instructions CPU-specific primitives
 //! ```
 //!
 //! Every step is small: an insert touches one page and, if that splits, one node of the directory.
@@ -107,8 +105,6 @@
 //!   longest.
 //! - Dayan, Bercea, Pagh, "Aleph filter", VLDB 2024: entries without bits.
 
-mod budget;
-mod cut;
 mod directory;
 mod entries;
 mod fingerprint;
@@ -120,7 +116,6 @@ mod grow;
 )]
 mod instructions;
 mod line;
-mod load;
 mod lookup;
 mod page;
 mod parse;
@@ -130,23 +125,20 @@ mod plan;
 mod rate;
 mod record;
 mod shift;
-mod slot;
 #[allow(
     clippy::module_inception,
     reason = "the folder is named after its main type"
 )]
 mod table;
 mod totals;
+mod transfer;
 mod union;
 
 #[cfg(test)]
-mod oracle;
-#[cfg(test)]
 mod tests;
 
-pub use budget::Budget;
-pub use cut::Cut;
 pub use fingerprint::{ALL_PAYLOADS, MAX_PAYLOAD};
+pub use grow::Budget;
 pub use instructions::instructions_name;
 pub use lookup::{Probes, Routes};
 pub use page::Adding;
@@ -154,4 +146,5 @@ pub use parse::{Pages, Payloads};
 pub use payloads::{Entry, SweepStep};
 pub use record::PageRecord;
 pub use table::Table;
+pub use transfer::Cut;
 pub use union::{UnionLimits, United};

@@ -16,7 +16,6 @@ mod bit_strings;
 mod bucket;
 mod change;
 mod counters;
-mod probe;
 mod size;
 mod write;
 
@@ -26,12 +25,12 @@ use crate::prefetch::prefetch_at;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::Entries;
 use crate::table::fingerprint::Fingerprint;
+use crate::table::fingerprint::SlotShape;
 use crate::table::grid::{Grid, Shape};
 use crate::table::instructions::{Instructions, Portable};
 use crate::table::line::{Line, Run};
-use crate::table::slot::SlotShape;
+pub use bucket::Probe;
 pub use change::{Adding, Insert, Position, Remove};
-pub use probe::Probe;
 pub use size::{lines_for_half, lines_for_new};
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal

@@ -9,6 +9,7 @@ use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
 use crate::table::entries::{Entries, Surplus, COPIES};
 use crate::table::fingerprint::{Fingerprint, MAX_PAYLOAD};
+use crate::table::fingerprint::{SlotShape, MAX_SLOT_BITS};
 use crate::table::grid::Shape;
 use crate::table::page::Page;
 use crate::table::path::Path;
@@ -16,7 +17,6 @@ use crate::table::plan::{Plan, MAX_DEPTH};
 use crate::table::record::{
     Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES, SURPLUS_BYTES,
 };
-use crate::table::slot::{SlotShape, MAX_SLOT_BITS};
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 

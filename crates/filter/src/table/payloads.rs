@@ -2,8 +2,8 @@
 
 use crate::error::AddError;
 use crate::hash::ItemHash;
-use crate::table::budget::Budget;
 use crate::table::fingerprint::Fingerprint;
+use crate::table::grow::Budget;
 use crate::table::path::Path;
 use crate::table::table::Table;
 

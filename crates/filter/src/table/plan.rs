@@ -51,10 +51,10 @@
 //! 2^17. However fast the table then grows, the budget for entries of full length is left.
 
 use crate::math::power;
+use crate::table::fingerprint::MAX_SLOT_BITS;
 use crate::table::fingerprint::{MAX_LENGTH, MAX_PAYLOAD};
 use crate::table::line::BODY_BITS;
 use crate::table::rate::Weight;
-use crate::table::slot::MAX_SLOT_BITS;
 
 /// Depths at which new entries get the plain length. Earlier entries are few, and one bit more is
 /// cheap; beyond, at some 2^30 items, each generation must leave room for all later ones.

@@ -3,10 +3,10 @@
 use crate::error::AddError;
 use crate::hash::ItemHash;
 use crate::storage::Mover;
-use crate::table::budget::Budget;
 use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
 use crate::table::fingerprint::{Fingerprint, ALL_PAYLOADS, MAX_LENGTH};
+use crate::table::grow::Budget;
 use crate::table::grow::{grown, Grown, Rewrite};
 use crate::table::page::{Adding, Insert, Page, Position, Remove};
 use crate::table::path::Path;

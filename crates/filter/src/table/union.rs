@@ -13,10 +13,10 @@
 
 use crate::alloc::try_push;
 use crate::error::{AddError, UnionError};
-use crate::table::budget::Budget;
 use crate::table::directory::Subtree;
 use crate::table::entries::for_each_longer;
 use crate::table::fingerprint::Fingerprint;
+use crate::table::grow::Budget;
 use crate::table::line::LINE_BYTES;
 use crate::table::page::{Adding, Page};
 use crate::table::path::{Path, CELL_BITS};

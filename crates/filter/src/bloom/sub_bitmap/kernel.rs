@@ -4,10 +4,10 @@
 //! kernel for AVX2 or NEON; docs/design.md says why.
 
 #[cfg(target_arch = "x86_64")]
-use super::lanes::avx512::Avx512;
-use super::line::{self, MAX_PROBES};
+use super::eight::avx512::Avx512;
 #[cfg(test)]
-use super::{eight, lanes::model::Model};
+use super::eight::{self, model::Model};
+use super::line::{self, MAX_PROBES};
 use super::{Inserted, LINE_BITS};
 
 /// A kernel that this machine can run.

@@ -8,8 +8,6 @@
 #[cfg(any(target_arch = "x86_64", test))]
 mod eight;
 mod kernel;
-#[cfg(any(target_arch = "x86_64", test))]
-mod lanes;
 mod line;
 #[allow(unsafe_code, reason = "calls what is compiled for a newer processor")]
 mod popcount;

@@ -27,11 +27,9 @@
 pub(crate) mod clock;
 mod slices;
 pub(super) mod span;
-mod state;
 
-pub(crate) use slices::Slices;
+pub(crate) use slices::{Place, Slices, PATH_SHIFT};
 pub use span::{Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES};
-pub(crate) use state::{Place, PATH_SHIFT};
 
 use crate::alloc::try_boxed_one;
 use crate::error::AddError;

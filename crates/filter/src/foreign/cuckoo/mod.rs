@@ -5,8 +5,8 @@
 //! that was full got another layer, of at least as many buckets, so it is a series of layers.
 //!
 //! ```text
-//!   shape     how many layers, buckets and slots there are, and where
-//!   place     an item's fingerprint, and its two buckets in a layer
+//!   shape     how many layers, buckets and slots there are, and where; an item's fingerprint, and
+//!             its two buckets in a layer
 //!   series    the slots: all layers one after the other, in segments as our own bits
 //!   read      RedisBloom's encoding in RDB files and DUMP; the header and pieces of CF.SCANDUMP
 //! ```
@@ -15,7 +15,6 @@
 //! left, and a table of our own behind them has the rate it is given. A deletion takes the copy
 //! from the table if it is there, else from the slots.
 
-mod place;
 mod read;
 mod series;
 mod shape;

@@ -1,6 +1,6 @@
 //! The slots of a cuckoo filter.
 
-use super::place::Place;
+use super::shape::Place;
 use super::shape::{Hashing, Shape};
 use crate::bytes::{Reader, Sink};
 use crate::error::{AddError, DecodeError};

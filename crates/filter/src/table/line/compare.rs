@@ -4,7 +4,7 @@
 //! chapter 2.
 
 use super::{Line, LINE_BITS};
-use crate::table::slot::{SlotShape, WINDOW_BITS};
+use crate::table::fingerprint::{SlotShape, WINDOW_BITS};
 
 /// The lowest bit of each slot in a window, indexed by the bits of a slot: slots begin at the top,
 /// and there are as many as one read returns whole.

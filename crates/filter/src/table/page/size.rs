@@ -5,10 +5,10 @@
 
 use super::counters::COUNTERS;
 use super::Page;
+use crate::table::fingerprint::SlotShape;
 use crate::table::grid::Shape;
 use crate::table::line::BODY_BITS;
 use crate::table::plan::{Plan, MAX_LINES};
-use crate::table::slot::SlotShape;
 
 /// The maximum fill of a rewritten page, in per cent.
 const FILL: usize = 94;

@@ -9,9 +9,9 @@ use crate::error::AddError;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, Entries};
 use crate::table::fingerprint::Fingerprint;
+use crate::table::fingerprint::SlotShape;
 use crate::table::grid::{Grid, Shape};
 use crate::table::plan::{Plan, MAX_LINES};
-use crate::table::slot::SlotShape;
 
 impl Page {
     /// A page of these entries with as few lines as possible, but at least `min_lines`, that leave

@@ -4,8 +4,8 @@ use super::*;
 use crate::error::UnionError;
 use crate::table::entries::Entries;
 use crate::table::fingerprint::Fingerprint;
+use crate::table::fingerprint::SlotShape;
 use crate::table::grid::Shape;
-use crate::table::slot::SlotShape;
 use crate::table::UnionLimits;
 
 const UNLIMITED: UnionLimits = UnionLimits {

@@ -4,7 +4,7 @@ mod golden;
 mod hostile;
 
 use self::golden::Golden;
-use super::place::Place;
+use super::shape::Place;
 use super::{read_header, Cuckoo, CuckooSeries, Hashing, Shape};
 use crate::codec::{chunks, encode_chunk, load_chunk, Chunk};
 use crate::error::{AddError, DecodeError};

@@ -1,7 +1,8 @@
 //! The lanes on the CPU.
 
-use super::super::{eight, Inserted};
+use super::super::Inserted;
 use super::Lanes;
+use crate::bloom::sub_bitmap::eight;
 use std::arch::x86_64::*;
 
 /// Proof that the CPU has AVX-512 F, DQ and VPOPCNTDQ. Only [`Avx512::detect`] creates one, which
