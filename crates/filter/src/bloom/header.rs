@@ -56,10 +56,8 @@ impl Header {
         within("capacity", (1..=MAX_CAPACITY).contains(&capacity))?;
         let error_rate = reader.f64()?;
         // It is 0 where that of a ten-thousandth sub-filter underflows.
-        within(
-            "error rate of a sub-filter",
-            (0.0..1.0).contains(&error_rate),
-        )?;
+        let is_rate = (0.0..1.0).contains(&error_rate);
+        within("error rate of a sub-filter", is_rate)?;
         let (guard_limit, items) = (reader.u64()?, reader.u64()?);
         // No looser than any that sizing makes.
         let most = 2 * UNIT * shape.num_sub_bitmaps;

@@ -64,10 +64,7 @@ mod tests {
         let hashes: Vec<u8> = (0..256)
             .flat_map(|len| hash(&key[..len], 256 - len as u32))
             .collect();
-        let [a, b, c, d, ..] = hash(&hashes, 0)[..] else {
-            unreachable!("four bytes or more")
-        };
-        u32::from_le_bytes([a, b, c, d])
+        u32::from_le_bytes(*hash(&hashes, 0).first_chunk().unwrap())
     }
 
     #[test]

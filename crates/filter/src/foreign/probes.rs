@@ -39,36 +39,25 @@ impl Hashing {
     /// The hashes of `item`.
     #[inline]
     pub fn pair(self, item: &[u8]) -> Pair {
-        match self {
+        let [a, b] = match self {
             Self::Bits64 => {
                 let a = murmur64a(item, 0xc6a4_a793_5bd1_e995);
-                let b = murmur64a(item, a);
-                Pair {
-                    a,
-                    b,
-                    is_sip: false,
-                }
+                [a, murmur64a(item, a)]
             }
             Self::Bits32 => {
                 let a = murmur32(item, 0x9747_b28c);
-                let b = murmur32(item, a);
-                Pair {
-                    a: a.into(),
-                    b: b.into(),
-                    is_sip: false,
-                }
+                [a, murmur32(item, a)].map(u64::from)
             }
-            Self::Sip(keys) => {
-                let [a, b] = keys.map(|key| {
-                    let mut hasher = SipHasher13::new_with_key(&key);
-                    // As Rust hashes a slice: its length comes first.
-                    hasher.write(&(item.len() as u64).to_le_bytes());
-                    hasher.write(item);
-                    hasher.finish()
-                });
-                Pair { a, b, is_sip: true }
-            }
-        }
+            Self::Sip(keys) => keys.map(|key| {
+                let mut hasher = SipHasher13::new_with_key(&key);
+                // As Rust hashes a slice: its length comes first.
+                hasher.write(&(item.len() as u64).to_le_bytes());
+                hasher.write(item);
+                hasher.finish()
+            }),
+        };
+        let is_sip = matches!(self, Self::Sip(_));
+        Pair { a, b, is_sip }
     }
 }
 

@@ -43,12 +43,8 @@ impl Entries {
     /// `OutOfMemory`.
     pub fn insert(&mut self, fingerprint: Fingerprint) -> Result<(), AddError> {
         let place = self.fingerprints.partition_point(|m| *m < fingerprint);
-        if self.fingerprints[place..]
-            .iter()
-            .take_while(|m| **m == fingerprint)
-            .count()
-            >= COPIES
-        {
+        // The list is sorted, so all of them are equal if the last one is.
+        if self.fingerprints.get(place + COPIES - 1) == Some(&fingerprint) {
             return self.add_surplus(fingerprint, 1);
         }
         self.fingerprints
@@ -70,13 +66,11 @@ impl Entries {
                 self.surplus
                     .try_reserve(1)
                     .map_err(|_| AddError::OutOfMemory)?;
-                self.surplus.insert(
-                    place,
-                    Surplus {
-                        fingerprint,
-                        copies,
-                    },
-                );
+                let new = Surplus {
+                    fingerprint,
+                    copies,
+                };
+                self.surplus.insert(place, new);
             }
         }
         Ok(())
@@ -108,11 +102,8 @@ impl Entries {
         for there in self.fingerprints.iter_mut().filter(|m| **m == fingerprint) {
             *there = changed;
         }
-        for there in self
-            .surplus
-            .iter_mut()
-            .filter(|s| s.fingerprint == fingerprint)
-        {
+        let surplus = self.surplus.iter_mut();
+        for there in surplus.filter(|s| s.fingerprint == fingerprint) {
             there.fingerprint = changed;
         }
         self.normalise()
@@ -132,11 +123,8 @@ impl Entries {
         ];
         for (half, fingerprints) in halves.iter_mut().zip([low, high]) {
             half.fingerprints.extend(both);
-            half.fingerprints.extend(
-                fingerprints
-                    .iter()
-                    .map(|fingerprint| fingerprint.without_first_bit()),
-            );
+            let shorter = fingerprints.iter().map(|m| m.without_first_bit());
+            half.fingerprints.extend(shorter);
         }
         for surplus in &self.surplus {
             for (half, fingerprint) in parts(surplus.fingerprint).into_iter().flatten() {

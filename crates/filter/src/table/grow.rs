@@ -47,34 +47,26 @@ pub fn grown(
     min_lines: usize,
     totals: &mut Totals,
 ) -> Result<Grown, AddError> {
-    let Rewrite {
-        start,
-        depth,
-        max_depth,
-        newest,
-        budget,
-    } = rewrite;
+    let (start, depth, newest) = (rewrite.start, rewrite.depth, rewrite.newest);
     if entries.fingerprints.len() <= plan.max_entries() && min_lines < TOO_MANY_LINES {
-        let reserved = budget.min_lines(plan, start, depth, entries.fingerprints.len());
+        let reserved = rewrite
+            .budget
+            .min_lines(plan, start, depth, entries.fingerprints.len());
         let min_lines = min_lines.max(reserved);
         if let Some(page) = Page::of(plan, depth, entries, min_lines, newest)? {
             *totals = totals.plus(Totals::of(&page, entries, start));
             return Ok(Grown::Page(page));
         }
     }
-    if depth >= max_depth {
+    if depth >= rewrite.max_depth {
         let page = Page::saturated(depth, newest);
         *totals = totals.plus(Totals::of(&page, entries, start));
         return Ok(Grown::Page(page));
     }
     let [mut low, mut high] = entries.split()?;
     let mut half = |start, entries: &mut Entries| {
-        let depth = depth + 1;
-        let half = Rewrite {
-            start,
-            depth,
-            ..rewrite
-        };
+        let (depth, mut half) = (depth + 1, rewrite);
+        (half.start, half.depth) = (start, depth);
         let min_lines = lines_for_half(plan, depth, entries.fingerprints.len());
         match grown(plan, entries, half, min_lines, totals)? {
             Grown::Page(page) => Ok(Subtree::Page(page)),

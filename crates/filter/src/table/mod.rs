@@ -30,8 +30,8 @@
 //!   entries      a page as a sorted list           grid      how a page is cut into buckets, lines
 //!   record       a page as bytes                   grow      one page or several, within a budget
 //!   parse        bytes as pages                    transfer  dumps and loads page by page
-//!   union        the entries of several tables     payloads  entries renewed and dropped by payload
-//!   totals       sums over all pages               shift     the bits of a line that an entry moves
+//!   union        the entries of several tables     payloads  entries renewed, dropped by payload
+//!   totals       sums over all pages               shift     bits of a line that an entry moves
 //!   instructions CPU-specific primitives
 //! ```
 //!

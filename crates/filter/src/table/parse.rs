@@ -75,7 +75,7 @@ impl Pages {
             from: Path(from),
             next: Some(from),
             parts: Vec::new(),
-            totals: Totals::none(),
+            totals: Totals::default(),
             items: 0,
             payloads: Payloads::default(),
         }

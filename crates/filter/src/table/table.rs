@@ -6,8 +6,7 @@ use crate::storage::Mover;
 use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
 use crate::table::fingerprint::{Fingerprint, ALL_PAYLOADS, MAX_LENGTH};
-use crate::table::grow::Budget;
-use crate::table::grow::{grown, Grown, Rewrite};
+use crate::table::grow::{grown, Budget, Grown, Rewrite};
 use crate::table::page::{Adding, Insert, Page, Position, Remove};
 use crate::table::path::Path;
 use crate::table::plan::{Plan, TOO_MANY_LINES};
@@ -356,7 +355,7 @@ impl Table {
         let has_dropped = self.alive != ALL_PAYLOADS && entries.retain_payloads(self.alive);
         let min_lines = if has_dropped { 1 } else { min_lines };
         edit(&mut entries)?;
-        let mut after = Totals::none();
+        let mut after = Totals::default();
         let max_depth = self.plan.max_depth(self.pages());
         let rewrite = Rewrite {
             start,

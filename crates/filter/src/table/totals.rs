@@ -8,7 +8,7 @@ use crate::table::path::Path;
 use crate::table::rate::Weight;
 
 /// Sums over all pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub weight: Weight,
     /// The counts saturate: `lines` at 256 GiB.
@@ -37,22 +37,11 @@ impl Totals {
         }
     }
 
-    /// The totals of no page.
-    pub fn none() -> Self {
-        Self {
-            weight: Weight::default(),
-            pages: 0,
-            lines: 0,
-            children: 0,
-            uncounted: 0,
-        }
-    }
-
     /// The totals of one page without entries.
     pub fn of_an_empty_page() -> Self {
         Self {
             pages: 1,
-            ..Self::none()
+            ..Self::default()
         }
     }
 

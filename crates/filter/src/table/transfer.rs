@@ -54,7 +54,7 @@ impl Table {
             from, next, parts, ..
         } = pages;
         let (mut parts, mut replacements) = (parts.into_iter().peekable(), Vec::new());
-        let mut replaced = Totals::none();
+        let mut replaced = Totals::default();
         while let Some((start, part)) = parts.peek() {
             let page = self.root.page(*start);
             let depth = page.depth();

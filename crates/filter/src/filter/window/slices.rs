@@ -347,10 +347,8 @@ impl Slices {
         };
         let (dead, sweeping) = (slices.dead, slices.sweeping);
         within("dead payloads", dead & !Self::all_payloads(window) == 0)?;
-        within(
-            "swept payloads",
-            sweeping & !dead == 0 && (sweeping == 0) == (dead == 0),
-        )?;
+        let is_sweep = sweeping & !dead == 0 && (sweeping == 0) == (dead == 0);
+        within("swept payloads", is_sweep)?;
         let is_start = slices.swept.trailing_zeros() >= PATH_SHIFT;
         within("sweep", is_start && (sweeping != 0 || slices.swept == 0))?;
         for age in (0..=u64::from(window.slices())).rev() {
@@ -386,10 +384,8 @@ impl Slices {
         is_counted: bool,
     ) -> Result<Self, DecodeError> {
         within("payload", pages.all & !(self.used | self.dead) == 0)?;
-        within(
-            "items",
-            place.items.is_none_or(|items| items == self.items()),
-        )?;
+        let is_sum = |items| items == self.items();
+        within("items", place.items.is_none_or(is_sum))?;
         // When the sweep ends, its payloads count as free. So no page that it has passed has one.
         let is_left = |payload: usize| {
             (pages.all & self.sweeping) >> payload & 1 == 1 && pages.first[payload] < self.swept

@@ -83,7 +83,7 @@ impl Table {
 
     /// The invariants.
     fn check(&self) {
-        let (mut totals, mut items) = (Totals::none(), 0);
+        let (mut totals, mut items) = (Totals::default(), 0);
         for (start, page) in self.all_pages() {
             assert_eq!(start, start.start(page.depth()));
             let entries = page.entries().unwrap();

@@ -207,7 +207,7 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
         fingerprints: fingerprints.collect(),
         surplus: Vec::new(),
     };
-    let mut totals = Totals::none();
+    let mut totals = Totals::default();
     for start in table
         .all_pages()
         .into_iter()
