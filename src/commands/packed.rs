@@ -159,7 +159,7 @@ impl Changed {
     }
 
     /// Replies with the bits, or how many items changed something. If an item was refused, an
-    /// array has the number of items before it, that answer, and the error.
+    /// array has the number of items before it, that reply, and the error.
     pub fn reply(self, context: &Context, bits: Option<Bits>) -> Result<(), ReplyError> {
         if self.refusal.is_some() {
             context.reply_array(3);

@@ -2,7 +2,7 @@
 //!
 //! Nobody has written to the filter, but what clients have read of it is no longer true: those that
 //! cache replies (CLIENT TRACKING) must drop them, and a transaction that watches the key must
-//! fail, as when a key expires. Primaries and replicas answer lookups by their own clocks, so each
+//! fail, as when a key expires. Primaries and replicas serve lookups by their own clocks, so each
 //! signals by its own.
 
 use super::{visit_all, RETRY_MS};

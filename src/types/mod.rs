@@ -35,7 +35,7 @@ pub trait Stored: Value {
     fn schedule(&mut self, _: &Context, _: Argument<'_>) {}
 }
 
-/// The time by which a filter that forgets answers; 0 for others, which need none.
+/// The time for lookups in a filter that forgets; 0 for others, which need none.
 pub fn now_for(filter: &Filter) -> u64 {
     filter.window().map_or(0, |_| time_of_command())
 }

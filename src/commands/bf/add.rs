@@ -318,7 +318,7 @@ impl<'a, S: Source<'a>> Adding<S> {
         added
     }
 
-    /// Adds the items that have no answer yet, up to the first one refused.
+    /// Adds the items that have not been added yet, up to the first one refused.
     fn add_rest(
         &self,
         filter: &mut Filter,

@@ -151,7 +151,7 @@ fn insert(
     let refusal = request.run(context, arguments, &mut answers)?;
     let refused = answers.iter().find_map(|answer| answer.err());
     if let Some(error) = refused.filter(|_| context.is_replay()) {
-        // Nobody reads the answers, in which a client finds what was refused.
+        // Nobody reads the replies, in which a client finds what was refused.
         return Err(ReplyError::of_counting(error));
     }
     context.reply_array(answers.len() + usize::from(refusal.is_some()));
