@@ -202,8 +202,8 @@ pub trait Registered {
     const COMMAND: Command<Self::Error>;
 }
 
-/// Registers constants of type [`Command`](crate::command::Command) in the module's ACL category
-/// `$category`, if the server has it. The value is the first [`Refused`](crate::entry::Refused), if
+/// Registers constants of type [`Command`] in the module's ACL category
+/// `$category`, if the server has it. The value is the first `Refused`, if
 /// there is one.
 #[macro_export]
 macro_rules! register_commands {

@@ -74,7 +74,7 @@ pub unsafe fn load(
 }
 
 /// Defines `RedisModule_OnLoad`, the one function that the server looks up in the file, for this
-/// [`Module`](crate::entry::Module).
+/// [`Module`].
 #[macro_export]
 macro_rules! module {
     ($module:expr) => {

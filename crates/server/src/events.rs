@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// The callbacks for these events.
 pub struct Listener {
     /// A value has moved to this key from another, by RENAME or MOVE. Not on Valkey 8: see
-    /// [`MISPLACES_CLIENTS`].
+    /// `MISPLACES_CLIENTS`.
     pub moved: fn(&Context, Argument<'_>),
     /// The server has become a primary or a replica.
     pub role_changed: fn(&Context),
@@ -30,7 +30,7 @@ const MISPLACES_CLIENTS: &str = "Valkey 8.";
 /// The events of a value that has moved to a key from another.
 const MOVES: [&CStr; 2] = [c"rename_to", c"move_to"];
 
-/// Subscribes `listener`, and the [`queue`](super::queue)s, which follow databases that change
+/// Subscribes `listener`, and the queues, which follow databases that change
 /// places.
 pub fn register(context: &Context, listener: Listener) {
     let _ = LISTENER.set(listener);

@@ -50,7 +50,7 @@ struct Turn {
     number: u64,
 }
 
-/// A location, with the number that its database had when the server started: see [`Databases`].
+/// A location, with the number that its database had when the server started: see `Databases`.
 #[derive(Clone)]
 pub struct Origin(Arc<Location>);
 

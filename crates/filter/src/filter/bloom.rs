@@ -1,5 +1,5 @@
 //! The policy of filters that keep their items: when one is full, and what becomes of the items
-//! beyond that. [`growth`](super::growth) has how the parts share the error rate.
+//! beyond that. [`Growth`] says how the parts share the error rate.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};

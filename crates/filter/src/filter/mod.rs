@@ -16,8 +16,8 @@
 //! A filter is one key of a server, which may hold millions of small ones, so a filter of one part
 //! is 112 bytes and what the part allocates. What is rarer lies in a box behind it.
 //!
-//! A new organ is a field of [`body`]'s `Organs`, which [`memory`] and its copy must know; a new
-//! layout of bits an arm of [`series`]; a new kind a policy, and a head record of the codec.
+//! A new organ is a field of `body`'s `Organs`, which `memory` and its copy must know; a new
+//! layout of bits an arm of `series`; a new kind a policy, and a head record of the codec.
 
 mod add;
 mod bloom;
