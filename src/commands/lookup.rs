@@ -1,13 +1,83 @@
-//! Lookups, the same for every kind of filter.
+//! BF.EXISTS, BF.MEXISTS, CF.EXISTS and CF.MEXISTS: whether items are (probably) in a filter.
 
+use crate::commands::docs::{
+    BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY,
+};
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
+use crate::types::bloom::StoredFilter;
+use crate::types::counting::StoredCountingFilter;
 use crate::types::{now_for, Stored};
 use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Output};
 use splitbloom_server::context::Context;
+use std::ffi::CStr;
+
+// A windowed filter forgets, so the replies of BF.* also depend on the time.
+pub const BF_EXISTS: Command<ReplyError> = exists::<StoredFilter>(
+    c"bf.exists",
+    c"Checks whether an item is probably in a Bloom filter",
+    BLOOM_ITEM,
+    Output::Varies,
+);
+pub const BF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<StoredFilter>(
+    c"bf.mexists",
+    c"Checks for each item whether it is probably in a Bloom filter",
+    BLOOM_ITEMS,
+    Output::Varies,
+);
+pub const CF_EXISTS: Command<ReplyError> = exists::<StoredCountingFilter>(
+    c"cf.exists",
+    c"Checks whether an item is probably in a counting filter",
+    COUNTING_ITEM,
+    Output::Determined,
+);
+pub const CF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<StoredCountingFilter>(
+    c"cf.mexists",
+    c"Checks for each item whether it is probably in a counting filter",
+    COUNTING_ITEMS,
+    Output::Determined,
+);
+
+/// A command that looks up one item in a filter of type `T`.
+const fn exists<T: Stored>(
+    name: &'static CStr,
+    summary: &'static CStr,
+    complexity: &'static CStr,
+    output: Output,
+) -> Command<ReplyError> {
+    Command {
+        name,
+        arity: 3,
+        flags: "readonly fast",
+        access: KeyAccess::Read,
+        output,
+        since: FIRST_RELEASE,
+        summary,
+        complexity,
+        parameters: &[KEY, ITEM],
+        run: look_up::<T>,
+    }
+}
+
+/// A command that looks up items in a filter of type `T`.
+const fn multi_exists<T: Stored>(
+    name: &'static CStr,
+    summary: &'static CStr,
+    complexity: &'static CStr,
+    output: Output,
+) -> Command<ReplyError> {
+    Command {
+        arity: -3,
+        flags: "readonly",
+        parameters: &[KEY, ITEMS],
+        run: look_up_many::<T>,
+        ..exists::<T>(name, summary, complexity, output)
+    }
+}
 
 /// Replies with whether the one item is in the filter. Nothing is in a missing key.
-pub fn look_up<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn look_up<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let filter = key.value::<T>()?.map(T::filter);
     let item = arguments.bytes(2);
@@ -18,10 +88,7 @@ pub fn look_up<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result
 }
 
 /// Replies with whether each item is in the filter.
-pub fn look_up_many<T: Stored>(
-    context: &Context,
-    arguments: Arguments<'_>,
-) -> Result<(), ReplyError> {
+fn look_up_many<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
     let filter = key.value::<T>()?.map(T::filter);

@@ -1,8 +1,11 @@
-//! SCANDUMP and LOADCHUNK, for every kind of filter: from one server to another, chunk by chunk.
+//! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: a filter from one server to another,
+//! chunk by chunk.
 
-use crate::commands::docs::KEY;
+use crate::commands::docs::{CHUNK, FIRST_RELEASE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
+use crate::types::bloom::StoredFilter;
+use crate::types::counting::StoredCountingFilter;
 use crate::types::Stored;
 use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
 use splitbloom_filter::foreign::redisbloom::HEADER;
@@ -10,7 +13,7 @@ use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter};
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Kind, Parameter, Times};
+use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::WriteKey;
 use splitbloom_server::text::Line;
@@ -19,13 +22,63 @@ use std::ffi::CStr;
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
 const DATA: Parameter = Parameter::new(c"data", Kind::Text, Times::Once);
 
-/// The parameters of a command that dumps.
-pub const OF_A_DUMP: &[Parameter] = &[KEY, ITERATOR];
-/// The parameters of a command that loads.
-pub const OF_A_LOAD: &[Parameter] = &[KEY, ITERATOR, DATA];
+pub const BF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<StoredFilter>(
+    c"bf.scandump",
+    c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
+);
+pub const BF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<StoredFilter>(
+    c"bf.loadchunk",
+    c"Loads a chunk of a Bloom filter; the first one creates it",
+);
+pub const CF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<StoredCountingFilter>(
+    c"cf.scandump",
+    c"Returns the next chunk of a counting filter, to be loaded elsewhere",
+);
+pub const CF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<StoredCountingFilter>(
+    c"cf.loadchunk",
+    c"Loads a chunk of a counting filter; the first one creates it",
+);
+
+/// A command that dumps filters of type `T`.
+const fn scan_dump_of<T: Stored>(
+    name: &'static CStr,
+    summary: &'static CStr,
+) -> Command<ReplyError> {
+    Command {
+        name,
+        arity: 3,
+        flags: "readonly",
+        access: KeyAccess::Read,
+        output: Output::Varies,
+        since: FIRST_RELEASE,
+        summary,
+        complexity: CHUNK,
+        parameters: &[KEY, ITERATOR],
+        run: scan_dump::<T>,
+    }
+}
+
+/// A command that loads filters of type `T`.
+const fn load_chunk_of<T: Stored>(
+    name: &'static CStr,
+    summary: &'static CStr,
+) -> Command<ReplyError> {
+    Command {
+        name,
+        arity: 4,
+        flags: "write deny-oom",
+        access: KeyAccess::Add,
+        output: Output::Determined,
+        since: FIRST_RELEASE,
+        summary,
+        complexity: CHUNK,
+        parameters: &[KEY, ITERATOR, DATA],
+        run: load::<T>,
+    }
+}
 
 /// Replies with the next chunk, and with the iterator of the one after it.
-pub fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let key = context.open_to_read(arguments.at(1));
     let stored: &T = key.value()?.ok_or(ReplyError::NotFound)?;
@@ -41,12 +94,7 @@ pub fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Resu
 }
 
 /// Loads a chunk; the first one creates the filter.
-pub fn load<T: Stored>(
-    context: &Context,
-    arguments: Arguments<'_>,
-    command: &'static CStr,
-    event: &'static CStr,
-) -> Result<(), ReplyError> {
+fn load<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(3);
     context.redact(3); // the seed is in it
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
@@ -66,9 +114,9 @@ pub fn load<T: Stored>(
     }
     for Encoded { next, bytes } in chunks {
         let next = Line::of(next);
-        context.replicate(command, arguments.at(1), [next.bytes(), &bytes]);
+        context.replicate(T::LOAD_CHUNK, arguments.at(1), [next.bytes(), &bytes]);
     }
-    context.signal_change(event, arguments.at(1));
+    context.signal_change(T::LOAD_CHUNK_EVENT, arguments.at(1));
     context.reply_simple("OK");
     Ok(())
 }

@@ -22,6 +22,7 @@ use splitbloom_server::data_type::{
 use splitbloom_server::entry::Refused;
 use splitbloom_server::location::Location;
 use splitbloom_server::thread::ServerThread;
+use std::ffi::CStr;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. A server stores ten bits of it. RedisBloom's type has the
@@ -124,6 +125,9 @@ impl StoredFilter {
 }
 
 impl Stored for StoredFilter {
+    const LOAD_CHUNK: &'static CStr = c"BF.LOADCHUNK";
+    const LOAD_CHUNK_EVENT: &'static CStr = c"bf.loadchunk";
+
     fn new(filter: Filter) -> Self {
         stats::filter_created();
         Self { filter }
@@ -177,7 +181,7 @@ impl Value for StoredFilter {
     }
 
     fn rewrite(&self, target: &mut AofTarget) {
-        rewrite(&self.filter, target, c"BF.LOADCHUNK");
+        rewrite(&self.filter, target, Self::LOAD_CHUNK);
     }
 
     fn memory_usage(&self) -> usize {

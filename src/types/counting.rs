@@ -13,6 +13,7 @@ use splitbloom_server::data_type::{
     AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
 };
 use splitbloom_server::entry::Refused;
+use std::ffi::CStr;
 use std::num::NonZeroU64;
 
 /// The encoding version that is written. RedisBloom's type has the same name and the lower half of
@@ -64,6 +65,9 @@ pub struct StoredCountingFilter {
 }
 
 impl Stored for StoredCountingFilter {
+    const LOAD_CHUNK: &'static CStr = c"CF.LOADCHUNK";
+    const LOAD_CHUNK_EVENT: &'static CStr = c"cf.loadchunk";
+
     fn new(filter: Filter) -> Self {
         stats::filter_created();
         Self { filter }
@@ -107,7 +111,7 @@ impl Value for StoredCountingFilter {
     }
 
     fn rewrite(&self, target: &mut AofTarget) {
-        rewrite(&self.filter, target, c"CF.LOADCHUNK");
+        rewrite(&self.filter, target, Self::LOAD_CHUNK);
     }
 
     fn memory_usage(&self) -> usize {

@@ -13,9 +13,15 @@ use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_of_command;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::Value;
+use std::ffi::CStr;
 
 /// A value that is a filter.
 pub trait Stored: Value {
+    /// The command that loads a chunk of it.
+    const LOAD_CHUNK: &'static CStr;
+    /// The event of that command.
+    const LOAD_CHUNK_EVENT: &'static CStr;
+
     fn new(filter: Filter) -> Self;
     /// The filter without the server.
     fn filter(&self) -> &Filter;

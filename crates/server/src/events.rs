@@ -30,8 +30,7 @@ const MISPLACES_CLIENTS: &str = "Valkey 8.";
 /// The events of a value that has moved to a key from another.
 const MOVES: [&CStr; 2] = [c"rename_to", c"move_to"];
 
-/// Subscribes `listener`, and the queues, which follow databases that change
-/// places.
+/// Subscribes `listener`, and the queues, which follow databases that change places.
 pub fn register(context: &Context, listener: Listener) {
     let _ = LISTENER.set(listener);
     if !context.server().starts_with(MISPLACES_CLIENTS) {

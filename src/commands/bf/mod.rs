@@ -1,18 +1,16 @@
-//! The `BF.*` commands.
+//! The `BF.*` commands; [lookups](super::lookup), and [transfer](super::transfer) in chunks, are
+//! shared with `CF.*`.
 //!
 //! ```text
-//!   reserve   BF.RESERVE                    exists   BF.EXISTS, BF.MEXISTS
-//!   add       BF.ADD, BF.MADD, BF.INSERT    dump     BF.SCANDUMP, BF.LOADCHUNK
-//!   info      BF.INFO, BF.CARD              keys     BF.KEYS
-//!   debug     BF.DEBUG                      forget   BF.FORGET
-//!   time      when items come               pack     BF.PACKADD, BF.PACKEXISTS
-//!   merge     BF.MERGE                      load     BF.LOAD
+//!   reserve   BF.RESERVE                    keys     BF.KEYS
+//!   add       BF.ADD, BF.MADD, BF.INSERT    forget   BF.FORGET
+//!   info      BF.INFO, BF.CARD              pack     BF.PACKADD, BF.PACKEXISTS
+//!   debug     BF.DEBUG                      merge    BF.MERGE
+//!   time      when items come               load     BF.LOAD
 //! ```
 
 mod add;
 mod debug;
-mod dump;
-mod exists;
 mod forget;
 mod info;
 mod keys;
@@ -22,7 +20,9 @@ mod pack;
 mod reserve;
 mod time;
 
+use crate::commands::lookup::{BF_EXISTS, BF_MULTI_EXISTS};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::transfer::{BF_LOAD_CHUNK, BF_SCAN_DUMP};
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
@@ -45,16 +45,16 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             add::ADD,
             add::MULTI_ADD,
             add::INSERT,
-            exists::EXISTS,
-            exists::MULTI_EXISTS,
+            BF_EXISTS,
+            BF_MULTI_EXISTS,
             pack::PACK_ADD,
             pack::PACK_EXISTS,
             merge::MERGE,
             info::INFO,
             info::CARD,
             debug::DEBUG,
-            dump::SCAN_DUMP,
-            dump::LOAD_CHUNK,
+            BF_SCAN_DUMP,
+            BF_LOAD_CHUNK,
             load::LOAD,
             forget::FORGET,
             keys::KEYS,

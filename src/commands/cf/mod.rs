@@ -1,11 +1,11 @@
-//! The `CF.*` commands.
+//! The `CF.*` commands; [lookups](super::lookup), and [transfer](super::transfer) in chunks, are
+//! shared with `BF.*`.
 //!
 //! ```text
 //!   reserve   CF.RESERVE                 count     CF.COUNT
-//!   add       CF.ADD, CF.ADDNX,          exists    CF.EXISTS, CF.MEXISTS
-//!             CF.INSERT, CF.INSERTNX     delete    CF.DEL
-//!   adding    what those four do         compact   CF.COMPACT
-//!   dump      CF.SCANDUMP, CF.LOADCHUNK  info      CF.INFO, CF.DEBUG
+//!   add       CF.ADD, CF.ADDNX,          delete    CF.DEL
+//!             CF.INSERT, CF.INSERTNX     compact   CF.COMPACT
+//!   adding    what those four do         info      CF.INFO, CF.DEBUG
 //!   pack      CF.PACKADD, CF.PACKDEL, CF.PACKEXISTS
 //! ```
 
@@ -14,13 +14,13 @@ mod adding;
 mod compact;
 mod count;
 mod delete;
-mod dump;
-mod exists;
 mod info;
 mod pack;
 mod reserve;
 
+use crate::commands::lookup::{CF_EXISTS, CF_MULTI_EXISTS};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::transfer::{CF_LOAD_CHUNK, CF_SCAN_DUMP};
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
@@ -40,8 +40,8 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             add::ADD_ABSENT,
             add::INSERT,
             add::INSERT_ABSENT,
-            exists::EXISTS,
-            exists::MULTI_EXISTS,
+            CF_EXISTS,
+            CF_MULTI_EXISTS,
             count::COUNT,
             delete::DELETE,
             pack::PACK_ADD,
@@ -49,8 +49,8 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             pack::PACK_EXISTS,
             info::INFO,
             info::DEBUG,
-            dump::SCAN_DUMP,
-            dump::LOAD_CHUNK,
+            CF_SCAN_DUMP,
+            CF_LOAD_CHUNK,
             compact::COMPACT,
         ]
     )

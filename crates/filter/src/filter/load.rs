@@ -92,8 +92,8 @@ impl Filter {
     /// Applies a chunk: checks it, allocates everything, and only then changes the filter.
     ///
     /// # Errors
-    /// `Field` or `Order` for what does not fit, `OverLimit`, `OutOfMemory`; nothing visible has
-    /// changed.
+    /// `Field` or `Order` if `arrivals` contradict the filter, `OverLimit`, `OutOfMemory`; nothing
+    /// visible has changed.
     pub(crate) fn take_in(
         &mut self,
         mut arrivals: Arrivals<'_>,
@@ -180,7 +180,10 @@ impl Organs {
         Ok(self.series.reserve(arrivals.series.len())?)
     }
 
-    /// Refuses what takes more than `limit`, or has more segments than can be counted.
+    /// Checks the size of the filter with `arrivals`, where `own` bytes are for its head.
+    ///
+    /// # Errors
+    /// `OverLimit` above `limit` or [`MAX_SEGMENTS`].
     fn check_size(
         &self,
         arrivals: &Arrivals<'_>,
@@ -211,7 +214,8 @@ impl Organs {
         }
     }
 
-    /// Takes what was prepared. Returns the error rate of a table that has begun.
+    /// Moves `arrivals`, for which `prepare` has allocated, into the filter. Returns the error rate
+    /// of a table that they begin.
     fn apply(&mut self, arrivals: Arrivals<'_>) -> Result<Option<f64>, DecodeError> {
         let (mut new, rate) = arrivals.table.unzip();
         if let Some(pages) = arrivals.pages {

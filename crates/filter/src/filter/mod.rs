@@ -155,8 +155,8 @@ impl Filter {
         }
     }
 
-    /// Items that it is made for: at least what was reserved, and what is in the table, which has
-    /// as much room as it is given.
+    /// The number of items that fit: at least the capacity reserved. A table grows with its items,
+    /// so it counts as full.
     pub fn capacity(&self) -> u64 {
         if let Some(layers) = self.layers() {
             return match layers.is_fixed() {

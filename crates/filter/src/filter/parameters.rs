@@ -16,8 +16,8 @@
 //!
 //! A filter that does not grow is a Bloom filter of the whole rate. While it follows another
 //! server, it may still get a table, for items that were acknowledged there after it was full here:
-//! the two filters differ in their false positives, and so in what they count. That table has the
-//! share that it would have if the filter grew, so such a filter may pass its rate by a third.
+//! the two filters have different false positives, so they count different items. That table has
+//! the share that it would have if the filter grew, so such a filter may pass its rate by a third.
 
 use crate::hash::Seed;
 
@@ -83,8 +83,8 @@ pub enum SizeLimit {
     Unlimited,
     /// At most this many bytes.
     Bytes(u64),
-    /// No limit, not even the capacity of a filter that does not grow: what is done here has been
-    /// acknowledged elsewhere.
+    /// No limit, not even the capacity of a filter that does not grow: used on replicas and while
+    /// an append-only file loads, where the primary has already accepted the write.
     Replay,
 }
 

@@ -80,7 +80,7 @@ impl Series {
         }
     }
 
-    /// None yet of what comes with further chunks for a filter that has these.
+    /// The series to begin a load of this one with: its parameters, and no sub-filter yet.
     pub fn to_come(&self) -> Self {
         match self {
             Self::Layers(layers) => Self::Layers(layers.without_layers()),

@@ -236,7 +236,7 @@ impl Layers {
         Ok(Self { each, ..*self })
     }
 
-    /// Writes what a head record has of the filter after its seed.
+    /// Writes the fields of a head record that follow the seed.
     pub(crate) fn write_head(&self, to: &mut impl Sink) {
         to.u32(self.options.0);
         to.u32(self.growth);

@@ -85,7 +85,8 @@ fn index(path: Path, depth: u8, children: &[Child]) -> usize {
 }
 
 impl Child {
-    /// The subtree of a child that [`index`] returned.
+    /// The subtree of a child that [`index`] returned. Aliases refer to the first child of their
+    /// range, which is never an alias: the directory is built here, never read from bytes.
     #[inline(always)]
     fn subtree(&self) -> &Subtree {
         match self {
