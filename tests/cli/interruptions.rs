@@ -81,10 +81,12 @@ fn an_interrupted_command_leaves_no_file() {
     let file = folder.path("file.sbf");
     let build = ["build", "-o", &file, "--capacity", "1000"];
     for by in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        let child = spawn(&mut tool(&build));
+        let mut child = spawn(&mut tool(&build));
+        let stdin = child.stdin.take(); // at its end the file would be finished
         eventually("the file is begun", || folder.names().len() == 1);
         signal(&child, by);
         let output = child.wait_with_output().expect("it ends");
+        drop(stdin);
         assert_eq!(output.status.signal(), Some(by), "{output:?}");
         assert_eq!(folder.names().len(), 0);
     }

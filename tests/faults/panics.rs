@@ -204,6 +204,7 @@ fn the_server_survives_a_panic_in_an_event_or_a_timer() {
     });
     at_every_call(&mut db, "a timer", |db, _| {
         db.run("DEL window");
+        let before = db.info_number("bf", "bf_items_forgotten");
         // The window has passed before the timer can come.
         for line in [
             "CONFIG SET bf.inject-clock-offset 0",
@@ -214,7 +215,6 @@ fn the_server_survives_a_panic_in_an_event_or_a_timer() {
         ] {
             db.run(line);
         }
-        let before = db.info_number("bf", "bf_items_forgotten");
         eventually("the timer comes, after a panic again", || {
             db.info_number("bf", "bf_items_forgotten") > before
         });
