@@ -1,7 +1,7 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
 use crate::config;
-use crate::types::{bloom, counting};
+use crate::types;
 use crate::{commands, slow_log, stats, sweeper};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
@@ -65,8 +65,7 @@ splitbloom_server::module!(MODULE);
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     let arguments: Vec<&[u8]> = arguments.bytes_from(0).collect();
     let arguments = LoadArguments::parse(&arguments).map_err(Refused::Bad)?;
-    bloom::register(context)?;
-    counting::register(context)?;
+    types::register(context)?;
     commands::register(context)?;
     config::register(context, arguments)?;
     sweeper::register(context);

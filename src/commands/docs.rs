@@ -1,10 +1,68 @@
-//! What COMMAND DOCS shows of several commands: their arguments, costs and version.
+//! What several commands have in common: flags, arguments, costs and version.
 
-use splitbloom_server::command::{Kind, Parameter, Times};
+use crate::commands::reply_error::ReplyError;
+use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
 use std::ffi::CStr;
 
-/// The version that introduced every command so far. A later command names its own.
-pub const FIRST_RELEASE: &CStr = c"0.1.0";
+/// What a command has unless it says otherwise. It names itself, its arity and summary, and how it
+/// runs. The version introduced every command so far; a later command names its own.
+pub const ANY: Command<ReplyError> = Command {
+    name: c"",
+    arity: 0,
+    flags: "",
+    access: KeyAccess::None,
+    output: Output::Determined,
+    since: c"0.1.0",
+    summary: c"",
+    complexity: c"O(1)",
+    parameters: &[KEY],
+    run: |_, _| Ok(()),
+};
+
+/// Reads one key.
+pub const READ: Command<ReplyError> = Command {
+    flags: "readonly",
+    access: KeyAccess::Read,
+    ..ANY
+};
+
+/// Reads one key, at a cost that does not depend on its arguments.
+pub const FAST_READ: Command<ReplyError> = Command {
+    flags: "readonly fast",
+    ..READ
+};
+
+/// Adds to one key.
+pub const WRITE: Command<ReplyError> = Command {
+    flags: "write deny-oom",
+    access: KeyAccess::Add,
+    ..ANY
+};
+
+/// Adds to one key, at a cost that does not depend on its arguments.
+pub const FAST_WRITE: Command<ReplyError> = Command {
+    flags: "write deny-oom fast",
+    ..WRITE
+};
+
+/// Creates one key.
+pub const CREATE: Command<ReplyError> = Command {
+    access: KeyAccess::Create,
+    ..WRITE
+};
+
+/// Takes away from one key: with memory short, too.
+pub const REMOVE: Command<ReplyError> = Command {
+    flags: "write",
+    access: KeyAccess::Delete,
+    ..ANY
+};
+
+/// Takes away from one key, at a cost that does not depend on its arguments.
+pub const FAST_REMOVE: Command<ReplyError> = Command {
+    flags: "write fast",
+    ..REMOVE
+};
 
 pub const KEY: Parameter = Parameter::new(c"key", Kind::Key, Times::Once);
 pub const ITEM: Parameter = Parameter::new(c"item", Kind::Text, Times::Once);

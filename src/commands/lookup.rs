@@ -1,46 +1,44 @@
 //! BF.EXISTS, BF.MEXISTS, CF.EXISTS and CF.MEXISTS: whether items are (probably) in a filter.
 
 use crate::commands::docs::{
-    BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY,
+    BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, FAST_READ, ITEM, ITEMS, KEY,
 };
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
-use crate::types::counting::StoredCountingFilter;
-use crate::types::{now_for, Stored};
+use crate::types::{now_for, BloomFilters, CountingFilters, Family, Stored};
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
 // A windowed filter forgets, so the replies of BF.* also depend on the time.
-pub const BF_EXISTS: Command<ReplyError> = exists::<StoredFilter>(
+pub const BF_EXISTS: Command<ReplyError> = exists::<BloomFilters>(
     c"bf.exists",
     c"Checks whether an item is probably in a Bloom filter",
     BLOOM_ITEM,
     Output::Varies,
 );
-pub const BF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<StoredFilter>(
+pub const BF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<BloomFilters>(
     c"bf.mexists",
     c"Checks for each item whether it is probably in a Bloom filter",
     BLOOM_ITEMS,
     Output::Varies,
 );
-pub const CF_EXISTS: Command<ReplyError> = exists::<StoredCountingFilter>(
+pub const CF_EXISTS: Command<ReplyError> = exists::<CountingFilters>(
     c"cf.exists",
     c"Checks whether an item is probably in a counting filter",
     COUNTING_ITEM,
     Output::Determined,
 );
-pub const CF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<StoredCountingFilter>(
+pub const CF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<CountingFilters>(
     c"cf.mexists",
     c"Checks for each item whether it is probably in a counting filter",
     COUNTING_ITEMS,
     Output::Determined,
 );
 
-/// A command that looks up one item in a filter of type `T`.
-const fn exists<T: Stored>(
+/// A command that looks up one item in a filter of the family `F`.
+const fn exists<F: Family>(
     name: &'static CStr,
     summary: &'static CStr,
     complexity: &'static CStr,
@@ -49,19 +47,17 @@ const fn exists<T: Stored>(
     Command {
         name,
         arity: 3,
-        flags: "readonly fast",
-        access: KeyAccess::Read,
         output,
-        since: FIRST_RELEASE,
         summary,
         complexity,
         parameters: &[KEY, ITEM],
-        run: look_up::<T>,
+        run: look_up::<F>,
+        ..FAST_READ
     }
 }
 
-/// A command that looks up items in a filter of type `T`.
-const fn multi_exists<T: Stored>(
+/// A command that looks up items in a filter of the family `F`.
+const fn multi_exists<F: Family>(
     name: &'static CStr,
     summary: &'static CStr,
     complexity: &'static CStr,
@@ -71,15 +67,15 @@ const fn multi_exists<T: Stored>(
         arity: -3,
         flags: "readonly",
         parameters: &[KEY, ITEMS],
-        run: look_up_many::<T>,
-        ..exists::<T>(name, summary, complexity, output)
+        run: look_up_many::<F>,
+        ..exists::<F>(name, summary, complexity, output)
     }
 }
 
 /// Replies with whether the one item is in the filter. Nothing is in a missing key.
-fn look_up<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn look_up<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<T>()?.map(T::filter);
+    let filter = key.value::<Stored<F>>()?.map(Stored::filter);
     let item = arguments.bytes(2);
     let found = filter.is_some_and(|filter| filter.contains_at(item, now_for(filter)));
     stats::looked_up(1, usize::from(found));
@@ -88,10 +84,10 @@ fn look_up<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(),
 }
 
 /// Replies with whether each item is in the filter.
-fn look_up_many<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn look_up_many<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<T>()?.map(T::filter);
+    let filter = key.value::<Stored<F>>()?.map(Stored::filter);
     let mut hits = 0;
     context.reply_array(items.len());
     match filter {

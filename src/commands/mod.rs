@@ -1,13 +1,17 @@
 //! The commands. Each parses its arguments, opens the key, acts, propagates, and replies.
 
+mod add;
 mod bf;
 mod bits;
 mod cf;
+mod create;
 mod docs;
 mod lookup;
+mod pack_add;
 mod packed;
 mod ration;
 pub mod reply_error;
+mod time;
 mod transfer;
 
 use splitbloom_server::command::add_category;

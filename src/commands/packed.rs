@@ -6,7 +6,7 @@ use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::stats;
-use crate::types::{now_for, Stored};
+use crate::types::{now_for, Family, Stored};
 use splitbloom_grammar::packing::{
     parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
 };
@@ -109,34 +109,36 @@ impl<'a> Packed<'a> {
         try_vec(self.items.bytes().len())
     }
 
-    /// Replicates the command of this name with the first `number` items, in the same layout.
-    pub fn replicate_first(&self, context: &Context, name: &CStr, number: usize) {
-        self.replicate_first_after(context, name, &[], number);
-    }
-
-    /// Replicates the command of this name with the first `number` items, in the same layout, and
-    /// with their time. Copies no item if these are all.
-    pub fn replicate_first_at(&self, context: &Context, name: &CStr, time: u64, number: usize) {
-        let time = Line::of(time);
-        let before = [b"AT", time.bytes()];
-        if number < self.items.len() {
-            return self.replicate_first_after(context, name, &before, number);
-        }
-        let rest = (self.layout.start, self.layout.end + 1);
-        context.replicate_before(name, self.arguments.at(1), before, self.arguments, rest);
-    }
-
-    fn replicate_first_after(
+    /// Replicates the command `name` with the first `number` items, in the same layout, and with
+    /// their time if they have one. Copies no item if these are all.
+    pub fn replicate_first(
         &self,
         context: &Context,
         name: &CStr,
-        before: &[&[u8]],
+        time: Option<u64>,
         number: usize,
     ) {
+        let time = time.map(Line::of);
+        let before = time
+            .iter()
+            .flat_map(|time| [b"AT".as_slice(), time.bytes()]);
+        if number == self.items.len() {
+            let rest = (self.layout.start, self.layout.end + 1);
+            return context.replicate_before(
+                name,
+                self.arguments.at(1),
+                before,
+                self.arguments,
+                rest,
+            );
+        }
         let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
         let items = self.items.first(number);
-        let args = before.iter().copied().chain(layout).chain([items]);
-        context.replicate(name, self.arguments.at(1), args);
+        context.replicate(
+            name,
+            self.arguments.at(1),
+            before.chain(layout).chain([items]),
+        );
     }
 }
 
@@ -174,13 +176,13 @@ impl Changed {
 }
 
 /// Replies with a bit for each item: whether it is in the filter. Nothing is in a missing key.
-pub fn look_up_packed<T: Stored>(
+pub fn look_up_packed<F: Family>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
     let Packed { items, .. } = Packed::lookup(context, arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<T>()?.map(T::filter);
+    let filter = key.value::<Stored<F>>()?.map(Stored::filter);
     let now = filter.map_or(0, now_for);
     let mut bits = Bits::with_room_for(items.len())?;
     match filter {

@@ -1,19 +1,17 @@
 //! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: a filter from one server to another,
 //! chunk by chunk.
 
-use crate::commands::docs::{CHUNK, FIRST_RELEASE, KEY};
+use crate::commands::docs::{CHUNK, KEY, READ, WRITE};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::types::bloom::StoredFilter;
-use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored;
+use crate::types::{BloomFilters, CountingFilters, Family, Stored};
 use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
 use splitbloom_filter::foreign::redisbloom::HEADER;
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter};
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::WriteKey;
 use splitbloom_server::text::Line;
@@ -22,66 +20,61 @@ use std::ffi::CStr;
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
 const DATA: Parameter = Parameter::new(c"data", Kind::Text, Times::Once);
 
-pub const BF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<StoredFilter>(
+pub const BF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<BloomFilters>(
     c"bf.scandump",
     c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
 );
-pub const BF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<StoredFilter>(
+pub const BF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<BloomFilters>(
     c"bf.loadchunk",
     c"Loads a chunk of a Bloom filter; the first one creates it",
 );
-pub const CF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<StoredCountingFilter>(
+pub const CF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<CountingFilters>(
     c"cf.scandump",
     c"Returns the next chunk of a counting filter, to be loaded elsewhere",
 );
-pub const CF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<StoredCountingFilter>(
+pub const CF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<CountingFilters>(
     c"cf.loadchunk",
     c"Loads a chunk of a counting filter; the first one creates it",
 );
 
-/// A command that dumps filters of type `T`.
-const fn scan_dump_of<T: Stored>(
+/// A command that dumps filters of the family `F`.
+const fn scan_dump_of<F: Family>(
     name: &'static CStr,
     summary: &'static CStr,
 ) -> Command<ReplyError> {
     Command {
         name,
         arity: 3,
-        flags: "readonly",
-        access: KeyAccess::Read,
         output: Output::Varies,
-        since: FIRST_RELEASE,
         summary,
         complexity: CHUNK,
         parameters: &[KEY, ITERATOR],
-        run: scan_dump::<T>,
+        run: scan_dump::<F>,
+        ..READ
     }
 }
 
-/// A command that loads filters of type `T`.
-const fn load_chunk_of<T: Stored>(
+/// A command that loads filters of the family `F`.
+const fn load_chunk_of<F: Family>(
     name: &'static CStr,
     summary: &'static CStr,
 ) -> Command<ReplyError> {
     Command {
         name,
         arity: 4,
-        flags: "write deny-oom",
-        access: KeyAccess::Add,
-        output: Output::Determined,
-        since: FIRST_RELEASE,
         summary,
         complexity: CHUNK,
         parameters: &[KEY, ITERATOR, DATA],
-        run: load::<T>,
+        run: load::<F>,
+        ..WRITE
     }
 }
 
 /// Replies with the next chunk, and with the iterator of the one after it.
-fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &T = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &Stored<F> = key.value()?.ok_or(ReplyError::NotFound)?;
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
     let chunk = encode_chunk(stored.filter(), iterator);
@@ -94,18 +87,18 @@ fn scan_dump<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(
 }
 
 /// Loads a chunk; the first one creates the filter.
-fn load<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(3);
     context.redact(3); // the seed is in it
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BadData)?;
     let mut key = context.open_to_write(arguments.at(1))?;
     let chunks = if is_chunk(bytes) {
-        load_chunk::<T>(context, &mut key, iterator, bytes)
+        load_chunk::<F>(context, &mut key, iterator, bytes)
     } else {
-        load_piece::<T>(context, &mut key, iterator, bytes)
+        load_piece::<F>(context, &mut key, iterator, bytes)
     }?;
-    key.value::<T>()?
+    key.value::<Stored<F>>()?
         .ok_or(ReplyError::NotFound)?
         .schedule(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
@@ -114,9 +107,9 @@ fn load<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
     }
     for Encoded { next, bytes } in chunks {
         let next = Line::of(next);
-        context.replicate(T::LOAD_CHUNK, arguments.at(1), [next.bytes(), &bytes]);
+        context.replicate(F::LOAD_CHUNK, arguments.at(1), [next.bytes(), &bytes]);
     }
-    context.signal_change(T::LOAD_CHUNK_EVENT, arguments.at(1));
+    context.signal_change(F::LOAD_CHUNK_EVENT, arguments.at(1));
     context.reply_simple("OK");
     Ok(())
 }
@@ -126,24 +119,24 @@ fn load<T: Stored>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
 type Chunks = Vec<Encoded>;
 
 /// Loads a chunk of ours.
-fn load_chunk<T: Stored>(
+fn load_chunk<F: Family>(
     context: &Context,
     key: &mut WriteKey<'_>,
     iterator: u64,
     bytes: &[u8],
 ) -> Result<Chunks, ReplyError> {
     let limit = config::size_limit(context);
-    let present = key.value::<T>()?.map(T::filter_mut);
+    let present = key.value::<Stored<F>>()?.map(Stored::filter_mut);
     let chunk = Chunk::parse(bytes).map_err(ReplyError::of_load)?;
     if iterator != chunk.next {
         return Err(ReplyError::BadData);
     }
-    if present.is_none() && !chunk.begins().is_some_and(T::takes) {
+    if present.is_none() && !chunk.begins().is_some_and(F::takes) {
         return Err(ReplyError::of_load(DecodeError::Order));
     }
     let created = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
     if let Some(filter) = created {
-        key.put(T::new(filter))
+        key.put(Stored::<F>::new(filter))
             .ok_or(ReplyError::NoMemoryToCreate)?;
     }
     Ok(Vec::new())
@@ -151,13 +144,13 @@ fn load_chunk<T: Stored>(
 
 /// Loads a header or piece of RedisBloom's. A header creates a filter with a random seed, which a
 /// replica must have, too.
-fn load_piece<T: Stored>(
+fn load_piece<F: Family>(
     context: &Context,
     key: &mut WriteKey<'_>,
     iterator: u64,
     bytes: &[u8],
 ) -> Result<Chunks, ReplyError> {
-    if let Some(stored) = key.value::<T>()? {
+    if let Some(stored) = key.value::<Stored<F>>()? {
         let taken = stored.filter_mut().take_piece(iterator, bytes);
         return taken.map(|()| Vec::new()).map_err(ReplyError::of_load);
     }
@@ -165,9 +158,9 @@ fn load_piece<T: Stored>(
         return Err(ReplyError::BadData);
     }
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
-    let filter = T::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
+    let filter = F::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
-    key.put(T::new(filter))
+    key.put(Stored::<F>::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     Ok(chunks)
 }

@@ -6,9 +6,8 @@
 //! signals by its own.
 
 use super::{visit_all, RETRY_MS};
-use crate::types::bloom::StoredFilter;
 use crate::types::timetable::{next_signal, Timetable, CHANGES};
-use crate::types::Stored as _;
+use crate::types::BloomFilter;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::key::InUse;
@@ -30,7 +29,7 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
         return Ok(());
     };
     let mut key = context.open_quietly(name.argument())?;
-    let Ok(Some(stored)) = key.value::<StoredFilter>() else {
+    let Ok(Some(stored)) = key.value::<BloomFilter>() else {
         return Ok(());
     };
     let filter = stored.filter_mut();

@@ -9,9 +9,8 @@
 mod changes;
 
 use crate::stats;
-use crate::types::bloom::StoredFilter;
 use crate::types::timetable::{Timetable, CHANGES, SWEEPS};
-use crate::types::Stored as _;
+use crate::types::BloomFilter;
 use splitbloom_filter::filter::Swept;
 use splitbloom_filter::{AddError, Filter};
 use splitbloom_server::arguments::Argument;
@@ -77,7 +76,7 @@ fn moved(context: &Context, key: Argument<'_>) {
     let Ok(mut opened) = context.open_quietly(key) else {
         return;
     };
-    if let Ok(Some(stored)) = opened.value::<StoredFilter>() {
+    if let Ok(Some(stored)) = opened.value::<BloomFilter>() {
         stored.schedule(context, key);
     }
 }
@@ -123,7 +122,7 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
         return Ok(());
     };
     let mut key = context.open_quietly(name.argument())?;
-    let Ok(Some(stored)) = key.value::<StoredFilter>() else {
+    let Ok(Some(stored)) = key.value::<BloomFilter>() else {
         return Ok(());
     };
     let filter = stored.filter_mut();

@@ -2,16 +2,16 @@
 //! BF.INFO.
 
 use super::newest;
-use crate::commands::docs::{BLOOM_ITEM, FIRST_RELEASE, KEY};
+use crate::commands::docs::{BLOOM_ITEM, FAST_READ};
 use crate::commands::reply_error::ReplyError;
-use crate::types::bloom::StoredFilter;
-use crate::types::{now_for, Stored as _};
+use crate::types::now_for;
+use crate::types::BloomFilter;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::{Filter, Window};
 use splitbloom_filter::foreign::Layer;
 use splitbloom_filter::table::Table;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
 
 /// Bits of the hash that select an item's bits in its sub-bitmap. RedisBloom writes 64 or 32 here.
@@ -20,19 +20,16 @@ const HASH_WIDTH: u32 = 64;
 pub const DEBUG: Command<ReplyError> = Command {
     name: c"bf.debug",
     arity: 2,
-    flags: "readonly fast",
-    access: KeyAccess::Read,
     output: Output::Varies,
-    since: FIRST_RELEASE,
     summary: c"Describes the parts of a Bloom filter in lines for people to read",
     complexity: BLOOM_ITEM,
-    parameters: &[KEY],
     run: debug,
+    ..FAST_READ
 };
 
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored: &StoredFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     let filter = stored.filter();
     let lines = match filter.window() {
         Some(window) => lines_of_window(filter, window, now_for(filter)),

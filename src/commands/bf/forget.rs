@@ -1,36 +1,31 @@
 //! BF.FORGET: a step of sweeping forgotten items. The server's timer does the same; the command
 //! replicates its steps to replicas and the append-only file.
 
-use super::time::time_of;
-use crate::commands::docs::{FIRST_RELEASE, KEY, TIME};
+use crate::commands::docs::{FAST_REMOVE, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::time::time_of;
 use crate::sweeper::step;
-use crate::types::bloom::StoredFilter;
-use crate::types::Stored as _;
+use crate::types::BloomFilter;
 use splitbloom_grammar::window::parse_time;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::clock::time_of_command;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
 
 pub const FORGET: Command<ReplyError> = Command {
     name: c"bf.forget",
     arity: 3,
-    flags: "write fast",
-    access: KeyAccess::Delete,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
-    complexity: c"O(1)",
     parameters: &[KEY, TIME],
     run: forget,
+    ..FAST_REMOVE
 };
 
 /// Replies with whether nothing is left to do before the next slice is over.
 fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let given = parse_time(arguments.bytes(2))?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = key.value::<StoredFilter>()?;
+    let stored = key.value::<BloomFilter>()?;
     let stored = stored.ok_or(ReplyError::NothingToFree)?;
     let filter = stored.filter_mut();
     let window = filter.window().ok_or(ReplyError::WindowMissing)?;

@@ -4,34 +4,31 @@ mod parts;
 mod window;
 
 use super::newest;
-use super::time::items_now;
-use crate::commands::docs::{word, BLOOM_ITEM, FIRST_RELEASE, KEY};
+use crate::commands::docs::{word, BLOOM_ITEM, FAST_READ, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::types::bloom::StoredFilter;
-use crate::types::{now_for, Stored as _};
+use crate::commands::time::items_now;
+use crate::types::now_for;
+use crate::types::BloomFilter;
 use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, reply_table};
 use splitbloom_filter::filter::Filter;
 use splitbloom_filter::foreign::Layers;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output, Parameter, Times};
+use splitbloom_server::command::{Command, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 
 pub const CARD: Command<ReplyError> = Command {
     name: c"bf.card",
     arity: 2,
-    flags: "readonly fast",
-    access: KeyAccess::Read,
     output: Output::Varies,
-    since: FIRST_RELEASE,
     summary: c"Counts the items that were new when they were added to a Bloom filter",
     complexity: BLOOM_ITEM,
-    parameters: &[KEY],
     run: card,
+    ..FAST_READ
 };
 
 fn card(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value::<StoredFilter>()?;
+    let stored = key.value::<BloomFilter>()?;
     context.reply_integer(stored.map_or(0, |stored| items_now(stored.filter())));
     Ok(())
 }
@@ -39,10 +36,7 @@ fn card(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 pub const INFO: Command<ReplyError> = Command {
     name: c"bf.info",
     arity: -2,
-    flags: "readonly fast",
-    access: KeyAccess::Read,
     output: Output::Varies,
-    since: FIRST_RELEASE,
     summary: c"Describes a Bloom filter",
     complexity: c"O(N) with N pieces of 4 MiB of bits that are allocated; O(N+S) with S \
         sub-filters if RedisBloom or valkey-bloom made them",
@@ -62,6 +56,7 @@ pub const INFO: Command<ReplyError> = Command {
         ),
     ],
     run: info,
+    ..FAST_READ
 };
 
 /// A field of the short form. Clients expect exactly these five, with these names, in this order.
@@ -112,7 +107,7 @@ impl Question {
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let question = Question::parse(arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &StoredFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     match question {
         Question::One(field) => reply_one(context, stored, field),
         Question::Five => {
@@ -136,7 +131,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-fn reply_one(context: &Context, stored: &StoredFilter, field: Field) {
+fn reply_one(context: &Context, stored: &BloomFilter, field: Field) {
     if context.speaks_resp3() {
         context.reply_map(1);
         context.reply_simple(FIELDS[field as usize].2);
@@ -146,14 +141,14 @@ fn reply_one(context: &Context, stored: &StoredFilter, field: Field) {
     reply_value(context, stored, field);
 }
 
-fn reply_five(context: &Context, stored: &StoredFilter) {
+fn reply_five(context: &Context, stored: &BloomFilter) {
     for (field, _, name) in FIELDS {
         context.reply_simple(name);
         reply_value(context, stored, field);
     }
 }
 
-fn reply_value(context: &Context, stored: &StoredFilter, field: Field) {
+fn reply_value(context: &Context, stored: &BloomFilter, field: Field) {
     let filter = stored.filter();
     match field {
         Field::Capacity => context.reply_integer(filter.capacity()),

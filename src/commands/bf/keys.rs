@@ -1,14 +1,14 @@
 //! BF.KEYS: lists the keys of a filter that is partitioned over many nodes. It opens no key, so any
 //! node can serve it.
 
-use crate::commands::docs::{FIRST_RELEASE, ITEMS};
+use crate::commands::docs::{ANY, ITEMS};
 use crate::commands::reply_error::ReplyError;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_grammar::WordsError;
 use splitbloom_partition::{Name, Partitions};
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 
 /// The limit on the bytes of keys in a reply. A short command can ask for many long keys, and the
@@ -21,9 +21,6 @@ pub const KEYS: Command<ReplyError> = Command {
     name: c"bf.keys",
     arity: -4,
     flags: "readonly allow-loading allow-stale",
-    access: KeyAccess::None,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary:
         c"Returns the keys of a Bloom filter partitioned over many nodes, or the key of each item",
     complexity: c"O(N) with N keys or items",
@@ -33,6 +30,7 @@ pub const KEYS: Command<ReplyError> = Command {
         ITEMS.after(c"ITEMS").optional(),
     ],
     run: keys,
+    ..ANY
 };
 
 fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

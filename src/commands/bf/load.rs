@@ -1,38 +1,34 @@
 //! BF.LOAD: a filter that valkey-bloom wrote into an append-only file.
 
-use crate::commands::docs::{FIRST_RELEASE, KEY};
+use crate::commands::docs::{CREATE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::types::bloom::StoredFilter;
-use crate::types::Stored as _;
+use crate::types::BloomFilter;
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 
 pub const LOAD: Command<ReplyError> = Command {
     name: c"bf.load",
     arity: 3,
-    flags: "write deny-oom",
-    access: KeyAccess::Create,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Loads a Bloom filter that valkey-bloom wrote into an append-only file",
     complexity: c"O(N) with N bytes of data",
     parameters: &[KEY, Parameter::new(c"data", Kind::Text, Times::Once)],
     run: load,
+    ..CREATE
 };
 
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(2);
     context.redact(2); // the keys of its hash are in it
     let mut key = context.open_to_write(arguments.at(1))?;
-    if key.value::<StoredFilter>()?.is_some() {
+    if key.value::<BloomFilter>()?.is_some() {
         return Err(ReplyError::NoPlaceToLoad);
     }
     let limit = config::size_limit(context);
     let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
-    key.put(StoredFilter::new(filter))
+    key.put(BloomFilter::new(filter))
         .ok_or(ReplyError::NoMemoryToCreate)?;
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();

@@ -1,17 +1,16 @@
 //! BF.MERGE: the union of filters with equal parameters.
 
-use crate::commands::docs::FIRST_RELEASE;
+use crate::commands::docs::WRITE;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::stats;
-use crate::types::bloom::StoredFilter;
-use crate::types::Stored as _;
+use crate::types::BloomFilter;
 use splitbloom_filter::filter::Filter;
 use splitbloom_grammar::number::parse_within;
 use splitbloom_partition::slot_of;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 
@@ -21,10 +20,7 @@ const FIRST_SOURCE: usize = 3;
 pub const MERGE: Command<ReplyError> = Command {
     name: c"bf.merge",
     arity: -4,
-    flags: "write deny-oom",
     access: KeyAccess::AddFromOthers,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Adds what other Bloom filters have to one, which is created if it is missing",
     complexity:
         c"O(N+M) with N bytes of all sources and M bytes of the destination's pages that change",
@@ -34,6 +30,7 @@ pub const MERGE: Command<ReplyError> = Command {
         Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
     ],
     run: merge,
+    ..WRITE
 };
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -77,7 +74,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     }
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = key.value::<StoredFilter>()?;
+    let stored = key.value::<BloomFilter>()?;
     let is_known = stored.is_some();
     let keys = open_sources(context, arguments, is_known)?;
     let sources = filters(&keys)?;
@@ -103,7 +100,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     stats::added(0, filter.counters_since(before));
 
     if let Some(filter) = created {
-        key.put(StoredFilter::new(filter))
+        key.put(BloomFilter::new(filter))
             .ok_or(ReplyError::NoMemoryToCreate)?;
     }
     drop(sources);
@@ -140,7 +137,7 @@ fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
     let mut filters = try_vec(keys.len()).ok_or(ReplyError::NoMemoryToMerge)?;
     for key in keys {
         match key
-            .value::<StoredFilter>()?
+            .value::<BloomFilter>()?
             .ok_or(ReplyError::NotFound)?
             .filter()
         {

@@ -6,7 +6,7 @@
 //!   add       BF.ADD, BF.MADD, BF.INSERT    forget   BF.FORGET
 //!   info      BF.INFO, BF.CARD              pack     BF.PACKADD, BF.PACKEXISTS
 //!   debug     BF.DEBUG                      merge    BF.MERGE
-//!   time      when items come               load     BF.LOAD
+//!   load      BF.LOAD
 //! ```
 
 mod add;
@@ -18,7 +18,6 @@ mod load;
 mod merge;
 mod pack;
 mod reserve;
-mod time;
 
 use crate::commands::lookup::{BF_EXISTS, BF_MULTI_EXISTS};
 use crate::commands::reply_error::ReplyError;

@@ -1,18 +1,21 @@
 //! CF.ADD, CF.ADDNX, CF.INSERT and CF.INSERTNX: add copies of items, or the first copy only.
 
-use super::adding::{add_to, Answer, Request};
+use super::adding::{Answer, Request};
+use crate::commands::create::add_to;
 use crate::commands::docs::{
-    CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, FIRST_RELEASE, ITEM, ITEMS, KEY, NO_CREATE,
+    CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, FAST_WRITE, ITEM, ITEMS, KEY, NO_CREATE, WRITE,
 };
 use crate::commands::reply_error::ReplyError;
 use crate::slow_log::hide_seeds;
+use crate::stats;
+use crate::types::CountingFilters;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
 use splitbloom_grammar::counting::{parse_counting_insert, CountingCreation};
 use splitbloom_grammar::loose::spell_out_counting_insert;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output, Parameter};
+use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
@@ -26,14 +29,10 @@ const INSERT_PARAMETERS: &[Parameter] = &[
 pub const ADD: Command<ReplyError> = Command {
     name: c"cf.add",
     arity: 3,
-    flags: "write deny-oom fast",
-    access: KeyAccess::Add,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Adds a copy of an item to a counting filter, which is created if it is missing",
-    complexity: c"O(1)",
     parameters: &[KEY, ITEM],
     run: |context, arguments| add(context, arguments, c"cf.add", Adding::Copies),
+    ..FAST_WRITE
 };
 
 pub const ADD_ABSENT: Command<ReplyError> = Command {
@@ -47,10 +46,6 @@ pub const ADD_ABSENT: Command<ReplyError> = Command {
 pub const INSERT: Command<ReplyError> = Command {
     name: c"cf.insert",
     arity: -4,
-    flags: "write deny-oom",
-    access: KeyAccess::Add,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Adds a copy of each item to a counting filter, which is created if it is missing",
     complexity: c"O(N) with N items",
     parameters: INSERT_PARAMETERS,
@@ -63,6 +58,7 @@ pub const INSERT: Command<ReplyError> = Command {
             reply_added,
         )
     },
+    ..WRITE
 };
 
 pub const INSERT_ABSENT: Command<ReplyError> = Command {
@@ -112,10 +108,13 @@ fn add(
             // The primary may have been RedisBloom, with room left where there is none here.
             answer = filter.add_copy(item, adding, SizeLimit::Replay);
         }
-        (usize::from(answer == Ok(true)), answer)
+        let is_added = answer == Ok(true);
+        stats::copies_added(usize::from(is_added));
+        Ok((is_added, answer))
     };
     let replicate = |_: &Answer| context.replicate_verbatim();
-    let answer = add_to(context, arguments, event, Some(&creation), add, replicate)?;
+    let (key, creation) = (arguments.at(1), Some(&creation));
+    let answer = add_to::<CountingFilters, _>(context, key, event, creation, add, replicate)?;
     context.reply_bool(answer.map_err(ReplyError::of_counting)?);
     Ok(())
 }

@@ -1,12 +1,10 @@
-//! Adding to a counting filter: open or create the filter, add, replicate, signal.
+//! Adding items to a counting filter, where one that is refused does not end the rest.
 
-use super::reserve::{create, replicate_creation};
+use crate::commands::create::add_to;
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
-use crate::config;
 use crate::stats;
-use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored as _;
+use crate::types::CountingFilters;
 use splitbloom_filter::error::AddError;
 use splitbloom_filter::filter::{Adding, Filter, SizeLimit};
 use splitbloom_grammar::counting::CountingCreation;
@@ -50,10 +48,12 @@ impl Request {
                 self.add_refused(filter, arguments, answers);
             }
             let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
-            (added, answers)
+            stats::copies_added(added);
+            Ok((added > 0, answers))
         };
         let replicate = |answers: &&mut Vec<Answer>| self.replicate(context, arguments, answers);
-        add_to(context, arguments, self.event, creation, add, replicate)?;
+        let key = arguments.at(1);
+        add_to::<CountingFilters, _>(context, key, self.event, creation, add, replicate)?;
         Ok(ration.refusal())
     }
 
@@ -98,46 +98,4 @@ impl Request {
             }
         }
     }
-}
-
-/// Opens the filter, or creates it with `creation` (`None`: an error). Then `add` adds to it and
-/// returns the number of copies. If it is above 0, the creation is replicated, `replicate`
-/// replicates the add, and the changes are signalled. Returns the outcome that `add` returns.
-pub(super) fn add_to<T>(
-    context: &Context,
-    arguments: Arguments<'_>,
-    event: &CStr,
-    creation: Option<&CountingCreation>,
-    add: impl FnOnce(&mut Filter, SizeLimit) -> (usize, T),
-    replicate: impl FnOnce(&T),
-) -> Result<T, ReplyError> {
-    let limit = config::size_limit(context);
-    let mut key = context.open_to_write(arguments.at(1))?;
-    let mut created = None;
-    let filter = match key.value::<StoredCountingFilter>()? {
-        Some(stored) => stored.filter_mut(),
-        None => created.insert(create(context, creation.ok_or(ReplyError::NotFound)?)?),
-    };
-    let (added, outcome) = add(filter, limit);
-    stats::copies_added(added);
-
-    let parameters = created.as_ref().map(Filter::counting_parameters);
-    // If every item is refused, the key stays missing.
-    if let Some(filter) = created.filter(|_| added > 0) {
-        key.put(StoredCountingFilter::new(filter))
-            .ok_or(ReplyError::NoMemoryToCreate)?;
-    }
-    drop(key); // before a module is notified that might delete it
-    if added > 0 {
-        if let Some(parameters) = &parameters {
-            replicate_creation(context, arguments.at(1), parameters);
-        }
-        replicate(&outcome);
-        // Last: a module that is notified may change the key, which must replicate after this.
-        if parameters.is_some() {
-            context.signal_change(c"cf.reserve", arguments.at(1));
-        }
-        context.signal_change(event, arguments.at(1));
-    }
-    Ok(outcome)
 }

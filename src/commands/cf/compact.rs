@@ -2,11 +2,11 @@
 //! have made room there. A growing table has no sub-filters: each deletion makes its page smaller,
 //! and two small pages become one. So there is nothing to do, and nothing to replicate.
 
-use crate::commands::docs::{FIRST_RELEASE, KEY};
+use crate::commands::docs::ANY;
 use crate::commands::reply_error::ReplyError;
-use crate::types::counting::StoredCountingFilter;
+use crate::types::CountingFilter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::{Command, KeyAccess};
 use splitbloom_server::context::Context;
 
 pub const COMPACT: Command<ReplyError> = Command {
@@ -14,17 +14,14 @@ pub const COMPACT: Command<ReplyError> = Command {
     arity: 2,
     flags: "write",
     access: KeyAccess::Update,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Does nothing: a counting filter gives memory back as items are deleted",
-    complexity: c"O(1)",
-    parameters: &[KEY],
     run: compact,
+    ..ANY
 };
 
 fn compact(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value::<StoredCountingFilter>()?;
+    let stored = key.value::<CountingFilter>()?;
     stored.ok_or(ReplyError::NothingToFree)?;
     context.reply_simple("OK");
     Ok(())

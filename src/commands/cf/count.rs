@@ -1,30 +1,26 @@
 //! CF.COUNT: how many copies of an item are in a counting filter.
 
-use crate::commands::docs::{COUNTING_ITEM, FIRST_RELEASE, ITEM, KEY};
+use crate::commands::docs::{COUNTING_ITEM, FAST_READ, ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
-use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored as _;
+use crate::types::CountingFilter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
 
 pub const COUNT: Command<ReplyError> = Command {
     name: c"cf.count",
     arity: 3,
-    flags: "readonly fast",
-    access: KeyAccess::Read,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Counts the copies of an item that are probably in a counting filter",
     complexity: COUNTING_ITEM,
     parameters: &[KEY, ITEM],
     run: count,
+    ..FAST_READ
 };
 
 fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value::<StoredCountingFilter>()?;
+    let stored = key.value::<CountingFilter>()?;
     let copies = stored.map_or(0, |stored| stored.filter().count(arguments.bytes(2)));
     stats::looked_up(1, usize::from(copies > 0));
     context.reply_integer(copies);

@@ -1,30 +1,26 @@
 //! CF.DEL: removes a copy of an item from a counting filter.
 
-use crate::commands::docs::{COUNTING_ITEM, FIRST_RELEASE, ITEM, KEY};
+use crate::commands::docs::{COUNTING_ITEM, FAST_REMOVE, ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
-use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored as _;
+use crate::types::CountingFilter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
 
 pub const DELETE: Command<ReplyError> = Command {
     name: c"cf.del",
     arity: 3,
-    flags: "write fast",
-    access: KeyAccess::Delete,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Removes a copy of an item, which must have been added, from a counting filter",
     complexity: COUNTING_ITEM,
     parameters: &[KEY, ITEM],
     run: delete,
+    ..FAST_REMOVE
 };
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let mut key = context.open_to_write(arguments.at(1))?;
-    let stored = key.value::<StoredCountingFilter>()?;
+    let stored = key.value::<CountingFilter>()?;
     let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
     let removed = filter.remove(arguments.bytes(2));
     let was_there = removed.map_err(ReplyError::of_deletion)?;

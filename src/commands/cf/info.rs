@@ -1,13 +1,12 @@
 //! CF.INFO and CF.DEBUG: describe a counting filter.
 
-use crate::commands::docs::{word, FIRST_RELEASE, KEY};
+use crate::commands::docs::{word, FAST_READ, KEY};
 use crate::commands::reply_error::ReplyError;
-use crate::types::counting::StoredCountingFilter;
-use crate::types::Stored as _;
+use crate::types::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::CuckooSeries;
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Output};
+use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 
@@ -23,14 +22,12 @@ fn filters(filter: &Filter) -> u64 {
 pub const INFO: Command<ReplyError> = Command {
     name: c"cf.info",
     arity: -2,
-    flags: "readonly fast",
-    access: KeyAccess::Read,
     output: Output::Varies,
-    since: FIRST_RELEASE,
     summary: c"Describes a counting filter",
     complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
     parameters: &[KEY, word(c"full", c"FULL").optional()],
     run: info,
+    ..FAST_READ
 };
 
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -41,7 +38,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         _ => return Err(ReplyError::WrongArity),
     };
     let key = context.open_to_read(arguments.at(1));
-    let stored: &StoredCountingFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &CountingFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     let short = short(stored);
     let of_redisbloom = usize::from(stored.filter().cuckoo().is_some());
     let long = if is_full { MORE + of_redisbloom } else { 0 };
@@ -57,7 +54,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
 }
 
 /// Clients expect exactly these eight fields, with these names, in this order.
-fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
+fn short(stored: &CountingFilter) -> [(&'static str, u64); 8] {
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     [
         ("Size", stored.size()),
@@ -74,7 +71,7 @@ fn short(stored: &StoredCountingFilter) -> [(&'static str, u64); 8] {
 /// The further fields of the long form, without the one of a filter that RedisBloom made.
 const MORE: usize = 5;
 
-fn reply_more(context: &Context, stored: &StoredCountingFilter) {
+fn reply_more(context: &Context, stored: &CountingFilter) {
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     context.reply_simple("Capacity");
     context.reply_integer(parameters.capacity);
@@ -113,14 +110,9 @@ fn reply_series(context: &Context, series: &CuckooSeries) {
 pub const DEBUG: Command<ReplyError> = Command {
     name: c"cf.debug",
     arity: 2,
-    flags: "readonly fast",
-    access: KeyAccess::Read,
-    output: Output::Determined,
-    since: FIRST_RELEASE,
     summary: c"Describes a counting filter in a line for people to read",
-    complexity: c"O(1)",
-    parameters: &[KEY],
     run: debug,
+    ..FAST_READ
 };
 
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -131,7 +123,7 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 }
 
 /// The line that RedisBloom writes, whose tests compare it.
-fn line(stored: &StoredCountingFilter) -> Line {
+fn line(stored: &CountingFilter) -> Line {
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     Line::of(format_args!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",

@@ -1,0 +1,161 @@
+//! Adding items to a filter, up to the first one refused, and replicating what took effect.
+
+use crate::commands::create::{add_to, Creates};
+use crate::commands::ration::Ration;
+use crate::commands::reply_error::ReplyError;
+use crate::commands::time::{is_from_a_client, time_of};
+use crate::stats;
+use crate::sweeper::free_gone;
+use crate::types::timetable::Timetable;
+use splitbloom_filter::error::AddError;
+use splitbloom_filter::filter::{Filter, Kind, Outcome, SizeLimit};
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::clock::time_now;
+use splitbloom_server::context::Context;
+use std::ffi::CStr;
+
+/// The items of an add: each is an argument of the command, or one argument packs them all.
+pub trait Source<'a> {
+    /// The items without the first `first`.
+    fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
+    /// Replicates an add of the first `number` items, with their time if they have one.
+    fn replicate_first(&self, context: &Context, time: Option<u64>, number: usize);
+}
+
+/// What an add needs from its command.
+pub struct Adding<C, S> {
+    /// The name of the event.
+    pub event: &'static CStr,
+    /// What to create if the key is missing; `None`: an error.
+    pub creation: Option<C>,
+    /// The time of the items; `None`: now.
+    pub at: Option<u64>,
+    pub items: S,
+}
+
+/// The outcome of an add, up to the first item refused.
+#[derive(Default)]
+pub struct Added {
+    /// The number of items before that one.
+    pub answered: usize,
+    /// The number of those that were new.
+    pub new: usize,
+    /// Whether any of them changed the filter: those that were new, and those that were renewed.
+    has_changed: bool,
+    pub refusal: Option<ReplyError>,
+    /// Their time, in a filter that forgets.
+    time: Option<u64>,
+}
+
+impl Added {
+    fn count(&mut self, outcome: Outcome) {
+        self.answered += 1;
+        self.new += usize::from(outcome.is_new());
+        self.has_changed |= outcome.has_changed();
+    }
+}
+
+impl<'a, C, S: Source<'a>> Adding<C, S> {
+    /// Adds the items to the key of the command, and calls `answer` with whether each was new. What
+    /// took effect is replicated: the items as they came, or with their time, but without the one
+    /// refused and those after it.
+    pub fn run<F: Creates<Creation = C>>(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        answer: impl FnMut(bool),
+    ) -> Result<Added, ReplyError> {
+        let add = |filter: &mut Filter, limit| {
+            let time = self.time(context, filter)?;
+            let added = self.add(context, filter, time, limit, answer);
+            Ok((added.has_changed, added))
+        };
+        let replicate = |added: &Added| match (added.time, &added.refusal) {
+            (None, None) => context.replicate_verbatim(),
+            _ => self
+                .items
+                .replicate_first(context, added.time, added.answered),
+        };
+        let creation = self.creation.as_ref();
+        add_to::<F, _>(
+            context,
+            arguments.at(1),
+            self.event,
+            creation,
+            add,
+            replicate,
+        )
+    }
+
+    /// The time of the items, in a filter that forgets.
+    fn time(&self, context: &Context, filter: &mut Filter) -> Result<Option<u64>, ReplyError> {
+        let Some(window) = filter.window() else {
+            return match self.at {
+                Some(_) => Err(ReplyError::WindowMissing),
+                None => Ok(None),
+            };
+        };
+        let time = time_of(context, window, self.at)?;
+        let given = self.at.filter(|at| is_from_a_client(context, window, *at));
+        if let (Some(_), Some(timetable)) = (given, filter.attachment::<Timetable>()) {
+            timetable.last_client_time = time_now();
+        }
+        Ok(Some(time))
+    }
+
+    /// Adds the items, up to the first one refused.
+    fn add(
+        &self,
+        context: &Context,
+        filter: &mut Filter,
+        time: Option<u64>,
+        limit: SizeLimit,
+        mut answer: impl FnMut(bool),
+    ) -> Added {
+        let (before, forgotten) = (filter.progress(), filter.forgotten());
+        let mut added = Added {
+            time,
+            ..Added::default()
+        };
+        let ration = Ration::new(context);
+        let mut end = self.add_rest(filter, limit, &ration, &mut added, &mut answer);
+        // The primary has acknowledged some of these items. It may have been RedisBloom, with other
+        // false positives, and so with room left where there is none here.
+        if end == Err(AddError::Full) && time.is_none() && context.is_replay() {
+            end = self.add_rest(filter, SizeLimit::Replay, &ration, &mut added, answer);
+        }
+        let refusal = end.err().map(|error| match filter.kind() {
+            Kind::Counting => ReplyError::of_counting(error),
+            Kind::Bloom | Kind::Windowed => ReplyError::of_add(error),
+        });
+        added.refusal = refusal.or(ration.refusal());
+        stats::added(added.new, filter.counters_since(before));
+        if time.is_some() {
+            stats::forgotten(filter.forgotten() - forgotten);
+            free_gone(filter);
+        }
+        added
+    }
+
+    /// Adds the items that have not been added yet, up to the first one refused.
+    fn add_rest(
+        &self,
+        filter: &mut Filter,
+        limit: SizeLimit,
+        ration: &Ration<'_>,
+        added: &mut Added,
+        mut answer: impl FnMut(bool),
+    ) -> Result<(), AddError> {
+        let now = added.time.unwrap_or(0);
+        let mut items = self.items.items_from(added.answered);
+        let mut count = |outcome: Outcome| {
+            added.count(outcome);
+            answer(outcome.is_new());
+        };
+        match items.len() {
+            // One item is not worth setting up a group.
+            1 => items.try_for_each(|item| filter.add_at(item, now, limit).map(&mut count)),
+            _ => filter.add_many_at(ration.of(items), now, limit, &mut count),
+        }
+    }
+}

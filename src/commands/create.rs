@@ -1,0 +1,123 @@
+//! Creating filters: with RESERVE, and by the first add to a missing key.
+
+use crate::commands::reply_error::ReplyError;
+use crate::config;
+use crate::slow_log::hide_seeds;
+use crate::types::{Family, Stored};
+use splitbloom_filter::filter::{Filter, SizeLimit};
+use splitbloom_filter::hash::Seed;
+use splitbloom_filter::AddError;
+use splitbloom_grammar::loose::known_words_of_reserve;
+use splitbloom_grammar::WordsError;
+use splitbloom_server::arguments::{Argument, Arguments};
+use splitbloom_server::context::Context;
+use std::ffi::CStr;
+
+/// How the filters of a family are created.
+pub trait Creates: Family {
+    /// What a client says of a filter; by default, nothing.
+    type Creation: Default;
+    /// The event of the command that creates a filter.
+    const RESERVE_EVENT: &'static CStr;
+    /// The number of words of that command between the key and the options.
+    const REQUIRED_WORDS: usize;
+
+    /// Parses the words after the key.
+    ///
+    /// # Errors
+    /// What is wrong with the first bad word.
+    fn parse(words: &[&[u8]]) -> Result<Self::Creation, WordsError>;
+    /// An empty filter, with `seed` unless the client gave one.
+    ///
+    /// # Errors
+    /// `OverLimit`, or `OutOfMemory`.
+    fn create(creation: &Self::Creation, seed: Seed, limit: SizeLimit) -> Result<Filter, AddError>;
+    /// Replicates the creation of `filter` under `key` with everything that determines its bits,
+    /// whatever arguments the client sent: the settings of a replica may differ.
+    fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter);
+}
+
+/// Runs RESERVE.
+pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let args = arguments.try_list_from(2);
+    let args = args.ok_or(ReplyError::NoMemoryToCreate)?;
+    hide_seeds(context, &args, 2);
+    let mut creation = F::parse(&args);
+    if creation.is_err() && context.is_replay() {
+        let known = known_words_of_reserve(&args, F::REQUIRED_WORDS);
+        creation = F::parse(&known.ok_or(ReplyError::NoMemoryToCreate)?);
+    }
+    create_empty::<F>(context, arguments.at(1), &creation?)?;
+    context.reply_simple("OK");
+    Ok(())
+}
+
+/// Creates an empty filter under a key that is missing.
+pub fn create_empty<F: Creates>(
+    context: &Context,
+    name: Argument<'_>,
+    creation: &F::Creation,
+) -> Result<(), ReplyError> {
+    let mut key = context.open_to_write(name)?;
+    if key.value::<Stored<F>>()?.is_some() {
+        return Err(ReplyError::ItemExists);
+    }
+    let filter = create::<F>(context, creation)?;
+    let stored = key.put(Stored::<F>::new(filter));
+    let stored = stored.ok_or(ReplyError::NoMemoryToCreate)?;
+    F::replicate_creation(context, name, stored.filter());
+    drop(key); // before a module is notified that might delete it
+    context.signal_change(F::RESERVE_EVENT, name);
+    Ok(())
+}
+
+/// A new filter as the client described it, with a random seed unless it gave one.
+fn create<F: Creates>(context: &Context, creation: &F::Creation) -> Result<Filter, ReplyError> {
+    let (seed, limit) = (Seed(context.random()), config::size_limit(context));
+    F::create(creation, seed, limit).map_err(ReplyError::of_creation)
+}
+
+/// Opens the filter `name`, or creates it as `creation` says (`None`: an error). Then `add` adds to
+/// it, and returns whether that changed it. If so, the creation is replicated, `replicate`
+/// replicates the add, and the changes are signalled. Returns the outcome that `add` returns.
+pub fn add_to<F: Creates, T>(
+    context: &Context,
+    name: Argument<'_>,
+    event: &CStr,
+    creation: Option<&F::Creation>,
+    add: impl FnOnce(&mut Filter, SizeLimit) -> Result<(bool, T), ReplyError>,
+    replicate: impl FnOnce(&T),
+) -> Result<T, ReplyError> {
+    let limit = config::size_limit(context);
+    let mut key = context.open_to_write(name)?;
+    let mut present = key.value::<Stored<F>>()?;
+    let mut created = None;
+    let filter = match &mut present {
+        Some(stored) => stored.filter_mut(),
+        None => created.insert(create::<F>(context, creation.ok_or(ReplyError::NotFound)?)?),
+    };
+    let (has_changed, outcome) = add(filter, limit)?;
+    // If the first item is refused, the key stays missing.
+    let created = created.filter(|_| has_changed);
+    let is_new = created.is_some();
+    if let Some(filter) = created {
+        let stored = key.put(Stored::new(filter));
+        present = Some(stored.ok_or(ReplyError::NoMemoryToCreate)?);
+    }
+    if let Some(stored) = present {
+        stored.schedule(context, name);
+        if is_new {
+            F::replicate_creation(context, name, stored.filter());
+        }
+    }
+    drop(key); // before a module is notified that might delete it
+    if has_changed {
+        replicate(&outcome);
+        // Last: a module that is notified may change the key, which must replicate after this.
+        if is_new {
+            context.signal_change(F::RESERVE_EVENT, name);
+        }
+        context.signal_change(event, name);
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,127 @@
+//! The two families of filters, and the names under which servers keep their values.
+
+use super::origin::{OfOrigin, Origin, OURS};
+use super::stored::{Family, Stored};
+use splitbloom_filter::foreign::{cuckoo, redisbloom, valkey, Fields};
+use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit, StoredType};
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::NativeType;
+use splitbloom_server::entry::Refused;
+use std::ffi::CStr;
+use std::ops::RangeInclusive;
+
+/// The filters of BF.*: Bloom filters, with a window or without.
+pub struct BloomFilters;
+/// The filters of CF.*, which count copies and delete them.
+pub struct CountingFilters;
+
+pub type BloomFilter = Stored<BloomFilters>;
+pub type CountingFilter = Stored<CountingFilters>;
+
+static BLOOM: NativeType<BloomFilter> =
+    NativeType::new::<OfOrigin<RedisBloom>>(RedisBloom::TYPE.name(), OURS as i32);
+static VALKEY_BLOOM: NativeType<BloomFilter> =
+    NativeType::new::<OfOrigin<ValkeyBloom>>(ValkeyBloom::TYPE.name(), OURS as i32);
+static COUNTING: NativeType<CountingFilter> =
+    NativeType::new::<OfOrigin<RedisBloomCuckoo>>(RedisBloomCuckoo::TYPE.name(), OURS as i32);
+
+/// Registers the types of both families.
+///
+/// # Errors
+/// The server already has a type of one of these names.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    BLOOM.register(context)?;
+    VALKEY_BLOOM.register(context)?;
+    COUNTING.register(context)
+}
+
+impl Family for BloomFilters {
+    const LOAD_CHUNK: &'static CStr = c"BF.LOADCHUNK";
+    const LOAD_CHUNK_EVENT: &'static CStr = c"bf.loadchunk";
+
+    fn native() -> &'static NativeType<BloomFilter> {
+        &BLOOM
+    }
+
+    fn other_native() -> Option<&'static NativeType<BloomFilter>> {
+        Some(&VALKEY_BLOOM)
+    }
+
+    fn takes(kind: Kind) -> bool {
+        kind != Kind::Counting
+    }
+
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
+        Filter::begin_redisbloom(header, seed, limit)
+    }
+}
+
+impl Family for CountingFilters {
+    const LOAD_CHUNK: &'static CStr = c"CF.LOADCHUNK";
+    const LOAD_CHUNK_EVENT: &'static CStr = c"cf.loadchunk";
+
+    fn native() -> &'static NativeType<CountingFilter> {
+        &COUNTING
+    }
+
+    fn takes(kind: Kind) -> bool {
+        kind == Kind::Counting
+    }
+
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
+        Filter::begin_cuckoo(header, seed, limit)
+    }
+}
+
+/// RedisBloom's Bloom filters. Their type has the name of ours.
+struct RedisBloom;
+
+impl Origin for RedisBloom {
+    type Family = BloomFilters;
+    const TYPE: StoredType = StoredType::Bloom;
+    const WRITER: &'static str = "RedisBloom";
+    const VERSIONS: RangeInclusive<u32> = redisbloom::VERSIONS;
+    const WAY_OUT: &'static str = OUT_OF_REDISBLOOM;
+
+    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
+        Filter::load_redisbloom(version, fields)
+    }
+}
+
+/// valkey-bloom's filters. A value that comes under their name keeps it, as the server has no way
+/// to give it another: it is a filter like any other, and what is saved of it are our chunks.
+/// Commands create no value of this type.
+struct ValkeyBloom;
+
+impl Origin for ValkeyBloom {
+    type Family = BloomFilters;
+    const TYPE: StoredType = StoredType::ValkeyBloom;
+    const WRITER: &'static str = "valkey-bloom";
+    const VERSIONS: RangeInclusive<u32> = valkey::VERSION as u32..=valkey::VERSION as u32;
+    const WAY_OUT: &'static str = "Update splitbloom, or add the items to new filters";
+
+    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
+        Filter::load_valkey(version, fields)
+    }
+}
+
+/// RedisBloom's cuckoo filters. Their type has the name of our counting filters.
+struct RedisBloomCuckoo;
+
+impl Origin for RedisBloomCuckoo {
+    type Family = CountingFilters;
+    const TYPE: StoredType = StoredType::Counting;
+    const WRITER: &'static str = "RedisBloom";
+    const VERSIONS: RangeInclusive<u32> = cuckoo::VERSIONS;
+    const WAY_OUT: &'static str = OUT_OF_REDISBLOOM;
+
+    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
+        Filter::load_cuckoo(version, fields)
+    }
+}
+
+/// What to do with a value of a newer RedisBloom.
+const OUT_OF_REDISBLOOM: &str =
+    "Load the file into a server with that RedisBloom, and move its filters with SCANDUMP and \
+     LOADCHUNK, or update splitbloom";

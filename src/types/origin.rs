@@ -1,0 +1,87 @@
+//! Who else writes values under the name of a type; how they are read, and what the log says of one
+//! that cannot be: its type, who wrote it, and what to do.
+
+use super::chunks::{load, SavedFields};
+use super::stored::{Family, Stored};
+use splitbloom_filter::foreign::Fields;
+use splitbloom_filter::{DecodeError, Filter, StoredType};
+use splitbloom_server::data_type::{Load, RdbSource};
+use splitbloom_server::log::warn;
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+
+/// The encoding version that is written. A server stores ten bits of it. Other modules' types have
+/// the same names and the lower half of the versions.
+pub const OURS: u32 = 512;
+
+/// Another module that writes values of a type.
+pub trait Origin {
+    type Family: Family;
+    const TYPE: StoredType;
+    /// The module's name.
+    const WRITER: &'static str;
+    /// Its encoding versions that are read.
+    const VERSIONS: RangeInclusive<u32>;
+    /// What to do with a newer one of its.
+    const WAY_OUT: &'static str;
+
+    /// Reads a value that it saved in encoding version `version`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError>;
+}
+
+/// Values that we or `O` saved.
+pub struct OfOrigin<O>(PhantomData<O>);
+
+impl<O: Origin> Load<Stored<O::Family>> for OfOrigin<O> {
+    fn load(source: &mut RdbSource, version: i32) -> Option<Stored<O::Family>> {
+        let loaded = match u32::try_from(version) {
+            Ok(OURS) => load(source, O::Family::takes),
+            Ok(version) if O::VERSIONS.contains(&version) => {
+                O::load(version, &mut SavedFields(source))
+            }
+            _ => {
+                refuse_version::<O>(version, source.shown_key());
+                return None;
+            }
+        };
+        let loaded = loaded.map_err(|error| refuse::<O>(version, error, source.shown_key()));
+        let stored = loaded.ok().map(Stored::new)?;
+        Some(stored.scheduled(|| source.location(), source.thread()))
+    }
+}
+
+/// Refuses a value of an encoding version that nobody had written when this module was.
+fn refuse_version<O: Origin>(version: i32, key: impl Display) {
+    let (name, writer, way_out) = (O::TYPE.name(), O::WRITER, O::WAY_OUT);
+    let (first, last) = (*O::VERSIONS.start(), *O::VERSIONS.end());
+    if version < OURS as i32 {
+        warn(format_args!(
+            "refused a value of type {name} in encoding version {version}, which a {writer} \
+             wrote that this module does not know. It reads {first} to {last} of {writer}'s. \
+             {way_out}. Key {key}"
+        ));
+    } else {
+        warn(format_args!(
+            "refused a value of type {name} in encoding version {version}, which a newer \
+             splitbloom wrote. This one reads {OURS}, and {first} to {last} of {writer}'s. \
+             Update it. Key {key}"
+        ));
+    }
+}
+
+/// Refuses a value of a known version whose bytes are none.
+fn refuse<O: Origin>(version: i32, error: DecodeError, key: impl Display) {
+    let name = O::TYPE.name();
+    let writer = match version < OURS as i32 {
+        true => O::WRITER,
+        false => "splitbloom",
+    };
+    warn(format_args!(
+        "refused a value of type {name} in encoding version {version} of {writer}: {error}. \
+         The file or dump is damaged, or did not come from {writer}. Key {key}"
+    ));
+}

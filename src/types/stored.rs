@@ -1,0 +1,139 @@
+//! A filter as a value of the server: saved, loaded, copied, measured, moved.
+//!
+//! RDB files, dumps and the append-only file all hold the same chain of chunks of at most 1 MiB
+//! (see [`splitbloom_filter::codec`]); the append-only file has them as LOADCHUNK commands.
+
+use super::chunks::{rewrite, save};
+use super::memory::{usable_bytes, Defragmenting};
+use super::timetable::Timetable;
+use crate::stats;
+use splitbloom_filter::hash::Seed;
+use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit};
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::{AofTarget, CopyTarget, Defrag, NativeType, RdbTarget, Value};
+use splitbloom_server::location::Location;
+use splitbloom_server::thread::ServerThread;
+use std::ffi::CStr;
+use std::marker::PhantomData;
+use std::num::NonZeroU64;
+
+/// A family of filters: values that the same commands use.
+pub trait Family: Sized + Send + Sync + 'static {
+    /// The command that loads a chunk of one.
+    const LOAD_CHUNK: &'static CStr;
+    /// The event of that command.
+    const LOAD_CHUNK_EVENT: &'static CStr;
+
+    /// The type that a new value has.
+    fn native() -> &'static NativeType<Stored<Self>>;
+    /// Another module's type, whose values are filters of this family as well.
+    fn other_native() -> Option<&'static NativeType<Stored<Self>>> {
+        None
+    }
+    /// Whether filters of `kind` belong to it.
+    fn takes(kind: Kind) -> bool;
+    /// What the header of a SCANDUMP of RedisBloom begins.
+    ///
+    /// # Errors
+    /// What is wrong with it, or `OverLimit`, or `OutOfMemory`.
+    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError>;
+}
+
+/// A filter of the family `F` that the server keeps.
+pub struct Stored<F> {
+    filter: Filter,
+    family: PhantomData<F>,
+}
+
+impl<F: Family> Stored<F> {
+    pub fn new(filter: Filter) -> Self {
+        stats::filter_created();
+        Self {
+            filter,
+            family: PhantomData,
+        }
+    }
+
+    /// The filter without the server.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub fn filter_mut(&mut self) -> &mut Filter {
+        &mut self.filter
+    }
+
+    /// Bytes of memory that it takes, as `memory_usage`, but from running totals, without a step
+    /// for each page of a table.
+    pub fn size(&self) -> u64 {
+        let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
+        (besides as u64).saturating_add(self.filter.bytes_of_pages())
+    }
+
+    /// Queues a filter that forgets for its visits. Called when a command has created or changed
+    /// it, or when it has moved to `key`.
+    pub fn schedule(&mut self, context: &Context, key: Argument<'_>) {
+        if self.filter.window().is_some() {
+            Timetable::schedule(&mut self.filter, context, key);
+        }
+    }
+
+    /// Queues a filter that forgets, which the server loads or copies to `location`.
+    pub(super) fn scheduled(
+        mut self,
+        location: impl FnOnce() -> Option<Location>,
+        thread: ServerThread,
+    ) -> Self {
+        if self.filter.window().is_some() {
+            Timetable::schedule_at(&mut self.filter, location, thread);
+        }
+        self
+    }
+}
+
+impl<F> Drop for Stored<F> {
+    fn drop(&mut self) {
+        stats::filter_freed();
+    }
+}
+
+impl<F: Family> Value for Stored<F> {
+    fn native() -> &'static NativeType<Self> {
+        F::native()
+    }
+
+    fn other_native() -> Option<&'static NativeType<Self>> {
+        F::other_native()
+    }
+
+    fn save(&self, target: &mut RdbTarget) {
+        save(&self.filter, target);
+    }
+
+    fn rewrite(&self, target: &mut AofTarget) {
+        rewrite(&self.filter, target, F::LOAD_CHUNK);
+    }
+
+    fn memory_usage(&self) -> usize {
+        usable_bytes::<Self>(|visit| self.filter.visit_allocations(visit))
+    }
+
+    fn free_effort(&self) -> usize {
+        // The server frees values that take more than 64 steps on its background thread.
+        self.filter.allocations() as usize
+    }
+
+    fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
+        let copy = self.filter.try_clone().ok().map(Self::new);
+        copy.map(|copy| copy.scheduled(|| to.location(), to.thread()))
+    }
+
+    fn digest(&self) -> u128 {
+        self.filter.digest()
+    }
+
+    fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {
+        self.filter.relocate(from, &mut Defragmenting(defrag))
+    }
+}
