@@ -6,6 +6,33 @@ use super::text::Line;
 use redis_module::raw;
 use std::ffi::c_char;
 
+/// A value of a map that describes something.
+pub trait Reply {
+    /// Replies with it.
+    fn reply(self, context: &Context);
+}
+
+impl Reply for u64 {
+    fn reply(self, context: &Context) {
+        context.reply_integer(self);
+    }
+}
+
+impl Reply for f64 {
+    fn reply(self, context: &Context) {
+        context.reply_double(self);
+    }
+}
+
+impl<R: Reply> Reply for Option<R> {
+    fn reply(self, context: &Context) {
+        match self {
+            Some(value) => value.reply(context),
+            None => context.reply_null(),
+        }
+    }
+}
+
 impl Context {
     /// Notes an element that announces `elements` of its own. Called once it is written: a call
     /// that panics has written nothing.
@@ -118,6 +145,12 @@ impl Context {
         // SAFETY: the context is live.
         unsafe { call!(RedisModule_ReplyWithMap(self.raw, len as _)) };
         self.note(len * 2);
+    }
+
+    /// The next name of a map, and its value.
+    pub fn reply_field(&self, name: &str, value: impl Reply) {
+        self.reply_simple(name);
+        value.reply(self);
     }
 
     /// Whether the client speaks RESP3.

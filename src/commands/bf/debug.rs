@@ -6,13 +6,12 @@ use crate::commands::docs::{BLOOM_ITEM, FAST_READ};
 use crate::commands::reply_error::ReplyError;
 use crate::types::now_for;
 use crate::types::BloomFilter;
-use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::{Filter, Window};
-use splitbloom_filter::foreign::Layer;
-use splitbloom_filter::table::Table;
+use splitbloom_filter::foreign::Layers;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 
 /// Bits of the hash that select an item's bits in its sub-bitmap. RedisBloom writes 64 or 32 here.
 const HASH_WIDTH: u32 = 64;
@@ -27,98 +26,101 @@ pub const DEBUG: Command<ReplyError> = Command {
     ..FAST_READ
 };
 
+/// Replies with the number of items, then a line for each part.
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     let filter = stored.filter();
-    let lines = match filter.window() {
-        Some(window) => lines_of_window(filter, window, now_for(filter)),
-        None => lines(filter),
-    };
-    context.reply_array(lines.len());
-    for line in lines {
-        context.reply_bytes(line.as_bytes());
+    match filter.window() {
+        Some(window) => reply_window(context, filter, window, now_for(filter)),
+        None => reply_parts(context, filter),
     }
     Ok(())
 }
 
-/// The number of items, then the Bloom filters, oldest first, then the table. Of many Bloom filters
-/// the [newest], after the number of those left out. A line has fewer than 150 bytes, so a reply
-/// has fewer than 150 kB.
-fn lines(filter: &Filter) -> Vec<String> {
-    let mut lines = vec![format!("size:{}", filter.items())];
-    lines.extend(filter.bloom().map(line_of_bloom));
-    if let Some(layers) = filter.layers() {
-        let (left_out, shown) = newest(layers.each());
-        if left_out > 0 {
-            lines.push(format!("older sub-filters left out:{left_out}"));
-        }
-        lines.extend(shown.iter().map(line_of_layer));
+/// Replies with the Bloom filters, oldest first, then the table. Of many Bloom filters the
+/// [newest], after the number of those left out. A line has fewer than 150 bytes, so a reply has
+/// fewer than 150 kB.
+fn reply_parts(context: &Context, filter: &Filter) {
+    let (left_out, layers) = newest(filter.layers().map_or(&[][..], Layers::each));
+    let table = filter.table().zip(filter.table_error_rate());
+    let others = [left_out > 0, filter.bloom().is_some(), table.is_some()];
+    let others: usize = others.map(usize::from).iter().sum();
+    context.reply_array(1 + layers.len() + others);
+    reply(context, Line::of(format_args!("size:{}", filter.items())));
+    if let Some(bloom) = filter.bloom() {
+        let about = bloom.header();
+        let (hashes, bytes) = (about.shape.num_hashes, bloom.num_bits() / 8);
+        reply(
+            context,
+            line(bytes, hashes, about.capacity, about.items, about.error_rate),
+        );
     }
-    if let (Some(table), Some(error_rate)) = (filter.table(), filter.table_error_rate()) {
-        lines.push(line_of_table(table, error_rate));
+    if left_out > 0 {
+        let older = format_args!("older sub-filters left out:{left_out}");
+        reply(context, Line::of(older));
     }
-    lines
+    for layer in layers {
+        let (about, bytes) = (layer.description(), layer.num_bits() / 8);
+        reply(
+            context,
+            line(
+                bytes,
+                about.hashes,
+                about.entries,
+                about.items,
+                about.error_rate,
+            ),
+        );
+    }
+    if let Some((table, error_rate)) = table {
+        reply(
+            context,
+            line_of_table(table.bytes(), table.len(), error_rate),
+        );
+    }
 }
 
-fn line_of_table(table: &Table, error_rate: f64) -> String {
-    // An item has one fingerprint; there is room for as many as come.
-    let (items, bytes) = (table.len(), table.bytes());
-    line(bytes, 1, items, items, error_rate)
-}
-
-fn line_of_layer(layer: &Layer) -> String {
-    let about = layer.description();
-    let bytes = layer.num_bits() / 8;
-    line(
-        bytes,
-        about.hashes,
-        about.entries,
-        about.items,
-        about.error_rate,
-    )
-}
-
-/// The number of items remembered, the window, then the table.
-fn lines_of_window(filter: &Filter, window: Window, now: u64) -> Vec<String> {
+/// Replies with the number of items remembered, the window, then the table.
+fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
     let items = filter.items_at(now);
     let (seconds, slices, renew) = (window.seconds(), window.slices(), window.renews());
     let (renew, forgotten) = (u8::from(renew), filter.forgotten());
-    let bytes = filter.num_bits() / 8;
-    let error_rate = filter.parameters().error_rate;
-    vec![
-        format!("size:{items}"),
-        format!("window:{seconds} slices:{slices} renew:{renew} forgotten:{forgotten}"),
-        line(bytes, 1, items, items, error_rate),
-    ]
+    let about =
+        format_args!("window:{seconds} slices:{slices} renew:{renew} forgotten:{forgotten}");
+    let (bytes, error_rate) = (filter.num_bits() / 8, filter.parameters().error_rate);
+    context.reply_array(3);
+    reply(context, Line::of(format_args!("size:{items}")));
+    reply(context, Line::of(about));
+    reply(context, line_of_table(bytes, items, error_rate));
 }
 
-fn line_of_bloom(bloom: &BlockedBloom) -> String {
-    let header = bloom.header();
-    let bytes = bloom.num_bits() / 8;
-    let hashes = header.shape.num_hashes;
-    line(
-        bytes,
-        hashes,
-        header.capacity,
-        header.items,
-        header.error_rate,
-    )
+/// An item has one fingerprint in a table, which has room for as many as come.
+fn line_of_table(bytes: u64, items: u64, error_rate: f64) -> Line {
+    line(bytes, 1, items, items, error_rate)
 }
 
-fn line(bytes: u64, hashes: u32, capacity: u64, items: u64, error_rate: f64) -> String {
+fn line(bytes: u64, hashes: u32, capacity: u64, items: u64, error_rate: f64) -> Line {
     let bits = bytes.saturating_mul(8);
     let ratio = six_digits(error_rate);
-    format!(
+    Line::of(format_args!(
         "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{HASH_WIDTH} capacity:{capacity} \
          size:{items} ratio:{ratio}"
-    )
+    ))
 }
 
-/// Six significant digits, as C's `%g` writes them.
-fn six_digits(value: f64) -> String {
-    let rounded = format!("{value:.5e}");
-    rounded.parse().unwrap_or(value).to_string()
+fn reply(context: &Context, line: Line) {
+    context.reply_bytes(line.bytes());
+}
+
+/// The number of six significant digits that is nearest, as C's `%g` writes it.
+fn six_digits(value: f64) -> f64 {
+    let rounded = Line::of(format_args!("{value:.5e}"));
+    let digits = str::from_utf8(rounded.bytes());
+    digits
+        .ok()
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -133,7 +135,7 @@ mod tests {
             (1e-9, "0.000000001"),
             (0.999, "0.999"),
         ] {
-            assert_eq!(six_digits(value), text);
+            assert_eq!(six_digits(value).to_string(), text);
         }
     }
 }

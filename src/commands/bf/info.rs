@@ -9,12 +9,13 @@ use crate::commands::reply_error::ReplyError;
 use crate::commands::time::items_now;
 use crate::types::now_for;
 use crate::types::BloomFilter;
-use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, reply_table};
-use splitbloom_filter::filter::Filter;
+use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, TableFacts};
+use splitbloom_filter::filter::{Filter, Growth};
 use splitbloom_filter::foreign::Layers;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output, Parameter, Times};
 use splitbloom_server::context::Context;
+use splitbloom_server::reply::Reply as _;
 
 pub const CARD: Command<ReplyError> = Command {
     name: c"bf.card",
@@ -59,15 +60,45 @@ pub const INFO: Command<ReplyError> = Command {
     ..FAST_READ
 };
 
-/// A field of the short form. Clients expect exactly these five, with these names, in this order.
-#[derive(Clone, Copy)]
-enum Field {
-    Capacity,
-    Size,
-    Filters,
-    Items,
-    Expansion,
+/// A field of the short form.
+struct Field {
+    /// The keyword that asks for it alone.
+    word: &'static [u8],
+    name: &'static str,
+    value: fn(&BloomFilter) -> Option<u64>,
 }
+
+/// Clients expect exactly these five, with these names, in this order.
+const FIELDS: [Field; 5] = [
+    Field {
+        word: b"CAPACITY",
+        name: "Capacity",
+        value: |stored| Some(stored.filter().capacity()),
+    },
+    Field {
+        word: b"SIZE",
+        name: "Size",
+        value: |stored| Some(stored.size()),
+    },
+    Field {
+        word: b"FILTERS",
+        name: "Number of filters",
+        value: |stored| Some(stored.filter().num_parts() as u64),
+    },
+    Field {
+        word: b"ITEMS",
+        name: "Number of items inserted",
+        value: |stored| Some(items_now(stored.filter())),
+    },
+    Field {
+        word: b"EXPANSION",
+        name: "Expansion rate",
+        value: |stored| match stored.filter().parameters().growth {
+            Growth::Fixed => None,
+            Growth::Times(factor) => Some(factor.into()),
+        },
+    },
+];
 
 /// The fields that the client wants.
 enum Question {
@@ -75,14 +106,6 @@ enum Question {
     One(Field),
     Full,
 }
-
-const FIELDS: [(Field, &[u8], &str); 5] = [
-    (Field::Capacity, b"CAPACITY", "Capacity"),
-    (Field::Size, b"SIZE", "Size"),
-    (Field::Filters, b"FILTERS", "Number of filters"),
-    (Field::Items, b"ITEMS", "Number of items inserted"),
-    (Field::Expansion, b"EXPANSION", "Expansion rate"),
-];
 
 impl Question {
     fn parse(arguments: Arguments<'_>) -> Result<Self, ReplyError> {
@@ -95,12 +118,9 @@ impl Question {
         if word.eq_ignore_ascii_case(b"FULL") {
             return Ok(Self::Full);
         }
-        let field = FIELDS
-            .iter()
-            .find(|(_, name, _)| word.eq_ignore_ascii_case(name));
-        field
-            .map(|(field, ..)| Self::One(*field))
-            .ok_or(ReplyError::BadInfoField)
+        let mut fields = FIELDS.into_iter();
+        let field = fields.find(|field| word.eq_ignore_ascii_case(field.word));
+        field.map(Self::One).ok_or(ReplyError::BadInfoField)
     }
 }
 
@@ -109,7 +129,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NotFound)?;
     match question {
-        Question::One(field) => reply_one(context, stored, field),
+        Question::One(field) => reply_one(context, stored, &field),
         Question::Five => {
             context.reply_map(FIELDS.len());
             reply_five(context, stored);
@@ -131,34 +151,19 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-fn reply_one(context: &Context, stored: &BloomFilter, field: Field) {
+fn reply_one(context: &Context, stored: &BloomFilter, field: &Field) {
     if context.speaks_resp3() {
         context.reply_map(1);
-        context.reply_simple(FIELDS[field as usize].2);
+        context.reply_simple(field.name);
     } else {
         context.reply_array(1);
     }
-    reply_value(context, stored, field);
+    (field.value)(stored).reply(context);
 }
 
 fn reply_five(context: &Context, stored: &BloomFilter) {
-    for (field, _, name) in FIELDS {
-        context.reply_simple(name);
-        reply_value(context, stored, field);
-    }
-}
-
-fn reply_value(context: &Context, stored: &BloomFilter, field: Field) {
-    let filter = stored.filter();
-    match field {
-        Field::Capacity => context.reply_integer(filter.capacity()),
-        Field::Size => context.reply_integer(stored.size()),
-        Field::Filters => context.reply_integer(filter.num_parts() as u64),
-        Field::Items => context.reply_integer(items_now(filter)),
-        Field::Expansion => match filter.parameters().growth.factor() {
-            0 => context.reply_null(),
-            factor => context.reply_integer(u64::from(factor)),
-        },
+    for field in FIELDS {
+        context.reply_field(field.name, (field.value)(stored));
     }
 }
 
@@ -171,33 +176,14 @@ fn entries_left_out(layers: &Layers) -> usize {
 }
 
 fn reply_more(context: &Context, filter: &Filter) {
-    let numbers = |pairs: [(&str, u64); 2]| {
-        for (name, value) in pairs {
-            context.reply_simple(name);
-            context.reply_integer(value);
-        }
-    };
-    let doubles = |pairs: [(&str, f64); 2]| {
-        for (name, value) in pairs {
-            context.reply_simple(name);
-            context.reply_double(value);
-        }
-    };
-    doubles([
-        ("Error rate", filter.parameters().error_rate),
-        ("Expected false positive rate", filter.false_positive_rate()),
-    ]);
-    context.reply_simple("Estimated items");
-    context.reply_integer(filter.estimated_items().round() as u64);
     let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
-    doubles([
-        ("Fill", filter.fill_ratio()),
-        ("Bits per item", bits_per_item),
-    ]);
-    numbers([
-        ("Segments allocated", filter.allocated_segments()),
-        ("Segments reserved", filter.reserved_segments()),
-    ]);
+    context.reply_field("Error rate", filter.parameters().error_rate);
+    context.reply_field("Expected false positive rate", filter.false_positive_rate());
+    context.reply_field("Estimated items", filter.estimated_items().round() as u64);
+    context.reply_field("Fill", filter.fill_ratio());
+    context.reply_field("Bits per item", bits_per_item);
+    context.reply_field("Segments allocated", filter.allocated_segments());
+    context.reply_field("Segments reserved", filter.reserved_segments());
     // Those of another module have another name, which tells them from ours.
     context.reply_simple(match filter.layers() {
         None => "Sub-filters",
@@ -213,7 +199,9 @@ fn reply_more(context: &Context, filter: &Filter) {
         }
         Some(layers) => reply_newest(context, layers.each(), reply_layer),
     }
-    reply_table(context, filter.table(), filter.table_error_rate());
+    let table = filter.table().zip(filter.table_error_rate());
+    let table = table.map(|(table, error_rate)| TableFacts::of(table, error_rate));
+    context.reply_field("Table", table);
     if let Some(layers) = filter.layers() {
         reply_left_out(context, layers.each());
     }

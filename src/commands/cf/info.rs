@@ -44,8 +44,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let long = if is_full { MORE + of_redisbloom } else { 0 };
     context.reply_map(short.len() + long);
     for (name, value) in short {
-        context.reply_simple(name);
-        context.reply_integer(value);
+        context.reply_field(name, value);
     }
     if is_full {
         reply_more(context, stored);
@@ -73,19 +72,11 @@ const MORE: usize = 5;
 
 fn reply_more(context: &Context, stored: &CountingFilter) {
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
-    context.reply_simple("Capacity");
-    context.reply_integer(parameters.capacity);
-    context.reply_simple("Error rate");
-    context.reply_double(parameters.error_rate);
-    context.reply_simple("Expected false positive rate");
-    context.reply_double(filter.false_positive_rate());
-    context.reply_simple("Bits per item");
-    match filter.bits_per_item(0) {
-        Some(bits) => context.reply_double(bits),
-        None => context.reply_null(),
-    }
-    context.reply_simple("Pages");
-    context.reply_integer(filter.pages());
+    context.reply_field("Capacity", parameters.capacity);
+    context.reply_field("Error rate", parameters.error_rate);
+    context.reply_field("Expected false positive rate", filter.false_positive_rate());
+    context.reply_field("Bits per item", filter.bits_per_item(0));
+    context.reply_field("Pages", filter.pages());
     if let Some(series) = filter.cuckoo() {
         reply_series(context, series);
     }
@@ -95,16 +86,10 @@ fn reply_more(context: &Context, stored: &CountingFilter) {
 fn reply_series(context: &Context, series: &CuckooSeries) {
     context.reply_simple("Layers from RedisBloom");
     context.reply_map(4);
-    for (name, value) in [
-        ("Layers", series.shape().layers.into()),
-        ("Slots", series.slots()),
-        ("Items", series.items()),
-    ] {
-        context.reply_simple(name);
-        context.reply_integer(value);
-    }
-    context.reply_simple("Expected false positive rate");
-    context.reply_double(series.false_positive_rate());
+    context.reply_field("Layers", u64::from(series.shape().layers));
+    context.reply_field("Slots", series.slots());
+    context.reply_field("Items", series.items());
+    context.reply_field("Expected false positive rate", series.false_positive_rate());
 }
 
 pub const DEBUG: Command<ReplyError> = Command {

@@ -12,27 +12,16 @@ pub const FIELDS: usize = 6;
 pub fn reply(context: &Context, filter: &Filter, window: Window, now: u64) {
     let error_rate = filter.parameters().error_rate;
     let false_positive_rate = filter.false_positive_rate_at(now);
-    context.reply_simple("Error rate");
-    context.reply_double(error_rate);
-    context.reply_simple("Expected false positive rate");
-    context.reply_double(false_positive_rate);
-    context.reply_simple("Estimated items");
-    context.reply_integer(filter.items_at(now));
+    context.reply_field("Error rate", error_rate);
+    context.reply_field("Expected false positive rate", false_positive_rate);
+    context.reply_field("Estimated items", filter.items_at(now));
     // It has no bits that fill, and no segments.
-    context.reply_simple("Fill");
-    context.reply_null();
-    context.reply_simple("Bits per item");
-    match filter.bits_per_item(now) {
-        Some(bits) => context.reply_double(bits),
-        None => context.reply_null(),
-    }
-    for name in ["Segments allocated", "Segments reserved"] {
-        context.reply_simple(name);
-        context.reply_integer(0);
-    }
+    context.reply_field("Fill", None::<f64>);
+    context.reply_field("Bits per item", filter.bits_per_item(now));
+    context.reply_field("Segments allocated", 0);
+    context.reply_field("Segments reserved", 0);
     context.reply_simple("Sub-filters");
     context.reply_array(0);
-    context.reply_simple("Table");
     let table = TableFacts {
         items: filter.items_at(now),
         error_rate,
@@ -40,15 +29,13 @@ pub fn reply(context: &Context, filter: &Filter, window: Window, now: u64) {
         pages: filter.pages(),
         bytes: filter.num_bits() / 8,
     };
-    table.reply(context);
+    context.reply_field("Table", table);
     reply_window(context, filter, window, now);
 }
 
 fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
-    context.reply_simple("Window");
-    context.reply_integer(window.seconds().into());
-    context.reply_simple("Slices");
-    context.reply_integer(window.slices().into());
+    context.reply_field("Window", u64::from(window.seconds()));
+    context.reply_field("Slices", u64::from(window.slices()));
     context.reply_simple("Renew");
     context.reply_bool(window.renews());
     context.reply_simple("Items by slice");
@@ -59,11 +46,10 @@ fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
     for items in items.chain(std::iter::repeat(0)).take(slices) {
         context.reply_integer(items);
     }
-    context.reply_simple("Age of the oldest");
-    match filter.age_of_oldest(now) {
-        Some(milliseconds) => context.reply_integer(milliseconds / 1_000),
-        None => context.reply_null(),
-    }
-    context.reply_simple("Items forgotten");
-    context.reply_integer(filter.forgotten());
+    let age = filter.age_of_oldest(now);
+    context.reply_field(
+        "Age of the oldest",
+        age.map(|milliseconds| milliseconds / 1_000),
+    );
+    context.reply_field("Items forgotten", filter.forgotten());
 }
