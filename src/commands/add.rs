@@ -91,7 +91,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
     fn time(&self, context: &Context, filter: &mut Filter) -> Result<Option<u64>, ReplyError> {
         let Some(window) = filter.window() else {
             return match self.at {
-                Some(_) => Err(ReplyError::WindowMissing),
+                Some(_) => Err(ReplyError::WINDOW_MISSING),
                 None => Ok(None),
             };
         };

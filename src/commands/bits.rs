@@ -22,7 +22,7 @@ impl Bits {
     pub fn with_room_for(bits: usize) -> Result<Self, ReplyError> {
         let bytes = try_vec(bits.div_ceil(WORD) * size_of::<u64>());
         Ok(Self {
-            bytes: bytes.ok_or(ReplyError::NoMemoryToReply)?,
+            bytes: bytes.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?,
             word: 0,
             len: 0,
         })

@@ -40,12 +40,12 @@ pub trait Creates: Family {
 /// Runs RESERVE.
 pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(2);
-    let args = args.ok_or(ReplyError::NoMemoryToCreate)?;
+    let args = args.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     hide_seeds(context, &args, 2);
     let mut creation = F::parse(&args);
     if creation.is_err() && context.is_replay() {
         let known = known_words_of_reserve(&args, F::REQUIRED_WORDS);
-        creation = F::parse(&known.ok_or(ReplyError::NoMemoryToCreate)?);
+        creation = F::parse(&known.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?);
     }
     create_empty::<F>(context, arguments.at(1), &creation?)?;
     context.reply_simple("OK");
@@ -60,11 +60,11 @@ pub fn create_empty<F: Creates>(
 ) -> Result<(), ReplyError> {
     let mut key = context.open_to_write(name)?;
     if key.value::<Stored<F>>()?.is_some() {
-        return Err(ReplyError::ItemExists);
+        return Err(ReplyError::ITEM_EXISTS);
     }
     let filter = create::<F>(context, creation)?;
     let stored = key.put(Stored::<F>::new(filter));
-    let stored = stored.ok_or(ReplyError::NoMemoryToCreate)?;
+    let stored = stored.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     F::replicate_creation(context, name, stored.filter());
     drop(key); // before a module is notified that might delete it
     context.signal_change(F::RESERVE_EVENT, name);
@@ -94,7 +94,10 @@ pub fn add_to<F: Creates, T>(
     let mut created = None;
     let filter = match &mut present {
         Some(stored) => stored.filter_mut(),
-        None => created.insert(create::<F>(context, creation.ok_or(ReplyError::NotFound)?)?),
+        None => created.insert(create::<F>(
+            context,
+            creation.ok_or(ReplyError::NOT_FOUND)?,
+        )?),
     };
     let (has_changed, outcome) = add(filter, limit)?;
     // If the first item is refused, the key stays missing.
@@ -102,7 +105,7 @@ pub fn add_to<F: Creates, T>(
     let is_new = created.is_some();
     if let Some(filter) = created {
         let stored = key.put(Stored::new(filter));
-        present = Some(stored.ok_or(ReplyError::NoMemoryToCreate)?);
+        present = Some(stored.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?);
     }
     if let Some(stored) = present {
         stored.schedule(context, name);

@@ -36,7 +36,7 @@ fn add_items<'a, F: Creates, I: ExactSizeIterator<Item = &'a [u8]> + Clone>(
 ) -> Result<(), ReplyError> {
     let mut bits = packed.room_for_bits()?;
     let room = packed.room_to_replicate();
-    let room = Cell::new(room.ok_or(ReplyError::NoMemoryToAdd)?);
+    let room = Cell::new(room.ok_or(ReplyError::NO_MEMORY_TO_ADD)?);
     let add = Adding {
         event,
         creation: Some(F::Creation::default()),

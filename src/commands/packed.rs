@@ -79,14 +79,14 @@ impl<'a> Packed<'a> {
         parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
     ) -> Result<Self, ReplyError> {
         let args = arguments.try_list_from(FIRST);
-        let args = args.ok_or(ReplyError::NoMemoryToReply)?;
+        let args = args.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
         let parsed = parse(&args);
         if parsed.is_err() {
             hide_seeds(context, &args, FIRST); // not an option here, but perhaps taken for one
         }
         let words = parsed?;
         if words.bytes.len() as u64 > config::max_pack_bytes(context) {
-            return Err(ReplyError::PackingTooLong);
+            return Err(ReplyError::PACKING_TOO_LONG);
         }
         Ok(Self {
             items: Packing::new(words.layout, words.bytes)?,

@@ -56,7 +56,7 @@ impl<'a> Ration<'a> {
 
     /// The error for the first item after the ration was used up, if it was.
     pub fn refusal(&self) -> Option<ReplyError> {
-        self.is_used_up.get().then_some(ReplyError::OverMaxmemory)
+        self.is_used_up.get().then_some(ReplyError::OVER_MAXMEMORY)
     }
 
     /// Whether the command must end. One from the primary or the append-only file has run before

@@ -11,88 +11,115 @@ use splitbloom_server::key::{InUse, WrongType};
 
 /// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyError {
+pub struct ReplyError {
+    text: &'static str,
+    /// Whether a replay loses nothing by it, since the command would have no effect here, whether
+    /// it succeeded on the primary or not. (RedisBloom before 2.2 replicates commands that failed.)
+    /// With any other error, the command may have succeeded there.
+    is_harmless: bool,
+}
+
+impl ReplyError {
     /// The reply is the server's own.
-    WrongArity,
+    pub const WRONG_ARITY: Self = error("ERR wrong number of arguments");
     /// The key holds another type. The reply is the server's own.
-    WrongType,
-    /// The arguments are wrong.
-    Words(WordsError),
+    pub const WRONG_TYPE: Self =
+        error("WRONGTYPE Operation against a key holding the wrong kind of value");
     /// A filter that was to be created exists.
-    ItemExists,
-    /// As `ItemExists`, where bytes were to be loaded.
-    NoPlaceToLoad,
-    NotFound,
-    /// As `NotFound`, in a deletion: RedisBloom has another text there.
-    NothingToDelete,
-    /// As `NotFound`, where memory was to be freed.
-    NothingToFree,
-    Full,
-    Loading,
-    /// As `Full`, of a filter that counts: RedisBloom has another text there.
-    CountingFull,
-    OverLimit,
-    Uncountable,
-    NoMemoryToCreate,
-    NoMemoryToAdd,
-    NoMemoryToDelete,
-    NoMemoryToDump,
-    NoMemoryToReply,
+    pub const ITEM_EXISTS: Self = harmless("ERR item exists");
+    /// As `ITEM_EXISTS`, where bytes were to be loaded.
+    pub const NO_PLACE_TO_LOAD: Self = error("ERR item exists");
+    pub const NOT_FOUND: Self = error("ERR not found");
+    /// As `NOT_FOUND`, in a deletion: RedisBloom has another text there.
+    pub const NOTHING_TO_DELETE: Self = harmless("ERR Not found");
+    /// As `NOT_FOUND`, where memory was to be freed.
+    pub const NOTHING_TO_FREE: Self = harmless("ERR not found");
+    pub const FULL: Self = error("ERR non scaling filter is full");
+    pub const LOADING: Self = error("ERR filter is being loaded");
+    /// As `FULL`, of a filter that counts: RedisBloom has another text there.
+    pub const COUNTING_FULL: Self = error("ERR Filter is full");
+    pub const OVER_LIMIT: Self = error("ERR filter would exceed bf.max-filter-bytes");
+    pub const UNCOUNTABLE: Self =
+        error("ERR the filter has as many copies of the item as it can count");
+    pub const NO_MEMORY_TO_CREATE: Self = error("ERR Insufficient memory to create filter");
+    pub const NO_MEMORY_TO_ADD: Self = error("ERR Insufficient memory to add item");
+    pub const NO_MEMORY_TO_DELETE: Self = error("ERR Insufficient memory to delete item");
+    pub const NO_MEMORY_TO_DUMP: Self = error("ERR Insufficient memory to dump filter");
+    pub const NO_MEMORY_TO_REPLY: Self = error("ERR Insufficient memory to reply");
     /// With the server's own text, which it sends before a command begins.
-    OverMaxmemory,
-    PackingTooLong,
-    BadNumberOfKeys,
-    WrongNumberOfKeys,
+    pub const OVER_MAXMEMORY: Self =
+        error("OOM command not allowed when used memory > 'maxmemory'.");
+    pub const PACKING_TOO_LONG: Self = error("ERR packing would exceed bf.max-pack-bytes");
+    pub const BAD_NUMBER_OF_KEYS: Self = error("ERR bad number of keys");
+    pub const WRONG_NUMBER_OF_KEYS: Self =
+        error("ERR number of keys does not match the keys given");
     /// With the server's own text.
-    SeveralSlots,
+    pub const SEVERAL_SLOTS: Self = error("CROSSSLOT Keys in request don't hash to the same slot");
     /// A key is missing that may be on another node, while its slot is moving. With the server's
     /// own text.
-    SlotMoves,
-    /// The filters were created with different parameters.
-    Different(Difference),
+    pub const SLOT_MOVES: Self = error("TRYAGAIN Multiple keys request during rehashing of slot");
     /// Filters that forget, and those that RedisBloom made, cannot be merged.
-    NoUnion,
-    TooMuchToMerge,
-    NoMemoryToMerge,
-    BadInfoField,
-    NotNumeric,
-    BadData,
-    BadPartitions,
-    PartitionsRange,
-    BraceInName,
-    ReplyTooLong,
+    pub const NO_UNION: Self = error("ERR filters of this kind cannot be merged");
+    pub const TOO_MUCH_TO_MERGE: Self =
+        error("ERR filters to merge would exceed bf.max-merge-bytes");
+    pub const NO_MEMORY_TO_MERGE: Self = error("ERR Insufficient memory to merge filters");
+    pub const BAD_INFO_FIELD: Self = error("ERR Invalid information value");
+    pub const NOT_NUMERIC: Self = error("ERR Second argument must be numeric");
+    pub const BAD_DATA: Self = error("ERR received bad data");
+    pub const BAD_PARTITIONS: Self = error("ERR bad number of partitions");
+    pub const PARTITIONS_RANGE: Self =
+        error("ERR partitions must be a power of two in the range [1, 16384]");
+    pub const BRACE_IN_NAME: Self =
+        error("ERR the name of a partitioned filter must not contain {");
+    pub const REPLY_TOO_LONG: Self = error("ERR the keys would take more than 64 MiB");
     /// A time, or a command about time, for a filter that does not forget.
-    WindowMissing,
-    FarFuture,
+    pub const WINDOW_MISSING: Self = error("ERR a window is missing");
+    pub const FAR_FUTURE: Self =
+        error("ERR the time is more than one window ahead of the server's clock");
     /// The time is so early that it must be in seconds.
-    Seconds,
+    pub const SECONDS: Self =
+        error("ERR the time is before 1973: it must be in milliseconds since 1970");
     /// The server saves the value on another thread: nothing has changed, and the command can be
     /// repeated.
-    KeyInUse,
+    pub const KEY_IN_USE: Self = error("TRYAGAIN the server is saving the key");
+}
+
+const fn error(text: &'static str) -> ReplyError {
+    ReplyError {
+        text,
+        is_harmless: false,
+    }
+}
+
+const fn harmless(text: &'static str) -> ReplyError {
+    ReplyError {
+        text,
+        is_harmless: true,
+    }
 }
 
 impl From<InUse> for ReplyError {
     fn from(InUse: InUse) -> Self {
-        Self::KeyInUse
+        Self::KEY_IN_USE
     }
 }
 
 impl From<WrongType> for ReplyError {
     fn from(WrongType: WrongType) -> Self {
-        Self::WrongType
+        Self::WRONG_TYPE
     }
 }
 
 impl From<WordsError> for ReplyError {
-    fn from(error: WordsError) -> Self {
-        match error {
-            WordsError::WrongArity => Self::WrongArity,
-            other => Self::Words(other),
+    fn from(words: WordsError) -> Self {
+        match words {
+            WordsError::WrongArity => Self::WRONG_ARITY,
+            other => error(text_of(other)),
         }
     }
 }
 
-/// The text for an error in the arguments. The server has its own for [`ReplyError::WrongArity`].
+/// The text for an error in the arguments. The server has its own for [`ReplyError::WRONG_ARITY`].
 fn text_of(error: WordsError) -> &'static str {
     match error {
         WordsError::WrongArity => "ERR wrong number of arguments",
@@ -129,78 +156,11 @@ fn text_of(error: WordsError) -> &'static str {
     }
 }
 
-fn text_of_difference(difference: Difference) -> &'static str {
-    match difference {
-        Difference::ErrorRate => "ERR filters differ in error rate",
-        Difference::Capacity => "ERR filters differ in capacity",
-        Difference::Expansion => "ERR filters differ in expansion",
-        Difference::Seed => "ERR filters differ in seed",
-    }
-}
-
 impl ReplyError {
-    /// The text. The server has its own for the first two, which serve as elements of an array.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::WrongArity => "ERR wrong number of arguments",
-            Self::WrongType => "WRONGTYPE Operation against a key holding the wrong kind of value",
-            Self::Words(error) => text_of(error),
-            Self::ItemExists | Self::NoPlaceToLoad => "ERR item exists",
-            Self::NotFound | Self::NothingToFree => "ERR not found",
-            Self::NothingToDelete => "ERR Not found",
-            Self::Full => "ERR non scaling filter is full",
-            Self::Loading => "ERR filter is being loaded",
-            Self::CountingFull => "ERR Filter is full",
-            Self::OverLimit => "ERR filter would exceed bf.max-filter-bytes",
-            Self::Uncountable => "ERR the filter has as many copies of the item as it can count",
-            Self::NoMemoryToCreate => "ERR Insufficient memory to create filter",
-            Self::NoMemoryToAdd => "ERR Insufficient memory to add item",
-            Self::NoMemoryToDelete => "ERR Insufficient memory to delete item",
-            Self::NoMemoryToDump => "ERR Insufficient memory to dump filter",
-            Self::NoMemoryToReply => "ERR Insufficient memory to reply",
-            Self::OverMaxmemory => "OOM command not allowed when used memory > 'maxmemory'.",
-            Self::PackingTooLong => "ERR packing would exceed bf.max-pack-bytes",
-            Self::BadNumberOfKeys => "ERR bad number of keys",
-            Self::WrongNumberOfKeys => "ERR number of keys does not match the keys given",
-            Self::SeveralSlots => "CROSSSLOT Keys in request don't hash to the same slot",
-            Self::SlotMoves => "TRYAGAIN Multiple keys request during rehashing of slot",
-            Self::Different(difference) => text_of_difference(difference),
-            Self::NoUnion => "ERR filters of this kind cannot be merged",
-            Self::TooMuchToMerge => "ERR filters to merge would exceed bf.max-merge-bytes",
-            Self::NoMemoryToMerge => "ERR Insufficient memory to merge filters",
-            Self::BadInfoField => "ERR Invalid information value",
-            Self::NotNumeric => "ERR Second argument must be numeric",
-            Self::BadData => "ERR received bad data",
-            Self::BadPartitions => "ERR bad number of partitions",
-            Self::PartitionsRange => {
-                "ERR partitions must be a power of two in the range [1, 16384]"
-            }
-            Self::BraceInName => "ERR the name of a partitioned filter must not contain {",
-            Self::WindowMissing => text_of(WordsError::WindowMissing),
-            Self::FarFuture => "ERR the time is more than one window ahead of the server's clock",
-            Self::Seconds => "ERR the time is before 1973: it must be in milliseconds since 1970",
-            Self::KeyInUse => "TRYAGAIN the server is saving the key",
-            Self::ReplyTooLong => "ERR the keys would take more than 64 MiB",
-        }
-    }
-
-    /// Whether a replay loses nothing by it, since the command would have no effect here, whether
-    /// it succeeded on the primary or not. (RedisBloom before 2.2 replicates commands that failed.)
-    /// Any other command may have succeeded there.
-    fn loses_nothing(self) -> bool {
-        match self {
-            // The filter exists.
-            Self::ItemExists => true,
-            // Nothing is there to be removed.
-            Self::NothingToDelete | Self::NothingToFree => true,
-            _ => false,
-        }
-    }
-
     /// The error for a filter that was not created.
     pub fn of_creation(error: AddError) -> Self {
         match error {
-            AddError::OutOfMemory => Self::NoMemoryToCreate,
+            AddError::OutOfMemory => Self::NO_MEMORY_TO_CREATE,
             other => Self::of_add(other),
         }
     }
@@ -208,18 +168,28 @@ impl ReplyError {
     /// The error for an item that was not added.
     pub fn of_add(error: AddError) -> Self {
         match error {
-            AddError::Full => Self::Full,
-            AddError::Loading => Self::Loading,
-            AddError::OverLimit => Self::OverLimit,
-            AddError::Uncountable => Self::Uncountable,
-            AddError::OutOfMemory => Self::NoMemoryToAdd,
+            AddError::Full => Self::FULL,
+            AddError::Loading => Self::LOADING,
+            AddError::OverLimit => Self::OVER_LIMIT,
+            AddError::Uncountable => Self::UNCOUNTABLE,
+            AddError::OutOfMemory => Self::NO_MEMORY_TO_ADD,
         }
+    }
+
+    /// The error for filters that were created with different parameters.
+    pub fn of_difference(difference: Difference) -> Self {
+        error(match difference {
+            Difference::ErrorRate => "ERR filters differ in error rate",
+            Difference::Capacity => "ERR filters differ in capacity",
+            Difference::Expansion => "ERR filters differ in expansion",
+            Difference::Seed => "ERR filters differ in seed",
+        })
     }
 
     /// The error for filters that were not merged.
     pub fn of_union(error: UnionError) -> Self {
         match error {
-            UnionError::TooCostly => Self::TooMuchToMerge,
+            UnionError::TooCostly => Self::TOO_MUCH_TO_MERGE,
             UnionError::Add(error) => Self::of_add(error),
         }
     }
@@ -227,7 +197,7 @@ impl ReplyError {
     /// The error for an item that was not added to a filter that counts.
     pub fn of_counting(error: AddError) -> Self {
         match error {
-            AddError::Full => Self::CountingFull,
+            AddError::Full => Self::COUNTING_FULL,
             other => Self::of_add(other),
         }
     }
@@ -235,8 +205,8 @@ impl ReplyError {
     /// The error for an item that was not removed.
     pub fn of_deletion(error: AddError) -> Self {
         match error {
-            AddError::Loading => Self::Loading,
-            _ => Self::NoMemoryToDelete,
+            AddError::Loading => Self::LOADING,
+            _ => Self::NO_MEMORY_TO_DELETE,
         }
     }
 
@@ -244,9 +214,9 @@ impl ReplyError {
     /// bytes.
     pub fn of_load(error: DecodeError) -> Self {
         match error {
-            DecodeError::OverLimit => Self::OverLimit,
-            DecodeError::OutOfMemory => Self::NoMemoryToCreate,
-            _ => Self::BadData,
+            DecodeError::OverLimit => Self::OVER_LIMIT,
+            DecodeError::OutOfMemory => Self::NO_MEMORY_TO_CREATE,
+            _ => Self::BAD_DATA,
         }
     }
 }
@@ -257,16 +227,16 @@ impl ErrorReply for ReplyError {
     /// replication.
     fn reply(self, context: &Context) {
         if context.is_replay() {
-            if self.loses_nothing() {
+            if self.is_harmless {
                 stats::replay_ignored();
                 return context.reply_null();
             }
-            context.note_loss(self.text());
+            context.note_loss(self.text);
         }
         match self {
-            Self::WrongArity => context.reply_wrong_arity(),
-            Self::WrongType => context.reply_wrong_type(),
-            other => context.reply_error(other.text()),
+            Self::WRONG_ARITY => context.reply_wrong_arity(),
+            Self::WRONG_TYPE => context.reply_wrong_type(),
+            other => context.reply_error(other.text),
         }
     }
 }

@@ -25,8 +25,8 @@ pub fn time_of(context: &Context, window: Window, given: Option<u64>) -> Result<
         None => Ok(now),
         Some(given) if (EARLIEST..=now.saturating_add(window)).contains(&given) => Ok(given),
         Some(given) if context.is_replay() => Ok(given),
-        Some(given) if given < EARLIEST => Err(ReplyError::Seconds),
-        Some(_) => Err(ReplyError::FarFuture),
+        Some(given) if given < EARLIEST => Err(ReplyError::SECONDS),
+        Some(_) => Err(ReplyError::FAR_FUTURE),
     }
 }
 

@@ -72,13 +72,13 @@ const fn load_chunk_of<F: Family>(
 
 /// Replies with the next chunk, and with the iterator of the one after it.
 fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
+    let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &Stored<F> = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &Stored<F> = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     // A negative iterator, like one past the end, finds nothing.
     let iterator = u64::try_from(iterator).unwrap_or(u64::MAX);
     let chunk = encode_chunk(stored.filter(), iterator);
-    let chunk = chunk.map_err(|_| ReplyError::NoMemoryToDump)?;
+    let chunk = chunk.map_err(|_| ReplyError::NO_MEMORY_TO_DUMP)?;
     let (next, bytes) = chunk.map_or((0, Vec::new()), |chunk| (chunk.next, chunk.bytes));
     context.reply_array(2);
     context.reply_integer(next);
@@ -90,8 +90,8 @@ fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(
 fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let bytes = arguments.bytes(3);
     context.redact(3); // the seed is in it
-    let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NotNumeric)?;
-    let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BadData)?;
+    let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
+    let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BAD_DATA)?;
     let mut key = context.open_to_write(arguments.at(1))?;
     let chunks = if is_chunk(bytes) {
         load_chunk::<F>(context, &mut key, iterator, bytes)
@@ -99,7 +99,7 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
         load_piece::<F>(context, &mut key, iterator, bytes)
     }?;
     key.value::<Stored<F>>()?
-        .ok_or(ReplyError::NotFound)?
+        .ok_or(ReplyError::NOT_FOUND)?
         .schedule(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
     if chunks.is_empty() {
@@ -129,7 +129,7 @@ fn load_chunk<F: Family>(
     let present = key.value::<Stored<F>>()?.map(Stored::filter_mut);
     let chunk = Chunk::parse(bytes).map_err(ReplyError::of_load)?;
     if iterator != chunk.next {
-        return Err(ReplyError::BadData);
+        return Err(ReplyError::BAD_DATA);
     }
     if present.is_none() && !chunk.begins().is_some_and(F::takes) {
         return Err(ReplyError::of_load(DecodeError::Order));
@@ -137,7 +137,7 @@ fn load_chunk<F: Family>(
     let created = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
     if let Some(filter) = created {
         key.put(Stored::<F>::new(filter))
-            .ok_or(ReplyError::NoMemoryToCreate)?;
+            .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     }
     Ok(Vec::new())
 }
@@ -155,13 +155,13 @@ fn load_piece<F: Family>(
         return taken.map(|()| Vec::new()).map_err(ReplyError::of_load);
     }
     if iterator != HEADER {
-        return Err(ReplyError::BadData);
+        return Err(ReplyError::BAD_DATA);
     }
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
     let filter = F::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
     key.put(Stored::<F>::new(filter))
-        .ok_or(ReplyError::NoMemoryToCreate)?;
+        .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     Ok(chunks)
 }
 
@@ -170,11 +170,11 @@ fn all_chunks(filter: &Filter) -> Result<Chunks, ReplyError> {
     let mut chunks = Vec::new();
     let mut iterator = 0;
     while let Some(chunk) =
-        encode_chunk(filter, iterator).map_err(|_| ReplyError::NoMemoryToCreate)?
+        encode_chunk(filter, iterator).map_err(|_| ReplyError::NO_MEMORY_TO_CREATE)?
     {
         iterator = chunk.next;
         let room = chunks.try_reserve(1);
-        room.map_err(|_| ReplyError::NoMemoryToCreate)?;
+        room.map_err(|_| ReplyError::NO_MEMORY_TO_CREATE)?;
         chunks.push(chunk);
     }
     Ok(chunks)

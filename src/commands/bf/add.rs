@@ -96,7 +96,7 @@ pub const INSERT: Command<ReplyError> = Command {
 
 fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(2);
-    let mut args = args.ok_or(ReplyError::NoMemoryToAdd)?;
+    let mut args = args.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut insertion = parse_insert(&args);
     if insertion.is_err() && context.is_replay() {
         spell_out_bloom_insert(&mut args);
@@ -136,7 +136,7 @@ fn add_many(
 ) -> Result<(), ReplyError> {
     // No command has more items than arguments.
     let answers = try_vec(arguments.len());
-    let mut answers = answers.ok_or(ReplyError::NoMemoryToAdd)?;
+    let mut answers = answers.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let answer = |new| answers.push(new);
     let Added { refusal, .. } = add.run::<BloomFilters>(context, arguments, answer)?;
     context.reply_array(answers.len() + usize::from(refusal.is_some()));

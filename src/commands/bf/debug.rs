@@ -29,7 +29,7 @@ pub const DEBUG: Command<ReplyError> = Command {
 /// Replies with the number of items, then a line for each part.
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     let filter = stored.filter();
     match filter.window() {
         Some(window) => reply_window(context, filter, window, now_for(filter)),

@@ -26,9 +26,9 @@ fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let given = parse_time(arguments.bytes(2))?;
     let mut key = context.open_to_write(arguments.at(1))?;
     let stored = key.value::<BloomFilter>()?;
-    let stored = stored.ok_or(ReplyError::NothingToFree)?;
+    let stored = stored.ok_or(ReplyError::NOTHING_TO_FREE)?;
     let filter = stored.filter_mut();
-    let window = filter.window().ok_or(ReplyError::WindowMissing)?;
+    let window = filter.window().ok_or(ReplyError::WINDOW_MISSING)?;
     let time = time_of(context, window, Some(given))?;
     let now = time_of_command();
     let change = filter.next_change(now);

@@ -112,7 +112,7 @@ impl Question {
         match arguments.len() {
             2 => return Ok(Self::Five),
             3 => {}
-            _ => return Err(ReplyError::WrongArity),
+            _ => return Err(ReplyError::WRONG_ARITY),
         }
         let word = arguments.bytes(2);
         if word.eq_ignore_ascii_case(b"FULL") {
@@ -120,14 +120,14 @@ impl Question {
         }
         let mut fields = FIELDS.into_iter();
         let field = fields.find(|field| word.eq_ignore_ascii_case(field.word));
-        field.map(Self::One).ok_or(ReplyError::BadInfoField)
+        field.map(Self::One).ok_or(ReplyError::BAD_INFO_FIELD)
     }
 }
 
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let question = Question::parse(arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     match question {
         Question::One(field) => reply_one(context, stored, &field),
         Question::Five => {

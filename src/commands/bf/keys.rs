@@ -35,14 +35,14 @@ pub const KEYS: Command<ReplyError> = Command {
 
 fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(1);
-    let args = args.ok_or(ReplyError::ReplyTooLong)?;
+    let args = args.ok_or(ReplyError::REPLY_TOO_LONG)?;
     let Question {
         name,
         partitions,
         items,
     } = parse(&args)?;
     let key = try_vec(args[0].len() + BYTES_BESIDE_NAME);
-    let key = key.ok_or(ReplyError::NoMemoryToReply)?;
+    let key = key.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
     match items {
         None => reply_all(context, name, key, partitions.each()),
         Some(items) => {
@@ -78,27 +78,25 @@ struct Question<'a> {
 /// Parses the arguments of BF.KEYS: `name PARTITIONS n [ITEMS item…]`.
 fn parse<'a>(args: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
     let [name, token, count, rest @ ..] = args else {
-        return Err(ReplyError::WrongArity);
+        return Err(ReplyError::WRONG_ARITY);
     };
     let items = match rest {
         [] => None,
-        [word, ..] if !word.eq_ignore_ascii_case(b"ITEMS") => {
-            return Err(ReplyError::Words(WordsError::Syntax))
-        }
-        [_] => return Err(ReplyError::WrongArity),
+        [word, ..] if !word.eq_ignore_ascii_case(b"ITEMS") => return Err(WordsError::Syntax.into()),
+        [_] => return Err(ReplyError::WRONG_ARITY),
         [_, items @ ..] => Some(items),
     };
     if !token.eq_ignore_ascii_case(b"PARTITIONS") {
-        return Err(ReplyError::Words(WordsError::Syntax));
+        return Err(WordsError::Syntax.into());
     }
-    let count = parse_integer(count).ok_or(ReplyError::BadPartitions)?;
+    let count = parse_integer(count).ok_or(ReplyError::BAD_PARTITIONS)?;
     let partitions = u64::try_from(count).ok().and_then(Partitions::new);
-    let partitions = partitions.ok_or(ReplyError::PartitionsRange)?;
+    let partitions = partitions.ok_or(ReplyError::PARTITIONS_RANGE)?;
     let keys = items.map_or(usize::from(partitions.count()), <[_]>::len);
     let reply_bytes = keys.saturating_mul(name.len() + BYTES_BESIDE_NAME);
-    let name = Name::new(name).ok_or(ReplyError::BraceInName)?;
+    let name = Name::new(name).ok_or(ReplyError::BRACE_IN_NAME)?;
     if reply_bytes > MAX_REPLY_BYTES {
-        return Err(ReplyError::ReplyTooLong);
+        return Err(ReplyError::REPLY_TOO_LONG);
     }
     Ok(Question {
         partitions,
@@ -135,34 +133,31 @@ mod tests {
         let longest = (64 << 20) / 16_384 - 24;
         let all = |name: &[u8]| parse(&[name, b"PARTITIONS", b"16384"]).map(|_| ());
         assert_eq!(all(&name(longest)), Ok(()));
-        assert_eq!(all(&name(longest + 1)), Err(ReplyError::ReplyTooLong));
+        assert_eq!(all(&name(longest + 1)), Err(ReplyError::REPLY_TOO_LONG));
         let long = name(1 << 20);
         let mut words = vec![&long[..], b"PARTITIONS", b"1", b"ITEMS"];
         words.extend([&b"a"[..]; 63]);
         assert!(parse(&words).is_ok());
         words.push(b"a");
-        assert_eq!(parse(&words), Err(ReplyError::ReplyTooLong));
+        assert_eq!(parse(&words), Err(ReplyError::REPLY_TOO_LONG));
     }
 
     #[test]
     fn errors_name_what_is_wrong() {
         for (line, error) in [
-            ("users PARTITIONS", ReplyError::WrongArity),
-            ("users PARTITIONS 4 ITEMS", ReplyError::WrongArity),
-            ("users PARTITION 4", ReplyError::Words(WordsError::Syntax)),
-            (
-                "users PARTITIONS 4 ITEM a",
-                ReplyError::Words(WordsError::Syntax),
-            ),
-            ("users PARTITIONS x", ReplyError::BadPartitions),
-            ("users PARTITIONS 1.5", ReplyError::BadPartitions),
-            ("users PARTITIONS 0", ReplyError::PartitionsRange),
-            ("users PARTITIONS -4", ReplyError::PartitionsRange),
-            ("users PARTITIONS 3", ReplyError::PartitionsRange),
-            ("users PARTITIONS 32768", ReplyError::PartitionsRange),
-            ("users PARTITIONS 65536", ReplyError::PartitionsRange),
-            ("u{sers PARTITIONS 4", ReplyError::BraceInName),
-            ("{} PARTITIONS 4", ReplyError::BraceInName),
+            ("users PARTITIONS", ReplyError::WRONG_ARITY),
+            ("users PARTITIONS 4 ITEMS", ReplyError::WRONG_ARITY),
+            ("users PARTITION 4", WordsError::Syntax.into()),
+            ("users PARTITIONS 4 ITEM a", WordsError::Syntax.into()),
+            ("users PARTITIONS x", ReplyError::BAD_PARTITIONS),
+            ("users PARTITIONS 1.5", ReplyError::BAD_PARTITIONS),
+            ("users PARTITIONS 0", ReplyError::PARTITIONS_RANGE),
+            ("users PARTITIONS -4", ReplyError::PARTITIONS_RANGE),
+            ("users PARTITIONS 3", ReplyError::PARTITIONS_RANGE),
+            ("users PARTITIONS 32768", ReplyError::PARTITIONS_RANGE),
+            ("users PARTITIONS 65536", ReplyError::PARTITIONS_RANGE),
+            ("u{sers PARTITIONS 4", ReplyError::BRACE_IN_NAME),
+            ("{} PARTITIONS 4", ReplyError::BRACE_IN_NAME),
         ] {
             assert_eq!(parsed(line), Err(error), "{line}");
         }

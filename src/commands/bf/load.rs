@@ -24,12 +24,12 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     context.redact(2); // the keys of its hash are in it
     let mut key = context.open_to_write(arguments.at(1))?;
     if key.value::<BloomFilter>()?.is_some() {
-        return Err(ReplyError::NoPlaceToLoad);
+        return Err(ReplyError::NO_PLACE_TO_LOAD);
     }
     let limit = config::size_limit(context);
     let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
     key.put(BloomFilter::new(filter))
-        .ok_or(ReplyError::NoMemoryToCreate)?;
+        .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();
     context.signal_change(c"bf.load", arguments.at(1));

@@ -36,8 +36,8 @@ pub const MERGE: Command<ReplyError> = Command {
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     match unite(context, arguments) {
         Ok(()) => context.reply_simple("OK"),
-        Err(ReplyError::NotFound) if may_be_elsewhere(context, arguments) => {
-            return Err(ReplyError::SlotMoves);
+        Err(ReplyError::NOT_FOUND) if may_be_elsewhere(context, arguments) => {
+            return Err(ReplyError::SLOT_MOVES);
         }
         Err(error) => return Err(error),
     }
@@ -65,12 +65,12 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let given = arguments.len().saturating_sub(FIRST_SOURCE);
     match parse_within(arguments.bytes(2), 1..=u64::MAX >> 1) {
         Ok(number) if number == given as u64 => {}
-        Ok(_) => return Err(ReplyError::WrongNumberOfKeys),
-        Err(_) => return Err(ReplyError::BadNumberOfKeys),
+        Ok(_) => return Err(ReplyError::WRONG_NUMBER_OF_KEYS),
+        Err(_) => return Err(ReplyError::BAD_NUMBER_OF_KEYS),
     }
     // Before a key is opened: newer servers would look for it in the slot of the destination.
     if is_routed(context) && !are_in_one_slot(arguments) {
-        return Err(ReplyError::SeveralSlots);
+        return Err(ReplyError::SEVERAL_SLOTS);
     }
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;
@@ -82,16 +82,16 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     let mut created = None;
     let filter = match stored {
         Some(stored) if stored.filter().may_be_united() => stored.filter_mut(),
-        Some(_) => return Err(ReplyError::NoUnion),
+        Some(_) => return Err(ReplyError::NO_UNION),
         None => {
-            let first = sources.first().ok_or(ReplyError::NotFound)?;
+            let first = sources.first().ok_or(ReplyError::NOT_FOUND)?;
             let new = Filter::new(first.parameters(), limit);
             created.insert(new.map_err(ReplyError::of_creation)?)
         }
     };
     let different = sources.iter().find_map(|source| filter.difference(source));
     if let Some(difference) = different {
-        return Err(ReplyError::Different(difference));
+        return Err(ReplyError::of_difference(difference));
     }
     let before = filter.progress();
     let has_changed = filter
@@ -101,7 +101,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 
     if let Some(filter) = created {
         key.put(BloomFilter::new(filter))
-            .ok_or(ReplyError::NoMemoryToCreate)?;
+            .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     }
     drop(sources);
     drop((key, keys)); // before a module is notified that might delete them
@@ -123,7 +123,7 @@ fn open_sources<'a>(
     is_known: bool,
 ) -> Result<Vec<ReadKey<'a>>, ReplyError> {
     let keys = try_vec(arguments.len() - FIRST_SOURCE);
-    let mut keys = keys.ok_or(ReplyError::NoMemoryToMerge)?;
+    let mut keys = keys.ok_or(ReplyError::NO_MEMORY_TO_MERGE)?;
     for source in FIRST_SOURCE..arguments.len() {
         if !is_known || arguments.bytes(source) != arguments.bytes(1) {
             keys.push(context.open_to_read(arguments.at(source)));
@@ -134,15 +134,15 @@ fn open_sources<'a>(
 
 /// The filters of `keys`, which must be Bloom filters that do not forget.
 fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
-    let mut filters = try_vec(keys.len()).ok_or(ReplyError::NoMemoryToMerge)?;
+    let mut filters = try_vec(keys.len()).ok_or(ReplyError::NO_MEMORY_TO_MERGE)?;
     for key in keys {
         match key
             .value::<BloomFilter>()?
-            .ok_or(ReplyError::NotFound)?
+            .ok_or(ReplyError::NOT_FOUND)?
             .filter()
         {
             filter if filter.may_be_united() => filters.push(filter),
-            _ => return Err(ReplyError::NoUnion),
+            _ => return Err(ReplyError::NO_UNION),
         }
     }
     Ok(filters)

@@ -129,7 +129,7 @@ fn insert(
     reply_one: fn(&Context, Answer),
 ) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(2);
-    let mut args = args.ok_or(ReplyError::NoMemoryToAdd)?;
+    let mut args = args.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut insertion = parse_counting_insert(&args);
     if insertion.is_err() && context.is_replay() {
         spell_out_counting_insert(&mut args);
@@ -140,7 +140,7 @@ fn insert(
     }
     let insertion = insertion?;
     let answers = try_vec(args.len() - insertion.first_item);
-    let mut answers = answers.ok_or(ReplyError::NoMemoryToAdd)?;
+    let mut answers = answers.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let request = Request {
         event,
         adding,

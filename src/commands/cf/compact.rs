@@ -22,7 +22,7 @@ pub const COMPACT: Command<ReplyError> = Command {
 fn compact(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored = key.value::<CountingFilter>()?;
-    stored.ok_or(ReplyError::NothingToFree)?;
+    stored.ok_or(ReplyError::NOTHING_TO_FREE)?;
     context.reply_simple("OK");
     Ok(())
 }

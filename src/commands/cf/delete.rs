@@ -21,7 +21,7 @@ pub const DELETE: Command<ReplyError> = Command {
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let mut key = context.open_to_write(arguments.at(1))?;
     let stored = key.value::<CountingFilter>()?;
-    let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
+    let filter = stored.ok_or(ReplyError::NOTHING_TO_DELETE)?.filter_mut();
     let removed = filter.remove(arguments.bytes(2));
     let was_there = removed.map_err(ReplyError::of_deletion)?;
     drop(key); // before a module is notified that might delete it

@@ -34,11 +34,11 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let is_full = match arguments.len() {
         2 => false,
         3 if arguments.bytes(2).eq_ignore_ascii_case(b"FULL") => true,
-        3 => return Err(ReplyError::BadInfoField),
-        _ => return Err(ReplyError::WrongArity),
+        3 => return Err(ReplyError::BAD_INFO_FIELD),
+        _ => return Err(ReplyError::WRONG_ARITY),
     };
     let key = context.open_to_read(arguments.at(1));
-    let stored: &CountingFilter = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored: &CountingFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     let short = short(stored);
     let of_redisbloom = usize::from(stored.filter().cuckoo().is_some());
     let long = if is_full { MORE + of_redisbloom } else { 0 };
@@ -102,7 +102,7 @@ pub const DEBUG: Command<ReplyError> = Command {
 
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value()?.ok_or(ReplyError::NotFound)?;
+    let stored = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     context.reply_bytes(line(stored).bytes());
     Ok(())
 }

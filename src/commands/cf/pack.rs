@@ -49,10 +49,10 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let mut bits = packed.room_for_bits()?;
     let room = packed
         .room_to_replicate()
-        .ok_or(ReplyError::NoMemoryToDelete)?;
+        .ok_or(ReplyError::NO_MEMORY_TO_DELETE)?;
     let mut key = context.open_to_write(arguments.at(1))?;
     let stored = key.value::<CountingFilter>()?;
-    let filter = stored.ok_or(ReplyError::NothingToDelete)?.filter_mut();
+    let filter = stored.ok_or(ReplyError::NOTHING_TO_DELETE)?.filter_mut();
     let mut changed = Changed::default();
     let end = filter.remove_many(packed.items.items(), |was_there| {
         changed.count(was_there);
