@@ -131,7 +131,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         added.refusal = refusal.or(ration.refusal());
         stats::added(added.new, filter.counters_since(before));
         if time.is_some() {
-            stats::forgotten(filter.forgotten() - forgotten);
+            stats::ITEMS_FORGOTTEN.add(filter.forgotten() - forgotten);
             free_gone(filter);
         }
         added

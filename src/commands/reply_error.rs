@@ -228,7 +228,7 @@ impl ErrorReply for ReplyError {
     fn reply(self, context: &Context) {
         if context.is_replay() {
             if self.is_harmless {
-                stats::replay_ignored();
+                stats::REPLAYS_IGNORED.add(1);
                 return context.reply_null();
             }
             context.note_loss(self.text);

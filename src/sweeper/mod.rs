@@ -54,7 +54,7 @@ pub fn register(context: &Context) {
 /// As [`Filter::sweep_step`].
 pub fn step(filter: &mut Filter, now: u64) -> Result<Swept, AddError> {
     let swept = filter.sweep_step(now)?;
-    stats::forgotten(swept.forgotten);
+    stats::ITEMS_FORGOTTEN.add(swept.forgotten);
     free_gone(filter);
     Ok(swept)
 }

@@ -48,7 +48,7 @@ pub struct Stored<F> {
 
 impl<F: Family> Stored<F> {
     pub fn new(filter: Filter) -> Self {
-        stats::filter_created();
+        stats::FILTERS.increment();
         Self {
             filter,
             family: PhantomData,
@@ -94,7 +94,7 @@ impl<F: Family> Stored<F> {
 
 impl<F> Drop for Stored<F> {
     fn drop(&mut self) {
-        stats::filter_freed();
+        stats::FILTERS.decrement();
     }
 }
 

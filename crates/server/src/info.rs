@@ -6,6 +6,7 @@ use super::context::Context;
 use super::text::Line;
 use redis_module::raw;
 use std::ffi::{c_int, CStr};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 /// One line of INFO; the server adds the module's name as a prefix.
@@ -14,9 +15,49 @@ pub enum Field {
     Text(&'static CStr, fn() -> &'static str),
     /// A name and its number.
     Number(&'static CStr, fn() -> u64),
+    /// A name and a counter.
+    Counter(&'static CStr, &'static Counter),
     /// As `Number`, if the function calls the server. Not in the report of a crash, which the
     /// server assembles in a signal handler.
     FromServer(&'static CStr, fn() -> u64),
+}
+
+/// A number that INFO shows.
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// A counter at zero.
+    #[allow(clippy::new_without_default, reason = "a constant, for statics")]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Its value.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Adds `number`, from a command. Commands run one at a time, so a load and a store avoid the
+    /// locked instruction (5 ns, a tenth of a lookup).
+    #[inline]
+    pub fn add(&self, number: u64) {
+        self.0.store(self.get() + number, Relaxed);
+    }
+
+    /// Raises it to `number`, from a command.
+    pub fn raise_to(&self, number: u64) {
+        self.0.store(self.get().max(number), Relaxed);
+    }
+
+    /// Adds one, from any thread.
+    pub fn increment(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+
+    /// Subtracts one, from any thread.
+    pub fn decrement(&self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 static FIELDS: OnceLock<&'static [Field]> = OnceLock::new();
@@ -49,18 +90,19 @@ impl Field {
     /// # Safety
     /// The context is live.
     unsafe fn write(&self, context: *mut raw::RedisModuleInfoCtx) {
-        match self {
+        let (name, value) = match self {
             Self::Text(name, text) => {
                 let (name, text) = (name.as_ptr(), Line::of(text()));
                 let text = text.as_ptr();
                 // SAFETY: the caller's duty; the texts live through the call.
                 unsafe { call!(RedisModule_InfoAddFieldCString(context, name, text)) };
+                return;
             }
-            Self::Number(name, value) | Self::FromServer(name, value) => {
-                let (name, value) = (name.as_ptr(), value());
-                // SAFETY: the caller's duty; the name lives through the call.
-                unsafe { call!(RedisModule_InfoAddFieldULongLong(context, name, value)) };
-            }
-        }
+            Self::Number(name, value) | Self::FromServer(name, value) => (name, value()),
+            Self::Counter(name, counter) => (name, counter.get()),
+        };
+        let name = name.as_ptr();
+        // SAFETY: the caller's duty; the name lives through the call.
+        unsafe { call!(RedisModule_InfoAddFieldULongLong(context, name, value)) };
     }
 }

@@ -109,7 +109,7 @@ fn add(
             answer = filter.add_copy(item, adding, SizeLimit::Replay);
         }
         let is_added = answer == Ok(true);
-        stats::copies_added(usize::from(is_added));
+        stats::ITEMS_ADDED.add(u64::from(is_added));
         Ok((is_added, answer))
     };
     let replicate = |_: &Answer| context.replicate_verbatim();

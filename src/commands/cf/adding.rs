@@ -48,7 +48,7 @@ impl Request {
                 self.add_refused(filter, arguments, answers);
             }
             let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
-            stats::copies_added(added);
+            stats::ITEMS_ADDED.add(added as u64);
             Ok((added > 0, answers))
         };
         let replicate = |answers: &&mut Vec<Answer>| self.replicate(context, arguments, answers);

@@ -26,7 +26,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let was_there = removed.map_err(ReplyError::of_deletion)?;
     drop(key); // before a module is notified that might delete it
     if was_there {
-        stats::copies_deleted(1);
+        stats::ITEMS_DELETED.add(1);
         context.replicate_verbatim();
         context.signal_change(c"cf.del", arguments.at(1));
     }

@@ -61,7 +61,7 @@ fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     changed.refusal = end.err().map(ReplyError::of_deletion);
     drop(key); // before a module is notified that might delete it
     if changed.changed > 0 {
-        stats::copies_deleted(changed.changed);
+        stats::ITEMS_DELETED.add(changed.changed as u64);
         drop(room); // for the server to take
         match changed.refusal {
             None => context.replicate_verbatim(),
