@@ -86,6 +86,9 @@ pub(super) struct Sent {
 /// What a reply means.
 enum Meaning {
     Final(Result<Value, Error>),
+    /// A refusal after `ASKING`. Such a node executes a command on a key that it has not got yet,
+    /// or no longer: the slot may have moved on since the redirect.
+    Doubtful(Result<Value, Error>),
     Redirect(Next),
     /// Not executed: the cluster is in a failover, or a node is still loading or cannot be reached.
     Later(RedisError),
@@ -153,6 +156,10 @@ impl Link {
             for (index, meaning) in self.receive_round(round) {
                 match meaning {
                     Meaning::Final(reply) => replies[index] = Some(reply),
+                    Meaning::Doubtful(_) if retry == Retry::Yes && rounds <= REDIRECTS => {
+                        open.push((index, Next::Owner));
+                    }
+                    Meaning::Doubtful(reply) => replies[index] = Some(reply),
                     Meaning::Redirect(next) => open.push((index, next)),
                     Meaning::Lost(error) if retry == Retry::No => {
                         replies[index] = Some(Err(Error::Unreachable(error)));
@@ -233,6 +240,12 @@ impl Link {
                 let meaning = match self.reply(&place, &address) {
                     Ok(value) => self.meaning(value, &address),
                     Err(error) => Meaning::Lost(error),
+                };
+                let meaning = match meaning {
+                    Meaning::Final(reply) if place.is_asking && is_refusal(&reply) => {
+                        Meaning::Doubtful(reply)
+                    }
+                    other => other,
                 };
                 meanings.push((place.index, meaning));
             }
@@ -324,7 +337,18 @@ impl Link {
     }
 }
 
-/// So many requests, each for the owner of its slot.
+/// Whether a command was refused, or one of a transaction.
+fn is_refusal(reply: &Result<Value, Error>) -> bool {
+    match reply {
+        Ok(Value::Array(replies)) => replies
+            .iter()
+            .any(|reply| matches!(reply, Value::ServerError(_))),
+        Ok(_) => false,
+        Err(_) => true,
+    }
+}
+
+/// `requests` requests, each for the owner of its slot.
 fn owners_of(requests: usize) -> Vec<(usize, Next)> {
     (0..requests).map(|index| (index, Next::Owner)).collect()
 }
@@ -363,3 +387,6 @@ pub(super) fn transaction(slot: u16, commands: &[Cmd]) -> Request {
         replies: commands.len() + 2,
     }
 }
+
+#[cfg(test)]
+mod tests;
