@@ -117,12 +117,24 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             time,
             ..Added::default()
         };
-        let ration = Ration::new(context);
-        let mut end = self.add_rest(filter, limit, &ration, &mut added, &mut answer);
+        let (ration, now) = (Ration::new(context), time.unwrap_or(0));
+        let mut add_rest = |added: &mut Added, limit| {
+            let mut items = self.items.items_from(added.answered);
+            let mut count = |outcome: Outcome| {
+                added.count(outcome);
+                answer(outcome.is_new());
+            };
+            match items.len() {
+                // One item is not worth setting up a group.
+                1 => items.try_for_each(|item| filter.add_at(item, now, limit).map(&mut count)),
+                _ => filter.add_many_at(ration.of(items), now, limit, &mut count),
+            }
+        };
+        let mut end = add_rest(&mut added, limit);
         // The primary has acknowledged some of these items. It may have been RedisBloom, with other
         // false positives, and so with room left where there is none here.
         if end == Err(AddError::Full) && time.is_none() && context.is_replay() {
-            end = self.add_rest(filter, SizeLimit::Replay, &ration, &mut added, answer);
+            end = add_rest(&mut added, SizeLimit::Replay);
         }
         let refusal = end.err().map(|error| match filter.kind() {
             Kind::Counting => ReplyError::of_counting(error),
@@ -135,27 +147,5 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             free_gone(filter);
         }
         added
-    }
-
-    /// Adds the items that have not been added yet, up to the first one refused.
-    fn add_rest(
-        &self,
-        filter: &mut Filter,
-        limit: SizeLimit,
-        ration: &Ration<'_>,
-        added: &mut Added,
-        mut answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
-        let now = added.time.unwrap_or(0);
-        let mut items = self.items.items_from(added.answered);
-        let mut count = |outcome: Outcome| {
-            added.count(outcome);
-            answer(outcome.is_new());
-        };
-        match items.len() {
-            // One item is not worth setting up a group.
-            1 => items.try_for_each(|item| filter.add_at(item, now, limit).map(&mut count)),
-            _ => filter.add_many_at(ration.of(items), now, limit, &mut count),
-        }
     }
 }

@@ -16,6 +16,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
+use std::ffi::CStr;
 
 pub const ADD: Command<ReplyError> = Command {
     name: c"bf.add",
@@ -29,15 +30,7 @@ pub const ADD: Command<ReplyError> = Command {
 };
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let add = Adding {
-        event: c"bf.add",
-        creation: Some(Creation::default()),
-        at: None,
-        items: Args {
-            arguments,
-            first: 2,
-        },
-    };
+    let add = adding(c"bf.add", arguments, 2);
     let mut is_new = false;
     let added = add.run::<BloomFilters>(context, arguments, |new| is_new = new)?;
     added.refusal.map_or(Ok(()), Err)?;
@@ -52,22 +45,9 @@ pub const MULTI_ADD: Command<ReplyError> = Command {
     summary: c"Adds items to a Bloom filter, which is created if it is missing",
     complexity: BLOOM_ITEMS,
     parameters: &[KEY, ITEMS],
-    run: multi_add,
+    run: |context, arguments| add_many(context, arguments, &adding(c"bf.madd", arguments, 2)),
     ..WRITE
 };
-
-fn multi_add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let add = Adding {
-        event: c"bf.madd",
-        creation: Some(Creation::default()),
-        at: None,
-        items: Args {
-            arguments,
-            first: 2,
-        },
-    };
-    add_many(context, arguments, &add)
-}
 
 pub const INSERT: Command<ReplyError> = Command {
     name: c"bf.insert",
@@ -116,15 +96,25 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         return Ok(());
     };
     let add = Adding {
-        event: c"bf.insert",
         creation,
         at,
-        items: Args {
-            arguments,
-            first: 2 + first,
-        },
+        ..adding(c"bf.insert", arguments, 2 + first)
     };
     add_many(context, arguments, &add)
+}
+
+/// An add of the arguments from `first` on.
+fn adding<'a>(
+    event: &'static CStr,
+    arguments: Arguments<'a>,
+    first: usize,
+) -> Adding<Creation, Args<'a>> {
+    Adding {
+        event,
+        creation: Some(Creation::default()),
+        at: None,
+        items: Args { arguments, first },
+    }
 }
 
 /// Runs `add` and replies with an array of whether each item was new. It ends at the first item
