@@ -13,8 +13,10 @@ impl Context {
     /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is not
     /// here may then be on the other node. Cost: that of CLUSTER NODES, so not for every command.
     pub fn is_moving(&self, slot: u16) -> bool {
-        // SAFETY: the context is live, and both texts end in a zero byte.
-        let reply = unsafe { call!(RedisModule_Call(self.raw, c"CLUSTER", c"NODES")) };
+        let (command, argument) = (c"CLUSTER".as_ptr(), c"NODES".as_ptr());
+        let format = c"c".as_ptr(); // a text that ends in a zero byte
+                                    // SAFETY: the context is live; the argument is that of the format.
+        let reply = unsafe { call!(RedisModule_Call(self.raw, command, format, argument)) };
         if reply.is_null() {
             return false;
         }

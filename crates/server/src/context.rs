@@ -224,9 +224,24 @@ impl Context {
             *free = unsafe { call!(RedisModule_CreateString(self.raw, start, len)) };
             strings.len += 1;
         }
-        let (name, args) = (name.as_ptr(), &strings.created[..strings.len]);
-        // SAFETY: the context is live, and so are the strings.
-        unsafe { call!(RedisModule_Replicate(self.raw, name, key.raw, args, more)) };
+        let args = &strings.created[..strings.len];
+        // A string, and two arrays of strings with their lengths (a size_t). The server takes
+        // references of its own.
+        let format = c"svv".as_ptr();
+        // SAFETY: the context is live, and so are the strings; the arguments are those of the
+        // format.
+        unsafe {
+            call!(RedisModule_Replicate(
+                self.raw,
+                name.as_ptr(),
+                format,
+                key.raw,
+                args.as_ptr(),
+                args.len(),
+                more.as_ptr(),
+                more.len()
+            ))
+        };
     }
 
     /// Signals that `key` has changed to transactions that watch it and clients that cache it.

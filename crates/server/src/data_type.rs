@@ -191,11 +191,19 @@ impl RdbTarget {
 impl AofTarget {
     /// Writes `command key number bytes`.
     pub fn emit(&mut self, command: &CStr, number: u64, bytes: &[u8]) {
-        let (command, number) = (command.as_ptr(), number as std::ffi::c_longlong);
-        // SAFETY: the target is being written, the key is the server's.
+        // A string, a long long, and bytes with their length (a size_t).
+        let (format, number) = (c"slb".as_ptr(), number as std::ffi::c_longlong);
+        // SAFETY: the target is being written, the key is the server's; the arguments are those of
+        // the format.
         unsafe {
             call!(RedisModule_EmitAOF(
-                self.io, command, self.key, number, bytes
+                self.io,
+                command.as_ptr(),
+                format,
+                self.key,
+                number,
+                bytes.as_ptr(),
+                bytes.len()
             ))
         };
     }
