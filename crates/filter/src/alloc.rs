@@ -14,15 +14,13 @@ pub trait Mover {
 /// A vector with room for `len` elements.
 pub(crate) fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
     let mut vec = Vec::new();
-    match vec.try_reserve_exact(len) {
-        Ok(()) => Ok(vec),
-        Err(_) => Err(AddError::OutOfMemory),
-    }
+    vec.try_reserve_exact(len)?;
+    Ok(vec)
 }
 
 /// Appends `value` to `vec` if there is memory.
 pub(crate) fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
-    vec.try_reserve(1).map_err(|_| AddError::OutOfMemory)?;
+    vec.try_reserve(1)?;
     vec.push(value);
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The errors of the core, as data. The module turns them into the texts that clients see.
 
+use std::collections::TryReserveError;
+
 /// Why a filter could not be created, or could not take another item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddError {
@@ -22,6 +24,12 @@ pub enum UnionError {
     TooCostly,
     /// The filter cannot take what the others have.
     Add(AddError),
+}
+
+impl From<TryReserveError> for AddError {
+    fn from(_: TryReserveError) -> Self {
+        Self::OutOfMemory
+    }
 }
 
 impl From<AddError> for UnionError {

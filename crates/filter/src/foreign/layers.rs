@@ -121,8 +121,7 @@ impl Layers {
     /// `OutOfMemory`, and nothing visible has changed.
     pub(crate) fn reserve(&mut self, more: usize) -> Result<(), AddError> {
         let len = self.each.len();
-        let room = self.each.try_reserve_exact(room_for(len + more) - len);
-        room.map_err(|_| AddError::OutOfMemory)
+        Ok(self.each.try_reserve_exact(room_for(len + more) - len)?)
     }
 
     /// The layers, oldest first.

@@ -93,36 +93,10 @@ pub const HEADER: u64 = 1;
 /// The fields that not all headers have. Their length tells which they are.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// Bytes before the first layer.
-    head: usize,
-    /// Bytes of a layer.
-    layer: usize,
     has_growth: bool,
     /// Whether the number of entries has 64 bits.
     has_wide_entries: bool,
 }
-
-/// The header of today, and those of before, which lack the growth or the high half of the entries.
-const LAYOUTS: [Layout; 3] = [
-    Layout {
-        head: 20,
-        layer: 53,
-        has_growth: true,
-        has_wide_entries: true,
-    },
-    Layout {
-        head: 20,
-        layer: 49,
-        has_growth: true,
-        has_wide_entries: false,
-    },
-    Layout {
-        head: 16,
-        layer: 49,
-        has_growth: false,
-        has_wide_entries: false,
-    },
-];
 
 /// The layers that a header begins. They have no set bit, and allocate nothing but their list.
 ///
@@ -171,11 +145,19 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
 }
 
 impl Layout {
-    /// That of a header of this length: no two have the same with one number of layers above 0.
+    /// That of a header of this length: of today, or of before, without the high half of the
+    /// entries or the growth. No two have the same length with one number of layers above 0.
     fn of(len: usize, num_layers: usize) -> Option<Self> {
-        LAYOUTS.into_iter().find(|layout| {
-            let layers = num_layers.checked_mul(layout.layer);
-            layers.and_then(|layers| layers.checked_add(layout.head)) == Some(len)
+        let known = [(true, true), (true, false), (false, false)].into_iter();
+        let mut known = known.map(|(has_growth, has_wide_entries)| Self {
+            has_growth,
+            has_wide_entries,
+        });
+        known.find(|layout| {
+            let head = 16 + 4 * usize::from(layout.has_growth);
+            let layer = 49 + 4 * usize::from(layout.has_wide_entries);
+            let layers = num_layers.checked_mul(layer);
+            layers.and_then(|layers| layers.checked_add(head)) == Some(len)
         })
     }
 }

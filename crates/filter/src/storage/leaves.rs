@@ -36,7 +36,7 @@
 //! 80 bytes an item.
 
 use super::list::{List, Units, MAX_UNITS};
-use super::segment::{Segment, SEGMENT_LINES};
+use super::segment::{words_of_segment, Segment, SEGMENT_LINES};
 use super::shared::Shared;
 use super::View;
 use super::{LINE_WORDS, SEGMENT_WORDS};
@@ -58,20 +58,13 @@ enum Block {
 /// One segment of a leaf, or all segments of some leaves.
 enum Slot {
     Empty,
-    Full(Segment),
-    List(List),
+    Own(Block),
     /// Shared with a copy; neither filter may write to it.
     Shared(Shared<Block>),
 }
 
 /// The memory bound of [`crate::codec`] for hostile bytes depends on this size.
 const _: () = assert!(size_of::<Slot>() == 24);
-
-/// What a slot refers to.
-enum Held<'a> {
-    Full(&'a Segment),
-    List(&'a List),
-}
 
 /// Up to `LEAF_SEGMENTS` adjacent segments, with a slot for each; the first has the number
 /// `LEAF_SEGMENTS * number`.
@@ -97,42 +90,47 @@ pub struct Leaves {
     set_bits: u64,
 }
 
+impl Block {
+    fn try_clone(&self) -> Result<Self, AddError> {
+        match self {
+            Self::Full(segment) => segment.try_clone().map(Self::Full),
+            Self::List(list) => list.try_clone().map(Self::List),
+        }
+    }
+}
+
 impl Slot {
     #[inline]
     fn segment(&self) -> Option<&Segment> {
         match self {
-            Self::Full(segment) => Some(segment),
+            Self::Own(Block::Full(segment)) => Some(segment),
             Self::Shared(shared) => match &**shared {
                 Block::Full(segment) => Some(segment),
                 Block::List(_) => None,
             },
-            Self::Empty | Self::List(_) => None,
+            Self::Empty | Self::Own(Block::List(_)) => None,
         }
     }
 
     #[inline]
     fn own_segment_mut(&mut self) -> Option<&mut Segment> {
         match self {
-            Self::Full(segment) => Some(segment),
-            Self::Empty | Self::List(_) | Self::Shared(_) => None,
+            Self::Own(Block::Full(segment)) => Some(segment),
+            Self::Empty | Self::Own(Block::List(_)) | Self::Shared(_) => None,
         }
     }
 
-    fn held(&self) -> Option<Held<'_>> {
+    fn block(&self) -> Option<&Block> {
         match self {
             Self::Empty => None,
-            Self::Full(segment) => Some(Held::Full(segment)),
-            Self::List(list) => Some(Held::List(list)),
-            Self::Shared(shared) => Some(match &**shared {
-                Block::Full(segment) => Held::Full(segment),
-                Block::List(list) => Held::List(list),
-            }),
+            Self::Own(block) => Some(block),
+            Self::Shared(shared) => Some(shared),
         }
     }
 
     fn list(&self) -> Option<&List> {
-        match self.held() {
-            Some(Held::List(list)) => Some(list),
+        match self.block() {
+            Some(Block::List(list)) => Some(list),
             _ => None,
         }
     }
@@ -141,16 +139,10 @@ impl Slot {
     /// it did.
     fn reclaim(&mut self) -> bool {
         match std::mem::replace(self, Self::Empty) {
-            Self::Shared(shared) => match shared.try_into_inner() {
-                Ok(block) => {
-                    *self = block.into();
-                    true
-                }
-                Err(shared) => {
-                    *self = Self::Shared(shared);
-                    false
-                }
-            },
+            Self::Shared(shared) => {
+                *self = shared.try_into_inner().map_or_else(Self::Shared, Self::Own);
+                matches!(self, Self::Own(_))
+            }
             other => {
                 *self = other;
                 false
@@ -166,42 +158,26 @@ impl Slot {
         let Self::Shared(shared) = self else {
             return Ok(false);
         };
-        *self = match &**shared {
-            Block::Full(segment) => Self::Full(segment.try_clone()?),
-            Block::List(list) => Self::List(list.try_clone()?),
-        };
+        *self = Self::Own(shared.try_clone()?);
         Ok(true)
     }
 
     /// Shares the block with a copy; `None` if the slot is empty.
     fn share(&mut self) -> Result<Option<Shared<Block>>, AddError> {
-        let block = match std::mem::replace(self, Self::Empty) {
+        let shared = match std::mem::replace(self, Self::Empty) {
             Self::Empty => return Ok(None),
-            Self::Shared(shared) => {
-                *self = Self::Shared(shared.clone());
-                return Ok(Some(shared));
-            }
-            Self::Full(segment) => Block::Full(segment),
-            Self::List(list) => Block::List(list),
+            Self::Shared(shared) => Ok(shared),
+            Self::Own(block) => Shared::try_new(block),
         };
-        match Shared::try_new(block) {
+        match shared {
             Ok(shared) => {
                 *self = Self::Shared(shared.clone());
                 Ok(Some(shared))
             }
             Err(block) => {
-                *self = block.into();
+                *self = Self::Own(block);
                 Err(AddError::OutOfMemory)
             }
-        }
-    }
-}
-
-impl From<Block> for Slot {
-    fn from(block: Block) -> Self {
-        match block {
-            Block::Full(segment) => Self::Full(segment),
-            Block::List(list) => Self::List(list),
         }
     }
 }
@@ -252,10 +228,7 @@ impl Leaves {
 
     /// The number of words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
-        let before = index * SEGMENT_WORDS as u64;
-        self.num_words
-            .saturating_sub(before)
-            .min(SEGMENT_WORDS as u64) as usize
+        words_of_segment(index, self.num_words)
     }
 
     /// The words of segment `index`, if it is allocated whole.
@@ -348,6 +321,11 @@ impl Leaves {
         leaf.slots.len() < self.leaf_len(leaf.number)
     }
 
+    /// The list of the range at index `place`; of another leaf, that of its first segment.
+    fn list_of_range(&self, place: usize) -> Option<&List> {
+        self.leaves[place].slots.first()?.list()
+    }
+
     /// The index of the slot of a segment in the leaf at index `place`.
     fn slot_of(&self, place: usize, segment: u64) -> usize {
         if self.is_range(place) {
@@ -358,18 +336,18 @@ impl Leaves {
     }
 
     /// The slot of a segment that is allocated, whole or in part.
-    fn held(&self, segment: u64) -> Option<Held<'_>> {
+    fn block(&self, segment: u64) -> Option<&Block> {
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;
         let slot = self.slot_of(place, segment);
-        self.leaves[place].slots.get(slot)?.held()
+        self.leaves[place].slots.get(slot)?.block()
     }
 
     /// The words of a unit, if it is allocated.
     #[cold]
     pub fn unit(&self, unit: u64) -> Option<&[u64]> {
-        match self.held(self.units.segment_of(unit))? {
-            Held::List(list) => list.words(list.find(unit as u32)?, self.units),
-            Held::Full(segment) => {
+        match self.block(self.units.segment_of(unit))? {
+            Block::List(list) => list.words(list.find(unit as u32)?, self.units),
+            Block::Full(segment) => {
                 let words = segment.words().get(self.units.place_of(unit)..)?;
                 Some(&words[..words.len().min(self.units.words())])
             }
@@ -379,7 +357,7 @@ impl Leaves {
     /// Prefetches what the lookup of a unit reads, in a segment that is not allocated whole.
     #[cold]
     pub fn prefetch(&self, unit: u64) {
-        if let Some(Held::List(list)) = self.held(self.units.segment_of(unit)) {
+        if let Some(Block::List(list)) = self.block(self.units.segment_of(unit)) {
             list.prefetch(self.units);
         }
     }
@@ -392,8 +370,8 @@ impl Leaves {
         let slot = self.slot_of(place, segment);
         match self.leaves[place].slots.get_mut(slot)? {
             Slot::Empty | Slot::Shared(_) => None,
-            Slot::List(list) => list.words_mut(list.find(unit as u32)?, units),
-            Slot::Full(segment) => {
+            Slot::Own(Block::List(list)) => list.words_mut(list.find(unit as u32)?, units),
+            Slot::Own(Block::Full(segment)) => {
                 let words = segment.words_mut().get_mut(units.place_of(unit)..)?;
                 let len = words.len().min(units.words());
                 Some(&mut words[..len])
@@ -404,15 +382,14 @@ impl Leaves {
     /// The allocated part of segment `index`; `None` if it has none.
     pub fn view(&self, index: u64) -> Option<View<'_>> {
         let (units, len) = (self.units, self.len_of(index));
-        match self.held(index)? {
-            Held::Full(segment) => Some(View::whole(&segment.words()[..len])),
-            Held::List(list) => {
-                let first = (index * units.per_segment()) as u32;
+        match self.block(index)? {
+            Block::Full(segment) => Some(View::whole(&segment.words()[..len])),
+            Block::List(list) => {
+                let is_its = |number| units.index_in(index, number).is_some();
                 let mut numbers = list.numbers();
-                let is_its = |number: u32| units.is_in_segment(number, first);
                 numbers
                     .any(is_its)
-                    .then(|| View::some(len, list, units, first))
+                    .then(|| View::some(len, list, units, index))
             }
         }
     }
@@ -502,22 +479,21 @@ impl Leaves {
         if matches!(slot, Slot::Empty) && most > 0 {
             let mut list = List::new();
             list.push(unit as u32, units)?;
-            *slot = Slot::List(list);
+            *slot = Slot::Own(Block::List(list));
             self.allocated += 1;
             return Ok(true);
         }
         match slot {
-            Slot::Full(_) => Ok(true),
-            Slot::List(list) if list.find(unit as u32).is_some() => Ok(true),
-            Slot::List(list) if list.len() < most => {
-                let first = (segment * units.per_segment()) as u32;
-                let is_its = |number| units.is_in_segment(number, first);
+            Slot::Own(Block::Full(_)) => Ok(true),
+            Slot::Own(Block::List(list)) if list.find(unit as u32).is_some() => Ok(true),
+            Slot::Own(Block::List(list)) if list.len() < most => {
+                let is_its = |number| units.index_in(segment, number).is_some();
                 let is_known = !is_range || list.numbers().any(is_its);
                 list.push(unit as u32, units)?;
                 self.allocated += u64::from(!is_known);
                 Ok(true)
             }
-            Slot::List(_) | Slot::Empty | Slot::Shared(_) => Ok(false),
+            Slot::Own(Block::List(_)) | Slot::Empty | Slot::Shared(_) => Ok(false),
         }
     }
 
@@ -528,11 +504,11 @@ impl Leaves {
         let slot = &mut self.leaves[place].slots[index];
         self.shared -= u64::from(slot.own()?);
         let (is_new, whole) = match slot {
-            Slot::Full(_) | Slot::Shared(_) => return Ok(()),
+            Slot::Own(Block::Full(_)) | Slot::Shared(_) => return Ok(()),
             Slot::Empty => (true, Segment::clear(len)?),
-            Slot::List(list) => (false, segment_of(list, units, len, |_| true)?),
+            Slot::Own(Block::List(list)) => (false, segment_of(list, units, len, |_| true)?),
         };
-        *slot = Slot::Full(whole);
+        *slot = Slot::Own(Block::Full(whole));
         self.allocated += u64::from(is_new);
         self.full += 1;
         Ok(())
@@ -564,11 +540,10 @@ impl Leaves {
         slots: Box<[Slot]>,
     ) -> Result<(), AddError> {
         // The first leaf is usually the only one, so the list first grows by one; later it doubles.
-        let reserved = match self.leaves.len() {
-            0 => self.leaves.try_reserve_exact(1),
-            _ => self.leaves.try_reserve(1),
-        };
-        reserved.map_err(|_| AddError::OutOfMemory)?;
+        match self.leaves.len() {
+            0 => self.leaves.try_reserve_exact(1)?,
+            _ => self.leaves.try_reserve(1)?,
+        }
         self.leaves.insert(place, Leaf { number, slots });
         Ok(())
     }
@@ -576,7 +551,7 @@ impl Leaves {
     /// Divides a range whose list is full: at the leaf in the middle of its units, or into slots if
     /// all are in one leaf.
     fn divide(&mut self, place: usize) -> Result<(), AddError> {
-        let Some(list) = self.leaves[place].slots.first().and_then(Slot::list) else {
+        let Some(list) = self.list_of_range(place) else {
             return Ok(());
         };
         let leaf = |number: u32| self.unit_in(place, number) / self.units_per_leaf();
@@ -614,7 +589,7 @@ impl Leaves {
     fn split(&mut self, place: usize, number: u64) -> Result<(), AddError> {
         let units = self.units;
         let first = (number * self.units_per_leaf()) as u32;
-        let list = self.leaves[place].slots.first().and_then(Slot::list);
+        let list = self.list_of_range(place);
         let is_right = |number| number >= first;
         let (left, right) = match list {
             None => (Slot::Empty, Slot::Empty),
@@ -630,7 +605,7 @@ impl Leaves {
                 },
             ),
         };
-        let is_full = matches!(right, Slot::Full(_));
+        let is_full = matches!(right, Slot::Own(Block::Full(_)));
         let right = try_boxed(1, |one| one.push(right))?;
         self.insert_leaf(place + 1, number, right)?;
         self.replace(place, 0, left);
@@ -642,12 +617,11 @@ impl Leaves {
     fn make_slots(&mut self, place: usize, number: u64) -> Result<(), AddError> {
         let (units, mut full) = (self.units, 0);
         let mut slots = empty_slots(self.leaf_len(number))?;
-        if let Some(list) = self.leaves[place].slots.first().and_then(Slot::list) {
+        if let Some(list) = self.list_of_range(place) {
             for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
-                let first = (segment * units.per_segment()) as u32;
-                let is_its = |number| units.is_in_segment(number, first);
+                let is_its = |number| units.index_in(segment, number).is_some();
                 *slot = slot_of_segment(list, units, self.len_of(segment), is_its)?;
-                full += u64::from(matches!(slot, Slot::Full(_)));
+                full += u64::from(matches!(slot, Slot::Own(Block::Full(_))));
             }
         }
         self.replace(place, 0, Slot::Empty);
@@ -670,7 +644,7 @@ impl Leaves {
             if !self.is_range(place) {
                 return Ok(place);
             }
-            let list = self.leaves[place].slots.first().and_then(Slot::list);
+            let list = self.list_of_range(place);
             let last = list.and_then(|list| list.numbers().max());
             let last = last.map(|last| self.unit_in(place, last) / self.units_per_leaf());
             if self.leaves[place].number < number {
@@ -705,7 +679,7 @@ impl Leaves {
             let place = self.make_leaf(leaf.number)?;
             let own = self.leaves[place].slots.iter_mut();
             for (own, slot) in own.zip(leaf.slots) {
-                if slot.held().is_some() {
+                if slot.block().is_some() {
                     *own = slot;
                 }
             }
@@ -723,7 +697,7 @@ impl Leaves {
         (place..self.leaves.len()).find_map(|place| {
             let leaf = &self.leaves[place];
             if self.is_range(place) {
-                let numbers = leaf.slots.first()?.list()?.numbers();
+                let numbers = self.list_of_range(place)?.numbers();
                 let units = numbers.map(|number| self.unit_in(place, number));
                 let from = index * self.units.per_segment();
                 let next = units.filter(|unit| *unit >= from).min()?;
@@ -733,7 +707,7 @@ impl Leaves {
             let from = index.saturating_sub(first) as usize;
             let mut slots = leaf.slots.iter().enumerate().skip(from);
             slots
-                .find(|(_, slot)| slot.held().is_some())
+                .find(|(_, slot)| slot.block().is_some())
                 .map(|(slot, _)| first + slot as u64)
         })
     }
@@ -836,8 +810,8 @@ impl Leaves {
         self.shared -= u64::from(slot.reclaim());
         match slot {
             Slot::Empty | Slot::Shared(_) => {}
-            Slot::Full(segment) => segment.relocate(mover),
-            Slot::List(list) => list.relocate(mover),
+            Slot::Own(Block::Full(segment)) => segment.relocate(mover),
+            Slot::Own(Block::List(list)) => list.relocate(mover),
         }
         let last = slot.list().and_then(|list| list.numbers().max());
         let last = last.map(|last| self.units.segment_of(self.unit_in(place, last)));
@@ -857,7 +831,7 @@ impl Leaves {
 fn slot_of(list: List) -> Slot {
     match list.len() {
         0 => Slot::Empty,
-        _ => Slot::List(list),
+        _ => Slot::Own(Block::List(list)),
     }
 }
 
@@ -871,7 +845,8 @@ fn slot_of_segment(
 ) -> Result<Slot, AddError> {
     let own = list.numbers().filter(|number| is_its(*number));
     if own.count() > units.max_in(len) {
-        return Ok(Slot::Full(segment_of(list, units, len, is_its)?));
+        let whole = segment_of(list, units, len, is_its)?;
+        return Ok(Slot::Own(Block::Full(whole)));
     }
     Ok(slot_of(list.part(units, is_its)?))
 }

@@ -22,7 +22,7 @@
 //! miss, and an insertion moves half of the list.
 
 use super::{LINE_WORDS, SEGMENT_WORDS};
-use crate::alloc::{size_class, Mover};
+use crate::alloc::{size_class, try_vec, Mover};
 use crate::error::AddError;
 use crate::prefetch::prefetch;
 use std::alloc::Layout;
@@ -65,9 +65,10 @@ impl Units {
         (unit % self.per_segment()) as usize * self.words
     }
 
-    /// Whether the unit of this number is in the segment whose first unit has the number `first`.
-    pub fn is_in_segment(self, number: u32, first: u32) -> bool {
-        u64::from(number.wrapping_sub(first)) < self.per_segment()
+    /// The index in a segment of the unit of this number, if it is in that segment.
+    pub fn index_in(self, segment: u64, number: u32) -> Option<u32> {
+        let index = number.wrapping_sub((segment * self.per_segment()) as u32);
+        (u64::from(index) < self.per_segment()).then_some(index)
     }
 
     /// The maximum number of units of a list that stands for `len` words, or for a segment if that
@@ -97,9 +98,7 @@ impl List {
     /// # Errors
     /// `OutOfMemory`.
     pub fn try_clone(&self) -> Result<Self, AddError> {
-        let mut copy = Vec::new();
-        let room = copy.try_reserve_exact(self.0.len());
-        room.map_err(|_| AddError::OutOfMemory)?;
+        let mut copy = try_vec(self.0.len())?;
         copy.extend_from_slice(&self.0);
         Ok(Self(copy))
     }
@@ -216,8 +215,7 @@ impl List {
             return Ok(());
         }
         let new = size_class(8 * needed as u64) as usize / 8;
-        let room = self.0.try_reserve_exact(new - old);
-        room.map_err(|_| AddError::OutOfMemory)?;
+        self.0.try_reserve_exact(new - old)?;
         let numbers = self.number_words().len() + usize::from(old > 0);
         self.0.resize(new, 0);
         self.0.copy_within(old - numbers..old, new - numbers);
@@ -248,8 +246,7 @@ enum Allocated<'a> {
     Some {
         list: &'a List,
         units: Units,
-        /// The number of its first unit in the list.
-        first: u32,
+        segment: u64,
     },
 }
 
@@ -263,8 +260,12 @@ impl<'a> View<'a> {
     }
 
     /// Those units of a list that belong to a segment of `len` words.
-    pub(super) fn some(len: usize, list: &'a List, units: Units, first: u32) -> Self {
-        let allocated = Allocated::Some { list, units, first };
+    pub(super) fn some(len: usize, list: &'a List, units: Units, segment: u64) -> Self {
+        let allocated = Allocated::Some {
+            list,
+            units,
+            segment,
+        };
         Self { len, allocated }
     }
 
@@ -275,14 +276,8 @@ impl<'a> View<'a> {
 
     /// Whether no bit is set.
     pub fn is_clear(&self) -> bool {
-        let are_clear = |words: &[u64]| words.iter().all(|word| *word == 0);
-        match self.allocated {
-            Allocated::Whole(words) => are_clear(words),
-            Allocated::Some { list, units, first } => list
-                .each(units)
-                .filter(|(number, _)| units.is_in_segment(*number, first))
-                .all(|(_, words)| are_clear(words)),
-        }
+        let mut words = self.runs().flat_map(|(_, words)| words);
+        words.all(|word| *word == 0)
     }
 
     /// The runs of allocated words, each with its index in the segment, in ascending order: all
@@ -290,7 +285,11 @@ impl<'a> View<'a> {
     pub fn runs(&self) -> impl Iterator<Item = (usize, &'a [u64])> + Clone + use<'a> {
         let (whole, some) = match self.allocated {
             Allocated::Whole(words) => (Some((0, words)), None),
-            Allocated::Some { list, units, first } => (None, Some(in_order(list, units, first))),
+            Allocated::Some {
+                list,
+                units,
+                segment,
+            } => (None, Some(in_order(list, units, segment))),
         };
         whole.into_iter().chain(some.into_iter().flatten())
     }
@@ -310,14 +309,14 @@ impl<'a> View<'a> {
 fn in_order(
     list: &List,
     units: Units,
-    first: u32,
+    segment: u64,
 ) -> impl Iterator<Item = (usize, &[u64])> + Clone {
     // The number in the segment, at most 1024, and in the list.
     let mut order = [0u32; MAX_UNITS];
     let mut len = 0;
     for (number, index) in list.numbers().zip(0..) {
-        if units.is_in_segment(number, first) && len < MAX_UNITS {
-            order[len] = number.wrapping_sub(first) << 16 | index;
+        if let Some(number) = units.index_in(segment, number).filter(|_| len < MAX_UNITS) {
+            order[len] = number << 16 | index;
             len += 1;
         }
     }

@@ -22,6 +22,13 @@ pub const SEGMENT_LINES: u64 = (SEGMENT_WORDS / LINE_WORDS) as u64;
 #[repr(C, align(64))]
 struct Line([u64; LINE_WORDS]);
 
+/// The number of words of segment `index` of `num_words` words: a full segment, or fewer in the
+/// last one.
+pub fn words_of_segment(index: u64, num_words: u64) -> usize {
+    let rest = num_words.saturating_sub(index * SEGMENT_WORDS as u64);
+    rest.min(SEGMENT_WORDS as u64) as usize
+}
+
 /// One allocation of the bits.
 pub struct Segment(Box<[Line]>);
 

@@ -11,6 +11,7 @@
 
 use super::leaves::Leaves;
 use super::list::Units;
+use super::segment::words_of_segment;
 use super::View;
 use super::{LINE_WORDS, SEGMENT_WORDS};
 use crate::alloc::{relocate_box, relocate_one, size_class, try_boxed, try_boxed_one, Mover};
@@ -68,6 +69,23 @@ impl Segments {
         })
     }
 
+    /// The leaves, if any unit in them is touched.
+    #[inline(always)]
+    fn leaves(&self) -> Option<&Leaves> {
+        match &self.0 {
+            Storage::Leaves { leaves, .. } => leaves.as_ref().map(|one| &one[0]),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn leaves_mut(&mut self) -> Option<&mut Leaves> {
+        match &mut self.0 {
+            Storage::Leaves { leaves, .. } => leaves.as_mut().map(|one| &mut one[0]),
+            _ => None,
+        }
+    }
+
     fn num_words(&self) -> u64 {
         match self.0 {
             Storage::Inline { len, .. } => len.into(),
@@ -86,7 +104,7 @@ impl Segments {
         match &self.0 {
             Storage::Inline { .. } => 1,
             Storage::Block { words, .. } => u64::from(!words.is_empty()),
-            Storage::Leaves { leaves, .. } => leaves.as_ref().map_or(0, |all| all[0].allocated()),
+            Storage::Leaves { .. } => self.leaves().map_or(0, Leaves::allocated),
         }
     }
 
@@ -97,35 +115,26 @@ impl Segments {
                 let words = self.get(0).unwrap_or_default();
                 words.iter().map(|word| u64::from(word.count_ones())).sum()
             }
-            Storage::Leaves { leaves, .. } => leaves.as_ref().map_or(0, |all| all[0].set_bits()),
+            Storage::Leaves { .. } => self.leaves().map_or(0, Leaves::set_bits),
         }
     }
 
     /// Counts `new` bits that were set, where [`Segments::set_bits`] does not count them itself.
     #[inline(always)]
     pub fn count_set_bits(&mut self, new: u64) {
-        if let Storage::Leaves {
-            leaves: Some(leaves),
-            ..
-        } = &mut self.0
-        {
-            leaves[0].count_set_bits(new);
+        if let Some(leaves) = self.leaves_mut() {
+            leaves.count_set_bits(new);
         }
     }
 
     /// Whether a part is shared with a copy, or was.
     pub fn is_shared(&self) -> bool {
-        match &self.0 {
-            Storage::Leaves { leaves, .. } => leaves.as_ref().is_some_and(|all| all[0].is_shared()),
-            _ => false,
-        }
+        self.leaves().is_some_and(Leaves::is_shared)
     }
 
     /// The number of words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
     pub fn len_of(&self, index: u64) -> usize {
-        let before = index * SEGMENT_WORDS as u64;
-        let rest = self.num_words().saturating_sub(before);
-        rest.min(SEGMENT_WORDS as u64) as usize
+        words_of_segment(index, self.num_words())
     }
 
     /// The words of segment `index`, if it is allocated whole.
@@ -180,19 +189,15 @@ impl Segments {
             Storage::Block {
                 unit_words, words, ..
             } => words.get(unit_of(words.len(), *unit_words, number)?),
-            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].unit(number),
+            Storage::Leaves { .. } => self.leaves()?.unit(number),
         }
     }
 
     /// Prefetches what the lookup of unit `number` reads, in a segment that is not allocated whole.
     #[cold]
     pub fn prefetch(&self, number: u64) {
-        if let Storage::Leaves {
-            leaves: Some(leaves),
-            ..
-        } = &self.0
-        {
-            leaves[0].prefetch(number);
+        if let Some(leaves) = self.leaves() {
+            leaves.prefetch(number);
         }
     }
 
@@ -212,7 +217,7 @@ impl Segments {
     /// The allocated part of segment `index`; `None` if it has none.
     pub fn view(&self, index: u64) -> Option<View<'_>> {
         match &self.0 {
-            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].view(index),
+            Storage::Leaves { .. } => self.leaves()?.view(index),
             _ => self.get(index).map(View::whole),
         }
     }
@@ -239,7 +244,7 @@ impl Segments {
                     *words = try_boxed(len, |words| words.resize(len, 0))?;
                 }
             }
-            Storage::Leaves { .. } => return self.leaves()?.allocate(number),
+            Storage::Leaves { .. } => return self.touched_leaves()?.allocate(number),
         }
         self.unit_mut(number).ok_or(AddError::OutOfMemory)
     }
@@ -256,7 +261,7 @@ impl Segments {
         let first = index * units.per_segment();
         let chunks = words.chunks(8 * units.words()).zip(first..);
         let touched = chunks.filter(|(words, _)| words.iter().any(|byte| *byte != 0));
-        self.leaves()?
+        self.touched_leaves()?
             .make_room(index, touched.map(|(_, unit)| unit))
     }
 
@@ -265,24 +270,18 @@ impl Segments {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn make_room_for(&mut self, index: u64, other: &Self) -> Result<(), AddError> {
-        match (&self.0, &other.0) {
-            (
-                Storage::Leaves { .. },
-                Storage::Leaves {
-                    leaves: Some(others),
-                    ..
-                },
-            ) => {
-                let others = others[0].units_in(index);
-                self.leaves()?.make_room(index, others)
+        match (&self.0, other.leaves()) {
+            (Storage::Leaves { .. }, Some(others)) => {
+                let units = others.units_in(index);
+                self.touched_leaves()?.make_room(index, units)
             }
-            (Storage::Leaves { .. }, _) => Ok(()),
+            (Storage::Leaves { .. }, None) => Ok(()),
             _ => self.allocate(0).map(|_| ()),
         }
     }
 
     /// The leaves, created if they are missing.
-    fn leaves(&mut self) -> Result<&mut Leaves, AddError> {
+    fn touched_leaves(&mut self) -> Result<&mut Leaves, AddError> {
         let Storage::Leaves {
             num_words,
             unit_words,
@@ -307,7 +306,7 @@ impl Segments {
     /// `OutOfMemory`, and nothing visible has changed.
     pub(crate) fn make_leaves(&mut self) -> Result<(), AddError> {
         match self.0 {
-            Storage::Leaves { .. } => self.leaves()?.make_leaves(),
+            Storage::Leaves { .. } => self.touched_leaves()?.make_leaves(),
             _ => Ok(()),
         }
     }
@@ -317,21 +316,13 @@ impl Segments {
     /// # Errors
     /// `OutOfMemory`, and segments are lost.
     pub(crate) fn absorb(&mut self, other: Self) -> Result<(), AddError> {
-        match (&mut self.0, other.0) {
-            (
-                Storage::Leaves {
-                    leaves: Some(own), ..
-                },
-                Storage::Leaves { leaves, .. },
-            ) => match leaves {
-                Some(others) => {
-                    let [others] = *others;
-                    own[0].absorb(others)
-                }
-                None => Ok(()),
-            },
-            (own, others) => {
-                *own = others;
+        match (self.leaves_mut(), other.0) {
+            (Some(own), Storage::Leaves { leaves, .. }) => leaves.map_or(Ok(()), |one| {
+                let [others] = *one;
+                own.absorb(others)
+            }),
+            (_, others) => {
+                self.0 = others;
                 Ok(())
             }
         }
@@ -340,7 +331,7 @@ impl Segments {
     /// The first allocated segment at or after `index`.
     pub fn next_allocated(&self, index: u64) -> Option<u64> {
         match &self.0 {
-            Storage::Leaves { leaves, .. } => leaves.as_ref()?[0].next_allocated(index),
+            Storage::Leaves { .. } => self.leaves()?.next_allocated(index),
             _ => (index == 0 && self.allocated() == 1).then_some(0),
         }
     }
@@ -374,7 +365,7 @@ impl Segments {
                 unit_words: *unit_words,
                 leaves: match leaves {
                     None => None,
-                    Some(leaves) => Some(try_boxed_one(leaves[0].try_clone()?)?),
+                    Some(one) => Some(try_boxed_one(one[0].try_clone()?)?),
                 },
             },
         }))
@@ -430,7 +421,7 @@ impl Segments {
     /// none.
     pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         match &mut self.0 {
-            Storage::Leaves { leaves, .. } => leaves.as_mut()?[0].relocate_next(from, mover),
+            Storage::Leaves { .. } => self.leaves_mut()?.relocate_next(from, mover),
             Storage::Block { words, .. } if from == 0 && !words.is_empty() => {
                 *words = relocate_box(std::mem::take(words), mover);
                 Some(1)

@@ -47,9 +47,7 @@ impl Entries {
         if self.fingerprints.get(place + COPIES - 1) == Some(&fingerprint) {
             return self.add_surplus(fingerprint, 1);
         }
-        self.fingerprints
-            .try_reserve(1)
-            .map_err(|_| AddError::OutOfMemory)?;
+        self.fingerprints.try_reserve(1)?;
         self.fingerprints.insert(place, fingerprint);
         Ok(())
     }
@@ -63,9 +61,7 @@ impl Entries {
                 there.copies = there.copies.saturating_add(copies);
             }
             _ => {
-                self.surplus
-                    .try_reserve(1)
-                    .map_err(|_| AddError::OutOfMemory)?;
+                self.surplus.try_reserve(1)?;
                 let new = Surplus {
                     fingerprint,
                     copies,
@@ -301,8 +297,7 @@ pub fn for_each_longer(fingerprint: Fingerprint, length: u8, each: &mut impl FnM
 
 /// Merges a sorted list into another.
 fn merge<T: Copy + Ord>(list: &mut Vec<T>, more: &[T]) -> Result<(), AddError> {
-    list.try_reserve(more.len())
-        .map_err(|_| AddError::OutOfMemory)?;
+    list.try_reserve(more.len())?;
     let mut before = list.len();
     list.extend_from_slice(more);
     // From the end, so that nothing is overwritten before it is read.

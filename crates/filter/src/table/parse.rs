@@ -133,7 +133,7 @@ impl Pages {
             self.payloads.add(&page, &entries, start.0);
         }
         self.next = start.after(depth);
-        self.join(start, Subtree::Page(page)).map_err(no_memory)?;
+        self.join(start, Subtree::Page(page))?;
         Ok(rest)
     }
 
@@ -150,10 +150,6 @@ impl Pages {
         }
         try_push(&mut self.parts, (start, part))
     }
-}
-
-fn no_memory(_: AddError) -> DecodeError {
-    DecodeError::OutOfMemory
 }
 
 fn check_filler(bytes: &[u8]) -> Result<(), DecodeError> {
@@ -234,12 +230,12 @@ fn with_entries<'a>(
         .ok_or(DecodeError::Length)?;
     check_filler(filler)?;
 
-    let mut entries = Entries::with_room(sizes.entries, sizes.surplus).map_err(no_memory)?;
+    let mut entries = Entries::with_room(sizes.entries, sizes.surplus)?;
     read_fingerprints(sizes, packed, &mut entries.fingerprints)?;
     for counter in counters.chunks_exact(SURPLUS_BYTES) {
         read_counter(counter, &mut entries)?;
     }
-    let page = Page::with_lines(depth, sizes.shape, &entries, sizes.lines).map_err(no_memory)?;
+    let page = Page::with_lines(depth, sizes.shape, &entries, sizes.lines)?;
     let page = page.ok_or(DecodeError::Field("lines"))?;
     Ok((page, entries, rest))
 }

@@ -62,11 +62,9 @@ impl Table {
                 return Err(DecodeError::Order);
             }
             let start = start.start(depth);
-            let own = self.root.unshare_path(start);
-            own.map_err(|_| DecodeError::OutOfMemory)?;
-            let replacement = with_nodes(&mut parts, start, depth, &mut totals)
-                .and_then(|slot| try_push(&mut replacements, (start, slot)));
-            replacement.map_err(|_| DecodeError::OutOfMemory)?;
+            self.root.unshare_path(start)?;
+            let slot = with_nodes(&mut parts, start, depth, &mut totals)?;
+            try_push(&mut replacements, (start, slot))?;
             replaced.pages += 1;
         }
         for (start, slot) in replacements {

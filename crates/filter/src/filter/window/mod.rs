@@ -98,11 +98,8 @@ impl Filter {
     }
 
     fn clock_mut(&mut self) -> Option<&mut Clock> {
-        self.body
-            .organs_mut()?
-            .clock
-            .as_mut()
-            .map(|one| &mut one[0])
+        let clock = self.body.organs_mut()?.clock.as_mut();
+        clock.map(|one| &mut one[0])
     }
 
     /// Bits of payload that an entry of its table has.

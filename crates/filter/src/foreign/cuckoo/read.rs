@@ -58,12 +58,13 @@ const EARLIER: Parameters = Parameters {
 
 impl Parameters {
     /// Empty slots of these buckets, in this many layers.
-    fn begin(self, buckets: u64, layers: u16, hashing: Hashing) -> Result<Cuckoo, DecodeError> {
+    fn begin(self, buckets: u64, layers: u64, hashing: Hashing) -> Result<Cuckoo, DecodeError> {
+        let layers = layers.try_into();
         let shape = Shape {
             buckets,
             bucket_size: bucket_slots(self.bucket_size),
             expansion: self.expansion,
-            layers,
+            layers: layers.map_err(|_| DecodeError::Field("layers"))?,
             hashing,
         };
         Ok(Cuckoo {
@@ -104,8 +105,6 @@ pub fn read_cuckoo(
             },
         ),
     };
-    let layers = layers.try_into();
-    let layers = layers.map_err(|_| DecodeError::Field("layers"))?;
     let mut cuckoo = parameters.begin(buckets, layers, hashing)?;
     let shape = cuckoo.series.shape();
     for index in 0..shape.layers {
@@ -141,8 +140,6 @@ pub fn read_header(header: &[u8]) -> Result<Cuckoo, DecodeError> {
     if !reader.is_at_end() {
         return Err(DecodeError::Length);
     }
-    let layers = layers.try_into();
-    let layers = layers.map_err(|_| DecodeError::Field("layers"))?;
     parameters.begin(buckets, layers, Hashing::Wide)
 }
 

@@ -51,19 +51,13 @@ impl Subtree {
         Ok(match self {
             Self::Page(page) => Self::Page(page.try_clone()?),
             Self::Shared(shared) => Self::Shared(shared.clone()),
-            Self::Node { depth, children } => {
-                let mut copy = try_vec(children.len())?;
-                for child in children.iter() {
-                    copy.push(match child {
-                        Child::Subtree(subtree) => Child::Subtree(subtree.copied()?),
-                        Child::Alias(bits) => Child::Alias(*bits),
-                    });
-                }
-                Self::Node {
-                    depth: *depth,
-                    children: Children::of(copy),
-                }
-            }
+            Self::Node { depth, children } => node_of(
+                *depth,
+                children.iter().map(|child| match child {
+                    Child::Subtree(subtree) => subtree.copied().map(Child::Subtree),
+                    Child::Alias(bits) => Ok(Child::Alias(*bits)),
+                }),
+            )?,
         })
     }
 
@@ -79,19 +73,13 @@ impl Subtree {
     /// `OutOfMemory`.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         match self {
-            Self::Node { depth, children } if *depth < MAX_NODE_BITS => {
-                let mut copy = try_vec(children.len())?;
-                for child in children.iter_mut() {
-                    copy.push(match child {
-                        Child::Subtree(subtree) => Child::Subtree(subtree.try_clone()?),
-                        Child::Alias(bits) => Child::Alias(*bits),
-                    });
-                }
-                Ok(Self::Node {
-                    depth: *depth,
-                    children: Children::of(copy),
-                })
-            }
+            Self::Node { depth, children } if *depth < MAX_NODE_BITS => node_of(
+                *depth,
+                children.iter_mut().map(|child| match child {
+                    Child::Subtree(subtree) => subtree.try_clone().map(Child::Subtree),
+                    Child::Alias(bits) => Ok(Child::Alias(*bits)),
+                }),
+            ),
             Self::Shared(shared) => Ok(Self::Shared(shared.clone())),
             Self::Page(page) if page.lines().is_empty() => Ok(Self::Page(page.try_clone()?)),
             Self::Page(_) | Self::Node { .. } => match Shared::try_new(self.take()) {
@@ -106,4 +94,17 @@ impl Subtree {
             },
         }
     }
+}
+
+/// A node of copied children.
+fn node_of(
+    depth: u8,
+    children: impl ExactSizeIterator<Item = Result<Child, AddError>>,
+) -> Result<Subtree, AddError> {
+    let mut copy = try_vec(children.len())?;
+    for child in children {
+        copy.push(child?);
+    }
+    let children = Children::of(copy);
+    Ok(Subtree::Node { depth, children })
 }
