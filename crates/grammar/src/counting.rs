@@ -123,23 +123,21 @@ pub struct CountingInsertion {
 /// What is wrong with the first bad word.
 pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, WordsError> {
     let (mut creation, mut no_create) = (CountingCreation::default(), false);
-    let mut place = 0;
+    let mut rest = words.iter();
     loop {
-        let option = words.get(place).ok_or(WordsError::WrongArity)?;
+        let option = rest.next().ok_or(WordsError::WrongArity)?;
         if option.eq_ignore_ascii_case(b"ITEMS") {
             break;
         } else if option.eq_ignore_ascii_case(b"CAPACITY") {
-            let value = words.get(place + 1).ok_or(WordsError::WrongArity)?;
+            let value = rest.next().ok_or(WordsError::WrongArity)?;
             creation.capacity = Some(capacity(value)?);
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"NOCREATE") {
             no_create = true;
-            place += 1;
         } else {
             return Err(unknown(option));
         }
     }
-    let first_item = place + 1;
+    let first_item = words.len() - rest.len();
     if first_item == words.len() {
         return Err(WordsError::WrongArity);
     }

@@ -81,28 +81,20 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
     };
     let (mut factor, mut non_scaling) = (None, false);
     let mut window = WindowOptions::default();
-    let mut place = 0;
-    while let Some(option) = options.get(place) {
-        let value = options.get(place + 1);
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
         if option.eq_ignore_ascii_case(b"EXPANSION") {
-            factor = Some(expansion(value.ok_or(WordsError::NoExpansion)?)?);
-            place += 2;
+            factor = Some(expansion(options.next().ok_or(WordsError::NoExpansion)?)?);
         } else if option.eq_ignore_ascii_case(b"NONSCALING") {
             non_scaling = true;
-            place += 1;
         } else if option.eq_ignore_ascii_case(b"SEED") {
-            let seed = value.and_then(|value| seed(value));
+            let seed = options.next().and_then(|value| seed(value));
             creation.seed = Some(seed.ok_or(WordsError::BadSeed)?);
-            place += 2;
         } else if parse_integer(option).is_some() {
             // NRedisStack sends the expansion as a bare number.
             factor = Some(expansion(option)?);
-            place += 1;
-        } else {
-            match window.take(&options[place..])? {
-                0 => return Err(WordsError::Syntax),
-                taken => place += taken,
-            }
+        } else if !window.take(option, &mut options)? {
+            return Err(WordsError::Syntax);
         }
     }
     if non_scaling && factor.is_some_and(|factor| factor > 0) {
@@ -143,9 +135,9 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
     let (mut no_create, mut non_scaling) = (false, false);
     let (mut window, mut at) = (WindowOptions::default(), None);
     let mut has_ratio = false;
-    let mut place = 0;
+    let mut rest = words.iter();
     let first_item = loop {
-        let Some(option) = words.get(place) else {
+        let Some(option) = rest.next() else {
             // It creates the filter, and adds nothing.
             let is_of_valkey_bloom = creation.seed.is_some() && has_ratio && !no_create;
             match is_of_valkey_bloom {
@@ -153,41 +145,30 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
                 false => return Err(WordsError::WrongArity),
             }
         };
-        let value = || words.get(place + 1).ok_or(WordsError::WrongArity);
+        let mut value = || rest.next().ok_or(WordsError::WrongArity);
         if option.eq_ignore_ascii_case(b"ITEMS") {
-            break Some(place + 1);
+            break Some(words.len() - rest.len());
         } else if option.eq_ignore_ascii_case(b"CAPACITY") {
             creation.capacity = Some(capacity(value()?)?);
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"ERROR") {
             creation.error_rate = Some(error_rate(value()?)?);
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"EXPANSION") {
             creation.growth = Some(Growth::from_factor(expansion(value()?)?));
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"NOCREATE") {
             no_create = true;
-            place += 1;
         } else if option.eq_ignore_ascii_case(b"NONSCALING") {
             non_scaling = true;
-            place += 1;
         } else if option.eq_ignore_ascii_case(b"AT") {
             at = Some(parse_time(value()?)?);
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"SEED") {
             creation.seed = Some(seed(value()?).ok_or(WordsError::BadSeed)?);
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"TIGHTENING") {
             tightening(value()?)?;
             has_ratio = true;
-            place += 2;
         } else if option.eq_ignore_ascii_case(b"VALIDATESCALETO") {
             return Err(WordsError::ScaleTo);
-        } else {
-            match window.take(&words[place..])? {
-                0 => return Err(WordsError::Syntax),
-                taken => place += taken,
-            }
+        } else if !window.take(option, &mut rest)? {
+            return Err(WordsError::Syntax);
         }
     };
     creation.window = window.window()?;

@@ -6,6 +6,7 @@ use splitbloom_filter::filter::window::{
     Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
 };
 use std::ops::RangeInclusive;
+use std::slice::Iter;
 
 const SECONDS: RangeInclusive<u64> = 1..=MAX_WINDOW_SECONDS as u64;
 const SLICES: RangeInclusive<u64> = MIN_SLICES as u64..=MAX_SLICES as u64;
@@ -19,26 +20,21 @@ pub(crate) struct WindowOptions {
 }
 
 impl WindowOptions {
-    /// Takes the option that `words` begin with, and returns how many words it has: 0 if it is none
-    /// of the three. The last of a kind wins.
-    pub fn take(&mut self, words: &[&[u8]]) -> Result<usize, WordsError> {
-        let [option, rest @ ..] = words else {
-            return Ok(0);
-        };
+    /// Takes `option`, and its value from `rest`; returns whether it is one of the three. The last
+    /// of a kind wins.
+    pub fn take(&mut self, option: &[u8], rest: &mut Iter<&[u8]>) -> Result<bool, WordsError> {
         if option.eq_ignore_ascii_case(b"WINDOW") {
             let errors = (WordsError::BadWindow, WordsError::WindowRange);
             self.seconds = Some(value(rest, SECONDS, errors)? as u32);
-            Ok(2)
         } else if option.eq_ignore_ascii_case(b"SLICES") {
             let errors = (WordsError::BadSlices, WordsError::SlicesRange);
             self.slices = Some(value(rest, SLICES, errors)? as u8);
-            Ok(2)
         } else if option.eq_ignore_ascii_case(b"RENEW") {
             self.renew = true;
-            Ok(1)
         } else {
-            Ok(0)
+            return Ok(false);
         }
+        Ok(true)
     }
 
     /// The window, if there is one.
@@ -55,13 +51,13 @@ impl WindowOptions {
     }
 }
 
-/// The number that `rest` begins with, or the first or second error if it is none or out of range.
+/// The next number of `rest`, or the first or second error if it is none or out of range.
 fn value(
-    rest: &[&[u8]],
+    rest: &mut Iter<&[u8]>,
     range: RangeInclusive<u64>,
     (malformed, out_of_range): (WordsError, WordsError),
 ) -> Result<u64, WordsError> {
-    let word = rest.first().ok_or(WordsError::WrongArity)?;
+    let word = rest.next().ok_or(WordsError::WrongArity)?;
     parse_within(word, range).map_err(|error| error.either(malformed, out_of_range))
 }
 
@@ -79,11 +75,9 @@ mod tests {
 
     fn window(line: &str) -> Result<Option<Window>, WordsError> {
         let words: Vec<&[u8]> = line.split_ascii_whitespace().map(str::as_bytes).collect();
-        let (mut options, mut place) = (WindowOptions::default(), 0);
-        while place < words.len() {
-            let taken = options.take(&words[place..])?;
-            assert_ne!(taken, 0, "{line}");
-            place += taken;
+        let (mut options, mut rest) = (WindowOptions::default(), words.iter());
+        while let Some(option) = rest.next() {
+            assert!(options.take(option, &mut rest)?, "{line}");
         }
         options.window()
     }
