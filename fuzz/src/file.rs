@@ -2,8 +2,7 @@
 
 use super::decode::decode;
 use super::plain_reader::{chunks_of_file, sealed};
-use splitbloom_cli::frame::{FileError, FileReader, FileWriter};
-use splitbloom_filter::codec::MAX_CHUNK_BYTES;
+use splitbloom_filter::codec::{FileError, FileReader, FileWriter, MAX_CHUNK_BYTES};
 use splitbloom_test_allocator::meter::measured;
 use std::io::{self, Read};
 use xxhash_rust::xxh3::xxh3_64;

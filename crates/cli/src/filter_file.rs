@@ -1,9 +1,10 @@
-//! Filters in files: see [`crate::frame`].
+//! Filters in files: see `splitbloom_filter::codec::FileReader`.
 
 use crate::error::Error;
-use crate::frame::{FileError, FileReader, FileWriter};
 use crate::output::NewFile;
-use splitbloom_filter::codec::{encode_chunk, load_chunk, Chunk};
+use splitbloom_filter::codec::{
+    encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
+};
 use splitbloom_filter::{DecodeError, Filter, SizeLimit};
 use std::fs::File;
 use std::io::BufReader;

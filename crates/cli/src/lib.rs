@@ -6,7 +6,6 @@
 //!   target       a filter on a server, or spread over a cluster
 //!   transfer     filters out of a server and into one, chunk by chunk
 //!   filter_file  filters out of files and into them
-//!   frame        what shows that such a file is whole
 //!   output       files that are written
 //!   input        items from files: lines or fixed widths, packed or not
 //!   feed         items through several connections, answers in the order of the items
@@ -33,7 +32,6 @@ pub mod describe;
 pub mod error;
 pub mod feed;
 pub mod filter_file;
-pub mod frame;
 pub mod input;
 pub mod interrupt;
 pub mod output;

@@ -6,9 +6,9 @@
 //! is requested. Only the owner can read a new file, because a filter holds its seed.
 
 use crate::error::Error;
-use crate::frame::FileReader;
 use crate::interrupt::{end_by, on_interrupt_of, OnInterrupt};
 use clap::Args;
+use splitbloom_filter::codec::FileReader;
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};

@@ -72,7 +72,7 @@ impl<'a> Frame<'a> {
         let mut rest = body;
         let (magic, version) = (bytes(&mut rest, 3)?, number(&mut rest, 1)?);
         let (start, next) = (number(&mut rest, 8)?, number(&mut rest, 8)?);
-        if version != u64::from(VERSION) || bytes(&mut rest, FILLER_BYTES)? != filler() {
+        if version != VERSION.into() || bytes(&mut rest, FILLER_BYTES)? != filler() {
             return None;
         }
         let frame = Self {

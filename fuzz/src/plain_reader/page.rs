@@ -74,7 +74,7 @@ impl Page {
 
     /// Whether its entries, copies included, are all that were added.
     pub fn is_counted(&self) -> bool {
-        let is_at_end = |(_, copies): &(u64, u64)| *copies == u64::from(u32::MAX);
+        let is_at_end = |(_, copies): &(u64, u64)| *copies == u32::MAX.into();
         !self.is_saturated && !self.surplus.iter().any(is_at_end)
     }
 

@@ -54,11 +54,13 @@
 mod decode;
 mod digest;
 mod encode;
+mod file;
 mod format;
 
 pub use crate::storage::MEMORY_PER_BYTE;
 pub use decode::{is_chunk, load_chunk, Chunk};
 pub use encode::{chunks, encode_chunk, Encoded, Outline};
+pub use file::{FileError, FileReader, FileWriter};
 pub use format::{StoredType, END, LOGGED_BYTES, MAX_CHUNK_BYTES};
 
 #[cfg(test)]

@@ -9,8 +9,8 @@
 //!
 //! Reading is total, as decoding is: it takes the memory of one chunk, whatever the file says.
 
-use splitbloom_filter::codec::{Chunk, END, MAX_CHUNK_BYTES};
-use splitbloom_filter::DecodeError;
+use super::{Chunk, END, MAX_CHUNK_BYTES};
+use crate::error::DecodeError;
 use std::fmt;
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
@@ -228,9 +228,10 @@ impl<R: Read> FileReader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::encode_chunk;
+    use crate::filter::{Filter, Growth, Parameters, SizeLimit};
+    use crate::hash::Seed;
     use proptest::prelude::*;
-    use splitbloom_filter::codec::encode_chunk;
-    use splitbloom_filter::{Filter, Growth, Parameters, Seed, SizeLimit};
 
     /// A filter of several chunks, in a file.
     fn file() -> Vec<u8> {
