@@ -14,8 +14,9 @@ impl Context {
     /// here may then be on the other node. Cost: that of CLUSTER NODES, so not for every command.
     pub fn is_moving(&self, slot: u16) -> bool {
         let (command, argument) = (c"CLUSTER".as_ptr(), c"NODES".as_ptr());
-        let format = c"c".as_ptr(); // a text that ends in a zero byte
-                                    // SAFETY: the context is live; the argument is that of the format.
+        // A text that ends in a zero byte.
+        let format = c"c".as_ptr();
+        // SAFETY: the context is live; the argument is that of the format.
         let reply = unsafe { call!(RedisModule_Call(self.raw, command, format, argument)) };
         if reply.is_null() {
             return false;
