@@ -1,11 +1,14 @@
 //! The module's data types.
 //!
 //! ```text
-//!   family ─► stored ─► origin      Bloom and counting filters; the value; how it is read
-//!               │
-//!               ├─► chunks, memory  as bytes of a file, and as memory of the server
-//!               └─► timetable       when filters that forget are visited
+//!   family      the filters of BF.* and of CF.*, and the names of their types
+//!   origin      reads a value: one that we saved, or another module
+//!   stored      a value: a filter that the server keeps
+//!   chunks      its bytes in a file          memory   its bytes in memory
+//!   timetable   when a filter that forgets is visited
 //! ```
+//!
+//! Each uses only what stands below it.
 
 mod chunks;
 mod family;
