@@ -77,8 +77,8 @@ pub fn options(bytes: &[u8]) {
     }
     if let Ok(read) = LoadArguments::parse(&words) {
         let written = format!(
-            "ERROR_RATE {} INITIAL_SIZE {} EXPANSION {}",
-            read.error_rate, read.initial_size, read.expansion
+            "ERROR_RATE {} INITIAL_SIZE {} EXPANSION {} CF_MAX_EXPANSIONS {}",
+            read.error_rate, read.initial_size, read.expansion, read.max_expansions
         );
         assert!(is_error_rate(read.error_rate));
         assert!((MIN_CAPACITY..=MAX_CAPACITY).contains(&(read.initial_size as u64)));
