@@ -9,19 +9,19 @@
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
 //! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
-//! | `bf.aof-load-damaged` | – | no | whether to load a file of which a command is refused |
+//! | `bf.aof-load-damaged` | – | no | whether to go on loading after a command is refused |
 //! | `cf.error-rate` | – | 0.01 | above 0, below 1 |
 //! | `cf.initial-size` | – | 1024 | 1 … 2^40 |
 //!
-//! The defaults are those of RedisBloom, which has no error rate of counting filters. Redis 8 also
-//! knows the settings as `bf-error-rate` and so on. On servers before it, and on Valkey, a setting
-//! begins with the module's name, so there those of counting filters are `bf.cf-error-rate` and
-//! `bf.cf-initial-size` (see [`settings`]).
+//! The defaults are RedisBloom's, except for the error rate of counting filters, which it lacks.
+//! Redis 8 also knows the settings as `bf-error-rate` and so on. On servers before it, and on
+//! Valkey, a setting begins with the module's name, so there those of counting filters are
+//! `bf.cf-error-rate` and `bf.cf-initial-size` (see [`settings`]).
 //!
-//! Where any name is allowed, there are RedisBloom's others, too, so that its configuration files
-//! are accepted: `cf-bucket-size`, `cf-max-iterations`, `cf-expansion-factor`, `cf-max-expansions`.
-//! A filter reports the first three. They decide nothing, except that a filter with an expansion
-//! factor of 0 does not grow.
+//! Where any name is allowed, RedisBloom's other settings are registered, too, so that its
+//! configuration files are accepted: `cf-bucket-size`, `cf-max-iterations`, `cf-expansion-factor`,
+//! `cf-max-expansions`. A filter reports the first three. They have no effect, except that a filter
+//! with an expansion factor of 0 does not grow.
 
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::counting::{self, CountingParameters, MAX_BUCKET_SIZE};
@@ -57,9 +57,9 @@ const fn capacity(value: i64) -> Integer {
 static BLOOM_CAPACITY: Integer = capacity(INITIAL_SIZE);
 static BLOOM_EXPANSION: Integer = Integer::new(EXPANSION, 0, MAX_EXPANSION as i64);
 static MAX_FILTER_BYTES: Integer = Integer::bytes(0, 0);
-/// A million items of 16 bytes, as many as the server takes in arguments of their own.
+/// A million items of 16 bytes, as many as the server takes as separate arguments.
 static MAX_PACK_BYTES: Integer = Integer::bytes(16 << 20, 1);
-/// What takes some tens of milliseconds.
+/// Merging this much takes some tens of milliseconds.
 static MAX_MERGE_BYTES: Integer = Integer::bytes(64 << 20, 1);
 static COUNTING_CAPACITY: Integer = capacity(1024);
 static BUCKET_SIZE: Integer = Integer::new(2, 1, MAX_BUCKET_SIZE as i64);
@@ -133,7 +133,7 @@ pub fn counting_defaults(seed: Seed) -> CountingParameters {
     CountingParameters {
         error_rate: rate(&COUNTING_RATE),
         capacity: COUNTING_CAPACITY.get().unsigned_abs(),
-        // These ranges fit 16 bits.
+        // The ranges of these settings fit 16 bits.
         expansion: COUNTING_EXPANSION.get() as u16,
         bucket_size: BUCKET_SIZE.get() as u16,
         max_iterations: MAX_ITERATIONS.get() as u16,

@@ -9,8 +9,8 @@
 //!
 //! `splitbloom_server` is the module API made safe; it knows no filter.
 //!
-//! The modules are private: a server finds one function in this library, and what nothing here uses
-//! is reported as dead code.
+//! The modules are private: a server looks up one function in this library, and unused code is
+//! reported as dead.
 
 #![forbid(unsafe_code)]
 

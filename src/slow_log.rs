@@ -1,10 +1,10 @@
-//! What the server's slow log shows of seeds. A seed is a secret: whoever has it can choose items
+//! Keeps seeds out of the server's slow log. A seed is a secret: whoever has it can choose items
 //! that collide.
 //!
-//! A seed among the arguments of a command is redacted. As for filters that arrive whole, the slow
-//! log keeps the first bytes of each argument, and the module cannot redact those of
-//! RESTORE or of a script. So the first [`LOGGED_BYTES`] of a chunk hold nothing of the filter: as
-//! many as every server kept, until Redis 8.8 got a setting for the number.
+//! A seed among the arguments of a command is redacted. A filter that arrives whole has its seed
+//! inside an argument. The slow log keeps the first bytes of each argument, and the module cannot
+//! redact those of RESTORE or of a script. So the first [`LOGGED_BYTES`] of a chunk hold nothing of
+//! the filter. Every server kept that many, until Redis 8.8 got a setting for the number.
 
 use splitbloom_filter::codec::LOGGED_BYTES;
 use splitbloom_server::context::Context;
@@ -13,7 +13,8 @@ use splitbloom_server::settings;
 
 const SETTING: &str = "slowlog-entry-max-string-len";
 
-/// Hides what follows each SEED in `args`, which begin with argument `first` of the command.
+/// Redacts the argument after each SEED in `args`, which begin with argument `first` of the
+/// command.
 pub fn hide_seeds(context: &Context, args: &[&[u8]], first: usize) {
     for (index, arg) in args.iter().enumerate() {
         if arg.eq_ignore_ascii_case(b"SEED") {
@@ -22,7 +23,7 @@ pub fn hide_seeds(context: &Context, args: &[&[u8]], first: usize) {
     }
 }
 
-/// Bytes of an argument that the slow log keeps.
+/// The number of bytes of an argument that the slow log keeps.
 pub fn argument_bytes() -> u64 {
     bytes_of(settings::of_server(SETTING))
 }
@@ -33,7 +34,7 @@ fn bytes_of(setting: Option<i64>) -> u64 {
     bytes.unwrap_or(LOGGED_BYTES as u64)
 }
 
-/// Logs a warning if the slow log keeps more than what hides the seeds.
+/// Logs a warning if the slow log keeps more than [`LOGGED_BYTES`], and so may show seeds.
 pub fn warn_of_seeds() {
     let bytes = argument_bytes();
     if bytes > LOGGED_BYTES as u64 {

@@ -24,8 +24,8 @@ pub static LOOKUP_HITS: Counter = Counter::new();
 pub static FILTERS_GROWN: Counter = Counter::new();
 /// Sub-filters that the fill guard closed before they reached their capacity.
 pub static FILL_GUARD_CLOSINGS: Counter = Counter::new();
-/// Commands from the primary or the append-only file that got no error, since they would have had
-/// no effect; a client would have got one.
+/// Commands from the primary or the append-only file that would have had no effect, and so got no
+/// error; a client would have got one.
 pub static REPLAYS_IGNORED: Counter = Counter::new();
 
 /// Counts `items` that a command looked up, of which it found `found`.

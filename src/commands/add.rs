@@ -14,7 +14,7 @@ use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
-/// The items of an add: each is an argument of the command, or one argument packs them all.
+/// The items of an add: each in an argument of its own, or all packed into one.
 pub trait Source<'a> {
     /// The items without the first `first`.
     fn items_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]>;
@@ -26,9 +26,9 @@ pub trait Source<'a> {
 pub struct Adding<C, S> {
     /// The name of the event.
     pub event: &'static CStr,
-    /// What to create if the key is missing; `None`: an error.
+    /// What to create if the key is missing; `None` makes that an error.
     pub creation: Option<C>,
-    /// The time of the items; `None`: now.
+    /// The time of the items; `None` means now.
     pub at: Option<u64>,
     pub items: S,
 }
@@ -36,14 +36,14 @@ pub struct Adding<C, S> {
 /// The outcome of an add, up to the first item refused.
 #[derive(Default)]
 pub struct Added {
-    /// The number of items before that one.
+    /// The number of items before the one refused.
     pub answered: usize,
-    /// The number of those that were new.
+    /// The number of them that were new.
     pub new: usize,
-    /// Whether any of them changed the filter: those that were new, and those that were renewed.
+    /// Whether any of them changed the filter, because it was new or renewed.
     has_changed: bool,
     pub refusal: Option<ReplyError>,
-    /// Their time, in a filter that forgets.
+    /// The time of the items, in a filter that forgets.
     time: Option<u64>,
 }
 
@@ -56,9 +56,9 @@ impl Added {
 }
 
 impl<'a, C, S: Source<'a>> Adding<C, S> {
-    /// Adds the items to the key of the command, and calls `answer` with whether each was new. What
-    /// took effect is replicated: the items as they came, or with their time, but without the one
-    /// refused and those after it.
+    /// Adds the items to the command's key, and calls `answer` with whether each was new.
+    /// Replicates what took effect: the items as they came, or with their time, but without the
+    /// refused one and those after it.
     pub fn run<F: Creates<Creation = C>>(
         &self,
         context: &Context,
@@ -131,8 +131,8 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             }
         };
         let mut end = add_rest(&mut added, limit);
-        // The primary has acknowledged some of these items. It may have been RedisBloom, with other
-        // false positives, and so with room left where there is none here.
+        // The primary has acknowledged some of these items. It may have been RedisBloom, whose
+        // false positives differ, and so have had room where there is none here.
         if end == Err(AddError::Full) && time.is_none() && context.is_replay() {
             end = add_rest(&mut added, SizeLimit::Replay);
         }

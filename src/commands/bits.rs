@@ -1,9 +1,10 @@
-//! Answers to many items as a string of bits: item i is bit i mod 8 of byte i / 8, from the least.
+//! Replies to many items as a string of bits: item i is bit i mod 8 of byte i / 8, lowest bit
+//! first.
 
 use crate::commands::reply_error::ReplyError;
 use splitbloom_server::allocator::try_vec;
 
-/// Bits that are collected before they are stored.
+/// The number of bits that are collected before they are stored.
 const WORD: usize = u64::BITS as usize;
 
 /// A string of bits that grows to a length known in advance.
@@ -15,7 +16,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Room for this many bits.
+    /// Allocates room for `bits` bits.
     ///
     /// # Errors
     /// There is no memory for them.
@@ -39,7 +40,7 @@ impl Bits {
         }
     }
 
-    /// The bytes, the last one filled up with zeros.
+    /// Returns the bytes, the last one padded with zeros.
     pub fn into_bytes(mut self) -> Vec<u8> {
         let rest = (self.len % WORD).div_ceil(8);
         self.bytes

@@ -15,7 +15,7 @@ use std::ffi::CStr;
 
 /// How the filters of a family are created.
 pub trait Creates: Family {
-    /// What a client says of a filter; by default, nothing.
+    /// What a client specifies for a filter; by default, nothing.
     type Creation: Default;
     /// The event of the command that creates a filter.
     const RESERVE_EVENT: &'static CStr;
@@ -27,13 +27,13 @@ pub trait Creates: Family {
     /// # Errors
     /// What is wrong with the first bad word.
     fn parse(words: &[&[u8]]) -> Result<Self::Creation, WordsError>;
-    /// An empty filter, with `seed` unless the client gave one.
+    /// Creates an empty filter, with `seed` unless the client gave one.
     ///
     /// # Errors
     /// `OverLimit`, or `OutOfMemory`.
     fn create(creation: &Self::Creation, seed: Seed, limit: SizeLimit) -> Result<Filter, AddError>;
     /// Replicates the creation of `filter` under `key` with everything that determines its bits,
-    /// whatever arguments the client sent: the settings of a replica may differ.
+    /// not with the client's arguments: the settings of a replica may differ.
     fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter);
 }
 
@@ -52,7 +52,7 @@ pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Resul
     Ok(())
 }
 
-/// Creates an empty filter under a key that is missing.
+/// Creates an empty filter under a missing key.
 pub fn create_empty<F: Creates>(
     context: &Context,
     name: Argument<'_>,
@@ -71,15 +71,15 @@ pub fn create_empty<F: Creates>(
     Ok(())
 }
 
-/// A new filter as the client described it, with a random seed unless it gave one.
+/// Creates a filter as the client described it, with a random seed unless the client gave one.
 fn create<F: Creates>(context: &Context, creation: &F::Creation) -> Result<Filter, ReplyError> {
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
     F::create(creation, seed, limit).map_err(ReplyError::of_creation)
 }
 
-/// Opens the filter `name`, or creates it as `creation` says (`None`: an error). Then `add` adds to
-/// it, and returns whether that changed it. If so, the creation is replicated, `replicate`
-/// replicates the add, and the changes are signalled. Returns the outcome that `add` returns.
+/// Opens the filter `name`, or creates it from `creation` (`None`: an error). Calls `add`, which
+/// adds to it and returns whether it changed, and an outcome. If it changed, replicates the
+/// creation, calls `replicate` for the add, and signals the changes. Returns the outcome.
 pub fn add_to<F: Creates, T>(
     context: &Context,
     name: Argument<'_>,
@@ -116,7 +116,7 @@ pub fn add_to<F: Creates, T>(
     drop(key); // before a module is notified that might delete it
     if has_changed {
         replicate(&outcome);
-        // Last: a module that is notified may change the key, which must replicate after this.
+        // Last: a notified module may change the key, and that must replicate after this.
         if is_new {
             context.signal_change(F::RESERVE_EVENT, name);
         }

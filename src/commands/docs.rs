@@ -1,11 +1,11 @@
-//! What several commands have in common: flags, arguments, costs and version.
+//! What commands share: flags, arguments, costs and version.
 
 use crate::commands::reply_error::ReplyError;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
 use std::ffi::CStr;
 
-/// What a command has unless it says otherwise. It names itself, its arity and summary, and how it
-/// runs. The version introduced every command so far; a later command names its own.
+/// The defaults of a command. Each sets its own name, arity, summary and function. All commands so
+/// far date from this version; a later command sets its own.
 pub const ANY: Command<ReplyError> = Command {
     name: c"",
     arity: 0,
@@ -51,14 +51,14 @@ pub const CREATE: Command<ReplyError> = Command {
     ..WRITE
 };
 
-/// Takes away from one key: with memory short, too.
+/// Removes from one key, also when memory is short.
 pub const REMOVE: Command<ReplyError> = Command {
     flags: "write",
     access: KeyAccess::Delete,
     ..ANY
 };
 
-/// Takes away from one key, at a cost that does not depend on its arguments.
+/// Removes from one key, at a cost that does not depend on its arguments.
 pub const FAST_REMOVE: Command<ReplyError> = Command {
     flags: "write fast",
     ..REMOVE
@@ -94,7 +94,7 @@ pub const fn word(name: &'static CStr, token: &'static CStr) -> Parameter {
 // The costs. An item is in one sub-filter or page, except in a filter that RedisBloom or
 // valkey-bloom grew by sub-filters.
 
-/// One item of a Bloom filter, or a number that every sub-filter has a part in.
+/// One item of a Bloom filter, or a number to which every sub-filter contributes.
 pub const BLOOM_ITEM: &CStr =
     c"O(1); O(S) with S sub-filters if RedisBloom or valkey-bloom made them";
 
@@ -109,6 +109,6 @@ pub const COUNTING_ITEM: &CStr = c"O(1); O(S) with S sub-filters if RedisBloom m
 pub const COUNTING_ITEMS: &CStr =
     c"O(N) with N items; O(N*S) with S sub-filters if RedisBloom made them";
 
-/// A chunk, which is found from the beginning of the filter and then written.
+/// A chunk, which is located from the beginning of the filter and then written.
 pub const CHUNK: &CStr = c"O(N) with N bytes of the chunk, at most 1 MiB; O(N+S) with S \
     sub-filters if RedisBloom or valkey-bloom made them";

@@ -92,7 +92,7 @@ fn look_up_many<F: Family>(context: &Context, arguments: Arguments<'_>) -> Resul
     context.reply_array(items.len());
     match filter {
         None => items.for_each(|_| context.reply_bool(false)),
-        // Reply to each item as it is found: the memory of the next ones arrives meanwhile.
+        // Reply to each item once it is looked up: the memory of the next ones arrives meanwhile.
         Some(filter) => filter.contains_many_at(items, now_for(filter), |found| {
             hits += usize::from(found);
             context.reply_bool(found);

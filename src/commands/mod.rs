@@ -22,8 +22,8 @@ use splitbloom_server::entry::Refused;
 const BLOOM: &str = "bloom";
 const CUCKOO: &str = "cuckoo";
 
-/// Categories of RedisBloom's other commands, which are not here: empty, so that a rule on one of
-/// them does not end a server that has this module in RedisBloom's place.
+/// Categories of RedisBloom's other commands, which this module lacks. They are empty, so that a
+/// rule on one of them does not stop a server that loads this module in RedisBloom's place.
 const WITHOUT_COMMANDS: [&str; 3] = ["cms", "topk", "tdigest"];
 
 /// Registers every command.

@@ -9,8 +9,8 @@ use splitbloom_server::context::Context;
 use std::cell::Cell;
 use std::ffi::CStr;
 
-/// Adds the items of `packed`, and replies with how many were new, or with their bits. The command
-/// has the event `event`, and is replicated as `name`.
+/// Adds the items of `packed`, and replies with the number of new ones, or with their bits.
+/// Publishes `event`, and replicates the command as `name`.
 pub fn add_packed<F: Creates>(
     context: &Context,
     arguments: Arguments<'_>,
@@ -65,7 +65,7 @@ struct PackedItems<'a, I> {
     /// The command that adds them.
     name: &'static CStr,
     items: I,
-    /// Memory for the server, to replicate the items.
+    /// Memory that is freed for the server just before it replicates the items.
     room: Cell<Vec<u8>>,
 }
 

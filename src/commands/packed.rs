@@ -1,4 +1,4 @@
-//! Commands that have all their items in one argument: the common part for all kinds of filter.
+//! Commands with all their items in one argument: the part that all kinds of filter share.
 
 use crate::commands::bits::Bits;
 use crate::commands::docs::{word, KEY, TIME};
@@ -19,7 +19,7 @@ use splitbloom_server::text::Line;
 use std::ffi::CStr;
 use std::ops::Range;
 
-/// The argument after the key.
+/// The index of the argument after the key.
 const FIRST: usize = 2;
 
 /// How the items are separated.
@@ -34,7 +34,7 @@ const LAYOUT: Parameter = Parameter::one_of(
 );
 const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
 
-/// The arguments of a lookup, of a change, and of an add to a filter that may forget.
+/// The parameters of a lookup, of a change, and of an add to a filter that may forget.
 pub const OF_A_LOOKUP: &[Parameter] = &[KEY, LAYOUT, PACKING];
 pub const OF_A_CHANGE: &[Parameter] = &[KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
 
@@ -58,17 +58,17 @@ pub struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Reads a command that changes a filter. The items have been checked.
+    /// Parses a command that changes a filter, and checks its items.
     pub fn change(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
         Self::read(context, arguments, parse_packed)
     }
 
-    /// Reads a command that adds to a filter which may forget: a time may come first.
+    /// Parses a command that adds to a filter that may forget: a time may come first.
     pub fn add(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
         Self::read(context, arguments, parse_packed_at)
     }
 
-    /// Reads a command that looks items up.
+    /// Parses a command that looks up items.
     fn lookup(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
         Self::read(context, arguments, parse_packed_lookup)
     }
@@ -97,20 +97,21 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// Room for a bit for each item, if the client wants them.
+    /// Allocates room for a bit for each item, if the client requested them.
     pub fn room_for_bits(&self) -> Result<Option<Bits>, ReplyError> {
         let room = || Bits::with_room_for(self.items.len());
         self.with_bits.then(room).transpose()
     }
 
-    /// Memory for [`Packed::replicate_first`], held until then: the server exits if it has no
-    /// memory for a string, and an item may be refused for lack of memory. `None` if there is none.
+    /// Reserves memory, to be freed just before [`Packed::replicate_first`]: the server exits if it
+    /// has no memory for a string, and an item may be refused for lack of memory. `None` if there
+    /// is none.
     pub fn room_to_replicate(&self) -> Option<Vec<u8>> {
         try_vec(self.items.bytes().len())
     }
 
     /// Replicates the command `name` with the first `number` items, in the same layout, and with
-    /// their time if they have one. Copies no item if these are all.
+    /// their time if they have one. Copies no item if `number` is all of them.
     pub fn replicate_first(
         &self,
         context: &Context,
@@ -142,12 +143,12 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// What a packed change has done, up to the first item refused.
+/// The result of a packed change, up to the first item refused.
 #[derive(Default)]
 pub struct Changed {
-    /// The number of items before that one.
+    /// The number of items before the one refused.
     pub answered: usize,
-    /// The number of those that changed something.
+    /// The number of them that changed something.
     pub changed: usize,
     pub refusal: Option<ReplyError>,
 }
@@ -160,8 +161,8 @@ impl Changed {
         self.changed += usize::from(has_changed);
     }
 
-    /// Replies with the bits, or how many items changed something. If an item was refused, an
-    /// array has the number of items before it, that reply, and the error.
+    /// Replies with the bits, or with how many items changed something. If an item was refused,
+    /// replies with an array of the number of items before it, that reply, and the error.
     pub fn reply(self, context: &Context, bits: Option<Bits>) -> Result<(), ReplyError> {
         if self.refusal.is_some() {
             context.reply_array(3);

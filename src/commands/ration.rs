@@ -2,32 +2,32 @@
 //!
 //! The server compares its memory with the limit before a command that may allocate, and then lets
 //! it run to its end. An item of a sparse filter takes up to 64 KiB, if it must copy what the
-//! filter shares with another, so a command of some kilobytes could take gigabytes. So the items
-//! of a command end where it has itself taken [`RATION`] and the server is over its limit.
+//! filter shares with another, so a command of some kilobytes could take gigabytes. So a command
+//! stops once it has itself taken [`RATION`] and the server is over its limit.
 //!
-//! A command that takes less is never stopped, since a server that evicts is always about at its
-//! limit: a million new items of a growing table take 2 MB.
+//! A command that takes less is never stopped, since a server that evicts is always near its limit.
+//! A million new items of a growing table take 2 MB.
 
 use crate::commands::reply_error::ReplyError;
 use splitbloom_server::allocator::{bytes_held, is_over_maxmemory};
 use splitbloom_server::context::Context;
 use std::cell::Cell;
 
-/// Bytes that any command may take.
+/// Bytes that any command may take, even over the limit.
 const RATION: u64 = 4 << 20;
 /// The number of items between two checks; they take at most 4 MiB.
 const ITEMS: u32 = 64;
 
-/// What the running command may take.
+/// The ration of the running command.
 pub struct Ration<'a> {
     context: &'a Context,
-    /// The minimum that the module held since the command began: the server's background thread may
-    /// meanwhile free filters.
+    /// The least memory that the module has held since the command began: the server's background
+    /// thread may free filters meanwhile.
     min_held: Cell<u64>,
     is_used_up: Cell<bool>,
 }
 
-/// The items up to the one at which the ration was used up.
+/// Items, up to the one at which the ration was used up.
 pub struct Rationed<'a, I> {
     items: I,
     ration: &'a Ration<'a>,
@@ -36,7 +36,7 @@ pub struct Rationed<'a, I> {
 }
 
 impl<'a> Ration<'a> {
-    /// For a command that begins to add now.
+    /// A ration for a command that is about to add items.
     pub fn new(context: &'a Context) -> Self {
         Self {
             context,
@@ -45,7 +45,7 @@ impl<'a> Ration<'a> {
         }
     }
 
-    /// The items, as far as the ration goes.
+    /// Returns `items`, up to the one at which the ration is used up.
     pub fn of<I>(&'a self, items: I) -> Rationed<'a, I> {
         Rationed {
             items,
@@ -54,12 +54,12 @@ impl<'a> Ration<'a> {
         }
     }
 
-    /// The error for the first item after the ration was used up, if it was.
+    /// The error for the first item after the ration was used up; `None` if it was not.
     pub fn refusal(&self) -> Option<ReplyError> {
         self.is_used_up.get().then_some(ReplyError::OVER_MAXMEMORY)
     }
 
-    /// Whether the command must end. One from the primary or the append-only file has run before
+    /// Whether the command must stop. One from the primary or the append-only file has run before
     /// and is never stopped.
     #[cold]
     fn check(&self) -> bool {

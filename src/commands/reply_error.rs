@@ -13,9 +13,9 @@ use splitbloom_server::key::{InUse, WrongType};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyError {
     text: &'static str,
-    /// Whether a replay loses nothing by it, since the command would have no effect here, whether
-    /// it succeeded on the primary or not. (RedisBloom before 2.2 replicates commands that failed.)
-    /// With any other error, the command may have succeeded there.
+    /// Whether a replay loses nothing by the error: the command has no effect here, whether it
+    /// succeeded on the primary or not. (RedisBloom before 2.2 replicates commands that failed.)
+    /// After any other error, the command may have succeeded there.
     is_harmless: bool,
 }
 
@@ -25,18 +25,18 @@ impl ReplyError {
     /// The key holds another type. The reply is the server's own.
     pub const WRONG_TYPE: Self =
         error("WRONGTYPE Operation against a key holding the wrong kind of value");
-    /// A filter that was to be created exists.
+    /// The filter to be created exists.
     pub const ITEM_EXISTS: Self = harmless("ERR item exists");
-    /// As `ITEM_EXISTS`, where bytes were to be loaded.
+    /// As `ITEM_EXISTS`, for a load.
     pub const NO_PLACE_TO_LOAD: Self = error("ERR item exists");
     pub const NOT_FOUND: Self = error("ERR not found");
-    /// As `NOT_FOUND`, in a deletion: RedisBloom has another text there.
+    /// As `NOT_FOUND`, for a deletion: RedisBloom has another text there.
     pub const NOTHING_TO_DELETE: Self = harmless("ERR Not found");
-    /// As `NOT_FOUND`, where memory was to be freed.
+    /// As `NOT_FOUND`, for a command that frees memory.
     pub const NOTHING_TO_FREE: Self = harmless("ERR not found");
     pub const FULL: Self = error("ERR non scaling filter is full");
     pub const LOADING: Self = error("ERR filter is being loaded");
-    /// As `FULL`, of a filter that counts: RedisBloom has another text there.
+    /// As `FULL`, for a filter that counts: RedisBloom has another text there.
     pub const COUNTING_FULL: Self = error("ERR Filter is full");
     pub const OVER_LIMIT: Self = error("ERR filter would exceed bf.max-filter-bytes");
     pub const UNCOUNTABLE: Self =
@@ -46,16 +46,16 @@ impl ReplyError {
     pub const NO_MEMORY_TO_DELETE: Self = error("ERR Insufficient memory to delete item");
     pub const NO_MEMORY_TO_DUMP: Self = error("ERR Insufficient memory to dump filter");
     pub const NO_MEMORY_TO_REPLY: Self = error("ERR Insufficient memory to reply");
-    /// With the server's own text, which it sends before a command begins.
+    /// The server's own text, which it sends before a command begins.
     pub const OVER_MAXMEMORY: Self =
         error("OOM command not allowed when used memory > 'maxmemory'.");
     pub const PACKING_TOO_LONG: Self = error("ERR packing would exceed bf.max-pack-bytes");
     pub const BAD_NUMBER_OF_KEYS: Self = error("ERR bad number of keys");
     pub const WRONG_NUMBER_OF_KEYS: Self =
         error("ERR number of keys does not match the keys given");
-    /// With the server's own text.
+    /// The server's own text.
     pub const SEVERAL_SLOTS: Self = error("CROSSSLOT Keys in request don't hash to the same slot");
-    /// A key is missing that may be on another node, while its slot is moving. With the server's
+    /// A key is missing here but may be on another node, because its slot is moving. The server's
     /// own text.
     pub const SLOT_MOVES: Self = error("TRYAGAIN Multiple keys request during rehashing of slot");
     /// Filters that forget, and those that RedisBloom made, cannot be merged.
@@ -222,9 +222,9 @@ impl ReplyError {
 }
 
 impl ErrorReply for ReplyError {
-    /// Replies with the error. The primary and the append-only file, which read no reply, get it
-    /// only if something is lost: the server reports each error reply to its primary as a broken
-    /// replication.
+    /// Replies with the error. The primary and the append-only file read no reply, so they get the
+    /// error only if something is lost: the server reports each error reply to its primary as
+    /// broken replication.
     fn reply(self, context: &Context) {
         if context.is_replay() {
             if self.is_harmless {

@@ -1,5 +1,5 @@
-//! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: a filter from one server to another,
-//! chunk by chunk.
+//! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: move a filter from one server to
+//! another, chunk by chunk.
 
 use crate::commands::docs::{CHUNK, KEY, READ, WRITE};
 use crate::commands::reply_error::ReplyError;
@@ -114,11 +114,11 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
     Ok(())
 }
 
-/// Chunks to replicate in place of the client's arguments, if a replica could not create an equal
-/// filter from those.
+/// Chunks to replicate instead of the client's arguments, if those alone would not create an equal
+/// filter on a replica.
 type Chunks = Vec<Encoded>;
 
-/// Loads a chunk of ours.
+/// Loads a chunk in our own format.
 fn load_chunk<F: Family>(
     context: &Context,
     key: &mut WriteKey<'_>,
@@ -142,8 +142,8 @@ fn load_chunk<F: Family>(
     Ok(Vec::new())
 }
 
-/// Loads a header or piece of RedisBloom's. A header creates a filter with a random seed, which a
-/// replica must have, too.
+/// Loads a header or piece in RedisBloom's format. A header creates a filter with a random seed,
+/// which a replica must have, too.
 fn load_piece<F: Family>(
     context: &Context,
     key: &mut WriteKey<'_>,

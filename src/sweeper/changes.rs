@@ -1,6 +1,6 @@
 //! Signals that lookups have changed because a slice is over.
 //!
-//! Nobody has written to the filter, but what clients have read of it is no longer true: those that
+//! Nobody has written to the filter, but what clients have read from it is out of date: those that
 //! cache replies (CLIENT TRACKING) must drop them, and a transaction that watches the key must
 //! fail, as when a key expires. Primaries and replicas serve lookups by their own clocks, so each
 //! signals by its own.
@@ -13,7 +13,8 @@ use splitbloom_server::context::Context;
 use splitbloom_server::key::InUse;
 use splitbloom_server::queue::{Due, Ticket};
 
-/// Signals what has changed, for as long as the budget lasts: some 40 filters a millisecond.
+/// Signals the changes that are due, for as long as the budget lasts: some 40 filters a
+/// millisecond.
 pub(super) fn signal(context: &Context) -> Option<u64> {
     if context.is_loading() {
         return Some(time_now() + RETRY_MS);
@@ -21,9 +22,9 @@ pub(super) fn signal(context: &Context) -> Option<u64> {
     visit_all(context, &CHANGES, visit)
 }
 
-/// Signals that the key of the entry has changed, and queues the filter again. The key is opened
-/// for writing although only the ticket changes: Valkey takes a key that is signalled for one that
-/// has been written, and may be about to save it on another thread.
+/// Signals that the key of `entry` has changed, and queues the filter again. The key is opened for
+/// writing although only the ticket changes: Valkey treats a signalled key as written, and may be
+/// about to save it on another thread.
 fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     let Some(name) = context.go_to(entry.database, entry.name()) else {
         return Ok(());

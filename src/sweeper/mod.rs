@@ -1,5 +1,5 @@
-//! What happens to filters that forget between commands: sweeping frees the memory of forgotten
-//! items in small steps, and changes of lookups are signalled.
+//! Work on filters that forget, between commands: sweeping frees the memory of forgotten items in
+//! small steps, and changes of lookups are signalled.
 //!
 //! The primary decides and replicates each step of a sweep (BF.FORGET), as it does when a key
 //! expires, so that primary, replicas and append-only file agree. Signals ([`changes`]) go to each
@@ -23,15 +23,15 @@ use splitbloom_server::text::Line;
 use splitbloom_server::thread::free_in_background;
 use std::time::{Duration, Instant};
 
-/// No visit begins later than this after the timer has fired. A step of a sweep takes some 2 µs in
-/// a small filter and 50 µs in one of 10^8 items, so the server spends at most a tenth of its time
-/// on them.
+/// No visit begins later than this after the timer has fired. A sweep step takes some 2 µs in a
+/// small filter and 50 µs in one of 10^8 items, so the server spends about a tenth of its time on
+/// them at most.
 const BUDGET: Duration = Duration::from_micros(75);
 /// The interval between two callbacks while there is work: the shortest that servers support.
 const INTERVAL_MS: u64 = 1;
-/// The delay until visits are tried again after the server was loading, or no key was free.
+/// The delay before another try if the server was loading, or all due keys were in use.
 const RETRY_MS: u64 = 100;
-/// The delay until a step for which there was no memory is tried again.
+/// The delay before another try of a step that lacked memory.
 const NO_MEMORY_RETRY_MS: u64 = 1_000;
 
 /// Registers the timers of both queues, and the callbacks for events.
@@ -71,7 +71,7 @@ fn moved(context: &Context, key: Argument<'_>) {
     if SWEEPS.is_empty() && CHANGES.is_empty() {
         return; // most servers have no filters that forget
     }
-    // A key in use has just been written, so no server saves it yet. If one did, the filter would
+    // The key has just been written, so no server is saving it yet. If one were, the filter would
     // wait for the next command that changes it.
     let Ok(mut opened) = context.open_quietly(key) else {
         return;
@@ -81,7 +81,7 @@ fn moved(context: &Context, key: Argument<'_>) {
     }
 }
 
-/// Sweeps what is due, for as long as the budget lasts.
+/// Sweeps the filters that are due, for as long as the budget lasts.
 fn sweep(context: &Context) -> Option<u64> {
     if !context.is_primary() {
         return None; // until `role_changed`
@@ -93,8 +93,8 @@ fn sweep(context: &Context) -> Option<u64> {
 }
 
 /// Calls `visit` for each entry of `queue` that is due, for as long as the budget lasts. A key in
-/// use is skipped, and tried again once all the others that are due have been visited; after a
-/// delay, if no other is due by then. Returns when to go on.
+/// use is skipped, and tried again after all other due entries; if no other is due by then, after a
+/// delay. Returns when to continue.
 fn visit_all(
     context: &Context,
     queue: &'static Queue,

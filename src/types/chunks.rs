@@ -9,18 +9,18 @@ use std::ffi::CStr;
 use std::sync::{Mutex, TryLockError};
 use std::thread::yield_now;
 
-/// Chunks are written here before the server copies them, so that saving never lacks memory: where
-/// the server saves in its own process, a module cannot make SAVE or DUMP fail. A buffer costs
-/// nothing before its first save, which touches as many pages as its largest chunk has.
+/// Buffers for chunks until the server copies them. They are static, so that saving never lacks
+/// memory: where the server saves in its own process, a module cannot make SAVE or DUMP fail. A
+/// buffer takes no memory before its first save; then it takes the pages of its largest chunk.
 ///
-/// Each save takes one that is free, so that no save waits for another: the server's thread may
-/// have to write to a slow disk or replica, or may itself be waiting for that of the commands. A
-/// process has one thread for commands, and a server that saves on another (Valkey from 9.2) has
-/// one of those at a time. Two are to spare, also for a child that was forked during a save: there,
-/// the buffer of a thread that the child does not have stays taken.
+/// Each save takes a free buffer, so that no save waits for another: a saving thread may be writing
+/// to a slow disk or replica, or waiting for the thread that runs commands. A process has one
+/// thread for commands, and a server that saves on another (Valkey from 9.2) has one of those at a
+/// time. Two buffers are spare, also for a child that was forked during a save: there, the buffer
+/// of a thread that the child lacks stays taken.
 static BUFFERS: [Mutex<[u8; MAX_CHUNK_BYTES]>; 4] = [const { Mutex::new([0; MAX_CHUNK_BYTES]) }; 4];
 
-/// Saves all chunks.
+/// Saves all chunks of `filter`.
 pub fn save(filter: &Filter, target: &mut RdbTarget) {
     with_buffer(|buffer| {
         chunks(filter).for_each(|chunk| target.save_string(chunk.write_into(buffer)));
@@ -36,7 +36,7 @@ pub fn rewrite(filter: &Filter, target: &mut AofTarget, command: &'static CStr) 
     });
 }
 
-/// Calls `write` with a buffer that no other thread uses. If all are taken, waits.
+/// Calls `write` with a buffer that no other thread uses. Waits if all are taken.
 fn with_buffer(write: impl FnOnce(&mut [u8; MAX_CHUNK_BYTES])) {
     loop {
         for buffer in &BUFFERS {
@@ -51,7 +51,7 @@ fn with_buffer(write: impl FnOnce(&mut [u8; MAX_CHUNK_BYTES])) {
     }
 }
 
-/// Reads chunks up to the last one, of a filter of a kind that the type `takes`.
+/// Loads a filter from its chunks, up to the last one. Refuses a kind that `takes` does not accept.
 ///
 /// # Errors
 /// What is wrong with a chunk.

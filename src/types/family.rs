@@ -74,7 +74,7 @@ impl Family for CountingFilters {
     }
 }
 
-/// RedisBloom's Bloom filters. Their type has the name of ours.
+/// RedisBloom's Bloom filters. Their type has the same name as ours.
 struct RedisBloom;
 
 impl Origin for RedisBloom {
@@ -89,9 +89,9 @@ impl Origin for RedisBloom {
     }
 }
 
-/// valkey-bloom's filters. A value that comes under their name keeps it, as the server has no way
-/// to give it another: it is a filter like any other, and what is saved of it are our chunks.
-/// Commands create no value of this type.
+/// valkey-bloom's filters. A value loaded under their type's name keeps it, as the server cannot
+/// change it. It is a filter like any other, and is saved as our chunks. Commands create no value
+/// of this type.
 struct ValkeyBloom;
 
 impl Origin for ValkeyBloom {
@@ -106,7 +106,7 @@ impl Origin for ValkeyBloom {
     }
 }
 
-/// RedisBloom's cuckoo filters. Their type has the name of our counting filters.
+/// RedisBloom's cuckoo filters. Their type has the same name as that of our counting filters.
 struct RedisBloomCuckoo;
 
 impl Origin for RedisBloomCuckoo {
@@ -121,7 +121,7 @@ impl Origin for RedisBloomCuckoo {
     }
 }
 
-/// What to do with a value of a newer RedisBloom.
+/// The advice for a value of a newer RedisBloom.
 const OUT_OF_REDISBLOOM: &str =
     "Load the file into a server with that RedisBloom, and move its filters with SCANDUMP and \
      LOADCHUNK, or update splitbloom";

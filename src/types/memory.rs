@@ -8,7 +8,7 @@ use std::alloc::Layout;
 /// The number of layouts whose rounded size is remembered.
 const KNOWN: usize = 16;
 
-/// Bytes that the allocator holds for a `T` and what `visit_allocations` visits.
+/// Bytes that the allocator holds for a `T` and for what `visit_allocations` visits.
 pub fn usable_bytes<T>(visit_allocations: impl FnOnce(&mut dyn FnMut(Layout, u64))) -> usize {
     // A filter has allocations of a few layouts only: the allocator rounds each of them once.
     let mut known = [(Layout::new::<()>(), 0); KNOWN];

@@ -33,7 +33,7 @@ pub fn register(context: &Context) -> Result<(), Refused> {
     family::register(context)
 }
 
-/// The time for lookups in a filter that forgets; 0 for others, which need none.
+/// The time for lookups in `filter` if it forgets; else 0, as it needs none.
 pub fn now_for(filter: &Filter) -> u64 {
     filter.window().map_or(0, |_| time_of_command())
 }

@@ -1,5 +1,5 @@
-//! Who else writes values under the name of a type; how they are read, and what the log says of one
-//! that cannot be: its type, who wrote it, and what to do.
+//! Other modules that save values under the name of a type: how these are read, and what the log
+//! says about one that cannot be read: its type, its writer, and what to do.
 
 use super::chunks::{load, SavedFields};
 use super::stored::{Family, Stored};
@@ -11,8 +11,8 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-/// The encoding version that is written. A server stores ten bits of it. Other modules' types have
-/// the same names and the lower half of the versions.
+/// The encoding version of values that we save. A server stores ten bits of it. Other modules'
+/// types have the same names and the lower half of the versions.
 pub const OURS: u32 = 512;
 
 /// Another module that writes values of a type.
@@ -21,9 +21,9 @@ pub trait Origin {
     const TYPE: StoredType;
     /// The module's name.
     const WRITER: &'static str;
-    /// Its encoding versions that are read.
+    /// The encoding versions of its values that we read.
     const VERSIONS: RangeInclusive<u32>;
-    /// What to do with a newer one of its.
+    /// The advice for a value of a newer version.
     const WAY_OUT: &'static str;
 
     /// Reads a value that it saved in encoding version `version`.
@@ -54,7 +54,7 @@ impl<O: Origin> Load<Stored<O::Family>> for OfOrigin<O> {
     }
 }
 
-/// Refuses a value of an encoding version that nobody had written when this module was.
+/// Refuses a value of an encoding version that this module does not know.
 fn refuse_version<O: Origin>(version: i32, key: impl Display) {
     let (name, writer, way_out) = (O::TYPE.name(), O::WRITER, O::WAY_OUT);
     let (first, last) = (*O::VERSIONS.start(), *O::VERSIONS.end());
@@ -73,7 +73,7 @@ fn refuse_version<O: Origin>(version: i32, key: impl Display) {
     }
 }
 
-/// Refuses a value of a known version whose bytes are none.
+/// Refuses a value of a known version whose bytes are invalid.
 fn refuse<O: Origin>(version: i32, error: DecodeError, key: impl Display) {
     let name = O::TYPE.name();
     let writer = match version < OURS as i32 {

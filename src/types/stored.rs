@@ -20,7 +20,7 @@ use std::num::NonZeroU64;
 
 /// A family of filters: values that the same commands use.
 pub trait Family: Sized + Send + Sync + 'static {
-    /// The command that loads a chunk of one.
+    /// The command that loads a chunk of a filter.
     const LOAD_CHUNK: &'static CStr;
     /// The event of that command.
     const LOAD_CHUNK_EVENT: &'static CStr;
@@ -31,9 +31,9 @@ pub trait Family: Sized + Send + Sync + 'static {
     fn other_native() -> Option<&'static NativeType<Stored<Self>>> {
         None
     }
-    /// Whether filters of `kind` belong to it.
+    /// Whether filters of `kind` belong to the family.
     fn takes(kind: Kind) -> bool;
-    /// What the header of a SCANDUMP of RedisBloom begins.
+    /// Begins a filter from the header of a SCANDUMP of RedisBloom.
     ///
     /// # Errors
     /// What is wrong with it, or `OverLimit`, or `OutOfMemory`.
@@ -55,7 +55,7 @@ impl<F: Family> Stored<F> {
         }
     }
 
-    /// The filter without the server.
+    /// The filter itself.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
@@ -64,14 +64,14 @@ impl<F: Family> Stored<F> {
         &mut self.filter
     }
 
-    /// Bytes of memory that it takes, as `memory_usage`, but from running totals, without a step
-    /// for each page of a table.
+    /// Bytes of memory that the value takes, as `memory_usage`, but from running totals, without a
+    /// step for each page of a table.
     pub fn size(&self) -> u64 {
         let besides = usable_bytes::<Self>(|visit| self.filter.visit_besides_pages(visit));
         (besides as u64).saturating_add(self.filter.bytes_of_pages())
     }
 
-    /// Queues a filter that forgets for its visits. Called when a command has created or changed
+    /// Queues the filter for its visits if it forgets. Called when a command has created or changed
     /// it, or when it has moved to `key`.
     pub fn schedule(&mut self, context: &Context, key: Argument<'_>) {
         if self.filter.window().is_some() {
@@ -79,7 +79,7 @@ impl<F: Family> Stored<F> {
         }
     }
 
-    /// Queues a filter that forgets, which the server loads or copies to `location`.
+    /// Queues the filter if it forgets, when the server loads it or copies it to `location`.
     pub(super) fn scheduled(
         mut self,
         location: impl FnOnce() -> Option<Location>,

@@ -10,12 +10,12 @@ use splitbloom_server::thread::ServerThread;
 
 /// Filters from which forgotten items are to be swept.
 pub static SWEEPS: Queue = Queue::new();
-/// Filters of which lookups will change, because a slice will be over.
+/// Filters whose lookups will change, because a slice will be over.
 pub static CHANGES: Queue = Queue::new();
 
-/// The delay after the end of a slice until its signal is sent, in milliseconds: as long as that of
-/// a server that looks for expired keys ten times a second. A client that repeats its lookup then
-/// gets the new reply, although commands see a time that is some milliseconds old.
+/// The delay after the end of a slice until its signal is sent, in milliseconds: that of a server
+/// that looks for expired keys ten times a second. A client that repeats its lookup then gets the
+/// new reply, although commands see a time that is some milliseconds old.
 const SIGNAL_DELAY_MS: u64 = 100;
 
 /// When a filter that forgets is to be visited between commands.
@@ -26,7 +26,7 @@ pub struct Timetable {
     /// Its ticket among the filters whose lookups will change.
     pub change: Option<Ticket>,
     /// When a client last supplied the time of its items, in milliseconds since 1970. A sweep moves
-    /// the filter's time to the clock's, from where it does not run back, so it waits until a
+    /// the filter's time forward to the clock's, and it never runs back, so sweeping waits until a
     /// history is loaded.
     pub last_client_time: u64,
 }
@@ -69,8 +69,8 @@ impl Timetable {
     }
 }
 
-/// The visits of `filter`; `None` if none is due, or there is no memory for the timetable: then the
-/// filter waits for the next command that changes it.
+/// The visits of `filter`; `None` if none is due, or if there is no memory for the timetable. Then
+/// the filter waits for the next command that changes it.
 fn visits(filter: &mut Filter, now: u64) -> Option<[Visit<'_>; 2]> {
     let (sweep_due, change_due) = (filter.next_due(), next_signal(filter, now));
     sweep_due.or(change_due)?;

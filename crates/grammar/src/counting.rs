@@ -32,7 +32,7 @@ impl CountingCreation {
     }
 }
 
-/// An option of CF.RESERVE, with how its value is noted.
+/// Stores the value of an option of CF.RESERVE.
 type Take = fn(&mut CountingCreation, &[u8]) -> Result<(), WordsError>;
 
 const OPTIONS: [(&[u8], Take); 5] = [
@@ -62,7 +62,7 @@ const OPTIONS: [(&[u8], Take); 5] = [
     }),
 ];
 
-/// A number of at most 16 bits, or the first or second error if it is none or out of range.
+/// Parses a number of at most 16 bits. The errors are for a malformed word, and one out of range.
 fn small(
     word: &[u8],
     min: u16,
@@ -99,7 +99,7 @@ pub fn parse_counting_reserve(words: &[&[u8]]) -> Result<CountingCreation, Words
     Ok(creation)
 }
 
-/// What is wrong with an option that these commands do not know, but others may.
+/// The error for an unknown option: WINDOW has its own, since BF.RESERVE knows it.
 fn unknown(option: &[u8]) -> WordsError {
     match option.eq_ignore_ascii_case(b"WINDOW") {
         true => WordsError::CountingWindow,

@@ -38,7 +38,7 @@ pub enum WordsError {
     BadSeed,
     BadTightening,
     TighteningRange,
-    /// VALIDATESCALETO, which nothing here can keep.
+    /// VALIDATESCALETO, a limit that this module cannot honour.
     ScaleTo,
     BadBucketSize,
     BucketSizeRange,
@@ -46,7 +46,7 @@ pub enum WordsError {
     MaxIterationsRange,
     /// The width of items is no integer.
     BadWidth,
-    /// What an argument holds is not items of its layout, one after another.
+    /// The argument is not a sequence of items in its layout.
     BadPacking,
     /// A window for a counting filter.
     CountingWindow,

@@ -22,7 +22,7 @@ pub struct LoadArguments {
     pub error_rate: f64,
     pub initial_size: i64,
     pub expansion: i64,
-    /// Without effect here, since counting filters grow without sub-filters.
+    /// No effect here, since counting filters grow without sub-filters.
     pub max_expansions: i64,
 }
 

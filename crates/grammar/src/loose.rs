@@ -1,8 +1,8 @@
-//! Words that RedisBloom takes and this module does not. They reach a server in what a RedisBloom
+//! Words that RedisBloom accepts and this module does not. They come in commands that a RedisBloom
 //! replicated or logged, where refusing them would lose items: see docs/migrate.md.
 //!
-//! Its RESERVE commands ignore words that they do not know, and its INSERT commands look at a
-//! letter or two. So here are such words as the parsers of this crate expect them.
+//! RedisBloom's RESERVE commands ignore unknown words, and its INSERT commands look at only a
+//! letter or two. These functions turn such words into those that the parsers of this crate expect.
 
 /// An option of BF.RESERVE or CF.RESERVE, and whether a value follows it.
 const OPTIONS: [(&[u8], bool); 4] = [
@@ -12,8 +12,8 @@ const OPTIONS: [(&[u8], bool); 4] = [
     (b"NONSCALING", false),
 ];
 
-/// The words of a RESERVE command after the key, of which `required` are no options, without those
-/// that are unknown. None if there is no memory for the list.
+/// Returns the words of a RESERVE command after the key, without unknown options. The first
+/// `required` words are no options. `None` if there is no memory for the list.
 pub fn known_words_of_reserve<'a>(words: &[&'a [u8]], required: usize) -> Option<Vec<&'a [u8]>> {
     let mut known = Vec::new();
     known.try_reserve_exact(words.len()).ok()?;

@@ -12,7 +12,7 @@ pub enum NumberError {
 }
 
 impl NumberError {
-    /// Maps the two to errors of another type.
+    /// Maps the two cases to errors of another type.
     pub fn either<E>(self, malformed: E, out_of_range: E) -> E {
         match self {
             Self::Malformed => malformed,

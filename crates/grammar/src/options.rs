@@ -15,7 +15,7 @@ pub struct Creation {
     pub capacity: Option<u64>,
     pub growth: Option<Growth>,
     pub seed: Option<Seed>,
-    /// How long it remembers items; `None` for good.
+    /// How long it remembers items; `None` means forever.
     pub window: Option<Window>,
 }
 
@@ -47,14 +47,14 @@ fn expansion(word: &[u8]) -> Result<u32, WordsError> {
         .map_err(|error| error.either(WordsError::BadExpansion, WordsError::ExpansionRange))
 }
 
-/// A ratio of error rates. It decides nothing.
+/// Parses a ratio of error rates. It has no effect.
 fn tightening(word: &[u8]) -> Result<f64, WordsError> {
     parse_error_rate(word)
         .map_err(|error| error.either(WordsError::BadTightening, WordsError::TighteningRange))
 }
 
-/// A seed: sixteen hexadecimal digits, or the 32 bytes of valkey-bloom's, of which a filter of ours
-/// keeps a hash. Equal words lead to equal filters.
+/// Parses a seed: sixteen hexadecimal digits, or the 32 bytes of valkey-bloom's, of which our
+/// filters keep a hash. Equal words lead to equal filters.
 fn seed(word: &[u8]) -> Option<Seed> {
     const BYTES_OF_VALKEY_BLOOM: usize = 32;
     match word.len() {
@@ -113,9 +113,9 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
 pub struct Insertion {
     /// What to create if the key is missing; `None` with NOCREATE.
     pub creation: Option<Creation>,
-    /// When the items came, in milliseconds since 1970; `None`: now.
+    /// When the items came, in milliseconds since 1970; `None` means now.
     pub at: Option<u64>,
-    /// The index of the first item among the words; `None`: there are none.
+    /// The index of the first item among the words; `None` if there are no items.
     pub first_item: Option<usize>,
 }
 
@@ -125,8 +125,8 @@ pub struct Insertion {
 /// ITEMS item…`.
 /// Options may come in any order; the last of a kind wins, and NONSCALING overrides EXPANSION.
 ///
-/// valkey-bloom tells its replicas with SEED and TIGHTENING what it has created, and so without
-/// ITEMS. The ratio decides nothing here: a filter that grows does not exceed its error rate.
+/// valkey-bloom replicates a creation with SEED and TIGHTENING, and without ITEMS. The ratio has no
+/// effect here: a filter that grows does not exceed its error rate.
 ///
 /// # Errors
 /// What is wrong with the first bad word.
@@ -138,7 +138,7 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
     let mut rest = words.iter();
     let first_item = loop {
         let Some(option) = rest.next() else {
-            // It creates the filter, and adds nothing.
+            // Without ITEMS, the command creates the filter and adds nothing.
             let is_of_valkey_bloom = creation.seed.is_some() && has_ratio && !no_create;
             match is_of_valkey_bloom {
                 true => break None,

@@ -1,7 +1,7 @@
-//! Items packed into one argument: all of one width, or lines, or each with its length in front.
+//! Items packed into one argument: all of one width, or as lines, or each after its length.
 //!
-//! A packing is checked as a whole before its first item is read, so a command that comes with a
-//! broken one changes nothing. Nothing is copied: the items are slices of the argument.
+//! A packing is checked as a whole before its first item is read, so a command with a broken one
+//! changes nothing. Nothing is copied: the items are slices of the argument.
 
 use crate::number::parse_integer;
 use crate::window::parse_time;
@@ -24,8 +24,8 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The next item, and what follows it; `None` at the end, or if no item of this layout begins
-    /// the bytes.
+    /// Splits the next item from what follows it; `None` at the end, or if the bytes do not begin
+    /// with an item of this layout.
     #[inline]
     fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         match self {
@@ -42,7 +42,7 @@ impl Layout {
         }
     }
 
-    /// The number of items in these bytes, if they hold some and nothing else.
+    /// Counts the items; `None` if the bytes hold none, or anything else.
     fn count(self, bytes: &[u8]) -> Option<usize> {
         let last = bytes.last()?;
         match self {
@@ -75,8 +75,8 @@ pub struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    /// The items of these bytes. Cost: the bytes of lines are read once, of items with prefixes
-    /// the prefixes.
+    /// Checks that `bytes` are items in this layout. Cost: reads every byte of lines, but only the
+    /// prefixes of prefixed items.
     ///
     /// # Errors
     /// `BadPacking` if there is no item, or bytes that belong to none.
@@ -89,7 +89,7 @@ impl<'a> Packing<'a> {
         })
     }
 
-    /// Number of items.
+    /// The number of items.
     #[allow(clippy::len_without_is_empty, reason = "a packing is never empty")]
     pub fn len(&self) -> usize {
         self.items
@@ -119,8 +119,8 @@ impl<'a> Packing<'a> {
         }
     }
 
-    /// The bytes that pack the first `number` items in the same layout; all if there are not that
-    /// many. Cost: as reading these items.
+    /// The bytes of the first `number` items in the same layout; all bytes if there are fewer.
+    /// Cost: as reading these items.
     pub fn first(&self, number: usize) -> &'a [u8] {
         let mut items = self.items();
         items.by_ref().take(number).for_each(drop);
@@ -159,13 +159,13 @@ impl ExactSizeIterator for Items<'_> {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedWords<'a> {
     pub layout: Layout,
-    /// The argument with the items, not looked into yet.
+    /// The argument with the items, not checked yet.
     pub bytes: &'a [u8],
-    /// When they came, if a word tells: milliseconds since 1970.
+    /// When the items came, in milliseconds since 1970; `None` if no word says so.
     pub at: Option<u64>,
-    /// The word that the layout begins with.
+    /// The index of the first word of the layout.
     pub first: usize,
-    /// The word after the layout, which is that argument.
+    /// The index of the word after the layout, which is the argument with the items.
     pub place: usize,
     /// Whether the reply is a bit for each item.
     pub with_bits: bool,
@@ -239,7 +239,7 @@ pub fn parse_packed_lookup<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, Wo
     Ok(packed)
 }
 
-/// A width that no packing has, such as 0, is found out with the packing.
+/// Parses a width. One that no packing has, such as 0, is refused when the items are checked.
 fn parse_width(word: &[u8]) -> Result<usize, WordsError> {
     let width = parse_integer(word).ok_or(WordsError::BadWidth)?;
     usize::try_from(width).map_err(|_| WordsError::BadPacking)

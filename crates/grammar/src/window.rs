@@ -11,7 +11,7 @@ use std::slice::Iter;
 const SECONDS: RangeInclusive<u64> = 1..=MAX_WINDOW_SECONDS as u64;
 const SLICES: RangeInclusive<u64> = MIN_SLICES as u64..=MAX_SLICES as u64;
 
-/// What the words have said about the window so far.
+/// The options of the window read so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowOptions {
     seconds: Option<u32>,
@@ -64,7 +64,7 @@ fn value(
 /// Parses a time: milliseconds since 1970.
 ///
 /// # Errors
-/// It is not a number, negative, or later than the latest that filters know.
+/// It is not a number, negative, or later than filters can represent.
 pub fn parse_time(word: &[u8]) -> Result<u64, WordsError> {
     parse_within(word, 0..=MAX_TIME).map_err(|_| WordsError::BadTime)
 }

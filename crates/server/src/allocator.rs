@@ -1,17 +1,17 @@
 //! The module's heap. All of it comes from the server, so that `maxmemory`, `INFO memory` and
 //! defragmentation account for it.
 //!
-//! # Who may allocate how
-//! The server ends itself if it lacks memory for a reply or a string of its own. A module ends it
-//! likewise if an infallible allocation of its own fails. So on the paths of commands, of timers
-//! and of values that are loaded or copied:
+//! # Fallible and infallible allocation
+//! The server exits if it lacks memory for a reply or a string of its own, and also if an
+//! infallible allocation of a module fails. So on the paths of commands, of timers and of values
+//! that are loaded or copied:
 //! - What depends on the data or on the number of arguments is allocated fallibly ([`try_vec`],
 //!   [`try_box`]), and a failure becomes an error reply.
-//! - A text is written on the stack ([`Line`](super::text::Line)).
+//! - Text is formatted on the stack ([`Line`](super::text::Line)).
 //! - Infallible allocations have at most 64 bytes. The nodes of the tree in
 //!   [`queue`](super::queue), of some hundred bytes, are the one exception.
 //!
-//! Loading the module, CONFIG and INFO may allocate as they like.
+//! Loading the module, CONFIG and INFO may allocate freely.
 //!
 //! # Departures from the allocator of the `redis-module` crate
 //! 1. A refused allocation returns null (`RedisModule_TryAlloc`), which fallible callers turn into
@@ -22,7 +22,7 @@
 //! 3. A block grows in place if the server's allocator can do that (`RedisModule_TryRealloc`, since
 //!    7.4). `RedisModule_Realloc` would end the server if there is no memory, so older servers get
 //!    a new block and a copy.
-//! 4. Outside a server (tests, examples) the system's allocator serves.
+//! 4. Outside a server (tests, examples) the system's allocator is used.
 
 use super::call::{call, optional};
 use super::failpoints;
@@ -45,8 +45,8 @@ const BY_HAND: u8 = 2;
 /// How blocks are aligned to more than `PLAIN_ALIGNMENT`.
 static ALIGNED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// The alignment that every malloc of a server provides. One that keeps the size in the word before
-/// the block provides no more.
+/// The alignment that every malloc of a server guarantees. One that keeps the size in the word
+/// before the block guarantees no more.
 const PLAIN_ALIGNMENT: usize = 8;
 /// The largest alignment left to jemalloc. The module needs no more than a cache line.
 const LINE: usize = 64;
@@ -56,7 +56,8 @@ const LINE: usize = 64;
 /// word before its blocks, as one with musl's malloc does, would end at the first panic.
 const MIN_ALIGNMENT: usize = if cfg!(target_env = "musl") { 16 } else { 1 };
 
-/// Bytes that the module has on the heap, without what the server's allocator adds. Cost: one load.
+/// Bytes that the module holds on the heap, without the overhead of the server's allocator. Cost:
+/// one load.
 pub fn bytes_held() -> u64 {
     BYTES_HELD.load(Ordering::Relaxed) as u64
 }
@@ -107,9 +108,8 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 
     /// The server's allocator knows that memory fresh from the system is zero and does not clear it
-    /// again, so the pages of a large block are not touched before somebody uses them. Servers
-    /// before 7.4 cannot refuse (`RedisModule_Calloc` ends them); there the module clears the
-    /// block.
+    /// again, so the pages of a large block are not touched before they are used. Servers before
+    /// 7.4 cannot refuse (`RedisModule_Calloc` ends them); there the module clears the block.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match optional!(RedisModule_TryCalloc) {
             Some(calloc) if !is_by_hand(layout) => {
@@ -168,8 +168,8 @@ unsafe impl GlobalAlloc for ServerAllocator {
     }
 }
 
-/// Resizes a block in place, or where it has room. Null, and the block as it was, where there is no
-/// memory.
+/// Resizes a block, in place or by moving it. Returns null and leaves the block as it was if there
+/// is no memory.
 ///
 /// # Safety
 /// As `GlobalAlloc::realloc`; `block` is one that `realloc` knows.
@@ -183,8 +183,8 @@ unsafe fn resize(realloc: Realloc, block: *mut u8, layout: Layout, new: Layout) 
     resized
 }
 
-/// Copies a block into a new one and gives the old one back. Null, and the block as it was, where
-/// there is no memory.
+/// Copies a block into a new one and frees the old one. Returns null and leaves the block as it was
+/// if there is no memory.
 ///
 /// # Safety
 /// As `GlobalAlloc::realloc`; `block` came from `allocator`.
@@ -213,7 +213,7 @@ pub fn try_vec<T>(capacity: usize) -> Option<Vec<T>> {
     Some(elements)
 }
 
-/// A value on the heap; `None` if there is no memory (`Box::try_new` is not stable).
+/// Puts `value` on the heap; `None` if there is no memory (`Box::try_new` is not stable).
 pub fn try_box<T>(value: T) -> Option<Box<T>> {
     let mut place = try_vec(1)?;
     place.push(value);
@@ -249,13 +249,13 @@ fn alignment(layout: Layout) -> usize {
     layout.align().max(MIN_ALIGNMENT)
 }
 
-/// jemalloc aligns a block to the largest power of two that divides its size, up to a line: so the
+/// jemalloc aligns a block to the largest power of two that divides its size, up to a line. So the
 /// size is rounded up to a multiple of the alignment.
 fn padded_size(layout: Layout) -> usize {
     layout.size().next_multiple_of(alignment(layout))
 }
 
-/// What a block aligned by hand adds to its size: the alignment, and a word for the server's
+/// The bytes that alignment by hand adds to a block: the alignment, and a word for the server's
 /// address.
 fn by_hand_overhead(layout: Layout) -> usize {
     alignment(layout) + size_of::<usize>()
@@ -335,12 +335,12 @@ fn server_aligns() -> bool {
 
 /// The sizes tried, in lines, and the number of blocks of each. The C library's malloc puts one
 /// block in four on a line. Other allocators round most sizes to whole lines: AddressSanitizer's
-/// misses only with blocks of one line, every second time. Sixteen of each size let that pass
+/// misaligns only blocks of one line, every second one. Sixteen of each size let that pass
 /// unnoticed once in 2^16.
 const TRIED_SIZES: usize = 32;
 const TRIED_OF_EACH: usize = 16;
 
-/// Allocates blocks, all at once, and looks where they lie.
+/// Allocates all blocks at once, and checks their alignment.
 fn try_alignment() -> bool {
     let (Some(alloc), Some(free)) = (plain_alloc(), optional!(RedisModule_Free)) else {
         return true;

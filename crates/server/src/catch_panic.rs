@@ -1,4 +1,4 @@
-//! Where panics end: one that crossed into the server would kill it.
+//! Catches panics: one that crossed into the server would kill it.
 
 use super::failpoints;
 use super::log::warn;
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
 
-/// Runs `body`, which the server called as `entry`. A panic in it is counted and logged, and
-/// `otherwise` provides the result.
+/// Runs `body`, which the server called as `entry`. If it panics, counts and logs the panic, and
+/// returns the value of `otherwise`.
 pub fn catch_panic<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnOnce() -> T) -> T {
-    // Unwind safety: a panic leaves half done a value, which stays valid (see `Value`), or what
-    // nobody uses again.
+    // Unwind safety: what a panic leaves half done is a value, which stays valid (see `Value`), or
+    // is not used again.
     let body = AssertUnwindSafe(|| {
         failpoints::enter(entry);
         body()

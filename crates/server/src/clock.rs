@@ -3,9 +3,9 @@
 use super::call::{call, optional};
 use super::failpoints;
 
-/// The time of the running command, in milliseconds since 1970. It does not change while a command
-/// runs, a script or a transaction included, on servers that keep it (7.2 and later); older ones
-/// read the clock. Cost: some 2 ns, or 30 ns.
+/// The time of the running command, in milliseconds since 1970. Servers from 7.2 on keep it
+/// unchanged while a command, a script or a transaction runs; older ones read the clock. Cost: some
+/// 2 ns, or 30 ns.
 pub fn time_of_command() -> u64 {
     match optional!(RedisModule_CachedMicroseconds) {
         // SAFETY: the function takes nothing and returns a number.

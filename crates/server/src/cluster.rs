@@ -1,4 +1,4 @@
-//! A node of a cluster: what the server checks for commands whose keys it finds by itself.
+//! In a cluster: checks that the server makes only for keys that it finds by itself.
 
 use super::call::call;
 use super::context::Context;
@@ -10,8 +10,9 @@ impl Context {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
     }
 
-    /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is not
-    /// here may then be on the other node. Cost: that of CLUSTER NODES, so not for every command.
+    /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is
+    /// missing here may then be on the other node. Cost: that of CLUSTER NODES, so not for every
+    /// command.
     pub fn is_moving(&self, slot: u16) -> bool {
         let (command, argument) = (c"CLUSTER".as_ptr(), c"NODES".as_ptr());
         // A text that ends in a zero byte.

@@ -3,7 +3,7 @@
 //! A module has its commands as constants, and registers them as a table:
 //!
 //! ```text
-//! register_commands!(context, "category", [get::GET, set::SET])
+//! register_commands!(context, "category", Error, [get::GET, set::SET])
 //! ```
 
 use super::arguments::Arguments;
@@ -31,17 +31,17 @@ pub enum KeyAccess {
     Delete,
     /// Changes the value without adding or removing.
     Update,
-    /// Adds to the first key what it reads from others, whose number is the second argument. They
-    /// follow it. Servers route the command by its first key alone, so the command
-    /// itself must check that the others are in the same slot. (The flag `getkeys-api` would make
-    /// them ask for all keys, but newer ones ask on threads for input, which share the state that
+    /// Adds to the first key what it reads from others. Their number is the second argument, and
+    /// they follow it. Servers route the command by its first key alone, so the command itself must
+    /// check that the others are in the same slot. (With the flag `getkeys-api` servers would ask
+    /// the module for all keys, but newer ones do so on I/O threads, which share the state that
     /// such a call changes.)
     AddFromOthers,
 }
 
 /// Whether equal calls on equal data get equal replies, which COMMAND INFO shows as a tip. The
-/// other tips are about where a cluster's client sends a command and how it joins the replies.
-/// Their defaults are right: to the node that has the keys' slot, or to any if there is no key.
+/// other tips say where a cluster's client sends a command and how it joins the replies. Their
+/// defaults are right: to the node that has the keys' slot, or to any if there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// They do.
@@ -194,17 +194,16 @@ impl<E> Command<E> {
     }
 }
 
-/// A type for each command, since the server passes nothing but the arguments to the function that
-/// it calls. [`register_commands!`](crate::register_commands) makes them.
+/// A type for each command, since the server passes only the arguments to the function that it
+/// calls. [`register_commands!`](crate::register_commands) defines them.
 #[doc(hidden)]
 pub trait Registered {
     type Error: ErrorReply;
     const COMMAND: Command<Self::Error>;
 }
 
-/// Registers constants of type [`Command`] in the module's ACL category
-/// `$category`, if the server has it. The value is the first `Refused`, if
-/// there is one.
+/// Registers constants of type [`Command`], whose errors are of type `$error`, in the module's ACL
+/// category `$category`, if the server has it. Evaluates to the first `Refused`, if there is one.
 #[macro_export]
 macro_rules! register_commands {
     ($context:expr, $category:expr, $error:ty, [$($command:path),* $(,)?]) => {
@@ -253,10 +252,10 @@ pub fn add_category(context: &Context, category: &str) {
 
 const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
 
-/// As the log has it; the server has its own reply.
+/// For the log; the client gets the server's own reply.
 const WRONG_ARITY: &str = "ERR wrong number of arguments";
 
-/// Refuses a command before or after it has run.
+/// Refuses a command, before it runs or after a panic. If it is a replay, notes the loss.
 fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
     if context.is_replay() {
         context.note_loss(reason);
@@ -264,7 +263,7 @@ fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
     reply();
 }
 
-/// What the server calls.
+/// What the server calls to run the command.
 ///
 /// # Safety
 /// The context and the arguments live as long as the call.
@@ -331,7 +330,7 @@ impl Created {
         is_created.then_some(Self(command))
     }
 
-    /// Whether the server took the categories. Before 7.2 it takes none.
+    /// Sets the categories; returns whether the server took them. Before 7.2 it takes none.
     fn set_categories(&self, categories: &str) -> bool {
         let Some(set) = optional!(RedisModule_SetCommandACLCategories) else {
             return false;
@@ -341,7 +340,7 @@ impl Created {
         status as isize == raw::REDISMODULE_OK
     }
 
-    /// Whether the server took what COMMAND DOCS and COMMAND INFO say about the command.
+    /// Sets what COMMAND DOCS and COMMAND INFO show; returns whether the server took it.
     fn set_info<E>(&self, command: &Command<E>) -> bool {
         let mut key_specs: Vec<_> = key_spec(command.access).into_iter().collect();
         if command.access == KeyAccess::AddFromOthers {

@@ -25,7 +25,7 @@ const VALKEY_HANDLES_FORKLESS: c_int = 1 << 6;
 
 /// The server's side of a running command.
 pub struct Context {
-    /// Live as long as this is: see [`Context::new`].
+    /// Outlives this: see [`Context::new`].
     pub(crate) raw: *mut raw::RedisModuleCtx,
     pub(crate) progress: Cell<Progress>,
     pub(crate) command: Running,
@@ -35,12 +35,12 @@ pub struct Context {
 pub(crate) struct Running {
     pub name: &'static str,
     pub has_keys: bool,
-    /// Null if the command has no key, or lacks it. Lives as long as the command runs.
+    /// Null if the command has no key, or it was left out. Lives as long as the command runs.
     pub key: *mut raw::RedisModuleString,
 }
 
-/// The number of arguments that a replicated command may have after its key, apart from those of
-/// the running command.
+/// The maximum number of arguments of a replicated command after its key, not counting those of the
+/// running command.
 const MAX_REPLICATED: usize = 16;
 
 /// Strings created to be replicated, freed on drop.
@@ -83,7 +83,7 @@ impl Context {
         }
     }
 
-    /// Tells the server, while it loads the module, that the module
+    /// Declares to the server, while it loads the module, that the module
     /// - handles truncated files, where the server would otherwise exit,
     /// - signals changed keys itself, so that a write that changes nothing breaks no WATCH,
     /// - serves commands while a replica loads a new copy next to the old one,
@@ -265,7 +265,8 @@ impl Context {
         };
     }
 
-    /// An unpredictable 64-bit number, from the server's generator, which the system's seeds.
+    /// An unpredictable 64-bit number, from the server's generator, which the system's generator
+    /// seeds.
     pub fn random(&self) -> u64 {
         let mut bytes = [0u8; 8];
         // SAFETY: the eight bytes are ours.
@@ -274,7 +275,7 @@ impl Context {
     }
 }
 
-/// The option bits that the server knows if it is a Valkey; none otherwise. Valkey's name for the
+/// The module options that a Valkey server knows; none on other servers. Valkey's name for the
 /// function tells the two apart: Redis has it under its own name only, and may one day give bit 5
 /// another meaning.
 fn options_of_valkey() -> c_int {

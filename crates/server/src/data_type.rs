@@ -21,7 +21,7 @@ use std::num::NonZeroU64;
 pub trait Value: Sized + Send + Sync + 'static {
     /// The type that a new value has, as the server knows it.
     fn native() -> &'static NativeType<Self>;
-    /// A type of another name whose values are the same.
+    /// Another type, of another name, whose values are the same.
     fn other_native() -> Option<&'static NativeType<Self>> {
         None
     }
@@ -31,16 +31,16 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn rewrite(&self, target: &mut AofTarget);
     /// Bytes that the value takes.
     fn memory_usage(&self) -> usize;
-    /// About how many allocations freeing the value returns.
+    /// The approximate number of allocations that freeing the value returns.
     fn free_effort(&self) -> usize;
     /// A copy, if there is memory for it. The two may share memory. Not called while another thread
     /// saves the value.
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
-    /// Moves the value's memory through `defrag`, starting at `from`; returns where to continue if
-    /// it had to stop. Never at 0: older servers take that for done, and newer ones start over,
-    /// forever if the time never suffices.
+    /// Moves the value's memory through `defrag`, starting at `from`. Returns where to continue if
+    /// it had to stop, which is never 0: older servers take that as done, and newer ones start
+    /// over, forever if the time never suffices.
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64>;
 }
 
@@ -166,7 +166,7 @@ impl RdbSource {
         self.unless_failed(value)
     }
 
-    /// `value`, which was read last; `None` if reading it failed.
+    /// Returns `value`, which was read last; `None` if reading it failed.
     fn unless_failed<T>(&self, value: T) -> Option<T> {
         // SAFETY: the source is being read.
         let failed = unsafe { call!(RedisModule_IsIOError(self.0)) } != 0;
@@ -216,7 +216,7 @@ impl Defrag {
         unsafe { call!(RedisModule_DefragShouldStop(self.0)) != 0 }
     }
 
-    /// The same elements, at another address if that makes the heap denser.
+    /// Returns the same elements, at another address if that makes the heap denser.
     pub fn relocate<T>(&self, elements: Vec<T>) -> Vec<T> {
         let is_ours = Layout::array::<T>(elements.capacity())
             .is_ok_and(|layout| layout.size() > 0 && is_native(layout));
@@ -278,9 +278,9 @@ fn owned<T: Value>(value: Option<T>) -> *mut c_void {
         .map_or(std::ptr::null_mut(), |value| Box::into_raw(value).cast())
 }
 
-/// After a panic in the middle of a value, of which the file now has a part. A child that writes
-/// files for the server exits here, which fails the save and keeps the old file. Where the server
-/// itself writes, for SAVE or DUMP, a module cannot make it fail.
+/// Called after a panic in the middle of a value, part of which is now in the file. A child that
+/// writes files for the server exits here, which fails the save and keeps the old file. Where the
+/// server itself writes, for SAVE or DUMP, a module cannot make it fail.
 fn give_up_writing() {
     // SAFETY: without a context, the flags are those of the process.
     let flags = unsafe { call!(RedisModule_GetContextFlags(std::ptr::null_mut())) };

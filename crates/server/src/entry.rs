@@ -16,7 +16,7 @@ use std::ffi::{c_int, CStr};
 pub struct Module {
     /// Its name, also that of its settings and the lines of INFO.
     pub name: &'static CStr,
-    /// As `MODULE LIST` shows it.
+    /// Its version, as `MODULE LIST` shows it.
     pub version: i32,
     /// Registers everything the module has. The arguments are those after the file's name.
     pub load: fn(&Context, Arguments<'_>) -> Result<(), Refused>,

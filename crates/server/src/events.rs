@@ -1,5 +1,5 @@
-//! Events of the server: values have another key, databases have changed places, a replica has
-//! become a primary.
+//! Events of the server: a value has moved to another key, databases have been swapped, a replica
+//! has become a primary.
 
 use super::arguments::Argument;
 use super::call::call;
@@ -21,16 +21,16 @@ pub struct Listener {
 
 static LISTENER: OnceLock<Listener> = OnceLock::new();
 
-/// Valkey 8 runs the callback with the client of the command, and leaves it in the event's
+/// Valkey 8 runs the callback with the client of the command, and leaves that client in the event's
 /// database: after COPY to another database or MOVE, of a value of any type, its next command would
-/// go there. (Valkey 9.1 and all Redis servers tested return it.) So there the module subscribes to
-/// no key events.
+/// go there. (Valkey 9.1 and all Redis servers tested switch it back.) So on Valkey 8 the module
+/// subscribes to no key events.
 const MISPLACES_CLIENTS: &str = "Valkey 8.";
 
-/// The events of a value that has moved to a key from another.
+/// The events of a value that has moved to another key.
 const MOVES: [&CStr; 2] = [c"rename_to", c"move_to"];
 
-/// Subscribes `listener`, and the queues, which follow databases that change places.
+/// Subscribes `listener`, and the queues, which follow swapped databases.
 pub fn register(context: &Context, listener: Listener) {
     let _ = LISTENER.set(listener);
     if !context.server().starts_with(MISPLACES_CLIENTS) {

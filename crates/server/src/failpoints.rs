@@ -1,11 +1,11 @@
 //! Faults on demand, for tests. Only builds with the feature `injected-faults`, which are never
-//! shipped, have them; in all others these functions are empty.
+//! shipped, have them; in all others these functions do nothing.
 //!
 //! - The setting `inject-panic` is an entry and the number of a call. With `x.get 3` the next run
 //!   of X.GET panics at its third call into the server, with `x.get 0` before anything else. It
 //!   fires once.
-//! - The setting `inject-refusal` is the number of blocks that the allocator still grants, of those
-//!   with at least `inject-refusal-from` bytes (64 KiB by default).
+//! - The setting `inject-refusal` is the number of blocks of at least `inject-refusal-from` bytes
+//!   (64 KiB by default) that the allocator still grants.
 //! - The setting `inject-keys-in-use` is the number of keys opened for writing that are in use.
 //! - The setting `inject-clock-offset` moves the module's clock by that many milliseconds.
 //! - The setting `inject-server-setting` is the name of a setting of the server that the module
@@ -65,11 +65,11 @@ mod on_demand {
         static CALLS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
-    /// Smaller blocks are always granted.
+    /// The size of the smallest block that may be refused.
     pub static MIN_BYTES: Integer = Integer::new(64 << 10, 1, i64::MAX);
-    /// Other blocks that the allocator still grants.
+    /// Blocks of at least that size that the allocator still grants.
     pub static BLOCKS_LEFT: Integer = Integer::new(i64::MAX, 0, i64::MAX);
-    /// Keys opened for writing that are still in use.
+    /// How many more keys opened for writing are reported as in use.
     pub static KEYS_IN_USE: Integer = Integer::new(0, 0, i64::MAX);
     /// How far the module's clock is moved.
     pub static CLOCK_OFFSET_MS: Integer = Integer::new(0, i64::MIN, i64::MAX);
@@ -79,8 +79,7 @@ mod on_demand {
         CLOCK_OFFSET_MS.get()
     }
 
-    /// The setting of the server that is read in place of the one that is meant, unless it is
-    /// empty.
+    /// The setting of the server to read in place of the intended one, unless it is empty.
     pub static SERVER_SETTING: Mutex<String> = Mutex::new(String::new());
 
     /// See [`SERVER_SETTING`].
@@ -107,7 +106,7 @@ mod on_demand {
             && BLOCKS_LEFT.value.fetch_sub(1, Ordering::Relaxed) <= 0
     }
 
-    /// Sets which entry panics at which call, as in `x.get 3`; none if the text is empty.
+    /// Sets which entry panics at which call, as in `x.get 3`; none if `text` contains no space.
     ///
     /// # Errors
     /// What the text must be.

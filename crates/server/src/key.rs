@@ -44,7 +44,7 @@ impl Key<'_> {
         if self.raw.is_null() {
             return Ok(None);
         }
-        // The type first: most keys that a command opens hold one of ours.
+        // Check the type first: most keys that a command opens hold one of ours.
         // SAFETY: the key is open.
         let handle = unsafe { call!(RedisModule_ModuleTypeGetType(self.raw)) };
         if T::native().is(handle) || T::other_native().is_some_and(|other| other.is(handle)) {
@@ -117,9 +117,9 @@ impl Context {
         self.open_for_writing(name, 0)
     }
 
-    /// Opens the key `name` for writing without a trace: its age for eviction stays, statistics do
-    /// not count it, and if it has expired it is missing, but not deleted. Redis 7.0 knows only the
-    /// first.
+    /// Opens the key `name` for writing without side effects: its age for eviction stays,
+    /// statistics do not count the access, and an expired key is missing, but not deleted. Redis
+    /// 7.0 supports only the first.
     ///
     /// # Errors
     /// `InUse`.
@@ -128,8 +128,8 @@ impl Context {
         self.open_for_writing(name, quietly)
     }
 
-    /// A server returns null for a key opened for reading if it is missing, but for one opened for
-    /// writing only if it is in use.
+    /// Opens a key for writing. For a missing key opened for reading, a server returns null; for
+    /// one opened for writing, only if it is in use.
     fn open_for_writing(&self, name: Argument<'_>, flags: u32) -> Result<WriteKey<'_>, InUse> {
         let mode = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE | flags;
         let key = self.open(name, mode);

@@ -31,7 +31,7 @@ impl Location {
     }
 }
 
-/// A name of a key that no client has sent, as the server holds it. Freed on drop.
+/// The name of a key that no client has sent, as the server holds it. Freed on drop.
 pub struct Name<'a> {
     context: &'a Context,
     raw: *mut raw::RedisModuleString,
@@ -96,7 +96,7 @@ impl RdbSource {
         Location::new(database, name)
     }
 
-    /// The key of the value being read, if the server says it.
+    /// The key of the value being read, if the server provides it.
     fn key(&self) -> Option<&[u8]> {
         // SAFETY: the source is being read.
         let name = unsafe { call!(RedisModule_GetKeyNameFromIO(self.0)) };

@@ -7,8 +7,8 @@ use redis_module::raw;
 use std::ffi::CStr;
 use std::fmt::Display;
 
-/// Writes `text` to the server's log as a warning; outside a server, nowhere. Allocates nothing:
-/// the reason may be that there is no memory.
+/// Writes `text` to the server's log as a warning. Does nothing outside a server. Allocates
+/// nothing: the reason may be that there is no memory.
 pub fn warn(text: impl Display) {
     write(std::ptr::null_mut(), c"warning", text);
 }
@@ -18,7 +18,7 @@ pub fn notice(context: &Context, text: impl Display) {
     write(context.raw, c"notice", text);
 }
 
-/// The text is an argument of `%s`, never the format: a client may have sent the `%n` in it.
+/// Passes `text` as an argument of `%s`, never as the format: a client may have sent a `%n` in it.
 fn write(context: *mut raw::RedisModuleCtx, level: &CStr, text: impl Display) {
     let line = Line::of(text);
     if let Some(write) = optional!(RedisModule_Log) {

@@ -33,17 +33,17 @@ struct Waiting {
     skipped: Option<Skipped>,
 }
 
-/// Entries of this round have been skipped. The round ends with the last entry that was due when it
-/// began, so neither those that are skipped nor those that are soon due again starve.
+/// The entries skipped in this round. The round ends with the last entry that was due when it
+/// began, so neither skipped entries nor those that are soon due again starve.
 #[derive(Clone, Copy)]
 struct Skipped {
     /// When the first was skipped.
     since: u64,
-    /// The last of them. The next to be taken comes after it.
+    /// The last entry skipped. The next to be taken comes after it.
     turn: Turn,
 }
 
-/// When an entry is due, in milliseconds since 1970, and a number that no other of the queue has.
+/// When an entry is due, in milliseconds since 1970, and a number that is unique in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     due: u64,
@@ -70,7 +70,7 @@ impl Origin {
     }
 }
 
-/// A value's entry in a queue, which ends with the ticket.
+/// A value's entry in a queue. Dropping the ticket removes it.
 pub struct Ticket {
     queue: &'static Queue,
     turn: Turn,
@@ -110,8 +110,8 @@ impl Ticket {
         }
     }
 
-    /// Whether it leads to the key `name` in `database`, at `due` or earlier, and has not been
-    /// taken. Cost: some 20 ns; a search among all tickets if its time has passed.
+    /// Whether the ticket leads to the key `name` in `database`, is due at `due` or earlier, and
+    /// has not been taken. Cost: some 20 ns; a search among all tickets if its time has passed.
     pub fn leads_to(&self, database: u32, name: &[u8], due: u64, now: u64) -> bool {
         if self.turn.due > due || *self.origin.0.name != *name {
             return false;
@@ -126,8 +126,7 @@ impl Ticket {
     }
 }
 
-/// An entry that has been taken from a queue, because it is due. If handling it panics, it is put
-/// back.
+/// An entry taken from a queue because it is due. If handling it panics, it is put back.
 pub struct Due {
     queue: &'static Queue,
     turn: Turn,
@@ -148,8 +147,7 @@ impl Due {
         waiting.entries.insert(self.turn, self.origin.clone());
     }
 
-    /// Returns it to the queue, which first returns all others that are due `now` before this one
-    /// again.
+    /// Puts it back. The queue then returns all other entries that are due `now` before this one.
     pub fn skip(&self, now: u64) {
         self.put_back();
         let mut waiting = self.queue.waiting();
@@ -182,8 +180,8 @@ impl Queue {
         }
     }
 
-    /// Takes the first entry that is due, of those after the last that was skipped. If there is
-    /// none, the next call takes the first of all again.
+    /// Takes the first due entry after the last one skipped. If there is none, the next call starts
+    /// from the first entry again.
     pub fn take_due(&'static self, now: u64) -> Option<Due> {
         let mut waiting = self.waiting();
         let Some(mut turn) = waiting.first_to_take().filter(|turn| turn.due <= now) else {
@@ -241,7 +239,7 @@ impl Waiting {
     }
 }
 
-/// Notes that two databases have changed places. Costs one search, however many keys they hold.
+/// Notes that two databases have been swapped. Cost: one search, however many keys they hold.
 pub(crate) fn swap(first: u32, second: u32) {
     databases().swap(first, second);
 }
@@ -252,9 +250,8 @@ fn databases() -> MutexGuard<'static, Databases> {
     DATABASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The effect of all SWAPDB commands: the database that had number `x` at first has `now[x]`, and
-/// `origin[y]` is the first number of the one that has `y` now. Those that are not listed kept
-/// theirs.
+/// The effect of all SWAPDB commands. The database that started as number `x` is now `now[x]`, and
+/// the one that is now `y` started as `origin[y]`. Numbers that are not listed have not changed.
 struct Databases {
     now: BTreeMap<u32, u32>,
     origin: BTreeMap<u32, u32>,

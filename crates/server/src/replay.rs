@@ -17,8 +17,7 @@ use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-/// The id of the client as which servers run the commands of their append-only file
-/// (`CLIENT_ID_AOF`).
+/// The id of the client that runs the commands of an append-only file (`CLIENT_ID_AOF`).
 const FILE_CLIENT: u64 = u64::MAX;
 
 /// The status with which servers exit if a file is damaged.

@@ -1,4 +1,4 @@
-//! Replies, written straight to the client. The server turns each into RESP2 for clients of that.
+//! Replies, written straight to the client. The server converts each for clients that speak RESP2.
 
 use super::call::call;
 use super::context::Context;
@@ -78,7 +78,7 @@ impl Context {
         self.note(0);
     }
 
-    /// The server's own error for a key that holds something else.
+    /// The server's own error for a key of another type.
     pub fn reply_wrong_type(&self) {
         let text = raw::REDISMODULE_ERRORMSG_WRONGTYPE.as_ptr().cast();
         // SAFETY: the context is live; the text is a constant that ends in a zero byte.
@@ -86,7 +86,7 @@ impl Context {
         self.note(0);
     }
 
-    /// An integer; what does not fit 63 bits is sent as the largest that does.
+    /// An integer; one that does not fit 63 bits is sent as the largest that does.
     pub fn reply_integer(&self, value: u64) {
         self.reply_signed(i64::try_from(value).unwrap_or(i64::MAX));
     }

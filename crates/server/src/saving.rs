@@ -19,14 +19,14 @@ thread_local! {
 }
 
 /// Marks this thread, which loads the module, as the server's own. It copies nothing while it saves
-/// a value, so its saves take no lock. A child that it forks has no other thread, and there a lock
-/// could be held forever, by a thread that the child lacks.
+/// a value, so its saves take no lock. A child that it forks has only this thread, so a lock that
+/// another thread held at the fork would stay held there forever.
 pub(crate) fn register(_: &Context) {
     IS_SERVERS.set(true);
 }
 
-/// Locks it. Waits in a loop, which ThreadSanitizer understands: it does not see what the standard
-/// library does to wait.
+/// Locks `SAVED_BY_OTHERS`. Waits in a loop, for ThreadSanitizer, which does not see how the
+/// standard library waits.
 fn saved_by_others() -> MutexGuard<'static, Vec<usize>> {
     loop {
         match SAVED_BY_OTHERS.try_lock() {
@@ -37,13 +37,13 @@ fn saved_by_others() -> MutexGuard<'static, Vec<usize>> {
     }
 }
 
-/// A save that is under way, until it is dropped.
+/// A save in progress, until it is dropped.
 #[must_use]
 pub(crate) struct Saving(Option<usize>);
 
 impl Saving {
     /// Begins a save of the value at `address`. On a thread other than the server's it waits for
-    /// the end of a copy.
+    /// the end of a copy or a step of defragmentation.
     pub fn of<T>(address: *const T) -> Self {
         if IS_SERVERS.get() {
             return Self(None);

@@ -14,11 +14,11 @@ use std::ffi::{c_char, c_int, c_longlong, c_void, CString};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A text setting, whose value is kept by its functions.
+/// A text setting, whose functions keep the value.
 pub struct Text {
     get: fn() -> String,
     set: fn(&str) -> Result<(), &'static str>,
-    /// The string that the server got last; it does not free it.
+    /// The string last passed to the server, which does not free it.
     shown: AtomicPtr<raw::RedisModuleString>,
 }
 
@@ -116,7 +116,7 @@ impl Setting for Text {
     }
 }
 
-/// What has been registered, in that order, by the names that CONFIG SET knows.
+/// The registered settings, in that order, by the names that CONFIG SET knows.
 static REGISTERED: Mutex<Vec<(String, &'static dyn Setting)>> = Mutex::new(Vec::new());
 
 /// All settings as they are now: `name value, name value, …`.
@@ -162,7 +162,7 @@ pub fn register(
 /// The names of a setting on one server.
 #[derive(Debug, PartialEq, Eq)]
 struct Registration {
-    /// The name that the server is given, and perhaps an alias.
+    /// The name passed to the server, and perhaps an alias.
     name: String,
     flags: u32,
     /// The name that CONFIG REWRITE writes.
@@ -234,7 +234,7 @@ pub fn of_server(name: &str) -> Option<i64> {
     (status as isize == raw::REDISMODULE_OK).then_some(value)
 }
 
-/// What [`of_server`] reads with, since INFO is assembled without a context.
+/// The context that [`of_server`] reads with, since INFO is assembled without one.
 static READER: AtomicPtr<raw::RedisModuleCtx> = AtomicPtr::new(std::ptr::null_mut());
 
 /// # Safety

@@ -1,9 +1,9 @@
-//! Text for the server. A [`Line`] is on the stack: errors are reported where memory may be short.
+//! Text for the server. A [`Line`] is on the stack: errors are reported when memory may be short.
 
 use std::ffi::{c_char, CString};
 use std::fmt::{self, Display, Write};
 
-/// What servers keep of a line in their log (`LOG_MAX_LEN`); replies are shorter.
+/// Bytes of a line that servers keep in their log (`LOG_MAX_LEN`); replies are shorter.
 const LINE_BYTES: usize = 1024;
 
 /// A text of at most 1023 bytes on the stack. It ends in a zero byte and contains no other, and no

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::thread::Builder;
 
 /// Proof that this is the server's own thread, the one that runs commands, events and timers, and
-/// that loads and copies values: nowhere else does the server provide what it is made from.
-/// (Another module's thread may call commands, too, with the server's lock, which stops that
+/// that loads and copies values. It is made from what the server provides only there. (A thread of
+/// another module may call commands, too, but holds the server's lock, which stops the server's own
 /// thread.)
 #[derive(Clone, Copy)]
 pub struct ServerThread {

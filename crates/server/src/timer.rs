@@ -11,19 +11,19 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The delay after a panic until the timer fires again.
 const AFTER_PANIC_MS: u64 = 1_000;
-/// The longest delay that the server is given, since its clock may be set meanwhile. In builds for
-/// tests it is.
+/// The longest delay passed to the server, since its clock may be set meanwhile. Tests set the
+/// clock, so their builds have a short one.
 const MAX_DELAY_MS: u64 = if cfg!(feature = "injected-faults") {
     10
 } else {
     10_000
 };
 
-/// What a timer runs, between two commands. Returns when to run again, in milliseconds since 1970;
-/// `None` if somebody else will set the timer.
+/// The function that a timer runs, between two commands. Returns when to run again, in milliseconds
+/// since 1970; `None` if another caller will set the timer.
 pub type Callback = fn(&Context) -> Option<u64>;
 
-/// A timer. Set twice, it fires at the earlier of the two times; sometimes it fires earlier.
+/// A timer. Set twice, it fires at the earlier of the two times. It may also fire too early.
 pub struct Timer {
     registered: OnceLock<Registered>,
     pending: Mutex<Option<Pending>>,
@@ -57,7 +57,7 @@ impl Timer {
         }
     }
 
-    /// Registers what it runs. Before this, setting it does nothing.
+    /// Registers `callback`, which the timer runs. Before this, setting the timer does nothing.
     pub fn register(&'static self, context: &Context, callback: Callback) {
         // SAFETY: the context is that of `OnLoad`.
         let context = unsafe { call!(RedisModule_GetDetachedThreadSafeContext(context.raw)) };

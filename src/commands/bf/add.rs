@@ -117,8 +117,8 @@ fn adding<'a>(
     }
 }
 
-/// Runs `add` and replies with an array of whether each item was new. It ends at the first item
-/// refused, with the error.
+/// Runs `add` and replies with an array of whether each item was new. The array ends at the first
+/// item refused, with the error.
 fn add_many(
     context: &Context,
     arguments: Arguments<'_>,

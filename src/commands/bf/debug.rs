@@ -1,5 +1,5 @@
-//! BF.DEBUG: describes a filter to people as RedisBloom does, a line for each part. Programs use
-//! BF.INFO.
+//! BF.DEBUG: describes a filter for people to read, as RedisBloom does, with a line for each part.
+//! Programs use BF.INFO.
 
 use super::newest;
 use crate::commands::docs::{BLOOM_ITEM, FAST_READ};
@@ -38,9 +38,9 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// Replies with the Bloom filters, oldest first, then the table. Of many Bloom filters the
-/// [newest], after the number of those left out. A line has fewer than 150 bytes, so a reply has
-/// fewer than 150 kB.
+/// Replies with the Bloom filters, oldest first, then the table. If there are many Bloom filters,
+/// only the [newest] are shown, after the number of those left out. A line has fewer than 150
+/// bytes, so a reply has fewer than 150 kB.
 fn reply_parts(context: &Context, filter: &Filter) {
     let (left_out, layers) = newest(filter.layers().map_or(&[][..], Layers::each));
     let table = filter.table().zip(filter.table_error_rate());
@@ -95,7 +95,7 @@ fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
     reply(context, line_of_table(bytes, items, error_rate));
 }
 
-/// An item has one fingerprint in a table, which has room for as many as come.
+/// A table has one fingerprint for each item, and its capacity is its items, since it grows.
 fn line_of_table(bytes: u64, items: u64, error_rate: f64) -> Line {
     line(bytes, 1, items, items, error_rate)
 }
@@ -113,7 +113,7 @@ fn reply(context: &Context, line: Line) {
     context.reply_bytes(line.bytes());
 }
 
-/// The number of six significant digits that is nearest, as C's `%g` writes it.
+/// Rounds `value` to six significant digits, as C's `%g` does.
 fn six_digits(value: f64) -> f64 {
     let rounded = Line::of(format_args!("{value:.5e}"));
     let digits = str::from_utf8(rounded.bytes());

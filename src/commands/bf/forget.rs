@@ -1,5 +1,5 @@
-//! BF.FORGET: a step of sweeping forgotten items. The server's timer does the same; the command
-//! replicates its steps to replicas and the append-only file.
+//! BF.FORGET: a step of sweeping forgotten items. The server's timer takes the same steps, and
+//! replicates them as this command to replicas and the append-only file.
 
 use crate::commands::docs::{FAST_REMOVE, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
@@ -33,7 +33,7 @@ fn forget(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let now = time_of_command();
     let change = filter.next_change(now);
     let swept = step(filter, time).map_err(ReplyError::of_add)?;
-    // Only if the time is ahead of this clock. What it has passed has been signalled.
+    // Only if `time` is ahead of this clock. Changes that the clock has passed have been signalled.
     let lookups_have_changed = filter.next_change(now) != change;
     stored.schedule(context, arguments.at(1));
     drop(key);

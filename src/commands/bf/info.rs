@@ -62,7 +62,7 @@ pub const INFO: Command<ReplyError> = Command {
 
 /// A field of the short form.
 struct Field {
-    /// The keyword that asks for it alone.
+    /// The keyword that selects this field alone.
     word: &'static [u8],
     name: &'static str,
     value: fn(&BloomFilter) -> Option<u64>,
@@ -100,7 +100,7 @@ const FIELDS: [Field; 5] = [
     },
 ];
 
-/// The fields that the client wants.
+/// The fields that the client requested.
 enum Question {
     Five,
     One(Field),
@@ -170,7 +170,7 @@ fn reply_five(context: &Context, stored: &BloomFilter) {
 /// The further fields of the long form.
 const MORE: usize = 9;
 
-/// The number of entries that say how many sub-filters are not shown.
+/// The number of entries (0 or 1) about sub-filters that are not shown.
 fn entries_left_out(layers: &Layers) -> usize {
     usize::from(newest(layers.each()).0 > 0)
 }
@@ -184,7 +184,7 @@ fn reply_more(context: &Context, filter: &Filter) {
     context.reply_field("Bits per item", bits_per_item);
     context.reply_field("Segments allocated", filter.allocated_segments());
     context.reply_field("Segments reserved", filter.reserved_segments());
-    // Those of another module have another name, which tells them from ours.
+    // Sub-filters of another module get another name, to distinguish them from ours.
     context.reply_simple(match filter.layers() {
         None => "Sub-filters",
         Some(layers) if layers.is_from_valkey() => "Sub-filters from valkey-bloom",

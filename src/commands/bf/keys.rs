@@ -11,10 +11,10 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 
-/// The limit on the bytes of keys in a reply. A short command can ask for many long keys, and the
+/// The limit on the bytes of keys in a reply. A short command can request many long keys, and the
 /// server keeps a reply in memory until it is sent. A million keys of 60 bytes fit.
 const MAX_REPLY_BYTES: usize = 64 << 20;
-/// What a key adds to its name: `:{16383}`, and some bytes of framing.
+/// Bytes of a key apart from its name: `:{16383}`, and some bytes of framing.
 const BYTES_BESIDE_NAME: usize = 24;
 
 pub const KEYS: Command<ReplyError> = Command {
@@ -53,7 +53,7 @@ fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-/// Replies with the key of each of `partitions`, one after the other in the buffer `key`.
+/// Replies with the key of each of `partitions`, written in turn to the buffer `key`.
 fn reply_all(
     context: &Context,
     name: Name<'_>,

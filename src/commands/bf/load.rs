@@ -1,4 +1,4 @@
-//! BF.LOAD: a filter that valkey-bloom wrote into an append-only file.
+//! BF.LOAD: loads a filter that valkey-bloom wrote to an append-only file.
 
 use crate::commands::docs::{CREATE, KEY};
 use crate::commands::reply_error::ReplyError;

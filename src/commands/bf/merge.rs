@@ -44,8 +44,8 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// Whether the server routed the command, by its destination alone: it is a node of a cluster, and
-/// the command comes from a client.
+/// Whether the server routed the command, by its destination alone: this is a node of a cluster,
+/// and the command comes from a client.
 fn is_routed(context: &Context) -> bool {
     context.is_in_cluster() && !context.is_replay()
 }
@@ -68,7 +68,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         Ok(_) => return Err(ReplyError::WRONG_NUMBER_OF_KEYS),
         Err(_) => return Err(ReplyError::BAD_NUMBER_OF_KEYS),
     }
-    // Before a key is opened: newer servers would look for it in the slot of the destination.
+    // Before any key is opened: newer servers would look for it in the slot of the destination.
     if is_routed(context) && !are_in_one_slot(arguments) {
         return Err(ReplyError::SEVERAL_SLOTS);
     }
@@ -106,7 +106,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     drop(sources);
     drop((key, keys)); // before a module is notified that might delete them
     if has_changed || !is_known {
-        // The result depends on the keys alone, which are the same on a replica.
+        // The result depends only on the keys, which are the same on a replica.
         context.replicate_verbatim();
         if !is_known {
             context.signal_change(c"bf.reserve", arguments.at(1));

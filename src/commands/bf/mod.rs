@@ -26,8 +26,8 @@ use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
 
-/// The number of sub-filters that BF.DEBUG and BF.INFO show, the newest. A filter that RedisBloom
-/// grew with EXPANSION 1 may have thousands.
+/// The number of sub-filters that BF.DEBUG and BF.INFO show: the newest ones. A filter that
+/// RedisBloom grew with EXPANSION 1 may have thousands.
 const SHOWN_SUB_FILTERS: usize = 1000;
 
 /// Registers every command, in the ACL category `category` if the server has it.
@@ -61,7 +61,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
     )
 }
 
-/// Splits `series` into the number of sub-filters that are not shown, and those that are.
+/// Splits `series` into the number of sub-filters that are not shown, and those that are shown.
 fn newest<B>(series: &[B]) -> (usize, &[B]) {
     let (left_out, shown) = series.split_at(series.len().saturating_sub(SHOWN_SUB_FILTERS));
     (left_out.len(), shown)

@@ -78,15 +78,15 @@ pub const INSERT_ABSENT: Command<ReplyError> = Command {
     ..INSERT
 };
 
-/// The reply for an item that was refused, where each reply is a number.
+/// The reply for a refused item, where replies are numbers.
 const REFUSED: i64 = -1;
 
-/// A number in both protocols.
+/// Replies with a number, in both protocols.
 fn reply_number(context: &Context, answer: Answer) {
     context.reply_signed(answer.map_or(REFUSED, i64::from));
 }
 
-/// A boolean in RESP3, where an item that was refused is one that was not added.
+/// Replies with a boolean in RESP3, where a refused item counts as not added.
 fn reply_added(context: &Context, answer: Answer) {
     match answer {
         Err(_) if !context.speaks_resp3() => context.reply_signed(REFUSED),
@@ -105,7 +105,7 @@ fn add(
         let item = arguments.bytes(2);
         let mut answer = filter.add_copy(item, adding, limit);
         if answer == Err(AddError::Full) && context.is_replay() {
-            // The primary may have been RedisBloom, with room left where there is none here.
+            // The primary may have been RedisBloom, with room where there is none here.
             answer = filter.add_copy(item, adding, SizeLimit::Replay);
         }
         let is_added = answer == Ok(true);
@@ -119,8 +119,8 @@ fn add(
     Ok(())
 }
 
-/// Adds the items, and replies with an array, in which `reply_one` replies for each item. It ends
-/// with the error that kept the rest from being tried, if there was one.
+/// Adds the items, and replies with an array, in which `reply_one` replies for each item. If an
+/// error kept the rest from being tried, the array ends with it.
 fn insert(
     context: &Context,
     arguments: Arguments<'_>,
@@ -150,7 +150,7 @@ fn insert(
     let refusal = request.run(context, arguments, &mut answers)?;
     let refused = answers.iter().find_map(|answer| answer.err());
     if let Some(error) = refused.filter(|_| context.is_replay()) {
-        // Nobody reads the replies, in which a client finds what was refused.
+        // A client finds refused items in the replies, but a replay has no reader.
         return Err(ReplyError::of_counting(error));
     }
     context.reply_array(answers.len() + usize::from(refusal.is_some()));

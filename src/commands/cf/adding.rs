@@ -1,4 +1,4 @@
-//! Adding items to a counting filter, where one that is refused does not end the rest.
+//! Adding items to a counting filter. A refused item does not stop the rest.
 
 use crate::commands::create::add_to;
 use crate::commands::ration::Ration;
@@ -20,15 +20,15 @@ pub(super) struct Request {
     /// The name of the event, which is that of the command.
     pub event: &'static CStr,
     pub adding: Adding,
-    /// What to create if the key is missing; `None`: an error.
+    /// What to create if the key is missing; `None` makes that an error.
     pub creation: Option<CountingCreation>,
-    /// The argument of the first item. All after it are items, too.
+    /// The argument index of the first item. All later arguments are items, too.
     pub first_item: usize,
 }
 
 impl Request {
-    /// Adds the items, and puts the answer for each into `answers`, which has room for them.
-    /// Returns the error that kept the rest from being tried, if there is one.
+    /// Adds the items, and appends the answer for each to `answers`, which has room for them.
+    /// Returns the error that kept the rest from being tried, if any.
     pub fn run(
         &self,
         context: &Context,
@@ -39,7 +39,7 @@ impl Request {
         let ration = Ration::new(context);
         let add = |filter: &mut Filter, limit| {
             let items = ration.of(arguments.bytes_from(self.first_item));
-            // No item ends the rest.
+            // The closure returns no error, so no item stops the rest.
             let _ = filter.add_copies(items, self.adding, limit, |answer| {
                 answers.push(answer);
                 Ok(())
@@ -57,8 +57,8 @@ impl Request {
         Ok(ration.refusal())
     }
 
-    /// Adds the items that were refused because the filter is full: the primary may have been
-    /// RedisBloom, with room left where there is none here.
+    /// Tries again to add the items that were refused because the filter is full: the primary may
+    /// have been RedisBloom, with room where there is none here.
     fn add_refused(&self, filter: &mut Filter, arguments: Arguments<'_>, answers: &mut [Answer]) {
         let items = arguments.bytes_from(self.first_item);
         for (item, answer) in items.zip(answers) {
@@ -76,9 +76,9 @@ impl Request {
         }
     }
 
-    /// Replicates what took effect: the command as it came. If an item was refused or not tried,
-    /// which a replica might not do, the command ends before it, and a CF.ADD follows for each
-    /// later one that was added.
+    /// Replicates what took effect: the command as it came, unless an item was refused or not
+    /// tried, since a replica might add it. Then the command ends before that item, and a CF.ADD
+    /// follows for each later one that was added.
     fn replicate(&self, context: &Context, arguments: Arguments<'_>, answers: &[Answer]) {
         let key = arguments.at(1);
         let refused = answers.iter().position(Result::is_err);

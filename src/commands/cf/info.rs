@@ -11,7 +11,7 @@ use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 
 /// The number of parts of `filter`: one table, however far it has grown; or the layers that
-/// RedisBloom made, and a table as soon as one is needed.
+/// RedisBloom made, plus a table once it holds items.
 fn filters(filter: &Filter) -> u64 {
     filter.cuckoo().map_or(1, |series| {
         let has_more = filter.items() > series.items();
@@ -67,7 +67,7 @@ fn short(stored: &CountingFilter) -> [(&'static str, u64); 8] {
     ]
 }
 
-/// The further fields of the long form, without the one of a filter that RedisBloom made.
+/// The further fields of the long form, except the one for a filter that RedisBloom made.
 const MORE: usize = 5;
 
 fn reply_more(context: &Context, stored: &CountingFilter) {
@@ -82,7 +82,7 @@ fn reply_more(context: &Context, stored: &CountingFilter) {
     }
 }
 
-/// Replies with the entry of the layers that RedisBloom made.
+/// Replies with the field for the layers that RedisBloom made.
 fn reply_series(context: &Context, series: &CuckooSeries) {
     context.reply_simple("Layers from RedisBloom");
     context.reply_map(4);
@@ -107,7 +107,7 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     Ok(())
 }
 
-/// The line that RedisBloom writes, whose tests compare it.
+/// The line in RedisBloom's format, which its tests compare.
 fn line(stored: &CountingFilter) -> Line {
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
     Line::of(format_args!(

@@ -1,5 +1,5 @@
-//! CF.PACKADD, CF.PACKDEL and CF.PACKEXISTS: copies of items added, removed and looked up, with all
-//! items in one argument.
+//! CF.PACKADD, CF.PACKDEL and CF.PACKEXISTS: add, remove and look up copies of items, all in one
+//! argument.
 
 use crate::commands::docs::{COUNTING_ITEMS, READ, REMOVE, WRITE};
 use crate::commands::pack_add::add_packed;

@@ -2,7 +2,7 @@ use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What the layouts say, item by item; `None` for bytes that are no packing.
+/// The items of `bytes`, split in the plainest way; `None` for bytes that are no packing.
 fn plainly(layout: Layout, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut items: Vec<Vec<u8>> = Vec::new();
     match layout {
@@ -58,7 +58,7 @@ fn packed(layout: Layout, items: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// The same as the twin, for the items, their number, and each number of first items.
+/// Asserts that the items, their number, and the first `n` items for each `n` equal the twin's.
 fn assert_like_the_twin(layout: Layout, bytes: &[u8]) {
     let Some(expected) = plainly(layout, bytes) else {
         assert_eq!(Packing::new(layout, bytes), Err(WordsError::BadPacking));

@@ -7,7 +7,7 @@ use splitbloom_filter::table::Table;
 use splitbloom_server::context::Context;
 use splitbloom_server::reply::Reply;
 
-/// Replies with an array, an element for each of the [newest] of a series.
+/// Replies with an array, with an element for each of the [newest] of `series`.
 pub fn reply_newest<T>(context: &Context, series: &[T], reply: impl Fn(&Context, &T)) {
     let (_, shown) = newest(series);
     context.reply_array(shown.len());
@@ -16,7 +16,7 @@ pub fn reply_newest<T>(context: &Context, series: &[T], reply: impl Fn(&Context,
     }
 }
 
-/// Replies with the entry for the sub-filters that are not shown, if there are any.
+/// Replies with the number of sub-filters that are not shown, if there are any.
 pub fn reply_left_out<T>(context: &Context, series: &[T]) {
     let (left_out, _) = newest(series);
     if left_out > 0 {
@@ -36,7 +36,7 @@ pub fn reply_layer(context: &Context, layer: &Layer) {
     context.reply_field("Set bits", layer.set_bits());
 }
 
-/// What the long form says about a table.
+/// The fields of a table in the long form.
 pub struct TableFacts {
     pub items: u64,
     pub error_rate: f64,
@@ -46,7 +46,7 @@ pub struct TableFacts {
 }
 
 impl TableFacts {
-    /// Those of a table that stands after other parts.
+    /// The fields of `table`, whose error rate is `error_rate`.
     pub fn of(table: &Table, error_rate: f64) -> Self {
         Self {
             items: table.len(),

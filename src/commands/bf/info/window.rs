@@ -5,7 +5,7 @@ use super::parts::TableFacts;
 use splitbloom_filter::filter::{Filter, Window};
 use splitbloom_server::context::Context;
 
-/// Fields that only a filter with a window has.
+/// The number of fields that only a filter with a window has.
 pub const FIELDS: usize = 6;
 
 /// Replies with all fields of the long form after the five of the short one, as of `now`.
@@ -15,7 +15,7 @@ pub fn reply(context: &Context, filter: &Filter, window: Window, now: u64) {
     context.reply_field("Error rate", error_rate);
     context.reply_field("Expected false positive rate", false_positive_rate);
     context.reply_field("Estimated items", filter.items_at(now));
-    // It has no bits that fill, and no segments.
+    // A filter with a window has no bits to fill, and no segments.
     context.reply_field("Fill", None::<f64>);
     context.reply_field("Bits per item", filter.bits_per_item(now));
     context.reply_field("Segments allocated", 0);
@@ -39,7 +39,7 @@ fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
     context.reply_simple("Renew");
     context.reply_bool(window.renews());
     context.reply_simple("Items by slice");
-    // Oldest first, up to the slice that is under way: as many as the window has, and one.
+    // Oldest first: the slices of the window, and the slice under way.
     let slices = usize::from(window.slices()) + 1;
     let items = filter.items_by_slice(now).map(|(_, items)| items);
     context.reply_array(slices);
