@@ -1,8 +1,6 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
-use crate::config;
-use crate::types;
-use crate::{commands, slow_log, stats, sweeper};
+use crate::{commands, config, slow_log, stats, sweeper, types};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_server::allocator::bytes_held;

@@ -1,6 +1,6 @@
 //! BF.EXISTS, BF.MEXISTS, CF.EXISTS and CF.MEXISTS: whether items are (probably) in a filter.
 
-use crate::commands::docs::{
+use crate::commands::common::{
     BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, FAST_READ, ITEM, ITEMS, KEY,
 };
 use crate::commands::reply_error::ReplyError;

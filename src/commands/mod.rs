@@ -1,11 +1,20 @@
 //! The commands. Each parses its arguments, opens the key, acts, propagates, and replies.
+//!
+//! ```text
+//!   bf, cf         the commands of each family, and its table of them
+//!   lookup, transfer, pack_add     commands of both families
+//!   create, add    a filter is created, or opened and added to
+//!   packed, bits   items in one argument, and replies of a bit each
+//!   ration, time   the memory, and the time, that an add may take
+//!   common, reply_error            what describes a command; what a client sees if it fails
+//! ```
 
 mod add;
 mod bf;
 mod bits;
 mod cf;
+mod common;
 mod create;
-mod docs;
 mod lookup;
 mod pack_add;
 mod packed;

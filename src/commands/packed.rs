@@ -1,7 +1,7 @@
 //! Commands with all their items in one argument: the part that all kinds of filter share.
 
 use crate::commands::bits::Bits;
-use crate::commands::docs::{word, KEY, TIME};
+use crate::commands::common::{word, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;

@@ -1,7 +1,7 @@
 //! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: move a filter from one server to
 //! another, chunk by chunk.
 
-use crate::commands::docs::{CHUNK, KEY, READ, WRITE};
+use crate::commands::common::{CHUNK, KEY, READ, WRITE};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::{BloomFilters, CountingFilters, Family, Stored};

@@ -1,11 +1,11 @@
 //! BF.ADD, BF.MADD and BF.INSERT: add items to a filter, and create it if the key is missing.
 
 use crate::commands::add::{Added, Adding, Source};
-use crate::commands::create::create_empty;
-use crate::commands::docs::{
+use crate::commands::common::{
     BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, FAST_WRITE, ITEM, ITEMS, KEY, NONSCALING,
     NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW, WRITE,
 };
+use crate::commands::create::create_empty;
 use crate::commands::reply_error::ReplyError;
 use crate::slow_log::hide_seeds;
 use crate::types::BloomFilters;

@@ -2,10 +2,9 @@
 //! Programs use BF.INFO.
 
 use super::newest;
-use crate::commands::docs::{BLOOM_ITEM, FAST_READ};
+use crate::commands::common::{BLOOM_ITEM, FAST_READ};
 use crate::commands::reply_error::ReplyError;
-use crate::types::now_for;
-use crate::types::BloomFilter;
+use crate::types::{now_for, BloomFilter};
 use splitbloom_filter::filter::{Filter, Window};
 use splitbloom_filter::foreign::Layers;
 use splitbloom_server::arguments::Arguments;

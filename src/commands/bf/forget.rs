@@ -1,7 +1,7 @@
 //! BF.FORGET: a step of sweeping forgotten items. The server's timer takes the same steps, and
 //! replicates them as this command to replicas and the append-only file.
 
-use crate::commands::docs::{FAST_REMOVE, KEY, TIME};
+use crate::commands::common::{FAST_REMOVE, KEY, TIME};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::time_of;
 use crate::sweeper::step;

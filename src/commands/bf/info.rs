@@ -4,11 +4,10 @@ mod parts;
 mod window;
 
 use super::newest;
-use crate::commands::docs::{word, BLOOM_ITEM, FAST_READ, KEY};
+use crate::commands::common::{word, BLOOM_ITEM, FAST_READ, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::items_now;
-use crate::types::now_for;
-use crate::types::BloomFilter;
+use crate::types::{now_for, BloomFilter};
 use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, TableFacts};
 use splitbloom_filter::filter::{Filter, Growth};
 use splitbloom_filter::foreign::Layers;

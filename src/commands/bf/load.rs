@@ -1,6 +1,6 @@
 //! BF.LOAD: loads a filter that valkey-bloom wrote to an append-only file.
 
-use crate::commands::docs::{CREATE, KEY};
+use crate::commands::common::{CREATE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::BloomFilter;

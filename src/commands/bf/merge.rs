@@ -1,6 +1,6 @@
 //! BF.MERGE: the union of filters with equal parameters.
 
-use crate::commands::docs::WRITE;
+use crate::commands::common::WRITE;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::stats;

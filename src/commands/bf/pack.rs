@@ -1,6 +1,6 @@
 //! BF.PACKADD and BF.PACKEXISTS: BF.MADD and BF.MEXISTS with all items in one argument.
 
-use crate::commands::docs::{BLOOM_ITEMS, READ, WRITE};
+use crate::commands::common::{BLOOM_ITEMS, READ, WRITE};
 use crate::commands::pack_add::add_packed;
 use crate::commands::packed::{look_up_packed, Packed, OF_AN_ADD, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;

@@ -1,9 +1,9 @@
 //! BF.RESERVE: creates an empty filter of a given size.
 
-use crate::commands::create::{reserve, Creates};
-use crate::commands::docs::{
+use crate::commands::common::{
     CAPACITY, CREATE, EXPANSION, KEY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
+use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::BloomFilters;

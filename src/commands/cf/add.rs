@@ -1,10 +1,10 @@
 //! CF.ADD, CF.ADDNX, CF.INSERT and CF.INSERTNX: add copies of items, or the first copy only.
 
 use super::adding::{Answer, Request};
-use crate::commands::create::add_to;
-use crate::commands::docs::{
+use crate::commands::common::{
     CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, FAST_WRITE, ITEM, ITEMS, KEY, NO_CREATE, WRITE,
 };
+use crate::commands::create::add_to;
 use crate::commands::reply_error::ReplyError;
 use crate::slow_log::hide_seeds;
 use crate::stats;

@@ -2,7 +2,7 @@
 //! have made room there. A growing table has no sub-filters: each deletion makes its page smaller,
 //! and two small pages become one. So there is nothing to do, and nothing to replicate.
 
-use crate::commands::docs::ANY;
+use crate::commands::common::ANY;
 use crate::commands::reply_error::ReplyError;
 use crate::types::CountingFilter;
 use splitbloom_server::arguments::Arguments;

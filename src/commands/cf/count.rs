@@ -1,6 +1,6 @@
 //! CF.COUNT: how many copies of an item are in a counting filter.
 
-use crate::commands::docs::{COUNTING_ITEM, FAST_READ, ITEM, KEY};
+use crate::commands::common::{COUNTING_ITEM, FAST_READ, ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::CountingFilter;

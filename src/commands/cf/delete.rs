@@ -1,6 +1,6 @@
 //! CF.DEL: removes a copy of an item from a counting filter.
 
-use crate::commands::docs::{COUNTING_ITEM, FAST_REMOVE, ITEM, KEY};
+use crate::commands::common::{COUNTING_ITEM, FAST_REMOVE, ITEM, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::CountingFilter;

@@ -1,6 +1,6 @@
 //! CF.INFO and CF.DEBUG: describe a counting filter.
 
-use crate::commands::docs::{word, FAST_READ, KEY};
+use crate::commands::common::{word, FAST_READ, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::types::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::CuckooSeries;

@@ -1,7 +1,7 @@
 //! CF.PACKADD, CF.PACKDEL and CF.PACKEXISTS: add, remove and look up copies of items, all in one
 //! argument.
 
-use crate::commands::docs::{COUNTING_ITEMS, READ, REMOVE, WRITE};
+use crate::commands::common::{COUNTING_ITEMS, READ, REMOVE, WRITE};
 use crate::commands::pack_add::add_packed;
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;

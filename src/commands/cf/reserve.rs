@@ -1,7 +1,7 @@
 //! CF.RESERVE: creates an empty counting filter.
 
+use crate::commands::common::{CAPACITY, CREATE, ERROR, EXPANSION, KEY, SEED};
 use crate::commands::create::{reserve, Creates};
-use crate::commands::docs::{CAPACITY, CREATE, ERROR, EXPANSION, KEY, SEED};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::CountingFilters;

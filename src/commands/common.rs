@@ -1,4 +1,5 @@
-//! What commands share: flags, arguments, costs and version.
+//! What commands share: flags, arguments, costs and version, as COMMAND INFO and COMMAND DOCS show
+//! them.
 
 use crate::commands::reply_error::ReplyError;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
