@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   bf, cf         the commands of each family, and its table of them
-//!   lookup, transfer, pack_add     commands of both families
-//!   create, add    a filter is created, or opened and added to
+//!   lookup, transfer, pack_add    commands of both families
+//!   create, add    create a filter, and add items to one
 //!   packed, bits   items in one argument, and replies of a bit each
-//!   ration, time   the memory, and the time, that an add may take
-//!   common, reply_error            what describes a command; what a client sees if it fails
+//!   ration, time   the memory that an add may take; the time of its items
+//!   common, reply_error    what describes commands; the errors that clients see
 //! ```
 
 mod add;
