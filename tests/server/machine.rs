@@ -68,10 +68,9 @@ fn expected_kernels(db: &mut Connection) -> (&'static str, &'static str) {
     };
     let is_quick = has("vpclmulqdq") || has("avx512f");
     let has_bmi2 = has_all(&["bmi1", "bmi2", "popcnt", "avx2"]) && is_quick;
-    let table_kernel = match has_all(&["avx512f", "avx512bw", "avx512_vbmi2"]) {
-        _ if !has_bmi2 => "portable",
-        true => "AVX-512",
-        false => "BMI2",
+    let table_kernel = match has_bmi2 {
+        true => "BMI2",
+        false => "portable",
     };
     (kernel, table_kernel)
 }

@@ -4,7 +4,30 @@ use super::{Bytes, Shift};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-vector_kernel!("avx2");
+/// Inserts a slot, over whatever is above `bottom`, and adds `to_head` to the first word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub fn insert(line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
+    let words = Words::load(line);
+    let (start, high) = (from(shift.start), from(shift.high));
+    let unary = words.and(start.xor(from(shift.bottom))).up(1);
+    let slots = words.and(from(shift.low()).xor(high)).down(shift.bits);
+    let others = words.and_not(start.xor(high));
+    let new = at(shift.top(), value);
+    others.or(unary).or(slots.or(new)).add(to_head).store(line);
+}
+
+/// Removes a slot, and adds `to_head` to the first word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub fn remove(line: &mut Bytes, shift: Shift, to_head: u64) {
+    let words = Words::load(line);
+    let (start, bottom) = (from(shift.start), from(shift.bottom));
+    let unary = words.and(from(shift.start + 1).and_not(bottom)).down(1);
+    let slots = words.and(bottom.xor(from(shift.top()))).up(shift.bits);
+    let others = words.and_not(start.xor(from(shift.high)));
+    others.or(unary).or(slots).add(to_head).store(line);
+}
 
 /// The words of a line.
 #[derive(Clone, Copy)]
