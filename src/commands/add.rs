@@ -72,19 +72,10 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         };
         let replicate = |added: &Added| match (added.time, &added.refusal) {
             (None, None) => context.replicate_verbatim(),
-            _ => self
-                .items
-                .replicate_first(context, added.time, added.answered),
+            _ => self.items.replicate_first(context, added.time, added.answered),
         };
         let creation = self.creation.as_ref();
-        add_to::<F, _>(
-            context,
-            arguments.at(1),
-            self.event,
-            creation,
-            add,
-            replicate,
-        )
+        add_to::<F, _>(context, arguments.at(1), self.event, creation, add, replicate)
     }
 
     /// The time of the items, in a filter that forgets.
@@ -113,10 +104,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         mut answer: impl FnMut(bool),
     ) -> Added {
         let (before, forgotten) = (filter.progress(), filter.forgotten());
-        let mut added = Added {
-            time,
-            ..Added::default()
-        };
+        let mut added = Added { time, ..Added::default() };
         let (ration, now) = (Ration::new(context), time.unwrap_or(0));
         let mut add_rest = |added: &mut Added, limit| {
             let mut items = self.items.items_from(added.answered);

@@ -85,17 +85,11 @@ impl ReplyError {
 }
 
 const fn error(text: &'static str) -> ReplyError {
-    ReplyError {
-        text,
-        is_harmless: false,
-    }
+    ReplyError { text, is_harmless: false }
 }
 
 const fn harmless(text: &'static str) -> ReplyError {
-    ReplyError {
-        text,
-        is_harmless: true,
-    }
+    ReplyError { text, is_harmless: true }
 }
 
 impl From<InUse> for ReplyError {

@@ -98,9 +98,7 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
     } else {
         load_piece::<F>(context, &mut key, iterator, bytes)
     }?;
-    key.value::<Stored<F>>()?
-        .ok_or(ReplyError::NOT_FOUND)?
-        .schedule(context, arguments.at(1));
+    key.value::<Stored<F>>()?.ok_or(ReplyError::NOT_FOUND)?.schedule(context, arguments.at(1));
     drop(key); // before a module is notified that might delete it
     if chunks.is_empty() {
         context.replicate_verbatim();
@@ -136,8 +134,7 @@ fn load_chunk<F: Family>(
     }
     let created = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
     if let Some(filter) = created {
-        key.put(Stored::<F>::new(filter))
-            .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+        key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     }
     Ok(Vec::new())
 }
@@ -160,8 +157,7 @@ fn load_piece<F: Family>(
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
     let filter = F::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
-    key.put(Stored::<F>::new(filter))
-        .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+    key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     Ok(chunks)
 }
 

@@ -33,13 +33,9 @@ fn the_log_has_the_settings_of_the_start_by_names_that_config_get_knows() {
     let mut db = server.connect();
     let log = server.log();
     let line = log.lines().find(|line| line.contains("<bf> splitbloom "));
-    let (_, settings) = line
-        .and_then(|line| line.split_once("settings: "))
-        .expect("a line");
-    let settings: Vec<(&str, &str)> = settings
-        .split(", ")
-        .filter_map(|setting| setting.split_once(' '))
-        .collect();
+    let (_, settings) = line.and_then(|line| line.split_once("settings: ")).expect("a line");
+    let settings: Vec<(&str, &str)> =
+        settings.split(", ").filter_map(|setting| setting.split_once(' ')).collect();
     assert!(settings.len() >= 8, "{settings:?}");
     for (name, value) in &settings {
         let got = db.ask(&format!("CONFIG GET {name}"));

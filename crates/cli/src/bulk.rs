@@ -293,12 +293,7 @@ mod tests {
             (100, Growth::Times(2)),
         ] {
             let built = |threads| {
-                let parameters = Parameters {
-                    error_rate: 0.01,
-                    capacity,
-                    growth,
-                    seed: Seed(9),
-                };
+                let parameters = Parameters { error_rate: 0.01, capacity, growth, seed: Seed(9) };
                 let filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
                 let blocks = Blocks::new(Framing::Lines, vec![Source::File(path.clone())], |_| ());
                 build(filter, &blocks, Framing::Lines, threads).unwrap()

@@ -52,10 +52,7 @@ impl ItemHash {
     #[inline]
     pub fn of(item: &[u8], Seed(seed): Seed) -> Self {
         let hash = xxh3_128_with_seed(item, seed);
-        Self {
-            place: hash as u64,
-            probes: (hash >> 64) as u64,
-        }
+        Self { place: hash as u64, probes: (hash >> 64) as u64 }
     }
 }
 
@@ -108,10 +105,7 @@ mod tests {
         // halves.
         assert_eq!(
             ItemHash::of(b"", Seed(0)),
-            ItemHash {
-                place: 0x6001_c324_468d_497f,
-                probes: 0x99aa_06d3_0147_98d8
-            }
+            ItemHash { place: 0x6001_c324_468d_497f, probes: 0x99aa_06d3_0147_98d8 }
         );
         assert_ne!(ItemHash::of(b"a", Seed(1)), ItemHash::of(b"a", Seed(2)));
     }

@@ -84,22 +84,14 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     }
     let options = insertion.ok().and_then(|insertion| insertion.first_item);
     hide_seeds(context, &args[..options.unwrap_or(args.len())], 2);
-    let Insertion {
-        creation,
-        at,
-        first_item,
-    } = insertion?;
+    let Insertion { creation, at, first_item } = insertion?;
     let Some(first) = first_item else {
         let creation = creation.unwrap_or_default();
         create_empty::<BloomFilters>(context, arguments.at(1), &creation)?;
         context.reply_array(0);
         return Ok(());
     };
-    let add = Adding {
-        creation,
-        at,
-        ..adding(c"bf.insert", arguments, 2 + first)
-    };
+    let add = Adding { creation, at, ..adding(c"bf.insert", arguments, 2 + first) };
     add_many(context, arguments, &add)
 }
 

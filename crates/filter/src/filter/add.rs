@@ -174,9 +174,9 @@ impl Filter {
             Body::Bloom(bloom) if bloom.has_room_for(group.len() as u64) => {
                 bloom.insert_group(group, |is_new| answer(Outcome::of(is_new)))
             }
-            _ => group
-                .iter()
-                .try_for_each(|hash| self.add_hash(*hash, now, limit).map(&mut answer)),
+            _ => {
+                group.iter().try_for_each(|hash| self.add_hash(*hash, now, limit).map(&mut answer))
+            }
         }
     }
 

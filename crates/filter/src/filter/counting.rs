@@ -53,11 +53,7 @@ impl CountingParameters {
 
     /// The counts after `deleted` deletions.
     pub(super) fn counts(&self, deleted: u64) -> Counts {
-        Counts {
-            deleted,
-            bucket_size: self.bucket_size,
-            max_iterations: self.max_iterations,
-        }
+        Counts { deleted, bucket_size: self.bucket_size, max_iterations: self.max_iterations }
     }
 }
 
@@ -104,10 +100,7 @@ impl Filter {
             counts: parameters.counts(cuckoo.deleted),
             ..Organs::of(Series::Cuckoo(cuckoo.series))
         };
-        let filter = Self {
-            head: parameters.head(),
-            body: Body::of(organs)?,
-        };
+        let filter = Self { head: parameters.head(), body: Body::of(organs)? };
         filter.check_size(limit)?;
         Ok(filter)
     }
@@ -141,8 +134,7 @@ impl Filter {
     pub fn count(&self, item: &[u8]) -> u64 {
         let hash = self.hash(item);
         let table = self.table().map_or(0, |table| table.count(hash));
-        self.cuckoo()
-            .map_or(table, |series| table + series.count(item))
+        self.cuckoo().map_or(table, |series| table + series.count(item))
     }
 
     /// Adds a copy of the item to a counting filter, or with [`Adding::Absent`] only the first one.
@@ -179,9 +171,7 @@ impl Filter {
     }
 
     pub(super) fn add_copy_of(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<(), AddError> {
-        let Parameters {
-            capacity, growth, ..
-        } = self.head.parameters();
+        let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = growth != Growth::Fixed || limit == SizeLimit::Replay;
         if !may_grow && self.items() >= capacity {
             return Err(AddError::Full);
@@ -195,8 +185,7 @@ impl Filter {
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
         let items = if only_grows { capacity } else { 0 };
         let budget = Budget { max_bytes, items };
-        self.counting_table()?
-            .insert_reserved(hash, PAYLOAD, budget)
+        self.counting_table()?.insert_reserved(hash, PAYLOAD, budget)
     }
 
     /// Adds a copy of many items to a counting filter, and calls `answer` for each in order with
@@ -214,9 +203,7 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| answer(self.add_copy(item, adding, limit)));
         }
-        self.for_each_hash(items, |filter, hash| {
-            answer(filter.add_hash_copy(hash, adding, limit))
-        })
+        self.for_each_hash(items, |filter, hash| answer(filter.add_hash_copy(hash, adding, limit)))
     }
 
     /// Removes a copy of the item, from the table if there is one, else from RedisBloom's slots.

@@ -66,9 +66,7 @@ impl Words<'_> {
     /// above them.
     #[inline(always)]
     fn slots_down(&mut self, shift: Shift, value: u64) {
-        let Shift {
-            bottom, high, bits, ..
-        } = shift;
+        let Shift { bottom, high, bits, .. } = shift;
         // The words that change, and the bits that stay in the lowest and the highest of them.
         let (first, last) = (bottom / 64, (high - 1) / 64);
         let is_moved = from(bottom, first);

@@ -58,10 +58,7 @@ fn from(bit: usize) -> Words {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn at(bit: usize, value: u64) -> Words {
-    let (value, bit) = (
-        _mm256_set1_epi64x(value as i64),
-        _mm256_set1_epi64x(bit as i64),
-    );
+    let (value, bit) = (_mm256_set1_epi64x(value as i64), _mm256_set1_epi64x(bit as i64));
     let Words(low, high) = first_bits();
     // The shift that is negative, and so huge as unsigned, leaves nothing.
     Words(
@@ -95,37 +92,25 @@ impl Words {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn and(self, other: Self) -> Self {
-        Self(
-            _mm256_and_si256(self.0, other.0),
-            _mm256_and_si256(self.1, other.1),
-        )
+        Self(_mm256_and_si256(self.0, other.0), _mm256_and_si256(self.1, other.1))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn and_not(self, other: Self) -> Self {
-        Self(
-            _mm256_andnot_si256(other.0, self.0),
-            _mm256_andnot_si256(other.1, self.1),
-        )
+        Self(_mm256_andnot_si256(other.0, self.0), _mm256_andnot_si256(other.1, self.1))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn or(self, other: Self) -> Self {
-        Self(
-            _mm256_or_si256(self.0, other.0),
-            _mm256_or_si256(self.1, other.1),
-        )
+        Self(_mm256_or_si256(self.0, other.0), _mm256_or_si256(self.1, other.1))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn xor(self, other: Self) -> Self {
-        Self(
-            _mm256_xor_si256(self.0, other.0),
-            _mm256_xor_si256(self.1, other.1),
-        )
+        Self(_mm256_xor_si256(self.0, other.0), _mm256_xor_si256(self.1, other.1))
     }
 
     /// Adds to the first word, modulo 2^64.
@@ -149,14 +134,8 @@ impl Words {
         );
         let (by, across) = counts(by);
         Self(
-            _mm256_or_si256(
-                _mm256_sll_epi64(self.0, by),
-                _mm256_srl_epi64(below.0, across),
-            ),
-            _mm256_or_si256(
-                _mm256_sll_epi64(self.1, by),
-                _mm256_srl_epi64(below.1, across),
-            ),
+            _mm256_or_si256(_mm256_sll_epi64(self.0, by), _mm256_srl_epi64(below.0, across)),
+            _mm256_or_si256(_mm256_sll_epi64(self.1, by), _mm256_srl_epi64(below.1, across)),
         )
     }
 
@@ -174,14 +153,8 @@ impl Words {
         );
         let (by, across) = counts(by);
         Self(
-            _mm256_or_si256(
-                _mm256_srl_epi64(self.0, by),
-                _mm256_sll_epi64(above.0, across),
-            ),
-            _mm256_or_si256(
-                _mm256_srl_epi64(self.1, by),
-                _mm256_sll_epi64(above.1, across),
-            ),
+            _mm256_or_si256(_mm256_srl_epi64(self.0, by), _mm256_sll_epi64(above.0, across)),
+            _mm256_or_si256(_mm256_srl_epi64(self.1, by), _mm256_sll_epi64(above.1, across)),
         )
     }
 }
@@ -190,8 +163,5 @@ impl Words {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn counts(by: usize) -> (__m128i, __m128i) {
-    (
-        _mm_cvtsi64_si128(by as i64),
-        _mm_cvtsi64_si128(64 - by as i64),
-    )
+    (_mm_cvtsi64_si128(by as i64), _mm_cvtsi64_si128(64 - by as i64))
 }

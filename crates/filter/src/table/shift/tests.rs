@@ -17,9 +17,7 @@ fn line_of(bits: &[bool], to_head: u64) -> Bytes {
         line[n / 8] |= u8::from(*bit) << (n % 8);
     }
     let head = &mut line.as_chunks_mut().0[0];
-    *head = u64::from_le_bytes(*head)
-        .wrapping_add(to_head)
-        .to_le_bytes();
+    *head = u64::from_le_bytes(*head).wrapping_add(to_head).to_le_bytes();
     line
 }
 
