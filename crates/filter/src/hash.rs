@@ -56,6 +56,15 @@ impl ItemHash {
     }
 }
 
+/// The hashes of `items` under `seed`.
+#[inline]
+pub fn hashes_of<'a, I: Iterator<Item = &'a [u8]>>(
+    items: I,
+    seed: Seed,
+) -> impl Iterator<Item = ItemHash> + use<'a, I> {
+    items.map(move |item| ItemHash::of(item, seed))
+}
+
 /// The high half of `x * n`: maps a uniform 64-bit `x` to `0..n` without a division (2.0 ns against
 /// 2.45 ns for `%`).
 #[inline]
@@ -91,6 +100,36 @@ impl Group {
     #[inline]
     pub fn hashes(&self) -> &[ItemHash] {
         &self.hashes[..self.len]
+    }
+}
+
+/// Hashes in groups. While a group is worked on, the memory of the next is on its way.
+pub struct Groups<I> {
+    hashes: I,
+    groups: [Group; 2],
+    /// Which of the two is next; `None` before the first is read.
+    next: Option<bool>,
+}
+
+impl<I: Iterator<Item = ItemHash>> Groups<I> {
+    /// All of `hashes`.
+    #[inline]
+    pub fn of(hashes: I) -> Self {
+        Self { hashes, groups: [Group::default(), Group::default()], next: None }
+    }
+
+    /// The next group, once `prefetch` has been called with the one after it; `None` at the end.
+    #[inline(always)]
+    pub fn next(&mut self, prefetch: impl Fn(&[ItemHash])) -> Option<&[ItemHash]> {
+        let [even, odd] = &mut self.groups;
+        let is_odd = self.next.unwrap_or_else(|| {
+            prefetch(even.read(&mut self.hashes));
+            false
+        });
+        let (group, ahead) = if is_odd { (odd, even) } else { (even, odd) };
+        prefetch(ahead.read(&mut self.hashes));
+        self.next = Some(!is_odd);
+        (group.len > 0).then_some(group.hashes())
     }
 }
 

@@ -23,13 +23,12 @@
 use crate::error::{AddError, DecodeError};
 use crate::filter::body::{Body, Counts, Organs};
 use crate::filter::head::Head;
-use crate::filter::lookup::in_groups;
 pub use crate::filter::parameters::{CountingParameters, MAX_BUCKET_SIZE};
 use crate::filter::parameters::{Kind, Parameters};
 use crate::filter::series::Series;
 use crate::filter::{Filter, Growth, SizeLimit};
 use crate::foreign::cuckoo::{Cuckoo, CuckooSeries};
-use crate::hash::{ItemHash, Seed};
+use crate::hash::{hashes_of, Groups, ItemHash, Seed};
 pub use crate::table::Adding;
 use crate::table::{Budget, Table};
 
@@ -203,7 +202,13 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| answer(self.add_copy(item, adding, limit)));
         }
-        self.for_each_hash(items, |filter, hash| answer(filter.add_hash_copy(hash, adding, limit)))
+        let mut groups = Groups::of(hashes_of(items, self.head.seed));
+        while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
+            for hash in group {
+                answer(self.add_hash_copy(*hash, adding, limit))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a copy of the item, from the table if there is one, else from RedisBloom's slots.
@@ -242,28 +247,17 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| self.remove(item).map(&mut answer));
         }
-        self.for_each_hash(items, |filter, hash| {
-            let was_there = filter.counting_table()?.remove(hash)?;
-            if was_there {
-                filter.count_deleted();
+        let mut groups = Groups::of(hashes_of(items, self.head.seed));
+        while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
+            for hash in group {
+                let was_there = self.counting_table()?.remove(*hash)?;
+                if was_there {
+                    self.count_deleted();
+                }
+                answer(was_there);
             }
-            answer(was_there);
-            Ok(())
-        })
-    }
-
-    /// Calls `act` with the hash of each item, whose memory is on its way by then.
-    fn for_each_hash<'a>(
-        &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
-        mut act: impl FnMut(&mut Self, ItemHash) -> Result<(), AddError>,
-    ) -> Result<(), AddError> {
-        let seed = self.head.seed;
-        let hashes = items.map(|item| ItemHash::of(item, seed));
-        let fetch = |filter: &&mut Self, group: &[ItemHash]| filter.prefetch(group);
-        in_groups(self, hashes, fetch, |filter, group| {
-            group.iter().try_for_each(|hash| act(filter, *hash))
-        })
+        }
+        Ok(())
     }
 
     /// The table, to be changed. While a load goes on, it would no longer fit what is to come.

@@ -1,7 +1,6 @@
 //! Lookups: whether an item is (probably) in some part, one by one and in groups.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
-use crate::error::AddError;
 use crate::filter::body::{Body, Organs};
 use crate::filter::series::Series;
 use crate::filter::Filter;
@@ -112,17 +111,18 @@ impl Organs {
 
 fn bloom_contains_many(
     bloom: &BlockedBloom,
-    hashes: impl Iterator<Item = ItemHash>,
+    mut hashes: impl Iterator<Item = ItemHash>,
     mut answer: impl FnMut(bool),
 ) {
-    let act = |bloom: &mut &BlockedBloom, group: &[ItemHash]| {
-        for hash in group {
+    let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+    prefetch_in(bloom, group.read(&mut hashes));
+    while !group.hashes().is_empty() {
+        prefetch_in(bloom, ahead.read(&mut hashes));
+        for hash in group.hashes() {
             answer(bloom.contains(*hash));
         }
-        Ok(())
-    };
-    // A lookup is never refused.
-    let _ = in_groups(bloom, hashes, |bloom, group| prefetch_in(bloom, group), act);
+        std::mem::swap(&mut group, &mut ahead);
+    }
 }
 
 /// The same for a Bloom filter and a table. A lookup in a table has two stages: the first stage of
@@ -174,31 +174,9 @@ fn layers_contain_many<'a>(
     }
 }
 
-/// Reads `hashes` in groups, and calls `act` with one while the memory of the next, which `fetch`
-/// prefetches, is on its way.
-///
-/// # Errors
-/// What `act` returns, which ends it.
-#[inline(always)]
-pub(super) fn in_groups<F>(
-    mut filter: F,
-    mut hashes: impl Iterator<Item = ItemHash>,
-    fetch: impl Fn(&F, &[ItemHash]),
-    mut act: impl FnMut(&mut F, &[ItemHash]) -> Result<(), AddError>,
-) -> Result<(), AddError> {
-    let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
-    fetch(&filter, group.read(&mut hashes));
-    while !group.hashes().is_empty() {
-        fetch(&filter, ahead.read(&mut hashes));
-        act(&mut filter, group.hashes())?;
-        std::mem::swap(&mut group, &mut ahead);
-    }
-    Ok(())
-}
-
 /// Prefetches items in a Bloom filter.
 #[inline]
-pub(super) fn prefetch_in(bloom: &BlockedBloom, group: &[ItemHash]) {
+fn prefetch_in(bloom: &BlockedBloom, group: &[ItemHash]) {
     for hash in group {
         bloom.prefetch(*hash);
     }
