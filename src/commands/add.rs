@@ -40,8 +40,8 @@ pub struct Added {
     pub answered: usize,
     /// The number of them that were new.
     pub new: usize,
-    /// Whether any of them changed the filter, because it was new or renewed.
-    has_changed: bool,
+    /// The number of them that changed the filter, because they were new or renewed.
+    changed: usize,
     pub refusal: Option<ReplyError>,
     /// The time of the items, in a filter that forgets.
     time: Option<u64>,
@@ -51,7 +51,7 @@ impl Added {
     fn count(&mut self, outcome: Outcome) {
         self.answered += 1;
         self.new += usize::from(outcome.is_new());
-        self.has_changed |= outcome.has_changed();
+        self.changed += usize::from(outcome.has_changed());
     }
 }
 
@@ -68,7 +68,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         let add = |filter: &mut Filter, limit| {
             let time = self.time(context, filter)?;
             let added = self.add(context, filter, time, limit, answer);
-            Ok((added.has_changed, added))
+            Ok((added.changed > 0, added))
         };
         let replicate = |added: &Added| match (added.time, &added.refusal) {
             (None, None) => context.replicate_verbatim(),

@@ -56,13 +56,21 @@ impl ItemHash {
     }
 }
 
-/// The hashes of `items` under `seed`.
-#[inline]
-pub fn hashes_of<'a, I: Iterator<Item = &'a [u8]>>(
-    items: I,
-    seed: Seed,
-) -> impl Iterator<Item = ItemHash> + use<'a, I> {
-    items.map(move |item| ItemHash::of(item, seed))
+/// The hashes of items under a seed.
+pub struct Hashes<I> {
+    pub items: I,
+    pub seed: Seed,
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>> Iterator for Hashes<I> {
+    type Item = ItemHash;
+
+    /// Not `map`: where several loops share its `next`, that stays out of line, which costs a
+    /// packed lookup 3 of 13 ns.
+    #[inline(always)]
+    fn next(&mut self) -> Option<ItemHash> {
+        Some(ItemHash::of(self.items.next()?, self.seed))
+    }
 }
 
 /// The high half of `x * n`: maps a uniform 64-bit `x` to `0..n` without a division (2.0 ns against
@@ -89,7 +97,9 @@ impl Group {
     #[inline]
     pub fn read(&mut self, hashes: &mut impl Iterator<Item = ItemHash>) -> &[ItemHash] {
         self.len = 0;
-        for (hash, next) in self.hashes.iter_mut().zip(hashes) {
+        for hash in &mut self.hashes {
+            // Not `zip`: the compiler leaves the `next` of a `&mut I` out of line.
+            let Some(next) = hashes.next() else { break };
             *hash = next;
             self.len += 1;
         }

@@ -33,7 +33,9 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let add = adding(c"bf.add", arguments, 2);
     let mut is_new = false;
     let added = add.run::<BloomFilters>(context, arguments, |new| is_new = new)?;
-    added.refusal.map_or(Ok(()), Err)?;
+    if let Some(refusal) = added.refusal {
+        return Err(refusal);
+    }
     context.reply_bool(is_new);
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::error::AddError;
 use crate::filter::body::Body;
 use crate::filter::{Filter, Kind, SizeLimit};
 use crate::foreign::layers::Pairs;
-use crate::hash::{hashes_of, Groups, ItemHash};
+use crate::hash::{Groups, ItemHash};
 
 /// What an add did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Filter {
         if self.layers().is_some() {
             return self.add_many_after_layers(items, limit, answer);
         }
-        self.add_hashes(hashes_of(items, self.head.seed), now, limit, answer)
+        self.add_hashes(self.hashes(items), now, limit, answer)
     }
 
     /// Adds items at the time `now`, of which the caller has the hashes under the seed of the

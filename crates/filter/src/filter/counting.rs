@@ -28,7 +28,7 @@ use crate::filter::parameters::{Kind, Parameters};
 use crate::filter::series::Series;
 use crate::filter::{Filter, Growth, SizeLimit};
 use crate::foreign::cuckoo::{Cuckoo, CuckooSeries};
-use crate::hash::{hashes_of, Groups, ItemHash, Seed};
+use crate::hash::{Groups, ItemHash, Seed};
 pub use crate::table::Adding;
 use crate::table::{Budget, Table};
 
@@ -143,6 +143,7 @@ impl Filter {
     /// `Full` if the filter does not grow and has as many copies as its capacity; `Uncountable` if
     /// there are more copies of the item than the table counts (2^32); `OverLimit`; `Loading`;
     /// `OutOfMemory`. Nothing has changed.
+    #[inline]
     pub fn add_copy(
         &mut self,
         item: &[u8],
@@ -156,6 +157,7 @@ impl Filter {
         self.add_hash_copy(self.hash(item), adding, limit)
     }
 
+    #[inline(always)]
     fn add_hash_copy(
         &mut self,
         hash: ItemHash,
@@ -169,6 +171,7 @@ impl Filter {
         self.add_copy_of(hash, limit).map(|()| true)
     }
 
+    #[inline]
     pub(super) fn add_copy_of(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<(), AddError> {
         let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = growth != Growth::Fixed || limit == SizeLimit::Replay;
@@ -202,7 +205,7 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| answer(self.add_copy(item, adding, limit)));
         }
-        let mut groups = Groups::of(hashes_of(items, self.head.seed));
+        let mut groups = Groups::of(self.hashes(items));
         while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
             for hash in group {
                 answer(self.add_hash_copy(*hash, adding, limit))?;
@@ -247,7 +250,7 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| self.remove(item).map(&mut answer));
         }
-        let mut groups = Groups::of(hashes_of(items, self.head.seed));
+        let mut groups = Groups::of(self.hashes(items));
         while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
             for hash in group {
                 let was_there = self.counting_table()?.remove(*hash)?;

@@ -53,6 +53,7 @@ impl Head {
         }
     }
 
+    #[inline]
     pub fn parameters(self) -> Parameters {
         Parameters {
             error_rate: self.error_rate,

@@ -6,7 +6,7 @@ use crate::filter::series::Series;
 use crate::filter::Filter;
 use crate::foreign::layers::Pairs;
 use crate::foreign::Layers;
-use crate::hash::{Group, ItemHash, Seed};
+use crate::hash::{Group, Hashes, ItemHash, Seed};
 use crate::table::{Probes, Routes, Table};
 
 impl Filter {
@@ -35,6 +35,12 @@ impl Filter {
         ItemHash::of(item, self.head.seed)
     }
 
+    /// The hashes of items under the seed of the filter.
+    #[inline]
+    pub(super) fn hashes<I>(&self, items: I) -> Hashes<I> {
+        Hashes { items, seed: self.head.seed }
+    }
+
     /// Looks up many items and calls `answer` for each in order: see [`Filter::contains`].
     pub fn contains_many<'a>(
         &self,
@@ -52,28 +58,26 @@ impl Filter {
         now: u64,
         mut answer: impl FnMut(bool),
     ) {
-        let seed = self.head.seed;
-        let hash = |item| ItemHash::of(item, seed);
         match &self.body {
-            Body::Bloom(bloom) => bloom_contains_many(bloom, items.map(hash), answer),
-            Body::Table { table, .. } => table.contains_many(items.map(hash), answer),
+            Body::Bloom(bloom) => bloom_contains_many(bloom, self.hashes(items), answer),
+            Body::Table { table, .. } => table.contains_many(self.hashes(items), answer),
             Body::Organs(one) => match (&one[0].series, &one[0].table) {
                 (Series::Empty, Some(table)) => match one[0].visible(now) {
                     0 => items.for_each(|_| answer(false)),
-                    visible => table.contains_many_among(items.map(hash), visible, answer),
+                    visible => table.contains_many_among(self.hashes(items), visible, answer),
                 },
                 (Series::Empty, None) => items.for_each(|_| answer(false)),
                 (Series::Blocked(bloom), None) => {
-                    bloom_contains_many(bloom, items.map(hash), answer);
+                    bloom_contains_many(bloom, self.hashes(items), answer);
                 }
                 (Series::Blocked(bloom), Some(table)) => {
-                    both_contain_many(bloom, table, items.map(hash), answer);
+                    both_contain_many(bloom, table, self.hashes(items), answer);
                 }
                 (Series::Layers(layers), table) => {
-                    layers_contain_many(layers, table.as_ref(), seed, items, answer);
+                    layers_contain_many(layers, table.as_ref(), self.head.seed, items, answer);
                 }
                 (Series::Cuckoo(_), _) => {
-                    items.for_each(|item| answer(one[0].contain(item, hash(item), now)));
+                    items.for_each(|item| answer(one[0].contain(item, self.hash(item), now)));
                 }
             },
         }

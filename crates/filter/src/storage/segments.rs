@@ -142,7 +142,7 @@ impl Segments {
     }
 
     /// Line `number`, counted over all segments, if its segment is allocated whole.
-    #[inline]
+    #[inline(always)]
     pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
         match &self.0 {
             Storage::Inline { .. } => None,
