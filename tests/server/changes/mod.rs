@@ -1,0 +1,4 @@
+//! BF.CHANGES: what is new in a filter, for those who follow it with a copy of their own.
+
+mod follower;
+mod replies;
