@@ -64,11 +64,11 @@ static MAX_FILTER_BYTES: Integer = Integer::bytes(0, 0);
 static MAX_PACK_BYTES: Integer = Integer::bytes(16 << 20, 1);
 /// Merging this much takes some tens of milliseconds.
 static MAX_MERGE_BYTES: Integer = Integer::bytes(64 << 20, 1);
-/// 2 MiB of hashes: at 10^4 new items a second, a follower may be away for ten seconds. At least one
-/// piece of a journal.
+/// 2 MiB of hashes: at 10^4 new items a second, a follower may be away for ten seconds. At least
+/// one piece of a journal.
 static MAX_FOLLOWED_ITEMS: Integer = Integer::new(128 << 10, 256, MAX_CAPACITY as i64);
-/// 32 filters whose followers may be as far behind as the setting above allows, or 16384 that hardly
-/// change.
+/// 32 filters whose followers may be as far behind as the setting above allows, or 16384 that
+/// hardly change.
 static MAX_JOURNAL_BYTES: Integer = Integer::bytes(64 << 20, 0);
 /// A follower asks more often than once a minute, or waits.
 static JOURNAL_IDLE_TIME: Integer = Integer::new(60, 1, 365 * 24 * 60 * 60);

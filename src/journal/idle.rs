@@ -1,5 +1,5 @@
-//! The end of journals that nobody asks for. They are visited in turn, a few at a time: when another
-//! is asked for, and by a timer.
+//! The end of journals that nobody asks for. They are visited in turn, a few at a time: when
+//! another is asked for, and by a timer.
 
 use super::{is_any, journals, Journals};
 use crate::config;

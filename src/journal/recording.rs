@@ -14,8 +14,8 @@ struct Recording<I> {
     /// The items, in the order of the answers.
     items: I,
     limits: Limits,
-    /// Taken out of the list of journals, and put back at the end. `None` if there was no memory for
-    /// a hash, which ends it.
+    /// Taken out of the list of journals, and put back at the end. `None` if there was no memory
+    /// for a hash, which ends it.
     journal: Option<Journal>,
 }
 

@@ -113,8 +113,8 @@ impl Ring {
         Ok(())
     }
 
-    /// An empty piece, with room for it: a new one or, at the limits, the oldest. More of the oldest
-    /// go if the limits have been lowered.
+    /// An empty piece, with room for it: a new one or, at the limits, the oldest. More of the
+    /// oldest go if the limits have been lowered.
     fn new_piece(&mut self, limits: Limits) -> Option<Piece> {
         let most = limits.hashes / PIECE as u64;
         let mut oldest: Option<Piece> = None;

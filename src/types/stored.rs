@@ -137,7 +137,7 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn has_moved(&self, from: usize) {
-        // The filter is the value's only field that takes memory, so it begins where the value does.
+        // So `from` was the filter's address, too, by which its journal is known.
         const { assert!(offset_of!(Self, filter) == 0) };
         journal::moved(&self.filter, from);
     }

@@ -38,8 +38,8 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
-    /// The server has moved the value, byte by byte, from address `from` to where it is now. For what
-    /// knows it by its address.
+    /// The server has moved the value, byte by byte, from address `from` to where it is now. For
+    /// what knows it by its address.
     fn has_moved(&self, from: usize) {
         let _ = from;
     }
