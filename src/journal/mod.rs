@@ -256,3 +256,69 @@ fn limits() -> Limits {
         bytes: config::max_journal_bytes(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splitbloom_filter::filter::{Growth, Parameters, SizeLimit};
+    use splitbloom_filter::hash::Seed;
+
+    /// An empty filter, which has an address of its own.
+    fn filter() -> Box<Filter> {
+        let parameters = Parameters {
+            error_rate: 0.01,
+            capacity: 100,
+            growth: Growth::Fixed,
+            seed: Seed(1),
+        };
+        Box::new(Filter::new(parameters, SizeLimit::Unlimited).unwrap())
+    }
+
+    /// Begins a journal as a command at the time `now` does.
+    fn begin(filter: &Filter, id: u64, now: u64) {
+        journals().put(address(filter), Journal::try_new(id, now).unwrap());
+    }
+
+    fn id(filter: &Filter) -> Option<u64> {
+        let journals = journals();
+        let journal = journals.by_address.get(&address(filter));
+        journal.map(|journal| journal.id)
+    }
+
+    /// One test, since journals are known to the whole process.
+    #[test]
+    fn a_journal_stays_with_its_filter_until_it_ends_or_nobody_asks_for_it() {
+        const TIME: u64 = 60_000;
+        let filters: Vec<_> = (0..100).map(|_| filter()).collect();
+        for (n, filter) in filters.iter().enumerate() {
+            begin(filter, n as u64, n as u64);
+            assert!(bytes_of(filter) > 0);
+        }
+        assert_eq!((count(), id(&filters[7])), (100, Some(7)));
+
+        let elsewhere = filter();
+        moved(&elsewhere, address(&filters[7]));
+        assert_eq!((id(&filters[7]), id(&elsewhere)), (None, Some(7)));
+        moved(&filters[7], address(&filters[7]) + 1);
+        assert_eq!(id(&filters[7]), None, "another value has moved");
+        end(&filters[8]);
+        assert_eq!((count(), id(&filters[8])), (99, None));
+
+        // The turns of those that were moved or ended are passed over.
+        let waiter = Waiter::of(journals().by_address[&address(&filters[20])].pulse.clone());
+        for round in 0..=1 {
+            journals().visit(51, TIME + 50);
+            if round == 0 {
+                assert!(count() > 50, "a few at a time");
+            }
+        }
+        for (n, filter) in filters.iter().enumerate() {
+            let stays = n >= 50 || n == 20;
+            assert_eq!(id(filter), stays.then_some(n as u64), "{n}");
+        }
+        assert_eq!(id(&elsewhere), None);
+        std::mem::forget(waiter); // it asks the server for the time
+        journals().visit(1000, TIME + 100);
+        assert_eq!((count(), id(&filters[20])), (1, Some(20)));
+    }
+}
