@@ -198,3 +198,32 @@ fn it_changes_nothing_and_is_not_replicated() {
         "each node has its own"
     );
 }
+
+/// As docs/security.md says.
+#[test]
+fn a_follower_needs_two_commands_and_may_only_read() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD seen:1 a");
+    let keys = "resetkeys %R~seen:* resetchannels";
+    let rules = format!("{keys} -@all +ping +bf.changes +bf.scandump");
+    db.run(&format!("ACL SETUSER follows on nopass {rules}"));
+    let mut follow = server.connect();
+    follow.run("AUTH follows any");
+    let mut follower = Follower::default();
+    follower
+        .step(&mut follow, "seen:1", "")
+        .expect("a follower");
+    db.run("BF.ADD seen:1 b");
+    follower
+        .step(&mut follow, "seen:1", "BLOCK 0")
+        .expect("news");
+    assert!(follower.contains(b"a") && follower.contains(b"b"));
+    for refused in [
+        "BF.ADD seen:1 c",
+        "BF.CHANGES other 0",
+        "BF.EXISTS seen:1 a",
+    ] {
+        assert!(follow.ask(refused).starts_with("-NOPERM"), "{refused}");
+    }
+}
