@@ -184,7 +184,7 @@ mod tests {
                 };
                 for _ in 0..pushes {
                     let before = all.len() as u64 - ring.first();
-                    let (was_full, next) = (before % PIECE as u64 == 0, hash(all.len() as u64));
+                    let (was_full, next) = (before.is_multiple_of(PIECE as u64), hash(all.len() as u64));
                     ring.push(next, limits).unwrap();
                     all.push(next);
                     let (now, most) = (all.len() as u64 - ring.first(), limits.hashes);
