@@ -41,9 +41,7 @@ fn fill(connection: &mut Connection, key: &str, items: u64) -> Outcome<f64> {
         }
         pipeline.query::<()>(connection)?;
     }
-    let bytes: u64 = redis::cmd("MEMORY")
-        .arg(&["USAGE", key])
-        .query(connection)?;
+    let bytes: u64 = redis::cmd("MEMORY").arg(&["USAGE", key]).query(connection)?;
     redis::cmd("UNLINK").arg(key).query::<()>(connection)?;
     Ok(bytes as f64 * 8.0 / items as f64)
 }
@@ -55,30 +53,19 @@ fn reserve(
     rest: &[&str],
 ) -> Outcome<()> {
     let mut command = redis::cmd("BF.RESERVE");
-    command
-        .arg("filter")
-        .arg(error_rate)
-        .arg(capacity)
-        .arg(rest);
+    command.arg("filter").arg(error_rate).arg(capacity).arg(rest);
     Ok(command.query::<()>(connection)?)
 }
 
 /// Keys over which the bytes of one are averaged.
 const KEYS: u64 = 1_000;
 /// Small filters: options of BF.INSERT, and items.
-const SMALL: [(&str, u64); 6] = [
-    ("", 1),
-    ("", 10),
-    ("", 100),
-    ("", 1_000),
-    ("CAPACITY 10", 1),
-    ("CAPACITY 10", 10),
-];
+const SMALL: [(&str, u64); 6] =
+    [("", 1), ("", 10), ("", 100), ("", 1_000), ("CAPACITY 10", 1), ("CAPACITY 10", 10)];
 
 fn used_memory(connection: &mut Connection) -> Outcome<f64> {
     let info: redis::InfoDict = redis::cmd("INFO").arg("memory").query(connection)?;
-    info.get("used_memory")
-        .ok_or_else(|| "no used_memory".into())
+    info.get("used_memory").ok_or_else(|| "no used_memory".into())
 }
 
 /// The bytes by which `used_memory` grows with each key.
@@ -108,9 +95,8 @@ fn small_filters() -> Outcome<()> {
         setup.with("slowlog-log-slower-than", "-1")
     };
     let mut server = server::Server::start(quiet(server::Setup::ours()?))?;
-    let mut peer = server::Setup::peer()?
-        .map(|setup| server::Server::start(quiet(setup)))
-        .transpose()?;
+    let mut peer =
+        server::Setup::peer()?.map(|setup| server::Server::start(quiet(setup))).transpose()?;
     println!("\n| filter | items | bytes a key | peer | over the peer |");
     println!("|---|---|---|---|---|");
     for (options, items) in SMALL {
@@ -122,11 +108,7 @@ fn small_filters() -> Outcome<()> {
             }
             None => String::from("| "),
         };
-        let options = if options.is_empty() {
-            "default"
-        } else {
-            options
-        };
+        let options = if options.is_empty() { "default" } else { options };
         println!("| {options} | {items} | {ours:.0} | {peers} |");
     }
     Ok(())
@@ -154,9 +136,7 @@ fn main() -> Outcome<()> {
         println!("| 0.01, grown from a capacity of 100 | {items} | {bits:.2} | {optimum:.2} | |");
     }
     reserve(connection, 0.01, 100, &[])?;
-    let empty: u64 = redis::cmd("MEMORY")
-        .arg(&["USAGE", "filter"])
-        .query(connection)?;
+    let empty: u64 = redis::cmd("MEMORY").arg(&["USAGE", "filter"]).query(connection)?;
     println!("\nAn empty filter of the default size takes {empty} bytes.");
     small_filters()
 }

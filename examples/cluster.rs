@@ -44,16 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let absent: Vec<String> = (ITEMS..2 * ITEMS).map(user).collect();
     let mut false_positives = 0;
     for batch in absent.chunks(BATCH as usize) {
-        false_positives += users
-            .mexists(batch)
-            .into_iter()
-            .filter(|result| matches!(result, Ok(true)))
-            .count();
+        false_positives +=
+            users.mexists(batch).into_iter().filter(|result| matches!(result, Ok(true))).count();
     }
-    println!(
-        "false positives: {:.3} %",
-        100.0 * false_positives as f64 / ITEMS as f64
-    );
+    println!("false positives: {:.3} %", 100.0 * false_positives as f64 / ITEMS as f64);
     println!("{:?}", users.info()?);
     println!("{} partitions deleted", users.delete()?);
     Ok(())

@@ -35,20 +35,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut server = redis::Client::open(url.as_str())?.get_connection()?;
     let mut iterator = 0;
     while let Some(chunk) = encode_chunk(&filter, iterator)? {
-        redis::cmd("BF.LOADCHUNK")
-            .arg(key)
-            .arg(chunk.next)
-            .arg(chunk.bytes)
-            .exec(&mut server)?;
+        redis::cmd("BF.LOADCHUNK").arg(key).arg(chunk.next).arg(chunk.bytes).exec(&mut server)?;
         iterator = chunk.next;
     }
-    let size: u64 = redis::cmd("MEMORY")
-        .arg("USAGE")
-        .arg(key)
-        .query(&mut server)?;
-    println!(
-        "{key}: {} items, {size} bytes on the server",
-        filter.items()
-    );
+    let size: u64 = redis::cmd("MEMORY").arg("USAGE").arg(key).query(&mut server)?;
+    println!("{key}: {} items, {size} bytes on the server", filter.items());
     Ok(())
 }

@@ -30,11 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for day in 0..DAYS {
         let at = now - DAY * (DAYS - 1 - day) as u32;
         let mut insert = cmd("BF.INSERT");
-        insert
-            .arg(KEY)
-            .arg("AT")
-            .arg(at.as_millis() as u64)
-            .arg("ITEMS");
+        insert.arg(KEY).arg("AT").arg(at.as_millis() as u64).arg("ITEMS");
         for number in 0..PAGES_A_DAY {
             insert.arg(page(day, number));
         }

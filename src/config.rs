@@ -44,14 +44,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static BLOOM_RATE: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 static COUNTING_RATE: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
 
-static BLOOM_RATE_SETTING: Text = Text::new(
-    || rate(&BLOOM_RATE).to_string(),
-    |text| set_rate(&BLOOM_RATE, text),
-);
-static COUNTING_RATE_SETTING: Text = Text::new(
-    || rate(&COUNTING_RATE).to_string(),
-    |text| set_rate(&COUNTING_RATE, text),
-);
+static BLOOM_RATE_SETTING: Text =
+    Text::new(|| rate(&BLOOM_RATE).to_string(), |text| set_rate(&BLOOM_RATE, text));
+static COUNTING_RATE_SETTING: Text =
+    Text::new(|| rate(&COUNTING_RATE).to_string(), |text| set_rate(&COUNTING_RATE, text));
 
 const fn capacity(value: i64) -> Integer {
     Integer::new(value, MIN_CAPACITY as i64, MAX_CAPACITY as i64)

@@ -54,12 +54,7 @@ const fn number(digits: &str) -> i32 {
     value
 }
 
-const MODULE: Module = Module {
-    name: c"bf",
-    version: VERSION_NUMBER,
-    load,
-    refusal,
-};
+const MODULE: Module = Module { name: c"bf", version: VERSION_NUMBER, load, refusal };
 
 splitbloom_server::module!(MODULE);
 

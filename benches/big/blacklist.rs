@@ -59,32 +59,18 @@ pub fn run(urls: u64) -> Outcome<Table> {
     let best = best_rate(budget * 8.0 / urls as f64);
 
     let speed = urls as f64 / seconds / 1e6;
-    let (held, resident) = (
-        after.used.saturating_sub(before.used),
-        after.resident.saturating_sub(before.resident),
-    );
+    let (held, resident) =
+        (after.used.saturating_sub(before.used), after.resident.saturating_sub(before.resident));
     let over = 100.0 * (rate / best - 1.0);
     let mut table = Table::new(&["blacklist", "", "limit"]);
     for (name, value, bound) in [
         ("distinct URLs", urls.to_string(), String::new()),
         ("new to the filter", new.to_string(), String::new()),
-        (
-            "requested error rate",
-            error_rate.to_string(),
-            String::new(),
-        ),
+        ("requested error rate", error_rate.to_string(), String::new()),
         ("seconds", format!("{seconds:.1}"), String::new()),
         ("million URLs/s", format!("{speed:.2}"), String::new()),
-        (
-            "bytes, MEMORY USAGE",
-            usage.to_string(),
-            format!("{budget:.0}"),
-        ),
-        (
-            "bytes, used_memory",
-            held.to_string(),
-            format!("{budget:.0}"),
-        ),
+        ("bytes, MEMORY USAGE", usage.to_string(), format!("{budget:.0}")),
+        ("bytes, used_memory", held.to_string(), format!("{budget:.0}")),
         ("resident bytes", resident.to_string(), String::new()),
         ("false negatives", missing.to_string(), 0.to_string()),
         (
@@ -93,11 +79,7 @@ pub fn run(urls: u64) -> Outcome<Table> {
             format!("{:.5}", 1.02 * best),
         ),
         ("lowest possible rate", format!("{best:.5}"), String::new()),
-        (
-            "above the lowest possible",
-            format!("{over:.2} %"),
-            "2 %".to_string(),
-        ),
+        ("above the lowest possible", format!("{over:.2} %"), "2 %".to_string()),
     ] {
         table.row(&[name.to_string(), value, bound]);
     }
@@ -156,9 +138,7 @@ fn bytes_at(client: &mut Connection, urls: u64, steps: u64) -> Outcome<u64> {
     reserve.arg("NONSCALING").query::<()>(client)?;
     let full: HashMap<String, redis::Value> = command("BF.INFO", &[KEY, "FULL"]).query(client)?;
     let number = |name: &str| -> Outcome<f64> {
-        let value = full
-            .get(name)
-            .ok_or_else(|| format!("BF.INFO has no {name}"))?;
+        let value = full.get(name).ok_or_else(|| format!("BF.INFO has no {name}"))?;
         Ok(redis::from_redis_value_ref(value)?)
     };
     Ok((number("Bits per item")? * number("Capacity")? / 8.0).round() as u64)

@@ -48,9 +48,7 @@ pub fn record_gaps(number: usize, ready: &Barrier, is_over: &AtomicBool) -> Vec<
 pub fn overlap(gaps: &[Gap], from: Instant, to: Instant) -> Duration {
     let first = gaps.partition_point(|gap| gap.to <= from);
     let inside = gaps[first..].iter().take_while(|gap| gap.from < to);
-    inside
-        .map(|gap| gap.to.min(to).saturating_duration_since(gap.from.max(from)))
-        .sum()
+    inside.map(|gap| gap.to.min(to).saturating_duration_since(gap.from.max(from))).sum()
 }
 
 /// Gives this thread real-time priority if permitted: the lowest one, which still precedes every
@@ -62,14 +60,8 @@ pub fn use_real_time_priority() {
 fn on_this_thread(program: &str, arguments: &[&str]) {
     let path = fs::read_link("/proc/thread-self").unwrap_or_default();
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .arg(path.file_name().unwrap_or_default());
-    command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .ok();
+    command.args(arguments).arg(path.file_name().unwrap_or_default());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok();
 }
 
 /// How long the main thread of a process has been runnable without a CPU, since it started: the

@@ -45,10 +45,7 @@ fn main() -> Outcome<()> {
     let items = number("BIG_ITEMS", ITEMS)?;
     let urls = number("BIG_URLS", URLS)?;
     let sizes = match env::var("BIG_SIZES") {
-        Ok(text) => text
-            .split_whitespace()
-            .map(str::parse)
-            .collect::<Result<_, _>>()?,
+        Ok(text) => text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?,
         Err(_) => vec![items / 100, items / 10, items],
     };
     let fill = match env::var("BIG_FILL").as_deref() {
@@ -59,9 +56,7 @@ fn main() -> Outcome<()> {
     let parts = env::var("BIG_PARTS").unwrap_or("stalls growth blacklist".to_string());
     let runs = |part| parts.split_whitespace().any(|chosen| chosen == part);
     let is_default = (items, urls, fill) == (ITEMS, URLS, Fill::Full)
-        && ["BIG_SIZES", "BIG_PARTS"]
-            .iter()
-            .all(|name| env::var_os(name).is_none());
+        && ["BIG_SIZES", "BIG_PARTS"].iter().all(|name| env::var_os(name).is_none());
     let is_saved = is_default || env::var("BIG_SAVE").is_ok_and(|answer| answer == "yes");
 
     let mut stalls = stalls_table();

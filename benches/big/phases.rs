@@ -45,17 +45,13 @@ pub fn all(session: &mut Session, fill: Fill, copied: &mut Table) -> Outcome<()>
     filling(session, fill.of(session.items))?;
     copy(session)?;
     adds_after_copy(session)?;
-    delete(session, "UNLINK of the copy", |session| {
-        session.run("UNLINK", &[COPY])
-    })?;
+    delete(session, "UNLINK of the copy", |session| session.run("UNLINK", &[COPY]))?;
     snapshot::under_adds(session, "reserved", copied)?;
     load(session)?;
     transfer(session)?;
     expiry(session)?;
     rewrite(session)?;
-    delete(session, "FLUSHALL ASYNC", |session| {
-        session.run("FLUSHALL", &["ASYNC"])
-    })
+    delete(session, "FLUSHALL ASYNC", |session| session.run("FLUSHALL", &["ASYNC"]))
 }
 
 /// The phases that any module supports.
@@ -70,15 +66,11 @@ pub fn of_peer(session: &mut Session, copied: &mut Table) -> Outcome<()> {
     }
     filling(session, Fill::Sparse.of(session.items))?;
     if copy(session)? {
-        delete(session, "UNLINK of the copy", |session| {
-            session.run("UNLINK", &[COPY])
-        })?;
+        delete(session, "UNLINK of the copy", |session| session.run("UNLINK", &[COPY]))?;
     }
     snapshot::under_adds(session, "reserved", copied)?;
     transfer(session)?;
-    delete(session, "UNLINK", |session| {
-        session.run("UNLINK", &[FILTER])
-    })
+    delete(session, "UNLINK", |session| session.run("UNLINK", &[FILTER]))
 }
 
 /// A filter that only leaves the server.
@@ -108,9 +100,7 @@ pub fn growth(session: &mut Session, copied: &mut Table) -> Outcome<()> {
         )))
     })?;
     snapshot::under_adds(session, "grown", copied)?;
-    delete(session, "UNLINK of the grown filter", |session| {
-        session.run("UNLINK", &[FILTER])
-    })
+    delete(session, "UNLINK of the grown filter", |session| session.run("UNLINK", &[FILTER]))
 }
 
 fn idle(session: &mut Session) -> Outcome<()> {
@@ -143,9 +133,7 @@ fn filling(session: &mut Session, items: u64) -> Outcome<()> {
 fn added(session: &mut Session, items: u64, started: Instant) -> Outcome<Phase> {
     let rate = items as f64 / started.elapsed().as_secs_f64() / 1e6;
     let bytes = session.bytes_of(FILTER)? as f64 / 1e9;
-    Ok(Phase::Done(format!(
-        "{items} items, {rate:.2} M/s, {bytes:.3} GB"
-    )))
+    Ok(Phase::Done(format!("{items} items, {rate:.2} M/s, {bytes:.3} GB")))
 }
 
 /// This module's copy shares its bits with the original until one of the two is written to:
@@ -168,9 +156,7 @@ fn adds_after_copy(session: &mut Session) -> Outcome<()> {
     let fresh = touch_memory(1 << 28) / 1e9;
     session.phase("adds after COPY", |session| {
         session.add_lightly("adding", items)?;
-        Ok(Phase::Done(format!(
-            "{items} items; fresh memory is written at {fresh:.2} GB/s"
-        )))
+        Ok(Phase::Done(format!("{items} items; fresh memory is written at {fresh:.2} GB/s")))
     })?;
     Ok(())
 }
@@ -226,14 +212,9 @@ fn load(session: &mut Session) -> Outcome<()> {
     session.server.restart()?;
     session.client = session.server.connect()?;
     let log = fs::read_to_string(session.server.folder().join("log"))?;
-    let line = log
-        .lines()
-        .rev()
-        .find(|line| line.contains("loaded from disk: "));
+    let line = log.lines().rev().find(|line| line.contains("loaded from disk: "));
     let seconds = line.and_then(|line| line.split("loaded from disk: ").nth(1)?.split(' ').next());
-    let seconds: f64 = seconds
-        .ok_or("the log does not say how long loading took")?
-        .parse()?;
+    let seconds: f64 = seconds.ok_or("the log does not say how long loading took")?.parse()?;
     let bytes = session.bytes_of(FILTER)? as f64;
     let rate = format!("{:.2} GB/s", bytes / seconds / 1e9);
     let time = Duration::from_secs_f64(seconds);

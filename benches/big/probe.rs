@@ -36,10 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The key that GET reads, and its value.
 const KEY: &str = "probe";
 const VALUE: &str = "ok";
-const REQUESTS: [&[u8]; 2] = [
-    b"*1\r\n$4\r\nPING\r\n",
-    b"*2\r\n$3\r\nGET\r\n$5\r\nprobe\r\n",
-];
+const REQUESTS: [&[u8]; 2] = [b"*1\r\n$4\r\nPING\r\n", b"*2\r\n$3\r\nGET\r\n$5\r\nprobe\r\n"];
 
 /// A client of the server at `socket`, whose process is `server`.
 pub struct Probe {
@@ -106,10 +103,7 @@ impl Probe {
             let (run_delays, replied) = (sender.join(), receiver.join());
             is_over.store(true, Ordering::Release);
             let gaps = metronomes.into_iter().map(|metronome| metronome.join());
-            (
-                result,
-                (run_delays, replied, gaps.collect::<Result<_, _>>()),
-            )
+            (result, (run_delays, replied, gaps.collect::<Result<_, _>>()))
         });
         let result = result?; // first: if the server died, this error says how
         let (run_delays, replied, gaps) = threads;
@@ -196,9 +190,7 @@ impl Reader {
                 }
                 (other, _) => {
                     let text = String::from_utf8_lossy(other);
-                    return Err(io::Error::other(format!(
-                        "unexpected reply to a probe: {text}"
-                    )));
+                    return Err(io::Error::other(format!("unexpected reply to a probe: {text}")));
                 }
             };
             self.line.clear();
@@ -225,10 +217,7 @@ fn latencies(start: Instant, recorded: &Recorded) -> Latencies {
         let stalls = recorded.gaps.iter().map(|gaps| overlap(gaps, from, to));
         let whole = to.saturating_duration_since(from);
         let machine = stalls.fold(waited, Duration::max);
-        all.push(Latency {
-            whole,
-            own: whole.saturating_sub(machine),
-        });
+        all.push(Latency { whole, own: whole.saturating_sub(machine) });
     }
     let max_of = |latencies: &[Latency]| latencies.iter().map(|latency| latency.whole).max();
     let mut seconds: Vec<Duration> = all.chunks(PER_SECOND).filter_map(max_of).collect();
@@ -236,11 +225,7 @@ fn latencies(start: Instant, recorded: &Recorded) -> Latencies {
     Latencies {
         max: seconds.last().copied().unwrap_or_default(),
         typical: seconds.get(seconds.len() / 2).copied().unwrap_or_default(),
-        max_own: all
-            .iter()
-            .map(|latency| latency.own)
-            .max()
-            .unwrap_or_default(),
+        max_own: all.iter().map(|latency| latency.own).max().unwrap_or_default(),
     }
 }
 

@@ -31,25 +31,16 @@ impl Progress {
 
     pub fn advance(&mut self, items: u64) {
         self.done += items;
-        let pause = if self.is_bar {
-            BETWEEN_FRAMES
-        } else {
-            BETWEEN_LINES
-        };
+        let pause = if self.is_bar { BETWEEN_FRAMES } else { BETWEEN_LINES };
         if self.shown.elapsed() < pause {
             return;
         }
         self.shown = Instant::now();
         let seconds = self.started.elapsed().as_secs_f64();
         let left = seconds * (self.total as f64 / self.done as f64 - 1.0);
-        let (percent, rate) = (
-            100 * self.done / self.total,
-            self.done as f64 / seconds / 1e6,
-        );
-        let (label, figures) = (
-            &self.label,
-            format!("{percent:>3} %  {rate:.1} M/s, {left:.0} s left"),
-        );
+        let (percent, rate) = (100 * self.done / self.total, self.done as f64 / seconds / 1e6);
+        let (label, figures) =
+            (&self.label, format!("{percent:>3} %  {rate:.1} M/s, {left:.0} s left"));
         if self.is_bar {
             let filled = (WIDTH * self.done / self.total).min(WIDTH) as usize;
             let bar = "█".repeat(filled) + &"░".repeat(WIDTH as usize - filled);

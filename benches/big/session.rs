@@ -65,14 +65,7 @@ impl<'a> Session<'a> {
     ) -> Outcome<Session<'a>> {
         let mut server = Server::start(setup.with("unixsocket", SOCKET))?;
         let client = server.connect()?;
-        Ok(Session {
-            module: module.to_string(),
-            items,
-            server,
-            client,
-            unsent: 0,
-            stalls,
-        })
+        Ok(Session { module: module.to_string(), items, server, client, unsent: 0, stalls })
     }
 
     /// Runs `work` under a probe and adds a row to the table. Returns whether the server accepted

@@ -76,9 +76,7 @@ pub fn under_adds(session: &mut Session, filter: &str, copied: &mut Table) -> Ou
             format!("{saving:.1}"),
             if adding.was_covered { "yes" } else { "no" }.to_string(),
         ]);
-        Ok(Phase::Done(format!(
-            "fork {fork:.1} ms, {gross:.2} KB copied per add"
-        )))
+        Ok(Phase::Done(format!("fork {fork:.1} ms, {gross:.2} KB copied per add")))
     })?;
     session.set("rdb-key-save-delay", "0")
 }

@@ -50,32 +50,19 @@ impl Traffic {
     /// flight, some 0.3 ms of server time: enough to keep the server busy while the next batch is
     /// encoded, and the most that other clients queue behind.
     pub fn batches(command: &'static str, key: &'static str) -> Self {
-        Self {
-            command,
-            key,
-            items: 100,
-            commands: 4,
-            connections: 4,
-        }
+        Self { command, key, items: 100, commands: 4, connections: 4 }
     }
 
     /// The same with one command at a time on each connection, for when most items are the first to
     /// touch their page: 400 items are as many page faults, a millisecond on this machine.
     pub fn light_batches(command: &'static str, key: &'static str) -> Self {
-        Self {
-            commands: 1,
-            ..Self::batches(command, key)
-        }
+        Self { commands: 1, ..Self::batches(command, key) }
     }
 
     /// `command` with one item each. During a snapshot each may copy a page, which takes some 8 µs:
     /// 64 of them take half a millisecond.
     pub fn single_items(command: &'static str, key: &'static str) -> Self {
-        Self {
-            items: 1,
-            commands: 16,
-            ..Self::batches(command, key)
-        }
+        Self { items: 1, commands: 16, ..Self::batches(command, key) }
     }
 
     /// Sends the items with the given numbers and returns how many replies were 1.
@@ -92,10 +79,8 @@ impl Traffic {
         let streams = streams.collect::<Outcome<Vec<_>>>()?;
         let whole = self.items * self.commands;
         let batch = || Batch::new(self, whole);
-        let mut connections: Vec<Connection> = streams
-            .into_iter()
-            .map(|s| Connection::new(s, batch()))
-            .collect();
+        let mut connections: Vec<Connection> =
+            streams.into_iter().map(|s| Connection::new(s, batch())).collect();
         let (mut next, mut ones, mut turn) = (numbers.start, 0, 0);
         while next < numbers.end {
             let connection = &mut connections[turn % self.connections];
@@ -132,12 +117,7 @@ struct Connection {
 
 impl Connection {
     fn new(stream: UnixStream, batch: Batch) -> Self {
-        Self {
-            stream,
-            replies: vec![0; batch.replies.len()],
-            batch,
-            is_waiting: false,
-        }
+        Self { stream, replies: vec![0; batch.replies.len()], batch, is_waiting: false }
     }
 
     fn send(&mut self, first: u64) -> Outcome<()> {
@@ -196,19 +176,13 @@ impl Batch {
                 replies.push_str(":0\r\n");
             }
         }
-        Self {
-            bytes: text.into_bytes(),
-            digits,
-            replies: Replies::like(&replies),
-        }
+        Self { bytes: text.into_bytes(), digits, replies: Replies::like(&replies) }
     }
 
     /// Writes items `first`, `first + 1`, … into the batch.
     fn number_from(&mut self, first: u64) {
         for (number, at) in (first..).zip(&self.digits) {
-            let pairs = splitmix64(number)
-                .to_be_bytes()
-                .map(|byte| HEX[byte as usize]);
+            let pairs = splitmix64(number).to_be_bytes().map(|byte| HEX[byte as usize]);
             let [a, b, c, d, e, f, g, h] = pairs;
             let url = &mut self.bytes[*at..*at + SECOND_DIGITS + 8];
             url[..8].copy_from_slice([a, b, c, d].as_flattened());
@@ -239,10 +213,7 @@ impl Replies {
         let bytes = zeros.as_bytes();
         let is_digit = |at: usize| at > 0 && bytes[at - 1] == b':';
         let mask = |at| if is_digit(at) { !1 } else { !0 };
-        Self {
-            zeros: bytes.to_vec(),
-            fixed: (0..bytes.len()).map(mask).collect(),
-        }
+        Self { zeros: bytes.to_vec(), fixed: (0..bytes.len()).map(mask).collect() }
     }
 
     fn len(&self) -> usize {

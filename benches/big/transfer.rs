@@ -17,9 +17,7 @@ pub fn whole(session: &mut Session) -> Outcome<()> {
         let bytes: Vec<u8> = command("DUMP", &[FILTER]).query(&mut session.client)?;
         let milliseconds = session.time_in("dump")? * 1e3;
         let gigabytes = bytes.len() as f64 / 1e9;
-        Ok(Phase::Done(format!(
-            "command {milliseconds:.1} ms; {gigabytes:.3} GB"
-        )))
+        Ok(Phase::Done(format!("command {milliseconds:.1} ms; {gigabytes:.3} GB")))
     })?;
     Ok(())
 }

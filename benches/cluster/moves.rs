@@ -56,11 +56,7 @@ pub fn all() -> Outcome<Table> {
                 max(target),
                 stalls.idle,
             ];
-            let mut cells = vec![
-                mebibytes.to_string(),
-                items.to_string(),
-                compression.to_owned(),
-            ];
+            let mut cells = vec![mebibytes.to_string(), items.to_string(), compression.to_owned()];
             cells.extend(figures.map(|figure| format!("{figure:.1}")));
             eprintln!("{}", cells.join("  "));
             table.row(&cells);
@@ -86,24 +82,17 @@ fn measure(items: u64, compression: &str) -> Outcome<Stalls> {
     };
     for node in cluster.nodes() {
         node.connect().run(NODE_TIMEOUT);
-        node.connect()
-            .run(&format!("CONFIG SET rdbcompression {compression}"));
+        node.connect().run(&format!("CONFIG SET rdbcompression {compression}"));
     }
     let slot = slot_of(KEY.as_bytes());
     let is_owner = |node: &&Node| !node.connect().line(&format!("EXISTS {KEY}")).is_error();
-    let first = [one, other]
-        .into_iter()
-        .find(is_owner)
-        .ok_or("no node owns the slot")?;
+    let first = [one, other].into_iter().find(is_owner).ok_or("no node owns the slot")?;
     let second = if first == one { other } else { one };
     load(&mut first.connect(), items)?;
     let (mut from, mut to) = ((first, key_of(first)), (second, key_of(second)));
 
     let ((), idle) = probed(&from, &to, || thread::sleep(MARGIN))?;
-    let mut stalls = Stalls {
-        idle: idle[0].max(idle[1]),
-        ..Stalls::default()
-    };
+    let mut stalls = Stalls { idle: idle[0].max(idle[1]), ..Stalls::default() };
     for _ in 0..MOVES {
         eventually("the nodes agree", || agree(cluster.nodes()));
         let (mut source, mut target) = (from.0.connect(), to.0.connect());
@@ -157,19 +146,12 @@ fn load(db: &mut Connection, items: u64) -> Outcome<()> {
     let refused = |error| format!("cannot build a filter of {items} items: {error:?}");
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(refused)?;
     for item in 0..items {
-        filter
-            .add(&item.to_le_bytes(), SizeLimit::Unlimited)
-            .map_err(refused)?;
+        filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).map_err(refused)?;
     }
     for chunk in chunks(&filter) {
         let chunk = chunk.encode()?;
         let word = chunk.next.to_string();
-        let reply = db.call([
-            b"BF.LOADCHUNK",
-            KEY.as_bytes(),
-            word.as_bytes(),
-            &chunk.bytes,
-        ]);
+        let reply = db.call([b"BF.LOADCHUNK", KEY.as_bytes(), word.as_bytes(), &chunk.bytes]);
         if reply.is_error() {
             return Err(reply.to_string().into());
         }

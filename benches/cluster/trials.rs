@@ -44,46 +44,23 @@ pub fn all(items: u64) -> Outcome<Table> {
         move |_: &mut Cluster, filter: &mut PartitionedFilter, progress: &mut Progress| {
             let sent =
                 add_until_acknowledged(filter, 0..items, BATCH, replicas, |n| progress.advance(n));
-            Events {
-                resent: sent.again,
-                longest: sent.longest,
-                ..Events::default()
-            }
+            Events { resent: sent.again, longest: sent.longest, ..Events::default() }
         }
     };
     row(&mut table, "one node", items, (1, 0), undisturbed(0))?;
-    row(
-        &mut table,
-        "one node and its replica",
-        items,
-        (1, 1),
-        undisturbed(1),
-    )?;
-    row(
-        &mut table,
-        "three, a replica each",
-        items,
-        (PRIMARIES, 1),
-        undisturbed(1),
-    )?;
+    row(&mut table, "one node and its replica", items, (1, 1), undisturbed(1))?;
+    row(&mut table, "three, a replica each", items, (PRIMARIES, 1), undisturbed(1))?;
     let name = "as above, slots move and a primary is killed";
-    row(
-        &mut table,
-        name,
-        items,
-        (PRIMARIES, 1),
-        |cluster, filter, progress| {
-            let outlived = outlive(cluster, PRIMARIES, filter, 0..items, BATCH, |n| {
-                progress.advance(n)
-            });
-            Events {
-                moves: outlived.moves,
-                resent: outlived.again,
-                failover: Some(outlived.failover),
-                longest: outlived.longest,
-            }
-        },
-    )?;
+    row(&mut table, name, items, (PRIMARIES, 1), |cluster, filter, progress| {
+        let outlived =
+            outlive(cluster, PRIMARIES, filter, 0..items, BATCH, |n| progress.advance(n));
+        Events {
+            moves: outlived.moves,
+            resent: outlived.again,
+            failover: Some(outlived.failover),
+            longest: outlived.longest,
+        }
+    })?;
     Ok(table)
 }
 
@@ -122,9 +99,7 @@ fn row(
         per_second(lookups),
         events.moves.to_string(),
         events.resent.to_string(),
-        events
-            .failover
-            .map_or(String::new(), |time| format!("{:.1}", time.as_secs_f64())),
+        events.failover.map_or(String::new(), |time| format!("{:.1}", time.as_secs_f64())),
         format!("{:.3}", events.longest.as_secs_f64()),
         (items - found).to_string(),
         format!("{:.3} % ± {:.3} %", rate * 100.0, deviation * 100.0),

@@ -48,16 +48,7 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            megabytes,
-            error_rate,
-            capacity,
-            num_hashes,
-            ..
-        } = self;
-        write!(
-            f,
-            "{megabytes} MB, error rate {error_rate}: {capacity} items, {num_hashes} probes"
-        )
+        let Self { megabytes, error_rate, capacity, num_hashes, .. } = self;
+        write!(f, "{megabytes} MB, error rate {error_rate}: {capacity} items, {num_hashes} probes")
     }
 }

@@ -18,13 +18,8 @@ use prefetched::Prefetched;
 use standard::Standard;
 
 /// Their names, in the order of all results.
-pub const NAMES: [&str; 5] = [
-    Ours::NAME,
-    Standard::NAME,
-    Prefetched::NAME,
-    Fast::NAME,
-    Block::NAME,
-];
+pub const NAMES: [&str; 5] =
+    [Ours::NAME, Standard::NAME, Prefetched::NAME, Fast::NAME, Block::NAME];
 /// Indices into `NAMES`.
 pub const SPLITBLOOM: usize = 0;
 pub const STANDARD: usize = 1;

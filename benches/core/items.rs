@@ -58,8 +58,6 @@ impl Items {
     /// Iterates by batch.
     pub fn batches(&self) -> impl Iterator<Item = ChunksExact<'_, u8>> {
         let len = black_box(ITEM_BYTES);
-        self.0
-            .chunks(BATCH * len)
-            .map(move |batch| batch.chunks_exact(len))
+        self.0.chunks(BATCH * len).map(move |batch| batch.chunks_exact(len))
     }
 }

@@ -76,12 +76,7 @@ impl<C: Contender> LaneOf<C> {
             let batch = Items::of((start..end).map(|n| Kind::Filling.number(n)));
             tile.insert_batch(batch.iter(), |_| ());
         }
-        Ok(Self {
-            filter: C::of_copies(&tile, case, items)?,
-            case: *case,
-            items,
-            tile,
-        })
+        Ok(Self { filter: C::of_copies(&tile, case, items)?, case: *case, items, tile })
     }
 
     fn lookups(&self, mode: Mode, items: &Items) -> u64 {
@@ -100,8 +95,7 @@ impl<C: Contender> LaneOf<C> {
             }
             Mode::Batch => {
                 for batch in items.batches() {
-                    self.filter
-                        .contains_batch(batch, |present| found += u64::from(present));
+                    self.filter.contains_batch(batch, |present| found += u64::from(present));
                 }
             }
         }
@@ -124,8 +118,7 @@ impl<C: Contender> LaneOf<C> {
             }
             Mode::Batch => {
                 for batch in items.batches() {
-                    self.filter
-                        .insert_batch(batch, |is_new| new += u64::from(is_new));
+                    self.filter.insert_batch(batch, |is_new| new += u64::from(is_new));
                 }
             }
         }

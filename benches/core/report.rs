@@ -19,10 +19,7 @@ impl Report {
             Table::new(&[left, &NAMES, right].concat())
         };
         Self {
-            times: table(
-                &["MB", "error rate", "operation", "mode"],
-                &["standard / splitbloom"],
-            ),
+            times: table(&["MB", "error rate", "operation", "mode"], &["standard / splitbloom"]),
             rates: table(&["MB", "error rate", "bits per item"], &[]),
         }
     }

@@ -77,12 +77,7 @@ pub struct Slices {
 
 impl Slices {
     pub fn new(num_present: u64) -> Self {
-        Self {
-            num_present,
-            next_present: 0,
-            next_absent: 0,
-            next_new: 0,
-        }
+        Self { num_present, next_present: 0, next_absent: 0, next_new: 0 }
     }
 
     /// Items for an operation.
@@ -101,10 +96,7 @@ impl Slices {
                 Kind::Present.number(number % self.num_present)
             }
         });
-        Slice {
-            items: Items::of(numbers),
-            present,
-        }
+        Slice { items: Items::of(numbers), present }
     }
 }
 

@@ -35,9 +35,7 @@ pub fn percentiles(client: &mut Connection, command: &str) -> Outcome<Vec<f64>> 
     let line = lines.find(|line| line.starts_with(&start));
     let line = line.ok_or_else(|| format!("INFO latencystats has no {command}"))?;
     let value = |field: &str| -> Outcome<f64> {
-        let (_, value) = field
-            .split_once('=')
-            .ok_or("a percentile without a value")?;
+        let (_, value) = field.split_once('=').ok_or("a percentile without a value")?;
         Ok(value.parse()?)
     };
     line[start.len()..].split(',').map(value).collect()

@@ -73,12 +73,7 @@ impl Server {
             env::temp_dir().join(format!("splitbloom-run-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(); // freed at once
-        Ok(Server {
-            process: Self::spawn(&setup, port, &folder)?,
-            setup,
-            port,
-            folder,
-        })
+        Ok(Server { process: Self::spawn(&setup, port, &folder)?, setup, port, folder })
     }
 
     /// `--save ""`: the server saves only on request.

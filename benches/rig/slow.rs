@@ -12,9 +12,7 @@ pub type Slow = HashMap<Vec<Vec<u8>>, u64>;
 /// The commands of this name in the server's log of slow ones.
 pub fn slow_commands(connection: &mut Connection, name: &str) -> Outcome<Slow> {
     type Entry = (u64, u64, u64, Vec<Vec<u8>>, String, String);
-    let log: Vec<Entry> = redis::cmd("SLOWLOG")
-        .arg(&["GET", "-1"])
-        .query(connection)?;
+    let log: Vec<Entry> = redis::cmd("SLOWLOG").arg(&["GET", "-1"]).query(connection)?;
     let mut slow = Slow::new();
     for (_, _, time, words, ..) in log {
         if words[0].eq_ignore_ascii_case(name.as_bytes()) {
@@ -30,9 +28,7 @@ pub fn slow_commands(connection: &mut Connection, name: &str) -> Outcome<Slow> {
 pub fn slowest_in_every(runs: &[Slow]) -> Option<u64> {
     let (first, others) = runs.split_first()?;
     let fastest = first.iter().filter_map(|(words, time)| {
-        others.iter().try_fold(*time, |fastest, run| {
-            run.get(words).map(|time| fastest.min(*time))
-        })
+        others.iter().try_fold(*time, |fastest, run| run.get(words).map(|time| fastest.min(*time)))
     });
     fastest.max()
 }

@@ -13,23 +13,15 @@ pub struct Table {
 
 impl Table {
     pub fn new(columns: &[&str]) -> Self {
-        Self {
-            columns: columns.iter().map(ToString::to_string).collect(),
-            rows: Vec::new(),
-        }
+        Self { columns: columns.iter().map(ToString::to_string).collect(), rows: Vec::new() }
     }
 
     /// Loads a table that [`Table::save`] wrote.
     pub fn load(name: &str) -> Outcome<Self> {
         let text = fs::read_to_string(path_of(name))?;
-        let mut lines = text
-            .lines()
-            .map(|line| line.split('\t').map(str::to_string).collect());
+        let mut lines = text.lines().map(|line| line.split('\t').map(str::to_string).collect());
         let columns = lines.next().ok_or("an empty table")?;
-        Ok(Self {
-            columns,
-            rows: lines.collect(),
-        })
+        Ok(Self { columns, rows: lines.collect() })
     }
 
     pub fn row(&mut self, cells: &[String]) {
@@ -56,10 +48,8 @@ impl Table {
 
     /// Selects columns in this order, and renames each.
     pub fn with_columns(&self, columns: &[(&str, &str)]) -> Outcome<Self> {
-        let indices: Vec<usize> = columns
-            .iter()
-            .map(|(column, _)| self.column(column))
-            .collect::<Outcome<_>>()?;
+        let indices: Vec<usize> =
+            columns.iter().map(|(column, _)| self.column(column)).collect::<Outcome<_>>()?;
         let select = |row: &Vec<String>| indices.iter().map(|index| row[*index].clone()).collect();
         Ok(Self {
             columns: columns.iter().map(|(_, name)| name.to_string()).collect(),

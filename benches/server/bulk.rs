@@ -26,10 +26,8 @@ const LARGE: u64 = 50_000_000;
 const ADDING: u64 = 2;
 
 /// A packed command, and the same with an argument an item.
-const PAIRS: [[Workload; 2]; 2] = [
-    [Workload::PackAdd, Workload::BulkAdd],
-    [Workload::PackExists, Workload::BulkExists],
-];
+const PAIRS: [[Workload; 2]; 2] =
+    [[Workload::PackAdd, Workload::BulkAdd], [Workload::PackExists, Workload::BulkExists]];
 
 /// One module with its filter.
 struct Side {
@@ -166,8 +164,7 @@ impl Side {
                 self.filter.measure(workload, items, self.share)
             }
             (true, capacity) => {
-                self.filter
-                    .fill_with(workload, Family::Bloom, Start::Reserved, capacity)
+                self.filter.fill_with(workload, Family::Bloom, Start::Reserved, capacity)
             }
         }
     }

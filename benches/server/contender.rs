@@ -39,15 +39,8 @@ impl Contender {
     pub fn start(name: &str, setup: Setup, size: u64, rounds: usize) -> Outcome<Self> {
         let mut server = Server::start(setup)?;
         let mut connection = server.connect()?;
-        redis::cmd("SETBIT")
-            .arg(BITS)
-            .arg(65_535)
-            .arg(1)
-            .query::<()>(&mut connection)?;
-        redis::cmd("SADD")
-            .arg(SET)
-            .arg("a member")
-            .query::<()>(&mut connection)?;
+        redis::cmd("SETBIT").arg(BITS).arg(65_535).arg(1).query::<()>(&mut connection)?;
+        redis::cmd("SADD").arg(SET).arg("a member").query::<()>(&mut connection)?;
         let mut contender = Self {
             loads: BTreeMap::new(),
             connection,
@@ -82,9 +75,7 @@ impl Contender {
         let fill = Workload::MultiAdd;
         let port = self.server.port();
         let mut load = Load::new(port, fill.connections(), fill.pipeline(), fill.pattern())?;
-        self.added = load
-            .run(Items::From(self.first), Duration::MAX, items)?
-            .items;
+        self.added = load.run(Items::From(self.first), Duration::MAX, items)?.items;
         Ok(())
     }
 
@@ -108,10 +99,7 @@ impl Contender {
         let items = match workload.adds() {
             true => Items::From(self.first + self.added),
             // Half of these are present.
-            false => Items::Among {
-                first: self.first,
-                count: self.added * 2,
-            },
+            false => Items::Among { first: self.first, count: self.added * 2 },
         };
         let sent = self.load(workload)?.run(items, time, at_most)?;
         if workload.adds() {
@@ -167,13 +155,7 @@ fn renewal(size: u64) -> Renewal {
         every: size / 3,
         commands: vec![
             words(&["UNLINK", FILTER]),
-            words(&[
-                "BF.RESERVE",
-                FILTER,
-                "0.01",
-                &size.to_string(),
-                "NONSCALING",
-            ]),
+            words(&["BF.RESERVE", FILTER, "0.01", &size.to_string(), "NONSCALING"]),
         ],
         replies: b":1\r\n+OK\r\n".to_vec(),
     }

@@ -95,11 +95,7 @@ pub struct Filter {
 impl Filter {
     pub fn start(setup: Setup) -> Outcome<Self> {
         let mut server = Server::start(setup)?;
-        Ok(Self {
-            loads: BTreeMap::new(),
-            connection: server.connect()?,
-            server,
-        })
+        Ok(Self { loads: BTreeMap::new(), connection: server.connect()?, server })
     }
 
     pub fn port(&self) -> u16 {
@@ -186,12 +182,7 @@ impl Filter {
     /// Looks items up for a round. Half are present.
     pub fn look_up(&mut self, workload: Workload, items: u64) -> Outcome<Measured> {
         let (mut tally, count) = (Tally::default(), items * 2);
-        self.count(
-            workload,
-            Items::Among { first: 0, count },
-            u64::MAX,
-            &mut tally,
-        )?;
+        self.count(workload, Items::Among { first: 0, count }, u64::MAX, &mut tally)?;
         Ok(tally.measured())
     }
 
@@ -215,11 +206,7 @@ impl Filter {
         len: u64,
         tally: &mut Tally,
     ) -> Outcome<()> {
-        let time = if len == u64::MAX {
-            ROUND
-        } else {
-            Duration::MAX
-        };
+        let time = if len == u64::MAX { ROUND } else { Duration::MAX };
         let process = self.server.process_id();
         let before = microseconds_in(&mut self.connection, workload.name())?;
         let busy_before = cpu_seconds(process)?;

@@ -72,21 +72,15 @@ pub fn run(settings: &Settings) -> Outcome<()> {
         "peer, false positives, %",
         "notes",
     ]);
-    let families: [(Family, &[u64]); 2] = [
-        (Family::Bloom, &BLOOM_SIZES),
-        (Family::Cuckoo, &CUCKOO_SIZES),
-    ];
+    let families: [(Family, &[u64]); 2] =
+        [(Family::Bloom, &BLOOM_SIZES), (Family::Cuckoo, &CUCKOO_SIZES)];
     for (family, default) in families {
         for items in settings.sizes(default) {
             if items == 0 || items % MULTIPLE != 0 {
                 return Err(format!("growth: {items} is no multiple of {MULTIPLE}").into());
             }
             for start in [Start::Default, Start::Reserved] {
-                let kind = Kind {
-                    family,
-                    start,
-                    items,
-                };
+                let kind = Kind { family, start, items };
                 let sides = measure(kind, settings.rounds(ROUNDS))?;
                 show(kind, &sides, &mut speeds, &mut sizes);
             }
@@ -109,11 +103,7 @@ fn measure(kind: Kind, rounds: usize) -> Outcome<Vec<Side>> {
         }
         for side in order {
             let (name, start) = (&side.name, kind.start.name());
-            let label = format!(
-                "{name}, {} {start}, {} items",
-                kind.family.name(),
-                kind.items
-            );
+            let label = format!("{name}, {} {start}, {} items", kind.family.name(), kind.items);
             if let Some(refusal) = &side.refusal {
                 eprintln!("{label}: skipped: {refusal}");
                 continue;
@@ -149,11 +139,7 @@ impl Side {
     }
 
     fn round(&mut self, kind: Kind) -> Outcome<()> {
-        let Kind {
-            family,
-            start,
-            items,
-        } = kind;
+        let Kind { family, start, items } = kind;
         let measured = self.filter.fill(family, start, items)?;
         self.push(family.adding(), measured);
         for workload in family.looking_up() {
@@ -189,18 +175,14 @@ impl Side {
 
     fn series(&self, workload: Workload) -> Option<&Series> {
         let mut all = self.series.iter();
-        all.find(|(of, _)| *of == workload)
-            .map(|(_, series)| series)
+        all.find(|(of, _)| *of == workload).map(|(_, series)| series)
     }
 
     /// Bits per item, and false positives.
     fn sizes(&self) -> [String; 2] {
         match self.bits_per_item.is_nan() {
             true => Default::default(),
-            false => [
-                format!("{:.2}", self.bits_per_item),
-                self.false_positives.clone(),
-            ],
+            false => [format!("{:.2}", self.bits_per_item), self.false_positives.clone()],
         }
     }
 }

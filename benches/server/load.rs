@@ -185,11 +185,7 @@ impl Load {
         let mut places = Vec::new();
         for number in 0..pipeline {
             let mut head = pattern.head.clone();
-            head.extend(
-                pattern
-                    .alternating
-                    .map(|words| words[number % 2].to_string()),
-            );
+            head.extend(pattern.alternating.map(|words| words[number % 2].to_string()));
             let (arguments, items_of_each) = match pattern.is_packed {
                 true => (1, pattern.items),
                 false => (pattern.items, 1),
@@ -222,9 +218,7 @@ impl Load {
             })
         };
         Ok(Self {
-            connections: (0..connections)
-                .map(|_| connection())
-                .collect::<Outcome<_>>()?,
+            connections: (0..connections).map(|_| connection()).collect::<Outcome<_>>()?,
             pattern,
             pipeline,
             runs: 0,
@@ -247,12 +241,7 @@ impl Load {
     /// comes first, and waits for the last reply.
     pub fn run(&mut self, items: Items, time: Duration, at_most: u64) -> Outcome<Sent> {
         self.runs += 1;
-        let mut source = Source {
-            items,
-            drawn: 0,
-            run: self.runs << 40,
-            since_renewal: 0,
-        };
+        let mut source = Source { items, drawn: 0, run: self.runs << 40, since_renewal: 0 };
         let turns = at_most / self.items_per_turn().max(1);
         let start = Instant::now();
         let mut sent = Sent::default();

@@ -33,9 +33,7 @@ pub fn run(settings: &Settings) -> Outcome<()> {
     let points = points(last);
     eprintln!("bits per item up to {last} items ...");
     let ours = grow(Setup::ours()?, &points)?;
-    let peer = Setup::peer()?
-        .map(|setup| grow(setup, &points))
-        .transpose()?;
+    let peer = Setup::peer()?.map(|setup| grow(setup, &points)).transpose()?;
     for (index, items) in points.iter().enumerate() {
         let cell = |grown: &Grown| format!("{:.2}", grown.bits[index]);
         let peer = peer.as_ref().map(cell).unwrap_or_default();
@@ -54,11 +52,8 @@ pub fn run(settings: &Settings) -> Outcome<()> {
 fn points(last: u64) -> Vec<u64> {
     let ratio = |index| FIRST as f64 * 10_f64.powf(f64::from(index) / f64::from(POINTS));
     let rounded = |items: f64| (items / FIRST as f64).round() as u64 * FIRST;
-    let mut points: Vec<u64> = (0..)
-        .map(ratio)
-        .map(rounded)
-        .take_while(|items| *items <= last)
-        .collect();
+    let mut points: Vec<u64> =
+        (0..).map(ratio).map(rounded).take_while(|items| *items <= last).collect();
     points.dedup();
     points
 }
@@ -87,9 +82,7 @@ fn grow(setup: Setup, points: &[u64]) -> Outcome<Grown> {
             added += filter.send(adding, Items::From(added), turns)?.items;
         }
         if *items > added {
-            added += single
-                .run(Items::From(added), Duration::MAX, items - added)?
-                .items;
+            added += single.run(Items::From(added), Duration::MAX, items - added)?.items;
         }
         bits.push(filter.bits_per_item(added)?);
         // What is free, but not given back to the system yet, goes within ten seconds by itself.

@@ -58,9 +58,8 @@ pub fn run(settings: &Settings) -> Outcome<()> {
 /// All workloads at one size, interleaved.
 fn measure(size: u64, rounds: usize, table: &mut Table) -> Outcome<()> {
     let mut ours = Contender::start("splitbloom", Setup::ours()?, size, rounds)?;
-    let mut peer = Setup::peer()?
-        .map(|setup| Contender::start("peer", setup, size, rounds))
-        .transpose()?;
+    let mut peer =
+        Setup::peer()?.map(|setup| Contender::start("peer", setup, size, rounds)).transpose()?;
     let workloads = Workload::RESERVED;
     let mut series: Vec<[Series; 3]> = workloads.iter().map(|_| Default::default()).collect();
     for round in 0..rounds {

@@ -20,9 +20,6 @@ impl Series {
 
     /// Million items per second, nanoseconds in the command per item.
     pub fn cells(&self) -> [String; 2] {
-        [
-            format!("{:.2}", median(&self.throughput)),
-            format!("{:.0}", median(&self.in_command)),
-        ]
+        [format!("{:.2}", median(&self.throughput)), format!("{:.0}", median(&self.in_command))]
     }
 }

@@ -6,9 +6,8 @@ use std::env;
 use std::path::Path;
 
 /// The parts of the benchmark, in the order in which they run.
-pub const PARTS: [&str; 8] = [
-    "reserved", "growth", "memory", "steps", "windows", "sweep", "bulk", "tool",
-];
+pub const PARTS: [&str; 8] =
+    ["reserved", "growth", "memory", "steps", "windows", "sweep", "bulk", "tool"];
 
 pub struct Settings {
     parts: Vec<String>,

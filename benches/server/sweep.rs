@@ -103,9 +103,7 @@ fn slowest_step(items: u64) -> Outcome<Option<u64>> {
         let mut replica = Server::start(setup.clone())?;
         let mut connection = replica.connect()?;
         let port = primary.port().to_string();
-        redis::cmd("REPLICAOF")
-            .arg(&["127.0.0.1", &port])
-            .exec(&mut connection)?;
+        redis::cmd("REPLICAOF").arg(&["127.0.0.1", &port]).exec(&mut connection)?;
         replicas.push((replica, connection));
     }
     while number(&mut db, "replication", "connected_slaves")? < 2 {

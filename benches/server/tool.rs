@@ -94,11 +94,7 @@ fn measure(tool: &Path, size: u64, rounds: usize, table: &mut Table) -> Outcome<
         let commands = list.commands(task)?;
         let mut figures = Rounds::default();
         for round in 0..rounds {
-            eprintln!(
-                "{size} items, {}: round {} of {rounds}",
-                task.command(),
-                round + 1
-            );
+            eprintln!("{size} items, {}: round {} of {rounds}", task.command(), round + 1);
             let mut turns = [true, false];
             if round % 2 == 1 {
                 turns.reverse();
@@ -150,10 +146,7 @@ struct List {
 impl List {
     fn write(size: u64) -> Outcome<Self> {
         let name = format!("splitbloom-urls-{}", std::process::id());
-        let list = Self {
-            file: env::temp_dir().join(name),
-            size,
-        };
+        let list = Self { file: env::temp_dir().join(name), size };
         let mut file = fs::File::create(&list.file)?;
         list.pieces(|piece| Ok(file.write_all(piece)?))?;
         Ok(list)
@@ -249,9 +242,7 @@ fn reply(from: &mut BufReader<TcpStream>) -> Outcome<u64> {
     if let Some(number) = line.strip_prefix(':') {
         return Ok(number.trim_end().parse()?);
     }
-    let len = line
-        .strip_prefix('$')
-        .ok_or_else(|| format!("unexpected reply: {line}"))?;
+    let len = line.strip_prefix('$').ok_or_else(|| format!("unexpected reply: {line}"))?;
     let mut bits = vec![0; len.trim_end().parse::<usize>()? + 2];
     from.read_exact(&mut bits)?;
     bits.truncate(bits.len() - 2);

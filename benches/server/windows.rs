@@ -149,11 +149,7 @@ fn fill(db: &mut Connection, kind: Kind, items: u64, now: u64) -> Outcome<f64> {
         if step >= STEPS - 2 * SLICES {
             let mut bytes = 0;
             for key in 0..kind.keys() {
-                let usage = Cmd::new()
-                    .arg("MEMORY")
-                    .arg("USAGE")
-                    .arg(kind.key(key))
-                    .clone();
+                let usage = Cmd::new().arg("MEMORY").arg("USAGE").arg(kind.key(key)).clone();
                 bytes += usage.query::<Option<u64>>(db)?.unwrap_or(0);
             }
             let last = step + 1 == STEPS;
@@ -166,9 +162,8 @@ fn fill(db: &mut Connection, kind: Kind, items: u64, now: u64) -> Outcome<f64> {
 }
 
 fn look_up(db: &mut Connection, kind: Kind, items: u64, round: u64) -> Outcome<()> {
-    let heads: Vec<Cmd> = (0..kind.keys())
-        .map(|key| command("BF.MEXISTS", &kind.key(key), ""))
-        .collect();
+    let heads: Vec<Cmd> =
+        (0..kind.keys()).map(|key| command("BF.MEXISTS", &kind.key(key), "")).collect();
     let (first, last) = (first_of(STEPS - 2 * SLICES, items), first_of(STEPS, items));
     // A stride without pattern; every other item is absent.
     let number = |n: u64| {

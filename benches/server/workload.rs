@@ -81,10 +81,7 @@ impl Workload {
     }
 
     pub fn adds(self) -> bool {
-        matches!(
-            self,
-            Self::Add | Self::MultiAdd | Self::BulkAdd | Self::PackAdd
-        )
+        matches!(self, Self::Add | Self::MultiAdd | Self::BulkAdd | Self::PackAdd)
     }
 
     /// Whether exactly as many commands as asked for must be sent.

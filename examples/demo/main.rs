@@ -48,12 +48,7 @@ fn main() -> Outcome<()> {
     client.bf_reserve_options::<_, _, _, ()>(FILTER, ERROR_RATE, words.len(), scaling)?;
     let new = count_set(&mut client, "BF.MADD", "adding the words", &words)?;
     let found = count_set(&mut client, "BF.MEXISTS", "looking up the words", &words)?;
-    let false_positives = count_set(
-        &mut client,
-        "BF.MEXISTS",
-        "looking up non-words",
-        &non_words,
-    )?;
+    let false_positives = count_set(&mut client, "BF.MEXISTS", "looking up non-words", &non_words)?;
     spell_check(&mut client, &known, text, &prose)?;
     for trip in words.chunks(ITEMS_PER_COMMAND * COMMANDS_PER_TRIP) {
         client.sadd::<_, _, ()>(SET, trip)?;
@@ -71,11 +66,8 @@ fn main() -> Outcome<()> {
     let (rate, error) = percentage(false_positives, NON_WORDS);
     let requested = ERROR_RATE * 100.0;
     let per_word = |bytes: f64| bytes / count as f64;
-    let (in_filter, in_set, times) = (
-        per_word(filter_bytes),
-        per_word(set_bytes),
-        set_bytes / filter_bytes,
-    );
+    let (in_filter, in_set, times) =
+        (per_word(filter_bytes), per_word(set_bytes), set_bytes / filter_bytes);
     println!(
         "
 ──────────────────────────────────────────────────────────────
@@ -158,10 +150,7 @@ fn non_words(known: &HashSet<&str>) -> Vec<String> {
 /// trial.
 fn percentage(part: usize, whole: usize) -> (f64, f64) {
     let share = part as f64 / whole as f64;
-    (
-        100.0 * share,
-        100.0 * (share * (1.0 - share) / whole as f64).sqrt(),
-    )
+    (100.0 * share, 100.0 * (share * (1.0 - share) / whole as f64).sqrt())
 }
 
 /// Prints the words of a text that the filter does not know, and counts its false positives.

@@ -13,12 +13,7 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     pub fn start(label: &'a str, total: usize) -> Self {
-        Progress {
-            label,
-            total,
-            done: 0,
-            started: Instant::now(),
-        }
+        Progress { label, total, done: 0, started: Instant::now() }
     }
 
     pub fn advance(&mut self, items: usize) {

@@ -27,10 +27,7 @@ fn swap(next: &mut PartitionedFilter) -> Result<(), Error> {
 fn marked(ids: &mut PartitionedFilter) -> Result<String, Error> {
     let mut count = 0;
     for reply in ids.ask_each(Retry::Yes, |key| cmd("BF.EXISTS").arg(key).arg(MARK).take()) {
-        count += u32::from(matches!(
-            reply?,
-            redis::Value::Int(1) | redis::Value::Boolean(true)
-        ));
+        count += u32::from(matches!(reply?, redis::Value::Int(1) | redis::Value::Boolean(true)));
     }
     Ok(format!("{count} of {PARTITIONS}"))
 }

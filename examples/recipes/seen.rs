@@ -47,10 +47,7 @@ fn main() -> RedisResult<()> {
     println!("to fetch: {}", to_fetch(&mut db, &["/b", "/c"])?);
     let mut worker = Worker(db, HashSet::new(), Vec::new(), Vec::new());
     for (message, crashes) in [("m1", false), ("m2", true)] {
-        let (first, again) = (
-            worker.handle(message, crashes)?,
-            worker.handle(message, false)?,
-        );
+        let (first, again) = (worker.handle(message, crashes)?, worker.handle(message, false)?);
         println!("{message}: {first} / again: {again}");
     }
     let (worked, asked) = (worker.2.join(" "), worker.3.join(" "));

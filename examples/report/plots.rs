@@ -6,10 +6,8 @@ use crate::Outcome;
 use plotters::prelude::SeriesLabelPosition;
 
 /// The server tables, with the name of the other module in each.
-const SERVERS: [(&str, &str); 2] = [
-    ("server-redisbloom", "RedisBloom"),
-    ("server-valkey-bloom", "valkey-bloom"),
-];
+const SERVERS: [(&str, &str); 2] =
+    [("server-redisbloom", "RedisBloom"), ("server-valkey-bloom", "valkey-bloom")];
 
 /// Draws every plot of the documents.
 ///
@@ -32,10 +30,7 @@ fn memory() -> Outcome<()> {
         let (name, points) = (name.to_string(), points(&table, "items", column)?);
         Ok(Series { name, points })
     };
-    let series = vec![
-        of("splitbloom", "bits per item")?,
-        of("RedisBloom", "peer, bits per item")?,
-    ];
+    let series = vec![of("splitbloom", "bits per item")?, of("RedisBloom", "peer, bits per item")?];
     let plot = Plot {
         file: "memory",
         title: "Memory of a filter that grows from the default settings",
@@ -53,11 +48,7 @@ fn stalls() -> Outcome<()> {
     let phase = |module: &str, phase: &str, name: &str| -> Outcome<Series> {
         Ok(Series {
             name: name.to_string(),
-            points: points(
-                &table(module)?.only("phase", phase)?,
-                "items",
-                "max latency, ms",
-            )?,
+            points: points(&table(module)?.only("phase", phase)?, "items", "max latency, ms")?,
         })
     };
     let plot = Plot {
@@ -80,13 +71,8 @@ fn stalls() -> Outcome<()> {
 /// Memory that a snapshot copies for each item added meanwhile.
 fn copied() -> Outcome<()> {
     let of = |module: &str, filter: &str, name: &str| -> Outcome<Series> {
-        let table = Table::load("cow")?
-            .only("module", module)?
-            .only("filter", filter)?;
-        Ok(Series {
-            name: name.to_string(),
-            points: points(&table, "items", "KB copied per add")?,
-        })
+        let table = Table::load("cow")?.only("module", module)?.only("filter", filter)?;
+        Ok(Series { name: name.to_string(), points: points(&table, "items", "KB copied per add")? })
     };
     let plot = Plot {
         file: "copied",
@@ -106,10 +92,7 @@ fn copied() -> Outcome<()> {
 fn throughput(command: &str, file: &str) -> Outcome<()> {
     let column = |table: &str, name: &str, column: &str| -> Outcome<Series> {
         let table = Table::load(table)?.only("command", command)?;
-        Ok(Series {
-            name: name.to_string(),
-            points: points(&table, "items", column)?,
-        })
+        Ok(Series { name: name.to_string(), points: points(&table, "items", column)? })
     };
     let (first, _) = SERVERS[0];
     let mut series = vec![

@@ -224,9 +224,7 @@ fn from_redisbloom() -> Filter {
     }
     for item in 0..100u16 {
         let item = item.to_be_bytes();
-        filter
-            .add_copy(&item, Adding::Copies, SizeLimit::Unlimited)
-            .unwrap();
+        filter.add_copy(&item, Adding::Copies, SizeLimit::Unlimited).unwrap();
     }
     filter
 }
@@ -257,12 +255,8 @@ fn windowed_donors() -> &'static [Donor] {
 
 /// A filter of one second to which an item comes each millisecond, later ones twice.
 fn windowed(error_rate: f64, slices: u8, renews: bool, items: u16) -> Filter {
-    let parameters = Parameters {
-        error_rate,
-        capacity: 100,
-        growth: Growth::Times(2),
-        seed: Seed(1),
-    };
+    let parameters =
+        Parameters { error_rate, capacity: 100, growth: Growth::Times(2), seed: Seed(1) };
     let window = Window::new(1, slices, renews).expect("a sound window");
     let mut filter = Filter::windowed(parameters, window, SizeLimit::Unlimited).unwrap();
     let times = (0..items).flat_map(|item| [item, item.saturating_sub(300)]);
@@ -285,17 +279,10 @@ impl Donor {
 }
 
 fn filled(growth: Growth, capacity: u64, error_rate: f64, seed: u64, items: u16) -> Filter {
-    let parameters = Parameters {
-        error_rate,
-        capacity,
-        growth,
-        seed: Seed(seed),
-    };
+    let parameters = Parameters { error_rate, capacity, growth, seed: Seed(seed) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for item in 0..items {
-        filter
-            .add(&item.to_be_bytes(), SizeLimit::Unlimited)
-            .unwrap();
+        filter.add(&item.to_be_bytes(), SizeLimit::Unlimited).unwrap();
     }
     filter
 }
@@ -322,9 +309,7 @@ fn counting(error_rate: f64, seed: u64, items: u16, copies: u16) -> Filter {
     let mut filter = Filter::counting(parameters, SizeLimit::Unlimited).unwrap();
     for item in (0..copies).flat_map(|_| 0..items) {
         let item = item.to_be_bytes();
-        filter
-            .add_copy(&item, Adding::Copies, SizeLimit::Unlimited)
-            .unwrap();
+        filter.add_copy(&item, Adding::Copies, SizeLimit::Unlimited).unwrap();
     }
     assert!(filter.remove(&[0, 0]).unwrap());
     filter

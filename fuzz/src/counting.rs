@@ -30,59 +30,17 @@ struct Script {
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    Add {
-        to: u8,
-        item: u16,
-        copies: u8,
-    },
-    AddMany {
-        to: u8,
-        first: u16,
-        number: u16,
-        are_copies: bool,
-    },
-    AddWithShortMemory {
-        to: u8,
-        item: u16,
-        refused_from: u16,
-    },
-    AddWithinLimit {
-        to: u8,
-        item: u16,
-        bytes: u16,
-    },
-    RemoveMany {
-        from: u8,
-        first: u16,
-        number: u16,
-    },
-    RemoveWithShortMemory {
-        from: u8,
-        item: u16,
-        refused_from: u16,
-    },
-    ContainsMany {
-        of: u8,
-        first: u16,
-        number: u16,
-    },
-    Copy {
-        from: u8,
-        to: u8,
-        refused_from: Option<u16>,
-    },
-    MakeAnew {
-        to: u8,
-        kind: u8,
-    },
-    SaveAndLoad {
-        of: u8,
-        refused_from: Option<u16>,
-    },
-    Move {
-        of: u8,
-        steps: u8,
-    },
+    Add { to: u8, item: u16, copies: u8 },
+    AddMany { to: u8, first: u16, number: u16, are_copies: bool },
+    AddWithShortMemory { to: u8, item: u16, refused_from: u16 },
+    AddWithinLimit { to: u8, item: u16, bytes: u16 },
+    RemoveMany { from: u8, first: u16, number: u16 },
+    RemoveWithShortMemory { from: u8, item: u16, refused_from: u16 },
+    ContainsMany { of: u8, first: u16, number: u16 },
+    Copy { from: u8, to: u8, refused_from: Option<u16> },
+    MakeAnew { to: u8, kind: u8 },
+    SaveAndLoad { of: u8, refused_from: Option<u16> },
+    Move { of: u8, steps: u8 },
 }
 
 /// A filter, and the copies of items that it must contain.
@@ -119,50 +77,29 @@ impl Operation {
                     at(subjects, to).add(item, Adding::Copies, ROOM, None);
                 }
             }
-            Self::AddMany {
-                to,
-                first,
-                number,
-                are_copies,
-            } => {
-                let adding = if are_copies {
-                    Adding::Copies
-                } else {
-                    Adding::Absent
-                };
+            Self::AddMany { to, first, number, are_copies } => {
+                let adding = if are_copies { Adding::Copies } else { Adding::Absent };
                 at(subjects, to).add_many(first, number, adding);
             }
-            Self::AddWithShortMemory {
-                to,
-                item,
-                refused_from,
-            } => at(subjects, to).add(item, Adding::Copies, ROOM, Some(refused_from)),
+            Self::AddWithShortMemory { to, item, refused_from } => {
+                at(subjects, to).add(item, Adding::Copies, ROOM, Some(refused_from))
+            }
             Self::AddWithinLimit { to, item, bytes } => {
                 let limit = SizeLimit::Bytes(u64::from(bytes));
                 at(subjects, to).add(item, Adding::Absent, limit, None);
             }
-            Self::RemoveMany {
-                from,
-                first,
-                number,
-            } => {
+            Self::RemoveMany { from, first, number } => {
                 for item in batch(first, number) {
                     at(subjects, from).remove(u16::from_le_bytes(item), None);
                 }
             }
-            Self::RemoveWithShortMemory {
-                from,
-                item,
-                refused_from,
-            } => at(subjects, from).remove(item, Some(refused_from)),
+            Self::RemoveWithShortMemory { from, item, refused_from } => {
+                at(subjects, from).remove(item, Some(refused_from))
+            }
             Self::ContainsMany { of, first, number } => {
                 at(subjects, of).contains_many(first, number);
             }
-            Self::Copy {
-                from,
-                to,
-                refused_from,
-            } => {
+            Self::Copy { from, to, refused_from } => {
                 if let Some(copy) = at(subjects, from).copy(refused_from) {
                     *at(subjects, to) = copy;
                 }
@@ -275,9 +212,7 @@ impl Subject {
             Ok(())
         });
         assert_eq!(end, Ok(()));
-        let singly = items
-            .iter()
-            .map(|item| one_by_one.add_copy(item, adding, ROOM));
+        let singly = items.iter().map(|item| one_by_one.add_copy(item, adding, ROOM));
         assert!(singly.eq(answers.iter().copied()));
         assert_eq!(self.filter.digest(), one_by_one.digest());
         for (item, answer) in items.iter().zip(answers) {
@@ -323,8 +258,7 @@ impl Subject {
         let items = batch(first, number);
         let mut answers = Vec::new();
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        self.filter
-            .contains_many(slices, |answer| answers.push(answer));
+        self.filter.contains_many(slices, |answer| answers.push(answer));
         assert_eq!(answers.len(), items.len());
         for (item, answer) in items.iter().zip(answers) {
             assert_eq!(answer, self.filter.contains(item));
@@ -339,11 +273,7 @@ impl Subject {
         match copy {
             Ok(filter) => {
                 assert_eq!(filter.digest(), digest);
-                Some(Self {
-                    filter,
-                    copies: self.copies.clone(),
-                    ..*self
-                })
+                Some(Self { filter, copies: self.copies.clone(), ..*self })
             }
             Err(error) => {
                 assert_eq!(error, AddError::OutOfMemory);

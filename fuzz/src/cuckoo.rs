@@ -109,10 +109,7 @@ struct Twin {
 impl Twin {
     fn places(&self, item: &[u8]) -> (Vec<usize>, u8) {
         let (places, fingerprint) = self.slots.places(item);
-        (
-            places.into_iter().map(|slot| slot as usize).collect(),
-            fingerprint,
-        )
+        (places.into_iter().map(|slot| slot as usize).collect(), fingerprint)
     }
 
     fn count(&self, item: &[u8]) -> u64 {
@@ -123,9 +120,7 @@ impl Twin {
 
     fn remove(&mut self, item: &[u8]) -> bool {
         let (places, fingerprint) = self.places(item);
-        let found = places
-            .into_iter()
-            .find(|slot| self.bytes[*slot] == fingerprint);
+        let found = places.into_iter().find(|slot| self.bytes[*slot] == fingerprint);
         found.map(|slot| self.bytes[slot] = 0).is_some()
     }
 
@@ -143,10 +138,7 @@ pub fn cuckoo(bytes: &[u8]) {
     let mut slots = Slots {
         buckets: 1 << (input.log_buckets % 18),
         bucket_size: u64::from(input.bucket_size).max(1),
-        expansion: 1u64
-            .checked_shl(u32::from(input.log_expansion % 18))
-            .unwrap_or(0)
-            >> 1,
+        expansion: 1u64.checked_shl(u32::from(input.log_expansion % 18)).unwrap_or(0) >> 1,
         layers: u64::from(input.layers).max(1),
         is_narrow: input.pieces.is_none() && input.version % 6 < 4,
     };
@@ -157,17 +149,8 @@ pub fn cuckoo(bytes: &[u8]) {
     if !slots.is_good() || slots.number() > MOST_SLOTS {
         return;
     }
-    let pattern = if input.pattern.is_empty() {
-        &[0]
-    } else {
-        &input.pattern[..]
-    };
-    let all: Vec<u8> = pattern
-        .iter()
-        .copied()
-        .cycle()
-        .take(slots.number() as usize)
-        .collect();
+    let pattern = if input.pattern.is_empty() { &[0] } else { &input.pattern[..] };
+    let all: Vec<u8> = pattern.iter().copied().cycle().take(slots.number() as usize).collect();
     match &input.pieces {
         None => from_fields(&input, slots, &all),
         Some(pieces) => from_pieces(&input, pieces, slots, &all),
@@ -177,12 +160,7 @@ pub fn cuckoo(bytes: &[u8]) {
 fn from_fields(input: &Input, slots: Slots, all: &[u8]) {
     let version = u32::from(input.version % 6);
     let numbers = [slots.layers, slots.buckets, 0];
-    let more = [
-        input.deletes,
-        slots.bucket_size,
-        input.iterations.into(),
-        slots.expansion,
-    ];
+    let more = [input.deletes, slots.bucket_size, input.iterations.into(), slots.expansion];
     let mut fields: VecDeque<Field> = numbers.map(Field::Number).into();
     if version >= 4 {
         fields.extend(more.map(Field::Number));
@@ -244,13 +222,7 @@ fn plain_fields(mut fields: VecDeque<Field>, version: u32) -> Option<(Twin, u64)
     }
     // A bucket has as many slots as the low byte says.
     let bucket_size = bucket_size % 256;
-    let slots = Slots {
-        buckets,
-        bucket_size,
-        expansion,
-        layers,
-        is_narrow: version < 4,
-    };
+    let slots = Slots { buckets, bucket_size, expansion, layers, is_narrow: version < 4 };
     if !slots.is_good() {
         return None;
     }
@@ -270,11 +242,7 @@ fn plain_fields(mut fields: VecDeque<Field>, version: u32) -> Option<(Twin, u64)
 
 fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
     let mut numbers = [0, slots.buckets, input.deletes, slots.layers];
-    let mut small = [
-        slots.bucket_size as u16,
-        input.iterations,
-        slots.expansion as u16,
-    ];
+    let mut small = [slots.bucket_size as u16, input.iterations, slots.expansion as u16];
     for (place, forged) in &input.forged {
         match usize::from(*place) {
             place @ 0..4 => numbers[place] = *forged,
@@ -302,19 +270,14 @@ fn from_pieces(input: &Input, pieces: &[Piece], slots: Slots, all: &[u8]) {
     if begin(&header, ROOM).is_err() || forged.number() > MOST_SLOTS {
         return;
     }
-    let mut twin = Twin {
-        slots: forged,
-        bytes: vec![0; forged.number() as usize],
-    };
+    let mut twin = Twin { slots: forged, bytes: vec![0; forged.number() as usize] };
     for Piece { start, len, moved } in pieces {
         let start = *start as usize % all.len();
         let piece = &all[start..all.len().min(start + usize::from(*len))];
         let iterator = moved.unwrap_or((start + piece.len() + 1) as u64);
         let (result, taken) = measured(|| filter.take_piece(iterator, piece));
         assert!(taken.peak <= 2 * SEGMENT, "{taken:?} for a piece");
-        let end = usize::try_from(iterator)
-            .ok()
-            .and_then(|end| end.checked_sub(1));
+        let end = usize::try_from(iterator).ok().and_then(|end| end.checked_sub(1));
         let place = end.and_then(|end| Some(end.checked_sub(piece.len())?..end));
         let place = place.and_then(|place| twin.bytes.get_mut(place));
         assert_eq!(result.is_ok(), place.is_some());

@@ -29,18 +29,12 @@ pub fn file(bytes: &[u8]) {
         return;
     };
     assert!(written(&chunks).expect("a sound chain") == bytes);
-    assert!(matches!(
-        written(&chunks[1..]),
-        Err(FileError::Chunk(0, _)) | Err(FileError::Cut)
-    ));
+    assert!(matches!(written(&chunks[1..]), Err(FileError::Chunk(0, _)) | Err(FileError::Cut)));
     let last = chunks.len() - 1;
     assert!(matches!(written(&chunks[..last]), Err(FileError::Cut)));
 
     let cut = &bytes[..bytes.len() - step.min(bytes.len())];
-    assert!(matches!(
-        read(cut, step),
-        Err(FileError::Magic | FileError::Cut)
-    ));
+    assert!(matches!(read(cut, step), Err(FileError::Magic | FileError::Cut)));
     let longer = [bytes.as_slice(), &[0]].concat();
     assert!(matches!(read(&longer, step), Err(FileError::Excess)));
     let mut changed = bytes.clone();
@@ -54,10 +48,7 @@ fn assert_read(bytes: &[u8], step: usize) -> Option<Vec<Vec<u8>>> {
     let (chunks, taken) = measured(|| read(bytes, step).ok());
     let most = MAX_CHUNK_BYTES as isize + MEMORY_PER_BYTE * bytes.len() as isize + MEMORY_BEFORE;
     assert!(taken.peak <= most, "{taken:?} for {} bytes", bytes.len());
-    assert!(chunks
-        .iter()
-        .flatten()
-        .eq(chunks_of_file(bytes).iter().flatten()));
+    assert!(chunks.iter().flatten().eq(chunks_of_file(bytes).iter().flatten()));
     chunks
 }
 

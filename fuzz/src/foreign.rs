@@ -26,10 +26,7 @@ pub fn foreign(bytes: &[u8]) {
         _ => dumped(Stream(rest)),
     };
     if let Some((filter, twin)) = read {
-        assert_eq!(
-            u64::from(filter.layers().unwrap().options().0),
-            twin.options
-        );
+        assert_eq!(u64::from(filter.layers().unwrap().options().0), twin.options);
         assert_alike(filter, &twin);
     }
 }
@@ -37,11 +34,7 @@ pub fn foreign(bytes: &[u8]) {
 /// A saved filter.
 fn saved(version: u32, mut fields: Stream<'_>) -> Option<(splitbloom_filter::Filter, Filter)> {
     let (given, twin) = (fields.0.len(), Filter::of_fields(version, fields));
-    read_by_both(
-        given,
-        || splitbloom_filter::Filter::load_redisbloom(version, &mut fields),
-        twin,
-    )
+    read_by_both(given, || splitbloom_filter::Filter::load_redisbloom(version, &mut fields), twin)
 }
 
 /// One that comes as a header and pieces.
@@ -54,11 +47,7 @@ fn dumped(mut stream: Stream<'_>) -> Option<(splitbloom_filter::Filter, Filter)>
         let (result, taken) = measured(|| filter.take_piece(iterator, piece));
         let most = MEMORY_PER_BYTE as isize * piece.len() as isize + MEMORY_OF_A_PIECE;
         assert!(taken.peak <= most, "{taken:?} for {} bytes", piece.len());
-        assert_eq!(
-            result.is_ok(),
-            twin.take_piece(iterator, piece),
-            "{result:?}"
-        );
+        assert_eq!(result.is_ok(), twin.take_piece(iterator, piece), "{result:?}");
         assert!(result.is_ok() || filter.digest() == before);
     }
     Some((filter, twin))

@@ -15,9 +15,7 @@ pub fn inputs(folder: &str, prefix: &str) -> Vec<Vec<u8>> {
 }
 
 fn paths(folder: &str, prefix: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("kept")
-        .join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kept").join(folder);
     let entries = fs::read_dir(&folder).expect("the kept inputs");
     let entries = entries.map(|entry| entry.expect("a readable folder"));
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));

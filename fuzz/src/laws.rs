@@ -15,9 +15,7 @@ pub fn encoded(filter: &Filter) -> Vec<Encoded> {
     let mut encoded: Vec<Encoded> = Vec::new();
     for outline in chunks(filter) {
         let iterator = encoded.last().map_or(0, |chunk| chunk.next);
-        let chunk = encode_chunk(filter, iterator)
-            .unwrap()
-            .expect("the same chunk");
+        let chunk = encode_chunk(filter, iterator).unwrap().expect("the same chunk");
         assert_eq!(outline.next(), chunk.next);
         assert_eq!(outline.num_bytes(), chunk.bytes.len());
         assert!(chunk.bytes.len() <= MAX_CHUNK_BYTES);
@@ -49,16 +47,10 @@ pub fn assert_sound_bloom(filter: &Filter) {
     filter.table().into_iter().for_each(assert_table);
     let sum = |of: fn(&BlockedBloom) -> u64| blooms.iter().map(of).sum::<u64>();
     let table_bytes = filter.table().map_or(0, Table::bytes);
-    assert_eq!(
-        filter.num_bits(),
-        sum(BlockedBloom::num_bits) + 8 * table_bytes
-    );
+    assert_eq!(filter.num_bits(), sum(BlockedBloom::num_bits) + 8 * table_bytes);
     assert_eq!(filter.set_bits(), sum(BlockedBloom::set_bits));
     assert_eq!(filter.reserved_segments(), sum(|s| s.segments().reserved()));
-    assert_eq!(
-        filter.allocated_segments(),
-        sum(|s| s.segments().allocated())
-    );
+    assert_eq!(filter.allocated_segments(), sum(|s| s.segments().allocated()));
     assert!(filter.items() <= filter.capacity());
     assert!(filter.reserved_bytes() >= table_bytes + filter.allocated_segments() * 8);
     assert!((0.0..=1.0).contains(&filter.fill_ratio()));
@@ -76,10 +68,7 @@ pub fn assert_sound_layers(filter: &Filter, layers: &[Layer]) {
     assert_eq!(filter.num_parts(), parts);
     for layer in layers {
         let (set_bits, allocated) = counted(layer.segments());
-        assert_eq!(
-            (layer.set_bits(), layer.segments().allocated()),
-            (set_bits, allocated)
-        );
+        assert_eq!((layer.set_bits(), layer.segments().allocated()), (set_bits, allocated));
         assert!((0.0..=1.0).contains(&layer.false_positive_rate()));
         assert!((0.0..=1.0).contains(&layer.rate_of_items()));
     }
@@ -153,10 +142,7 @@ fn assert_sub_filter(sub_filter: &BlockedBloom) {
     let (header, segments) = (sub_filter.header(), sub_filter.segments());
     assert!(header.items <= header.capacity);
     let (set_bits, allocated) = counted(segments);
-    assert_eq!(
-        (sub_filter.set_bits(), segments.allocated()),
-        (set_bits, allocated)
-    );
+    assert_eq!((sub_filter.set_bits(), segments.allocated()), (set_bits, allocated));
     assert!(set_bits <= sub_filter.num_bits());
 }
 

@@ -24,13 +24,7 @@ pub struct Loaded {
 impl Loaded {
     /// Nothing yet of a filter whose chain begins with this.
     pub fn of(head: Head) -> Self {
-        Self {
-            head,
-            filter: None,
-            twin: Chain::of(head),
-            bytes_given: 0,
-            bytes_kept: 0,
-        }
+        Self { head, filter: None, twin: Chain::of(head), bytes_given: 0, bytes_kept: 0 }
     }
 
     pub fn filter(&mut self) -> Option<&mut Filter> {
@@ -125,11 +119,7 @@ mod tests {
     /// The only chunk of a filter with these records.
     fn only_chunk(records: &[u8]) -> Vec<u8> {
         let mut filter = vec![1];
-        filter.extend(
-            [7, 0.01f64.to_bits(), 1]
-                .map(u64::to_le_bytes)
-                .as_flattened(),
-        );
+        filter.extend([7, 0.01f64.to_bits(), 1].map(u64::to_le_bytes).as_flattened());
         filter.extend(1u32.to_le_bytes());
         chunk_of(&filter, records)
     }

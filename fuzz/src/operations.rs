@@ -42,47 +42,16 @@ struct Script {
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    Add {
-        to: u8,
-        item: u16,
-    },
-    AddMany {
-        to: u8,
-        first: u16,
-        number: u16,
-    },
-    AddWithShortMemory {
-        to: u8,
-        item: u16,
-        refused_from: u16,
-    },
-    AddWithinLimit {
-        to: u8,
-        item: u16,
-        bytes: u16,
-    },
-    ContainsMany {
-        of: u8,
-        first: u16,
-        number: u16,
-    },
-    Copy {
-        from: u8,
-        to: u8,
-        refused_from: Option<u16>,
-    },
-    MakeAnew {
-        to: u8,
-        kind: u8,
-    },
-    SaveAndLoad {
-        of: u8,
-    },
+    Add { to: u8, item: u16 },
+    AddMany { to: u8, first: u16, number: u16 },
+    AddWithShortMemory { to: u8, item: u16, refused_from: u16 },
+    AddWithinLimit { to: u8, item: u16, bytes: u16 },
+    ContainsMany { of: u8, first: u16, number: u16 },
+    Copy { from: u8, to: u8, refused_from: Option<u16> },
+    MakeAnew { to: u8, kind: u8 },
+    SaveAndLoad { of: u8 },
     Transfer(Transfer),
-    Move {
-        of: u8,
-        steps: u8,
-    },
+    Move { of: u8, steps: u8 },
 }
 
 /// A filter is sent elsewhere chunk by chunk. Meanwhile items are added on both sides, and the
@@ -124,22 +93,16 @@ impl Operation {
         match self {
             Self::Add { to, item } => at(subjects, to).add(item, ROOM, None),
             Self::AddMany { to, first, number } => at(subjects, to).add_many(first, number),
-            Self::AddWithShortMemory {
-                to,
-                item,
-                refused_from,
-            } => at(subjects, to).add(item, ROOM, Some(refused_from)),
+            Self::AddWithShortMemory { to, item, refused_from } => {
+                at(subjects, to).add(item, ROOM, Some(refused_from))
+            }
             Self::AddWithinLimit { to, item, bytes } => {
                 at(subjects, to).add(item, SizeLimit::Bytes(u64::from(bytes)), None);
             }
             Self::ContainsMany { of, first, number } => {
                 at(subjects, of).contains_many(first, number);
             }
-            Self::Copy {
-                from,
-                to,
-                refused_from,
-            } => {
+            Self::Copy { from, to, refused_from } => {
                 if let Some(copy) = at(subjects, from).copy(refused_from) {
                     *at(subjects, to) = copy;
                 }
@@ -213,21 +176,13 @@ impl Subject {
                 kind => usize::from(kind - FIRST_FILLED) % (filled.len() - 1),
             };
             let (chunks, items) = &filled[index];
-            return Self {
-                filter: decoded(chunks),
-                items: (0..*items).collect(),
-            };
+            return Self { filter: decoded(chunks), items: (0..*items).collect() };
         }
         let (error_rate, capacity, growth) = match kind {
             u8::MAX => LARGE,
             kind => KINDS[usize::from(kind) % KINDS.len()],
         };
-        let parameters = Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed: Seed(u64::from(kind)),
-        };
+        let parameters = Parameters { error_rate, capacity, growth, seed: Seed(u64::from(kind)) };
         Self {
             filter: Filter::new(parameters, SizeLimit::Unlimited).unwrap(),
             items: BTreeSet::new(),
@@ -296,9 +251,7 @@ impl Subject {
         let mut one_by_one = self.filter.try_clone().unwrap();
         let mut answers = Vec::new();
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        let end = self
-            .filter
-            .add_many(slices, ROOM, |answer| answers.push(answer));
+        let end = self.filter.add_many(slices, ROOM, |answer| answers.push(answer));
         let mut singly = items.iter().map(|item| one_by_one.add(item, ROOM));
         for answer in &answers {
             assert_eq!(singly.next(), Some(Ok(*answer)));
@@ -306,16 +259,14 @@ impl Subject {
         assert_eq!(singly.next().and_then(Result::err), end.err());
         assert_eq!(self.filter.digest(), one_by_one.digest());
         let added = items[..answers.len()].iter();
-        self.items
-            .extend(added.map(|item| u16::from_le_bytes(*item)));
+        self.items.extend(added.map(|item| u16::from_le_bytes(*item)));
     }
 
     fn contains_many(&self, first: u16, number: u16) {
         let items = batch(first, number);
         let mut answers = Vec::new();
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        self.filter
-            .contains_many(slices, |answer| answers.push(answer));
+        self.filter.contains_many(slices, |answer| answers.push(answer));
         assert_eq!(answers.len(), items.len());
         for (item, answer) in items.iter().zip(answers) {
             assert_eq!(answer, self.filter.contains(item));
@@ -374,12 +325,8 @@ fn filled() -> &'static [(Vec<Encoded>, u16)] {
     static FILLED: OnceLock<Vec<(Vec<Encoded>, u16)>> = OnceLock::new();
     FILLED.get_or_init(|| {
         let with = |error_rate, capacity, items: u16, others: &[[u8; 8]]| {
-            let parameters = Parameters {
-                error_rate,
-                capacity,
-                growth: Growth::Times(2),
-                seed: Seed(1),
-            };
+            let parameters =
+                Parameters { error_rate, capacity, growth: Growth::Times(2), seed: Seed(1) };
             let filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
             with_items(filter, items, others)
         };
@@ -402,10 +349,7 @@ fn first_page_of(chunks: &[Encoded]) -> (Vec<Encoded>, u16) {
     let mut part = None;
     for bytes in chain.in_chunks_of(1) {
         load(&mut part, Head::Filter, &bytes, ROOM).unwrap();
-        if part
-            .as_ref()
-            .is_some_and(|part: &Filter| part.table().is_some())
-        {
+        if part.as_ref().is_some_and(|part: &Filter| part.table().is_some()) {
             break;
         }
     }
@@ -425,9 +369,7 @@ fn with_items(mut filter: Filter, items: u16, others: &[[u8; 8]]) -> (Vec<Encode
 /// Items that overlap those of other batches, some of them twice.
 pub fn batch(first: u16, number: u16) -> Vec<[u8; 2]> {
     let number = number % 256;
-    (0..number)
-        .map(|i| first.wrapping_add(i % 200).to_le_bytes())
-        .collect()
+    (0..number).map(|i| first.wrapping_add(i % 200).to_le_bytes()).collect()
 }
 
 /// Runs `work` while the allocator refuses blocks of `from` bytes or more, if that is given.

@@ -23,10 +23,7 @@ pub fn options(bytes: &[u8]) {
     if let Ok(creation) = parse_reserve(&words) {
         assert_in_range(&creation);
         assert!(creation.error_rate.is_some() && creation.capacity.is_some());
-        assert_eq!(
-            parse_reserve(&as_words(&as_reserve(&creation))),
-            Ok(creation)
-        );
+        assert_eq!(parse_reserve(&as_words(&as_reserve(&creation))), Ok(creation));
     }
     if let Ok(insertion) = parse_insert(&words) {
         if let Some(first) = insertion.first_item {
@@ -45,10 +42,7 @@ pub fn options(bytes: &[u8]) {
             written = format!("AT {at} {written}");
         }
         let again = parse_insert(&as_words(&written)).unwrap();
-        assert_eq!(
-            (again.creation, again.at),
-            (insertion.creation, insertion.at)
-        );
+        assert_eq!((again.creation, again.at), (insertion.creation, insertion.at));
     }
     if let Ok(creation) = parse_counting_reserve(&words) {
         assert_counting_in_range(&creation);
@@ -62,10 +56,7 @@ pub fn options(bytes: &[u8]) {
             Some(creation) => {
                 assert_counting_in_range(creation);
                 let capacity = creation.capacity;
-                let only_capacity = CountingCreation {
-                    capacity,
-                    ..CountingCreation::default()
-                };
+                let only_capacity = CountingCreation { capacity, ..CountingCreation::default() };
                 assert_eq!(*creation, only_capacity, "CF.INSERT has no other words");
                 let capacity = capacity.map_or(String::new(), |n| format!("CAPACITY {n} "));
                 format!("{capacity}ITEMS i")
@@ -124,13 +115,9 @@ fn assert_counting_in_range(creation: &CountingCreation) {
     let capacities = MIN_CAPACITY..=MAX_CAPACITY;
     assert!(creation.capacity.is_none_or(|c| capacities.contains(&c)));
     let bucket_sizes = 1..=MAX_BUCKET_SIZE;
-    assert!(creation
-        .bucket_size
-        .is_none_or(|size| bucket_sizes.contains(&size)));
+    assert!(creation.bucket_size.is_none_or(|size| bucket_sizes.contains(&size)));
     assert_ne!(creation.max_iterations, Some(0));
-    assert!(creation
-        .expansion
-        .is_none_or(|expansion| expansion <= MAX_COUNTING_EXPANSION));
+    assert!(creation.expansion.is_none_or(|expansion| expansion <= MAX_COUNTING_EXPANSION));
 }
 
 fn as_words(line: &str) -> Vec<&[u8]> {

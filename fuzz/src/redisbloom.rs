@@ -98,11 +98,7 @@ impl Filter {
         let num_layers = from.unsigned()?;
         let options = if version >= 2 { from.unsigned()? } else { 0 };
         let growth = if version >= 4 { from.unsigned()? } else { 2 };
-        let mut filter = Self {
-            options,
-            growth,
-            layers: Vec::new(),
-        };
+        let mut filter = Self { options, growth, layers: Vec::new() };
         for _ in 0..num_layers {
             let mut layer = Layer {
                 entries: from.unsigned()?,
@@ -144,11 +140,7 @@ impl Filter {
         let wide = len == 20 + 53 * num_layers;
         let mut filter = Self {
             options: field(4)?,
-            growth: if len == 16 + 49 * num_layers {
-                2
-            } else {
-                field(4)?
-            },
+            growth: if len == 16 + 49 * num_layers { 2 } else { field(4)? },
             layers: Vec::new(),
         };
         for _ in 0..num_layers {
@@ -177,11 +169,7 @@ impl Filter {
         !self.layers.is_empty()
             && self.options < 1 << 31
             && self.growth < 1 << 32
-            && self
-                .layers
-                .iter()
-                .map(|layer| u128::from(layer.items))
-                .sum::<u128>()
+            && self.layers.iter().map(|layer| u128::from(layer.items)).sum::<u128>()
                 == u128::from(items)
     }
 
@@ -240,21 +228,11 @@ struct Murmur {
     is_long: bool,
 }
 
-const LONG: Murmur = Murmur {
-    m: 0xc6a4_a793_5bd1_e995,
-    width: 8,
-    shift: 47,
-    last_shifts: [47, 47],
-    is_long: true,
-};
+const LONG: Murmur =
+    Murmur { m: 0xc6a4_a793_5bd1_e995, width: 8, shift: 47, last_shifts: [47, 47], is_long: true };
 
-const SHORT: Murmur = Murmur {
-    m: 0x5bd1_e995,
-    width: 4,
-    shift: 24,
-    last_shifts: [13, 15],
-    is_long: false,
-};
+const SHORT: Murmur =
+    Murmur { m: 0x5bd1_e995, width: 4, shift: 24, last_shifts: [13, 15], is_long: false };
 
 /// Austin Appleby's public-domain functions, both in one.
 fn murmur(item: &[u8], seed: u64, with: &Murmur) -> u64 {
@@ -271,11 +249,7 @@ fn murmur(item: &[u8], seed: u64, with: &Murmur) -> u64 {
         }
         let mixed = times_m(number);
         let mixed = times_m(mixed ^ mixed >> with.shift);
-        hash = if with.is_long {
-            times_m(hash ^ mixed)
-        } else {
-            times_m(hash) ^ mixed
-        };
+        hash = if with.is_long { times_m(hash ^ mixed) } else { times_m(hash) ^ mixed };
     }
     let [first, second] = with.last_shifts;
     hash = times_m(hash ^ hash >> first);

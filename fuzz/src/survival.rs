@@ -16,11 +16,7 @@ pub fn assert_survives(filter: &mut Filter) {
     // A vector may have room for more than is counted, but a limit bounds what is there.
     let mut bytes = size_of::<Filter>() as u64;
     loaded.visit_allocations(|layout, times| bytes += layout.size() as u64 * times);
-    assert!(
-        bytes <= loaded.reserved_bytes(),
-        "{bytes}, not {}",
-        loaded.reserved_bytes()
-    );
+    assert!(bytes <= loaded.reserved_bytes(), "{bytes}, not {}", loaded.reserved_bytes());
     let again = encoded(&loaded);
     let bytes = |chunks: &[Encoded]| -> Vec<Vec<u8>> {
         chunks.iter().map(|chunk| chunk.bytes.clone()).collect()

@@ -37,13 +37,7 @@ impl Layer {
         let (hashes, keys) = (from.number(4)?, from.take(32)?);
         let bytes = from.0.to_vec();
         let is_good = version == 1 && len == bytes.len() as u64;
-        is_good.then_some(Self {
-            hashes,
-            keys: keys.try_into().ok()?,
-            bytes,
-            items,
-            capacity,
-        })
+        is_good.then_some(Self { hashes, keys: keys.try_into().ok()?, bytes, items, capacity })
     }
 
     fn is_good(&self) -> bool {

@@ -93,9 +93,7 @@ pub fn windowed(bytes: &[u8]) {
         subject.run(operation);
     }
     let items: Vec<u16> = subject.came.keys().copied().collect();
-    items
-        .into_iter()
-        .for_each(|item| subject.assert_knows(item));
+    items.into_iter().for_each(|item| subject.assert_knows(item));
     subject.assert_like_twin();
     subject.filter.assert_sound();
     assert_survives(&mut subject.filter);
@@ -107,22 +105,12 @@ impl Subject {
         let (error_rate, growth) = KINDS[usize::from(script.kind) % KINDS.len()];
         let seconds = SECONDS[usize::from(script.seconds) % SECONDS.len()];
         let window = Window::new(seconds, 2 + script.slices % 13, script.renews);
-        let parameters = Parameters {
-            error_rate,
-            capacity: CAPACITY,
-            growth,
-            seed: Seed(1),
-        };
+        let parameters = Parameters { error_rate, capacity: CAPACITY, growth, seed: Seed(1) };
         let new = || {
             let window = window.expect("a sound window");
             Filter::windowed(parameters, window, SizeLimit::Unlimited).unwrap()
         };
-        Self {
-            filter: new(),
-            twin: new(),
-            came: BTreeMap::new(),
-            now: script.start.into(),
-        }
+        Self { filter: new(), twin: new(), came: BTreeMap::new(), now: script.start.into() }
     }
 
     fn run(&mut self, operation: &Operation) {
@@ -180,10 +168,7 @@ impl Subject {
     /// Not forgotten early; and where no item is taken for another, not late. (Tables here are so
     /// small that each sweep is at its end when the next slice comes.)
     fn assert_knows(&self, item: u16) {
-        let (known, age) = (
-            self.filter.contains_at(&item.to_le_bytes(), self.now),
-            self.age(item),
-        );
+        let (known, age) = (self.filter.contains_at(&item.to_le_bytes(), self.now), self.age(item));
         assert!(known || age.is_none_or(|age| age > self.length()));
         let slice = self.length().div_ceil(self.window().slices().into());
         let is_late = age.is_none_or(|age| age > self.length() + slice);
@@ -239,9 +224,7 @@ impl Subject {
         let (items, now) = (batch(first, number), self.now);
         let mut answers = Vec::new();
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        let result = self
-            .twin
-            .add_many_at(slices, now, ROOM, |answer| answers.push(answer));
+        let result = self.twin.add_many_at(slices, now, ROOM, |answer| answers.push(answer));
         let mut one_by_one = Ok(());
         let mut answers = answers.into_iter();
         for item in &items {
@@ -265,8 +248,7 @@ impl Subject {
         let items = batch(first, number);
         let (mut answers, digest) = (Vec::new(), self.filter.digest());
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        self.filter
-            .contains_many_at(slices, self.now, |answer| answers.push(answer));
+        self.filter.contains_many_at(slices, self.now, |answer| answers.push(answer));
         assert_eq!(answers.len(), items.len());
         for (item, answer) in items.iter().zip(answers) {
             assert_eq!(answer, self.filter.contains_at(item, self.now));

@@ -41,8 +41,8 @@ pub struct Added {
     pub answered: usize,
     /// The number of them that were new.
     pub new: usize,
-    /// Whether any of them changed the filter, because it was new or renewed.
-    has_changed: bool,
+    /// The number of them that changed the filter, because they were new or renewed.
+    changed: usize,
     pub refusal: Option<ReplyError>,
     /// The time of the items, in a filter that forgets.
     time: Option<u64>,
@@ -52,7 +52,7 @@ impl Added {
     fn count(&mut self, outcome: Outcome) {
         self.answered += 1;
         self.new += usize::from(outcome.is_new());
-        self.has_changed |= outcome.has_changed();
+        self.changed += usize::from(outcome.has_changed());
     }
 }
 
@@ -70,13 +70,11 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             let time = self.time(context, filter)?;
             let answer = journal::recording(filter, || self.items.items_from(0), answer);
             let added = self.add(context, filter, time, limit, answer);
-            Ok((added.has_changed, added))
+            Ok((added.changed > 0, added))
         };
         let replicate = |added: &Added| match (added.time, &added.refusal) {
             (None, None) => context.replicate_verbatim(),
-            _ => self
-                .items
-                .replicate_first(context, added.time, added.answered),
+            _ => self.items.replicate_first(context, added.time, added.answered),
         };
         let creation = self.creation.as_ref();
         let key = arguments.at(1);
@@ -113,10 +111,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         mut answer: impl FnMut(bool),
     ) -> Added {
         let (before, forgotten) = (filter.progress(), filter.forgotten());
-        let mut added = Added {
-            time,
-            ..Added::default()
-        };
+        let mut added = Added { time, ..Added::default() };
         let (ration, now) = (Ration::new(context), time.unwrap_or(0));
         let mut add_rest = |added: &mut Added, limit| {
             let mut items = self.items.items_from(added.answered);

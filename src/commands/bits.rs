@@ -22,11 +22,7 @@ impl Bits {
     /// There is no memory for them.
     pub fn with_room_for(bits: usize) -> Result<Self, ReplyError> {
         let bytes = try_vec(bits.div_ceil(WORD) * size_of::<u64>());
-        Ok(Self {
-            bytes: bytes.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?,
-            word: 0,
-            len: 0,
-        })
+        Ok(Self { bytes: bytes.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?, word: 0, len: 0 })
     }
 
     /// Appends a bit. There must be room for it.
@@ -43,8 +39,7 @@ impl Bits {
     /// Returns the bytes, the last one padded with zeros.
     pub fn into_bytes(mut self) -> Vec<u8> {
         let rest = (self.len % WORD).div_ceil(8);
-        self.bytes
-            .extend(self.word.to_le_bytes().into_iter().take(rest));
+        self.bytes.extend(self.word.to_le_bytes().into_iter().take(rest));
         self.bytes
     }
 }

@@ -21,49 +21,27 @@ pub const ANY: Command<ReplyError> = Command {
 };
 
 /// Reads one key.
-pub const READ: Command<ReplyError> = Command {
-    flags: "readonly",
-    access: KeyAccess::Read,
-    ..ANY
-};
+pub const READ: Command<ReplyError> = Command { flags: "readonly", access: KeyAccess::Read, ..ANY };
 
 /// Reads one key, at a cost that does not depend on its arguments.
-pub const FAST_READ: Command<ReplyError> = Command {
-    flags: "readonly fast",
-    ..READ
-};
+pub const FAST_READ: Command<ReplyError> = Command { flags: "readonly fast", ..READ };
 
 /// Adds to one key.
-pub const WRITE: Command<ReplyError> = Command {
-    flags: "write deny-oom",
-    access: KeyAccess::Add,
-    ..ANY
-};
+pub const WRITE: Command<ReplyError> =
+    Command { flags: "write deny-oom", access: KeyAccess::Add, ..ANY };
 
 /// Adds to one key, at a cost that does not depend on its arguments.
-pub const FAST_WRITE: Command<ReplyError> = Command {
-    flags: "write deny-oom fast",
-    ..WRITE
-};
+pub const FAST_WRITE: Command<ReplyError> = Command { flags: "write deny-oom fast", ..WRITE };
 
 /// Creates one key.
-pub const CREATE: Command<ReplyError> = Command {
-    access: KeyAccess::Create,
-    ..WRITE
-};
+pub const CREATE: Command<ReplyError> = Command { access: KeyAccess::Create, ..WRITE };
 
 /// Removes from one key, also when memory is short.
-pub const REMOVE: Command<ReplyError> = Command {
-    flags: "write",
-    access: KeyAccess::Delete,
-    ..ANY
-};
+pub const REMOVE: Command<ReplyError> =
+    Command { flags: "write", access: KeyAccess::Delete, ..ANY };
 
 /// Removes from one key, at a cost that does not depend on its arguments.
-pub const FAST_REMOVE: Command<ReplyError> = Command {
-    flags: "write fast",
-    ..REMOVE
-};
+pub const FAST_REMOVE: Command<ReplyError> = Command { flags: "write fast", ..REMOVE };
 
 pub const KEY: Parameter = Parameter::new(c"key", Kind::Key, Times::Once);
 pub const ITEM: Parameter = Parameter::new(c"item", Kind::Text, Times::Once);

@@ -94,10 +94,7 @@ pub fn add_to<F: Creates, T>(
     let mut created = None;
     let filter = match &mut present {
         Some(stored) => stored.filter_mut(),
-        None => created.insert(create::<F>(
-            context,
-            creation.ok_or(ReplyError::NOT_FOUND)?,
-        )?),
+        None => created.insert(create::<F>(context, creation.ok_or(ReplyError::NOT_FOUND)?)?),
     };
     let (has_changed, outcome) = add(filter, limit)?;
     // If the first item is refused, the key stays missing.

@@ -41,21 +41,12 @@ fn add_items<'a, F: Creates, I: ExactSizeIterator<Item = &'a [u8]> + Clone>(
         event,
         creation: Some(F::Creation::default()),
         at: packed.at,
-        items: PackedItems {
-            packed,
-            name,
-            items,
-            room,
-        },
+        items: PackedItems { packed, name, items, room },
     };
     let added = add.run::<F>(context, arguments, |new| {
         bits.iter_mut().for_each(|bits| bits.push(new));
     })?;
-    let changed = Changed {
-        answered: added.answered,
-        changed: added.new,
-        refusal: added.refusal,
-    };
+    let changed = Changed { answered: added.answered, changed: added.new, refusal: added.refusal };
     changed.reply(context, bits)
 }
 
@@ -81,7 +72,6 @@ where
 
     fn replicate_first(&self, context: &Context, time: Option<u64>, number: usize) {
         drop(self.room.take()); // for the server to take
-        self.packed
-            .replicate_first(context, self.name, time, number);
+        self.packed.replicate_first(context, self.name, time, number);
     }
 }

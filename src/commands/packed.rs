@@ -38,13 +38,8 @@ const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
 pub const OF_A_LOOKUP: &[Parameter] = &[KEY, LAYOUT, PACKING];
 pub const OF_A_CHANGE: &[Parameter] = &[KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
 
-pub const OF_AN_ADD: &[Parameter] = &[
-    KEY,
-    TIME.after(c"AT").optional(),
-    LAYOUT,
-    PACKING,
-    word(c"bits", c"BITS").optional(),
-];
+pub const OF_AN_ADD: &[Parameter] =
+    &[KEY, TIME.after(c"AT").optional(), LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
 
 /// The items of a command, and their packing.
 pub struct Packed<'a> {
@@ -120,9 +115,7 @@ impl<'a> Packed<'a> {
         number: usize,
     ) {
         let time = time.map(Line::of);
-        let before = time
-            .iter()
-            .flat_map(|time| [b"AT".as_slice(), time.bytes()]);
+        let before = time.iter().flat_map(|time| [b"AT".as_slice(), time.bytes()]);
         if number == self.items.len() {
             let rest = (self.layout.start, self.layout.end + 1);
             return context.replicate_before(
@@ -135,11 +128,7 @@ impl<'a> Packed<'a> {
         }
         let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
         let items = self.items.first(number);
-        context.replicate(
-            name,
-            self.arguments.at(1),
-            before.chain(layout).chain([items]),
-        );
+        context.replicate(name, self.arguments.at(1), before.chain(layout).chain([items]));
     }
 }
 

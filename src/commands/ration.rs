@@ -38,20 +38,12 @@ pub struct Rationed<'a, I> {
 impl<'a> Ration<'a> {
     /// A ration for a command that is about to add items.
     pub fn new(context: &'a Context) -> Self {
-        Self {
-            context,
-            min_held: Cell::new(bytes_held()),
-            is_used_up: Cell::new(false),
-        }
+        Self { context, min_held: Cell::new(bytes_held()), is_used_up: Cell::new(false) }
     }
 
     /// Returns `items`, up to the one at which the ration is used up.
     pub fn of<I>(&'a self, items: I) -> Rationed<'a, I> {
-        Rationed {
-            items,
-            ration: self,
-            left: ITEMS,
-        }
+        Rationed { items, ration: self, left: ITEMS }
     }
 
     /// The error for the first item after the ration was used up; `None` if it was not.

@@ -137,8 +137,7 @@ fn load_chunk<F: Family>(
     }
     let created = codec::load_chunk(present, &chunk, limit).map_err(ReplyError::of_load)?;
     if let Some(filter) = created {
-        key.put(Stored::<F>::new(filter))
-            .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+        key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     }
     Ok(Vec::new())
 }
@@ -161,8 +160,7 @@ fn load_piece<F: Family>(
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
     let filter = F::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
-    key.put(Stored::<F>::new(filter))
-        .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+    key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     Ok(chunks)
 }
 

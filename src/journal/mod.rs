@@ -62,11 +62,7 @@ struct Journal {
 
 impl Journal {
     fn try_new(id: u64, now: u64) -> Option<Self> {
-        let journal = Self {
-            id,
-            ring: Ring::try_new()?,
-            pulse: Pulse::at(now),
-        };
+        let journal = Self { id, ring: Ring::try_new()?, pulse: Pulse::at(now) };
         COUNT.fetch_add(1, Relaxed);
         Some(journal)
     }
@@ -213,10 +209,7 @@ pub fn changes(
         stats::FETCHES_BY_FOLLOWERS.add(1);
     }
     Ok(Changes {
-        position: Position {
-            journal: journal.id,
-            hashes: number,
-        },
+        position: Position { journal: journal.id, hashes: number },
         hashes,
         pulse: journal.pulse.clone(),
     })
@@ -251,10 +244,7 @@ impl Journals {
 }
 
 fn limits() -> Limits {
-    Limits {
-        hashes: config::max_followed_items(),
-        bytes: config::max_journal_bytes(),
-    }
+    Limits { hashes: config::max_followed_items(), bytes: config::max_journal_bytes() }
 }
 
 #[cfg(test)]
@@ -265,12 +255,8 @@ mod tests {
 
     /// An empty filter, which has an address of its own.
     fn filter() -> Box<Filter> {
-        let parameters = Parameters {
-            error_rate: 0.01,
-            capacity: 100,
-            growth: Growth::Fixed,
-            seed: Seed(1),
-        };
+        let parameters =
+            Parameters { error_rate: 0.01, capacity: 100, growth: Growth::Fixed, seed: Seed(1) };
         Box::new(Filter::new(parameters, SizeLimit::Unlimited).unwrap())
     }
 

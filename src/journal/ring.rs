@@ -99,11 +99,7 @@ impl Ring {
     /// # Errors
     /// `OutOfMemory`, and the hash is missing.
     pub fn push(&mut self, hash: ItemHash, limits: Limits) -> Result<(), OutOfMemory> {
-        if self
-            .pieces
-            .back()
-            .is_none_or(|piece| piece.0.len() == PIECE)
-        {
+        if self.pieces.back().is_none_or(|piece| piece.0.len() == PIECE) {
             let piece = self.new_piece(limits).ok_or(OutOfMemory)?;
             self.pieces.push_back(piece); // into reserved room
         }
@@ -154,16 +150,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NO_LIMIT: Limits = Limits {
-        hashes: u64::MAX,
-        bytes: u64::MAX,
-    };
+    const NO_LIMIT: Limits = Limits { hashes: u64::MAX, bytes: u64::MAX };
 
     fn hash(number: u64) -> ItemHash {
-        ItemHash {
-            place: number,
-            probes: !number,
-        }
+        ItemHash { place: number, probes: !number }
     }
 
     fn read(ring: &Ring, number: u64) -> Option<Vec<ItemHash>> {
@@ -184,7 +174,8 @@ mod tests {
                 };
                 for _ in 0..pushes {
                     let before = all.len() as u64 - ring.first();
-                    let (was_full, next) = (before.is_multiple_of(PIECE as u64), hash(all.len() as u64));
+                    let was_full = before.is_multiple_of(PIECE as u64);
+                    let next = hash(all.len() as u64);
                     ring.push(next, limits).unwrap();
                     all.push(next);
                     let (now, most) = (all.len() as u64 - ring.first(), limits.hashes);

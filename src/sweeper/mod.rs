@@ -40,10 +40,7 @@ pub fn register(context: &Context) {
     CHANGES.timer.register(context, changes::signal);
     events::register(
         context,
-        Listener {
-            moved,
-            role_changed: |context| SWEEPS.timer.set(0, context.thread()),
-        },
+        Listener { moved, role_changed: |context| SWEEPS.timer.set(0, context.thread()) },
     );
 }
 
@@ -129,11 +126,7 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     let (Some(window), Some(timetable)) = (filter.window(), filter.attachment()) else {
         return Ok(());
     };
-    let Timetable {
-        sweep,
-        last_client_time,
-        ..
-    } = timetable;
+    let Timetable { sweep, last_client_time, .. } = timetable;
     if !sweep.as_ref().is_some_and(|ticket| ticket.is(entry)) {
         return Ok(()); // another filter has come to this key, and waits by itself
     }

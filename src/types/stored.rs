@@ -50,10 +50,7 @@ pub struct Stored<F> {
 impl<F: Family> Stored<F> {
     pub fn new(filter: Filter) -> Self {
         stats::FILTERS.increment();
-        Self {
-            filter,
-            family: PhantomData,
-        }
+        Self { filter, family: PhantomData }
     }
 
     /// The filter itself.

@@ -30,15 +30,7 @@ fn a_partitioned_filter_is_one_filter_to_every_client() {
     let on = |words: &[&str]| on_cluster(&cluster, &[words, PARTITIONS].concat());
     let (here, there) = (lines(0..20_000), lines(20_000..30_000));
     let file = work.file("here", here.as_bytes());
-    let load = [
-        "load",
-        "users",
-        &file,
-        "--capacity",
-        "40000",
-        "--error",
-        "1e-9",
-    ];
+    let load = ["load", "users", &file, "--capacity", "40000", "--error", "1e-9"];
     assert_eq!(on(&load).prints(), "20000 items, 20000 new\n");
     let both = [there.clone(), here.clone()].concat();
     let run = on(&["check", "users", "--missing"]).run_with(both.as_bytes());
@@ -51,10 +43,7 @@ fn a_partitioned_filter_is_one_filter_to_every_client() {
     let mut users =
         PartitionedFilter::connect(&cluster.urls(), "users", partitions).expect("a cluster");
     let items: Vec<&str> = both.lines().collect();
-    let found = users
-        .mexists(&items)
-        .into_iter()
-        .map(|answer| answer.expect("a reply"));
+    let found = users.mexists(&items).into_iter().map(|answer| answer.expect("a reply"));
     assert_eq!(found.filter(|found| *found).count(), 20_000);
     let info = users.info().expect("all partitions");
     assert_eq!((info.items, info.sub_filters), (20_000, 16));
@@ -63,10 +52,7 @@ fn a_partitioned_filter_is_one_filter_to_every_client() {
     assert!(message.contains('{'), "{message}");
     let count = on(&["load", "bags", &file, "--cf"]).prints();
     assert_eq!(count, "20000 items, 20000 new\n");
-    assert_eq!(
-        on(&["unload", "bags", &file]).prints(),
-        "20000 items, 20000 removed\n"
-    );
+    assert_eq!(on(&["unload", "bags", &file]).prints(), "20000 items, 20000 removed\n");
 }
 
 #[test]
@@ -97,14 +83,8 @@ fn no_item_is_lost_while_slots_move() {
     let on = |words: &[&str]| on_cluster(&cluster, &[words, PARTITIONS].concat());
     let name = Name::new(b"users").expect("no brace");
     let partitions = Partitions::new(16).expect("a power of two");
-    let slots: Vec<u16> = partitions
-        .each()
-        .map(|number| slot_of(&name.key(number)))
-        .collect();
-    assert_eq!(
-        on(&["load", "users", "--capacity", "100"]).prints(),
-        "0 items, 0 new\n"
-    );
+    let slots: Vec<u16> = partitions.each().map(|number| slot_of(&name.key(number))).collect();
+    assert_eq!(on(&["load", "users", "--capacity", "100"]).prints(), "0 items, 0 new\n");
     while_they_move(&cluster, &slots, || {
         let run = on(&["load", "users", &file]).run();
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
@@ -187,10 +167,7 @@ fn a_filter_stays_whole_while_its_slot_moves() {
 
 /// A file with a filter of some numbers and this capacity, and its bytes.
 fn built(work: &Folder, capacity: u32) -> (String, Vec<u8>) {
-    let (items, file) = (
-        work.file("items", lines(0..1_000).as_bytes()),
-        work.path("built.sbf"),
-    );
+    let (items, file) = (work.file("items", lines(0..1_000).as_bytes()), work.path("built.sbf"));
     let capacity = capacity.to_string();
     tool(&["build", &items, "-o", &file, "--capacity", &capacity]).prints();
     let bytes = fs::read(&file).expect("it was built");

@@ -19,10 +19,7 @@ fn servers_are_compared_item_by_item() {
     }
     let text = compare("seen", &[]).prints();
     let all = "first: 20000 present, 0 of them only there\n";
-    assert_eq!(
-        text,
-        format!("20000 items\n{all}{}", all.replace("first", "second"))
-    );
+    assert_eq!(text, format!("20000 items\n{all}{}", all.replace("first", "second")));
 
     let [old_db, new_db] = &mut both;
     for (db, item) in [(old_db, "old"), (new_db, "new")] {
@@ -55,21 +52,15 @@ fn a_server_without_packed_commands_is_asked_with_an_argument_for_each_item() {
         let words = [&format!("{family}.PACKADD"), family, "LINES", &items];
         server.connect().call(words);
     }
-    old.connect()
-        .run("ACL SETUSER default -command -bf.packexists -cf.packexists");
+    old.connect().run("ACL SETUSER default -command -bf.packexists -cf.packexists");
     for key in ["BF", "CF"] {
-        let text = tool(&["compare", &url(&old), &url(&new), key, &file, "--count"])
-            .run()
-            .stdout;
+        let text = tool(&["compare", &url(&old), &url(&new), key, &file, "--count"]).run().stdout;
         assert!(text.contains("first: 5000 present"), "{text}");
         let mut check = tool(&["check", key, &file, "--count", "--url", &url(&old)]);
         assert_eq!(check.prints(), "5000\n");
     }
     let text = old.connect().run("INFO commandstats").text().to_lowercase();
     for family in ["bf", "cf"] {
-        assert!(
-            text.contains(&format!("cmdstat_{family}.mexists:calls=2,")),
-            "{text}"
-        );
+        assert!(text.contains(&format!("cmdstat_{family}.mexists:calls=2,")), "{text}");
     }
 }

@@ -46,9 +46,7 @@ fn a_login_that_is_refused_is_said_in_plain_words() {
         let expected =
             "the server wants a password (NOAUTH): SPLITBLOOM_PASSWORD or --url may have it";
         assert_eq!(message, expected, "{command:?}");
-        let message = tool_on(&server, command)
-            .env("SPLITBLOOM_PASSWORD", "wrong")
-            .error(3);
+        let message = tool_on(&server, command).env("SPLITBLOOM_PASSWORD", "wrong").error(3);
         let expected = "wrong user name or password, or no such user (WRONGPASS)";
         assert_eq!(message, expected, "{command:?}");
     }

@@ -8,9 +8,7 @@ const SEED: &str = "0123456789abcdef";
 
 /// Lines of which some come twice.
 fn lines(from: u64, to: u64) -> String {
-    (from..to)
-        .map(|n| format!("https://example.com/{}\n", n - n % 7))
-        .collect()
+    (from..to).map(|n| format!("https://example.com/{}\n", n - n % 7)).collect()
 }
 
 fn digest(server: &Server, key: &str) -> String {
@@ -37,26 +35,10 @@ fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
     let items = folder.file("items", all.as_bytes());
     // Room for all; full, with a table behind; a table from the start; one that does not grow.
     for (key, reserve, arguments) in [
-        (
-            "large",
-            "0.001 100000",
-            ["--error=0.001", "--capacity=100000", "--expansion=2"],
-        ),
-        (
-            "full",
-            "0.01 5000",
-            ["--error=0.01", "--capacity=5000", "--expansion=2"],
-        ),
-        (
-            "table",
-            "0.01 100",
-            ["--error=0.01", "--capacity=100", "--expansion=2"],
-        ),
-        (
-            "fixed",
-            "0.01 70000 NONSCALING",
-            ["--error=0.01", "--capacity=70000", "--nonscaling"],
-        ),
+        ("large", "0.001 100000", ["--error=0.001", "--capacity=100000", "--expansion=2"]),
+        ("full", "0.01 5000", ["--error=0.01", "--capacity=5000", "--expansion=2"]),
+        ("table", "0.01 100", ["--error=0.01", "--capacity=100", "--expansion=2"]),
+        ("fixed", "0.01 70000 NONSCALING", ["--error=0.01", "--capacity=70000", "--nonscaling"]),
     ] {
         madd(&server, &format!("{key}:filled"), reserve, &all);
         for threads in ["1", "3"] {
@@ -67,10 +49,7 @@ fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
             let text = tool(&build).prints();
             assert!(text.contains("60000 items"), "{text}");
             tool_on(&server, &["push", &file, &pushed]).prints();
-            assert_eq!(
-                digest(&server, &pushed),
-                digest(&server, &format!("{key}:filled"))
-            );
+            assert_eq!(digest(&server, &pushed), digest(&server, &format!("{key}:filled")));
         }
     }
 }
@@ -81,44 +60,22 @@ fn build_counts_the_items_of_files_and_asks_for_those_of_a_pipe() {
     let (items, file) = (folder.file("items", b"a\nb\nc"), folder.path("few.sbf"));
     let text = tool(&["build", &items, &items, "-o", &file]).prints();
     assert!(text.contains("6 items, 3 of them new"), "{text}");
-    assert!(tool(&["info", &file])
-        .prints()
-        .contains("Capacity                      6\n"));
+    assert!(tool(&["info", &file]).prints().contains("Capacity                      6\n"));
     let none = folder.path("no.sbf");
     let message = tool(&["build", "-o", &none]).error(2);
     assert!(message.contains("--capacity"), "{message}");
-    for missing in [
-        ["missing"].as_slice(),
-        &[&items, "missing"],
-        &["missing", "--capacity=9"],
-    ] {
+    for missing in [["missing"].as_slice(), &[&items, "missing"], &["missing", "--capacity=9"]] {
         let build = [&["build", "-o", &none], missing].concat();
         let message = tool(&build).error(5);
         assert!(message.starts_with("missing: No such file"), "{message}");
     }
     let message = tool(&["build", &folder.path("."), "-o", &none]).error(5);
     assert!(message.ends_with("is a directory"), "{message}");
-    let pairs = [
-        "build",
-        "-o",
-        &file,
-        "--replace",
-        "--capacity",
-        "9",
-        "--fixed",
-        "2",
-    ];
+    let pairs = ["build", "-o", &file, "--replace", "--capacity", "9", "--fixed", "2"];
     let run = tool(&pairs).run_with(b"aabb");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.contains("2 items, 2 of them new"), "{run:?}");
-    let full = [
-        "build",
-        &items,
-        "-o",
-        &folder.path("no.sbf"),
-        "--capacity=2",
-        "--nonscaling",
-    ];
+    let full = ["build", &items, "-o", &folder.path("no.sbf"), "--capacity=2", "--nonscaling"];
     let message = tool(&full).error(6);
     assert!(message.contains("full and does not grow"), "{message}");
     assert_eq!(folder.names(), ["few.sbf", "items"]);
@@ -183,10 +140,9 @@ fn a_damaged_file_leaves_nothing_behind() {
         ("text", b"no filter".to_vec()),
     ] {
         let damaged = folder.file(name, &bytes);
-        for command in [
-            ["push", &damaged, "other"].as_slice(),
-            &["push", &damaged, "key", "--replace"],
-        ] {
+        for command in
+            [["push", &damaged, "other"].as_slice(), &["push", &damaged, "key", "--replace"]]
+        {
             tool_on(&server, command).error(6);
         }
         tool(&["info", &damaged]).error(6);
@@ -194,10 +150,7 @@ fn a_damaged_file_leaves_nothing_behind() {
     }
     assert_eq!(db.ask("GET key"), "$value");
     assert_eq!(db.ask("DBSIZE"), ":1");
-    assert!(!folder
-        .names()
-        .iter()
-        .any(|name| name.contains("union") || name.contains("part")));
+    assert!(!folder.names().iter().any(|name| name.contains("union") || name.contains("part")));
 }
 
 #[test]
@@ -230,10 +183,7 @@ fn a_union_finds_what_each_filter_finds_and_unlike_filters_have_none() {
     let bag = folder.path("bag");
     tool_on(&server, &["pull", "bag", "-o", &bag]).prints();
     let message = tool(&["merge", "-o", &folder.path("no"), &one, &bag]).error(6);
-    assert!(
-        message.ends_with("filters of this kind have no union"),
-        "{message}"
-    );
+    assert!(message.ends_with("filters of this kind have no union"), "{message}");
 }
 
 /// What a killed process leaves is what a server leaves that refuses the commands which the process

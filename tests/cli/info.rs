@@ -12,10 +12,7 @@ fn info_describes_a_filter_of_either_kind() {
     db.run("BF.MADD users a b c");
     db.run("CF.ADD bag a");
     let text = tool_on(&server, &["info", "users"]).prints();
-    for line in [
-        "Capacity                      20 000",
-        "  Hashes            10",
-    ] {
+    for line in ["Capacity                      20 000", "  Hashes            10"] {
         assert!(text.lines().any(|other| other == line), "{line}\n{text}");
     }
     let json = tool_on(&server, &["info", "bag", "--json"]).prints();
@@ -36,14 +33,8 @@ fn a_filter_from_valkey_bloom_is_one_to_every_command() {
     let mut lines = info.lines();
     let items = lines.find(|line| line.starts_with("Number of items inserted"));
     assert!(items.is_some_and(|line| line.ends_with(" 299")), "{info}");
-    assert_eq!(
-        tool_on(&server, &["check", "came", &file, "--count"]).prints(),
-        "300\n"
-    );
-    assert_eq!(
-        tool_on(&server, &["load", "came", &file]).prints(),
-        "300 items, 0 new\n"
-    );
+    assert_eq!(tool_on(&server, &["check", "came", &file, "--count"]).prints(), "300\n");
+    assert_eq!(tool_on(&server, &["load", "came", &file]).prints(), "300 items, 0 new\n");
     let both = ["compare", &url(&server), &url(&other), "came", &file];
     assert!(tool(&both).prints().starts_with("300 items\n"));
     tool_on(&server, &["pull", "came", "-o", &pulled]).prints();

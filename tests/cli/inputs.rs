@@ -37,14 +37,7 @@ fn what_contains_no_items_is_refused_before_anything_is_done() {
             &["check", "there", &good, &bad, "--count"],
             &["unload", "bag", &good, &bad],
             &["build", "-o", &folder.path("no.sbf"), &good, &bad],
-            &[
-                "build",
-                "-o",
-                &folder.path("no.sbf"),
-                &bad,
-                "--capacity",
-                "9",
-            ],
+            &["build", "-o", &folder.path("no.sbf"), &bad, "--capacity", "9"],
         ] {
             let message = tool_on(&server, command).error(6);
             assert!(message.contains(advice), "{command:?}: {message}");
@@ -57,11 +50,7 @@ fn what_contains_no_items_is_refused_before_anything_is_done() {
         assert_eq!(run.code, 6, "{run:?}");
         assert!(run.stderr.contains(advice.trim_end()), "{run:?}");
     }
-    for missing in [
-        ["missing"].as_slice(),
-        &[&good, "missing"],
-        &[&folder.path(".")],
-    ] {
+    for missing in [["missing"].as_slice(), &[&good, "missing"], &[&folder.path(".")]] {
         let load = [&["load", "new", "--capacity", "1000"], missing].concat();
         tool_on(&server, &load).error(5);
     }
@@ -81,22 +70,14 @@ fn line_ends_of_other_systems_are_warned_about_and_can_be_stripped() {
     assert_eq!((run.code, run.stdout.as_str()), (0, "4 items, 4 new\n"));
     let warnings: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{run:?}");
-    assert!(
-        warnings
-            .iter()
-            .all(|warning| warning.contains("--text strips it")),
-        "{run:?}"
-    );
+    assert!(warnings.iter().all(|warning| warning.contains("--text strips it")), "{run:?}");
     for item in ["\u{feff}a\r", "b\r", "\r", "c"] {
         assert_eq!(db.call(["BF.EXISTS", "raw", item]).to_string(), ":1");
     }
     tool_on(&server, &["load", "stripped", &text, "--text"]).prints();
     let check = ["check", "stripped", "--text", &text];
     assert_eq!(tool_on(&server, &check).prints(), "a\nb\n\nc\n");
-    assert_eq!(
-        tool_on(&server, &["check", "stripped", &plain, "--missing"]).prints(),
-        ""
-    );
+    assert_eq!(tool_on(&server, &["check", "stripped", &plain, "--missing"]).prints(), "");
     let built = |name: &str, words: &[&str]| {
         let file = folder.path(name);
         let seed = ["-o", &file, "--seed", "0123456789abcdef"];

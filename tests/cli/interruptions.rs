@@ -37,16 +37,11 @@ fn spawn(command: &mut Command) -> Child {
 #[test]
 fn an_interrupted_load_says_how_far_it_has_come_and_resumes_there() {
     let (server, folder) = (Server::start(), Folder::new());
-    let lines: String = (0..1_000_000)
-        .map(|number| format!("line {number}\n"))
-        .collect();
+    let lines: String = (0..1_000_000).map(|number| format!("line {number}\n")).collect();
     let items = folder.file("items", lines.as_bytes());
     let checkpoint = folder.path("done");
     let words = ["load", "seen", &items, "--checkpoint", &checkpoint];
-    for (number, by) in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP]
-        .into_iter()
-        .enumerate()
-    {
+    for (number, by) in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].into_iter().enumerate() {
         let before = fs::read(&checkpoint).ok();
         let load = spawn(&mut tool_on(&server, &words));
         eventually("the load has gone on", || {
@@ -58,14 +53,9 @@ fn an_interrupted_load_says_how_far_it_has_come_and_resumes_there() {
         assert_eq!(output.status.signal(), Some(by), "{number}: {message}");
         let loaded = message.strip_prefix("splitbloom: interrupted; loaded ");
         let loaded = loaded.and_then(|rest| rest.split_once(" items; the same command goes on"));
-        let loaded: u64 = loaded
-            .and_then(|(loaded, _)| loaded.parse().ok())
-            .expect("a number");
+        let loaded: u64 = loaded.and_then(|(loaded, _)| loaded.parse().ok()).expect("a number");
         let text = fs::read_to_string(&checkpoint).expect("the last checkpoint");
-        assert!(
-            text.contains(&format!("\"items\": {loaded},")),
-            "{message}{text}"
-        );
+        assert!(text.contains(&format!("\"items\": {loaded},")), "{message}{text}");
         assert_eq!(folder.names(), ["done", "items"]);
     }
     let text = tool_on(&server, &words).prints();
@@ -110,7 +100,5 @@ fn a_signal_that_the_process_was_started_to_ignore_is_ignored() {
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{output:?}");
-    assert!(tool(&["info", &file])
-        .prints()
-        .contains("inserted      2\n"));
+    assert!(tool(&["info", &file]).prints().contains("inserted      2\n"));
 }

@@ -7,9 +7,7 @@ use std::process::Stdio;
 
 /// Lines that are not too short.
 fn lines(numbers: std::ops::Range<u32>) -> String {
-    numbers
-        .map(|number| format!("https://example.org/{number}\n"))
-        .collect()
+    numbers.map(|number| format!("https://example.org/{number}\n")).collect()
 }
 
 #[test]
@@ -18,11 +16,7 @@ fn what_is_loaded_is_found_and_nothing_else() {
     let (here, there) = (lines(0..50_000), lines(50_000..60_000));
     let file = work.file("here", here.as_bytes());
     let reserve = ["--capacity", "50000", "--error", "1e-9"];
-    let text = tool_on(
-        &server,
-        &[["load", "seen", &file].as_slice(), &reserve].concat(),
-    )
-    .prints();
+    let text = tool_on(&server, &[["load", "seen", &file].as_slice(), &reserve].concat()).prints();
     assert_eq!(text, "50000 items, 50000 new\n");
     let capacity = server.connect().ask("BF.INFO seen CAPACITY");
     assert!(capacity.contains(":50000"), "{capacity}");
@@ -46,29 +40,16 @@ fn what_is_loaded_is_found_and_nothing_else() {
 #[test]
 fn items_of_a_fixed_width_may_contain_anything() {
     let (server, work) = (Server::start(), Folder::new());
-    let items: Vec<u8> = (0..40_000_u32)
-        .flat_map(|number| number.to_be_bytes())
-        .collect();
+    let items: Vec<u8> = (0..40_000_u32).flat_map(|number| number.to_be_bytes()).collect();
     let file = work.file("items", &items);
     let text = tool_on(&server, &["load", "codes", &file, "--fixed", "4"]).prints();
     assert!(text.starts_with("40000 items, 3"), "{text}");
     let mut db = server.connect();
-    assert_eq!(
-        db.call([b"BF.EXISTS".as_slice(), b"codes", b"\0\0\n\n"])
-            .to_string(),
-        ":1"
-    );
-    tool_on(
-        &server,
-        &["check", "codes", &file, "--fixed", "4", "--missing"],
-    )
-    .prints();
+    assert_eq!(db.call([b"BF.EXISTS".as_slice(), b"codes", b"\0\0\n\n"]).to_string(), ":1");
+    tool_on(&server, &["check", "codes", &file, "--fixed", "4", "--missing"]).prints();
     let mut odd = tool_on(&server, &["load", "codes", "--fixed", "3", &file]);
     let message = odd.error(6);
-    assert!(
-        message.contains("1 bytes are left over; loaded"),
-        "{message}"
-    );
+    assert!(message.contains("1 bytes are left over; loaded"), "{message}");
 }
 
 #[test]
@@ -101,10 +82,7 @@ fn a_line_is_an_item_with_every_byte_in_it() {
         };
         assert!(lines.into_iter().all(&mut is_present));
         assert!(!is_present(b"0123ABCD:42") && !is_present(b"0123ABCD") && !is_present(b"leading"));
-        assert_eq!(
-            tool_on(&server, &["check", key, &file, "--missing"]).prints(),
-            ""
-        );
+        assert_eq!(tool_on(&server, &["check", key, &file, "--missing"]).prints(), "");
     }
 }
 
@@ -113,21 +91,13 @@ fn packed_files_one_after_another_are_one_input() {
     let (server, work) = (Server::start(), Folder::new());
     // "a\nb\n", as gzip writes it.
     let gzip = b"\x1f\x8b\x08\0\0\0\0\0\x02\x03K\xe4J\xe2\x02\0\x97*W\x18\x04\0\0\0";
-    let files = [
-        work.file("plain", b"c\nd"),
-        work.file("gzip", gzip),
-        work.file("more", b"\ne\n"),
-    ];
+    let files = [work.file("plain", b"c\nd"), work.file("gzip", gzip), work.file("more", b"\ne\n")];
     let words: Vec<&str> = files.iter().map(String::as_str).collect();
     let text = tool_on(&server, &[["load", "letters"].as_slice(), &words].concat()).prints();
     assert_eq!(text, "6 items, 6 new\n");
     let mut db = server.connect();
     for item in ["a", "b", "c", "d", "", "e"] {
-        assert_eq!(
-            db.call(["BF.EXISTS", "letters", item]).to_string(),
-            ":1",
-            "{item}"
-        );
+        assert_eq!(db.call(["BF.EXISTS", "letters", item]).to_string(), ":1", "{item}");
     }
 }
 
@@ -167,20 +137,10 @@ fn a_counting_filter_counts_what_is_loaded_until_it_is_unloaded() {
     let mut db = server.connect();
     assert_eq!(db.ask("CF.COUNT bag https://example.org/7"), ":2");
     assert_eq!(on(&["check", "bag", &file, "--count"]).prints(), "1000\n");
-    assert_eq!(
-        on(&["unload", "bag", &file]).prints(),
-        "1000 items, 1000 removed\n"
-    );
-    assert_eq!(
-        on(&["unload", "bag", &file]).prints(),
-        "1000 items, 1000 removed\n"
-    );
+    assert_eq!(on(&["unload", "bag", &file]).prints(), "1000 items, 1000 removed\n");
+    assert_eq!(on(&["unload", "bag", &file]).prints(), "1000 items, 1000 removed\n");
     let none = on(&["unload", "bag", &file]).run();
-    assert_eq!(
-        (none.code, none.stdout.as_str()),
-        (1, "1000 items, 0 removed\n"),
-        "{none:?}"
-    );
+    assert_eq!((none.code, none.stdout.as_str()), (1, "1000 items, 0 removed\n"), "{none:?}");
 
     let checkpoint = work.path("done");
     let message = on(&["load", "bag", &file, "--checkpoint", &checkpoint]).error(2);
@@ -197,38 +157,19 @@ fn a_load_that_is_killed_goes_on_and_loses_nothing() {
     let (server, work) = (Server::start(), Folder::new());
     let file = work.file("items", lines(0..1_000_000).as_bytes());
     let checkpoint = work.path("done");
-    let words = [
-        "load",
-        "seen",
-        &file,
-        "--checkpoint",
-        &checkpoint,
-        "--connections",
-        "2",
-    ];
+    let words = ["load", "seen", &file, "--checkpoint", &checkpoint, "--connections", "2"];
     // The filter is a table, which takes its time.
     let mut killed = tool_on(&server, &words);
-    let mut killed = killed
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    eventually("the load has begun", || {
-        work.names().contains(&"done".to_owned())
-    });
+    let mut killed = killed.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    eventually("the load has begun", || work.names().contains(&"done".to_owned()));
     server.pause();
-    assert!(
-        killed.try_wait().expect("a status").is_none(),
-        "it has ended too early"
-    );
+    assert!(killed.try_wait().expect("a status").is_none(), "it has ended too early");
     killed.kill().expect("it is running");
     killed.wait().expect("it is dead");
     server.resume();
 
     let text = tool_on(&server, &words).prints();
-    let before = text
-        .strip_prefix("1000000 items (")
-        .and_then(|rest| rest.split_once(' '));
+    let before = text.strip_prefix("1000000 items (").and_then(|rest| rest.split_once(' '));
     let before = before.and_then(|(before, _)| before.parse::<u64>().ok());
     assert!(before.is_some_and(|before| before > 0), "{text}");
     assert!(!work.names().contains(&"done".to_owned()), "it is complete");
@@ -252,15 +193,9 @@ fn a_checkpoint_of_another_load_is_refused() {
     // Full, after something.
     db.run("BF.RESERVE seen 0.01 200000 NONSCALING");
     let message = load("seen", &[]).error(4);
-    assert!(
-        message.contains("full; loaded ") && message.contains("goes on"),
-        "{message}"
-    );
+    assert!(message.contains("full; loaded ") && message.contains("goes on"), "{message}");
     let text = fs::read_to_string(&checkpoint).expect("a file of text");
-    for other in [
-        load("other", &[]).error(6),
-        load("seen", &["--fixed", "1"]).error(6),
-    ] {
+    for other in [load("other", &[]).error(6), load("seen", &["--fixed", "1"]).error(6)] {
         assert!(other.contains("another load"), "{other}");
     }
     let mut swapped = items.clone().into_bytes();
@@ -299,25 +234,16 @@ fn what_the_server_refuses_is_told_with_how_far_the_load_has_come() {
     // Room for the tool's buffers and for a part of the filter, which takes 2 MB.
     db.run(&format!("CONFIG SET maxmemory {}", used + (3 << 19)));
     let message = on(&["load", "seen", &file, "--connections", "1"]).error(4);
-    assert!(
-        message.contains("OOM") && message.contains("run it again"),
-        "{message}"
-    );
+    assert!(message.contains("OOM") && message.contains("run it again"), "{message}");
     db.run("CONFIG SET maxmemory 0");
     assert_first_are_there(&server, "seen", &items, &message);
     on(&["load", "seen", &file]).prints();
-    assert_eq!(
-        on(&["check", "seen", &file, "--missing", "--count"]).prints(),
-        "0\n"
-    );
+    assert_eq!(on(&["check", "seen", &file, "--missing", "--count"]).prints(), "0\n");
 
     db.run("BF.RESERVE full 0.000001 1000 NONSCALING");
     // With several connections, a later block may take the room of the first.
     let message = on(&["load", "full", &file, "--connections", "1"]).error(4);
-    assert!(
-        message.contains("ERR non scaling filter is full"),
-        "{message}"
-    );
+    assert!(message.contains("ERR non scaling filter is full"), "{message}");
     assert_first_are_there(&server, "full", &items, &message);
 
     db.run("SET text t");
@@ -328,19 +254,13 @@ fn what_the_server_refuses_is_told_with_how_far_the_load_has_come() {
 
     let replica = server.replica(&[]);
     let message = tool_on(&replica, &["load", "seen", &file]).error(4);
-    assert!(
-        message.contains("READONLY") && message.contains("loaded 0 items"),
-        "{message}"
-    );
+    assert!(message.contains("READONLY") && message.contains("loaded 0 items"), "{message}");
 }
 
 /// Whether as many of the items as the message says are in the filter.
 fn assert_first_are_there(server: &Server, key: &str, items: &str, message: &str) {
     let (_, loaded) = message.split_once("loaded ").expect("how far it has come");
-    let loaded = loaded
-        .split(' ')
-        .next()
-        .and_then(|loaded| loaded.parse::<usize>().ok());
+    let loaded = loaded.split(' ').next().and_then(|loaded| loaded.parse::<usize>().ok());
     let loaded = loaded.expect("a number");
     assert!(loaded > 0, "{message}");
     let first: String = items.split_inclusive('\n').take(loaded).collect();
@@ -353,19 +273,10 @@ fn a_server_that_dies_ends_a_load_in_one_line() {
     let (mut server, work) = (Server::start(), Folder::new());
     let file = work.file("items", lines(0..1_000_000).as_bytes());
     let checkpoint = work.path("done");
-    let mut load = tool_on(
-        &server,
-        &["load", "seen", &file, "--checkpoint", &checkpoint],
-    );
-    let load = load
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
+    let mut load = tool_on(&server, &["load", "seen", &file, "--checkpoint", &checkpoint]);
+    let load = load.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let load = load.expect("it starts");
-    eventually("the load has begun", || {
-        work.names().contains(&"done".to_owned())
-    });
+    eventually("the load has begun", || work.names().contains(&"done".to_owned()));
     server.kill();
     let output = load.wait_with_output().expect("it ends");
     let message = String::from_utf8(output.stderr).expect("UTF-8");

@@ -32,10 +32,7 @@ fn filters_of_all_kinds_move_from_every_database_with_their_expiry() {
 
     // As after an interruption.
     to.run("DEL small grown");
-    let rest = format!(
-        "2 filters copied, {} there already, 0 not copied\n",
-        filters - 2
-    );
+    let rest = format!("2 filters copied, {} there already, 0 not copied\n", filters - 2);
     assert_eq!(migrate().prints(), rest);
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
 }
@@ -52,17 +49,10 @@ fn a_database_or_a_pattern_selects_filters() {
     let (old, there) = (url(&old), url(&new));
     let message = migrate(&old, &format!("{there}/1"), &[]).error(2);
     assert!(message.contains("names a database"), "{message}");
-    let run = migrate(
-        &format!("{old}/3"),
-        &format!("{there}/1"),
-        &["--match", "three"],
-    );
+    let run = migrate(&format!("{old}/3"), &format!("{there}/1"), &["--match", "three"]);
     let one = "1 filters copied, 0 there already, 0 not copied\n";
     assert_eq!({ run }.prints(), one);
-    assert_eq!(
-        migrate(&format!("{old}/3"), &there, &["--match=*y"]).prints(),
-        one
-    );
+    assert_eq!(migrate(&format!("{old}/3"), &there, &["--match=*y"]).prints(), one);
     let mut to = new.connect();
     assert_eq!(to.ask("KEYS *"), "[$thirty]");
     to.run("SELECT 1");
@@ -89,17 +79,11 @@ fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
         "splitbloom: text: the key holds no filter: string",
         "splitbloom: bag: the key holds a filter of the other kind",
     ] {
-        assert!(
-            run.stderr.lines().any(|other| other == line),
-            "{line}: {run:?}"
-        );
+        assert!(run.stderr.lines().any(|other| other == line), "{line}: {run:?}");
     }
     assert_eq!(to.ask("GET text"), "$hello");
     let replaced = migrate(&url(&old), &url(&new), &["--replace"]).prints();
-    assert_eq!(
-        replaced,
-        "3 filters copied, 0 there already, 0 not copied\n"
-    );
+    assert_eq!(replaced, "3 filters copied, 0 there already, 0 not copied\n");
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
 }
 
@@ -117,11 +101,7 @@ fn a_check_names_what_is_missing_or_different() {
     let none = "0 filters are equal, 4 are missing or different\n";
     assert_eq!((run.code, run.stdout.as_str()), (1, none));
     for key in ["seen", "bag", "other", "came"] {
-        assert!(
-            run.stderr
-                .contains(&format!("splitbloom: {key}: missing\n")),
-            "{run:?}"
-        );
+        assert!(run.stderr.contains(&format!("splitbloom: {key}: missing\n")), "{run:?}");
     }
     assert_eq!(new.connect().ask("DBSIZE"), ":0");
 
@@ -134,19 +114,13 @@ fn a_check_names_what_is_missing_or_different() {
         to.run(command);
     }
     let run = check(&[&items]).run();
-    assert_eq!(
-        run.stdout, "1 filters are equal, 3 are missing or different\n",
-        "{run:?}"
-    );
+    assert_eq!(run.stdout, "1 filters are equal, 3 are missing or different\n", "{run:?}");
     for line in [
         "splitbloom: seen: the filter exists, with 4 items and not 3",
         "splitbloom: bag: missing",
         "splitbloom: other: 1 items are only in the first filter, 1 only in the second",
     ] {
-        assert!(
-            run.stderr.lines().any(|other| other == line),
-            "{line}: {run:?}"
-        );
+        assert!(run.stderr.lines().any(|other| other == line), "{line}: {run:?}");
     }
     let message = migrate(&url(&old), &url(&new), &[&items]).error(2);
     assert!(message.contains("--check"), "{message}");
@@ -166,10 +140,8 @@ fn filters_of_redisbloom_and_valkey_bloom_answer_as_they_did_once_they_have_move
     let new = Server::start();
     let mut to = new.connect();
     let came = OF_VALKEY_BLOOM[0].under("came");
-    let mut filters: Vec<Filter> = ALL
-        .iter()
-        .map(|one| Filter::of(one, kind(one), &mut to))
-        .collect();
+    let mut filters: Vec<Filter> =
+        ALL.iter().map(|one| Filter::of(one, kind(one), &mut to)).collect();
     filters.push(Filter::of(&came, "bloomfltr", &mut to));
     filters.push(Filter::empty("empty"));
     filters[0].time_to_live = 500_000_000;
@@ -216,17 +188,10 @@ fn commands_name_redisbloom_and_the_way_over() {
         let run = tool(&["info", key, "--url", &old]).run();
         let line = format!("Number of items inserted  {items}\n");
         assert!(run.code == 0 && run.stdout.starts_with(&line), "{run:?}");
-        assert!(
-            run.stderr.contains("RedisBloom") && run.stderr.contains(way),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.contains("RedisBloom") && run.stderr.contains(way), "{}", run.stderr);
         let file = work.path("file");
         let message = tool(&["pull", key, "-o", &file, "--url", &old]).error(6);
-        assert!(
-            message.contains("RedisBloom") && message.contains(way),
-            "{message}"
-        );
+        assert!(message.contains("RedisBloom") && message.contains(way), "{message}");
         tool(&["pull", key, "--to", &url(&new), "--url", &old]).prints();
     }
     for sample in [GROWING, CUCKOO] {

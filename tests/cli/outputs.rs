@@ -23,11 +23,7 @@ fn writers(server: &Server, folder: &Folder) -> [Vec<String>; 3] {
     let one = folder.path("one.sbf");
     tool(&["build", &items, "-o", &one]).prints();
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
-    [
-        words(&["build", &items]),
-        words(&["merge", &one]),
-        words(&["pull", "key"]),
-    ]
+    [words(&["build", &items]), words(&["merge", &one]), words(&["pull", "key"])]
 }
 
 fn writing(server: &Server, writer: &[String], more: &[&str]) -> Command {
@@ -45,10 +41,7 @@ fn a_file_that_is_no_filter_is_replaced_only_on_request_and_only_its_owner_reads
         assert_eq!(mode & 0o777, 0o600, "it holds the seed");
         let old = folder.file(&format!("{number}.sbf"), b"old");
         let message = writing(&server, writer, &["-o", &old]).error(6);
-        assert_eq!(
-            message,
-            format!("{old} exists already: --replace takes its place")
-        );
+        assert_eq!(message, format!("{old} exists already: --replace takes its place"));
         assert_eq!(fs::read(&old).expect("a file"), b"old");
         let run = writing(&server, writer, &["-o", &old, "--replace"]).run();
         assert_eq!((run.code, run.stderr.as_str()), (0, ""));
@@ -67,11 +60,7 @@ fn an_input_is_never_the_output() {
     let link = folder.path("link");
     for (writer, input, input_bytes) in [
         (&build, folder.path("items"), b"a\nb\n".to_vec()),
-        (
-            &merge,
-            folder.path("one.sbf"),
-            fs::read(folder.path("one.sbf")).expect("a file"),
-        ),
+        (&merge, folder.path("one.sbf"), fs::read(folder.path("one.sbf")).expect("a file")),
     ] {
         fs::hard_link(&input, &link).expect("a link");
         for output in [&input, &link] {
@@ -121,12 +110,7 @@ fn nothing_but_a_regular_file_is_written() {
     assert!(kind("/dev/null").is_char_device());
     assert_eq!(fs::read(&target).expect("a file"), b"old");
     // A checkpoint is a file as well.
-    for (path, code) in [
-        (&pipe, 5),
-        (&link, 5),
-        (&target, 6),
-        (&folder.path("items"), 6),
-    ] {
+    for (path, code) in [(&pipe, 5), (&link, 5), (&target, 6), (&folder.path("items"), 6)] {
         let load = ["load", "key", &folder.path("items"), "--checkpoint", path];
         tool_on(&server, &load).error(code);
     }
@@ -141,10 +125,7 @@ fn of_many_that_write_a_file_at_once_nothing_is_mixed() {
     let started = (0..8).map(|_| {
         let build = ["build", "-o", &file, "--capacity", "100000"];
         let mut build = tool(&build);
-        build
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        build.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         build.spawn().expect("it starts")
     });
     let started: Vec<_> = started.collect();

@@ -10,9 +10,7 @@ const ITEMS: u32 = 10_000;
 /// A server with a filter in sixteen partitions, and a file of its items.
 fn filled() -> (Server, Folder, String) {
     let (server, work) = (Server::start(), Folder::new());
-    let items: String = (0..ITEMS)
-        .map(|number| format!("user:{number}\n"))
-        .collect();
+    let items: String = (0..ITEMS).map(|number| format!("user:{number}\n")).collect();
     let file = work.file("items", items.as_bytes());
     let load = ["load", "users", &file, "--capacity=20000", "--error=1e-9"];
     let loaded = tool_on(&server, &[load.as_slice(), &["--partitions=16"]].concat()).prints();
@@ -62,10 +60,7 @@ fn a_missing_partition_is_an_error() {
     ] {
         let words = [command, &["--partitions=16"]].concat();
         let error = tool_on(&server, &words).error(6);
-        assert!(
-            error.contains("users:{5} does not exist"),
-            "{command:?}: {error}"
-        );
+        assert!(error.contains("users:{5} does not exist"), "{command:?}: {error}");
     }
     assert_eq!(server.connect().ask("DBSIZE"), ":15");
 }
@@ -75,11 +70,7 @@ fn a_missing_partition_is_an_error() {
 fn a_load_without_parameters_creates_every_partition() {
     for family in [None, Some("--cf")] {
         let server = Server::start();
-        let load = [
-            ["load", "few", "--partitions=64"].as_slice(),
-            family.as_slice(),
-        ]
-        .concat();
+        let load = [["load", "few", "--partitions=64"].as_slice(), family.as_slice()].concat();
         let run = tool_on(&server, &load).run_with(b"a\nb\n");
         assert_eq!(run.stdout, "2 items, 2 new\n", "{run:?}");
         assert_eq!(server.connect().ask("DBSIZE"), ":64");
@@ -94,11 +85,7 @@ fn a_key_that_is_lost_while_items_are_looked_up_or_added_is_an_error() {
         let server = Server::start();
         let mut db = server.connect();
         let words = ["users", "--partitions", partitions];
-        tool_on(
-            &server,
-            &[&["load", "--capacity=100"], words.as_slice()].concat(),
-        )
-        .prints();
+        tool_on(&server, &[&["load", "--capacity=100"], words.as_slice()].concat()).prints();
         let mut child = tool_on(&server, &[&[command], words.as_slice()].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -127,9 +127,5 @@ fn bulk(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn array(elements: &[Vec<u8>]) -> Vec<u8> {
-    [
-        format!("*{}\r\n", elements.len()).into_bytes(),
-        elements.concat(),
-    ]
-    .concat()
+    [format!("*{}\r\n", elements.len()).into_bytes(), elements.concat()].concat()
 }

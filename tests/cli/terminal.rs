@@ -12,12 +12,7 @@ use std::ptr::{null, null_mut};
 #[allow(unsafe_code, reason = "a system call")]
 fn terminal() -> (File, OwnedFd) {
     let (mut person, mut program) = (-1, -1);
-    let size = libc::winsize {
-        ws_row: 24,
-        ws_col: 100,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = libc::winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the two numbers are written, the size is read, the others may be null.
     let opened = unsafe { libc::openpty(&mut person, &mut program, null_mut(), null(), &size) };
     assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
@@ -41,17 +36,12 @@ fn shown(mut person: File) -> String {
 #[test]
 fn a_terminal_shows_how_far_a_load_is_and_a_pipe_nothing() {
     let (server, work) = (Server::start(), Folder::new());
-    let lines: String = (0..300_000)
-        .map(|number| format!("line {number}\n"))
-        .collect();
+    let lines: String = (0..300_000).map(|number| format!("line {number}\n")).collect();
     let file = work.file("items", lines.as_bytes());
     let (person, program) = terminal();
     let mut load = tool_on(&server, &["load", "seen", &file]);
     // Where it is not set, as in services, no terminal is assumed.
-    load.env("TERM", "xterm")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(program);
+    load.env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(program);
     let child = load.spawn().expect("it starts");
     drop(load); // and with it the program's end of the terminal
     let shown = shown(person);
@@ -62,9 +52,7 @@ fn a_terminal_shows_how_far_a_load_is_and_a_pipe_nothing() {
     }
     assert!(output.stdout.starts_with(b"300000 items, "));
 
-    let output = tool_on(&server, &["load", "seen", &file])
-        .output()
-        .expect("it ends");
+    let output = tool_on(&server, &["load", "seen", &file]).output().expect("it ends");
     assert_eq!(output.stdout, b"300000 items, 0 new\n");
     assert_eq!(output.stderr, b"");
 }

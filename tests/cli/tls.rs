@@ -36,18 +36,10 @@ impl Certificates {
                 named(name).signed_by(&key, &issuer).expect("a certificate");
             let file =
                 |kind: &str, text: String| work.file(&format!("{name}.{kind}"), text.as_bytes());
-            [
-                file("crt", certificate.pem()),
-                file("key", key.serialize_pem()),
-            ]
+            [file("crt", certificate.pem()), file("key", key.serialize_pem())]
         };
         let (server, client) = (signed("server"), signed("client"));
-        Self {
-            authority: work.file("ca.crt", authority.pem().as_bytes()),
-            server,
-            client,
-            work,
-        }
+        Self { authority: work.file("ca.crt", authority.pem().as_bytes()), server, client, work }
     }
 }
 
@@ -80,26 +72,15 @@ fn a_server_is_trusted_for_its_certificate_and_a_client_for_its_own() {
     let own = ["--cert", certificate, "--key", key];
     let trusted = ["--cacert", &certificates.authority];
 
-    assert_eq!(
-        load(&[&own[..], &trusted].concat()).prints(),
-        "2 items, 2 new\n"
-    );
-    assert_eq!(
-        load(&[&own[..], &["--insecure"]].concat()).prints(),
-        "2 items, 0 new\n"
-    );
+    assert_eq!(load(&[&own[..], &trusted].concat()).prints(), "2 items, 2 new\n");
+    assert_eq!(load(&[&own[..], &["--insecure"]].concat()).prints(), "2 items, 0 new\n");
     // The machine's authorities do not know this one.
     let message = load(&own).error(3);
     assert!(message.contains("certificate"), "{message}");
     // No client certificate: the server ends the connection.
     let message = load(&trusted).error(3);
-    assert!(
-        message.starts_with("no connection to the server"),
-        "{message}"
-    );
-    let wrong = load(&[&own[..], &trusted].concat())
-        .env("SPLITBLOOM_PASSWORD", "wrong")
-        .error(3);
+    assert!(message.starts_with("no connection to the server"), "{message}");
+    let wrong = load(&[&own[..], &trusted].concat()).env("SPLITBLOOM_PASSWORD", "wrong").error(3);
     assert!(wrong.contains("WRONGPASS"), "{wrong}");
 
     let plain = format!("redis://127.0.0.1:{}", server.port());

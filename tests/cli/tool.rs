@@ -65,9 +65,7 @@ impl Folder {
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the folder is readable");
         let names = entries.map(|entry| entry.expect("an entry").file_name());
-        let mut names: Vec<String> = names
-            .map(|name| name.into_string().expect("UTF-8"))
-            .collect();
+        let mut names: Vec<String> = names.map(|name| name.into_string().expect("UTF-8")).collect();
         names.sort();
         names
     }

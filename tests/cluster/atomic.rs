@@ -81,9 +81,7 @@ fn slots_migrate_atomically_while_filters_change() {
         created.create(&mut from, &mut twin);
         moving.is_over()
     });
-    eventually("the source sends clients to the target", || {
-        is_moved(&from.line("EXISTS {m}"))
-    });
+    eventually("the source sends clients to the target", || is_moved(&from.line("EXISTS {m}")));
     writers.stop();
     let moved = writers.counts();
     println!(
@@ -92,10 +90,7 @@ fn slots_migrate_atomically_while_filters_change() {
         created.seeded.len(),
         created.by_adds.len()
     );
-    assert!(before
-        .iter()
-        .zip(&moved)
-        .all(|(before, moved)| before < moved));
+    assert!(before.iter().zip(&moved).all(|(before, moved)| before < moved));
     assert!(!created.seeded.is_empty() && !created.by_adds.is_empty());
     repeat(&mut twin, &[0; BUSY.len()], &moved);
     assert_eq!(writers.missing(&mut to, &moved), 0);
@@ -123,9 +118,7 @@ fn slots_migrate_atomically_while_filters_change() {
     eventually("the replica has everything", || {
         copy.digest_of_everything() == to.digest_of_everything()
     });
-    eventually("the source has deleted the migrated keys", || {
-        from.run("DBSIZE").integer() == 0
-    });
+    eventually("the source has deleted the migrated keys", || from.run("DBSIZE").integer() == 0);
 }
 
 fn add_some(writers: &Writers) {

@@ -18,26 +18,19 @@ fn filter(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
 /// One that exists.
 fn reserved(cluster: &Cluster, name: &str, partitions: u64) -> PartitionedFilter {
     let mut filter = filter(cluster, name, partitions);
-    filter
-        .reserve(1e-9, 1000, Growth::Times(2))
-        .expect("an empty cluster");
+    filter.reserve(1e-9, 1000, Growth::Times(2)).expect("an empty cluster");
     filter
 }
 
 fn all_good(answers: Vec<Result<bool, Error>>) -> Vec<bool> {
-    answers
-        .into_iter()
-        .map(|answer| answer.expect("a reply"))
-        .collect()
+    answers.into_iter().map(|answer| answer.expect("a reply")).collect()
 }
 
 #[test]
 fn answers_come_in_the_order_of_the_items() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 64);
-    users
-        .reserve(1e-9, 10_000, Growth::Fixed)
-        .expect("an empty cluster");
+    users.reserve(1e-9, 10_000, Growth::Fixed).expect("an empty cluster");
     let items: Vec<[u8; 16]> = (0..2000).map(item).collect();
     let (odd, even): (Vec<_>, Vec<_>) = (0..2000_u64).partition(|number| number % 2 == 1);
     let odd: Vec<[u8; 16]> = odd.into_iter().map(item).collect();
@@ -58,10 +51,7 @@ fn answers_come_in_the_order_of_the_items() {
     assert!(users.exists(b"\0{binary}\xff").expect("a reply"));
 
     // Each item is in the key that any other client would compute.
-    let key = format!(
-        "users:{{{}}}",
-        Partitions::new(64).expect("64").of(b"alice")
-    );
+    let key = format!("users:{{{}}}", Partitions::new(64).expect("64").of(b"alice"));
     let found = cluster.nodes().iter().filter(|node| {
         let reply = node.connect().ask(&format!("BF.EXISTS {key} alice"));
         reply == ":1"
@@ -74,23 +64,13 @@ fn a_filter_is_described_and_deleted_as_one() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 16);
     assert!(matches!(users.info(), Err(Error::Refused(words)) if words == "ERR not found"));
-    users
-        .reserve(0.01, 16_000, Growth::Times(2))
-        .expect("an empty cluster");
+    users.reserve(0.01, 16_000, Growth::Times(2)).expect("an empty cluster");
     let twice = users.reserve(0.01, 16_000, Growth::Times(2));
     assert!(matches!(twice, Err(Error::Refused(words)) if words == "ERR item exists"));
     let items: Vec<[u8; 16]> = (0..1000).map(item).collect();
-    let new = all_good(users.madd(&items))
-        .iter()
-        .filter(|new| **new)
-        .count() as u64;
+    let new = all_good(users.madd(&items)).iter().filter(|new| **new).count() as u64;
     let info = users.info().expect("all partitions");
-    let Info {
-        capacity,
-        bytes,
-        sub_filters,
-        items,
-    } = info;
+    let Info { capacity, bytes, sub_filters, items } = info;
     assert_eq!((sub_filters, items), (16, new));
     assert!((16_000..20_000).contains(&capacity), "{info:?}");
     assert!(bytes >= capacity * 9 / 8, "9.9 bits an item: {info:?}");
@@ -105,20 +85,12 @@ fn a_filter_is_described_and_deleted_as_one() {
 fn a_full_partition_refuses_only_its_own_items() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 4);
-    users
-        .reserve(0.000_001, 4000, Growth::Fixed)
-        .expect("an empty cluster");
+    users.reserve(0.000_001, 4000, Growth::Fixed).expect("an empty cluster");
     let full = users.keys()[2].clone();
     let owner = owner_of(&cluster, &full);
     let mut db = owner.connect();
     db.call([b"UNLINK".as_slice(), &full]);
-    db.call([
-        b"BF.RESERVE".as_slice(),
-        &full,
-        b"0.000001",
-        b"3",
-        b"NONSCALING",
-    ]);
+    db.call([b"BF.RESERVE".as_slice(), &full, b"0.000001", b"3", b"NONSCALING"]);
 
     let partitions = Partitions::new(4).expect("4");
     let items: Vec<[u8; 16]> = (0..100).map(item).collect();
@@ -204,19 +176,13 @@ fn a_filter_is_not_taken_for_one_with_another_number_of_partitions() {
 fn a_migrating_slot_is_followed() {
     let cluster = Cluster::form(3, 0);
     let mut users = filter(&cluster, "users", 2);
-    users
-        .reserve(0.01, 1000, Growth::Fixed)
-        .expect("an empty cluster");
+    users.reserve(0.01, 1000, Growth::Fixed).expect("an empty cluster");
     assert!(users.add("alice").expect("a reply"));
     let key = users.keys()[usize::from(Partitions::new(2).expect("2").of(b"alice"))].clone();
     let slot = slot_of(&key);
     let source = owner_of(&cluster, &key);
-    let target = cluster
-        .nodes()
-        .iter()
-        .find(|node| **node != source)
-        .expect("another node")
-        .clone();
+    let target =
+        cluster.nodes().iter().find(|node| **node != source).expect("another node").clone();
     let (mut from, mut to) = (source.connect(), target.connect());
 
     to.run(&format!("CLUSTER SETSLOT {slot} IMPORTING {}", source.id));
@@ -293,20 +259,10 @@ fn writes_are_acknowledged_once_the_replicas_have_them() {
     let mut users = reserved(&cluster, "users", 4);
     let items: Vec<[u8; 16]> = (0..100).map(item).collect();
     all_good(users.madd(&items));
-    eventually("the replica has it", || {
-        users.wait(1, SOON) == Acknowledged::Yes
-    });
-    assert_eq!(
-        users.wait(2, SOON),
-        Acknowledged::Yes,
-        "nothing was sent since"
-    );
+    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
+    assert_eq!(users.wait(2, SOON), Acknowledged::Yes, "nothing was sent since");
     all_good(users.madd(&items));
-    assert_eq!(
-        users.wait(2, SOON),
-        Acknowledged::No,
-        "there is only one replica"
-    );
+    assert_eq!(users.wait(2, SOON), Acknowledged::No, "there is only one replica");
 }
 
 #[test]
@@ -324,9 +280,7 @@ fn writes_over_a_lost_connection_are_not_acknowledged() {
     all_good(users.mexists(&items));
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
     all_good(users.madd(&items));
-    eventually("the replica has it", || {
-        users.wait(1, SOON) == Acknowledged::Yes
-    });
+    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
 }
 
 #[test]
@@ -339,9 +293,7 @@ fn writes_that_no_replica_has_stay_unacknowledged_however_often_wait_is_called()
         assert_eq!(users.wait(1, SOON), Acknowledged::No);
     }
     cluster.server(1).resume();
-    eventually("the replica has it", || {
-        users.wait(1, SOON) == Acknowledged::Yes
-    });
+    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
 }
 
 #[test]
@@ -355,9 +307,7 @@ fn writes_lost_with_a_connection_stay_unacknowledged_until_something_is_resent()
         assert_eq!(users.wait(1, SOON), Acknowledged::No);
     }
     assert!(!users.add("alice").expect("a reply"));
-    eventually("the replica has it", || {
-        users.wait(1, SOON) == Acknowledged::Yes
-    });
+    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
 }
 
 /// Such a node can no longer be acknowledged, and need not be.
@@ -376,11 +326,7 @@ fn a_node_without_slots_is_not_waited_for_once_the_items_are_resent() {
     let (mut from, mut to) = (source.connect(), target.connect());
     from.run("FLUSHALL");
     let half = u32::from(SLOTS) / 2;
-    let slots = format!(
-        "{} {}",
-        number as u32 * half,
-        (number as u32 + 1) * half - 1
-    );
+    let slots = format!("{} {}", number as u32 * half, (number as u32 + 1) * half - 1);
     from.run(&format!("CLUSTER DELSLOTSRANGE {slots}"));
     to.run(&format!("CLUSTER DELSLOTSRANGE {slots}"));
     to.run(&format!("CLUSTER ADDSLOTSRANGE {slots}"));
@@ -426,20 +372,14 @@ fn writes_of_others_are_acknowledged_only_once_a_replica_has_them() {
     let cluster = Cluster::form(1, 1);
     let mut users = reserved(&cluster, "users", 1);
     assert!(users.add("alice").expect("a reply"));
-    eventually("the replica has it", || {
-        users.wait(1, SOON) == Acknowledged::Yes
-    });
+    eventually("the replica has it", || users.wait(1, SOON) == Acknowledged::Yes);
     cluster.server(1).pause();
     let mut other = cluster.nodes()[0].connect();
     assert_eq!(other.ask("BF.ADD users:{0} bob"), ":1");
     assert!(!users.add("bob").expect("a reply"), "already present");
     assert_eq!(users.wait(1, SOON), Acknowledged::No);
     assert!(users.exists("bob").expect("a reply"));
-    assert_eq!(
-        users.wait(1, SOON),
-        Acknowledged::No,
-        "a read makes no difference"
-    );
+    assert_eq!(users.wait(1, SOON), Acknowledged::No, "a read makes no difference");
     cluster.server(1).resume();
     assert!(!users.add("bob").expect("a reply"));
     eventually("the replica has it", || {
@@ -457,10 +397,5 @@ fn owner_of(cluster: &Cluster, key: &[u8]) -> Node {
         let reply = node.connect().call([b"EXISTS".as_slice(), key]);
         !reply.is_error()
     };
-    cluster
-        .nodes()
-        .iter()
-        .find(serves)
-        .expect("a node owns the slot")
-        .clone()
+    cluster.nodes().iter().find(serves).expect("a node owns the slot").clone()
 }

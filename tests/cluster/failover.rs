@@ -18,15 +18,10 @@ fn every_acknowledged_item_survives_the_death_of_a_primary_while_slots_move() {
     let partitions = Partitions::new(PARTITIONS).expect("a power of two");
     let users = PartitionedFilter::connect(&cluster.urls(), "users", partitions);
     let mut users = users.expect("a cluster");
-    users
-        .reserve(ERROR_RATE, ITEMS, Growth::Fixed)
-        .expect("an empty cluster");
+    users.reserve(ERROR_RATE, ITEMS, Growth::Fixed).expect("an empty cluster");
     outlive(&mut cluster, PRIMARIES, &mut users, 0..ITEMS, BATCH, |_| ());
 
-    assert_eq!(
-        count_found(&mut users, 0..ITEMS, BATCH, item, |_| ()),
-        ITEMS
-    );
+    assert_eq!(count_found(&mut users, 0..ITEMS, BATCH, item, |_| ()), ITEMS);
     let found = count_found(&mut users, 0..ABSENT_ITEMS, BATCH, absent_item, |_| ());
     let rate = found as f64 / ABSENT_ITEMS as f64;
     let deviation = (ERROR_RATE / ABSENT_ITEMS as f64).sqrt();
@@ -37,10 +32,7 @@ fn every_acknowledged_item_survives_the_death_of_a_primary_while_slots_move() {
 
     let info = users.info().expect("all partitions");
     assert!(info.items <= ITEMS, "{info:?}");
-    assert!(
-        info.items as f64 > ITEMS as f64 * (1.0 - 2.0 * ERROR_RATE),
-        "{info:?}"
-    );
+    assert!(info.items as f64 > ITEMS as f64 * (1.0 - 2.0 * ERROR_RATE), "{info:?}");
     assert_eq!(info.sub_filters, PARTITIONS);
     assert_eq!(users.delete().expect("all partitions"), PARTITIONS);
 }

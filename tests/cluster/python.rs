@@ -51,17 +51,9 @@ fn python_computes_the_same_checksum() {
     let output = child.wait_with_output().expect("it exits");
     writer.join().expect("the writer does not panic");
     let text = String::from_utf8(output.stdout).expect("digits");
-    let theirs: Vec<u16> = text
-        .lines()
-        .map(|line| line.parse().expect("a number"))
-        .collect();
+    let theirs: Vec<u16> = text.lines().map(|line| line.parse().expect("a number")).collect();
     let ours: Vec<u16> = items.iter().map(|item| crc16(item)).collect();
-    assert!(
-        theirs == ours,
-        "{} and {} checksums differ",
-        theirs.len(),
-        ours.len()
-    );
+    assert!(theirs == ours, "{} and {} checksums differ", theirs.len(), ours.len());
 }
 
 #[test]
@@ -87,11 +79,8 @@ fn the_program_in_the_document_works() {
 fn the_recipe_for_a_cluster_runs_on_one() {
     let cluster = Cluster::form(3, 0);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/recipes/cluster.py");
-    let output = python()
-        .arg(script)
-        .arg(&cluster.urls()[0])
-        .output()
-        .expect("a Python with redis-py");
+    let output =
+        python().arg(script).arg(&cluster.urls()[0]).output().expect("a Python with redis-py");
     let printed = String::from_utf8_lossy(&output.stdout);
     let expected = "found: 20000 of 20000
 partitions with their mark: 16 of 16

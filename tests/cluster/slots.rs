@@ -90,15 +90,10 @@ fn every_node_names_the_keys_whoever_owns_their_slots() {
         let named: Vec<&[u8]> = named.elements().iter().map(|key| key.bytes()).collect();
         assert_eq!(named, keys);
         let of_item = db.run("BF.KEYS users PARTITIONS 64 ITEMS alice");
-        assert_eq!(
-            of_item.elements()[0].bytes(),
-            name.key(crc16(b"alice") % 64)
-        );
+        assert_eq!(of_item.elements()[0].bytes(), name.key(crc16(b"alice") % 64));
     }
     // In a slot that is being moved, and in one that no node serves.
-    let [source, target, ..] = cluster.nodes() else {
-        panic!("six nodes")
-    };
+    let [source, target, ..] = cluster.nodes() else { panic!("six nodes") };
     let slot = slot_of(&keys[0]);
     let owner = cluster.nodes().iter().find(|node| {
         let reply = node.connect().ask("EXISTS users:{0}");
@@ -121,9 +116,7 @@ fn a_union_of_keys_in_several_slots_is_refused_as_the_server_refuses_its_own() {
     let cluster = Cluster::form(2, 0);
     let mut dbs = [0, 1].map(|node| cluster.nodes()[node].connect());
     // The first node serves {s} and {b}, the second {m}.
-    let slots: Vec<u16> = ["{b}", "{s}", "{m}"]
-        .map(|tag| slot_of(tag.as_bytes()))
-        .to_vec();
+    let slots: Vec<u16> = ["{b}", "{s}", "{m}"].map(|tag| slot_of(tag.as_bytes())).to_vec();
     let half = SLOTS / 2;
     assert!(slots[0] < half && slots[1] < half && slots[0] != slots[1] && slots[2] >= half);
     for (node, key) in [(0, "{b}a"), (0, "{b}b"), (0, "{s}a"), (1, "{m}a")] {
@@ -148,10 +141,7 @@ fn a_union_of_keys_in_several_slots_is_refused_as_the_server_refuses_its_own() {
     }
     let redirected = dbs[1].ask("BF.MERGE {b}to 2 {b}a {b}b");
     let port = cluster.nodes()[0].port;
-    assert_eq!(
-        redirected,
-        format!("-MOVED {} 127.0.0.1:{port}", slot_of(b"{b}"))
-    );
+    assert_eq!(redirected, format!("-MOVED {} 127.0.0.1:{port}", slot_of(b"{b}")));
     dbs[0].converse(&[
         ("BF.MERGE {b}to 2 {b}a {b}b", "+OK"),
         ("BF.MEXISTS {b}to {b}a {b}b", "[:1, :1]"),
@@ -199,10 +189,7 @@ fn a_union_is_to_be_tried_again_while_its_keys_are_on_two_nodes() {
     assert!(lines.concat().contains(&again[1..]), "{lines:?}");
     let script = "return redis.call('BF.MERGE', KEYS[1], 1, '{m}a')";
     let reply = from.call(["EVAL", script, "1", "{m}b"]).to_string();
-    assert!(
-        reply.starts_with('-') && !reply.contains("not found"),
-        "{reply}"
-    );
+    assert!(reply.starts_with('-') && !reply.contains("not found"), "{reply}");
     // Newer servers know all keys of the command, and refuse it themselves.
     let there = reply_to_a_client(source, "BF.MERGE {m}copy 1 {m}a");
     assert!(there == "+OK" || there == again, "{there}");
@@ -228,14 +215,10 @@ fn unions_reach_the_replica_in_order_while_threads_read_the_commands() {
     const CLIENTS: u64 = 16;
     const ROUNDS: u64 = 30;
     let cluster = Cluster::configured(1, 1, &["io-threads 4", "maxmemory-policy noeviction"]);
-    let [primary, replica] = cluster.nodes() else {
-        panic!("two nodes")
-    };
+    let [primary, replica] = cluster.nodes() else { panic!("two nodes") };
     let mut db = primary.connect();
     for client in 0..CLIENTS {
-        db.run(&format!(
-            "BF.RESERVE {{{client}}}a 0.01 2000 SEED 0123456789abcdef"
-        ));
+        db.run(&format!("BF.RESERVE {{{client}}}a 0.01 2000 SEED 0123456789abcdef"));
     }
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {

@@ -30,11 +30,7 @@ impl Mark {
     fn read(comment: &str) -> Option<Mark> {
         let comment = comment.trim().strip_prefix("<!--")?.strip_suffix("-->")?;
         let comment = comment.split_whitespace().collect::<Vec<_>>().join(" ");
-        let after = |words: &str| {
-            comment
-                .strip_prefix(words)
-                .map(|rest| rest.trim().to_owned())
-        };
+        let after = |words: &str| comment.strip_prefix(words).map(|rest| rest.trim().to_owned());
         after("not run:")
             .map(Mark::NotRun)
             .or_else(|| after("run by ").map(Mark::RunBy))

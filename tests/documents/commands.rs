@@ -10,10 +10,7 @@ use std::collections::BTreeSet;
 /// Whether every line is a command, to be recognised by a first word in capitals.
 pub fn are_commands(block: &Block) -> bool {
     let is_name = |word: &str| {
-        word.len() > 1
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte == b'.')
+        word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'.')
     };
     let mut lines = block.text.lines();
     lines.all(|line| line.split(' ').next().is_some_and(is_name))
@@ -43,9 +40,7 @@ pub fn compare_with_the_server(block: &Block, desk: &Desk) -> Outcome {
     let mut known = BTreeSet::new();
     tokens(&docs.field(&name).field("arguments"), &mut known);
     let is_letter = |letter: char| letter.is_ascii_uppercase();
-    let written = block
-        .text
-        .split(|letter: char| !letter.is_ascii_alphanumeric());
+    let written = block.text.split(|letter: char| !letter.is_ascii_alphanumeric());
     let written = written.filter(|word| word.len() > 1 && word.chars().all(is_letter));
     // The name of the command is no argument of it.
     let written: BTreeSet<String> = written.skip(2).map(str::to_owned).collect();
@@ -75,9 +70,8 @@ pub fn is_use_of_the_tool(block: &Block) -> bool {
 
 /// The tool must have the command, and its help all options.
 pub fn compare_with_the_help(block: &Block, desk: &Desk) -> Outcome {
-    let mut words = block
-        .text
-        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    let mut words =
+        block.text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
     let command = words.nth(1).unwrap_or_default();
     let help = desk.type_in_shell(&format!("splitbloom {command} --help"))?;
     match words.find(|word| word.starts_with("--") && !help.contains(word)) {

@@ -27,11 +27,8 @@ pub struct Desk {
 
 impl Desk {
     pub fn for_readers_of(document: &str) -> Desk {
-        let desk = Desk {
-            document: document.to_owned(),
-            server: Server::start(),
-            other: OnceCell::new(),
-        };
+        let desk =
+            Desk { document: document.to_owned(), server: Server::start(), other: OnceCell::new() };
         fs::create_dir_all(desk.folder().join("bin")).expect("a folder");
         for entry in fs::read_dir(root()).expect("the repository") {
             let entry = entry.expect("an entry");
@@ -40,11 +37,7 @@ impl Desk {
         for (name, contents) in FILES {
             fs::write(desk.folder().join(name), contents).expect("a file");
         }
-        let client = format!(
-            "{} $CLIENT_OPTIONS -p {}",
-            client().display(),
-            desk.server.port()
-        );
+        let client = format!("{} $CLIENT_OPTIONS -p {}", client().display(), desk.server.port());
         desk.provide("redis-cli", &client);
         desk.provide("valkey-cli", &client);
         // Otherwise the one on the PATH is used; a wrapper would call itself for ever.
@@ -113,9 +106,7 @@ impl Desk {
         };
         let are_kept = promised.is_empty()
             || promised.len() == printed.len() && printed.iter().zip(&promised).all(is_kept);
-        are_kept
-            .then_some(())
-            .ok_or_else(|| format!("it prints {printed:?}"))
+        are_kept.then_some(()).ok_or_else(|| format!("it prints {printed:?}"))
     }
 
     /// Runs a script, which must succeed.

@@ -57,18 +57,9 @@ const KINDS: [Kind; 8] = [
         recognises: |block| block.language == "python",
         run: |block, desk| desk.run_python(&block.text),
     },
-    Kind {
-        recognises: session::is_session,
-        run: session::replay,
-    },
-    Kind {
-        recognises: commands::is_synopsis,
-        run: commands::compare_with_the_server,
-    },
-    Kind {
-        recognises: commands::is_use_of_the_tool,
-        run: commands::compare_with_the_help,
-    },
+    Kind { recognises: session::is_session, run: session::replay },
+    Kind { recognises: commands::is_synopsis, run: commands::compare_with_the_server },
+    Kind { recognises: commands::is_use_of_the_tool, run: commands::compare_with_the_help },
     Kind {
         recognises: |block| block.language == "sh" || block.begins_with(&["redis-cli", "python3"]),
         run: |block, desk| desk.run_shell(&block.text),
@@ -77,10 +68,7 @@ const KINDS: [Kind; 8] = [
         recognises: |block| block.begins_with(&["loadmodule"]),
         run: |block, desk| desk.start_with(&block.text),
     },
-    Kind {
-        recognises: commands::are_commands,
-        run: commands::send,
-    },
+    Kind { recognises: commands::are_commands, run: commands::send },
 ];
 
 #[test]
@@ -114,10 +102,7 @@ fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved()
     for document in report::documents::DOCUMENTS {
         let text = fs::read_to_string(root().join(document)).expect("a document");
         let filled = report::documents::filled(document).expect("tables that exist");
-        let stale = text
-            .lines()
-            .zip(filled.lines())
-            .find(|(now, then)| now != then);
+        let stale = text.lines().zip(filled.lines()).find(|(now, then)| now != then);
         assert_eq!(stale, None, "{document}: make report would change it");
         assert_eq!(text, filled, "{document}");
     }
@@ -127,10 +112,7 @@ fn the_tables_and_figures_of_the_documents_are_those_that_the_benchmarks_saved()
 fn make_run_prints_the_first_commands_of_the_readme() {
     let read = |path| fs::read_to_string(root().join(path)).expect("a file");
     let (banner, readme) = (read("scripts/run"), read("README.md"));
-    let commands = banner
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with("BF."));
+    let commands = banner.lines().map(str::trim).filter(|line| line.starts_with("BF."));
     let prompted = commands.map(|command| format!("> {command}\n"));
     let unknown: Vec<_> = prompted.filter(|line| !readme.contains(line)).collect();
     assert_eq!(unknown, Vec::<String>::new());

@@ -9,17 +9,12 @@ use std::{env, fs};
 #[test]
 fn documents_in_a_package_link_only_to_what_it_contains() {
     let folder = env::temp_dir().join(format!("splitbloom-documents-{}", std::process::id()));
-    let packed = Command::new(root().join("scripts/package-documents"))
-        .arg(&folder)
-        .status();
+    let packed = Command::new(root().join("scripts/package-documents")).arg(&folder).status();
     assert!(packed.is_ok_and(|status| status.success()));
     let files = files_below(&folder);
-    for name in [
-        "README.md",
-        "docs/operate.md",
-        "docs/idea.svg",
-        "examples/monitoring/splitbloom.lua",
-    ] {
+    for name in
+        ["README.md", "docs/operate.md", "docs/idea.svg", "examples/monitoring/splitbloom.lua"]
+    {
         assert!(files.contains(&folder.join(name)), "{name} in {files:?}");
     }
     let mut links = 0;

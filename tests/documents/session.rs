@@ -5,14 +5,8 @@ use super::desk::Desk;
 use super::Outcome;
 
 /// Values that differ from run to run, with the seed or the server's allocator.
-const VARYING: [&str; 6] = [
-    "Size",
-    "Expected false positive rate",
-    "Estimated items",
-    "Fill",
-    "Set bits",
-    "Guard",
-];
+const VARYING: [&str; 6] =
+    ["Size", "Expected false positive rate", "Estimated items", "Fill", "Set bits", "Guard"];
 
 /// What a line of a session asks for.
 enum Typed<'a> {
@@ -23,20 +17,14 @@ enum Typed<'a> {
 impl Typed<'_> {
     fn read(line: &str) -> Option<Typed<'_>> {
         let in_client = ["> ", "127.0.0.1:6379> "];
-        let in_client = in_client
-            .iter()
-            .find_map(|prompt| line.strip_prefix(prompt));
+        let in_client = in_client.iter().find_map(|prompt| line.strip_prefix(prompt));
         let in_shell = line.strip_prefix("$ ");
         (in_client.map(Typed::InClient)).or(in_shell.map(Typed::InShell))
     }
 }
 
 pub fn is_session(block: &Block) -> bool {
-    block
-        .text
-        .lines()
-        .next()
-        .is_some_and(|line| Typed::read(line).is_some())
+    block.text.lines().next().is_some_and(|line| Typed::read(line).is_some())
 }
 
 pub fn replay(block: &Block, desk: &Desk) -> Outcome {
@@ -53,9 +41,7 @@ pub fn replay(block: &Block, desk: &Desk) -> Outcome {
     let written = without_varying_values(&block.text);
     match without_varying_values(&replayed) == written {
         true => Ok(()),
-        false => Err(format!(
-            "it goes like this:\n{replayed}\nand is written like this:"
-        )),
+        false => Err(format!("it goes like this:\n{replayed}\nand is written like this:")),
     }
 }
 

@@ -15,11 +15,8 @@ use std::time::Duration;
 const NO_BACKLOG: &str = "repl-backlog-size 16kb";
 
 /// Filters that the writers add to.
-const WRITTEN: [(Family, &str); 3] = [
-    (Family::Bloom, "grown"),
-    (Family::Bloom, "big"),
-    (Family::Counting, "counting-copies"),
-];
+const WRITTEN: [(Family, &str); 3] =
+    [(Family::Bloom, "grown"), (Family::Bloom, "big"), (Family::Counting, "counting-copies")];
 
 /// A filter that does not change, and some of its items.
 const STABLE: &str = "strict";
@@ -62,9 +59,7 @@ fn survive_cuts(sync: &str, load: &str, seed: u64) {
     let mut here = primary.connect();
     Specimens::create(&mut here);
     here.run("SAVE");
-    let copy = fs::metadata(primary.folder().join("dump.rdb"))
-        .expect("a snapshot")
-        .len();
+    let copy = fs::metadata(primary.folder().join("dump.rdb")).expect("a snapshot").len();
     let link = Link::to(primary.port());
     let replica = primary.replica_through(link.port(), &[load, "bf.max-filter-bytes 1"]);
     let mut writers = Writers::start(primary.port(), &WRITTEN, PACE);
@@ -131,11 +126,7 @@ fn read_stable_items(db: &mut Connection, is_over: &AtomicBool) -> u64 {
         match db.call(question()) {
             Reply::Error(text) => assert!(text.starts_with("LOADING "), "{text}"),
             found => {
-                let found = found
-                    .elements()
-                    .iter()
-                    .filter(|one| one.integer() == 1)
-                    .count();
+                let found = found.elements().iter().filter(|one| one.integer() == 1).count();
                 assert_eq!(found as u64, STABLE_ITEMS);
                 answers.fetch_add(1, SeqCst);
             }
@@ -157,26 +148,15 @@ fn a_replica_resumes_from_the_backlog_after_a_cut() {
     let cuts = times(4, 40);
     for cut in 1..=cuts {
         let mut there = replica.connect();
-        eventually("the link is up", || {
-            there.info("replication", "master_link_status") == "up"
-        });
+        eventually("the link is up", || there.info("replication", "master_link_status") == "up");
         link.cut_after(random.below(20_000));
         eventually("the link is cut", || link.cuts() >= cut);
     }
     writers.stop();
     primary.wait_for(&replica);
-    assert_eq!(
-        here.digest_of_everything(),
-        replica.connect().digest_of_everything()
-    );
+    assert_eq!(here.digest_of_everything(), replica.connect().digest_of_everything());
     assert_eq!(here.info("stats", "sync_full"), "1");
     assert_eq!(here.info_number("stats", "sync_partial_ok") as u64, cuts);
-    assert_eq!(
-        count_found(&mut replica.connect(), STABLE, 0..STABLE_ITEMS, item),
-        STABLE_ITEMS
-    );
-    println!(
-        "{cuts} cuts, all continued, {} items acknowledged",
-        writers.acknowledged()
-    );
+    assert_eq!(count_found(&mut replica.connect(), STABLE, 0..STABLE_ITEMS, item), STABLE_ITEMS);
+    println!("{cuts} cuts, all continued, {} items acknowledged", writers.acknowledged());
 }

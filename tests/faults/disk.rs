@@ -30,9 +30,7 @@ fn a_snapshot_without_disk_space_fails_and_the_next_one_works() {
     limit(server.process(), Resource::FileSize, Some(ROOM));
     assert_eq!(db.ask("SAVE"), "-ERR");
     db.run("BGSAVE");
-    eventually("the save ends", || {
-        db.info("persistence", "rdb_bgsave_in_progress") == "0"
-    });
+    eventually("the save ends", || db.info("persistence", "rdb_bgsave_in_progress") == "0");
     assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "err");
     assert_eq!(missing_items(&mut db, "k", 0..ITEMS + 1000), 0);
     let missing = Family::Counting.missing_items(&mut db, "counting", 0..ITEMS);
@@ -107,9 +105,7 @@ fn writes_are_refused_while_the_append_only_file_cannot_grow_and_none_is_lost() 
     assert_eq!(db.digest_of_everything(), digest);
 
     limit(server.process(), Resource::FileSize, None);
-    eventually("the server accepts writes again", || {
-        !db.line("BF.ADD k late").is_error()
-    });
+    eventually("the server accepts writes again", || !db.line("BF.ADD k late").is_error());
     assert_eq!(db.ask("CF.ADD counting late"), ":1");
     let digest = db.digest_of_everything();
     // A kill could lose the writes of the last second.

@@ -17,13 +17,7 @@ fn a_journal_without_memory_ends_and_the_add_succeeds() {
     add_items(&mut db, "k", 0..100);
     let begin = position(&mut db, "k");
     add_items(&mut db, "k", 100..300);
-    assert_eq!(
-        changes(&mut db, &format!("k {begin}"))
-            .1
-            .expect("news")
-            .len(),
-        200
-    );
+    assert_eq!(changes(&mut db, &format!("k {begin}")).1.expect("news").len(), 200);
 
     // The filter has its memory. A further piece of the journal has 4 KiB.
     db.run("CONFIG SET bf.inject-refusal-from 4096");
@@ -46,23 +40,14 @@ fn after_a_panic_in_an_add_a_follower_has_all_or_fetches() {
     let mut follower = Follower::default();
     for call in 0..60 {
         follower.catch_up(&mut db, "k", "").expect("a follower");
-        db.call([
-            "CONFIG",
-            "SET",
-            "bf.inject-panic",
-            &format!("bf.madd {call}"),
-        ]);
+        db.call(["CONFIG", "SET", "bf.inject-panic", &format!("bf.madd {call}")]);
         let items = (call * 5..call * 5 + 5).map(|number| format!(" item:{number}"));
         db.line(&format!("BF.MADD k{}", items.collect::<String>()));
         db.run("CONFIG SET bf.inject-panic nowhere");
         follower.catch_up(&mut db, "k", "").expect("a follower");
         for number in 0..call * 5 + 5 {
             let there = db.line(&format!("BF.EXISTS k item:{number}")).integer() == 1;
-            assert_eq!(
-                follower.contains(&item(number)),
-                there,
-                "call {call}, {number}"
-            );
+            assert_eq!(follower.contains(&item(number)), there, "call {call}, {number}");
         }
     }
     assert!(db.info_number("bf", "bf_caught_panics") > 10);
@@ -79,12 +64,7 @@ fn a_panic_in_a_command_that_has_waited_is_its_reply() {
         let mut follower = server.connect();
         follower.send(format!("BF.CHANGES k {now} BLOCK 0").split_whitespace());
         eventually("the client waits", || blocked(&server) == 1);
-        db.call([
-            "CONFIG",
-            "SET",
-            "bf.inject-panic",
-            &format!("bf.changes {call}"),
-        ]);
+        db.call(["CONFIG", "SET", "bf.inject-panic", &format!("bf.changes {call}")]);
         db.run(&format!("BF.ADD k {call}"));
         let reply = follower.receive().to_string();
         assert!(reply.contains("ERR internal error"), "call {call}: {reply}");

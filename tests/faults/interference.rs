@@ -9,25 +9,16 @@ const CREATIONS: [(&str, &[&str]); 17] = [
     ("BF.RESERVE KEY 0.001 1000", &["bf.reserve"]),
     ("BF.ADD KEY a", &["bf.reserve", "bf.add"]),
     ("BF.MADD KEY a b c", &["bf.reserve", "bf.madd"]),
-    (
-        "BF.INSERT KEY CAPACITY 5 ERROR 0.001 ITEMS a b",
-        &["bf.reserve", "bf.insert"],
-    ),
+    ("BF.INSERT KEY CAPACITY 5 ERROR 0.001 ITEMS a b", &["bf.reserve", "bf.insert"]),
     // Replicated as the items before the rejected one.
-    (
-        "BF.INSERT KEY CAPACITY 2 NONSCALING ITEMS a b c d",
-        &["bf.reserve", "bf.insert"],
-    ),
+    ("BF.INSERT KEY CAPACITY 2 NONSCALING ITEMS a b c d", &["bf.reserve", "bf.insert"]),
     ("BF.PACKADD KEY FIXED 1 abc", &["bf.reserve", "bf.packadd"]),
     ("BF.MERGE KEY 1 other", &["bf.reserve", "bf.merge"]),
     ("BF.LOADCHUNK KEY", &["bf.loadchunk"]),
     ("CF.RESERVE KEY 1000", &["cf.reserve"]),
     ("CF.ADD KEY a", &["cf.reserve", "cf.add"]),
     ("CF.ADDNX KEY a", &["cf.reserve", "cf.addnx"]),
-    (
-        "CF.INSERT KEY CAPACITY 5 ITEMS a a b",
-        &["cf.reserve", "cf.insert"],
-    ),
+    ("CF.INSERT KEY CAPACITY 5 ITEMS a a b", &["cf.reserve", "cf.insert"]),
     ("CF.INSERTNX KEY ITEMS a b", &["cf.reserve", "cf.insertnx"]),
     ("CF.PACKADD KEY LINES a", &["cf.reserve", "cf.packadd"]),
     ("CF.LOADCHUNK KEY", &["cf.loadchunk"]),
@@ -54,11 +45,8 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
     let mut db = primary.connect();
     db.run("BF.RESERVE donor 0.01 1000");
     db.run("CF.RESERVE counting-donor 1000");
-    let donors = [
-        (Family::Bloom, "donor"),
-        (Family::Counting, "counting-donor"),
-    ]
-    .map(|(family, key)| (family, family.scan_dump(&mut db, key).remove(0)));
+    let donors = [(Family::Bloom, "donor"), (Family::Counting, "counting-donor")]
+        .map(|(family, key)| (family, family.scan_dump(&mut db, key).remove(0)));
     let mut done = 0;
     for (number, (creation, events)) in CREATIONS.into_iter().enumerate() {
         for event in events {
@@ -78,20 +66,11 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
                 let reply = db.call(&words);
                 let what = format!("{creation}: {interference} in {event}");
                 assert!(!reply.is_error(), "{what}: {reply}");
-                assert_eq!(
-                    db.ask(&format!("TYPE {key}")),
-                    type_after(interference),
-                    "{what}"
-                );
+                assert_eq!(db.ask(&format!("TYPE {key}")), type_after(interference), "{what}");
                 primary.wait_for(&replica);
                 let here = everything(&mut db);
                 let passed_on = || commands_in_append_only_file(&primary).join("\n");
-                assert_eq!(
-                    everything(&mut replica.connect()),
-                    here,
-                    "{what}:\n{}",
-                    passed_on()
-                );
+                assert_eq!(everything(&mut replica.connect()), here, "{what}:\n{}", passed_on());
                 db.run("DEBUG LOADAOF");
                 assert_eq!(everything(&mut db), here, "{what}:\n{}", passed_on());
                 done += 1;
@@ -111,12 +90,7 @@ fn type_after(interference: &str) -> &'static str {
 
 /// The digest of all keys, and their names, which help to find a difference.
 fn everything(db: &mut Connection) -> (String, Vec<String>) {
-    let mut keys: Vec<String> = db
-        .run("KEYS *")
-        .elements()
-        .iter()
-        .map(Reply::text)
-        .collect();
+    let mut keys: Vec<String> = db.run("KEYS *").elements().iter().map(Reply::text).collect();
     keys.sort();
     (db.digest_of_everything(), keys)
 }

@@ -5,12 +5,8 @@ use crate::harness::{delete_items, Connection, Family, Random, Server};
 use crate::times;
 
 /// Other defaults, and a limit that every filter exceeds.
-const OTHER_SETTINGS: [&str; 4] = [
-    "bf.error-rate 0.2",
-    "bf.initial-size 7",
-    "bf.expansion-factor 4",
-    "bf.max-filter-bytes 1",
-];
+const OTHER_SETTINGS: [&str; 4] =
+    ["bf.error-rate 0.2", "bf.initial-size 7", "bf.expansion-factor 4", "bf.max-filter-bytes 1"];
 
 const DATABASES: u64 = 3;
 const KEYS: u64 = 5;

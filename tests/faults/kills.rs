@@ -30,11 +30,7 @@ fn no_acknowledged_item_is_lost_by_kills_with_appendfsync_always() {
         let kills = times(3, 50);
         let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
         let keys = reserve(&mut server.connect());
-        let pace = Pace {
-            items_per_command,
-            pause: Duration::from_millis(2),
-            ..Pace::default()
-        };
+        let pace = Pace { items_per_command, pause: Duration::from_millis(2), ..Pace::default() };
         let mut writers = Writers::start(server.port(), &keys, pace);
         for kill in 1..=kills {
             let aim = writers.slowest() + BETWEEN_KILLS;
@@ -79,10 +75,7 @@ fn a_kill_with_appendfsync_everysec_costs_each_writer_at_most_its_last_items() {
         let mut db = server.connect();
         db.run("DEL k");
         db.run(&format!("{} {parameters}", family.command("RESERVE")));
-        let pace = Pace {
-            pause: Duration::from_millis(2),
-            ..Pace::default()
-        };
+        let pace = Pace { pause: Duration::from_millis(2), ..Pace::default() };
         let mut writers = Writers::start(server.port(), &[(family, "k")], pace);
         eventually("enough items are in", || writers.slowest() > BETWEEN_KILLS);
         server.kill();

@@ -8,10 +8,7 @@ const KEYS: u64 = 40;
 const ITEMS: u64 = 500;
 
 /// Makes a loading server serve its clients often and pause at each key.
-const SLOW: [&str; 2] = [
-    "loading-process-events-interval-bytes 1024",
-    "key-load-delay 50000",
-];
+const SLOW: [&str; 2] = ["loading-process-events-interval-bytes 1024", "key-load-delay 50000"];
 
 fn fill(db: &mut Connection) {
     for key in 0..KEYS {
@@ -32,13 +29,7 @@ fn read(db: &mut Connection, family: Family, key: &str) -> Option<u64> {
             assert!(text.starts_with("LOADING "), "{text}");
             None
         }
-        found => Some(
-            found
-                .elements()
-                .iter()
-                .map(|one| one.integer() as u64)
-                .sum(),
-        ),
+        found => Some(found.elements().iter().map(|one| one.integer() as u64).sum()),
     }
 }
 
@@ -84,10 +75,7 @@ fn a_loading_server_refuses_commands_and_then_answers_correctly() {
         is_over.store(true, SeqCst);
         reader.join().expect("the reader got only valid replies")
     });
-    assert!(
-        refusals > 0,
-        "no command arrived while the server was loading"
-    );
+    assert!(refusals > 0, "no command arrived while the server was loading");
     assert_eq!(db.digest_of_everything(), digest);
 }
 
@@ -159,10 +147,7 @@ fn a_replica_loading_with_swapdb_answers_from_its_old_data() {
         );
         reads += 1;
     }
-    assert!(
-        reads > 0,
-        "no command arrived while the replica was loading"
-    );
+    assert!(reads > 0, "no command arrived while the replica was loading");
     there.run("CONFIG SET key-load-delay 0");
     primary.wait_for(&replica);
     assert_eq!(here.digest_of_everything(), there.digest_of_everything());

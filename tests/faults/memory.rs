@@ -112,18 +112,11 @@ fn an_evicted_filter_is_deleted_on_the_replica_too() {
     primary.wait_for(&replica);
     let mut there = replica.connect();
     assert_eq!(db.digest_of_everything(), there.digest_of_everything());
-    assert_eq!(
-        db.info_number("bf", "bf_filters"),
-        there.info_number("bf", "bf_filters")
-    );
+    assert_eq!(db.info_number("bf", "bf_filters"), there.info_number("bf", "bf_filters"));
     for number in 0..300 {
         let key = format!("k{number}");
         let missing = Family::by_turns(number).missing_items(&mut db, &key, 0..items(number));
-        let expected = if db.ask(&format!("EXISTS {key}")) == ":1" {
-            0
-        } else {
-            items(number)
-        };
+        let expected = if db.ask(&format!("EXISTS {key}")) == ":1" { 0 } else { items(number) };
         assert_eq!(missing, expected, "{key} is present in full or not at all");
     }
 }
@@ -144,12 +137,7 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
     let mut db = server.connect();
     let baseline = db.info_number("bf", "bf_bytes_held");
     for ((family, creation, items), deletion) in FILTERS.into_iter().flat_map(|filter| {
-        let deletions = [
-            "UNLINK k",
-            "PEXPIRE k 1",
-            "RENAME small k",
-            "FLUSHALL ASYNC",
-        ];
+        let deletions = ["UNLINK k", "PEXPIRE k 1", "RENAME small k", "FLUSHALL ASYNC"];
         deletions.map(|deletion| (filter, deletion))
     }) {
         db.run("BF.ADD small a");
@@ -163,9 +151,7 @@ fn lazy_deletions_free_large_filters_on_the_servers_background_thread() {
             pending == 0 && db.info_number("memory", "lazyfreed_objects") > before
         });
         db.run("FLUSHALL");
-        eventually("all memory is returned", || {
-            db.info_number("bf", "bf_bytes_held") == baseline
-        });
+        eventually("all memory is returned", || db.info_number("bf", "bf_bytes_held") == baseline);
     }
 }
 
@@ -178,9 +164,7 @@ const OVER_MAXMEMORY: &str = "-OOM command not allowed when used memory > 'maxme
 fn with_items(head: &str, numbers: impl Iterator<Item = u64>) -> Vec<Vec<u8>> {
     let items = numbers.map(item);
     let items: Vec<Vec<u8>> = if head.ends_with("LINES") {
-        vec![items
-            .flat_map(|item| [item, b"\n".to_vec()].concat())
-            .collect()]
+        vec![items.flat_map(|item| [item, b"\n".to_vec()].concat()).collect()]
     } else {
         items.collect()
     };
@@ -222,11 +206,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
     add_items(&mut db, "full", 0..500_000);
     for (number, (family, head, items)) in [
         (Family::Bloom, "BF.MADD sparse", 200_000),
-        (
-            Family::Bloom,
-            "BF.INSERT {} ERROR 0.01 CAPACITY 1000000000000 ITEMS",
-            200_000,
-        ),
+        (Family::Bloom, "BF.INSERT {} ERROR 0.01 CAPACITY 1000000000000 ITEMS", 200_000),
         (Family::Bloom, "BF.PACKADD sparse LINES", 400_000),
         (Family::Bloom, "BF.MADD window", 100_000),
         (Family::Bloom, "BF.PACKADD window LINES", 100_000),
@@ -260,10 +240,7 @@ fn a_batch_stops_near_maxmemory_and_what_it_did_is_kept_and_replicated() {
         let kept = answered_before_the_limit(&reply);
         assert!((64..items).contains(&kept), "{head}: {kept} of {items}");
         let taken = db.info_number("bf", "bf_bytes_held") - held;
-        assert!(
-            taken >= 4 << 20 && taken < room + RATION,
-            "{head}: {taken} bytes"
-        );
+        assert!(taken >= 4 << 20 && taken < room + RATION, "{head}: {taken} bytes");
         eventually("the server is near its limit", || {
             db.info_number("memory", "used_memory") < most + RATION
         });
@@ -308,11 +285,7 @@ fn a_server_that_evicts_stops_only_batches_that_take_megabytes() {
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     for number in 0..3_000 {
-        let words = [
-            b"SET".to_vec(),
-            format!("old:{number}").into_bytes(),
-            vec![b'x'; 10_000],
-        ];
+        let words = [b"SET".to_vec(), format!("old:{number}").into_bytes(), vec![b'x'; 10_000]];
         db.call(words);
     }
     sleep(Duration::from_millis(1_100)); // the server counts idle time in seconds

@@ -28,12 +28,7 @@ fn caught(db: &mut Connection) -> i64 {
 }
 
 fn inject(db: &mut Connection, entry: &str, call: u64) {
-    let reply = db.call([
-        "CONFIG",
-        "SET",
-        "bf.inject-panic",
-        &format!("{entry} {call}"),
-    ]);
+    let reply = db.call(["CONFIG", "SET", "bf.inject-panic", &format!("{entry} {call}")]);
     assert_eq!(reply.to_string(), "+OK");
 }
 
@@ -75,16 +70,10 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
             family.loading("new", iterator, &bytes)
         });
     for (entry, command) in [
-        (
-            "bf.reserve",
-            words("BF.RESERVE new 0.01 100 SEED 0123456789abcdef"),
-        ),
+        ("bf.reserve", words("BF.RESERVE new 0.01 100 SEED 0123456789abcdef")),
         ("bf.add", words("BF.ADD new a")),
         ("bf.madd", words("BF.MADD new a b c")),
-        (
-            "bf.insert",
-            words("BF.INSERT new CAPACITY 2 NONSCALING ITEMS a b c"),
-        ),
+        ("bf.insert", words("BF.INSERT new CAPACITY 2 NONSCALING ITEMS a b c")),
         ("bf.exists", words("BF.EXISTS k item:1")),
         ("bf.mexists", words("BF.MEXISTS k item:1 item:2 c")),
         ("bf.packadd", words("BF.PACKADD new FIXED 1 abc BITS")),
@@ -99,19 +88,13 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.changes", words("BF.CHANGES k 0")),
         ("bf.loadchunk", load),
         ("bf.add", words("BF.ADD window b")),
-        (
-            "bf.insert",
-            words("BF.INSERT new WINDOW 9000 AT 1000000000005 ITEMS a b"),
-        ),
+        ("bf.insert", words("BF.INSERT new WINDOW 9000 AT 1000000000005 ITEMS a b")),
         ("bf.mexists", words("BF.MEXISTS window a b")),
         ("bf.info", words("BF.INFO window FULL")),
         ("bf.debug", words("BF.DEBUG window")),
         ("bf.forget", words("BF.FORGET window 1000000000005")),
         ("bf.load", words("BF.LOAD new x")),
-        (
-            "cf.reserve",
-            words("CF.RESERVE new 100 SEED 0123456789abcdef"),
-        ),
+        ("cf.reserve", words("CF.RESERVE new 100 SEED 0123456789abcdef")),
         ("cf.add", words("CF.ADD new a")),
         ("cf.addnx", words("CF.ADDNX new a")),
         ("cf.insert", words("CF.INSERT new ITEMS a b c")),
@@ -142,14 +125,8 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         }
         db.run("HELLO 2");
         let log = server.log();
-        assert!(
-            log.contains(&format!("a panic was caught in {entry}:")),
-            "{entry}"
-        );
-        assert!(
-            log.contains("panicked at crates/server/src/failpoints.rs"),
-            "{log}"
-        );
+        assert!(log.contains(&format!("a panic was caught in {entry}:")), "{entry}");
+        assert!(log.contains("panicked at crates/server/src/failpoints.rs"), "{log}");
     }
 }
 
@@ -174,15 +151,11 @@ fn a_panic_in_a_data_type_callback_fails_the_command_and_the_server_survives() {
         at_every_call(&mut db, "rdb_save", |db, _| {
             let half = db.call(["DUMP", key]).bytes().to_vec();
             let reply = db.call([b"RESTORE".as_slice(), b"half", b"0", &half, b"REPLACE"]);
-            assert!(
-                reply.is_error() || half == payload,
-                "half a filter was accepted"
-            );
+            assert!(reply.is_error() || half == payload, "half a filter was accepted");
         });
-        for (entry, command) in [
-            ("digest", ["DEBUG", "DIGEST-VALUE", key]),
-            ("mem_usage", ["MEMORY", "USAGE", key]),
-        ] {
+        for (entry, command) in
+            [("digest", ["DEBUG", "DIGEST-VALUE", key]), ("mem_usage", ["MEMORY", "USAGE", key])]
+        {
             at_every_call(&mut db, entry, |db, _| drop(db.call(command)));
         }
         for (entry, command) in [("free_effort", "UNLINK new"), ("free", "DEL new")] {
@@ -276,9 +249,7 @@ fn a_panic_in_a_saving_child_leaves_the_previous_file() {
         let mut db = server.connect();
         let written = |db: &mut Connection| {
             db.run(command);
-            eventually("the child ends", || {
-                db.info("persistence", in_progress) == "0"
-            });
+            eventually("the child ends", || db.info("persistence", in_progress) == "0");
             db.info("persistence", status)
         };
         assert_eq!(written(&mut db), "ok");

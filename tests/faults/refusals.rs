@@ -10,11 +10,8 @@ use crate::server_with_failpoints;
 
 /// With `appendfsync no` every command that has been answered is in the file; otherwise writing may
 /// wait for the disk.
-const APPEND_ONLY: [&str; 3] = [
-    "appendonly yes",
-    "appendfsync no",
-    "auto-aof-rewrite-percentage 0",
-];
+const APPEND_ONLY: [&str; 3] =
+    ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
 
 const NO_MEMORY: &str = "-ERR Insufficient memory to add item";
 
@@ -75,11 +72,7 @@ fn filters_of_any_legal_size_can_be_created_and_grow_with_little_memory() {
     let server = Server::start();
     let mut db = server.connect();
     let process = server.process();
-    limit(
-        process,
-        Resource::Memory,
-        Some(address_space(process) + HEADROOM),
-    );
+    limit(process, Resource::Memory, Some(address_space(process) + HEADROOM));
     for options in ["NONSCALING", "EXPANSION 1", "EXPANSION 32768"] {
         db.run(&format!("BF.RESERVE k 0.01 1099511627776 {options}"));
         add_items(&mut db, "k", 0..200);
@@ -137,29 +130,19 @@ fn an_item_refused_for_lack_of_memory_is_not_replicated() {
                 other => panic!("{key}: {other}"),
             }
         };
-        assert_eq!(
-            db.ask(&format!("BF.ADD {key} item:0")),
-            ":0",
-            "a present item needs no memory"
-        );
+        assert_eq!(db.ask(&format!("BF.ADD {key} item:0")), ":0", "a present item needs no memory");
         allow_large_blocks(&mut db, i64::MAX);
         let digest = db.digest(key);
         primary.wait_for(&replica);
         assert_eq!(replica.connect().digest(key), digest, "{key}");
         assert_eq!(missing_items(&mut db, key, FIRST..refused), 0, "{key}");
-        assert_eq!(
-            db.ask(&format!("BF.ADD {key} item:{refused}")),
-            ":1",
-            "{key}"
-        );
+        assert_eq!(db.ask(&format!("BF.ADD {key} item:{refused}")), ":1", "{key}");
         assert_ne!(db.digest(key), digest);
     }
     db.run("FLUSHALL");
     primary.wait_for(&replica);
     for mut db in [db, replica.connect()] {
-        eventually("all filters are deleted", || {
-            db.info_number("bf", "bf_filters") == 0
-        });
+        eventually("all filters are deleted", || db.info_number("bf", "bf_filters") == 0);
     }
 }
 
@@ -179,14 +162,8 @@ fn a_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
         assert_eq!(last.to_string(), NO_MEMORY, "{key}");
         assert!(answers.len() > BLOCKS, "{key}: {} items", answers.len());
         assert_eq!(missing_items(&mut db, key, 0..answers.len() as u64), 0);
-        let new = answers
-            .iter()
-            .filter(|answer| answer.integer() == 1)
-            .count();
-        assert_eq!(
-            db.line(&format!("BF.CARD {key}")).integer() as usize,
-            before + new
-        );
+        let new = answers.iter().filter(|answer| answer.integer() == 1).count();
+        assert_eq!(db.line(&format!("BF.CARD {key}")).integer() as usize, before + new);
         primary.wait_for(&replica);
         assert_eq!(replica.connect().digest(key), db.digest(key), "{key}");
     }
@@ -197,9 +174,8 @@ fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
     const BLOCKS: usize = 30;
     let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
-    let items: Vec<u8> = (0..200_000)
-        .flat_map(|number| [item(number), b"\n".to_vec()].concat())
-        .collect();
+    let items: Vec<u8> =
+        (0..200_000).flat_map(|number| [item(number), b"\n".to_vec()].concat()).collect();
     for (key, options) in [("huge", ""), ("copy", "BITS")] {
         let command = || {
             let head = words(&format!("BF.PACKADD {key} LINES")).into_iter();
@@ -209,28 +185,19 @@ fn a_packed_batch_that_runs_out_of_memory_stops_at_the_refused_item() {
         allow_large_blocks(&mut db, 0);
         // It needs memory for the reply first.
         let refused = db.call(command()).to_string();
-        assert!(
-            refused.starts_with("-ERR Insufficient memory to "),
-            "{refused}"
-        );
+        assert!(refused.starts_with("-ERR Insufficient memory to "), "{refused}");
         assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before);
         allow_large_blocks(&mut db, BLOCKS as i64);
         let reply = db.call(command());
         allow_large_blocks(&mut db, i64::MAX);
-        let [kept, new, error] = reply.elements() else {
-            panic!("{reply}")
-        };
+        let [kept, new, error] = reply.elements() else { panic!("{reply}") };
         assert_eq!(error.to_string(), NO_MEMORY, "{key}");
         let kept = kept.integer() as u64;
         assert!(kept > BLOCKS as u64, "{key}: {kept} items");
         assert_eq!(missing_items(&mut db, key, 0..kept), 0);
         let new = match options {
             "" => new.integer(),
-            _ => new
-                .bytes()
-                .iter()
-                .map(|byte| i64::from(byte.count_ones()))
-                .sum(),
+            _ => new.bytes().iter().map(|byte| i64::from(byte.count_ones())).sum(),
         };
         assert_eq!(db.line(&format!("BF.CARD {key}")).integer(), before + new);
         primary.wait_for(&replica);
@@ -258,16 +225,11 @@ fn a_replica_that_has_no_memory_for_some_items_says_which_filter_lacks_them() {
         assert_eq!(there.info_number("bf", "bf_replays_refused"), refused);
         let key = command.split(' ').nth(1).expect("a key");
         let log = replica.log();
-        let line = log
-            .lines()
-            .find(|line| line.contains(&format!("key \"{key}\"")));
+        let line = log.lines().find(|line| line.contains(&format!("key \"{key}\"")));
         let line = line.unwrap_or_else(|| panic!("{log}"));
         assert!(line.contains("Insufficient memory to add item"), "{line}");
     }
-    assert_eq!(
-        replica.log().matches("== CRITICAL ==").count(),
-        commands.len()
-    );
+    assert_eq!(replica.log().matches("== CRITICAL ==").count(), commands.len());
 }
 
 #[test]
@@ -275,9 +237,7 @@ fn a_union_that_finds_no_memory_changes_nothing() {
     let (primary, replica) = servers_short_of_memory();
     let mut db = primary.connect();
     for key in ["one", "other"] {
-        db.run(&format!(
-            "BF.RESERVE {key} 0.01 10000000 SEED 0123456789abcdef"
-        ));
+        db.run(&format!("BF.RESERVE {key} 0.01 10000000 SEED 0123456789abcdef"));
     }
     add_items(&mut db, "one", 0..300);
     add_items(&mut db, "other", 300..600);
@@ -314,10 +274,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later() {
         ];
         let before = (db.ask("EXISTS new"), db.ask("BF.CARD new"));
         allow_large_blocks(&mut db, 0);
-        assert_eq!(
-            db.call(load.clone()).to_string(),
-            "-ERR Insufficient memory to create filter"
-        );
+        assert_eq!(db.call(load.clone()).to_string(), "-ERR Insufficient memory to create filter");
         allow_large_blocks(&mut db, i64::MAX);
         assert_eq!((db.ask("EXISTS new"), db.ask("BF.CARD new")), before);
         assert_eq!(db.call(load).to_string(), "+OK");
@@ -325,16 +282,11 @@ fn a_load_refused_for_lack_of_memory_can_continue_later() {
     assert_eq!(db.digest("new"), db.digest("huge"));
     db.run("DEL new");
     allow_large_blocks(&mut db, 10);
-    assert!(db
-        .call([b"RESTORE".as_slice(), b"new", b"0", &payload])
-        .is_error());
+    assert!(db.call([b"RESTORE".as_slice(), b"new", b"0", &payload]).is_error());
     allow_large_blocks(&mut db, i64::MAX);
     assert_eq!(db.info_number("bf", "bf_bytes_held"), held);
     primary.wait_for(&replica);
-    assert_eq!(
-        db.digest_of_everything(),
-        replica.connect().digest_of_everything()
-    );
+    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
 }
 
 #[test]
@@ -348,10 +300,7 @@ fn a_chunk_without_memory_is_an_error_and_saving_needs_none() {
     let digest = db.digest_of_everything();
     db.run("CONFIG SET bf.inject-refusal-from 1");
     allow_large_blocks(&mut db, 0);
-    assert_eq!(
-        db.ask("BF.SCANDUMP huge 0"),
-        "-ERR Insufficient memory to dump filter"
-    );
+    assert_eq!(db.ask("BF.SCANDUMP huge 0"), "-ERR Insufficient memory to dump filter");
     assert_eq!(db.line("DUMP huge").bytes(), payload);
     assert_eq!(db.ask("SAVE"), "+OK");
     db.run("BGSAVE");
@@ -369,10 +318,7 @@ fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
     let mut db = server.connect();
     let baseline = db.info("bf", "bf_bytes_held");
     let mut commands = Vec::new();
-    for (family, donor) in [
-        (Family::Bloom, "donor"),
-        (Family::Counting, "counting-donor"),
-    ] {
+    for (family, donor) in [(Family::Bloom, "donor"), (Family::Counting, "counting-donor")] {
         family.add_items(&mut db, donor, 0..3);
         let (iterator, bytes) = family.scan_dump(&mut db, donor).remove(0);
         let load = family.loading("new", iterator, &bytes);
@@ -398,10 +344,7 @@ fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
             }
             let name = String::from_utf8_lossy(&command[0]);
             let is_ours = reply.to_string().starts_with("-ERR Insufficient memory");
-            assert!(
-                is_ours || ["COPY", "RESTORE"].contains(&&*name),
-                "{name}: {reply}"
-            );
+            assert!(is_ours || ["COPY", "RESTORE"].contains(&&*name), "{name}: {reply}");
             assert_eq!(traces(&mut db), before, "{name}, {refused} blocks");
             refused += 1;
         }
@@ -412,7 +355,5 @@ fn a_key_comes_from_another_or_not_whichever_block_is_refused() {
         before = traces(&mut db);
     }
     db.run("FLUSHALL");
-    eventually("all memory is returned", || {
-        db.info("bf", "bf_bytes_held") == baseline
-    });
+    eventually("all memory is returned", || db.info("bf", "bf_bytes_held") == baseline);
 }

@@ -32,19 +32,11 @@ const REWRITE_AS_SNAPSHOT: Job = Job {
     command: "BGREWRITEAOF",
     in_progress: "aof_rewrite_in_progress",
     status: "aof_last_bgrewrite_status",
-    settings: &[
-        "appendonly yes",
-        "appendfsync always",
-        "aof-use-rdb-preamble yes",
-    ],
+    settings: &["appendonly yes", "appendfsync always", "aof-use-rdb-preamble yes"],
 };
 
 const REWRITE_AS_COMMANDS: Job = Job {
-    settings: &[
-        "appendonly yes",
-        "appendfsync always",
-        "aof-use-rdb-preamble no",
-    ],
+    settings: &["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"],
     ..REWRITE_AS_SNAPSHOT
 };
 
@@ -65,9 +57,7 @@ impl Job {
     }
 
     fn ends(&self, db: &mut Connection) {
-        eventually("the child ends", || {
-            db.info("persistence", self.in_progress) == "0"
-        });
+        eventually("the child ends", || db.info("persistence", self.in_progress) == "0");
     }
 
     fn loses_nothing(&self) -> bool {
@@ -153,10 +143,7 @@ fn kill_servers(job: &Job) {
             kept += 100;
         }
         assert_eq!(missing_items(&mut db, "k0", 0..kept), 0);
-        assert_eq!(
-            Fingerprint::of(&mut db, Family::Counting, "k1", ITEMS),
-            before
-        );
+        assert_eq!(Fingerprint::of(&mut db, Family::Counting, "k1", ITEMS), before);
         assert_eq!(db.line("DBSIZE").integer() as u64, KEYS);
     }
 }
@@ -171,8 +158,7 @@ fn kill_child_of(process: u32) {
     let parent = format!(" {process} ");
     let is_child = |stat: &str| {
         // "pid (name) state parent …", where the name may contain spaces.
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| rest[2..].starts_with(&parent))
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest[2..].starts_with(&parent))
     };
     let processes = fs::read_dir("/proc").expect("/proc is mounted");
     let children: Vec<i32> = processes

@@ -16,9 +16,7 @@ fn added(db: &mut Connection, command: &str, items: std::ops::Range<u64>) -> Vec
     let reply = db.call(words(command).into_iter().chain(items.clone().map(item)));
     let answers = reply.elements().iter().map(|answer| answer.integer());
     let both = items.zip(answers);
-    both.filter(|(_, answer)| *answer == 1)
-        .map(|(number, _)| number)
-        .collect()
+    both.filter(|(_, answer)| *answer == 1).map(|(number, _)| number).collect()
 }
 
 #[test]
@@ -30,11 +28,8 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
     let from = format!("CONFIG SET bf.inject-refusal-from {BLOCKS_FROM}");
     db.run("CF.RESERVE k 1000 ERROR 0.0001");
     let mut gaps = 0;
-    for (round, command) in ["CF.INSERT k ITEMS", "CF.INSERTNX k ITEMS"]
-        .into_iter()
-        .cycle()
-        .take(12)
-        .enumerate()
+    for (round, command) in
+        ["CF.INSERT k ITEMS", "CF.INSERTNX k ITEMS"].into_iter().cycle().take(12).enumerate()
     {
         let first = round as u64 * ITEMS;
         db.run(&from);
@@ -42,11 +37,7 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
         allow_blocks(&mut db, 4 + round as u64);
         let kept = added(&mut db, command, first..first + ITEMS);
         allow_blocks(&mut db, i64::MAX as u64);
-        assert!(
-            !kept.is_empty() && (kept.len() as u64) < ITEMS,
-            "{}",
-            kept.len()
-        );
+        assert!(!kept.is_empty() && (kept.len() as u64) < ITEMS, "{}", kept.len());
         gaps += kept.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
         for number in kept {
             assert_eq!(db.ask(&format!("CF.EXISTS k item:{number}")), ":1");
@@ -54,10 +45,7 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
         primary.wait_for(&replica);
         assert_eq!(db.digest("k"), replica.connect().digest("k"), "{command}");
     }
-    assert!(
-        gaps > 100,
-        "some items find room after others did not: {gaps}"
-    );
+    assert!(gaps > 100, "some items find room after others did not: {gaps}");
 }
 
 #[test]
@@ -99,11 +87,7 @@ fn a_batch_for_a_bloom_filter_stops_where_its_table_finds_no_memory() {
             let reply = db.call(Family::Bloom.adding(key).into_iter().chain(items));
             allow_blocks(&mut db, i64::MAX as u64);
             let (last, answers) = reply.elements().split_last().expect("at least one answer");
-            assert_eq!(
-                last.to_string(),
-                "-ERR Insufficient memory to add item",
-                "{key}"
-            );
+            assert_eq!(last.to_string(), "-ERR Insufficient memory to add item", "{key}");
             assert!(!answers.iter().any(Reply::is_error) && !answers.is_empty());
             let kept = round * ITEMS..round * ITEMS + answers.len() as u64;
             assert_eq!(Family::Bloom.missing_items(&mut db, key, kept), 0, "{key}");
@@ -138,10 +122,7 @@ fn a_load_refused_for_lack_of_memory_can_continue_later_and_saving_needs_none() 
                 allow_blocks(&mut db, blocks);
                 let refused = family.load(&mut db, "l", *iterator, bytes);
                 allow_blocks(&mut db, i64::MAX as u64);
-                assert_eq!(
-                    refused, "-ERR Insufficient memory to create filter",
-                    "{blocks}"
-                );
+                assert_eq!(refused, "-ERR Insufficient memory to create filter", "{blocks}");
                 assert_eq!(db.ask("EXISTS l"), exists);
                 let after = (exists == ":1").then(|| db.digest("l"));
                 assert_eq!(after, before, "{reserve}, {blocks} blocks");

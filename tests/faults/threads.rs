@@ -86,9 +86,7 @@ fn a_filter_is_saved_on_other_threads_while_commands_read_it_and_write_to_others
     }
     let digest = db.digest_of_everything();
     db.run("BGSAVE");
-    eventually("the child has saved", || {
-        db.info("persistence", "rdb_bgsave_in_progress") == "0"
-    });
+    eventually("the child has saved", || db.info("persistence", "rdb_bgsave_in_progress") == "0");
     server.restart();
     assert_eq!(server.connect().digest_of_everything(), digest);
 }

@@ -5,11 +5,8 @@ use crate::harness::{eventually, Family, Link, Pace, Server, Writers};
 use crate::times;
 use std::time::Duration;
 
-const FILTERS: [(Family, &str); 3] = [
-    (Family::Bloom, "k"),
-    (Family::Bloom, "l"),
-    (Family::Counting, "m"),
-];
+const FILTERS: [(Family, &str); 3] =
+    [(Family::Bloom, "k"), (Family::Bloom, "l"), (Family::Counting, "m")];
 
 /// An item counts once both replicas have it.
 const PACE: Pace = Pace {
@@ -57,9 +54,7 @@ impl Trio {
     /// Makes a node a replica of another.
     fn replicate(&self, node: usize, of: usize) {
         let port = self.nodes[of].port();
-        self.nodes[node]
-            .connect()
-            .run(&format!("REPLICAOF 127.0.0.1 {port}"));
+        self.nodes[node].connect().run(&format!("REPLICAOF 127.0.0.1 {port}"));
     }
 
     fn promote(&mut self, node: usize) {
@@ -94,10 +89,7 @@ impl Trio {
 
 #[test]
 fn manual_failovers_lose_nothing() {
-    let pace = Pace {
-        replicas: 0,
-        ..PACE
-    };
+    let pace = Pace { replicas: 0, ..PACE };
     let mut trio = Trio::start(pace);
     let rounds = times(3, 30);
     for _ in 0..rounds {
@@ -140,18 +132,12 @@ fn items_acknowledged_by_wait_survive_the_death_of_the_primary() {
         trio.wait_for_items();
         trio.check_all(PACE);
     }
-    println!(
-        "{rounds} kills, {} items acknowledged, 0 lost",
-        trio.writers.acknowledged()
-    );
+    println!("{rounds} kills, {} items acknowledged, 0 lost", trio.writers.acknowledged());
 }
 
 #[test]
 fn replicas_can_be_chained_and_unchained_while_items_arrive() {
-    let pace = Pace {
-        replicas: 0,
-        ..PACE
-    };
+    let pace = Pace { replicas: 0, ..PACE };
     let mut trio = Trio::start(pace);
     let link = Link::to(trio.nodes[0].port());
     let rounds = times(3, 30);
@@ -160,9 +146,7 @@ fn replicas_can_be_chained_and_unchained_while_items_arrive() {
         trio.wait_for_items();
         trio.replicate(last, middle);
         trio.wait_for_items();
-        trio.nodes[middle]
-            .connect()
-            .run(&format!("REPLICAOF 127.0.0.1 {}", link.port()));
+        trio.nodes[middle].connect().run(&format!("REPLICAOF 127.0.0.1 {}", link.port()));
         trio.wait_for_items();
         link.cut();
         trio.wait_for_items();

@@ -18,10 +18,7 @@ struct Clocked {
 
 impl Clocked {
     fn connect(server: &Server, offset: u64) -> Clocked {
-        let mut clocked = Clocked {
-            db: server.connect(),
-            offset,
-        };
+        let mut clocked = Clocked { db: server.connect(), offset };
         clocked.advance(0);
         clocked
     }
@@ -29,8 +26,7 @@ impl Clocked {
     fn advance(&mut self, milliseconds: u64) {
         self.offset += milliseconds;
         let offset = self.offset;
-        self.db
-            .run(&format!("CONFIG SET bf.inject-clock-offset {offset}"));
+        self.db.run(&format!("CONFIG SET bf.inject-clock-offset {offset}"));
     }
 
     /// What the server's clock shows, but for the time that the question takes.
@@ -87,17 +83,12 @@ fn a_clock_that_runs_back_makes_nothing_forgotten_early() {
     assert_eq!(clocked.db.ask("BF.MEXISTS w a b"), "[:1, :1]");
     clocked.advance(17 * SECOND);
     assert_eq!(clocked.db.ask("BF.MEXISTS w a b"), "[:0, :0]");
-    eventually("the sweeper has come", || {
-        forgotten(&mut clocked.db, "w") == 2
-    });
+    eventually("the sweeper has come", || forgotten(&mut clocked.db, "w") == 2);
 }
 
 #[test]
 fn a_restart_after_the_window_answers_at_once() {
-    for settings in [
-        &["appendonly yes", "appendfsync no"][..],
-        &["save 3600 1000000"],
-    ] {
+    for settings in [&["appendonly yes", "appendfsync no"][..], &["save 3600 1000000"]] {
         let mut server = server_with_failpoints(settings);
         let mut db = server.connect();
         db.run("BF.RESERVE w 0.01 100 WINDOW 60");
@@ -109,9 +100,7 @@ fn a_restart_after_the_window_answers_at_once() {
         let mut clocked = Clocked::connect(&server, 70 * SECOND);
         assert_eq!(clocked.db.ask("BF.EXISTS w item:1"), ":0");
         assert_eq!(clocked.db.ask("BF.CARD w"), ":0");
-        eventually("the memory is back", || {
-            clocked.db.run("MEMORY USAGE w").integer() < 1024
-        });
+        eventually("the memory is back", || clocked.db.run("MEMORY USAGE w").integer() < 1024);
     }
 }
 
@@ -150,16 +139,12 @@ fn each_slice_is_signalled_also_while_a_history_is_loaded_and_after_a_move() {
     let start = clocked.now() - 500 * SECOND;
     let at = [start, start + 300 * SECOND];
     let [first, second] = at.map(|at| format!("BF.INSERT w NOCREATE AT {at} ITEMS"));
-    clocked
-        .db
-        .run("BF.RESERVE w 0.0001 100 WINDOW 600 SLICES 2");
+    clocked.db.run("BF.RESERVE w 0.0001 100 WINDOW 600 SLICES 2");
     clocked.db.run(&format!("{first} a"));
     clocked.db.run(&format!("{second} b"));
     clocked.db.run("RENAME w moved");
     // Valkey 8 does not say that the key has moved: the next change tells.
-    clocked
-        .db
-        .run(&second.replace(" w ", " moved ").replace("ITEMS", "ITEMS c"));
+    clocked.db.run(&second.replace(" w ", " moved ").replace("ITEMS", "ITEMS c"));
     cache.run("CLIENT TRACKING ON");
     for left in ["[#f, #t, #t]", "[#f, #f, #f]"] {
         cache.ask("BF.MEXISTS moved a b c");
@@ -210,9 +195,7 @@ fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
     let rest_of_slice = SLICE - servers[0].now() % SLICE;
     let advance = |servers: &mut [Clocked; 2], by| servers.iter_mut().for_each(|s| s.advance(by));
     advance(&mut servers, rest_of_slice);
-    servers[0]
-        .db
-        .run("BF.RESERVE w 0.01 100 WINDOW 600 SLICES 2");
+    servers[0].db.run("BF.RESERVE w 0.01 100 WINDOW 600 SLICES 2");
     add_items(&mut servers[0].db, "w", 0..10_000);
     primary.wait_for(&replica); // before its clock passes the time of the adds by a slice
                                 // They are remembered for three slices. Shortly before, another
@@ -224,9 +207,7 @@ fn adds_that_are_replayed_from_a_file_or_by_the_primary_do_not_delay_a_sweep() {
     servers[1].db.run("REPLICAOF NO ONE");
     advance(&mut servers, 60 * SECOND);
     for (Clocked { db, .. }, what) in servers.iter_mut().zip(["loaded", "promoted"]) {
-        eventually(&format!("the {what} filter is swept"), || {
-            forgotten(db, "w") > 9_000
-        });
+        eventually(&format!("the {what} filter is swept"), || forgotten(db, "w") > 9_000);
         assert_eq!(db.ask("BF.EXISTS w another"), ":1");
     }
 }
@@ -255,9 +236,7 @@ fn a_history_that_is_loaded_delays_a_sweep_also_on_a_promoted_replica() {
         assert_eq!(server.db.ask(&insert(2_600, "a b")), "[:1, :1]");
         // A slice after the last of them it is swept.
         server.advance(301 * SECOND);
-        eventually("the sweeper has come", || {
-            forgotten(&mut server.db, "w") == 6
-        });
+        eventually("the sweeper has come", || forgotten(&mut server.db, "w") == 6);
     }
 }
 
@@ -273,9 +252,7 @@ fn a_key_in_use_is_swept_and_signalled_later() {
     clocked.advance(80 * SECOND);
     assert_eq!(cache.receive().to_string(), "[$invalidate, [$w]]");
     assert_eq!(cache.ask("BF.EXISTS w a"), "#f");
-    eventually("the sweeper has come back", || {
-        forgotten(&mut clocked.db, "w") == 1
-    });
+    eventually("the sweeper has come back", || forgotten(&mut clocked.db, "w") == 1);
     let left = clocked.db.ask("CONFIG GET bf.inject-keys-in-use");
     assert_eq!(left, "[$bf.inject-keys-in-use, $0]");
 }
@@ -326,7 +303,5 @@ fn many_filters_that_are_due_at_once_are_all_swept() {
     // In one of so many filters an item may have been taken for another.
     let added = clocked.db.info_number("bf", "bf_items_added");
     assert!(added > 3 * FILTERS as i64 - 100, "{added} items were added");
-    eventually("all are swept", || {
-        clocked.db.info_number("bf", "bf_items_forgotten") == added
-    });
+    eventually("all are swept", || clocked.db.info_number("bf", "bf_items_forgotten") == added);
 }

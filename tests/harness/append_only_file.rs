@@ -8,9 +8,7 @@ use std::io::BufReader;
 pub fn commands_in_append_only_file(server: &Server) -> Vec<String> {
     let folder = server.folder().join("appendonlydir");
     let entries = fs::read_dir(&folder).expect("an append-only file");
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
     paths.retain(|path| path.to_string_lossy().ends_with(".incr.aof"));
     paths.sort();
     let newest = fs::read(paths.last().expect("an incremental file")).expect("a readable file");

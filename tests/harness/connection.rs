@@ -22,10 +22,7 @@ impl Connection {
         let sink = TcpStream::connect(("127.0.0.1", port))?;
         sink.set_nodelay(true)?;
         sink.set_read_timeout(Some(patient(PATIENCE)))?;
-        Ok(Connection {
-            source: BufReader::new(sink.try_clone()?),
-            sink,
-        })
+        Ok(Connection { source: BufReader::new(sink.try_clone()?), sink })
     }
 
     /// The reply to a command whose arguments contain no spaces, in the notation of [`Reply`].
@@ -75,8 +72,7 @@ impl Connection {
     }
 
     pub fn send<W: AsRef<[u8]>>(&mut self, command: impl IntoIterator<Item = W>) {
-        self.try_send(command)
-            .expect("the server accepts the command");
+        self.try_send(command).expect("the server accepts the command");
     }
 
     pub fn receive(&mut self) -> Reply {
@@ -113,18 +109,13 @@ impl Connection {
     /// One field of the server's INFO.
     pub fn info(&mut self, section: &str, name: &str) -> String {
         let text = self.run(&format!("INFO {section}")).text();
-        let found = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        found
-            .unwrap_or_else(|| panic!("no {name} in INFO {section}:\n{text}"))
-            .to_owned()
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found.unwrap_or_else(|| panic!("no {name} in INFO {section}:\n{text}")).to_owned()
     }
 
     pub fn info_number(&mut self, section: &str, name: &str) -> i64 {
         let text = self.info(section, name);
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
+        text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
     }
 
     /// The digest of a value. Equal values have equal digests on every server.
@@ -140,7 +131,5 @@ impl Connection {
 
 /// A line as a command for [`Connection::pipeline`].
 pub fn words(line: &str) -> Vec<Vec<u8>> {
-    line.split_whitespace()
-        .map(|word| word.as_bytes().to_vec())
-        .collect()
+    line.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
 }

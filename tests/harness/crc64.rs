@@ -18,9 +18,7 @@ pub fn with_fresh_footer(payload: &[u8], body: &[u8]) -> Vec<u8> {
 
 fn crc64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |checksum, byte| {
-        (0..8).fold(checksum ^ u64::from(*byte), |rest, _| {
-            (rest >> 1) ^ (POLYNOMIAL * (rest & 1))
-        })
+        (0..8).fold(checksum ^ u64::from(*byte), |rest, _| (rest >> 1) ^ (POLYNOMIAL * (rest & 1)))
     })
 }
 

@@ -12,9 +12,7 @@ impl Dialect {
     pub fn of(db: &mut Connection) -> Dialect {
         let info = db.run("INFO server").text();
         let version = |field: &str| {
-            info.lines()
-                .find_map(|line| line.strip_prefix(field))
-                .map(major_and_minor)
+            info.lines().find_map(|line| line.strip_prefix(field)).map(major_and_minor)
         };
         match (version("valkey_version:"), version("redis_version:")) {
             (Some((major, minor)), _) => Dialect::Valkey { major, minor },
@@ -47,11 +45,7 @@ impl Dialect {
 }
 
 fn major_and_minor(version: &str) -> (u32, u32) {
-    let mut numbers = version
-        .split('.')
-        .map(|number| number.parse().expect("a version of numbers and dots"));
-    (
-        numbers.next().expect("a major version"),
-        numbers.next().expect("a minor version"),
-    )
+    let mut numbers =
+        version.split('.').map(|number| number.parse().expect("a version of numbers and dots"));
+    (numbers.next().expect("a major version"), numbers.next().expect("a minor version"))
 }

@@ -126,9 +126,5 @@ impl Family {
 }
 
 fn count_true(reply: &Reply) -> u64 {
-    reply
-        .elements()
-        .iter()
-        .map(|answer| answer.integer() as u64)
-        .sum()
+    reply.elements().iter().map(|answer| answer.integer() as u64).sum()
 }

@@ -43,9 +43,6 @@ pub fn batches(
 ) -> impl Iterator<Item = Vec<Vec<u8>>> {
     numbers.clone().step_by(BATCH).map(move |first| {
         let last = numbers.end.min(first + BATCH as u64);
-        head.iter()
-            .cloned()
-            .chain((first..last).map(name))
-            .collect()
+        head.iter().cloned().chain((first..last).map(name)).collect()
     })
 }

@@ -22,12 +22,7 @@ pub fn layers(len: u32) -> Vec<(i64, Vec<u8>)> {
         header.extend(ITEMS.to_le_bytes());
         header.push(0);
     }
-    let piece = |layer: i64| {
-        (
-            1 + 8 * layer,
-            0x8124_0042_1800_2481_u64.to_le_bytes().to_vec(),
-        )
-    };
+    let piece = |layer: i64| (1 + 8 * layer, 0x8124_0042_1800_2481_u64.to_le_bytes().to_vec());
     let mut chunks = vec![(1, header)];
     chunks.extend((1..=3.min(len.into())).map(piece));
     chunks

@@ -24,19 +24,9 @@ pub fn limit(process: u32, resource: Resource, bytes: Option<u64>) {
     };
     // SAFETY: the new limit is only read during the call, and no old limit is written.
     let status = unsafe {
-        libc::prlimit(
-            process as libc::pid_t,
-            resource,
-            &raw const limit,
-            std::ptr::null_mut(),
-        )
+        libc::prlimit(process as libc::pid_t, resource, &raw const limit, std::ptr::null_mut())
     };
-    assert_eq!(
-        status,
-        0,
-        "the limit is set: {}",
-        std::io::Error::last_os_error()
-    );
+    assert_eq!(status, 0, "the limit is set: {}", std::io::Error::last_os_error());
 }
 
 /// The address space of a process, in bytes.
@@ -54,7 +44,5 @@ fn status(process: u32, name: &str) -> u64 {
         fs::read_to_string(format!("/proc/{process}/status")).expect("the process is running");
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    kib.and_then(|kib| kib.parse::<u64>().ok())
-        .expect("a number of KiB")
-        << 10
+    kib.and_then(|kib| kib.parse::<u64>().ok()).expect("a number of KiB") << 10
 }

@@ -114,10 +114,7 @@ impl Shared {
             let handle = |stream: &TcpStream| stream.try_clone().expect("a second handle");
             (handle(from), handle(to))
         });
-        let mut open = self
-            .open
-            .lock()
-            .expect("no thread panics with the lock held");
+        let mut open = self.open.lock().expect("no thread panics with the lock held");
         open.extend([client, server]);
         drop(open);
         let [upwards, downwards] = ends;
@@ -131,11 +128,7 @@ impl Shared {
     fn relay(&self, (mut from, mut to): (TcpStream, TcpStream), is_metered: bool) {
         let mut portion = vec![0; PORTION];
         while let Ok(length @ 1..) = from.read(&mut portion) {
-            let left = if is_metered {
-                self.take(length)
-            } else {
-                UNLIMITED
-            };
+            let left = if is_metered { self.take(length) } else { UNLIMITED };
             let passed = length.min(left.max(0) as usize);
             if to.write_all(&portion[..passed]).is_err() {
                 break;
@@ -162,10 +155,7 @@ impl Shared {
         if self.breaks.swap(false, SeqCst) {
             self.is_broken.store(true, SeqCst);
         }
-        let mut open = self
-            .open
-            .lock()
-            .expect("no thread panics with the lock held");
+        let mut open = self.open.lock().expect("no thread panics with the lock held");
         for stream in open.drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }

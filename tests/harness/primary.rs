@@ -15,9 +15,7 @@ impl Primary {
     pub fn with_replica(replica: &Server, file: &[u8]) -> Primary {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        replica
-            .connect()
-            .run(&format!("REPLICAOF 127.0.0.1 {port}"));
+        replica.connect().run(&format!("REPLICAOF 127.0.0.1 {port}"));
         let (stream, _) = listener.accept().expect("the replica");
         let mut source = BufReader::new(stream.try_clone().expect("a second handle"));
         let mut primary = Primary { stream, sent: 0 };

@@ -59,24 +59,13 @@ pub fn server_path() -> PathBuf {
 
 impl Process {
     /// Starts a server. Its output is appended to the folder's log.
-    #[allow(
-        unsafe_code,
-        reason = "what the child does before it becomes the server"
-    )]
+    #[allow(unsafe_code, reason = "what the child does before it becomes the server")]
     pub fn launch(executable: &Path, folder: &Folder) -> Process {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(folder.path().join("log"));
+        let log = File::options().create(true).append(true).open(folder.path().join("log"));
         let log = log.expect("the log is writable");
         let mut command = Command::new(executable);
-        command
-            .arg(folder.configuration())
-            .current_dir(folder.path());
-        command
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a second handle"))
-            .stderr(log);
+        command.arg(folder.configuration()).current_dir(folder.path());
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a second handle")).stderr(log);
         // A write beyond the limit on file sizes then fails, as on a full disk, instead of killing
         // the process.
         let ignore_file_limit = || {
@@ -125,11 +114,7 @@ impl Process {
         let Ok(info) = answer else { return false };
         let loading = Connection::open(port).and_then(|mut db| db.try_call(["DBSIZE"]));
         let ready = loading.is_ok_and(|reply| !reply.is_error());
-        ready
-            && info
-                .text()
-                .lines()
-                .any(|line| line == format!("process_id:{}", self.0.id()))
+        ready && info.text().lines().any(|line| line == format!("process_id:{}", self.0.id()))
     }
 }
 

@@ -64,8 +64,7 @@ impl Reply {
             Reply::Double(value) => *value,
             other => {
                 let text = other.text();
-                text.parse()
-                    .unwrap_or_else(|_| panic!("expected a double: {other}"))
+                text.parse().unwrap_or_else(|_| panic!("expected a double: {other}"))
             }
         }
     }
@@ -92,27 +91,19 @@ impl Reply {
     /// Names and values of a map, or of the flat array that represents one in RESP2.
     pub fn pairs(&self) -> Vec<(String, Reply)> {
         match self {
-            Reply::Map(pairs) => pairs
-                .iter()
-                .map(|(name, value)| (name.text(), value.clone()))
-                .collect(),
-            other => other
-                .elements()
-                .chunks(2)
-                .map(|pair| (pair[0].text(), pair[1].clone()))
-                .collect(),
+            Reply::Map(pairs) => {
+                pairs.iter().map(|(name, value)| (name.text(), value.clone())).collect()
+            }
+            other => {
+                other.elements().chunks(2).map(|pair| (pair[0].text(), pair[1].clone())).collect()
+            }
         }
     }
 
     /// The value of a field.
     pub fn field(&self, name: &str) -> Reply {
-        let found = self
-            .pairs()
-            .into_iter()
-            .find(|(candidate, _)| candidate == name);
-        found
-            .unwrap_or_else(|| panic!("no field {name:?} in {self}"))
-            .1
+        let found = self.pairs().into_iter().find(|(candidate, _)| candidate == name);
+        found.unwrap_or_else(|| panic!("no field {name:?} in {self}")).1
     }
 }
 
@@ -131,10 +122,8 @@ impl fmt::Display for Reply {
                 write!(out, "[{}]", elements.join(", "))
             }
             Reply::Map(pairs) => {
-                let pairs: Vec<String> = pairs
-                    .iter()
-                    .map(|(name, value)| format!("{name}: {value}"))
-                    .collect();
+                let pairs: Vec<String> =
+                    pairs.iter().map(|(name, value)| format!("{name}: {value}")).collect();
                 write!(out, "{{{}}}", pairs.join(", "))
             }
         }
@@ -145,10 +134,7 @@ fn read_line(source: &mut impl BufRead) -> io::Result<String> {
     let mut line = Vec::new();
     source.read_until(b'\n', &mut line)?;
     if line.len() < 3 || !line.ends_with(b"\r\n") {
-        return Err(Error::new(
-            ErrorKind::UnexpectedEof,
-            "the server closed the connection",
-        ));
+        return Err(Error::new(ErrorKind::UnexpectedEof, "the server closed the connection"));
     }
     line.truncate(line.len() - 2);
     Ok(String::from_utf8_lossy(&line).into_owned())
@@ -173,9 +159,8 @@ fn read_array(source: &mut impl BufRead, length: i64) -> io::Result<Reply> {
 }
 
 fn read_map(source: &mut impl BufRead, length: i64) -> io::Result<Reply> {
-    let pairs: io::Result<Vec<_>> = (0..length)
-        .map(|_| Ok((Reply::read(source)?, Reply::read(source)?)))
-        .collect();
+    let pairs: io::Result<Vec<_>> =
+        (0..length).map(|_| Ok((Reply::read(source)?, Reply::read(source)?))).collect();
     pairs.map(Reply::Map)
 }
 

@@ -51,8 +51,7 @@ impl Options {
 
     /// With these lines, too.
     pub fn and_settings(mut self, lines: &[&str]) -> Options {
-        self.settings
-            .extend(lines.iter().map(|line| line.to_string()));
+        self.settings.extend(lines.iter().map(|line| line.to_string()));
         self
     }
 
@@ -150,10 +149,7 @@ impl Server {
 
     pub fn connect(&self) -> Connection {
         Connection::open(self.port).unwrap_or_else(|error| {
-            panic!(
-                "no connection: {error}; end of the log:\n{}",
-                self.folder.tail_of_log()
-            )
+            panic!("no connection: {error}; end of the log:\n{}", self.folder.tail_of_log())
         })
     }
 
@@ -250,10 +246,7 @@ impl Server {
             end = self.process.end();
             end.is_some()
         });
-        (
-            end.and_then(|end| end.code()),
-            self.log().split_off(log_before),
-        )
+        (end.and_then(|end| end.code()), self.log().split_off(log_before))
     }
 
     /// What must hold after every test: the process that was started is still running, nothing
@@ -297,11 +290,7 @@ pub fn module_path() -> PathBuf {
     let built_here =
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("target/release/libsplitbloom.so");
     let path = env::var_os("SPLITBLOOM_MODULE").map_or_else(built_here, PathBuf::from);
-    assert!(
-        path.is_file(),
-        "no module at {}: build it, or set SPLITBLOOM_MODULE",
-        path.display()
-    );
+    assert!(path.is_file(), "no module at {}: build it, or set SPLITBLOOM_MODULE", path.display());
     path
 }
 
@@ -322,11 +311,7 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
     }
     if !options.without_module {
         let module = options.module.clone().unwrap_or_else(module_path);
-        lines.push_str(&format!(
-            "loadmodule {} {}\n",
-            module.display(),
-            options.module_arguments
-        ));
+        lines.push_str(&format!("loadmodule {} {}\n", module.display(), options.module_arguments));
     }
     lines + &options.settings.join("\n") + "\n"
 }
@@ -334,10 +319,7 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
 /// Whether a server starts with the setting. It is hidden, so there is no other way to tell.
 fn knows_panic_setting() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
-    let plain = Options {
-        without_module: true,
-        ..Options::default()
-    };
+    let plain = Options { without_module: true, ..Options::default() };
     *KNOWN.get_or_init(|| Server::try_start(&plain, true).is_ok())
 }
 

@@ -20,19 +20,11 @@ pub struct Specimen {
 }
 
 const fn bloom(key: &'static str, parameters: &'static str, items: u64) -> Specimen {
-    Specimen {
-        family: Family::Bloom,
-        key,
-        parameters,
-        items,
-    }
+    Specimen { family: Family::Bloom, key, parameters, items }
 }
 
 const fn counting(key: &'static str, parameters: &'static str, items: u64) -> Specimen {
-    Specimen {
-        family: Family::Counting,
-        ..bloom(key, parameters, items)
-    }
+    Specimen { family: Family::Counting, ..bloom(key, parameters, items) }
 }
 
 /// Bloom filters; tables, in which those begin that are reserved for 100 items; Bloom filters with
@@ -47,11 +39,7 @@ const SPECIMENS: [Specimen; 14] = [
     bloom("grown", "0.01 100", 20_000),
     bloom("bloom-and-table", "0.01 50", 3200),
     bloom("window", "0.01 100 WINDOW 300000000 SLICES 14", 20_000),
-    bloom(
-        "window-few",
-        "0.001 5000 WINDOW 300000000 RENEW NONSCALING",
-        60,
-    ),
+    bloom("window-few", "0.001 5000 WINDOW 300000000 RENEW NONSCALING", 60),
     counting("counting", "1000", 0),
     counting("counting-few", "1000 BUCKETSIZE 4 MAXITERATIONS 7", 60),
     counting(COPIES, "1000 EXPANSION 2", 5000),
@@ -74,13 +62,7 @@ impl Specimens {
     }
 
     pub fn create(db: &mut Connection) {
-        for Specimen {
-            family,
-            key,
-            parameters,
-            items,
-        } in SPECIMENS
-        {
+        for Specimen { family, key, parameters, items } in SPECIMENS {
             let reserve = family.command("RESERVE");
             db.run(&format!("{reserve} {key} {parameters}"));
             family.add_items(db, key, 0..items);

@@ -20,10 +20,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// The duration times `SPLITBLOOM_PATIENCE_FACTOR`.
 pub fn patient(duration: Duration) -> Duration {
-    let factor = env::var(PATIENCE_FACTOR).map_or(1, |factor| {
-        factor
-            .parse()
-            .expect("SPLITBLOOM_PATIENCE_FACTOR is a number")
-    });
+    let factor = env::var(PATIENCE_FACTOR)
+        .map_or(1, |factor| factor.parse().expect("SPLITBLOOM_PATIENCE_FACTOR is a number"));
     duration * factor
 }

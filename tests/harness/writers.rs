@@ -30,13 +30,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace {
-            writers: 8,
-            items_per_command: 1,
-            in_flight: 16,
-            pause: Duration::ZERO,
-            replicas: 0,
-        }
+        Pace { writers: 8, items_per_command: 1, in_flight: 16, pause: Duration::ZERO, replicas: 0 }
     }
 }
 

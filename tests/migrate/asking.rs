@@ -38,9 +38,8 @@ fn found_packed(
 ) -> Vec<u8> {
     let mut bits = Vec::new();
     for batch in batches(numbers, PACKED) {
-        let lines: Vec<u8> = batch
-            .flat_map(|number| [name(number), b"\n".to_vec()].concat())
-            .collect();
+        let lines: Vec<u8> =
+            batch.flat_map(|number| [name(number), b"\n".to_vec()].concat()).collect();
         let reply = db.call([command.as_bytes(), key.as_bytes(), b"LINES", &lines]);
         bits.extend(reply.bytes());
     }
@@ -75,7 +74,5 @@ fn found_one_by_one(
 /// Ranges of so many numbers, a multiple of eight, as each begins a byte.
 fn batches(numbers: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = numbers;
-    (start..end)
-        .step_by(size as usize)
-        .map(move |first| first..end.min(first + size))
+    (start..end).step_by(size as usize).map(move |first| first..end.min(first + size))
 }

@@ -67,9 +67,7 @@ fn the_append_only_file_of_a_replica_has_all_that_its_primary_acknowledged() {
         "appendfsync no",
         "aof-use-rdb-preamble no",
     ]));
-    replica
-        .connect()
-        .run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
+    replica.connect().run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
     primary.wait_for(&replica);
     play(&mut db, &mut random, &mut acknowledged, 5000);
     primary.wait_for(&replica);
@@ -100,9 +98,7 @@ fn assert_nothing_denied(db: &mut Connection, acknowledged: &Acknowledged) {
         let key = String::from_utf8_lossy(&question[1]).into_owned();
         let answers = question[2..].iter().zip(reply.elements());
         let denied = answers.filter(|(_, answer)| answer.integer() != 1);
-        let denied: Vec<_> = denied
-            .map(|(item, _)| String::from_utf8_lossy(item))
-            .collect();
+        let denied: Vec<_> = denied.map(|(item, _)| String::from_utf8_lossy(item)).collect();
         assert!(denied.is_empty(), "{key} denies {denied:?}");
     }
 }

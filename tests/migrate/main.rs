@@ -28,8 +28,6 @@ fn number(variable: &str, usual: u64) -> u64 {
     let text = env::var(variable).unwrap_or_default();
     match text.as_str() {
         "" => usual,
-        text => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{variable} is not a number: {text}")),
+        text => text.parse().unwrap_or_else(|_| panic!("{variable} is not a number: {text}")),
     }
 }

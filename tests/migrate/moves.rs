@@ -63,11 +63,7 @@ fn lives_on(db: &mut Connection, shape: &Shape, way: &str) {
             }
         }
         assert_eq!(shape.family.missing_items(db, key, NEW), 0, "{way}, {key}");
-    } else if !db
-        .run(&format!("BF.INFO {key} EXPANSION"))
-        .to_string()
-        .contains('_')
-    {
+    } else if !db.run(&format!("BF.INFO {key} EXPANSION")).to_string().contains('_') {
         add_items(db, key, NEW);
         assert_eq!(missing_items(db, key, NEW), 0, "{way}, {key}");
     }
@@ -117,10 +113,7 @@ fn by_file_of_commands(origin: &Origin) {
     for shape in &origin.shapes {
         shape.assert_lives(&mut db, "append-only file of commands");
     }
-    eprintln!(
-        "append-only file of commands: {} filters",
-        origin.shapes.len()
-    );
+    eprintln!("append-only file of commands: {} filters", origin.shapes.len());
 }
 
 fn by_rewritten_file(origin: &Origin, preamble: &str) {
@@ -162,9 +155,7 @@ fn by_the_tool(origin: &Origin) {
         let beside = || module_path().with_file_name("splitbloom");
         let tool = env::var_os("SPLITBLOOM_TOOL").map_or_else(beside, PathBuf::from);
         let mut command = Command::new(tool);
-        command
-            .arg("migrate")
-            .args([url(&origin.server), url(&server)]);
+        command.arg("migrate").args([url(&origin.server), url(&server)]);
         let output = command.args(words).output().expect("the tool");
         assert!(output.status.success(), "{output:?}");
     };

@@ -27,11 +27,7 @@ fn the_defaults_of_both_modules_are_equal() {
             eprintln!("{there}: unknown to this version, whose load arguments decide");
             continue;
         };
-        assert_eq!(
-            setting(&mut ours, here),
-            Some(value),
-            "CONFIG SET {here} {value}"
-        );
+        assert_eq!(setting(&mut ours, here), Some(value), "CONFIG SET {here} {value}");
         eprintln!("{there} = {here} = {value}");
     }
 }
@@ -59,11 +55,7 @@ fn every_command_that_a_replica_follows_takes_the_same_number_of_words() {
             };
             for words in 1..10 {
                 let is_replicated = takes(theirs, words);
-                assert!(
-                    !is_replicated || takes(ours, words),
-                    "{} of {words}",
-                    name.text()
-                );
+                assert!(!is_replicated || takes(ours, words), "{} of {words}", name.text());
             }
             compared += 1;
         }

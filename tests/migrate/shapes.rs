@@ -218,29 +218,17 @@ impl Shape {
         let answers = self.answers(db);
         assert_eq!(answers.missing, self.answers.missing, "missing after {of}");
         assert_eq!(answers.card, self.answers.card, "{of}");
-        assert_eq!(
-            answers.strangers.len(),
-            self.answers.strangers.len(),
-            "{of}"
-        );
+        assert_eq!(answers.strangers.len(), self.answers.strangers.len(), "{of}");
         let both = self.answers.strangers.iter().zip(&answers.strangers);
         let differ: Vec<u8> = both.map(|(there, here)| there ^ here).collect();
-        assert_eq!(
-            count(&differ),
-            0,
-            "strangers with another answer after {of}"
-        );
+        assert_eq!(count(&differ), 0, "strangers with another answer after {of}");
         assert_eq!(answers.counts, self.answers.counts, "{of}");
     }
 
     /// No more items are missing than were where it was made.
     pub fn assert_lives(&self, db: &mut Connection, way: &str) {
         let missing = self.missing(db);
-        assert!(
-            missing <= self.answers.missing,
-            "{way}: {missing} items of {}",
-            self.reserve
-        );
+        assert!(missing <= self.answers.missing, "{way}: {missing} items of {}", self.reserve);
     }
 
     /// How many of the items that were added and not deleted are not there.

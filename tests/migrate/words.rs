@@ -46,10 +46,7 @@ enum Effect {
 
 fn command(line: &str, effect: Effect) -> Command {
     let words = line.split_whitespace().map(|word| word.as_bytes().to_vec());
-    Command {
-        words: words.collect(),
-        effect,
-    }
+    Command { words: words.collect(), effect }
 }
 
 fn with_items(line: &str, items: Vec<Vec<u8>>, effect: fn(Vec<Vec<u8>>) -> Effect) -> Command {
@@ -61,9 +58,7 @@ fn with_items(line: &str, items: Vec<Vec<u8>>, effect: fn(Vec<Vec<u8>>) -> Effec
 
 fn some_items(random: &mut Random, most: u64) -> Vec<Vec<u8>> {
     let items = 1 + random.below(most);
-    (0..items)
-        .map(|_| format!("item:{}", random.below(ITEMS)).into_bytes())
-        .collect()
+    (0..items).map(|_| format!("item:{}", random.below(ITEMS)).into_bytes()).collect()
 }
 
 impl Acknowledged {
@@ -90,9 +85,9 @@ impl Acknowledged {
             }
             3 => command(&format!("CF.RESERVE {key} 10 BUCKETSIZE 0"), Effect::None),
             4..=5 => command(&format!("CF.COMPACT {key}"), Effect::None),
-            6..=15 => with_items(&format!("CF.ADDNX {key}"), some_items(random, 1), |_| {
-                Effect::None
-            }),
+            6..=15 => {
+                with_items(&format!("CF.ADDNX {key}"), some_items(random, 1), |_| Effect::None)
+            }
             16..=20 => with_items(
                 &format!("CF.INSERT {key} nocreate items"),
                 some_items(random, BATCH),
@@ -103,11 +98,7 @@ impl Acknowledged {
                 some_items(random, BATCH),
                 Effect::Copies,
             ),
-            41..=70 => with_items(
-                &format!("CF.ADD {key}"),
-                some_items(random, 1),
-                Effect::Copies,
-            ),
+            41..=70 => with_items(&format!("CF.ADD {key}"), some_items(random, 1), Effect::Copies),
             _ if !deletes => command(&format!("CF.DEL nothing:{key} item"), Effect::None),
             _ => {
                 let copies = self.copies.get(&key).into_iter().flatten();
@@ -140,10 +131,7 @@ impl Acknowledged {
             Effect::Bloom(items) => {
                 let taken = items.into_iter().zip(replies);
                 let taken = taken.filter(|(_, reply)| !reply.is_error());
-                self.bloom
-                    .entry(key)
-                    .or_default()
-                    .extend(taken.map(|(item, _)| item));
+                self.bloom.entry(key).or_default().extend(taken.map(|(item, _)| item));
             }
             Effect::Copies(items) => {
                 let copies = self.copies.entry(key).or_default();
@@ -206,15 +194,7 @@ fn bloom(random: &mut Random) -> Command {
             some_items(random, BATCH),
             Effect::Bloom,
         ),
-        26..=60 => with_items(
-            &format!("BF.MADD {key}"),
-            some_items(random, BATCH),
-            Effect::Bloom,
-        ),
-        _ => with_items(
-            &format!("BF.ADD {key}"),
-            some_items(random, 1),
-            Effect::Bloom,
-        ),
+        26..=60 => with_items(&format!("BF.MADD {key}"), some_items(random, BATCH), Effect::Bloom),
+        _ => with_items(&format!("BF.ADD {key}"), some_items(random, 1), Effect::Bloom),
     }
 }

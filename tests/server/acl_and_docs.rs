@@ -279,36 +279,18 @@ fn every_command_with_a_key_has_it_first_and_declares_its_access() {
     let mut db = server.connect();
     for row in TABLE.iter().filter(|row| row.has_key()) {
         let info = command_info(&mut db, row.name);
+        assert_eq!([&info[3], &info[4], &info[5]].map(Reply::integer), [1, 1, 1], "{}", row.name);
+        let [spec] = info[8].elements() else { panic!("expected one key spec: {}", info[8]) };
+        assert_eq!(sorted(&texts(&spec.field("flags"))), sorted(row.access), "{}", row.name);
         assert_eq!(
-            [&info[3], &info[4], &info[5]].map(Reply::integer),
-            [1, 1, 1],
-            "{}",
-            row.name
-        );
-        let [spec] = info[8].elements() else {
-            panic!("expected one key spec: {}", info[8])
-        };
-        assert_eq!(
-            sorted(&texts(&spec.field("flags"))),
-            sorted(row.access),
-            "{}",
-            row.name
-        );
-        assert_eq!(
-            spec.field("begin_search")
-                .field("spec")
-                .field("index")
-                .integer(),
+            spec.field("begin_search").field("spec").field("index").integer(),
             1,
             "{}",
             row.name
         );
         let example = row.example.split_whitespace();
         let keys = db.call(["COMMAND", "GETKEYS"].into_iter().chain(example));
-        assert_eq!(
-            texts(&keys),
-            [row.example.split_whitespace().nth(1).expect("a key")]
-        );
+        assert_eq!(texts(&keys), [row.example.split_whitespace().nth(1).expect("a key")]);
     }
 }
 
@@ -323,12 +305,7 @@ fn a_command_without_a_key_says_so() {
         assert!(info[8].elements().is_empty(), "{}: {}", row.name, info[8]);
         let example = row.example.split_whitespace();
         let keys = db.call(["COMMAND", "GETKEYS"].into_iter().chain(example));
-        assert_eq!(
-            keys.to_string(),
-            "-ERR The command has no key arguments",
-            "{}",
-            row.name
-        );
+        assert_eq!(keys.to_string(), "-ERR The command has no key arguments", "{}", row.name);
     }
 }
 
@@ -342,11 +319,7 @@ fn every_command_is_in_its_categories_where_the_server_has_them() {
     for row in &TABLE {
         let categories = texts(&command_info(&mut db, row.name)[6]);
         for category in row.categories() {
-            assert!(
-                categories.contains(&category.to_owned()),
-                "{}: {categories:?}",
-                row.name
-            );
+            assert!(categories.contains(&category.to_owned()), "{}: {categories:?}", row.name);
         }
     }
 }
@@ -362,12 +335,8 @@ fn a_user_of_a_category_can_call_only_its_commands() {
     let reads = |row: &Row| !row.writes();
     check_calls(&mut admin, &server, "+@read", reads);
     check_calls(&mut admin, &server, "+@write", Row::writes);
-    check_calls(&mut admin, &server, "+@fast", |row| {
-        row.flags.contains(&"fast")
-    });
-    check_calls(&mut admin, &server, "+@blocking", |row| {
-        row.flags.contains(&"blocking")
-    });
+    check_calls(&mut admin, &server, "+@fast", |row| row.flags.contains(&"fast"));
+    check_calls(&mut admin, &server, "+@blocking", |row| row.flags.contains(&"blocking"));
     if dialect.has_own_acl_category() {
         for category in ["@bloom", "@cuckoo"] {
             let is_in = |row: &Row| row.own_category() == category;
@@ -397,11 +366,7 @@ fn a_server_starts_with_rules_on_every_category_of_redisbloom_where_modules_have
         }
         let server = Server::configured(&[setting]);
         let mut app = server.connect();
-        app.converse(&[
-            ("AUTH app any", "+OK"),
-            ("BF.ADD k a", ":1"),
-            ("CF.ADD c a", ":1"),
-        ]);
+        app.converse(&[("AUTH app any", "+OK"), ("BF.ADD k a", ":1"), ("CF.ADD c a", ":1")]);
     }
     fs::remove_dir_all(folder).expect("the folder can be removed");
 }
@@ -435,18 +400,14 @@ fn every_bloom_and_cuckoo_command_of_redisbloom_can_be_named_in_a_rule() {
 fn a_user_who_may_only_read_keys_is_refused_every_write() {
     let server = Server::start();
     let mut admin = server.connect();
-    check_calls_on_keys(&mut admin, &server, "%R~*", |row| {
-        !row.has_key() || !row.writes()
-    });
+    check_calls_on_keys(&mut admin, &server, "%R~*", |row| !row.has_key() || !row.writes());
 }
 
 #[test]
 fn a_user_who_may_only_write_keys_is_refused_every_read() {
     let server = Server::start();
     let mut admin = server.connect();
-    check_calls_on_keys(&mut admin, &server, "%W~*", |row| {
-        !row.has_key() || row.writes()
-    });
+    check_calls_on_keys(&mut admin, &server, "%W~*", |row| !row.has_key() || row.writes());
 }
 
 /// As docs/security.md says.
@@ -478,9 +439,7 @@ fn every_command_is_documented() {
     let server = Server::start();
     let mut db = server.connect();
     for row in &TABLE {
-        let docs = db
-            .line(&format!("COMMAND DOCS {}", row.name))
-            .field(row.name);
+        let docs = db.line(&format!("COMMAND DOCS {}", row.name)).field(row.name);
         assert!(!docs.field("summary").text().is_empty(), "{}", row.name);
         assert!(!docs.field("complexity").text().is_empty(), "{}", row.name);
         let arguments = docs.field("arguments");
@@ -490,11 +449,7 @@ fn every_command_is_documented() {
             assert_eq!(key.field("key_spec_index").integer(), 0, "{}", row.name);
         }
         let all = arguments.elements().len();
-        let fewest = if row.arity < 0 {
-            1
-        } else {
-            row.arity as usize - 1
-        };
+        let fewest = if row.arity < 0 { 1 } else { row.arity as usize - 1 };
         assert!(all >= fewest, "{}: {arguments}", row.name);
     }
 }
@@ -505,27 +460,11 @@ fn the_options_are_documented() {
     let mut db = server.connect();
     for (name, tokens) in [
         ("bf.reserve", ["EXPANSION", "NONSCALING"].as_slice()),
-        (
-            "bf.insert",
-            &[
-                "CAPACITY",
-                "ERROR",
-                "EXPANSION",
-                "NOCREATE",
-                "NONSCALING",
-                "ITEMS",
-            ],
-        ),
-        (
-            "bf.info",
-            &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"],
-        ),
+        ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS"]),
+        ("bf.info", &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"]),
         ("bf.keys", &["PARTITIONS", "ITEMS"]),
         ("bf.changes", &["COUNT", "BLOCK"]),
-        (
-            "cf.reserve",
-            &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"],
-        ),
+        ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"]),
         ("cf.insert", &["CAPACITY", "NOCREATE", "ITEMS"]),
         ("cf.insertnx", &["CAPACITY", "NOCREATE", "ITEMS"]),
         ("cf.info", &["FULL"]),
@@ -535,10 +474,7 @@ fn the_options_are_documented() {
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));
         for token in tokens {
-            assert!(
-                docs.contains(&format!("$token, ${token}")),
-                "{token} in {docs}"
-            );
+            assert!(docs.contains(&format!("$token, ${token}")), "{token} in {docs}");
         }
     }
 }
@@ -620,11 +556,7 @@ fn check_calls_of_user(
     for row in &TABLE {
         let reply = someone.ask(row.example);
         if may(row) {
-            assert!(
-                !reply.starts_with("-NOPERM"),
-                "{rules}: {} returns {reply}",
-                row.example
-            );
+            assert!(!reply.starts_with("-NOPERM"), "{rules}: {} returns {reply}", row.example);
         } else {
             let refused = reply.starts_with("-NOPERM") && reply.contains(refusal);
             assert!(refused, "{rules}: {} returns {reply}", row.example);

@@ -18,16 +18,10 @@ fn redis_rs_adds_and_looks_up() {
         assert_eq!(reserved, ());
         assert!(db.bf_add::<_, _, bool>("k", "a")?);
         assert!(!db.bf_add::<_, _, bool>("k", "a")?);
-        assert_eq!(
-            db.bf_madd::<_, _, Vec<bool>>("k", &["a", "b", "c"])?,
-            [false, true, true]
-        );
+        assert_eq!(db.bf_madd::<_, _, Vec<bool>>("k", &["a", "b", "c"])?, [false, true, true]);
         assert!(db.bf_exists::<_, _, bool>("k", "b")?);
         assert!(!db.bf_exists::<_, _, bool>("missing", "b")?);
-        assert_eq!(
-            db.bf_mexists::<_, _, Vec<bool>>("k", &["c", "d"])?,
-            [true, false]
-        );
+        assert_eq!(db.bf_mexists::<_, _, Vec<bool>>("k", &["c", "d"])?, [true, false]);
         assert_eq!(db.bf_card::<_, usize>("k")?, 3);
         Ok(())
     });
@@ -36,10 +30,7 @@ fn redis_rs_adds_and_looks_up() {
 #[test]
 fn redis_rs_inserts_with_options() {
     in_both_protocols(|db| {
-        assert_eq!(
-            db.bf_insert::<_, _, Vec<bool>>("k", &["a", "b"])?,
-            [true, true]
-        );
+        assert_eq!(db.bf_insert::<_, _, Vec<bool>>("k", &["a", "b"])?, [true, true]);
         let options = BloomFilterInsertOptions::default()
             .capacity(2)
             .error_rate(0.0001)
@@ -48,13 +39,10 @@ fn redis_rs_inserts_with_options() {
             db.bf_insert_options::<_, _, Vec<bool>>("strict", &["a", "b"], options)?,
             [true, true]
         );
-        let full = db
-            .bf_add::<_, _, bool>("strict", "c")
-            .expect_err("a full filter");
+        let full = db.bf_add::<_, _, bool>("strict", "c").expect_err("a full filter");
         assert!(full.to_string().contains("full"), "{full}");
-        let refused = db
-            .bf_madd::<_, _, Vec<bool>>("strict", &["a", "c", "d"])
-            .expect_err("a full filter");
+        let refused =
+            db.bf_madd::<_, _, Vec<bool>>("strict", &["a", "c", "d"]).expect_err("a full filter");
         assert!(refused.to_string().contains("full"), "{refused}");
         let options = BloomFilterInsertOptions::default().nocreate();
         let missing = db
@@ -72,10 +60,7 @@ fn redis_rs_reads_info() {
         let reserved: () = db.bf_reserve_options("k", 0.01, 500, expansion)?;
         assert_eq!(reserved, ());
         let twice: RedisResult<()> = db.bf_reserve("k", 0.01, 500);
-        assert!(twice
-            .expect_err("the filter exists")
-            .to_string()
-            .contains("exists"));
+        assert!(twice.expect_err("the filter exists").to_string().contains("exists"));
         assert!(db.bf_add::<_, _, bool>("k", "a")?);
         let info: HashMap<String, redis::bloom::BloomFilterInfoTypeResponse> = db.bf_info("k")?;
         assert_eq!(info.len(), 5);

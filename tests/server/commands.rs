@@ -67,9 +67,7 @@ fn reads_of_a_missing_key_return_zero_and_do_not_create_it() {
 #[test]
 fn command_names_may_be_in_any_case() {
     let server = Server::start();
-    server
-        .connect()
-        .converse(&[("bf.add k a", ":1"), ("Bf.Exists k a", ":1")]);
+    server.connect().converse(&[("bf.add k a", ":1"), ("Bf.Exists k a", ":1")]);
 }
 
 #[test]
@@ -79,15 +77,8 @@ fn an_add_creates_the_key_with_the_defaults() {
     for creating in ["BF.ADD k a", "BF.MADD k a", "BF.INSERT k ITEMS a"] {
         db.run("DEL k");
         db.run(creating);
-        db.converse(&[
-            ("BF.INFO k CAPACITY", "[:100]"),
-            ("BF.INFO k EXPANSION", "[:2]"),
-        ]);
-        assert_eq!(
-            db.line("BF.INFO k FULL").field("Error rate").double(),
-            0.01,
-            "{creating}"
-        );
+        db.converse(&[("BF.INFO k CAPACITY", "[:100]"), ("BF.INFO k EXPANSION", "[:2]")]);
+        assert_eq!(db.line("BF.INFO k FULL").field("Error rate").double(), 0.01, "{creating}");
     }
 }
 
@@ -96,16 +87,7 @@ fn items_can_be_any_bytes() {
     let server = Server::start();
     let mut db = server.connect();
     let long = vec![b'x'; 1 << 20];
-    let items: [&[u8]; 8] = [
-        b"",
-        b"\0",
-        b"\0\0",
-        b"a\0",
-        b"a\r\nb",
-        b"\xff\xfe",
-        b" ",
-        &long,
-    ];
+    let items: [&[u8]; 8] = [b"", b"\0", b"\0\0", b"a\0", b"a\r\nb", b"\xff\xfe", b" ", &long];
     for item in items {
         assert_eq!(db.call([b"BF.EXISTS".as_slice(), b"k", item]).integer(), 0);
         assert_eq!(db.call([b"BF.ADD".as_slice(), b"k", item]).integer(), 1);
@@ -123,17 +105,9 @@ fn keys_can_be_any_bytes() {
     let mut db = server.connect();
     let keys: [&[u8]; 4] = [b"", b"\0", b"NONSCALING", b"a\r\nb"];
     for key in keys {
-        assert_eq!(
-            db.call([b"BF.RESERVE".as_slice(), key, b"0.01", b"100"])
-                .to_string(),
-            "+OK"
-        );
+        assert_eq!(db.call([b"BF.RESERVE".as_slice(), key, b"0.01", b"100"]).to_string(), "+OK");
         assert_eq!(db.call([b"BF.ADD".as_slice(), key, b"a"]).integer(), 1);
-        assert_eq!(
-            db.call([b"BF.INFO".as_slice(), key, b"EXPANSION"])
-                .to_string(),
-            "[:2]"
-        );
+        assert_eq!(db.call([b"BF.INFO".as_slice(), key, b"EXPANSION"]).to_string(), "[:2]");
     }
 }
 
@@ -159,11 +133,7 @@ fn reserve_accepts_its_options_in_any_case_and_any_order() {
         ("SEED 0123456789abcdef NONSCALING", "[_]"),
     ] {
         db.run("DEL k");
-        assert_eq!(
-            db.ask(&format!("BF.RESERVE k 0.01 100 {options}")),
-            "+OK",
-            "{options}"
-        );
+        assert_eq!(db.ask(&format!("BF.RESERVE k 0.01 100 {options}")), "+OK", "{options}");
         assert_eq!(db.ask("BF.INFO k EXPANSION"), expansion, "{options}");
     }
 }
@@ -172,23 +142,11 @@ fn reserve_accepts_its_options_in_any_case_and_any_order() {
 fn reserve_honours_every_error_rate_in_range() {
     let server = Server::start();
     let mut db = server.connect();
-    for rate in [
-        "0.000000001",
-        "1e-9",
-        "0.25",
-        "0.5",
-        "0.9",
-        "0.999",
-        "1e-3",
-        ".01",
-    ] {
+    for rate in ["0.000000001", "1e-9", "0.25", "0.5", "0.9", "0.999", "1e-3", ".01"] {
         db.run("DEL k");
         db.run(&format!("BF.RESERVE k {rate} 100"));
         let asked_for: f64 = rate.parse().expect("a number");
-        assert_eq!(
-            db.line("BF.INFO k FULL").field("Error rate").double(),
-            asked_for
-        );
+        assert_eq!(db.line("BF.INFO k FULL").field("Error rate").double(), asked_for);
         assert_eq!(db.ask("BF.ADD k a"), ":1", "{rate}");
         assert_eq!(db.ask("BF.EXISTS k a"), ":1", "{rate}");
     }
@@ -245,10 +203,7 @@ fn debug_shows_a_line_for_the_filter_and_one_for_each_part() {
         add_items(&mut db, "k", 0..100);
         let debug = db.line("BF.DEBUG k");
         let lines: Vec<String> = debug.elements().iter().map(Reply::text).collect();
-        assert_eq!(
-            lines[0],
-            format!("size:{}", db.ask("BF.CARD k").replace(':', ""))
-        );
+        assert_eq!(lines[0], format!("size:{}", db.ask("BF.CARD k").replace(':', "")));
         let info = db.line("BF.INFO k FULL");
         let sub_filters = info.field("Sub-filters");
         assert_eq!(sub_filters.elements().len(), 1);
@@ -256,10 +211,7 @@ fn debug_shows_a_line_for_the_filter_and_one_for_each_part() {
             panic!("three lines: {lines:?}");
         };
         let table = info.field("Table");
-        let (items, bytes) = (
-            table.field("Items").integer(),
-            table.field("Bytes").integer(),
-        );
+        let (items, bytes) = (table.field("Items").integer(), table.field("Bytes").integer());
         let bits = bytes * 8;
         assert_eq!(
             *of_table,
@@ -292,10 +244,7 @@ fn a_full_non_scaling_filter_refuses_only_new_items() {
         ("BF.ADD k a", ":0"),
         ("BF.ADD k d", "-ERR non scaling filter is full"),
         ("BF.MADD k a d b e", "[:0, -ERR non scaling filter is full]"),
-        (
-            "BF.INSERT k ITEMS b d",
-            "[:0, -ERR non scaling filter is full]",
-        ),
+        ("BF.INSERT k ITEMS b d", "[:0, -ERR non scaling filter is full]"),
         ("BF.MADD k d", "[-ERR non scaling filter is full]"),
         ("BF.MADD k a b c", "[:0, :0, :0]"),
         ("BF.MEXISTS k a b c d e", "[:1, :1, :1, :0, :0]"),
@@ -313,10 +262,7 @@ fn items_before_the_refused_one_are_kept() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE k 0.0001 3 NONSCALING", "+OK"),
-        (
-            "BF.MADD k a b c d e",
-            "[:1, :1, :1, -ERR non scaling filter is full]",
-        ),
+        ("BF.MADD k a b c d e", "[:1, :1, :1, -ERR non scaling filter is full]"),
         ("BF.MEXISTS k a b c d e", "[:1, :1, :1, :0, :0]"),
         (
             "BF.INSERT l CAPACITY 2 ERROR 0.0001 NONSCALING ITEMS a b c",
@@ -344,16 +290,8 @@ fn insert_accepts_its_options_in_any_case_and_any_order() {
         ("EXPANSION 3 EXPANSION 4", 100, "[:4]"),
     ] {
         db.run("DEL k");
-        assert_eq!(
-            db.ask(&format!("BF.INSERT k {options} items a b")),
-            "[:1, :1]",
-            "{options}"
-        );
-        assert_eq!(
-            db.ask("BF.INFO k CAPACITY"),
-            format!("[:{capacity}]"),
-            "{options}"
-        );
+        assert_eq!(db.ask(&format!("BF.INSERT k {options} items a b")), "[:1, :1]", "{options}");
+        assert_eq!(db.ask("BF.INFO k CAPACITY"), format!("[:{capacity}]"), "{options}");
         assert_eq!(db.ask("BF.INFO k EXPANSION"), expansion, "{options}");
     }
 }
@@ -363,10 +301,7 @@ fn the_last_error_rate_given_to_insert_wins() {
     let server = Server::start();
     let mut db = server.connect();
     db.run("BF.INSERT k ERROR 0.5 ERROR 0.001 ITEMS a");
-    assert_eq!(
-        db.line("BF.INFO k FULL").field("Error rate").double(),
-        0.001
-    );
+    assert_eq!(db.line("BF.INFO k FULL").field("Error rate").double(), 0.001);
 }
 
 #[test]
@@ -374,10 +309,7 @@ fn everything_after_items_is_data() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.INSERT k ITEMS NOCREATE ITEMS CAPACITY", "[:1, :1, :1]"),
-        (
-            "BF.MEXISTS k NOCREATE ITEMS CAPACITY nocreate",
-            "[:1, :1, :1, :0]",
-        ),
+        ("BF.MEXISTS k NOCREATE ITEMS CAPACITY nocreate", "[:1, :1, :1, :0]"),
     ]);
 }
 
@@ -398,10 +330,7 @@ fn insert_ignores_creation_options_for_an_existing_filter() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE k 0.01 50 EXPANSION 3", "+OK"),
-        (
-            "BF.INSERT k CAPACITY 5000 ERROR 0.5 NONSCALING ITEMS a",
-            "[:1]",
-        ),
+        ("BF.INSERT k CAPACITY 5000 ERROR 0.5 NONSCALING ITEMS a", "[:1]"),
         ("BF.INFO k CAPACITY", "[:50]"),
         ("BF.INFO k EXPANSION", "[:3]"),
     ]);
@@ -498,24 +427,11 @@ const FULL_FIELDS: [&str; 14] = [
     "Table",
 ];
 
-const TABLE_FIELDS: [&str; 5] = [
-    "Items",
-    "Error rate",
-    "Expected false positive rate",
-    "Pages",
-    "Bytes",
-];
+const TABLE_FIELDS: [&str; 5] =
+    ["Items", "Error rate", "Expected false positive rate", "Pages", "Bytes"];
 
-const SUB_FILTER_FIELDS: [&str; 8] = [
-    "Capacity",
-    "Items",
-    "Error rate",
-    "Sub-bitmap bytes",
-    "Hashes",
-    "Bytes",
-    "Set bits",
-    "Guard",
-];
+const SUB_FILTER_FIELDS: [&str; 8] =
+    ["Capacity", "Items", "Error rate", "Sub-bitmap bytes", "Hashes", "Bytes", "Set bits", "Guard"];
 
 #[test]
 fn info_full_has_all_fields_in_order() {
@@ -529,11 +445,8 @@ fn info_full_has_all_fields_in_order() {
         assert_eq!(names, FULL_FIELDS);
         let sub_filters = info.field("Sub-filters");
         assert_eq!(sub_filters.elements().len(), 1);
-        let names: Vec<String> = sub_filters.elements()[0]
-            .pairs()
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
+        let names: Vec<String> =
+            sub_filters.elements()[0].pairs().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, SUB_FILTER_FIELDS);
         assert!(matches!(info.field("Table"), Reply::Null));
         add_items(&mut db, "k", 900..2_000);
@@ -554,14 +467,8 @@ fn info_full_numbers_agree_with_each_other() {
         let double = |name: &str| info.field(name).double();
         let integer = |name: &str| info.field(name).integer();
         assert_eq!(double("Error rate"), 0.01);
-        assert!(
-            (0.0085..0.0105).contains(&double("Expected false positive rate")),
-            "{info}"
-        );
-        assert!(
-            (98_000..102_000).contains(&integer("Estimated items")),
-            "{info}"
-        );
+        assert!((0.0085..0.0105).contains(&double("Expected false positive rate")), "{info}");
+        assert!((98_000..102_000).contains(&integer("Estimated items")), "{info}");
         assert!((0.3..0.7).contains(&double("Fill")), "{info}");
         assert!((9.5..10.5).contains(&double("Bits per item")), "{info}");
         assert_eq!(integer("Number of items inserted"), new);
@@ -595,18 +502,11 @@ fn memory_is_allocated_only_as_items_arrive() {
 fn a_filter_grows_by_one_table_whatever_its_expansion_rate() {
     let server = Server::start();
     let mut db = server.connect();
-    for (reserved, expansion, filters) in [
-        (10, 1, 2),
-        (10, 7, 2),
-        (100, 1, 1),
-        (100, 5, 1),
-        (200, 2, 2),
-        (1_000, 32_768, 2),
-    ] {
+    for (reserved, expansion, filters) in
+        [(10, 1, 2), (10, 7, 2), (100, 1, 1), (100, 5, 1), (200, 2, 2), (1_000, 32_768, 2)]
+    {
         db.run("DEL k");
-        db.run(&format!(
-            "BF.RESERVE k 0.01 {reserved} EXPANSION {expansion}"
-        ));
+        db.run(&format!("BF.RESERVE k 0.01 {reserved} EXPANSION {expansion}"));
         assert_eq!(db.ask("BF.INFO k FILTERS"), "[:1]");
         assert_eq!(db.ask("BF.INFO k CAPACITY"), format!("[:{reserved}]"));
         let new = add_items(&mut db, "k", 0..5_000) as i64;

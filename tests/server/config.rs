@@ -5,12 +5,8 @@ use crate::harness::{
 };
 use std::fs;
 
-const SETTINGS: [&str; 4] = [
-    "bf.error-rate",
-    "bf.initial-size",
-    "bf.expansion-factor",
-    "bf.max-filter-bytes",
-];
+const SETTINGS: [&str; 4] =
+    ["bf.error-rate", "bf.initial-size", "bf.expansion-factor", "bf.max-filter-bytes"];
 const TOO_BIG: &str = "-ERR filter would exceed bf.max-filter-bytes";
 
 #[test]
@@ -19,11 +15,7 @@ fn without_configuration_the_defaults_hold() {
     assert_eq!(settings(&mut server.connect()), ["0.01", "100", "2", "0"]);
     assert_eq!(
         shape_of_a_new_filter(&mut server.connect()),
-        Shape {
-            error_rate: 0.01,
-            capacity: 100,
-            expansion: 2
-        }
+        Shape { error_rate: 0.01, capacity: 100, expansion: 2 }
     );
 }
 
@@ -33,20 +25,11 @@ fn load_arguments_set_the_defaults() {
         "ERROR_RATE 0.05 INITIAL_SIZE 500 EXPANSION 4",
         "expansion 4 initial_size 500 error_rate 0.05",
     ] {
-        let server = Server::with(Options {
-            module_arguments: arguments.to_owned(),
-            ..Options::default()
-        });
+        let server =
+            Server::with(Options { module_arguments: arguments.to_owned(), ..Options::default() });
         assert_eq!(settings(&mut server.connect()), ["0.05", "500", "4", "0"]);
         let shape = shape_of_a_new_filter(&mut server.connect());
-        assert_eq!(
-            shape,
-            Shape {
-                error_rate: 0.05,
-                capacity: 500,
-                expansion: 4
-            }
-        );
+        assert_eq!(shape, Shape { error_rate: 0.05, capacity: 500, expansion: 4 });
     }
 }
 
@@ -58,27 +41,14 @@ fn lines_of_the_configuration_file_set_the_defaults() {
         "bf.expansion-factor 3",
         "bf.max-filter-bytes 1000000",
     ]);
-    assert_eq!(
-        settings(&mut server.connect()),
-        ["0.001", "700", "3", "1000000"]
-    );
+    assert_eq!(settings(&mut server.connect()), ["0.001", "700", "3", "1000000"]);
     let shape = shape_of_a_new_filter(&mut server.connect());
-    assert_eq!(
-        shape,
-        Shape {
-            error_rate: 0.001,
-            capacity: 700,
-            expansion: 3
-        }
-    );
+    assert_eq!(shape, Shape { error_rate: 0.001, capacity: 700, expansion: 3 });
 }
 
 #[test]
 fn bad_load_arguments_are_refused() {
-    let server = Server::with(Options {
-        without_module: true,
-        ..Options::default()
-    });
+    let server = Server::with(Options { without_module: true, ..Options::default() });
     let mut db = server.connect();
     for arguments in [
         "ERROR_RATE",
@@ -95,10 +65,7 @@ fn bad_load_arguments_are_refused() {
         "CF_MAX_EXPANSIONS 65537",
         "NONSENSE 1",
     ] {
-        let reply = db.ask(&format!(
-            "MODULE LOAD {} {arguments}",
-            module_path().display()
-        ));
+        let reply = db.ask(&format!("MODULE LOAD {} {arguments}", module_path().display()));
         assert!(reply.starts_with("-ERR "), "{arguments}: {reply}");
     }
     let log = server.log();
@@ -111,10 +78,7 @@ fn bad_load_arguments_are_refused() {
         assert!(log.contains(words), "{words} in {log}");
     }
     assert!(!db.ask("MODULE LIST").contains("$bf"));
-    db.run(&format!(
-        "MODULE LOAD {} INITIAL_SIZE 300",
-        module_path().display()
-    ));
+    db.run(&format!("MODULE LOAD {} INITIAL_SIZE 300", module_path().display()));
     assert_eq!(settings(&mut db), ["0.01", "300", "2", "0"]);
 }
 
@@ -135,11 +99,7 @@ fn every_load_argument_of_redisbloom_is_taken() {
 
 #[test]
 fn a_bad_line_of_the_configuration_file_stops_the_start() {
-    for line in [
-        "bf.error-rate 2",
-        "bf.initial-size 0",
-        "bf.expansion-factor 40000",
-    ] {
+    for line in ["bf.error-rate 2", "bf.initial-size 0", "bf.expansion-factor 40000"] {
         let log = Server::refusal(Options::settings(&[line]));
         let name = line.split_whitespace().next().expect("a name");
         assert!(log.contains(name), "{line}: {log}");
@@ -154,14 +114,7 @@ fn a_setting_changes_the_next_filter_and_no_other() {
     let digest = db.digest("before");
     db.run("CONFIG SET bf.error-rate 0.2 bf.initial-size 33 bf.expansion-factor 5");
     let shape = shape_of_a_new_filter(&mut db);
-    assert_eq!(
-        shape,
-        Shape {
-            error_rate: 0.2,
-            capacity: 33,
-            expansion: 5
-        }
-    );
+    assert_eq!(shape, Shape { error_rate: 0.2, capacity: 33, expansion: 5 });
     assert_eq!(db.digest("before"), digest);
     assert_eq!(db.ask("BF.INFO before CAPACITY"), "[:100]");
     assert_eq!(db.ask("BF.INSERT given CAPACITY 7 ITEMS a"), "[:1]");
@@ -183,14 +136,8 @@ fn bad_values_are_refused() {
     let server = Server::start();
     let mut db = server.connect();
     for (name, values) in [
-        (
-            "bf.error-rate",
-            ["0", "1", "-0.1", "1.5", "abc", "nan", "inf", "0.01x"].as_slice(),
-        ),
-        (
-            "bf.initial-size",
-            &["0", "-1", "abc", "1.5", "1099511627777"],
-        ),
+        ("bf.error-rate", ["0", "1", "-0.1", "1.5", "abc", "nan", "inf", "0.01x"].as_slice()),
+        ("bf.initial-size", &["0", "-1", "abc", "1.5", "1099511627777"]),
         ("bf.expansion-factor", &["-1", "32769", "abc", "1.5"]),
         ("bf.max-filter-bytes", &["-1", "abc"]),
     ] {
@@ -238,14 +185,7 @@ fn unprefixed_names_work_where_the_server_allows_them() {
     }
     assert_eq!(settings(&mut db), ["0.2", "33", "5", "1000000"]);
     let shape = shape_of_a_new_filter(&mut db);
-    assert_eq!(
-        shape,
-        Shape {
-            error_rate: 0.2,
-            capacity: 33,
-            expansion: 5
-        }
-    );
+    assert_eq!(shape, Shape { error_rate: 0.2, capacity: 33, expansion: 5 });
     db.run("CONFIG SET bf.initial-size 44");
     assert_eq!(setting(&mut db, "bf-initial-size"), "44");
 }
@@ -256,11 +196,7 @@ fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
     if !plain.has_unprefixed_settings() {
         return;
     }
-    let lines = [
-        "bf-error-rate 0.001",
-        "bf-initial-size 700",
-        "bf-expansion-factor 3",
-    ];
+    let lines = ["bf-error-rate 0.001", "bf-initial-size 700", "bf-expansion-factor 3"];
     let mut server = Server::configured(&lines);
     assert_eq!(settings(&mut server.connect()), ["0.001", "700", "3", "0"]);
     let mut db = server.connect();
@@ -312,9 +248,7 @@ fn a_line_of_a_rewritten_file_that_is_edited_in_any_spelling_holds() {
             db.run(&format!("CONFIG SET {spelling} {set}"));
             db.run("CONFIG REWRITE");
             let lines = lines_of(&server, name);
-            let [line] = &lines[..] else {
-                panic!("one line was expected: {lines:?}")
-            };
+            let [line] = &lines[..] else { panic!("one line was expected: {lines:?}") };
             assert_eq!(line.replace('"', ""), format!("bf.{name} {set}"));
 
             let path = server.folder().join("server.conf");
@@ -352,12 +286,7 @@ fn a_setting_that_a_file_has_in_both_spellings_stops_the_start() {
 
 #[test]
 fn settings_can_come_with_the_command_that_loads_the_module() {
-    let bare = || {
-        Server::with(Options {
-            without_module: true,
-            ..Options::default()
-        })
-    };
+    let bare = || Server::with(Options { without_module: true, ..Options::default() });
     for spelling in spellings(&bare(), "initial-size") {
         let server = bare();
         let mut db = server.connect();
@@ -371,18 +300,12 @@ fn settings_can_come_with_the_command_that_loads_the_module() {
 #[test]
 fn a_rewritten_configuration_file_keeps_the_values() {
     let arguments = "INITIAL_SIZE 500 EXPANSION 4".to_owned();
-    let mut server = Server::with(Options {
-        module_arguments: arguments,
-        ..Options::default()
-    });
+    let mut server = Server::with(Options { module_arguments: arguments, ..Options::default() });
     let mut db = server.connect();
     db.run("CONFIG SET bf.error-rate 0.2 bf.initial-size 33 bf.max-filter-bytes 1000000");
     db.run("CONFIG REWRITE");
     server.restart();
-    assert_eq!(
-        settings(&mut server.connect()),
-        ["0.2", "33", "4", "1000000"]
-    );
+    assert_eq!(settings(&mut server.connect()), ["0.2", "33", "4", "1000000"]);
 }
 
 #[test]
@@ -429,10 +352,7 @@ fn a_filter_does_not_grow_past_the_limit() {
         db.ask(&format!("BF.MADD k item:0 item:{added} item:1")),
         format!("[:0, {TOO_BIG}]")
     );
-    assert_eq!(
-        db.ask(&format!("BF.INSERT k ITEMS item:{added}")),
-        format!("[{TOO_BIG}]")
-    );
+    assert_eq!(db.ask(&format!("BF.INSERT k ITEMS item:{added}")), format!("[{TOO_BIG}]"));
     assert_eq!(db.ask("BF.ADD k item:0"), ":0");
     assert_eq!(db.digest("k"), digest);
 
@@ -465,10 +385,7 @@ fn the_limit_counts_all_that_memory_usage_does() {
         assert!(was_refused, "{creation} under {limit}");
         let held = db.line("MEMORY USAGE k SAMPLES 0").integer() - KEY;
         // At least half of the limit can be used: the next sub-filter is at most twice as large.
-        assert!(
-            (limit / 4..=limit).contains(&held),
-            "{creation}: {held} of {limit}"
-        );
+        assert!((limit / 4..=limit).contains(&held), "{creation}: {held} of {limit}");
     }
 }
 
@@ -499,11 +416,7 @@ fn what_exceeds_a_limit_that_came_later_still_loads() {
     db.run("DEBUG RELOAD");
     assert_eq!(db.digest("k"), digest);
     let payload = db.line("DUMP k").bytes().to_vec();
-    assert_eq!(
-        db.call([b"RESTORE".as_slice(), b"copy", b"0", &payload])
-            .to_string(),
-        "+OK"
-    );
+    assert_eq!(db.call([b"RESTORE".as_slice(), b"copy", b"0", &payload]).to_string(), "+OK");
     db.run("SAVE");
     server.restart();
     let mut db = server.connect();

@@ -27,19 +27,14 @@ fn no_acknowledged_item_is_lost_with_appendfsync_always() {
             });
         }
         eventually("enough items are added", || {
-            acknowledged
-                .iter()
-                .all(|count| count.load(Ordering::SeqCst) > ENOUGH)
+            acknowledged.iter().all(|count| count.load(Ordering::SeqCst) > ENOUGH)
         });
         server.restart();
     });
     let mut db = server.connect();
     for (writer, count) in (0..).zip(&acknowledged) {
         let first = first_of(writer);
-        assert_eq!(
-            missing_items(&mut db, "k", first..first + count.load(Ordering::SeqCst)),
-            0
-        );
+        assert_eq!(missing_items(&mut db, "k", first..first + count.load(Ordering::SeqCst)), 0);
     }
 }
 
@@ -56,10 +51,7 @@ fn the_old_snapshot_loads_after_a_kill_during_bgsave() {
     db.run("BGSAVE");
     assert_eq!(db.info("persistence", "rdb_bgsave_in_progress"), "1");
     server.restart();
-    assert_eq!(
-        Fingerprint::of(&mut server.connect(), Family::Bloom, "k", 5000),
-        before
-    );
+    assert_eq!(Fingerprint::of(&mut server.connect(), Family::Bloom, "k", 5000), before);
 }
 
 #[test]
@@ -76,10 +68,7 @@ fn a_kill_during_a_rewrite_of_the_append_only_file_loses_nothing() {
         let before = Fingerprint::of(&mut db, Family::Bloom, "k", 10_000);
         assert_eq!(db.info("persistence", "aof_rewrite_in_progress"), "1");
         server.restart();
-        assert_eq!(
-            Fingerprint::of(&mut server.connect(), Family::Bloom, "k", 10_000),
-            before
-        );
+        assert_eq!(Fingerprint::of(&mut server.connect(), Family::Bloom, "k", 10_000), before);
     }
 }
 

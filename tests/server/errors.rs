@@ -40,158 +40,44 @@ const BAD_SEED: &str = "ERR bad seed";
 /// Commands whose arguments contain no spaces, and their errors.
 const ERRORS: &[(&str, &str)] = &[
     // Numbers of arguments.
-    (
-        "BF.RESERVE",
-        "ERR wrong number of arguments for 'bf.reserve' command",
-    ),
-    (
-        "BF.RESERVE k",
-        "ERR wrong number of arguments for 'bf.reserve' command",
-    ),
-    (
-        "BF.RESERVE k 0.01",
-        "ERR wrong number of arguments for 'bf.reserve' command",
-    ),
-    (
-        "BF.ADD",
-        "ERR wrong number of arguments for 'bf.add' command",
-    ),
-    (
-        "BF.ADD k",
-        "ERR wrong number of arguments for 'bf.add' command",
-    ),
-    (
-        "BF.ADD k a b",
-        "ERR wrong number of arguments for 'bf.add' command",
-    ),
-    (
-        "BF.MADD",
-        "ERR wrong number of arguments for 'bf.madd' command",
-    ),
-    (
-        "BF.MADD k",
-        "ERR wrong number of arguments for 'bf.madd' command",
-    ),
-    (
-        "BF.INSERT",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k ITEMS",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k NOCREATE ITEMS",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k NOCREATE NONSCALING",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k CAPACITY 100",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k NOCREATE CAPACITY",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k NOCREATE ERROR",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT k NOCREATE EXPANSION",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.INSERT filter NOCREATE ITEMS",
-        "ERR wrong number of arguments for 'bf.insert' command",
-    ),
-    (
-        "BF.EXISTS",
-        "ERR wrong number of arguments for 'bf.exists' command",
-    ),
-    (
-        "BF.EXISTS k",
-        "ERR wrong number of arguments for 'bf.exists' command",
-    ),
-    (
-        "BF.EXISTS k a b",
-        "ERR wrong number of arguments for 'bf.exists' command",
-    ),
-    (
-        "BF.MEXISTS",
-        "ERR wrong number of arguments for 'bf.mexists' command",
-    ),
-    (
-        "BF.MEXISTS k",
-        "ERR wrong number of arguments for 'bf.mexists' command",
-    ),
-    (
-        "BF.CARD",
-        "ERR wrong number of arguments for 'bf.card' command",
-    ),
-    (
-        "BF.CARD k a",
-        "ERR wrong number of arguments for 'bf.card' command",
-    ),
-    (
-        "BF.DEBUG",
-        "ERR wrong number of arguments for 'bf.debug' command",
-    ),
-    (
-        "BF.DEBUG filter a",
-        "ERR wrong number of arguments for 'bf.debug' command",
-    ),
-    (
-        "BF.INFO",
-        "ERR wrong number of arguments for 'bf.info' command",
-    ),
-    (
-        "BF.INFO filter CAPACITY SIZE",
-        "ERR wrong number of arguments for 'bf.info' command",
-    ),
-    (
-        "BF.SCANDUMP",
-        "ERR wrong number of arguments for 'bf.scandump' command",
-    ),
-    (
-        "BF.SCANDUMP k",
-        "ERR wrong number of arguments for 'bf.scandump' command",
-    ),
-    (
-        "BF.SCANDUMP k 0 1",
-        "ERR wrong number of arguments for 'bf.scandump' command",
-    ),
-    (
-        "BF.LOADCHUNK",
-        "ERR wrong number of arguments for 'bf.loadchunk' command",
-    ),
-    (
-        "BF.LOADCHUNK k 1",
-        "ERR wrong number of arguments for 'bf.loadchunk' command",
-    ),
-    (
-        "BF.LOADCHUNK k 1 a b",
-        "ERR wrong number of arguments for 'bf.loadchunk' command",
-    ),
-    (
-        "BF.KEYS",
-        "ERR wrong number of arguments for 'bf.keys' command",
-    ),
-    (
-        "BF.KEYS k PARTITIONS",
-        "ERR wrong number of arguments for 'bf.keys' command",
-    ),
-    (
-        "BF.KEYS k PARTITIONS 4 ITEMS",
-        "ERR wrong number of arguments for 'bf.keys' command",
-    ),
+    ("BF.RESERVE", "ERR wrong number of arguments for 'bf.reserve' command"),
+    ("BF.RESERVE k", "ERR wrong number of arguments for 'bf.reserve' command"),
+    ("BF.RESERVE k 0.01", "ERR wrong number of arguments for 'bf.reserve' command"),
+    ("BF.ADD", "ERR wrong number of arguments for 'bf.add' command"),
+    ("BF.ADD k", "ERR wrong number of arguments for 'bf.add' command"),
+    ("BF.ADD k a b", "ERR wrong number of arguments for 'bf.add' command"),
+    ("BF.MADD", "ERR wrong number of arguments for 'bf.madd' command"),
+    ("BF.MADD k", "ERR wrong number of arguments for 'bf.madd' command"),
+    ("BF.INSERT", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k ITEMS", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k NOCREATE ITEMS", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k NOCREATE NONSCALING", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k CAPACITY 100", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k NOCREATE CAPACITY", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k NOCREATE ERROR", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT k NOCREATE EXPANSION", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.INSERT filter NOCREATE ITEMS", "ERR wrong number of arguments for 'bf.insert' command"),
+    ("BF.EXISTS", "ERR wrong number of arguments for 'bf.exists' command"),
+    ("BF.EXISTS k", "ERR wrong number of arguments for 'bf.exists' command"),
+    ("BF.EXISTS k a b", "ERR wrong number of arguments for 'bf.exists' command"),
+    ("BF.MEXISTS", "ERR wrong number of arguments for 'bf.mexists' command"),
+    ("BF.MEXISTS k", "ERR wrong number of arguments for 'bf.mexists' command"),
+    ("BF.CARD", "ERR wrong number of arguments for 'bf.card' command"),
+    ("BF.CARD k a", "ERR wrong number of arguments for 'bf.card' command"),
+    ("BF.DEBUG", "ERR wrong number of arguments for 'bf.debug' command"),
+    ("BF.DEBUG filter a", "ERR wrong number of arguments for 'bf.debug' command"),
+    ("BF.INFO", "ERR wrong number of arguments for 'bf.info' command"),
+    ("BF.INFO filter CAPACITY SIZE", "ERR wrong number of arguments for 'bf.info' command"),
+    ("BF.SCANDUMP", "ERR wrong number of arguments for 'bf.scandump' command"),
+    ("BF.SCANDUMP k", "ERR wrong number of arguments for 'bf.scandump' command"),
+    ("BF.SCANDUMP k 0 1", "ERR wrong number of arguments for 'bf.scandump' command"),
+    ("BF.LOADCHUNK", "ERR wrong number of arguments for 'bf.loadchunk' command"),
+    ("BF.LOADCHUNK k 1", "ERR wrong number of arguments for 'bf.loadchunk' command"),
+    ("BF.LOADCHUNK k 1 a b", "ERR wrong number of arguments for 'bf.loadchunk' command"),
+    ("BF.KEYS", "ERR wrong number of arguments for 'bf.keys' command"),
+    ("BF.KEYS k PARTITIONS", "ERR wrong number of arguments for 'bf.keys' command"),
+    ("BF.KEYS k PARTITIONS 4 ITEMS", "ERR wrong number of arguments for 'bf.keys' command"),
     // Error rates.
     ("BF.RESERVE k abc 100", BAD_ERROR_RATE),
     ("BF.RESERVE k nan 100", BAD_ERROR_RATE),
@@ -231,29 +117,17 @@ const ERRORS: &[(&str, &str)] = &[
     ("BF.RESERVE k 0.01 -9223372036854775808", CAPACITY_RANGE),
     // Expansion.
     ("BF.RESERVE k 0.01 100 EXPANSION", "ERR no expansion"),
-    (
-        "BF.RESERVE k 0.01 100 NONSCALING EXPANSION",
-        "ERR no expansion",
-    ),
+    ("BF.RESERVE k 0.01 100 NONSCALING EXPANSION", "ERR no expansion"),
     ("BF.RESERVE k 0.01 100 EXPANSION abc", BAD_EXPANSION),
     ("BF.RESERVE k 0.01 100 EXPANSION 1.5", BAD_EXPANSION),
     ("BF.RESERVE k 0.01 100 EXPANSION NONSCALING", BAD_EXPANSION),
-    (
-        "BF.RESERVE k 0.01 100 EXPANSION 9223372036854775808",
-        BAD_EXPANSION,
-    ),
+    ("BF.RESERVE k 0.01 100 EXPANSION 9223372036854775808", BAD_EXPANSION),
     ("BF.RESERVE k 0.01 100 EXPANSION -1", EXPANSION_RANGE),
     ("BF.RESERVE k 0.01 100 EXPANSION 32769", EXPANSION_RANGE),
     ("BF.RESERVE k 0.01 100 32769", EXPANSION_RANGE),
     ("BF.RESERVE k 0.01 100 -1", EXPANSION_RANGE),
-    (
-        "BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2",
-        CANNOT_EXPAND,
-    ),
-    (
-        "BF.RESERVE k 0.01 100 EXPANSION 1 NONSCALING",
-        CANNOT_EXPAND,
-    ),
+    ("BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2", CANNOT_EXPAND),
+    ("BF.RESERVE k 0.01 100 EXPANSION 1 NONSCALING", CANNOT_EXPAND),
     ("BF.RESERVE k 0.01 100 2 NONSCALING", CANNOT_EXPAND),
     // Unknown options, and prefixes of options.
     ("BF.RESERVE k 0.01 100 NONSCALING 2", CANNOT_EXPAND),
@@ -375,14 +249,8 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
     (&["BF.RESERVE", "k", "0.01", " 1"], BAD_CAPACITY),
     (&["BF.RESERVE", "k", "0.01", "1 "], BAD_CAPACITY),
     (&["BF.RESERVE", "k", "0.01", "1\0"], BAD_CAPACITY),
-    (
-        &["BF.RESERVE", "k", "0.01", "100", "EXPANSION", ""],
-        BAD_EXPANSION,
-    ),
-    (
-        &["BF.RESERVE", "k", "0.01", "100", "EXPANSION", " 2"],
-        BAD_EXPANSION,
-    ),
+    (&["BF.RESERVE", "k", "0.01", "100", "EXPANSION", ""], BAD_EXPANSION),
+    (&["BF.RESERVE", "k", "0.01", "100", "EXPANSION", " 2"], BAD_EXPANSION),
     (&["BF.RESERVE", "k", "0.01", "100", ""], SYNTAX),
     (&["BF.RESERVE", "k", "0.01", "100", " 2"], SYNTAX),
     (&["BF.RESERVE", "k", "0.01", "100", "NONSCALING\0"], SYNTAX),
@@ -399,12 +267,8 @@ const ERRORS_OF_ODD_WORDS: &[(&[&str], &str)] = &[
 
 #[test]
 fn every_error_has_its_text_and_changes_nothing() {
-    let simple = ERRORS
-        .iter()
-        .map(|(line, error)| (line.split_whitespace().collect(), *error));
-    let odd = ERRORS_OF_ODD_WORDS
-        .iter()
-        .map(|(words, error)| (words.to_vec(), *error));
+    let simple = ERRORS.iter().map(|(line, error)| (line.split_whitespace().collect(), *error));
+    let odd = ERRORS_OF_ODD_WORDS.iter().map(|(words, error)| (words.to_vec(), *error));
     let cases: Vec<(Vec<&str>, &str)> = simple.chain(odd).collect();
     check_errors(&SETUP, &cases);
 }
@@ -423,9 +287,7 @@ pub fn check_errors(setup: &[&str], cases: &[(Vec<&str>, &str)]) {
     for (command, error) in cases {
         let reply = db.call(command).to_string();
         if reply != format!("-{error}") {
-            wrong.push(format!(
-                "{command:?}\n    returns  {reply}\n    expected -{error}"
-            ));
+            wrong.push(format!("{command:?}\n    returns  {reply}\n    expected -{error}"));
         }
         if Traces::of(&mut db) != before {
             panic!("{command:?} changed something");
@@ -450,12 +312,7 @@ fn a_valid_chunk_does_not_replace_a_value_of_another_type() {
     let before = Traces::of(&mut db);
     for (iterator, bytes) in scan_dump(&mut db, "filter") {
         let iterator = iterator.to_string();
-        let reply = db.call([
-            b"BF.LOADCHUNK",
-            b"text".as_slice(),
-            iterator.as_bytes(),
-            &bytes,
-        ]);
+        let reply = db.call([b"BF.LOADCHUNK", b"text".as_slice(), iterator.as_bytes(), &bytes]);
         assert_eq!(reply.to_string(), format!("-{WRONG_TYPE}"));
     }
     assert_eq!(Traces::of(&mut db), before);
@@ -501,12 +358,8 @@ pub struct Traces {
 impl Traces {
     pub fn of(db: &mut Connection) -> Traces {
         let persistence = db.run("INFO persistence").text();
-        let field = |name| {
-            persistence
-                .lines()
-                .find_map(|line| line.strip_prefix(name))
-                .map(str::to_owned)
-        };
+        let field =
+            |name| persistence.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
         Traces {
             digest: db.digest_of_everything(),
             keys: db.line("DBSIZE").integer(),

@@ -16,9 +16,7 @@ fn a_non_scaling_filter_at_capacity_has_the_requested_error_rate() {
     for rate in [0.1, 0.01, 0.001] {
         for capacity in [10_000, 100_000] {
             db.run("FLUSHALL");
-            db.run(&format!(
-                "BF.RESERVE k {rate} {capacity} NONSCALING SEED 0123456789abcdef"
-            ));
+            db.run(&format!("BF.RESERVE k {rate} {capacity} NONSCALING SEED 0123456789abcdef"));
             add_items(&mut db, "k", 0..capacity);
             let measured = measured_rate(&mut db);
             let tolerance = 0.03 * rate + SIGMAS * deviation(rate);
@@ -37,16 +35,11 @@ fn a_grown_filter_never_exceeds_the_requested_error_rate() {
     for rate in [0.1, 0.01, 0.001] {
         for (capacity, growth) in [(10_000, 10), (1000, 100)] {
             db.run("FLUSHALL");
-            db.run(&format!(
-                "BF.RESERVE k {rate} {capacity} SEED 0123456789abcdef"
-            ));
+            db.run(&format!("BF.RESERVE k {rate} {capacity} SEED 0123456789abcdef"));
             add_items(&mut db, "k", 0..growth * capacity);
             let measured = measured_rate(&mut db);
             let most = rate + SIGMAS * deviation(rate);
-            assert!(
-                measured <= most,
-                "requested {rate}, grown {growth} times: {measured}"
-            );
+            assert!(measured <= most, "requested {rate}, grown {growth} times: {measured}");
         }
     }
 }
@@ -60,10 +53,7 @@ fn the_expected_rate_in_info_is_the_measured_one() {
         db.run(&format!("BF.RESERVE k {parameters} SEED 0123456789abcdef"));
         add_items(&mut db, "k", 0..90_000);
         let measured = measured_rate(&mut db);
-        let expected = db
-            .line("BF.INFO k FULL")
-            .field("Expected false positive rate")
-            .double();
+        let expected = db.line("BF.INFO k FULL").field("Expected false positive rate").double();
         let tolerance = 0.03 * expected + SIGMAS * deviation(expected);
         assert!(
             (measured - expected).abs() <= tolerance,

@@ -75,10 +75,7 @@ const FILE: &[u8] = include_bytes!("golden/filters.rdb");
 const DUMPS: [(Golden, &str); 4] = [
     (FIXED, include_str!("golden/filters-fixed.hex")),
     (TABLE, include_str!("golden/filters-table.hex")),
-    (
-        BLOOM_AND_TABLE,
-        include_str!("golden/filters-bloom-and-table.hex"),
-    ),
+    (BLOOM_AND_TABLE, include_str!("golden/filters-bloom-and-table.hex")),
     (COUNTING, include_str!("golden/filters-counting.hex")),
 ];
 
@@ -144,8 +141,5 @@ fn restore(db: &mut Connection, key: &str, dump: &str) {
 fn from_hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair: &[u8]| std::str::from_utf8(pair).map(|pair| u8::from_str_radix(pair, 16));
-    digits
-        .chunks(2)
-        .map(|pair| byte(pair).expect("ASCII").expect("two digits"))
-        .collect()
+    digits.chunks(2).map(|pair| byte(pair).expect("ASCII").expect("two digits")).collect()
 }

@@ -43,11 +43,7 @@ fn a_filter_moves_between_names_and_databases_unchanged() {
     assert_eq!(db.digest("l"), digest);
     db.converse(&[("MOVE l 3", ":1"), ("EXISTS l", ":0"), ("SELECT 3", "+OK")]);
     assert_eq!(db.digest("l"), digest);
-    db.converse(&[
-        ("SWAPDB 3 5", "+OK"),
-        ("EXISTS l", ":0"),
-        ("SELECT 5", "+OK"),
-    ]);
+    db.converse(&[("SWAPDB 3 5", "+OK"), ("EXISTS l", ":0"), ("SELECT 5", "+OK")]);
     assert_eq!(db.digest("l"), digest);
     db.converse(&[("COPY l l DB 0", ":1"), ("SELECT 0", "+OK")]);
     assert_eq!(db.digest("l"), digest);
@@ -122,11 +118,7 @@ fn an_expired_filter_behaves_like_a_missing_one() {
 fn an_add_keeps_the_time_to_live() {
     let server = Server::start();
     let mut db = server.connect();
-    db.converse(&[
-        ("BF.ADD k a", ":1"),
-        ("EXPIRE k 1000", ":1"),
-        ("BF.ADD k b", ":1"),
-    ]);
+    db.converse(&[("BF.ADD k a", ":1"), ("EXPIRE k 1000", ":1"), ("BF.ADD k b", ":1")]);
     assert!(db.line("TTL k").integer() > 0);
 }
 
@@ -148,10 +140,7 @@ fn events_are_published_for_changes_only() {
         ("BF.INSERT k ITEMS c d", &[]),
         ("BF.ADD l a", &["bf.reserve l", "bf.add l"]),
         ("BF.MADD m a", &["bf.reserve m", "bf.madd m"]),
-        (
-            "BF.INSERT n CAPACITY 2 NONSCALING ITEMS a b c",
-            &["bf.reserve n", "bf.insert n"],
-        ),
+        ("BF.INSERT n CAPACITY 2 NONSCALING ITEMS a b c", &["bf.reserve n", "bf.insert n"]),
         ("BF.MADD n a b c", &[]),
         ("BF.ADD n c", &[]),
         ("BF.EXISTS k a", &[]),
@@ -164,15 +153,9 @@ fn events_are_published_for_changes_only() {
         ("BF.INSERT missing NOCREATE ITEMS a", &[]),
         ("BF.LOADCHUNK k 1 a", &[]),
     ] {
-        assert_eq!(
-            events_of(&server, |db| drop(db.line(command))),
-            events,
-            "{command}"
-        );
+        assert_eq!(events_of(&server, |db| drop(db.line(command))), events, "{command}");
     }
-    let events = events_of(&server, |db| {
-        crate::harness::load_chunks(db, "loaded", &chunks)
-    });
+    let events = events_of(&server, |db| crate::harness::load_chunks(db, "loaded", &chunks));
     assert_eq!(events, vec!["bf.loadchunk loaded"; chunks.len()]);
 }
 
@@ -242,22 +225,10 @@ fn commands_work_in_a_script() {
     let mut db = server.connect();
     let mut script = |text: &str| db.call(["EVAL", text, "1", "k"]).to_string();
     assert_eq!(script("return redis.call('BF.ADD', KEYS[1], 'a')"), ":1");
-    assert_eq!(
-        script("return redis.call('BF.MADD', KEYS[1], 'a', 'b')"),
-        "[:0, :1]"
-    );
-    assert_eq!(
-        script("return redis.call('BF.INFO', KEYS[1], 'ITEMS')"),
-        "[:2]"
-    );
-    assert_eq!(
-        script("return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100)"),
-        "-ERR item exists"
-    );
-    assert_eq!(
-        script("redis.setresp(3) return redis.call('BF.EXISTS', KEYS[1], 'b')"),
-        ":1"
-    );
+    assert_eq!(script("return redis.call('BF.MADD', KEYS[1], 'a', 'b')"), "[:0, :1]");
+    assert_eq!(script("return redis.call('BF.INFO', KEYS[1], 'ITEMS')"), "[:2]");
+    assert_eq!(script("return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100)"), "-ERR item exists");
+    assert_eq!(script("redis.setresp(3) return redis.call('BF.EXISTS', KEYS[1], 'b')"), ":1");
     assert_eq!(script("return redis.call('BF.CARD', KEYS[1])"), ":2");
 }
 
@@ -310,13 +281,9 @@ fn info_shows_the_modules_section_where_it_is_asked_for() {
     for command in ["INFO", "INFO default", "INFO all", "INFO stats"] {
         assert!(!has_section(command), "{command}");
     }
-    for command in [
-        "INFO bf",
-        "INFO bf_stats",
-        "INFO modules",
-        "INFO everything",
-        "INFO default bf",
-    ] {
+    for command in
+        ["INFO bf", "INFO bf_stats", "INFO modules", "INFO everything", "INFO default bf"]
+    {
         assert!(has_section(command), "{command}");
     }
 }
@@ -348,12 +315,7 @@ fn the_seed_is_not_shown() {
     let mut db = server.connect();
     db.run(&format!("BF.RESERVE k 0.01 100 SEED {SEED}"));
     db.run("BF.MADD k a b c");
-    for question in [
-        "BF.INFO k FULL",
-        "INFO everything",
-        "DEBUG OBJECT k",
-        "MEMORY USAGE k",
-    ] {
+    for question in ["BF.INFO k FULL", "INFO everything", "DEBUG OBJECT k", "MEMORY USAGE k"] {
         let answer = db.ask(question);
         let number = u64::from_str_radix(SEED, 16).expect("sixteen digits");
         assert!(!answer.to_lowercase().contains(SEED), "{question}");
@@ -383,10 +345,7 @@ fn eviction_removes_whole_filters_and_returns_their_memory() {
     let mut db = server.connect();
     let baseline = held(&mut db);
     let used = db.info_number("memory", "used_memory");
-    db.run(&format!(
-        "CONFIG SET maxmemory {} maxmemory-policy allkeys-lru",
-        used + (8 << 20)
-    ));
+    db.run(&format!("CONFIG SET maxmemory {} maxmemory-policy allkeys-lru", used + (8 << 20)));
     for number in 0..200 {
         let key = format!("k{number}");
         db.line(&format!("BF.RESERVE {key} 0.01 100000"));
@@ -415,9 +374,7 @@ pub fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<S
     loop {
         let message = listener.receive();
         let channel = message.elements()[2].text();
-        let event = channel
-            .strip_prefix("__keyevent@0__:")
-            .expect("a channel of events");
+        let event = channel.strip_prefix("__keyevent@0__:").expect("a channel of events");
         match event {
             "set" => return events,
             event if event.starts_with("bf.") || event.starts_with("cf.") => {

@@ -34,9 +34,7 @@ impl Kind {
     /// The filter under `key` on this server, as our chunks.
     fn ours(db: &mut Connection, family: Family, key: &str, items: u64) -> Kind {
         let chunks = family.scan_dump(db, key);
-        let commands = chunks
-            .iter()
-            .map(|(end, bytes)| family.loading(key, *end, bytes));
+        let commands = chunks.iter().map(|(end, bytes)| family.loading(key, *end, bytes));
         Kind {
             name: key.to_owned(),
             family,
@@ -114,9 +112,7 @@ pub fn kinds() -> Vec<Kind> {
     kinds.push(Kind::ours(&mut db, Family::Bloom, "layers", 10));
     for sample in ALL {
         let pieces = sample.pieces();
-        let commands = pieces
-            .iter()
-            .map(|(end, bytes)| sample.family.loading("", *end, bytes));
+        let commands = pieces.iter().map(|(end, bytes)| sample.family.loading("", *end, bytes));
         kinds.push(Kind {
             name: format!("redisbloom-{}", sample.key),
             family: sample.family,
@@ -138,11 +134,7 @@ pub fn kinds() -> Vec<Kind> {
             items: 50,
             commands: vec![vec![b"BF.LOAD".to_vec(), Vec::new(), bytes]],
             tolerance: 3,
-            unknowable: if key == "fixed" {
-                KEYS_OF_THE_ONE_LAYER
-            } else {
-                0..0
-            },
+            unknowable: if key == "fixed" { KEYS_OF_THE_ONE_LAYER } else { 0..0 },
         });
     }
     kinds

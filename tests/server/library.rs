@@ -15,18 +15,11 @@ fn a_filter_built_in_process_equals_the_one_that_a_server_built() {
         (1_000, Growth::Times(2), "EXPANSION 2"),
         (3_000_000, Growth::Times(4), "EXPANSION 4"),
     ] {
-        let parameters = Parameters {
-            error_rate: 0.01,
-            capacity,
-            growth,
-            seed: Seed(0xFEED),
-        };
+        let parameters = Parameters { error_rate: 0.01, capacity, growth, seed: Seed(0xFEED) };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         let items: Vec<Vec<u8>> = (0..ITEMS).map(item).collect();
         let items = items.iter().map(Vec::as_slice);
-        filter
-            .add_many(items, SizeLimit::Unlimited, |_| ())
-            .unwrap();
+        filter.add_many(items, SizeLimit::Unlimited, |_| ()).unwrap();
 
         db.run("FLUSHALL");
         for chunk in chunks(&filter) {

@@ -28,10 +28,7 @@ fn rival() -> PathBuf {
         .arg(&module)
         .arg(source)
         .status();
-    assert!(
-        compiled.is_ok_and(|status| status.success()),
-        "cc is required"
-    );
+    assert!(compiled.is_ok_and(|status| status.success()), "cc is required");
     module
 }
 
@@ -52,10 +49,7 @@ fn a_module_whose_name_command_or_type_is_taken_says_which() {
     ] {
         let log = log_of_a_start_with(&rival, argument);
         let words = format!("splitbloom was not loaded: {taken} is taken.");
-        assert!(
-            log.contains(&words) && log.contains(ADVICE),
-            "{argument}: {log}"
-        );
+        assert!(log.contains(&words) && log.contains(ADVICE), "{argument}: {log}");
     }
     let folder = rival.parent().expect("a folder");
     fs::remove_dir_all(folder).expect("the folder can be removed");
@@ -63,21 +57,14 @@ fn a_module_whose_name_command_or_type_is_taken_says_which() {
 
 #[test]
 fn what_kept_the_module_from_being_loaded_is_in_the_log_of_every_server() {
-    let arguments = |words: &str| Options {
-        module_arguments: words.to_owned(),
-        ..Options::default()
-    };
-    let missing = Options {
-        module: Some(PathBuf::from("/nowhere/libsplitbloom.so")),
-        ..Options::default()
-    };
+    let arguments =
+        |words: &str| Options { module_arguments: words.to_owned(), ..Options::default() };
+    let missing =
+        Options { module: Some(PathBuf::from("/nowhere/libsplitbloom.so")), ..Options::default() };
     for (options, words) in [
         (
             arguments("NONSENSE 1"),
-            [
-                "splitbloom was not loaded",
-                "unknown load argument \"NONSENSE\"",
-            ],
+            ["splitbloom was not loaded", "unknown load argument \"NONSENSE\""],
         ),
         (
             arguments("ERROR_RATE 2"),
@@ -94,14 +81,8 @@ fn what_kept_the_module_from_being_loaded_is_in_the_log_of_every_server() {
             ],
         ),
         // These two the server says: the module is not asked.
-        (
-            Options::settings(&["bf.nonsense 7"]),
-            ["Module Configuration detected", ""],
-        ),
-        (
-            missing,
-            ["/nowhere/libsplitbloom.so failed to load", "No such file"],
-        ),
+        (Options::settings(&["bf.nonsense 7"]), ["Module Configuration detected", ""]),
+        (missing, ["/nowhere/libsplitbloom.so failed to load", "No such file"]),
     ] {
         let log = Server::refusal(options);
         for words in words {
@@ -114,10 +95,7 @@ fn what_kept_the_module_from_being_loaded_is_in_the_log_of_every_server() {
 fn loading_the_module_logs_no_warning() {
     let log = Server::start().log();
     let of_ours = |line: &&str| line.contains("<bf>") || line.contains("<module>");
-    let warnings: Vec<&str> = log
-        .lines()
-        .filter(of_ours)
-        .filter(|line| line.contains(" # "))
-        .collect();
+    let warnings: Vec<&str> =
+        log.lines().filter(of_ours).filter(|line| line.contains(" # ")).collect();
     assert!(warnings.is_empty(), "{warnings:?}");
 }

@@ -28,10 +28,7 @@ fn memory_usage_is_what_the_allocator_holds() {
         let told = server.connect().line("MEMORY USAGE k SAMPLES 0").integer();
         assert!(taken > WORTH_MEASURING);
         let ratio = told as f64 / taken as f64;
-        assert!(
-            (0.98..=1.02).contains(&ratio),
-            "{parameters}: told {told}, taken {taken}"
-        );
+        assert!((0.98..=1.02).contains(&ratio), "{parameters}: told {told}, taken {taken}");
     }
 }
 
@@ -45,10 +42,7 @@ fn a_non_scaling_filter_costs_little_more_than_an_undivided_one() {
         add_items(&mut db, "k", 0..MILLION);
         let undivided = -f64::ln(rate) / (LN_2 * LN_2);
         let bits = bits_per_item(&mut db);
-        assert!(
-            bits <= 1.055 * undivided,
-            "{rate}: {bits} bits an item, undivided {undivided}"
-        );
+        assert!(bits <= 1.055 * undivided, "{rate}: {bits} bits an item, undivided {undivided}");
     }
 }
 
@@ -82,12 +76,9 @@ fn a_key_with_a_small_filter_takes_little() {
     let settings = ["latency-tracking no", "slowlog-log-slower-than -1"];
     let server = Server::configured(&settings);
     // RedisBloom takes 347 and 203 bytes on Redis 8.0: no more than 1.15 times that.
-    for (creation, items, most) in [
-        ("", 1, 398),
-        ("", 100, 398),
-        ("CAPACITY 10", 1, 233),
-        ("CAPACITY 10", 10, 233),
-    ] {
+    for (creation, items, most) in
+        [("", 1, 398), ("", 100, 398), ("CAPACITY 10", 1, 233), ("CAPACITY 10", 10, 233)]
+    {
         server.connect().run("FLUSHALL");
         let before = used_memory(&server);
         let mut db = server.connect();
@@ -144,10 +135,7 @@ fn a_copy_takes_memory_only_where_one_of_the_two_changes() {
     let (digest, of_copy) = (db.digest("k"), db.digest("copy"));
     db.run("DEBUG RELOAD");
     assert_eq!((db.digest("k"), db.digest("copy")), (digest, of_copy));
-    assert!(
-        held(&mut db) > 2 * alone - alone / 100,
-        "nothing is common after a load"
-    );
+    assert!(held(&mut db) > 2 * alone - alone / 100, "nothing is common after a load");
     db.run("DEL k");
     assert_eq!(missing_items(&mut db, "copy", 0..200_100), 0);
 }

@@ -18,13 +18,9 @@ fn a_union_has_what_its_sources_have() {
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
         // A sub-filter; a table; both; several segments; one that does not grow.
-        for parameters in [
-            "0.01 10000",
-            "0.01 100",
-            "0.01 3000",
-            "0.01 200000",
-            "0.01 9000 NONSCALING",
-        ] {
+        for parameters in
+            ["0.01 10000", "0.01 100", "0.01 3000", "0.01 200000", "0.01 9000 NONSCALING"]
+        {
             db.run("FLUSHALL");
             reserve(&mut db, &["a", "b", "c", "all"], parameters);
             add_items(&mut db, "a", 0..4000);
@@ -37,18 +33,12 @@ fn a_union_has_what_its_sources_have() {
                 assert_eq!(missing_items(&mut db, key, 0..8000), 0, "{parameters}");
                 let items = db.line(&format!("BF.CARD {key}")).integer();
                 // A sub-filter counts no more than its capacity.
-                let least = if parameters == "0.01 3000" {
-                    3_000
-                } else {
-                    7_800
-                };
+                let least = if parameters == "0.01 3000" { 3_000 } else { 7_800 };
                 assert!((least..=9_100).contains(&items), "{parameters}: {items}");
                 // A union of sub-filters that were nearly full has more bits than one of them may.
                 if parameters != "0.01 3000" {
                     let full = |db: &mut Connection, key: &str, field: &str| {
-                        db.line(&format!("BF.INFO {key} FULL"))
-                            .field(field)
-                            .double()
+                        db.line(&format!("BF.INFO {key} FULL")).field(field).double()
                     };
                     assert_eq!(full(&mut db, key, "Fill"), full(&mut db, "all", "Fill"));
                     let field = "Expected false positive rate";
@@ -62,10 +52,7 @@ fn a_union_has_what_its_sources_have() {
                 }
             }
             let digest = db.digest("new");
-            db.converse(&[
-                ("BF.MERGE new 4 a b c new", "+OK"),
-                ("BF.MERGE new 1 new", "+OK"),
-            ]);
+            db.converse(&[("BF.MERGE new 4 a b c new", "+OK"), ("BF.MERGE new 1 new", "+OK")]);
             assert_eq!(db.digest("new"), digest, "{parameters}: nothing new");
             db.run("DEBUG RELOAD");
             assert_eq!(db.digest("new"), digest);
@@ -136,10 +123,7 @@ fn every_error_names_what_differs_and_changes_nothing() {
         ("BF.MERGE a 1 fixed", "ERR filters differ in expansion"),
         ("BF.MERGE a 1 seed", "ERR filters differ in seed"),
         ("BF.MERGE new 2 a seed", "ERR filters differ in seed"),
-        (
-            "BF.MERGE empty 1 full",
-            "ERR filters to merge would exceed bf.max-merge-bytes",
-        ),
+        ("BF.MERGE empty 1 full", "ERR filters to merge would exceed bf.max-merge-bytes"),
     ];
     let cases = lines.map(|(line, error)| (line.split(' ').collect(), error));
     check_errors(&setup, &cases);
@@ -163,10 +147,7 @@ fn the_limits_hold_and_nothing_has_changed() {
     db.run("CONFIG SET bf.max-filter-bytes 0");
     assert_eq!(db.ask("BF.MERGE new 2 a b"), "+OK");
     assert_eq!(missing_items(&mut db, "new", 0..50_000), 0);
-    assert_eq!(
-        db.ask("CONFIG GET bf.max-merge-bytes"),
-        "[$bf.max-merge-bytes, $67108864]"
-    );
+    assert_eq!(db.ask("CONFIG GET bf.max-merge-bytes"), "[$bf.max-merge-bytes, $67108864]");
 }
 
 #[test]
@@ -207,18 +188,9 @@ fn a_filter_that_is_being_loaded_is_not_merged() {
     add_items(&mut db, "b", 0..100_000);
     let (iterator, bytes) = scan_dump(&mut db, "b").swap_remove(0);
     let iterator = iterator.to_string();
-    db.call([
-        b"BF.LOADCHUNK",
-        b"part".as_slice(),
-        iterator.as_bytes(),
-        &bytes,
-    ]);
+    db.call([b"BF.LOADCHUNK", b"part".as_slice(), iterator.as_bytes(), &bytes]);
     let digest = db.digest_of_everything();
-    for command in [
-        "BF.MERGE a 1 part",
-        "BF.MERGE part 1 b",
-        "BF.MERGE new 2 b part",
-    ] {
+    for command in ["BF.MERGE a 1 part", "BF.MERGE part 1 b", "BF.MERGE new 2 b part"] {
         assert_eq!(db.ask(command), "-ERR filter is being loaded", "{command}");
     }
     assert_eq!(db.digest_of_everything(), digest);
@@ -257,9 +229,7 @@ fn unions_are_replicated_and_announced_once_and_only_if_they_change_something() 
         let mut announced = Vec::new();
         loop {
             let message = listener.receive();
-            let [.., channel, key] = message.elements() else {
-                panic!("{message}")
-            };
+            let [.., channel, key] = message.elements() else { panic!("{message}") };
             if key.text() == "marker" {
                 break;
             }
@@ -276,11 +246,8 @@ fn unions_are_replicated_and_announced_once_and_only_if_they_change_something() 
 #[test]
 fn a_replica_with_other_settings_holds_the_same_unions() {
     let primary = Server::start();
-    let replica = primary.replica(&[
-        "bf.max-merge-bytes 1",
-        "bf.max-filter-bytes 1",
-        "bf.error-rate 0.2",
-    ]);
+    let replica =
+        primary.replica(&["bf.max-merge-bytes 1", "bf.max-filter-bytes 1", "bf.error-rate 0.2"]);
     let mut db = primary.connect();
     let mut random = Random::seeded(19);
     let keys = ["a", "b", "c", "d"];
@@ -296,16 +263,10 @@ fn a_replica_with_other_settings_holds_the_same_unions() {
         }
     }
     primary.wait_for(&replica);
-    assert_eq!(
-        db.digest_of_everything(),
-        replica.connect().digest_of_everything()
-    );
+    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
     db.run("SAVE");
     db.run("DEBUG RELOAD NOSAVE");
-    assert_eq!(
-        db.digest_of_everything(),
-        replica.connect().digest_of_everything()
-    );
+    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
 }
 
 #[test]
@@ -334,11 +295,8 @@ fn its_keys_and_flags_are_declared() {
     for flag in ["write", "denyoom", "movablekeys"] {
         assert!(flags.contains(flag), "{flag} in {flags}");
     }
-    let specs: Vec<String> = info[8]
-        .elements()
-        .iter()
-        .map(|spec| spec.field("flags").to_string())
-        .collect();
+    let specs: Vec<String> =
+        info[8].elements().iter().map(|spec| spec.field("flags").to_string()).collect();
     assert_eq!(specs.len(), 2, "{specs:?}");
     assert!(specs[0].contains("RW") && specs[0].contains("insert"));
     assert!(specs[1].contains("RO") && specs[1].contains("access"));
@@ -366,11 +324,7 @@ fn a_user_needs_to_write_the_destination_and_to_read_the_sources() {
         someone.run("AUTH someone any");
         let reply = someone.ask("BF.MERGE to 1 a");
         assert_eq!(reply == "+OK", is_allowed, "{rules}: {reply}");
-        assert_eq!(
-            reply.starts_with("-NOPERM "),
-            !is_allowed,
-            "{rules}: {reply}"
-        );
+        assert_eq!(reply.starts_with("-NOPERM "), !is_allowed, "{rules}: {reply}");
         // A wrong number of keys never lets a user at a key that the rules forbid.
         for number in ["0", "2", "x"] {
             let reply = someone.ask(&format!("BF.MERGE to {number} a"));

@@ -89,12 +89,7 @@ fn the_script_shows_every_number_of_info_and_the_filters_that_are_watched() {
     }
     assert!(!values.keys().any(|name| name.ends_with(":unwatched")));
     // valkey-bloom's filters may reach twice the rate asked for.
-    let allowed = [
-        ("fixed", 0.01),
-        ("growing", 0.01),
-        ("counting", 0.01),
-        ("came", 0.02),
-    ];
+    let allowed = [("fixed", 0.01), ("growing", 0.01), ("counting", 0.01), ("came", 0.02)];
     for (key, allowed) in allowed {
         let bytes = of(&format!("bytes:{key}")).expect("bytes");
         assert!(bytes > 0.0);
@@ -126,10 +121,8 @@ fn alerts_and_dashboard_ask_only_for_what_the_exporter_shows() {
     let server = watched_server();
     server.connect().run(&user());
     let shown = values(&mut server.connect());
-    let shown: BTreeSet<&str> = shown
-        .keys()
-        .map(|name| name.split(':').next().unwrap_or(name))
-        .collect();
+    let shown: BTreeSet<&str> =
+        shown.keys().map(|name| name.split(':').next().unwrap_or(name)).collect();
     let expressions = expressions();
     assert!(expressions.len() > 25, "{expressions:?}");
     for key in expressions.iter().flat_map(|text| keys_in(text)) {
@@ -199,10 +192,8 @@ fn get(address: &str) -> std::io::Result<String> {
 fn expressions() -> Vec<String> {
     let alerts = fs::read_to_string(monitoring("alerts.yml")).expect("alerts");
     let lines = alerts.lines().map(str::trim);
-    let mut expressions: Vec<String> = lines
-        .filter_map(|line| line.strip_prefix("expr: "))
-        .map(str::to_owned)
-        .collect();
+    let mut expressions: Vec<String> =
+        lines.filter_map(|line| line.strip_prefix("expr: ")).map(str::to_owned).collect();
     let text = fs::read_to_string(monitoring("grafana.json")).expect("a dashboard");
     let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     for panel in dashboard["panels"].as_array().expect("panels") {

@@ -121,9 +121,8 @@ fn each_layout_holds_the_same_items_as_separate_arguments() {
             db.run(&(reserve.replace(" k ", &format!(" {key} ")) + seed));
         }
         for _ in 0..4 {
-            let mut items: Vec<Vec<u8>> = (0..1 + random.below(400))
-                .map(|_| item(random.below(1500)))
-                .collect();
+            let mut items: Vec<Vec<u8>> =
+                (0..1 + random.below(400)).map(|_| item(random.below(1500))).collect();
             let width = 3 + random.below(5) as usize;
             let fixed = format!("FIXED {width}");
             let layout = *random.pick(&[LAYOUTS[0], LAYOUTS[1], &fixed]);
@@ -134,17 +133,8 @@ fn each_layout_holds_the_same_items_as_separate_arguments() {
             let plainly = |db: &mut Connection, head: &str| {
                 bits(&db.call(words(head).into_iter().chain(items.iter().cloned())))
             };
-            let found = call(
-                &mut db,
-                &format!("BF.PACKEXISTS packed {layout}"),
-                &bytes,
-                "",
-            );
-            assert_eq!(
-                found.bytes(),
-                plainly(&mut db, "BF.MEXISTS plain"),
-                "{round}"
-            );
+            let found = call(&mut db, &format!("BF.PACKEXISTS packed {layout}"), &bytes, "");
+            assert_eq!(found.bytes(), plainly(&mut db, "BF.MEXISTS plain"), "{round}");
             let head = format!("BF.PACKADD packed {layout}");
             let is_new = plainly(&mut db, "BF.MADD plain");
             if random.below(2) == 0 {
@@ -186,32 +176,17 @@ fn a_refused_item_ends_the_command_and_those_before_it_stay() {
     let full = "-ERR non scaling filter is full";
     db.converse(&[
         ("BF.PACKADD k FIXED 1 abacdef", &format!("[:4, :3, {full}]")),
-        (
-            "BF.PACKADD k FIXED 1 abd BITS",
-            &format!("[:2, $\\x00, {full}]"),
-        ),
+        ("BF.PACKADD k FIXED 1 abd BITS", &format!("[:2, $\\x00, {full}]")),
         ("BF.PACKADD k FIXED 1 d BITS", &format!("[:0, $, {full}]")),
         ("BF.PACKEXISTS k FIXED 1 abcdef", "$\\x07"),
-        (
-            "BF.PACKADD l FIXED 1 ab BITS",
-            &format!("[:1, $\\x01, {full}]"),
-        ),
-        (
-            "CF.PACKADD c FIXED 1 aabcd",
-            "[:3, :3, -ERR Filter is full]",
-        ),
-        (
-            "CF.PACKADD c FIXED 1 a BITS",
-            "[:0, $, -ERR Filter is full]",
-        ),
+        ("BF.PACKADD l FIXED 1 ab BITS", &format!("[:1, $\\x01, {full}]")),
+        ("CF.PACKADD c FIXED 1 aabcd", "[:3, :3, -ERR Filter is full]"),
+        ("CF.PACKADD c FIXED 1 a BITS", "[:0, $, -ERR Filter is full]"),
         ("CF.COUNT c a", ":2"),
         ("CF.EXISTS c c", ":0"),
         ("CF.PACKDEL missing FIXED 1 a", "-ERR Not found"),
         ("CONFIG SET bf.max-filter-bytes 40", "+OK"),
-        (
-            "BF.PACKADD new LINES a",
-            "-ERR filter would exceed bf.max-filter-bytes",
-        ),
+        ("BF.PACKADD new LINES a", "-ERR filter would exceed bf.max-filter-bytes"),
         ("EXISTS new", ":0"),
     ]);
 }
@@ -223,20 +198,11 @@ const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong ki
 const TOO_LONG: &str = "ERR packing would exceed bf.max-pack-bytes";
 
 /// The setup of each case: `key` is a filter of the command's kind.
-const SETUP: [&str; 4] = [
-    "BF.ADD bf a",
-    "CF.ADD cf a",
-    "SET text a",
-    "CONFIG SET bf.max-pack-bytes 1000",
-];
+const SETUP: [&str; 4] =
+    ["BF.ADD bf a", "CF.ADD cf a", "SET text a", "CONFIG SET bf.max-pack-bytes 1000"];
 
-const COMMANDS: [&str; 5] = [
-    "BF.PACKADD bf",
-    "BF.PACKEXISTS bf",
-    "CF.PACKADD cf",
-    "CF.PACKDEL cf",
-    "CF.PACKEXISTS cf",
-];
+const COMMANDS: [&str; 5] =
+    ["BF.PACKADD bf", "BF.PACKEXISTS bf", "CF.PACKADD cf", "CF.PACKDEL cf", "CF.PACKEXISTS cf"];
 
 #[test]
 fn a_packing_that_lies_is_an_error_and_changes_nothing() {
@@ -260,10 +226,7 @@ fn a_packing_that_lies_is_an_error_and_changes_nothing() {
         (&["PREFIXED", "\u{1}\0\0\0"], BAD_PACKING),
         (&["PREFIXED", "\0\0\0\0a"], BAD_PACKING),
         (&["PREFIXED", "\u{1}\0\0\0a\u{2}\0\0\0b"], BAD_PACKING),
-        (
-            &["PREFIXED", "\u{1}\0\0\0a\u{7f}\u{7f}\u{7f}\u{7f}b"],
-            BAD_PACKING,
-        ),
+        (&["PREFIXED", "\u{1}\0\0\0a\u{7f}\u{7f}\u{7f}\u{7f}b"], BAD_PACKING),
         (&["LINE", "abc"], SYNTAX),
         (&["abc", "LINES"], SYNTAX),
         (&["LINES", "abc", "BYTES"], SYNTAX),
@@ -276,17 +239,12 @@ fn a_packing_that_lies_is_an_error_and_changes_nothing() {
         let lies = lies.iter();
         lies.map(move |(lie, error)| ([head.as_slice(), *lie].concat(), *error))
     });
-    let of_keys = heads
-        .iter()
-        .map(|head| (vec![head[0], "text", "LINES", "a"], WRONG_TYPE));
+    let of_keys = heads.iter().map(|head| (vec![head[0], "text", "LINES", "a"], WRONG_TYPE));
     let mut cases: Vec<(Vec<&str>, &str)> = of_arguments.chain(of_keys).collect();
     // Arguments are checked before the key.
     cases.push((vec!["BF.PACKADD", "text", "LINES", ""], BAD_PACKING));
     cases.push((vec!["CF.PACKDEL", "missing", "LINES", ""], BAD_PACKING));
-    cases.push((
-        vec!["BF.PACKADD", "missing", "FIXED", "2", "abc"],
-        BAD_PACKING,
-    ));
+    cases.push((vec!["BF.PACKADD", "missing", "FIXED", "2", "abc"], BAD_PACKING));
     cases.push((vec!["BF.PACKEXISTS", "bf", "LINES", "a", "BITS"], SYNTAX));
     cases.push((vec!["CF.PACKEXISTS", "cf", "LINES", "a", "BITS"], SYNTAX));
     for (words, name) in [
@@ -298,10 +256,7 @@ fn a_packing_that_lies_is_an_error_and_changes_nothing() {
     ] {
         let error = format!("ERR wrong number of arguments for '{name}' command");
         cases.push((words.to_vec(), String::leak(error)));
-        cases.push((
-            vec![words[0], words[1], "FIXED", "2"],
-            cases[cases.len() - 1].1,
-        ));
+        cases.push((vec![words[0], words[1], "FIXED", "2"], cases[cases.len() - 1].1));
     }
     check_errors(&SETUP, &cases);
 }
@@ -315,22 +270,10 @@ fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
     let added = call(&mut db, "BF.PACKADD k LINES", &bytes, "BITS");
     assert_eq!((added.bytes().len(), added.bytes()[0]), (DEFAULT / 8, 1));
     assert!(added.bytes()[1..].iter().all(|byte| *byte == 0));
-    let found = call(
-        &mut db,
-        "BF.PACKEXISTS k FIXED 1",
-        &bytes[..DEFAULT / 2],
-        "",
-    );
-    assert!(
-        found.bytes().iter().all(|byte| *byte == 0),
-        "a line feed was never added"
-    );
+    let found = call(&mut db, "BF.PACKEXISTS k FIXED 1", &bytes[..DEFAULT / 2], "");
+    assert!(found.bytes().iter().all(|byte| *byte == 0), "a line feed was never added");
     let longer = vec![b'\n'; DEFAULT + 1];
-    for head in [
-        "BF.PACKADD k LINES",
-        "BF.PACKEXISTS k LINES",
-        "CF.PACKADD c FIXED 1",
-    ] {
+    for head in ["BF.PACKADD k LINES", "BF.PACKEXISTS k LINES", "CF.PACKADD c FIXED 1"] {
         let refused = call(&mut db, head, &longer, "").to_string();
         assert_eq!(refused, format!("-{TOO_LONG}"), "{head}");
     }
@@ -367,16 +310,8 @@ fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
             "bf.reserve k, bf.packadd k",
         ),
         ("BF.PACKADD k FIXED 1 ab", &[], ""),
-        (
-            "BF.PACKADD k FIXED 1 abc BITS",
-            &["BF.PACKADD k FIXED 1 abc BITS"],
-            "bf.packadd k",
-        ),
-        (
-            "BF.PACKADD n FIXED 1 abacdef",
-            &["BF.PACKADD n FIXED 1 abac"],
-            "bf.packadd n",
-        ),
+        ("BF.PACKADD k FIXED 1 abc BITS", &["BF.PACKADD k FIXED 1 abc BITS"], "bf.packadd k"),
+        ("BF.PACKADD n FIXED 1 abacdef", &["BF.PACKADD n FIXED 1 abac"], "bf.packadd n"),
         ("BF.PACKADD n FIXED 1 abacdef", &[], ""),
         ("BF.PACKEXISTS k FIXED 1 ab", &[], ""),
         ("BF.PACKADD missing FIXED 2 abc", &[], ""),
@@ -385,17 +320,9 @@ fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
             &["MULTI", "CF.RESERVE c", "CF.PACKADD c LINES a", "EXEC"],
             "cf.reserve c, cf.packadd c",
         ),
-        (
-            "CF.PACKADD full FIXED 1 abacd BITS",
-            &["CF.PACKADD full FIXED 1 aba"],
-            "cf.packadd full",
-        ),
+        ("CF.PACKADD full FIXED 1 abacd BITS", &["CF.PACKADD full FIXED 1 aba"], "cf.packadd full"),
         ("CF.PACKADD full FIXED 1 d", &[], ""),
-        (
-            "CF.PACKDEL full FIXED 1 xay",
-            &["CF.PACKDEL full FIXED 1 xay"],
-            "cf.packdel full",
-        ),
+        ("CF.PACKDEL full FIXED 1 xay", &["CF.PACKDEL full FIXED 1 xay"], "cf.packdel full"),
         ("CF.PACKDEL full FIXED 1 xy", &[], ""),
         ("CF.PACKDEL missing FIXED 1 xy", &[], ""),
         ("CF.PACKEXISTS full FIXED 1 ab", &[], ""),
@@ -417,9 +344,7 @@ fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
         let mut markers = 0;
         while markers < 2 {
             let message = listener.receive();
-            let [.., channel, key] = message.elements() else {
-                panic!("{message}")
-            };
+            let [.., channel, key] = message.elements() else { panic!("{message}") };
             let (channel, key) = (channel.text(), key.text());
             let (_, event) = channel.split_once(':').expect("an event");
             match (key.as_str(), event) {
@@ -458,19 +383,15 @@ fn an_add_that_changes_nothing_breaks_no_watch() {
 #[test]
 fn a_replica_with_other_settings_holds_the_same() {
     let primary = Server::start();
-    let replica = primary.replica(&[
-        "bf.max-pack-bytes 1",
-        "bf.initial-size 7",
-        "bf.error-rate 0.2",
-    ]);
+    let replica =
+        primary.replica(&["bf.max-pack-bytes 1", "bf.initial-size 7", "bf.error-rate 0.2"]);
     let mut db = primary.connect();
     let mut random = Random::seeded(18);
     db.run("BF.RESERVE full 0.001 500 NONSCALING");
     db.run("CF.RESERVE few 500 EXPANSION 0");
     for _ in 0..300 {
-        let items: Vec<Vec<u8>> = (0..1 + random.below(60))
-            .map(|_| item(random.below(3000)))
-            .collect();
+        let items: Vec<Vec<u8>> =
+            (0..1 + random.below(60)).map(|_| item(random.below(3000))).collect();
         let layout = random.pick(&LAYOUTS);
         let command = random.pick(&[
             "BF.PACKADD k",
@@ -480,12 +401,7 @@ fn a_replica_with_other_settings_holds_the_same() {
             "CF.PACKDEL c",
             "CF.PACKDEL few",
         ]);
-        call(
-            &mut db,
-            &format!("{command} {layout}"),
-            &packed(layout, &items),
-            "",
-        );
+        call(&mut db, &format!("{command} {layout}"), &packed(layout, &items), "");
     }
     primary.wait_for(&replica);
     let mut there = replica.connect();
@@ -512,9 +428,6 @@ fn a_million_items_in_one_command_are_all_added_and_counted() {
     assert_eq!(db.info_number("bf", "bf_lookup_hits"), 2 * ITEMS as i64);
     call(&mut db, "CF.PACKADD c LINES", &bytes, "");
     assert_eq!(Family::Counting.missing_items(&mut db, "c", 0..ITEMS), 0);
-    assert_eq!(
-        call(&mut db, "CF.PACKDEL c LINES", &bytes, "").integer(),
-        ITEMS as i64
-    );
+    assert_eq!(call(&mut db, "CF.PACKDEL c LINES", &bytes, "").integer(), ITEMS as i64);
     assert_eq!(db.info_number("bf", "bf_items_deleted"), ITEMS as i64);
 }

@@ -26,9 +26,7 @@ fn filters_survive_a_background_save_while_items_arrive() {
     Specimens::create(&mut db);
     db.run("BGSAVE");
     add_items(&mut db, "big", 100_000..200_000);
-    eventually("the save ends", || {
-        db.info("persistence", "rdb_bgsave_in_progress") == "0"
-    });
+    eventually("the save ends", || db.info("persistence", "rdb_bgsave_in_progress") == "0");
     assert_eq!(db.info("persistence", "rdb_last_bgsave_status"), "ok");
     server.restart();
     assert_eq!(missing_items(&mut server.connect(), "big", 0..100_000), 0);
@@ -59,11 +57,8 @@ fn survive_rewrite(preamble: &str) {
 
 #[test]
 fn a_rewritten_append_only_file_keeps_the_time_to_live() {
-    let mut server = Server::configured(&[
-        "appendonly yes",
-        "appendfsync no",
-        "aof-use-rdb-preamble no",
-    ]);
+    let mut server =
+        Server::configured(&["appendonly yes", "appendfsync no", "aof-use-rdb-preamble no"]);
     let mut db = server.connect();
     db.run("BF.ADD k a");
     db.run("EXPIRE k 1000");
@@ -75,11 +70,8 @@ fn a_rewritten_append_only_file_keeps_the_time_to_live() {
 
 #[test]
 fn filters_survive_an_append_only_file_that_was_never_rewritten() {
-    let mut server = Server::configured(&[
-        "appendonly yes",
-        "appendfsync no",
-        "auto-aof-rewrite-percentage 0",
-    ]);
+    let mut server =
+        Server::configured(&["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"]);
     let mut db = server.connect();
     Specimens::create(&mut db);
     db.run("BF.INSERT created-by-insert CAPACITY 3 ERROR 0.0001 NONSCALING ITEMS a b c d");
@@ -127,10 +119,7 @@ fn filters_survive_migrate() {
     Specimens::create(&mut db);
     let before = Specimens::fingerprints(&mut db);
     for Specimen { key, .. } in Specimens::all() {
-        assert_eq!(
-            db.ask(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", there.port())),
-            "+OK"
-        );
+        assert_eq!(db.ask(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", there.port())), "+OK");
     }
     assert_eq!(Specimens::fingerprints(&mut there.connect()), before);
     assert_eq!(db.ask("DBSIZE"), ":0");
@@ -225,13 +214,9 @@ fn create_large(db: &mut Connection) -> [(Family, &'static str); 4] {
 
 #[test]
 fn a_partly_loaded_filter_can_be_saved_reloaded_and_completed() {
-    for journey in [
-        save_and_restart,
-        debug_reload,
-        dump_and_restore,
-        copy_and_rename,
-        append_only_restart,
-    ] {
+    for journey in
+        [save_and_restart, debug_reload, dump_and_restore, copy_and_rename, append_only_restart]
+    {
         let mut server = Server::configured(&["appendonly yes", "appendfsync no"]);
         let mut db = server.connect();
         for (family, key) in create_large(&mut db) {

@@ -3,10 +3,7 @@
 use crate::harness::{words, Options, Server};
 
 fn plain() -> Server {
-    Server::with(Options {
-        without_module: true,
-        ..Options::default()
-    })
+    Server::with(Options { without_module: true, ..Options::default() })
 }
 
 #[test]

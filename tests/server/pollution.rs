@@ -54,9 +54,7 @@ fn crowding_items_close_a_non_scaling_filter_before_its_error_rate_doubles() {
     // 0.02 of 200 000 absent items are 4000, with a standard deviation of 63.
     let rate = measured_rate(&mut db);
     assert!((0.009..0.0215).contains(&rate), "{rate}");
-    let told = db
-        .line("BF.INFO k FULL")
-        .field("Expected false positive rate");
+    let told = db.line("BF.INFO k FULL").field("Expected false positive rate");
     assert!((told.double() / rate - 1.0).abs() < 0.15, "{told} {rate}");
 }
 

@@ -14,22 +14,14 @@ fn with_items(head: &str, items: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u
 fn a_filter_of_any_error_rate_and_capacity_finds_what_it_took() {
     let server = Server::start();
     let mut db = server.connect();
-    for rate in [
-        "0.99",
-        "0.9999999999999999",
-        "0.25",
-        "1e-15",
-        "1e-300",
-        "5e-324",
-    ] {
+    for rate in ["0.99", "0.9999999999999999", "0.25", "1e-15", "1e-300", "5e-324"] {
         for capacity in [1, 7, 100] {
             for growth in ["", "NONSCALING", "EXPANSION 0", "EXPANSION 32768"] {
                 let reserve = format!("BF.RESERVE k {rate} {capacity} {growth}");
                 assert_eq!(db.ask(&reserve), "+OK", "{reserve}");
                 let added = db.line("BF.INSERT k ITEMS 1 2 3 4 5 6 7 8 9 10 11 12");
-                let (taken, refused): (Vec<_>, Vec<_>) = (1..)
-                    .zip(added.elements())
-                    .partition(|(_, reply)| !reply.is_error());
+                let (taken, refused): (Vec<_>, Vec<_>) =
+                    (1..).zip(added.elements()).partition(|(_, reply)| !reply.is_error());
                 assert!(refused.is_empty() || growth == "NONSCALING" || growth == "EXPANSION 0");
                 for (item, _) in taken {
                     assert_eq!(db.ask(&format!("BF.EXISTS k {item}")), ":1", "{reserve}");
@@ -40,10 +32,7 @@ fn a_filter_of_any_error_rate_and_capacity_finds_what_it_took() {
     }
     for rate in ["1e-400", "0", "1", "-0", "inf"] {
         let refused = db.ask(&format!("BF.RESERVE k {rate} 5"));
-        assert!(
-            refused.contains("range (0.000000, 1.000000)"),
-            "{rate}: {refused}"
-        );
+        assert!(refused.contains("range (0.000000, 1.000000)"), "{rate}: {refused}");
     }
 }
 
@@ -51,9 +40,7 @@ fn a_filter_of_any_error_rate_and_capacity_finds_what_it_took() {
 fn of_all_adds_of_an_item_at_most_one_says_that_it_is_new() {
     const ITEMS: u64 = 3_000;
     let server = Server::start();
-    server
-        .connect()
-        .run("BF.RESERVE seen 1e-9 100 SEED 0123456789abcdef");
+    server.connect().run("BF.RESERVE seen 1e-9 100 SEED 0123456789abcdef");
     let add = |mut db: Connection, client: u64| -> Vec<u64> {
         // Each begins elsewhere, so that no order is the same.
         let order = (0..ITEMS).map(|place| (place + client * ITEMS / 6) % ITEMS);
@@ -62,20 +49,11 @@ fn of_all_adds_of_an_item_at_most_one_says_that_it_is_new() {
         for batch in order.chunks(50) {
             let items = batch.iter().map(|number| number.to_be_bytes().to_vec());
             let replies = match client % 3 {
-                0 => db
-                    .call(with_items("BF.MADD seen", items))
-                    .elements()
-                    .to_vec(),
-                1 => db
-                    .call(with_items("BF.INSERT seen ITEMS", items))
-                    .elements()
-                    .to_vec(),
+                0 => db.call(with_items("BF.MADD seen", items)).elements().to_vec(),
+                1 => db.call(with_items("BF.INSERT seen ITEMS", items)).elements().to_vec(),
                 _ => db.pipeline(items.map(|item| with_items("BF.ADD seen", [item]))),
             };
-            let added = batch
-                .iter()
-                .zip(replies)
-                .filter(|(_, reply)| reply.integer() == 1);
+            let added = batch.iter().zip(replies).filter(|(_, reply)| reply.integer() == 1);
             new.extend(added.map(|(number, _)| *number));
         }
         new
@@ -87,16 +65,10 @@ fn of_all_adds_of_an_item_at_most_one_says_that_it_is_new() {
                 scope.spawn(move || add(db, client))
             })
             .collect();
-        clients
-            .into_iter()
-            .flat_map(|client| client.join().expect("a client"))
-            .collect()
+        clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
     });
     let distinct: BTreeSet<u64> = new.iter().copied().collect();
-    assert_eq!(
-        (new.len(), distinct.len()),
-        (ITEMS as usize, ITEMS as usize)
-    );
+    assert_eq!((new.len(), distinct.len()), (ITEMS as usize, ITEMS as usize));
 }
 
 #[test]
@@ -139,10 +111,7 @@ fn a_chunk_that_a_client_turned_into_text_is_refused() {
         let latin_1: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         for text in [&String::from_utf8_lossy(bytes), latin_1.as_str(), &hex] {
-            assert_eq!(
-                family.load(&mut db, "k", *iterator, text.as_bytes()),
-                REFUSED
-            );
+            assert_eq!(family.load(&mut db, "k", *iterator, text.as_bytes()), REFUSED);
         }
         // The iterator that was passed to SCANDUMP, and the end.
         assert_eq!(family.load(&mut db, "k", 0, bytes), REFUSED);
@@ -188,33 +157,20 @@ fn ids_with_structure_have_the_requested_error_rate() {
     for (number, kind) in kinds.into_iter().enumerate() {
         db.run(&format!("BF.RESERVE b 0.01 {ITEMS} SEED 0123456789abcdef"));
         db.run(&format!("CF.RESERVE c {ITEMS} SEED 0123456789abcdef"));
-        for (add, look_up) in [
-            ("BF.MADD b", "BF.MEXISTS b"),
-            ("CF.INSERT c ITEMS", "CF.MEXISTS c"),
-        ] {
+        for (add, look_up) in [("BF.MADD b", "BF.MEXISTS b"), ("CF.INSERT c ITEMS", "CF.MEXISTS c")]
+        {
             let mut found = |range: std::ops::Range<u64>, head: &str| -> i64 {
                 let all = range.step_by(1_000).map(|first| {
                     let replies = db.call(with_items(head, (first..first + 1_000).map(kind)));
-                    replies
-                        .elements()
-                        .iter()
-                        .map(|reply| reply.integer())
-                        .sum::<i64>()
+                    replies.elements().iter().map(|reply| reply.integer()).sum::<i64>()
                 });
                 all.sum()
             };
             found(0..ITEMS, add);
-            assert_eq!(
-                found(0..ITEMS, look_up),
-                ITEMS as i64,
-                "{number}: {look_up}"
-            );
+            assert_eq!(found(0..ITEMS, look_up), ITEMS as i64, "{number}: {look_up}");
             let positives = found(ITEMS..2 * ITEMS, look_up);
             // Five standard deviations above 1 %.
-            assert!(
-                positives < 270,
-                "{number}: {look_up}: {positives} of {ITEMS}"
-            );
+            assert!(positives < 270, "{number}: {look_up}: {positives} of {ITEMS}");
         }
         db.run("FLUSHALL");
     }
@@ -338,20 +294,12 @@ fn the_command_line_client_finds_the_largest_filter() {
     for option in ["--bigkeys", "--memkeys"] {
         let mut command = Command::new(&client);
         command.args(["-p", &server.port().to_string(), option]);
-        let output = command
-            .output()
-            .unwrap_or_else(|error| panic!("{client:?}: {error}"));
+        let output = command.output().unwrap_or_else(|error| panic!("{client:?}: {error}"));
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && text.contains("MBbloom--"),
-            "{option}: {text}"
-        );
+        assert!(output.status.success() && text.contains("MBbloom--"), "{option}: {text}");
         if option == "--memkeys" {
             let bytes = db.line("MEMORY USAGE large").integer().to_string();
-            assert!(
-                text.contains("large") && text.contains(&bytes),
-                "{bytes}: {text}"
-            );
+            assert!(text.contains("large") && text.contains(&bytes), "{bytes}: {text}");
         }
     }
 }

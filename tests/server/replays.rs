@@ -54,9 +54,7 @@ fn no_file_with_a_damaged_bit_denies_an_item_without_a_word() {
     let kinds = kinds();
     let mut file = Vec::new();
     for (_, _, commands) in each_damaged(&kinds) {
-        commands
-            .iter()
-            .for_each(|command| write(&mut file, command));
+        commands.iter().for_each(|command| write(&mut file, command));
     }
     let mut server = stopped_server_with_log(tolerant().and_settings(&[WAY_OUT]), &file);
     server.start_again();
@@ -69,9 +67,7 @@ fn no_stream_with_a_damaged_bit_denies_an_item_without_a_word() {
     let replica = Server::with(tolerant());
     let mut primary = Primary::with_empty_replica(&replica);
     for (_, _, commands) in each_damaged(&kinds) {
-        commands
-            .into_iter()
-            .for_each(|command| primary.send(command));
+        commands.into_iter().for_each(|command| primary.send(command));
     }
     primary.wait_for(&replica);
     assert_nothing_is_denied_without_a_word(&replica, &kinds, "from the replication stream");
@@ -80,10 +76,7 @@ fn no_stream_with_a_damaged_bit_denies_an_item_without_a_word() {
     let refused = db.info_number("bf", "bf_replays_refused");
     let errors = db.info_number("stats", "unexpected_error_replies");
     assert_eq!(errors, refused);
-    assert_eq!(
-        replica.log().matches("== CRITICAL ==").count() as i64,
-        refused
-    );
+    assert_eq!(replica.log().matches("== CRITICAL ==").count() as i64, refused);
 }
 
 /// Commands that lose something, and words of the reason.
@@ -111,10 +104,7 @@ fn refusals() -> Vec<(Vec<Command>, &'static str)> {
     }
     for (line, reason) in [
         ("BF.RESERVE k 0 100 SEED 00112233aabbccdd", "ERR error rate"),
-        (
-            "BF.INSERT k NEWWORD 1 SEED 00112233aabbccdd ITEMS hidden",
-            "ERR syntax error",
-        ),
+        ("BF.INSERT k NEWWORD 1 SEED 00112233aabbccdd ITEMS hidden", "ERR syntax error"),
         ("BF.INSERT k NOCREATE ITEMS hidden", "ERR not found"),
         ("BF.INSERT k AT 1 ITEMS hidden", "ERR a window is missing"),
         ("BF.PACKADD k FIXED 4 hidden", "ERR bad packing"),
@@ -147,36 +137,22 @@ fn assert_says_what_was_refused(log: &str, command: &Command, reason: &str) {
 #[test]
 fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     let mut server = stopped_server_with_log(Options::default(), b"");
-    let base = server
-        .folder()
-        .join("appendonlydir/appendonly.aof.1.base.aof");
+    let base = server.folder().join("appendonlydir/appendonly.aof.1.base.aof");
     for (commands, reason) in refusals() {
         let mut file = Vec::new();
-        commands
-            .iter()
-            .for_each(|command| write(&mut file, command));
+        commands.iter().for_each(|command| write(&mut file, command));
         write(&mut file, &words("BF.ADD k later"));
         std::fs::write(&base, &file).expect("a file");
         let (status, log) = server.start_in_vain();
         assert_eq!(status, Some(1), "{log}");
-        assert!(
-            !log.contains("BUG REPORT") && !log.contains("Ready to accept"),
-            "{log}"
-        );
+        assert!(!log.contains("BUG REPORT") && !log.contains("Ready to accept"), "{log}");
         assert!(log.contains("bf.aof-load-damaged"), "{log}");
         assert_says_what_was_refused(&log, &commands[commands.len() - 1], reason);
     }
     // Within a transaction, too.
-    let transaction = [
-        "MULTI",
-        "BF.ADD k a",
-        "BF.INSERT l NOCREATE ITEMS a",
-        "EXEC",
-    ];
+    let transaction = ["MULTI", "BF.ADD k a", "BF.INSERT l NOCREATE ITEMS a", "EXEC"];
     let mut file = Vec::new();
-    transaction
-        .iter()
-        .for_each(|line| write(&mut file, &words(line)));
+    transaction.iter().for_each(|line| write(&mut file, &words(line)));
     std::fs::write(&base, &file).expect("a file");
     assert_eq!(server.start_in_vain().0, Some(1));
     // A command of too few words reads beyond none of them, whether the server looks or not.
@@ -185,10 +161,7 @@ fn a_server_does_not_start_from_a_file_of_which_a_command_is_refused() {
     std::fs::write(&base, &file).expect("a file");
     let (status, log) = server.start_in_vain();
     assert_eq!(status, Some(1));
-    assert!(
-        log.contains("wrong number of arguments") && !log.contains("panic"),
-        "{log}"
-    );
+    assert!(log.contains("wrong number of arguments") && !log.contains("panic"), "{log}");
 }
 
 /// The script gets the reply and handles it: a server crashes on a script that ends with an error,
@@ -203,9 +176,7 @@ fn a_refusal_in_a_script_in_a_file_is_named_as_such_and_does_not_stop_the_start(
     let mut server = stopped_server_with_log(Options::default(), &file);
     server.start_again();
     let log = server.log();
-    let line = log
-        .lines()
-        .find(|line| line.contains("refused bf.loadchunk"));
+    let line = log.lines().find(|line| line.contains("refused bf.loadchunk"));
     let line = line.unwrap_or_else(|| panic!("no line: {log}"));
     for words in ["from a script or a module while a file loads", SHOWN] {
         assert!(line.contains(words), "no {words} in {line}");
@@ -240,10 +211,8 @@ fn a_damaged_value_in_a_file_or_a_stream_is_never_without_a_word() {
     let mut db = donor.connect();
     db.run("BF.RESERVE ours 0.01 100");
     db.run("CF.RESERVE counting 100");
-    let mut payloads: Vec<Vec<u8>> = ["ours", "counting"]
-        .iter()
-        .map(|key| db.call(["DUMP", key]).bytes().to_vec())
-        .collect();
+    let mut payloads: Vec<Vec<u8>> =
+        ["ours", "counting"].iter().map(|key| db.call(["DUMP", key]).bytes().to_vec()).collect();
     for sample in ALL.into_iter().chain(OF_VALKEY_BLOOM) {
         payloads.push(payload(&mut db, &sample.body()));
     }
@@ -293,10 +262,7 @@ fn a_value_that_the_module_refuses_is_named_by_its_key() {
 
 /// Commands may be refused on the server, which does not die of it.
 fn tolerant() -> Options {
-    Options {
-        provokes_replay_errors: true,
-        ..Options::default()
-    }
+    Options { provokes_replay_errors: true, ..Options::default() }
 }
 
 /// Adds a command to an append-only file.

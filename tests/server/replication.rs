@@ -10,21 +10,14 @@ use commands::random_command;
 use std::collections::BTreeMap;
 
 /// Other defaults and a limit that every filter exceeds: a replica must apply neither.
-pub const REPLICA_SETTINGS: [&str; 4] = [
-    "bf.error-rate 0.2",
-    "bf.initial-size 7",
-    "bf.expansion-factor 4",
-    "bf.max-filter-bytes 1",
-];
+pub const REPLICA_SETTINGS: [&str; 4] =
+    ["bf.error-rate 0.2", "bf.initial-size 7", "bf.expansion-factor 4", "bf.max-filter-bytes 1"];
 
 const PRIMARY_SETTINGS: [&str; 2] = ["bf.initial-size 20", "bf.max-filter-bytes 50000"];
 
 /// With `appendfsync no` the file contains every command that has been answered.
-pub const APPEND_ONLY: [&str; 3] = [
-    "appendonly yes",
-    "appendfsync no",
-    "auto-aof-rewrite-percentage 0",
-];
+pub const APPEND_ONLY: [&str; 3] =
+    ["appendonly yes", "appendfsync no", "auto-aof-rewrite-percentage 0"];
 
 const COMMANDS: usize = 100_000;
 
@@ -40,10 +33,7 @@ fn random_commands_leave_equal_digests_whatever_the_configurations() {
     Family::Counting.add_items(&mut db, "counting-donor", 0..1000);
     let donated = [
         (Family::Bloom, scan_dump(&mut db, "donor")),
-        (
-            Family::Counting,
-            Family::Counting.scan_dump(&mut db, "counting-donor"),
-        ),
+        (Family::Counting, Family::Counting.scan_dump(&mut db, "counting-donor")),
     ];
     let mut random = Random::seeded(20);
     let mut errors: BTreeMap<String, usize> = BTreeMap::new();
@@ -85,10 +75,7 @@ fn a_refused_item_of_a_full_filter_does_not_reach_the_replica() {
     let mut db = primary.connect();
     db.converse(&[
         ("BF.RESERVE k 0.0001 3 NONSCALING", "+OK"),
-        (
-            "BF.MADD k a b c d e",
-            "[:1, :1, :1, -ERR non scaling filter is full]",
-        ),
+        ("BF.MADD k a b c d e", "[:1, :1, :1, -ERR non scaling filter is full]"),
         ("BF.ADD k d", "-ERR non scaling filter is full"),
         ("BF.MADD k a d", "[:0, -ERR non scaling filter is full]"),
         (
@@ -146,30 +133,13 @@ fn commands_are_propagated_as_they_took_effect() {
     let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, propagated) in [
-        (
-            "BF.RESERVE r 0.01 1000",
-            ["BF.RESERVE r 0.01 1000 EXPANSION 2 SEED …"].as_slice(),
-        ),
-        (
-            "BF.RESERVE s 0.001 10 nonscaling",
-            &["BF.RESERVE s 0.001 10 NONSCALING SEED …"],
-        ),
-        (
-            "BF.RESERVE t 0.001 10 3",
-            &["BF.RESERVE t 0.001 10 EXPANSION 3 SEED …"],
-        ),
-        (
-            "BF.RESERVE u 0.001 10 EXPANSION 0",
-            &["BF.RESERVE u 0.001 10 NONSCALING SEED …"],
-        ),
+        ("BF.RESERVE r 0.01 1000", ["BF.RESERVE r 0.01 1000 EXPANSION 2 SEED …"].as_slice()),
+        ("BF.RESERVE s 0.001 10 nonscaling", &["BF.RESERVE s 0.001 10 NONSCALING SEED …"]),
+        ("BF.RESERVE t 0.001 10 3", &["BF.RESERVE t 0.001 10 EXPANSION 3 SEED …"]),
+        ("BF.RESERVE u 0.001 10 EXPANSION 0", &["BF.RESERVE u 0.001 10 NONSCALING SEED …"]),
         (
             "BF.ADD k a",
-            &[
-                "MULTI",
-                "BF.RESERVE k 0.01 100 EXPANSION 2 SEED …",
-                "BF.ADD k a",
-                "EXEC",
-            ],
+            &["MULTI", "BF.RESERVE k 0.01 100 EXPANSION 2 SEED …", "BF.ADD k a", "EXEC"],
         ),
         ("BF.ADD k a", &[]),
         ("BF.ADD k b", &["BF.ADD k b"]),
@@ -177,17 +147,9 @@ fn commands_are_propagated_as_they_took_effect() {
         ("BF.MADD k a b c", &["BF.MADD k a b c"]),
         (
             "BF.MADD l a b",
-            &[
-                "MULTI",
-                "BF.RESERVE l 0.01 100 EXPANSION 2 SEED …",
-                "BF.MADD l a b",
-                "EXEC",
-            ],
+            &["MULTI", "BF.RESERVE l 0.01 100 EXPANSION 2 SEED …", "BF.MADD l a b", "EXEC"],
         ),
-        (
-            "BF.RESERVE n 0.0001 3 NONSCALING",
-            &["BF.RESERVE n 0.0001 3 NONSCALING SEED …"],
-        ),
+        ("BF.RESERVE n 0.0001 3 NONSCALING", &["BF.RESERVE n 0.0001 3 NONSCALING SEED …"]),
         ("BF.MADD n a b", &["BF.MADD n a b"]),
         ("BF.MADD n a c d e", &["BF.MADD n a c"]),
         ("BF.MADD n a d", &[]),
@@ -200,11 +162,7 @@ fn commands_are_propagated_as_they_took_effect() {
         ("BF.INSERT missing NOCREATE ITEMS a", &[]),
         ("BF.INSERT k ITEMS a b", &[]),
     ] {
-        assert_eq!(
-            propagated_by(&server, &mut db, command),
-            propagated,
-            "{command}"
-        );
+        assert_eq!(propagated_by(&server, &mut db, command), propagated, "{command}");
     }
 }
 
@@ -213,11 +171,7 @@ fn an_insert_is_propagated_as_it_took_effect() {
     let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, reserve, added) in [
-        (
-            "BF.INSERT k ITEMS a b",
-            Some("BF.RESERVE k 0.01 100 EXPANSION 2 SEED …"),
-            "a b",
-        ),
+        ("BF.INSERT k ITEMS a b", Some("BF.RESERVE k 0.01 100 EXPANSION 2 SEED …"), "a b"),
         ("BF.INSERT k CAPACITY 7 NONSCALING ITEMS a c", None, "a c"),
         (
             "BF.INSERT l ERROR 0.0001 CAPACITY 2 NONSCALING ITEMS a b c d",
@@ -238,14 +192,8 @@ fn effects_of_a_transaction_or_script_are_replicated_once() {
     let primary = Server::start();
     let replica = primary.replica(&REPLICA_SETTINGS);
     let mut db = primary.connect();
-    for line in [
-        "MULTI",
-        "BF.ADD k a",
-        "BF.ADD k a",
-        "BF.ADD l a",
-        "BF.RESERVE k 0.01 100",
-        "EXEC",
-    ] {
+    for line in ["MULTI", "BF.ADD k a", "BF.ADD k a", "BF.ADD l a", "BF.RESERVE k 0.01 100", "EXEC"]
+    {
         db.run(line);
     }
     let script =
@@ -253,9 +201,7 @@ fn effects_of_a_transaction_or_script_are_replicated_once() {
     db.call(["EVAL", script, "1", "k"]);
     primary.wait_for(&replica);
     assert_equal_keys(&primary, &replica);
-    replica
-        .connect()
-        .converse(&[("BF.CARD k", ":2"), ("BF.CARD l", ":1")]);
+    replica.connect().converse(&[("BF.CARD k", ":2"), ("BF.CARD l", ":1")]);
     assert_no_error_line(&replica);
 }
 
@@ -276,9 +222,7 @@ fn a_loaded_filter_reaches_the_replica() {
 fn count_errors(reply: &Reply, errors: &mut BTreeMap<String, usize>) {
     match reply {
         Reply::Error(text) => *errors.entry(text.clone()).or_default() += 1,
-        Reply::Array(elements) => elements
-            .iter()
-            .for_each(|element| count_errors(element, errors)),
+        Reply::Array(elements) => elements.iter().for_each(|element| count_errors(element, errors)),
         _ => {}
     }
 }
@@ -335,22 +279,15 @@ pub fn assert_equal_keys(primary: &Server, replica: &Server) {
 }
 
 fn sorted_keys(db: &mut Connection) -> Vec<String> {
-    let mut keys: Vec<String> = db
-        .run("KEYS *")
-        .elements()
-        .iter()
-        .map(Reply::text)
-        .collect();
+    let mut keys: Vec<String> = db.run("KEYS *").elements().iter().map(Reply::text).collect();
     keys.sort();
     keys
 }
 
 pub fn assert_no_error_line(replica: &Server) {
     let log = replica.log().replace("error-rate", ""); // settings, named in the line of the start
-    let lines: Vec<&str> = log
-        .lines()
-        .filter(|line| line.to_lowercase().contains("error"))
-        .collect();
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.to_lowercase().contains("error")).collect();
     assert!(lines.is_empty(), "{lines:#?}");
 }
 

@@ -13,10 +13,8 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
     let primary = Server::configured(&everything_is_slow);
     let replica = primary.replica(&everything_is_slow);
     primary.wait_for(&replica);
-    let mut monitors: Vec<Connection> = [&primary, &replica]
-        .map(|server| server.connect())
-        .into_iter()
-        .collect();
+    let mut monitors: Vec<Connection> =
+        [&primary, &replica].map(|server| server.connect()).into_iter().collect();
     for monitor in &mut monitors {
         monitor.run("MONITOR");
     }
@@ -41,10 +39,9 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
         let reply = db.ask(&refused.replace('?', SEED));
         assert_eq!(reply.starts_with("-ERR "), refused.contains('?'), "{reply}");
     }
-    for (family, key, copy) in [
-        (Family::Bloom, "k", "copy"),
-        (Family::Counting, "counting", "counting-copy"),
-    ] {
+    for (family, key, copy) in
+        [(Family::Bloom, "k", "copy"), (Family::Counting, "counting", "counting-copy")]
+    {
         family.add_items(&mut db, key, 0..1);
         let chunks = family.scan_dump(&mut db, key);
         family.load_chunks(&mut db, copy, &chunks);
@@ -57,10 +54,7 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
 
     for (server, monitor) in [&primary, &replica].into_iter().zip(&mut monitors) {
         let mut shown = Vec::new();
-        while !shown
-            .last()
-            .is_some_and(|line: &String| line.contains("\"SET\" \"done\""))
-        {
+        while !shown.last().is_some_and(|line: &String| line.contains("\"SET\" \"done\"")) {
             shown.push(monitor.receive().to_string());
         }
         shown.push(server.connect().run("SLOWLOG GET -1").to_string());
@@ -74,23 +68,15 @@ fn monitor_and_slow_log_show_no_seed_on_the_primary_nor_on_the_replica() {
         assert!(!shown.contains(SEED), "{shown}");
         assert!(!shown.contains(SEED_IN_A_CHUNK), "{shown}");
         let after_seed = shown.split("\"SEED\" ").skip(1);
-        assert!(
-            after_seed
-                .into_iter()
-                .all(|rest| rest.starts_with("\"(redacted)\"")),
-            "{shown}"
-        );
+        assert!(after_seed.into_iter().all(|rest| rest.starts_with("\"(redacted)\"")), "{shown}");
     }
 }
 
 #[test]
 fn a_redacted_chunk_still_reaches_the_replica_and_the_append_only_file() {
     for family in Family::BOTH {
-        let mut primary = Server::configured(&[
-            "appendonly yes",
-            "appendfsync no",
-            "aof-use-rdb-preamble no",
-        ]);
+        let mut primary =
+            Server::configured(&["appendonly yes", "appendfsync no", "aof-use-rdb-preamble no"]);
         let replica = primary.replica(&[]);
         let mut db = primary.connect();
         db.run(&reserve(family, "k", SEED));
@@ -102,10 +88,7 @@ fn a_redacted_chunk_still_reaches_the_replica_and_the_append_only_file() {
         assert_eq!(replica.connect().digest("copy"), digest);
         primary.restart();
         let mut db = primary.connect();
-        assert_eq!(
-            [db.digest("k"), db.digest("copy")],
-            [digest.clone(), digest]
-        );
+        assert_eq!([db.digest("k"), db.digest("copy")], [digest.clone(), digest]);
     }
 }
 
@@ -146,21 +129,15 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
         for (number, (family, creation, items)) in FILTERS.into_iter().enumerate() {
             let key = format!("k{number}");
             let reserve = family.command("RESERVE");
-            db.run(&format!(
-                "{reserve} {key} {creation} SEED {RANDOM_SEED:016x}"
-            ));
+            db.run(&format!("{reserve} {key} {creation} SEED {RANDOM_SEED:016x}"));
             family.add_items(&mut db, &key, 0..items);
             let payload = db.call(["DUMP", &key]).bytes().to_vec();
             let shown = &payload[..payload.len().min(SHOWN_BYTES)];
             assert!(chunk_bytes_in(shown) <= SHOWN_BYTES, "{creation}");
 
             let chunks = family.scan_dump(&mut db, &key);
-            let reply = db.call([
-                b"RESTORE",
-                key.replace('k', "restored").as_bytes(),
-                b"0",
-                &payload,
-            ]);
+            let reply =
+                db.call([b"RESTORE", key.replace('k', "restored").as_bytes(), b"0", &payload]);
             assert_eq!(reply.to_string(), "+OK");
             for (iterator, chunk) in &chunks {
                 let load = family.command("LOADCHUNK");
@@ -191,9 +168,8 @@ fn the_slow_log_shows_no_seed_and_no_bit_of_a_filter_that_a_dump_or_a_script_bri
 
 #[test]
 fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
-    for (family, preamble) in Family::BOTH
-        .into_iter()
-        .flat_map(|family| ["yes", "no"].map(|preamble| (family, preamble)))
+    for (family, preamble) in
+        Family::BOTH.into_iter().flat_map(|family| ["yes", "no"].map(|preamble| (family, preamble)))
     {
         let mut server = Server::configured(&[
             "slowlog-log-slower-than 0",
@@ -212,8 +188,7 @@ fn the_slow_log_shows_no_seed_after_an_append_only_file_was_loaded() {
                 db.run("BGREWRITEAOF");
                 eventually("the file is rewritten", || {
                     let busy = ["aof_rewrite_in_progress", "aof_rewrite_scheduled"];
-                    busy.iter()
-                        .all(|field| db.info("persistence", field) == "0")
+                    busy.iter().all(|field| db.info("persistence", field) == "0")
                 });
             }
             server.restart();
@@ -236,11 +211,7 @@ fn assert_kept_secret(db: &mut Connection, secrets: [&[u8]; 2]) {
         ["slow", "large-request", "large-reply"]
             .map(|log| db.line(&format!("COMMANDLOG GET -1 {log}"))),
     );
-    for entry in entries
-        .iter()
-        .filter(|reply| !reply.is_error())
-        .flat_map(Reply::elements)
-    {
+    for entry in entries.iter().filter(|reply| !reply.is_error()).flat_map(Reply::elements) {
         for argument in entry.elements()[3].elements() {
             let shown = argument.bytes();
             let contains = |part: &[u8]| shown.windows(part.len()).any(|window| window == part);
@@ -294,10 +265,9 @@ fn no_answer_and_no_log_shows_a_seed() {
     let server = Server::configured(&["loglevel debug"]);
     let mut db = server.connect();
     let mut shown = Vec::new();
-    for (family, key, copy) in [
-        (Family::Bloom, "k", "copy"),
-        (Family::Counting, "counting", "counting-copy"),
-    ] {
+    for (family, key, copy) in
+        [(Family::Bloom, "k", "copy"), (Family::Counting, "counting", "counting-copy")]
+    {
         db.run(&reserve(family, key, SEED));
         family.add_items(&mut db, key, 0..1);
         let chunks = family.scan_dump(&mut db, key);

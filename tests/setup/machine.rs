@@ -34,16 +34,12 @@ impl Machine {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("splitbloom-setup-{}-{number}", std::process::id());
-        let machine = Machine {
-            folder: env::temp_dir().join(name),
-        };
+        let machine = Machine { folder: env::temp_dir().join(name) };
         fs::create_dir_all(&machine.folder).expect("the temporary folder is writable");
         for tool in ALWAYS_THERE {
             symlink(on_path(tool), machine.folder.join(tool)).expect("a link");
         }
-        programs.iter().fold(machine.user(0), |machine, program| {
-            machine.program(program, "")
-        })
+        programs.iter().fold(machine.user(0), |machine, program| machine.program(program, ""))
     }
 
     /// Adds a program with this shell script.
@@ -151,7 +147,5 @@ fn on_path(tool: &str) -> PathBuf {
     let path = env::var_os("PATH").expect("a PATH");
     let found = env::split_paths(&path).map(|folder| folder.join(tool));
     let mut found = found.filter(|path| Path::is_file(path));
-    found
-        .next()
-        .unwrap_or_else(|| panic!("{tool} is not on PATH"))
+    found.next().unwrap_or_else(|| panic!("{tool} is not on PATH"))
 }

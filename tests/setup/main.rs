@@ -37,34 +37,17 @@ fn the_minimum_rust_and_a_nightly_are_accepted() {
 #[test]
 fn a_missing_or_incomplete_rust_is_reported() {
     let machine = Machine::with(&TOOLS);
-    let [sentence] = machine
-        .make(&["test"])
-        .refusal()
-        .try_into()
-        .expect("a line");
-    assert!(
-        sentence.contains("there is no cargo on PATH; install it with rustup"),
-        "{sentence}"
-    );
+    let [sentence] = machine.make(&["test"]).refusal().try_into().expect("a line");
+    assert!(sentence.contains("there is no cargo on PATH; install it with rustup"), "{sentence}");
 
     let machine = Machine::with(&TOOLS).rust("1.100.0").without("rustc");
-    let [sentence] = machine
-        .make(&["test"])
-        .refusal()
-        .try_into()
-        .expect("a line");
+    let [sentence] = machine.make(&["test"]).refusal().try_into().expect("a line");
     assert!(sentence.contains("there is no rustc on PATH"), "{sentence}");
 
     // rustup's proxies exist before a toolchain does.
-    let machine = Machine::with(&TOOLS)
-        .program("rustup", "")
-        .rust("1.100.0")
-        .program("cargo", "exit 1");
-    let [sentence] = machine
-        .make(&["test"])
-        .refusal()
-        .try_into()
-        .expect("a line");
+    let machine =
+        Machine::with(&TOOLS).program("rustup", "").rust("1.100.0").program("cargo", "exit 1");
+    let [sentence] = machine.make(&["test"]).refusal().try_into().expect("a line");
     let told = "cargo does not run; type: rustup update stable && rustup default stable";
     assert!(sentence.ends_with(told), "{sentence}");
 }
@@ -97,37 +80,19 @@ fn without_root_one_command_names_every_missing_package_before_anything_is_built
 #[test]
 fn an_old_rust_and_missing_packages_are_named_together() {
     let machine = Machine::with(&[PYTHON]).rust("1.65.0").user(1000);
-    let [rust, packages] = machine
-        .make(&["run"])
-        .refusal()
-        .try_into()
-        .expect("two lines");
-    assert!(
-        rust.starts_with(&format!("Rust {MINIMUM_RUST} or later")),
-        "{rust}"
-    );
-    assert!(
-        packages.starts_with("build-essential redis-tools must be installed"),
-        "{packages}"
-    );
+    let [rust, packages] = machine.make(&["run"]).refusal().try_into().expect("two lines");
+    assert!(rust.starts_with(&format!("Rust {MINIMUM_RUST} or later")), "{rust}");
+    assert!(packages.starts_with("build-essential redis-tools must be installed"), "{packages}");
 }
 
 #[test]
 fn as_root_all_missing_packages_are_installed_at_once() {
     let installs = format!("{COMPILER} {PYTHON} {REDIS_CLI}");
-    let machine = Machine::with(&[])
-        .rust("1.100.0")
-        .user(0)
-        .apt_get_that_installs(&installs);
-    assert!(machine
-        .make(&["toolchain", "run", "test", "--dry-run"])
-        .succeeded());
+    let machine = Machine::with(&[]).rust("1.100.0").user(0).apt_get_that_installs(&installs);
+    assert!(machine.make(&["toolchain", "run", "test", "--dry-run"]).succeeded());
     assert_eq!(machine.apt_get_log(), "", "a dry run installs nothing");
 
-    assert!(
-        !machine.make(&["test", "run"]).succeeded(),
-        "its cargo builds nothing"
-    );
+    assert!(!machine.make(&["test", "run"]).succeeded(), "its cargo builds nothing");
     let install = "install --yes --no-install-recommends build-essential python3-venv redis-tools";
     assert_eq!(machine.apt_get_log(), format!("-qq update\n{install}\n"));
 }
@@ -154,10 +119,7 @@ fn help_keeps_each_target_apart_from_what_it_does() {
     let help = machine.make(&["help"]);
     assert!(help.succeeded());
     let text = help.output();
-    let lines: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("  make "))
-        .collect();
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  make ")).collect();
     assert!(lines.len() > 20, "{text}");
     let makefile = include_str!("../../Makefile");
     for line in lines {

@@ -55,11 +55,7 @@ pub fn run(seed: u64, time: &Time, counters: &Arc<Counters>, rates: &Arc<Rates>)
     while !time.is_over() {
         soak.play_until_a_census(time);
         soak.census();
-        if counters
-            .censuses
-            .get()
-            .is_multiple_of(CENSUSES_PER_CLEARING)
-        {
+        if counters.censuses.get().is_multiple_of(CENSUSES_PER_CLEARING) {
             soak.clear();
         }
         soak.report();
@@ -151,11 +147,8 @@ impl Soak {
         let mut db = self.primary.connect();
         for player in &mut players {
             eventually("a player settles", || player.settle().is_ok());
-            for (key, known) in player
-                .model
-                .keys
-                .iter()
-                .chain([(&SHARED.to_string(), &player.shared)])
+            for (key, known) in
+                player.model.keys.iter().chain([(&SHARED.to_string(), &player.shared)])
             {
                 for range in known.ranges() {
                     let missing = known.family.missing_items(&mut db, key, range.clone());
@@ -166,11 +159,7 @@ impl Soak {
         }
         let keys: usize = players.iter().map(|player| player.model.keys.len()).sum();
         let held = db.line("DBSIZE").integer() as usize;
-        assert_eq!(
-            held,
-            keys + 1,
-            "deleted keys are gone, all others are present"
-        );
+        assert_eq!(held, keys + 1, "deleted keys are gone, all others are present");
         assert_eq!(db.info_number("bf", "bf_filters") as usize, keys + 1);
 
         self.primary.wait_for(&self.replica);
@@ -186,11 +175,7 @@ impl Soak {
         drop(players);
         self.primary.check_health();
         self.replica.check_health();
-        assert!(
-            !self.replica.log().contains("CRITICAL"),
-            "{}",
-            self.replica.log()
-        );
+        assert!(!self.replica.log().contains("CRITICAL"), "{}", self.replica.log());
         self.counters.digests.add(compared);
         self.counters.censuses.add(1);
     }
@@ -207,13 +192,9 @@ impl Soak {
                 && db.info_number("bf", "bf_bytes_held") == bytes
         };
         let mut db = self.primary.connect();
-        eventually("all memory is returned", || {
-            holds_nothing(&mut db, self.bytes_without_keys)
-        });
+        eventually("all memory is returned", || holds_nothing(&mut db, self.bytes_without_keys));
         let mut db = self.replica.connect();
-        eventually("the replica's memory is returned", || {
-            db.info_number("bf", "bf_filters") == 0
-        });
+        eventually("the replica's memory is returned", || db.info_number("bf", "bf_filters") == 0);
         self.counters.memory_returned.add(1);
         self.reserve_shared();
     }

@@ -57,9 +57,7 @@ pub fn run(seed: u64, time: &Time, counters: &Counters, rates: &Rates) {
         server.check_health();
         sleep(REST);
     }
-    counters
-        .filters_evicted
-        .add(db.info_number("stats", "evicted_keys") as u64);
+    counters.filters_evicted.add(db.info_number("stats", "evicted_keys") as u64);
     clear(&mut db, held, used);
     assert_eq!(server.process(), process, "the process survives to the end");
     println!(
@@ -81,10 +79,7 @@ fn create_or_add(
         let capacity = *random.pick(&["100", "10000", "200000"]);
         let (family, reserve) = match random.percent(50) {
             true => (Family::Bloom, format!("BF.RESERVE {key} {rate} {capacity}")),
-            false => (
-                Family::Counting,
-                format!("CF.RESERVE {key} {capacity} ERROR {rate}"),
-            ),
+            false => (Family::Counting, format!("CF.RESERVE {key} {capacity} ERROR {rate}")),
         };
         match db.ask(&reserve).as_str() {
             "+OK" => known.insert(key.to_owned(), Known::new(family, rate)),
@@ -98,10 +93,7 @@ fn create_or_add(
         Reply::Array(answers) => {
             assert_eq!(answers.len() as u64, ITEMS);
             counters.items.add(ITEMS);
-            known
-                .get_mut(key)
-                .expect("a filter of the model")
-                .add(numbers);
+            known.get_mut(key).expect("a filter of the model").add(numbers);
         }
         Reply::Error(text) if text == "ERR not found" => drop(known.remove(key)),
         Reply::Error(text) if text.starts_with("OOM ") => {}

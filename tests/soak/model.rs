@@ -24,12 +24,7 @@ pub struct Model {
 
 impl Known {
     pub fn new(family: Family, rate: &'static str) -> Known {
-        Known {
-            family,
-            rate,
-            items: Vec::new(),
-            more_copies: BTreeMap::new(),
-        }
+        Known { family, rate, items: Vec::new(), more_copies: BTreeMap::new() }
     }
 
     /// Adds acknowledged items.

@@ -132,10 +132,7 @@ impl Player {
             Reply::Array(answers) => answers.as_slice(),
             one => std::slice::from_ref(one),
         };
-        let good = answers
-            .iter()
-            .take_while(|answer| !answer.is_error())
-            .count() as u64;
+        let good = answers.iter().take_while(|answer| !answer.is_error()).count() as u64;
         if let Some(refusal) = answers.get(good as usize) {
             assert_eq!(refusal.to_string(), "-ERR non scaling filter is full");
         } else {
@@ -158,11 +155,7 @@ impl Player {
     fn check_deleted(&mut self, key: &str) -> Played {
         self.model.keys.remove(key);
         self.counters.keys_deleted.add(1);
-        assert_eq!(
-            self.ask(&["EXISTS", key])?.to_string(),
-            ":0",
-            "{key} was deleted"
-        );
+        assert_eq!(self.ask(&["EXISTS", key])?.to_string(), ":0", "{key} was deleted");
         let sample = self.ask(&["BF.EXISTS", key, "a"])?;
         assert_eq!(sample.to_string(), ":0", "{key} was deleted");
         Ok(())

@@ -32,9 +32,7 @@ impl Measured {
     /// positives, from their expected number.
     fn standard_error(self, rate: f64) -> f64 {
         let variance = (self.sum_of_squares / self.samples - self.mean().powi(2)).max(0.0);
-        (variance / self.samples)
-            .sqrt()
-            .max((rate / self.asked).sqrt())
+        (variance / self.samples).sqrt().max((rate / self.asked).sqrt())
     }
 }
 
@@ -52,12 +50,7 @@ impl Rates {
     }
 
     pub fn assert_within_requested(&self) {
-        for (rate, measured) in self
-            .0
-            .lock()
-            .expect("no thread panics with the lock held")
-            .iter()
-        {
+        for (rate, measured) in self.0.lock().expect("no thread panics with the lock held").iter() {
             let requested: f64 = rate.parse().expect("a number");
             let most = requested * TOLERANCE + DEVIATIONS * measured.standard_error(requested);
             let mean = measured.mean();
@@ -68,16 +61,8 @@ impl Rates {
 
 impl fmt::Display for Rates {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            out,
-            "  requested rate     lookups    measured (one standard error)"
-        )?;
-        for (rate, measured) in self
-            .0
-            .lock()
-            .expect("no thread panics with the lock held")
-            .iter()
-        {
+        writeln!(out, "  requested rate     lookups    measured (one standard error)")?;
+        for (rate, measured) in self.0.lock().expect("no thread panics with the lock held").iter() {
             let error = measured.standard_error(rate.parse().expect("a number"));
             let (mean, asked) = (measured.mean(), measured.asked);
             writeln!(out, "  {rate:>14} {asked:>11}    {mean:.2e} ± {error:.1e}")?;

@@ -40,17 +40,13 @@ impl Standard {
         (0..self.num_hashes).map(move |_| {
             let bit = multiply_high(x, num_bits);
             x = x.wrapping_add(hash.probes);
-            Place {
-                word: (bit / 64) as usize,
-                mask: 1 << (bit % 64),
-            }
+            Place { word: (bit / 64) as usize, mask: 1 << (bit % 64) }
         })
     }
 
     #[inline]
     pub fn contains_hash(&self, hash: ItemHash) -> bool {
-        self.probes(hash)
-            .all(|place| self.words[place.word] & place.mask != 0)
+        self.probes(hash).all(|place| self.words[place.word] & place.mask != 0)
     }
 
     #[inline]

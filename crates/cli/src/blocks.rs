@@ -85,11 +85,7 @@ impl Blocks {
         sources.reverse();
         Self {
             framing,
-            queue: Mutex::new(Queue {
-                sources,
-                current: None,
-                number: 0,
-            }),
+            queue: Mutex::new(Queue { sources, current: None, number: 0 }),
             observe: Arc::new(observe),
         }
     }
@@ -278,10 +274,7 @@ mod tests {
         // Lines of all lengths up to a few blocks, so that borders fall everywhere.
         for (name, lengths) in [
             ("short", vec![0, 1, 2, 30, 61]),
-            (
-                "edges",
-                vec![BLOCK_BYTES - 1, 0, 0, BLOCK_BYTES - 2, BLOCK_BYTES, 5],
-            ),
+            ("edges", vec![BLOCK_BYTES - 1, 0, 0, BLOCK_BYTES - 2, BLOCK_BYTES, 5]),
             ("long", vec![3 * BLOCK_BYTES + 7, 1, 2 * BLOCK_BYTES]),
         ] {
             let mut bytes = Vec::new();

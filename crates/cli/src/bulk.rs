@@ -91,7 +91,7 @@ pub fn build(
                 let mut filter = other.into_filter()?;
                 for hashed in &all {
                     let hashes = hashed.in_order();
-                    let added = filter.add_hashes(hashes, SizeLimit::Unlimited, |_| ());
+                    let added = filter.add_hashes(hashes, 0, SizeLimit::Unlimited, |_| ());
                     added.map_err(refused)?;
                 }
                 Filling::Whole(filter)
@@ -293,12 +293,7 @@ mod tests {
             (100, Growth::Times(2)),
         ] {
             let built = |threads| {
-                let parameters = Parameters {
-                    error_rate: 0.01,
-                    capacity,
-                    growth,
-                    seed: Seed(9),
-                };
+                let parameters = Parameters { error_rate: 0.01, capacity, growth, seed: Seed(9) };
                 let filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
                 let blocks = Blocks::new(Framing::Lines, vec![Source::File(path.clone())], |_| ());
                 build(filter, &blocks, Framing::Lines, threads).unwrap()

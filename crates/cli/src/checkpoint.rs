@@ -123,11 +123,7 @@ impl Checkpoint {
 
     /// Replaces the file atomically.
     pub fn write(&mut self, done: &Done) -> Result<(), Error> {
-        let Mark {
-            source,
-            offset,
-            digest,
-        } = done.mark;
+        let Mark { source, offset, digest } = done.mark;
         let value = json!({
             "load": self.load,
             "file": source,
@@ -191,15 +187,8 @@ mod tests {
             .expect("a file of items")
     }
 
-    const DONE: Done = Done {
-        mark: Mark {
-            source: 0,
-            offset: 6,
-            digest: u64::MAX,
-        },
-        items: 3,
-        new: 2,
-    };
+    const DONE: Done =
+        Done { mark: Mark { source: 0, offset: 6, digest: u64::MAX }, items: 3, new: 2 };
 
     #[test]
     fn what_is_written_is_read_until_it_is_removed() {
@@ -221,9 +210,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         fs::write(folder.join("items"), "a\nb\nc\n").expect("a file");
-        checkpoint(folder, "k", Framing::Lines)
-            .write(&DONE)
-            .expect("a file");
+        checkpoint(folder, "k", Framing::Lines).write(&DONE).expect("a file");
         let refused = |key, framing| {
             let refusal = checkpoint(folder, key, framing).read().err();
             let text = refusal.map(|error| error.to_string()).unwrap_or_default();

@@ -46,12 +46,7 @@ pub struct TlsArguments {
     #[arg(long, value_name = "FILE", requires = "key_file", help_heading = "TLS")]
     cert: Option<PathBuf>,
     /// Its private key, in PEM
-    #[arg(
-        long = "key",
-        value_name = "FILE",
-        requires = "cert",
-        help_heading = "TLS"
-    )]
+    #[arg(long = "key", value_name = "FILE", requires = "cert", help_heading = "TLS")]
     key_file: Option<PathBuf>,
     /// Trusts any certificate: whoever is between here and the server can read everything
     #[arg(long, conflicts_with = "cacert", help_heading = "TLS")]
@@ -67,17 +62,14 @@ impl TlsArguments {
         let is_given = self.cacert.is_some() || self.cert.is_some() || self.insecure;
         let info = match info.addr().clone() {
             _ if !is_given => return Ok(info),
-            ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure,
-                tls_params,
-            } => info.set_addr(ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure: insecure || self.insecure,
-                tls_params,
-            }),
+            ConnectionAddr::TcpTls { host, port, insecure, tls_params } => {
+                info.set_addr(ConnectionAddr::TcpTls {
+                    host,
+                    port,
+                    insecure: insecure || self.insecure,
+                    tls_params,
+                })
+            }
             _ => {
                 let text = "--cacert, --cert, --key and --insecure need a URL with rediss://";
                 return Err(Error::Usage(text.into()));
@@ -105,10 +97,7 @@ fn certificates_in(file: &Path) -> Result<Vec<u8>, Error> {
     let text = contents(file)?;
     match memmem::find(&text, b"-----BEGIN CERTIFICATE-----") {
         Some(_) => Ok(text),
-        None => Err(Error::Contents(format!(
-            "{}: no certificate in PEM",
-            file.display()
-        ))),
+        None => Err(Error::Contents(format!("{}: no certificate in PEM", file.display()))),
     }
 }
 
@@ -126,10 +115,7 @@ pub fn connection_info(url: &str) -> Result<ConnectionInfo, Error> {
         };
         Error::Usage(format!("not the URL of a server: {why}"))
     })?;
-    let mut settings = info
-        .redis_settings()
-        .clone()
-        .set_protocol(ProtocolVersion::RESP3);
+    let mut settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     if settings.password().is_none() {
         if let Some(password) = PASSWORDS.iter().find_map(|name| env::var(name).ok()) {
             settings = settings.set_password(password);

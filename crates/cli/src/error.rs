@@ -171,10 +171,7 @@ mod tests {
         for kind in [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut] {
             let error = Error::from(RedisError::from(io::Error::from(kind)));
             assert_eq!(error.exit_code(), 3);
-            assert_eq!(
-                error.to_string(),
-                "no connection to the server: it did not reply in time"
-            );
+            assert_eq!(error.to_string(), "no connection to the server: it did not reply in time");
         }
     }
 }

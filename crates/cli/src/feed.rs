@@ -50,13 +50,7 @@ pub fn reading(
     what: &'static str,
     input: &InputArguments,
     spread: &SpreadArguments,
-) -> Result<
-    (
-        Reading<impl FnMut(u64) + Clone + Send + 'static>,
-        ProgressBar,
-    ),
-    Error,
-> {
+) -> Result<(Reading<impl FnMut(u64) + Clone + Send + 'static>, ProgressBar), Error> {
     let sources = input.sources()?;
     let bar = progress::of_sources(what, &sources);
     let observed = bar.clone();

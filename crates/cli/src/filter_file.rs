@@ -33,10 +33,7 @@ pub fn load(path: &Path) -> Result<Filter, Error> {
     let mut file = open(path)?;
     let (mut buffer, mut number) = (Vec::new(), 0);
     let mut filter: Option<Filter> = None;
-    while file
-        .next(&mut buffer)
-        .map_err(|error| failed(path, error))?
-    {
+    while file.next(&mut buffer).map_err(|error| failed(path, error))? {
         let refused = |error: DecodeError| failed(path, FileError::Chunk(number, error));
         let chunk = Chunk::parse(&buffer).map_err(refused)?;
         let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited).map_err(refused)?;
@@ -99,9 +96,7 @@ mod tests {
         };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         for item in 0..1_000u64 {
-            filter
-                .add(&item.to_le_bytes(), SizeLimit::Unlimited)
-                .unwrap();
+            filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
         }
         let (mut all, mut iterator) = (Vec::new(), 0);
         while let Some(chunk) = encode_chunk(&filter, iterator).unwrap() {
@@ -122,9 +117,6 @@ mod tests {
         }
         file.finish().unwrap();
         let error = load(&path).err().unwrap().to_string();
-        assert!(
-            error.ends_with(": chunk 2: a chunk out of order"),
-            "{error}"
-        );
+        assert!(error.ends_with(": chunk 2: a chunk out of order"), "{error}");
     }
 }

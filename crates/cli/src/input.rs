@@ -94,9 +94,7 @@ pub fn await_standard_input(sources: &[Source], framing: Framing) -> Result<(), 
         return Ok(());
     }
     let mut input = stdin().lock();
-    let first = input
-        .fill_buf()
-        .map_err(|error| failed(STANDARD_INPUT, error))?;
+    let first = input.fill_buf().map_err(|error| failed(STANDARD_INPUT, error))?;
     match packing(first) {
         Some(_) => Ok(()),
         None => check(STANDARD_INPUT, first, framing),
@@ -126,10 +124,7 @@ impl Framing {
 
     /// The items of bytes that end with a whole item. The last line need not have its `\n`.
     pub fn items(self, bytes: &[u8]) -> Items<'_> {
-        Items {
-            framing: self,
-            rest: bytes,
-        }
+        Items { framing: self, rest: bytes }
     }
 }
 
@@ -276,12 +271,7 @@ impl Input {
             Framing::Text => Box::new(Text::new(plain)),
             _ => Box::new(plain),
         };
-        Ok(Self {
-            name,
-            is_live,
-            unpacked,
-            rest: Vec::new(),
-        })
+        Ok(Self { name, is_live, unpacked, rest: Vec::new() })
     }
 
     /// Reads past so many unpacked bytes, showing them; returns how many there were.
@@ -405,11 +395,7 @@ mod tests {
             (b"\n\na\r\n", &[b"".as_slice(), b"", b"a\r"]),
         ] {
             for len in 1..6 {
-                assert_eq!(
-                    items(bytes, Framing::Lines, len).unwrap(),
-                    expected,
-                    "{len}"
-                );
+                assert_eq!(items(bytes, Framing::Lines, len).unwrap(), expected, "{len}");
             }
         }
     }

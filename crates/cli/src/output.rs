@@ -66,10 +66,7 @@ pub fn regular_file(path: &Path) -> Result<Option<Metadata>, Error> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
         Ok(metadata) => {
-            let text = format!(
-                "it is {}, not a regular file",
-                kind_of(metadata.file_type())
-            );
+            let text = format!("it is {}, not a regular file", kind_of(metadata.file_type()));
             Err(Error::file(path, io::Error::other(text)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -18,12 +18,8 @@ use splitbloom_partition::SLOTS;
 
 type Unit = (&'static str, u64);
 
-const THOUSANDS: [Unit; 4] = [
-    ("k", 1_000),
-    ("m", 1_000_000),
-    ("g", 1_000_000_000),
-    ("t", 1_000_000_000_000),
-];
+const THOUSANDS: [Unit; 4] =
+    [("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000), ("t", 1_000_000_000_000)];
 const BYTES: [Unit; 9] = [
     ("b", 1),
     ("kb", 1 << 10),
@@ -35,13 +31,7 @@ const BYTES: [Unit; 9] = [
     ("tb", 1 << 40),
     ("tib", 1 << 40),
 ];
-const SECONDS: [Unit; 5] = [
-    ("s", 1),
-    ("m", 60),
-    ("h", 3_600),
-    ("d", 86_400),
-    ("w", 604_800),
-];
+const SECONDS: [Unit; 5] = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800)];
 /// Integers up to this one are exact as `f64`.
 const MAX_EXACT: f64 = (1_u64 << 53) as f64;
 
@@ -160,13 +150,9 @@ mod tests {
         ] {
             assert_eq!(seconds(word), Ok(number), "{word}");
         }
-        for (word, rate) in [
-            ("0.01", 0.01),
-            ("1e-9", 1e-9),
-            ("1%", 0.01),
-            ("0.1%", 0.001),
-            ("12.5%", 0.125),
-        ] {
+        for (word, rate) in
+            [("0.01", 0.01), ("1e-9", 1e-9), ("1%", 0.01), ("0.1%", 0.001), ("12.5%", 0.125)]
+        {
             assert_eq!(error_rate(word), Ok(rate), "{word}");
         }
     }

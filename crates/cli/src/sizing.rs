@@ -28,12 +28,8 @@ pub fn rows(items: u64, error_rate: f64) -> Vec<Row> {
         textbook(items, error_rate),
         blocked("blocked", items, error_rate, Growth::Fixed),
         blocked("growing, reserved", items, error_rate, Growth::Times(2)),
-        table("growing, not reserved", items, |sample| {
-            grown(sample, error_rate)
-        }),
-        table("counting (CF)", items, |sample| {
-            counting(sample, error_rate)
-        }),
+        table("growing, not reserved", items, |sample| grown(sample, error_rate)),
+        table("counting (CF)", items, |sample| counting(sample, error_rate)),
     ]
 }
 
@@ -49,12 +45,7 @@ pub fn textbook(items: u64, error_rate: f64) -> Row {
 }
 
 fn parameters(capacity: u64, error_rate: f64, growth: Growth) -> Parameters {
-    Parameters {
-        error_rate,
-        capacity,
-        growth,
-        seed: SEED,
-    }
+    Parameters { error_rate, capacity, growth, seed: SEED }
 }
 
 /// A filter reserved for its items.
@@ -80,12 +71,7 @@ fn blocked(name: &'static str, items: u64, error_rate: f64, growth: Growth) -> R
 fn table(name: &'static str, items: u64, bytes: impl Fn(u64) -> u64) -> Row {
     let halvings = (items.div_ceil(MEASURED)).next_power_of_two().ilog2();
     let bytes = bytes(items.div_ceil(1 << halvings)) << halvings;
-    Row {
-        name,
-        bits: 8 * bytes,
-        probes: None,
-        bytes: Some(bytes),
-    }
+    Row { name, bits: 8 * bytes, probes: None, bytes: Some(bytes) }
 }
 
 /// Bytes of a filter that begins with the capacity that servers give it by default.

@@ -280,9 +280,9 @@ fn family_of_each(
         found = Some(family);
     }
     match (found, assumed) {
-        (Some(Family::Bloom), Some(Family::Counting)) => Err(Error::Contents(
-            "the key holds a Bloom filter, no counting filter".into(),
-        )),
+        (Some(Family::Bloom), Some(Family::Counting)) => {
+            Err(Error::Contents("the key holds a Bloom filter, no counting filter".into()))
+        }
         (found, _) => Ok(found),
     }
 }
@@ -295,9 +295,7 @@ pub fn existing(
     let family = family(filter, assumed)?;
     let family = family.ok_or_else(no_such_key)?;
     let name = family.command("PACKEXISTS");
-    let replies = filter.ask_each(Retry::Yes, |_| {
-        cmd("COMMAND").arg("INFO").arg(&name).clone()
-    });
+    let replies = filter.ask_each(Retry::Yes, |_| cmd("COMMAND").arg("INFO").arg(&name).clone());
     let is_known = |reply: &Result<Value, FilterError>| match reply {
         Ok(Value::Array(commands)) => commands.iter().any(|command| *command != Value::Nil),
         _ => false,

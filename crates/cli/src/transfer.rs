@@ -89,19 +89,13 @@ pub struct Outgoing<'a> {
 
 impl<'a> Outgoing<'a> {
     pub fn new(from: &'a mut OneKey, family: Family) -> Self {
-        Self {
-            from,
-            family,
-            iterator: 0,
-        }
+        Self { from, family, iterator: 0 }
     }
 
     /// The next piece; nothing after the last one.
     pub fn next_piece(&mut self) -> Result<Option<Piece>, Error> {
         let (name, iterator) = (self.family.command("SCANDUMP"), self.iterator);
-        let reply = self
-            .from
-            .ask(Retry::Yes, |key| cmd(&name).arg(key).arg(iterator).take())?;
+        let reply = self.from.ask(Retry::Yes, |key| cmd(&name).arg(key).arg(iterator).take())?;
         let no_chunk = || Error::Contents("SCANDUMP returned no chunk".into());
         let Value::Array(parts) = reply else {
             return Err(no_chunk());
@@ -110,10 +104,7 @@ impl<'a> Outgoing<'a> {
             Ok([Value::Int(0), _]) => Ok(None),
             Ok([Value::Int(next), Value::BulkString(bytes)]) => {
                 self.iterator = next;
-                Ok(Some(Piece {
-                    iterator: next,
-                    bytes,
-                }))
+                Ok(Some(Piece { iterator: next, bytes }))
             }
             _ => Err(no_chunk()),
         }
@@ -177,13 +168,7 @@ impl<'a> Incoming<'a> {
     pub fn restore(&mut self, dump: &[u8]) -> Result<(), Error> {
         let (temporary, milliseconds) = (&self.temporary, u64::from(ABANDONED_SECONDS) * 1000);
         self.has_begun = true;
-        let restore = || {
-            cmd("RESTORE")
-                .arg(temporary)
-                .arg(milliseconds)
-                .arg(dump)
-                .take()
-        };
+        let restore = || cmd("RESTORE").arg(temporary).arg(milliseconds).arg(dump).take();
         self.to.ask(Retry::No, |_| restore()).map(drop)
     }
 
@@ -282,16 +267,7 @@ mod tests {
 
     #[test]
     fn a_temporary_key_is_in_the_slot_of_its_key() {
-        for key in [
-            "users",
-            "{users}:1",
-            "a{b}c{d}",
-            "a{b",
-            "a}b",
-            "{}a",
-            "}{",
-            "",
-        ] {
+        for key in ["users", "{users}:1", "a{b}c{d}", "a{b", "a}b", "{}a", "}{", ""] {
             let temporary = temporary_key(key.as_bytes());
             assert!(temporary.starts_with(key.as_bytes()) && temporary.len() > key.len());
             assert_eq!(slot_of(&temporary), slot_of(key.as_bytes()), "{key}");

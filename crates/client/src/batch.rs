@@ -16,10 +16,7 @@ pub(super) struct Group<'a> {
 
 /// Groups the items; each group keeps their order.
 pub(super) fn by_partition<I: AsRef<[u8]>>(items: &[I], partitions: Partitions) -> Vec<Group<'_>> {
-    let of: Vec<u16> = items
-        .iter()
-        .map(|item| partitions.of(item.as_ref()))
-        .collect();
+    let of: Vec<u16> = items.iter().map(|item| partitions.of(item.as_ref())).collect();
     let mut places: Vec<usize> = (0..items.len()).collect();
     places.sort_by_key(|place| of[*place]); // stable
     let groups = places.chunk_by(|one, next| of[*one] == of[*next]);
@@ -98,13 +95,9 @@ mod tests {
         let items = ["a", "b"];
         let groups = by_partition(&items, Partitions::new(1).unwrap());
         let answers = in_order(&groups, vec![Err(Error::Refused("NOPERM".to_owned()))]);
-        assert!(answers
-            .iter()
-            .all(|answer| matches!(answer, Err(Error::Refused(_)))));
+        assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Refused(_)))));
         let answers = in_order(&groups, vec![Ok(Value::Okay)]);
-        assert!(answers
-            .iter()
-            .all(|answer| matches!(answer, Err(Error::Unexpected(_)))));
+        assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Unexpected(_)))));
     }
 
     proptest! {

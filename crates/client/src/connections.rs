@@ -31,12 +31,7 @@ pub(super) struct Connections {
 
 impl Connections {
     pub fn new(seeds: Vec<ConnectionInfo>, timeouts: Timeouts) -> Self {
-        Self {
-            seeds,
-            timeouts,
-            nodes: BTreeMap::new(),
-            loss: Loss::None,
-        }
+        Self { seeds, timeouts, nodes: BTreeMap::new(), loss: Loss::None }
     }
 
     /// The nodes that the caller named.
@@ -104,11 +99,7 @@ impl Connections {
         let Some(node) = self.nodes.get_mut(address) else {
             return Err(io::Error::from(io::ErrorKind::NotConnected).into());
         };
-        let asking = if is_asking {
-            node.receive()
-        } else {
-            Ok(Value::Okay)
-        };
+        let asking = if is_asking { node.receive() } else { Ok(Value::Okay) };
         let reply = asking.and_then(|_| node.receive());
         if reply.is_err() {
             self.close(address);

@@ -59,10 +59,6 @@ impl std::error::Error for Error {}
 
 impl From<&ServerError> for Error {
     fn from(error: &ServerError) -> Self {
-        Self::Refused(format!(
-            "{} {}",
-            error.code(),
-            error.details().unwrap_or_default()
-        ))
+        Self::Refused(format!("{} {}", error.code(), error.details().unwrap_or_default()))
     }
 }

@@ -39,14 +39,10 @@ pub fn number_of(reply: &Value, name: &str) -> Option<u64> {
         _ => false,
     };
     let value = match reply {
-        Value::Map(pairs) => pairs
-            .iter()
-            .find(|(key, _)| is_it(key))
-            .map(|(_, value)| value),
-        Value::Array(flat) => flat
-            .chunks(2)
-            .find(|pair| is_it(&pair[0]))
-            .and_then(|pair| pair.get(1)),
+        Value::Map(pairs) => pairs.iter().find(|(key, _)| is_it(key)).map(|(_, value)| value),
+        Value::Array(flat) => {
+            flat.chunks(2).find(|pair| is_it(&pair[0])).and_then(|pair| pair.get(1))
+        }
         _ => None,
     };
     match value {

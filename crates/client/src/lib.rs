@@ -88,10 +88,9 @@ impl Keys<'_> {
     fn each(self) -> Vec<Vec<u8>> {
         match self {
             Self::One(key) => vec![key.to_owned()],
-            Self::Partitioned(name, partitions) => partitions
-                .each()
-                .map(|partition| name.key(partition))
-                .collect(),
+            Self::Partitioned(name, partitions) => {
+                partitions.each().map(|partition| name.key(partition)).collect()
+            }
         }
     }
 }
@@ -122,9 +121,7 @@ impl PartitionedFilter {
         partitions: Partitions,
     ) -> Result<Self, Error> {
         let name = Name::new(name.as_ref()).ok_or(Error::BraceInName)?;
-        let nodes = nodes
-            .iter()
-            .map(|node| node.as_ref().into_connection_info());
+        let nodes = nodes.iter().map(|node| node.as_ref().into_connection_info());
         let nodes: redis::RedisResult<_> = nodes.collect();
         let nodes = nodes.map_err(Error::Unreachable)?;
         let keys = Keys::Partitioned(name, partitions);

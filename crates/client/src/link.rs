@@ -222,11 +222,9 @@ impl Link {
                 };
             match result {
                 Ok(()) => sent.push((address, places)),
-                Err(error) => failed.extend(
-                    places
-                        .iter()
-                        .map(|place| (place.index, meaning(error.clone()))),
-                ),
+                Err(error) => {
+                    failed.extend(places.iter().map(|place| (place.index, meaning(error.clone()))))
+                }
             }
         }
         Round { failed, sent }
@@ -340,9 +338,9 @@ impl Link {
 /// Whether a command was refused, or one of a transaction.
 fn is_refusal(reply: &Result<Value, Error>) -> bool {
     match reply {
-        Ok(Value::Array(replies)) => replies
-            .iter()
-            .any(|reply| matches!(reply, Value::ServerError(_))),
+        Ok(Value::Array(replies)) => {
+            replies.iter().any(|reply| matches!(reply, Value::ServerError(_)))
+        }
         Ok(_) => false,
         Err(_) => true,
     }
@@ -367,11 +365,7 @@ fn failure(what: &'static str) -> RedisError {
 
 /// Encodes a command for the wire.
 pub(super) fn request(slot: u16, command: &Cmd) -> Request {
-    Request {
-        slot,
-        packed: command.get_packed_command(),
-        replies: 1,
-    }
+    Request { slot, packed: command.get_packed_command(), replies: 1 }
 }
 
 /// Encodes a transaction for the wire.
@@ -381,11 +375,7 @@ pub(super) fn transaction(slot: u16, commands: &[Cmd]) -> Request {
         packed.extend(command.get_packed_command());
     }
     packed.extend(redis::cmd("EXEC").get_packed_command());
-    Request {
-        slot,
-        packed,
-        replies: commands.len() + 2,
-    }
+    Request { slot, packed, replies: commands.len() + 2 }
 }
 
 #[cfg(test)]

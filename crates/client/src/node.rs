@@ -20,15 +20,11 @@ impl Timeouts {
     /// Of a node of many. Data centres reply within a millisecond, and a node that is gone may
     /// never reply; but a single command may keep one busy: migrating a partition of 64 MB takes up
     /// to a second (docs/cluster.md).
-    pub const OF_NODE: Self = Self {
-        connection: Duration::from_secs(1),
-        response: Duration::from_secs(5),
-    };
+    pub const OF_NODE: Self =
+        Self { connection: Duration::from_secs(1), response: Duration::from_secs(5) };
     /// Of a server without which there is none; it may be on another continent, behind TLS.
-    pub const OF_ONLY_SERVER: Self = Self {
-        connection: Duration::from_secs(5),
-        response: PATIENCE,
-    };
+    pub const OF_ONLY_SERVER: Self =
+        Self { connection: Duration::from_secs(5), response: PATIENCE };
 }
 
 /// What a node without a hostname sends as its host if `cluster-preferred-endpoint-type` is
@@ -77,16 +73,9 @@ impl Address {
         }
         let (host, port) = (self.0 .0.clone(), self.0 .1);
         let address = match other.addr().clone() {
-            ConnectionAddr::TcpTls {
-                insecure,
-                tls_params,
-                ..
-            } => ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure,
-                tls_params,
-            },
+            ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+                ConnectionAddr::TcpTls { host, port, insecure, tls_params }
+            }
             _ => ConnectionAddr::Tcp(host, port),
         };
         other.clone().set_addr(address)
@@ -116,10 +105,7 @@ impl Node {
         let connection = client.get_connection_with_timeout(timeouts.connection)?;
         connection.set_read_timeout(Some(timeouts.response))?;
         connection.set_write_timeout(Some(timeouts.response))?;
-        Ok(Self {
-            connection,
-            is_unconfirmed: false,
-        })
+        Ok(Self { connection, is_unconfirmed: false })
     }
 
     pub fn send(&mut self, packed: &[u8]) -> RedisResult<()> {

@@ -143,14 +143,8 @@ mod tests {
     fn a_node_that_has_no_host_name_is_at_its_ip_or_where_it_was_asked() {
         let no_name = "*4\r\n$1\r\n?\r\n:7\r\n$1\r\ni\r\n";
         for (node, host) in [
-            (
-                format!("{no_name}*2\r\n$2\r\nip\r\n$8\r\n10.0.0.2\r\n"),
-                "10.0.0.2",
-            ),
-            (
-                format!("{no_name}%1\r\n$2\r\nip\r\n$8\r\n10.0.0.2\r\n"),
-                "10.0.0.2",
-            ),
+            (format!("{no_name}*2\r\n$2\r\nip\r\n$8\r\n10.0.0.2\r\n"), "10.0.0.2"),
+            (format!("{no_name}%1\r\n$2\r\nip\r\n$8\r\n10.0.0.2\r\n"), "10.0.0.2"),
             (format!("{no_name}*2\r\n$2\r\nip\r\n$0\r\n\r\n"), "asked"),
             (format!("{no_name}*0\r\n"), "asked"),
             ("*2\r\n$1\r\n?\r\n:7\r\n".to_owned(), "asked"),
@@ -170,12 +164,8 @@ mod tests {
     fn a_node_owns_slots_if_its_own_line_names_some_that_are_not_moving() {
         let other = "07c3 127.0.0.1:1@2 master - 0 1 1 connected 0-100";
         let own = "e7d1 127.0.0.1:3@4,,shard-id=1 myself,master - 0 1 2 connected";
-        for (slots, owns) in [
-            (" 101-200", true),
-            (" 7", true),
-            ("", false),
-            (" [7-<-07c3]", false),
-        ] {
+        for (slots, owns) in [(" 101-200", true), (" 7", true), ("", false), (" [7-<-07c3]", false)]
+        {
             let text = format!("{other}\n{own}{slots}\n");
             assert_eq!(owns_slots(&Value::BulkString(text.into())), owns, "{slots}");
         }

@@ -124,17 +124,10 @@ impl<'a> Pieces<'a> {
         let mut all = Vec::new();
         while !items.is_empty() {
             let (piece, rest) = layout.split_piece(items);
-            all.push(Piece {
-                partition: 0,
-                items: piece.into(),
-                len: layout.count(piece),
-            });
+            all.push(Piece { partition: 0, items: piece.into(), len: layout.count(piece) });
             items = rest;
         }
-        Self {
-            all,
-            piece_of: None,
-        }
+        Self { all, piece_of: None }
     }
 
     /// The pieces of a batch for many partitions; `of` knows the partition of an item.
@@ -156,11 +149,7 @@ impl<'a> Pieces<'a> {
                 len == 0 || len + item.len() <= PIECE_BYTES
             };
             let index = *place.filter(has_room).get_or_insert_with(|| {
-                all.push(Piece {
-                    partition,
-                    items: Cow::Owned(Vec::new()),
-                    len: 0,
-                });
+                all.push(Piece { partition, items: Cow::Owned(Vec::new()), len: 0 });
                 all.len() as u32 - 1
             });
             *place = Some(index);
@@ -174,10 +163,7 @@ impl<'a> Pieces<'a> {
             piece_of.push(index);
             items = rest;
         }
-        Self {
-            all,
-            piece_of: Some(piece_of),
-        }
+        Self { all, piece_of: Some(piece_of) }
     }
 
     /// The partitions of its items.
@@ -210,10 +196,7 @@ impl Cut {
         let mut changes = Changes {
             items,
             changed: 0,
-            refusal: self
-                .check(replies)
-                .err()
-                .map(|error| Refusal { before: 0, error }),
+            refusal: self.check(replies).err().map(|error| Refusal { before: 0, error }),
         };
         let mut before = 0;
         for (len, reply) in self.lens.iter().zip(of_pieces) {
@@ -256,9 +239,7 @@ impl Cut {
             return Ok(of_pieces.concat());
         };
         let mut of_pieces: Vec<_> = of_pieces.into_iter().map(Vec::into_iter).collect();
-        let answers = piece_of
-            .iter()
-            .map(|piece| of_pieces[*piece as usize].next());
+        let answers = piece_of.iter().map(|piece| of_pieces[*piece as usize].next());
         Ok(answers.flatten().collect())
     }
 }

@@ -56,8 +56,7 @@ impl Connections {
     /// replicas, and what was sent to it now belongs to another node, or to none.
     fn is_still_an_owner(&mut self, address: &Address) -> bool {
         let nodes = redis::cmd("CLUSTER").arg("NODES").get_packed_command();
-        self.call(address, &nodes)
-            .is_ok_and(|reply| owns_slots(&reply))
+        self.call(address, &nodes).is_ok_and(|reply| owns_slots(&reply))
     }
 
     fn is_on_replicas(
@@ -67,25 +66,16 @@ impl Connections {
         deadline: Instant,
     ) -> RedisResult<bool> {
         let info = redis::cmd("INFO").arg("replication").get_packed_command();
-        let wait_for_all = redis::cmd("WAIT")
-            .arg(ALL_REPLICAS)
-            .arg(WAIT_MILLISECONDS)
-            .get_packed_command();
+        let wait_for_all =
+            redis::cmd("WAIT").arg(ALL_REPLICAS).arg(WAIT_MILLISECONDS).get_packed_command();
         let target = Replication::parse(&self.call(address, &info)?).offset;
-        let wait = redis::cmd("WAIT")
-            .arg(replicas)
-            .arg(WAIT_MILLISECONDS)
-            .get_packed_command();
+        let wait = redis::cmd("WAIT").arg(replicas).arg(WAIT_MILLISECONDS).get_packed_command();
         self.call(address, &wait)?;
         loop {
             let seen = Replication::parse(&self.call(address, &info)?);
             match target {
                 Some(target) if seen.offset.is_some() => {
-                    if seen
-                        .replicas
-                        .iter()
-                        .filter(|offset| **offset >= target)
-                        .count()
+                    if seen.replicas.iter().filter(|offset| **offset >= target).count()
                         >= replicas as usize
                     {
                         return Ok(true);
@@ -125,9 +115,7 @@ impl Replication {
             } else if line.starts_with("slave") && line.contains(",state=online,") {
                 let mut fields = line.split(',');
                 let offset = fields.find_map(|field| field.strip_prefix("offset="));
-                replication
-                    .replicas
-                    .extend(offset.and_then(|offset| offset.parse::<u64>().ok()));
+                replication.replicas.extend(offset.and_then(|offset| offset.parse::<u64>().ok()));
             }
         }
         replication
@@ -148,13 +136,7 @@ mod tests {
                     slave0:ip=127.0.0.1,port=1,state=online,offset=90,lag=0\n\
                     slave1:ip=127.0.0.1,port=2,state=wait_bgsave,offset=0,lag=0\n\
                     master_repl_offset:100\n";
-        assert_eq!(
-            parsed(info),
-            Replication {
-                offset: Some(100),
-                replicas: vec![90]
-            }
-        );
+        assert_eq!(parsed(info), Replication { offset: Some(100), replicas: vec![90] });
     }
 
     #[test]

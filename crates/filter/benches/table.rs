@@ -37,12 +37,7 @@ enum Contender {
 
 impl Contender {
     fn filter(capacity: u64, growth: Growth) -> Self {
-        let parameters = Parameters {
-            error_rate: ERROR_RATE,
-            capacity,
-            growth,
-            seed: SEED,
-        };
+        let parameters = Parameters { error_rate: ERROR_RATE, capacity, growth, seed: SEED };
         Self::Filter(Filter::new(parameters, SizeLimit::Unlimited).expect("memory"))
     }
 
@@ -63,9 +58,7 @@ impl Contender {
             }
             Self::Filter(filter) => {
                 let items = items.iter().map(|item| &item[..]);
-                filter
-                    .add_many(items, SizeLimit::Unlimited, |_| ())
-                    .expect("memory");
+                filter.add_many(items, SizeLimit::Unlimited, |_| ()).expect("memory");
             }
         }
     }
@@ -117,10 +110,7 @@ fn median(mut times: Vec<f64>) -> f64 {
 fn nanoseconds(items: &[[u8; 12]], work: impl FnOnce(&[[u8; 12]]) -> u64) -> (f64, u64) {
     let start = Instant::now();
     let found = black_box(work(items));
-    (
-        start.elapsed().as_nanos() as f64 / items.len() as f64,
-        found,
-    )
+    (start.elapsed().as_nanos() as f64 / items.len() as f64, found)
 }
 
 /// What inserts take that write a page anew or split it: the median, and what one of a hundred
@@ -138,14 +128,8 @@ fn print_growth_steps(size: u64) {
         }
     }
     steps.sort_by(f64::total_cmp);
-    let (half, last) = (
-        steps[steps.len() / 2],
-        steps[steps.len() - 1 - steps.len() / 100],
-    );
-    println!(
-        "{size:<10} {} growth steps: median {half:.1} us, 99 % {last:.1} us",
-        steps.len()
-    );
+    let (half, last) = (steps[steps.len() / 2], steps[steps.len() - 1 - steps.len() / 100]);
+    println!("{size:<10} {} growth steps: median {half:.1} us, 99 % {last:.1} us", steps.len());
 }
 
 /// What a copy takes, and the first writes to places all over it, each of which has to copy a page
@@ -170,14 +154,8 @@ fn print_copies(size: u64, table: &mut Table) {
 }
 
 fn main() {
-    let sizes: Vec<u64> = std::env::args()
-        .filter_map(|size| size.parse().ok())
-        .collect();
-    let sizes = if sizes.is_empty() {
-        vec![10_000, 1_000_000, 10_000_000]
-    } else {
-        sizes
-    };
+    let sizes: Vec<u64> = std::env::args().filter_map(|size| size.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { vec![10_000, 1_000_000, 10_000_000] } else { sizes };
     println!("ns an operation; bits and false positives");
     println!("items      contender       insert  absent  present  single  bits/item  found absent");
     for size in sizes {
@@ -197,12 +175,9 @@ fn main() {
             *insert = start.elapsed().as_nanos() as f64 / size as f64;
         }
         for round in 0..ROUNDS as u64 {
-            let absent: Vec<_> = (0..LOOKUPS)
-                .map(|n| item(1 << 40 | round << 32 | n))
-                .collect();
-            let present: Vec<_> = (0..LOOKUPS)
-                .map(|n| item((n * 0x9E37_79B9 + round * 77_777_777) % size))
-                .collect();
+            let absent: Vec<_> = (0..LOOKUPS).map(|n| item(1 << 40 | round << 32 | n)).collect();
+            let present: Vec<_> =
+                (0..LOOKUPS).map(|n| item((n * 0x9E37_79B9 + round * 77_777_777) % size)).collect();
             for (_, contender, _, times) in &mut results {
                 let (time, found) = nanoseconds(&absent, |items| contender.batch(items));
                 times[0].push(time);

@@ -49,12 +49,8 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for error_rate in [0.1, 0.01, 0.001, 0.0001, 0.000_001] {
         for capacity in [1_000, 100_000, 10_000_000] {
-            let case = |items, growth| Case {
-                error_rate,
-                capacity,
-                items,
-                kind: Kind::Bloom(growth),
-            };
+            let case =
+                |items, growth| Case { error_rate, capacity, items, kind: Kind::Bloom(growth) };
             cases.push(case(capacity, Growth::Fixed));
             if capacity <= 100_000 {
                 cases.push(case(capacity, Growth::Times(2)));
@@ -64,12 +60,7 @@ fn cases() -> Vec<Case> {
         }
         for items in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
             for kind in [Kind::Bloom(Growth::Times(2)), Kind::Counting] {
-                cases.push(Case {
-                    error_rate,
-                    capacity: 100,
-                    items,
-                    kind,
-                });
+                cases.push(Case { error_rate, capacity: 100, items, kind });
             }
         }
     }
@@ -101,12 +92,8 @@ fn measure(case: &Case, seed: u64, probes: u64) -> Result<Sample, Failure> {
 }
 
 fn filled(case: &Case, growth: Growth, seed: Seed) -> Result<Filter, Failure> {
-    let parameters = Parameters {
-        error_rate: case.error_rate,
-        capacity: case.capacity,
-        growth,
-        seed,
-    };
+    let parameters =
+        Parameters { error_rate: case.error_rate, capacity: case.capacity, growth, seed };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited)?;
     for item in 0..case.items {
         filter.add(&item.to_le_bytes(), SizeLimit::Unlimited)?;
@@ -159,9 +146,7 @@ fn summary(samples: &[Sample]) -> (f64, f64) {
     if samples.len() < ENOUGH_FILTERS {
         return (rate, (hits.max(1) as f64).sqrt() / probes as f64);
     }
-    let squares = samples
-        .iter()
-        .map(|s| (s.hits as f64 / s.probes as f64 - rate).powi(2));
+    let squares = samples.iter().map(|s| (s.hits as f64 / s.probes as f64 - rate).powi(2));
     let n = samples.len() as f64;
     (rate, (squares.sum::<f64>() / (n - 1.0) / n).sqrt())
 }

@@ -110,8 +110,5 @@ fn bits_take_the_memory_of_the_segments_they_are_in() {
     assert_eq!((taken.kept, taken.peak), (0, 0));
     let ones = vec![0xff; 1 << 20];
     let ((), taken) = meter::measured(|| filter.take_piece(end(), &ones).unwrap());
-    assert!(
-        (1 << 20..(1 << 20) + 4_096).contains(&taken.kept),
-        "{taken:?}"
-    );
+    assert!((1 << 20..(1 << 20) + 4_096).contains(&taken.kept), "{taken:?}");
 }

@@ -134,10 +134,7 @@ fn plain_table(first: u64, items: u64) -> Table {
     table
 }
 
-const ANY_UNION: UnionLimits = UnionLimits {
-    bytes: u64::MAX,
-    cost: u64::MAX,
-};
+const ANY_UNION: UnionLimits = UnionLimits { bytes: u64::MAX, cost: u64::MAX };
 
 #[test]
 fn a_union_that_finds_no_memory_changes_nothing() {
@@ -212,9 +209,7 @@ fn a_payload_that_finds_no_memory_stays_as_it_is() {
         }
         table
     };
-    let refusals = at_every_refusal(prepare, |table| {
-        table.replace_payload(hash(5), 3).map(|_| ())
-    });
+    let refusals = at_every_refusal(prepare, |table| table.replace_payload(hash(5), 3).map(|_| ()));
     assert!(refusals > 1);
 }
 
@@ -291,10 +286,7 @@ fn assert_bounded(mut table: Table, records: &[Vec<u8>], run: usize) -> Table {
             next
         });
         let most = given * MEMORY_PER_BYTE + 4_096;
-        assert!(
-            kept + taken.peak <= most as isize,
-            "{taken:?} after {kept} for {given} bytes"
-        );
+        assert!(kept + taken.peak <= most as isize, "{taken:?} after {kept} for {given} bytes");
         kept += taken.kept;
         from = next;
     }

@@ -54,22 +54,14 @@ fn an_add_that_finds_no_memory_for_its_part_of_a_copy_changes_nothing() {
     assert_eq!(original.digest(), digest);
     drop(copy);
     refusal::of_blocks_from(SEGMENT_BYTES, || {
-        assert_eq!(
-            add(&mut original, 1 << 41),
-            Ok(true),
-            "nobody else has its parts"
-        );
+        assert_eq!(add(&mut original, 1 << 41), Ok(true), "nobody else has its parts");
     });
 }
 
 #[test]
 fn a_filter_that_finds_no_memory_for_a_new_segment_stays_as_it_is() {
-    let parameters = Parameters {
-        error_rate: 0.01,
-        capacity: 1_000_000,
-        growth: Growth::Fixed,
-        seed: Seed(3),
-    };
+    let parameters =
+        Parameters { error_rate: 0.01, capacity: 1_000_000, growth: Growth::Fixed, seed: Seed(3) };
     let mut stored = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     let digest = stored.digest();
     refusal::of_blocks_from(1, || {
@@ -81,12 +73,8 @@ fn a_filter_that_finds_no_memory_for_a_new_segment_stays_as_it_is() {
 
 #[test]
 fn a_chunk_that_finds_no_memory_for_its_list_of_records_is_refused() {
-    let parameters = Parameters {
-        error_rate: 0.01,
-        capacity: 1,
-        growth: Growth::Times(1),
-        seed: Seed(3),
-    };
+    let parameters =
+        Parameters { error_rate: 0.01, capacity: 1, growth: Growth::Times(1), seed: Seed(3) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for i in 0..100u64 {
         filter.add(&i.to_le_bytes(), SizeLimit::Unlimited).unwrap();
@@ -111,10 +99,7 @@ fn at_every_refusal<T>(
     work: impl Fn(&mut T) -> bool,
     digest: impl Fn(&T) -> u128,
 ) {
-    assert!(
-        refusals(prepare, work, digest) > 0,
-        "no block was asked for"
-    );
+    assert!(refusals(prepare, work, digest) > 0, "no block was asked for");
 }
 
 /// The same; returns how many blocks were refused.
@@ -144,12 +129,8 @@ fn refusals<T>(
 }
 
 fn small(capacity: u64) -> Filter {
-    let parameters = Parameters {
-        error_rate: 0.01,
-        capacity,
-        growth: Growth::Times(2),
-        seed: Seed(3),
-    };
+    let parameters =
+        Parameters { error_rate: 0.01, capacity, growth: Growth::Times(2), seed: Seed(3) };
     Filter::new(parameters, SizeLimit::Unlimited).unwrap()
 }
 
@@ -247,9 +228,8 @@ fn a_batch_is_added_up_to_the_item_refused_whichever_block_is_refused() {
     // Growing all the time; and with room for all, in groups, into lists and segments of its own
     // and into those of a copy.
     for (capacity, items_before) in [(100, 0), (400_000, 0), (400_000, 1_000), (400_000, 20_000)] {
-        let items: Vec<[u8; 8]> = (1 << 40..(1 << 40) + 2000u64)
-            .map(|i| (i - i % 3).to_le_bytes())
-            .collect();
+        let items: Vec<[u8; 8]> =
+            (1 << 40..(1 << 40) + 2000u64).map(|i| (i - i % 3).to_le_bytes()).collect();
         let begun = || {
             let mut stored = small(capacity);
             for i in 0..items_before {
@@ -312,9 +292,7 @@ fn large() -> (Filter, Vec<Vec<u8>>) {
     for i in 0..100_000 {
         add(&mut filter, i).unwrap();
     }
-    let encoded: Vec<_> = chunks(&filter)
-        .map(|chunk| chunk.encode().unwrap().bytes)
-        .collect();
+    let encoded: Vec<_> = chunks(&filter).map(|chunk| chunk.encode().unwrap().bytes).collect();
     assert!(encoded.len() > 1, "{}", encoded.len());
     (filter, encoded)
 }
@@ -364,9 +342,7 @@ fn a_chunk_that_adds_to_a_copy_and_grows_it_is_taken_in_or_not_whichever_block_i
     for i in 0..620_000 {
         add(&mut original, i).unwrap();
     }
-    let encoded: Vec<_> = chunks(&original)
-        .map(|chunk| chunk.encode().unwrap())
-        .collect();
+    let encoded: Vec<_> = chunks(&original).map(|chunk| chunk.encode().unwrap()).collect();
     let chunk = |index: usize| Chunk::parse(&encoded[index].bytes).unwrap();
     at_every_refusal(
         || {

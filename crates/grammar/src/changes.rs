@@ -63,11 +63,8 @@ pub fn parse_changes(words: &[&[u8]]) -> Result<Following, WordsError> {
     let [position, options @ ..] = words else {
         return Err(WordsError::WrongArity);
     };
-    let mut following = Following {
-        position: Position::parse(position)?,
-        count: MAX_CHANGES,
-        block: None,
-    };
+    let mut following =
+        Following { position: Position::parse(position)?, count: MAX_CHANGES, block: None };
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
@@ -115,30 +112,15 @@ mod tests {
 
     #[test]
     fn options_come_in_any_order_and_case() {
-        let position = Some(Position {
-            journal: 255,
-            hashes: 3,
-        });
+        let position = Some(Position { journal: 255, hashes: 3 });
         for (line, count, block) in [
             ("00000000000000ff-3", MAX_CHANGES, None),
             ("00000000000000FF-3 count 7", 7, None),
             ("00000000000000ff-3 BLOCK 0", MAX_CHANGES, Some(0)),
-            (
-                "00000000000000ff-3 Block 9 COUNT 65536",
-                MAX_CHANGES,
-                Some(9),
-            ),
-            (
-                "00000000000000ff-3 COUNT 1 BLOCK 1 COUNT 2 BLOCK 3",
-                2,
-                Some(3),
-            ),
+            ("00000000000000ff-3 Block 9 COUNT 65536", MAX_CHANGES, Some(9)),
+            ("00000000000000ff-3 COUNT 1 BLOCK 1 COUNT 2 BLOCK 3", 2, Some(3)),
         ] {
-            let expected = Following {
-                position,
-                count,
-                block,
-            };
+            let expected = Following { position, count, block };
             assert_eq!(parse(line), Ok(expected), "{line}");
         }
         assert_eq!(parse("0").map(|following| following.position), Ok(None));
@@ -157,10 +139,7 @@ mod tests {
             ("00000000000000ff--3", WordsError::BadPosition),
             ("00000000000000ff-3x", WordsError::BadPosition),
             ("00000000000000fg-3", WordsError::BadPosition),
-            (
-                "00000000000000ff-9223372036854775808",
-                WordsError::BadPosition,
-            ),
+            ("00000000000000ff-9223372036854775808", WordsError::BadPosition),
             ("0 COUNT", WordsError::WrongArity),
             ("0 COUNT x", WordsError::BadCount),
             ("0 COUNT 0", WordsError::CountRange),

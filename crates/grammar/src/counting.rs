@@ -84,15 +84,11 @@ pub fn parse_counting_reserve(words: &[&[u8]]) -> Result<CountingCreation, Words
     let [first, options @ ..] = words else {
         return Err(WordsError::WrongArity);
     };
-    let mut creation = CountingCreation {
-        capacity: Some(capacity(first)?),
-        ..CountingCreation::default()
-    };
+    let mut creation =
+        CountingCreation { capacity: Some(capacity(first)?), ..CountingCreation::default() };
     let mut options = options.iter();
     while let Some(option) = options.next() {
-        let found = OPTIONS
-            .iter()
-            .find(|(name, _)| option.eq_ignore_ascii_case(name));
+        let found = OPTIONS.iter().find(|(name, _)| option.eq_ignore_ascii_case(name));
         let (_, take) = found.ok_or_else(|| unknown(option))?;
         take(&mut creation, options.next().ok_or(WordsError::WrongArity)?)?;
     }
@@ -141,10 +137,7 @@ pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, Words
     if first_item == words.len() {
         return Err(WordsError::WrongArity);
     }
-    Ok(CountingInsertion {
-        creation: (!no_create).then_some(creation),
-        first_item,
-    })
+    Ok(CountingInsertion { creation: (!no_create).then_some(creation), first_item })
 }
 
 #[cfg(test)]
@@ -164,10 +157,7 @@ mod tests {
     #[test]
     fn reserve_takes_its_options_in_any_order_and_case() {
         let plain = reserve("9").unwrap();
-        let nine = CountingCreation {
-            capacity: Some(9),
-            ..CountingCreation::default()
-        };
+        let nine = CountingCreation { capacity: Some(9), ..CountingCreation::default() };
         assert_eq!(plain, nine);
         let all = CountingCreation {
             capacity: Some(9),

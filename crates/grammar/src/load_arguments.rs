@@ -40,10 +40,7 @@ impl LoadArguments {
         };
         for pair in words.chunks(2) {
             let name = String::from_utf8_lossy(pair[0]).to_uppercase();
-            let argument = Argument {
-                name: &name,
-                value: pair.get(1).copied(),
-            };
+            let argument = Argument { name: &name, value: pair.get(1).copied() };
             match name.as_str() {
                 "ERROR_RATE" => parsed.error_rate = argument.error_rate()?,
                 "INITIAL_SIZE" => {
@@ -79,9 +76,7 @@ impl Argument<'_> {
     }
 
     fn integer(&self, min: u64, max: u64) -> Result<i64, String> {
-        let value = self
-            .value
-            .and_then(|value| parse_within(value, min..=max).ok());
+        let value = self.value.and_then(|value| parse_within(value, min..=max).ok());
         let value = value.and_then(|value| i64::try_from(value).ok());
         value.ok_or_else(|| self.must_be(&format!("a whole number from {min} to {max}")))
     }
@@ -133,14 +128,8 @@ mod tests {
             ("INITIAL_SIZE 1.5", format!("{size}, not \"1.5\"")),
             ("EXPANSION 32769", format!("{expansion}, not \"32769\"")),
             ("EXPANSION -1", format!("{expansion}, not \"-1\"")),
-            (
-                "EXPANSION 4 INITIAL_SIZE",
-                format!("{size}, and has no value"),
-            ),
-            (
-                "CF_MAX_EXPANSIONS 65537",
-                format!("{expansions}, not \"65537\""),
-            ),
+            ("EXPANSION 4 INITIAL_SIZE", format!("{size}, and has no value")),
+            ("CF_MAX_EXPANSIONS 65537", format!("{expansions}, not \"65537\"")),
             ("cf_max_expansions 0", format!("{expansions}, not \"0\"")),
             ("CF_SIZE 1", unknown.to_owned()),
         ] {

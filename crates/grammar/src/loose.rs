@@ -5,12 +5,8 @@
 //! letter or two. These functions turn such words into those that the parsers of this crate expect.
 
 /// An option of BF.RESERVE or CF.RESERVE, and whether a value follows it.
-const OPTIONS: [(&[u8], bool); 4] = [
-    (b"EXPANSION", true),
-    (b"BUCKETSIZE", true),
-    (b"MAXITERATIONS", true),
-    (b"NONSCALING", false),
-];
+const OPTIONS: [(&[u8], bool); 4] =
+    [(b"EXPANSION", true), (b"BUCKETSIZE", true), (b"MAXITERATIONS", true), (b"NONSCALING", false)];
 
 /// Returns the words of a RESERVE command after the key, without unknown options. The first
 /// `required` words are no options. `None` if there is no memory for the list.
@@ -20,9 +16,7 @@ pub fn known_words_of_reserve<'a>(words: &[&'a [u8]], required: usize) -> Option
     let mut words = words.iter().copied();
     known.extend(words.by_ref().take(required));
     while let Some(word) = words.next() {
-        let option = OPTIONS
-            .iter()
-            .find(|(name, _)| word.eq_ignore_ascii_case(name));
+        let option = OPTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
         if let Some((_, has_value)) = option {
             known.push(word);
             known.extend(words.by_ref().take(usize::from(*has_value)));
@@ -95,10 +89,7 @@ mod tests {
         let unknown = words("0.1 9 FOO EXPANSION 4");
         assert!(parse_reserve(&unknown).is_err());
         let known = known_words_of_reserve(&unknown, 2).unwrap();
-        assert_eq!(
-            parse_reserve(&known).unwrap().growth,
-            Some(Growth::Times(4))
-        );
+        assert_eq!(parse_reserve(&known).unwrap().growth, Some(Growth::Times(4)));
     }
 
     #[test]

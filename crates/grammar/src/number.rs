@@ -39,10 +39,7 @@ pub fn parse_integer(word: &[u8]) -> Option<i64> {
 /// `Malformed` if the word is not an integer, else `OutOfRange`.
 pub fn parse_within(word: &[u8], range: RangeInclusive<u64>) -> Result<u64, NumberError> {
     let value = parse_integer(word).ok_or(NumberError::Malformed)?;
-    u64::try_from(value)
-        .ok()
-        .filter(|value| range.contains(value))
-        .ok_or(NumberError::OutOfRange)
+    u64::try_from(value).ok().filter(|value| range.contains(value)).ok_or(NumberError::OutOfRange)
 }
 
 /// Parses an error rate: a decimal number above 0 and below 1.
@@ -75,12 +72,7 @@ mod tests {
 
     #[test]
     fn integers_are_strict() {
-        for (word, value) in [
-            ("0", 0),
-            ("7", 7),
-            ("-3", -3),
-            ("9223372036854775807", i64::MAX),
-        ] {
+        for (word, value) in [("0", 0), ("7", 7), ("-3", -3), ("9223372036854775807", i64::MAX)] {
             assert_eq!(parse_integer(word.as_bytes()), Some(value));
         }
         for word in [
@@ -114,23 +106,11 @@ mod tests {
         ] {
             assert_eq!(parse_error_rate(word.as_bytes()), Ok(rate));
         }
-        for word in [
-            "", "nan", "NaN", "-nan", "0.01x", " 0.01", "0,01", "0x0.1", "1e", "\u{bd}",
-        ] {
-            assert_eq!(
-                parse_error_rate(word.as_bytes()),
-                Err(NumberError::Malformed),
-                "{word:?}"
-            );
+        for word in ["", "nan", "NaN", "-nan", "0.01x", " 0.01", "0,01", "0x0.1", "1e", "\u{bd}"] {
+            assert_eq!(parse_error_rate(word.as_bytes()), Err(NumberError::Malformed), "{word:?}");
         }
-        for word in [
-            "0", "0.0", "-0.1", "1", "1.0", "inf", "-inf", "1e400", "1e-400",
-        ] {
-            assert_eq!(
-                parse_error_rate(word.as_bytes()),
-                Err(NumberError::OutOfRange),
-                "{word:?}"
-            );
+        for word in ["0", "0.0", "-0.1", "1", "1.0", "inf", "-inf", "1e400", "1e-400"] {
+            assert_eq!(parse_error_rate(word.as_bytes()), Err(NumberError::OutOfRange), "{word:?}");
         }
     }
 
@@ -138,13 +118,7 @@ mod tests {
     fn a_seed_is_sixteen_hexadecimal_digits() {
         assert_eq!(parse_seed(b"00000000000000ff"), Some(255));
         assert_eq!(parse_seed(b"FFFFFFFFFFFFFFFF"), Some(u64::MAX));
-        for word in [
-            "",
-            "ff",
-            "+0000000000000ff",
-            "00000000000000fg",
-            "00000000000000ff0",
-        ] {
+        for word in ["", "ff", "+0000000000000ff", "00000000000000fg", "00000000000000ff0"] {
             assert_eq!(parse_seed(word.as_bytes()), None);
         }
     }

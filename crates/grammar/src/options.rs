@@ -178,11 +178,7 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
     if non_scaling {
         creation.growth = Some(Growth::Fixed);
     }
-    Ok(Insertion {
-        creation: (!no_create).then_some(creation),
-        at,
-        first_item,
-    })
+    Ok(Insertion { creation: (!no_create).then_some(creation), at, first_item })
 }
 
 #[cfg(test)]
@@ -208,10 +204,7 @@ mod tests {
         assert_eq!(growth("0.1 9 NonScaling"), Some(Growth::Fixed));
         assert_eq!(growth("0.1 9 NONSCALING EXPANSION 0"), Some(Growth::Fixed));
         assert_eq!(growth("0.1 9 3"), Some(Growth::Times(3)));
-        assert_eq!(
-            growth("0.1 9 EXPANSION 3 EXPANSION 5"),
-            Some(Growth::Times(5))
-        );
+        assert_eq!(growth("0.1 9 EXPANSION 3 EXPANSION 5"), Some(Growth::Times(5)));
         let seeded = reserve("0.1 9 SEED 00000000000000ff EXPANSION 1").unwrap();
         assert_eq!(seeded.seed, Some(Seed(255)));
         assert_eq!((seeded.error_rate, seeded.capacity), (Some(0.1), Some(9)));
@@ -248,10 +241,7 @@ mod tests {
             ("0.1 9 EXPANSION -1", WordsError::ExpansionRange),
             ("0.1 9 EXPANSION 32769", WordsError::ExpansionRange),
             ("0.1 9 -2", WordsError::ExpansionRange),
-            (
-                "0.1 9 NONSCALING EXPANSION 1",
-                WordsError::NonScalingExpansion,
-            ),
+            ("0.1 9 NONSCALING EXPANSION 1", WordsError::NonScalingExpansion),
             ("0.1 9 2 NONSCALING", WordsError::NonScalingExpansion),
             ("0.1 9 NONSCALING 2", WordsError::NonScalingExpansion),
             ("0.1 9 NONSCALINGX", WordsError::Syntax),
@@ -270,23 +260,14 @@ mod tests {
     #[test]
     fn insert_takes_everything_after_items_as_data() {
         let plain = insert("ITEMS a b").unwrap();
-        assert_eq!(
-            (plain.creation, plain.first_item),
-            (Some(Creation::default()), Some(1))
-        );
+        assert_eq!((plain.creation, plain.first_item), (Some(Creation::default()), Some(1)));
         let full = insert("capacity 5 error 0.5 expansion 3 items NOCREATE ITEMS").unwrap();
         let creation = full.creation.unwrap();
         assert_eq!(full.first_item, Some(7));
         assert_eq!(creation.growth, Some(Growth::Times(3)));
-        assert_eq!(
-            (creation.error_rate, creation.capacity),
-            (Some(0.5), Some(5))
-        );
+        assert_eq!((creation.error_rate, creation.capacity), (Some(0.5), Some(5)));
         assert_eq!(insert("NOCREATE ITEMS a").unwrap().creation, None);
-        let beaten = insert("NONSCALING EXPANSION 3 ITEMS a")
-            .unwrap()
-            .creation
-            .unwrap();
+        let beaten = insert("NONSCALING EXPANSION 3 ITEMS a").unwrap().creation.unwrap();
         assert_eq!(beaten.growth, Some(Growth::Fixed));
     }
 
@@ -300,10 +281,7 @@ mod tests {
         assert_eq!(creation.seed, Some(Seed::from_bytes(seed.as_bytes())));
         assert_eq!(creation.growth, Some(Growth::Times(2)));
         let items = insert(&(line.clone() + " ITEMS a")).unwrap();
-        assert_eq!(
-            (items.creation, items.first_item),
-            (insertion.creation, Some(11))
-        );
+        assert_eq!((items.creation, items.first_item), (insertion.creation, Some(11)));
         let nothing = insert(&(line + " NOCREATE"));
         assert_eq!(nothing, Err(WordsError::WrongArity));
         let ours = insert("SEED 00000000000000ff ITEMS a").unwrap();

@@ -82,11 +82,7 @@ impl<'a> Packing<'a> {
     /// `BadPacking` if there is no item, or bytes that belong to none.
     pub fn new(layout: Layout, bytes: &'a [u8]) -> Result<Self, WordsError> {
         let items = layout.count(bytes).ok_or(WordsError::BadPacking)?;
-        Ok(Self {
-            layout,
-            bytes,
-            items,
-        })
+        Ok(Self { layout, bytes, items })
     }
 
     /// The number of items.
@@ -102,11 +98,7 @@ impl<'a> Packing<'a> {
 
     /// The items, in order.
     pub fn items(&self) -> Items<'a> {
-        Items {
-            layout: self.layout,
-            rest: self.bytes,
-            left: self.items,
-        }
+        Items { layout: self.layout, rest: self.bytes, left: self.items }
     }
 
     /// The items, if all have the same width: a loop over these does not test the layout for each
@@ -191,10 +183,7 @@ pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsErro
         return Err(WordsError::Syntax);
     };
     let (bytes, options) = rest.split_first().ok_or(WordsError::WrongArity)?;
-    if !options
-        .iter()
-        .all(|word| word.eq_ignore_ascii_case(b"BITS"))
-    {
+    if !options.iter().all(|word| word.eq_ignore_ascii_case(b"BITS")) {
         return Err(WordsError::Syntax);
     }
     Ok(PackedWords {

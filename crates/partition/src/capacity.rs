@@ -72,10 +72,7 @@ mod tests {
             for partitions in [2, 4, 16, 64, 1024, 16_384] {
                 let capacity = each(items, partitions);
                 let chance = partitions as f64 * tail(items, 1.0 / partitions as f64, capacity);
-                assert!(
-                    chance < OVERFLOW_CHANCE,
-                    "{items} in {partitions}: {chance}"
-                );
+                assert!(chance < OVERFLOW_CHANCE, "{items} in {partitions}: {chance}");
             }
         }
     }
@@ -85,10 +82,7 @@ mod tests {
         for (items, partitions) in [(1_000_000, 16), (1_000_000, 64), (10_000_000, 1024)] {
             let less = each(items, partitions) * 99 / 100;
             let chance = partitions as f64 * tail(items, 1.0 / partitions as f64, less);
-            assert!(
-                chance > OVERFLOW_CHANCE,
-                "{items} in {partitions}: {chance}"
-            );
+            assert!(chance > OVERFLOW_CHANCE, "{items} in {partitions}: {chance}");
         }
     }
 

@@ -100,9 +100,7 @@ mod tests {
 
     #[test]
     fn the_number_of_partitions_is_a_power_of_two_up_to_that_of_the_slots() {
-        let good: Vec<u64> = (0..=65_536)
-            .filter(|n| Partitions::new(*n).is_some())
-            .collect();
+        let good: Vec<u64> = (0..=65_536).filter(|n| Partitions::new(*n).is_some()).collect();
         let powers: Vec<u64> = (0..=14).map(|power| 1 << power).collect();
         assert_eq!(good, powers);
         assert_eq!(Partitions::new(u64::MAX), None);
@@ -135,10 +133,7 @@ mod tests {
         assert_eq!(slot_of(b"foo{}{bar}"), crc16(b"foo{}{bar}") % SLOTS);
         assert_eq!(slot_of(b"foo{bar"), crc16(b"foo{bar") % SLOTS);
         let drawn = [0, 1, 2, 3].map(|partition| Name(b"users").key(partition));
-        assert_eq!(
-            drawn.map(|key| slot_of(&key)),
-            [13_907, 9_842, 5_649, 1_584]
-        );
+        assert_eq!(drawn.map(|key| slot_of(&key)), [13_907, 9_842, 5_649, 1_584]);
     }
 
     proptest! {

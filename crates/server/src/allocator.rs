@@ -349,9 +349,8 @@ fn try_alignment() -> bool {
         // SAFETY: the server's allocator takes any size.
         unsafe { alloc((block % TRIED_SIZES + 1) * LINE) }
     });
-    let aligned = blocks
-        .iter()
-        .all(|block| !block.is_null() && (*block as usize).is_multiple_of(LINE));
+    let aligned =
+        blocks.iter().all(|block| !block.is_null() && (*block as usize).is_multiple_of(LINE));
     for block in blocks.into_iter().filter(|block| !block.is_null()) {
         // SAFETY: a block of the server, freed once.
         unsafe { free(block) };
@@ -432,10 +431,7 @@ mod tests {
         }
         bytes.truncate(70_000);
         bytes.shrink_to_fit();
-        assert!(bytes
-            .iter()
-            .zip(0u32..)
-            .all(|(byte, round)| *byte == round as u8));
+        assert!(bytes.iter().zip(0u32..).all(|(byte, round)| *byte == round as u8));
     }
 
     #[test]

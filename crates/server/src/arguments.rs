@@ -31,18 +31,11 @@ impl<'a> Arguments<'a> {
     /// which these are.
     pub(crate) unsafe fn new(argv: *mut *mut raw::RedisModuleString, argc: i32) -> Self {
         let len = usize::try_from(argc).unwrap_or(0);
-        Self {
-            argv,
-            len: if argv.is_null() { 0 } else { len },
-            _strings: PhantomData,
-        }
+        Self { argv, len: if argv.is_null() { 0 } else { len }, _strings: PhantomData }
     }
 
     /// The number of arguments, the name included.
-    #[allow(
-        clippy::len_without_is_empty,
-        reason = "a command has at least its name"
-    )]
+    #[allow(clippy::len_without_is_empty, reason = "a command has at least its name")]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -67,11 +60,7 @@ impl<'a> Arguments<'a> {
     /// # Panics
     /// If there are not that many.
     pub(crate) fn slice(&self, first: usize, end: usize) -> &[*mut raw::RedisModuleString] {
-        assert!(
-            first <= end && end <= self.len,
-            "arguments {first} to {end} of {}",
-            self.len
-        );
+        assert!(first <= end && end <= self.len, "arguments {first} to {end} of {}", self.len);
         if first == end {
             return &[];
         }
@@ -109,10 +98,7 @@ impl<'a> Argument<'a> {
     /// # Safety
     /// The string lives and does not change for `'a`.
     pub(crate) unsafe fn new(raw: *mut raw::RedisModuleString) -> Self {
-        Self {
-            raw,
-            _strings: PhantomData,
-        }
+        Self { raw, _strings: PhantomData }
     }
 
     /// Its bytes. Cost: one call, some 2 ns.

@@ -18,9 +18,7 @@ pub fn catch_panic<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnO
     });
     catch_unwind(body).unwrap_or_else(|_| {
         CAUGHT.fetch_add(1, Ordering::Relaxed);
-        warn(format_args!(
-            "a panic was caught in {entry}: please report it"
-        ));
+        warn(format_args!("a panic was caught in {entry}: please report it"));
         otherwise()
     })
 }

@@ -44,9 +44,7 @@ fn moves(nodes: &[u8], slot: u16) -> bool {
     nodes.split(|byte| *byte == b'\n').any(|line| {
         let mut words = line.split(|byte| *byte == b' ');
         let flags = words.nth(2).unwrap_or_default();
-        let is_myself = flags
-            .split(|byte| *byte == b',')
-            .any(|flag| flag == b"myself");
+        let is_myself = flags.split(|byte| *byte == b',').any(|flag| flag == b"myself");
         is_myself && words.any(|word| ends.iter().any(|end| word.starts_with(end.as_bytes())))
     })
 }

@@ -95,21 +95,12 @@ pub struct Parameter {
 impl Parameter {
     /// An argument called `name`.
     pub const fn new(name: &'static CStr, kind: Kind, times: Times) -> Self {
-        Self {
-            name,
-            kind,
-            token: None,
-            times,
-            choices: &[],
-        }
+        Self { name, kind, token: None, times, choices: &[] }
     }
 
     /// The same, after the keyword `token`.
     pub const fn after(self, token: &'static CStr) -> Self {
-        Self {
-            token: Some(token),
-            ..self
-        }
+        Self { token: Some(token), ..self }
     }
 
     /// The same, but optional.
@@ -123,10 +114,7 @@ impl Parameter {
 
     /// One of `choices`, called `name`.
     pub const fn one_of(name: &'static CStr, times: Times, choices: &'static [Parameter]) -> Self {
-        Self {
-            choices,
-            ..Self::new(name, Kind::Token, times)
-        }
+        Self { choices, ..Self::new(name, Kind::Token, times) }
     }
 }
 
@@ -177,11 +165,7 @@ impl<E> Command<E> {
 
     /// The ACL categories that every server has.
     fn categories(&self) -> String {
-        let access = if self.has_flag("write") {
-            "write"
-        } else {
-            "read"
-        };
+        let access = if self.has_flag("write") { "write" } else { "read" };
         let fast = if self.has_flag("fast") { " fast" } else { "" };
         let blocking = match self.has_flag("blocking") {
             true => " blocking",

@@ -66,11 +66,7 @@ impl Context {
     /// `raw` is the context of a running command, event or timer, or of `OnLoad`, and outlives what
     /// is returned.
     pub(crate) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
-        let none = Running {
-            name: "no command",
-            has_keys: false,
-            key: std::ptr::null_mut(),
-        };
+        let none = Running { name: "no command", has_keys: false, key: std::ptr::null_mut() };
         // SAFETY: the caller's duty; there is no key.
         unsafe { Self::of_command(raw, none, Wait::Not(None)) }
     }
@@ -82,12 +78,7 @@ impl Context {
         command: Running,
         wait: Wait,
     ) -> Self {
-        Self {
-            raw,
-            progress: Cell::new(Progress::Silent),
-            command,
-            wait: Cell::new(wait),
-        }
+        Self { raw, progress: Cell::new(Progress::Silent), command, wait: Cell::new(wait) }
     }
 
     /// Declares to the server, while it loads the module, that the module
@@ -103,12 +94,7 @@ impl Context {
         let of_valkey =
             options_of_valkey() & (VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION | VALKEY_HANDLES_FORKLESS);
         // SAFETY: the context is that of `OnLoad`.
-        unsafe {
-            call!(RedisModule_SetModuleOptions(
-                self.raw,
-                options as c_int | of_valkey
-            ))
-        };
+        unsafe { call!(RedisModule_SetModuleOptions(self.raw, options as c_int | of_valkey)) };
     }
 
     /// The server's name and version, as in "Valkey 8.1.1".
@@ -168,12 +154,7 @@ impl Context {
     pub fn redact(&self, index: usize) {
         if !self.is_loading() {
             // SAFETY: the context is live; the server checks the index.
-            unsafe {
-                call!(RedisModule_RedactClientCommandArgument(
-                    self.raw,
-                    index as i32
-                ))
-            };
+            unsafe { call!(RedisModule_RedactClientCommandArgument(self.raw, index as i32)) };
         }
     }
 
@@ -219,11 +200,8 @@ impl Context {
         args: impl IntoIterator<Item = &'a [u8]>,
         more: &[*mut raw::RedisModuleString],
     ) {
-        let mut strings = Strings {
-            context: self,
-            created: [std::ptr::null_mut(); MAX_REPLICATED],
-            len: 0,
-        };
+        let mut strings =
+            Strings { context: self, created: [std::ptr::null_mut(); MAX_REPLICATED], len: 0 };
         for arg in args {
             let (start, len) = (arg.as_ptr().cast::<c_char>(), arg.len());
             let free = &mut strings.created[strings.len];
@@ -262,14 +240,7 @@ impl Context {
         self.signal_modified(key);
         let class = raw::REDISMODULE_NOTIFY_MODULE;
         // SAFETY: context, event and key are live.
-        unsafe {
-            call!(RedisModule_NotifyKeyspaceEvent(
-                self.raw,
-                class,
-                event.as_ptr(),
-                key.raw
-            ))
-        };
+        unsafe { call!(RedisModule_NotifyKeyspaceEvent(self.raw, class, event.as_ptr(), key.raw)) };
     }
 
     /// An unpredictable 64-bit number, from the server's generator, which the system's generator

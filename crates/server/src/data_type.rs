@@ -150,10 +150,7 @@ impl RdbSource {
         if start.is_null() {
             return None;
         }
-        let loaded = Loaded {
-            start: start.cast(),
-            len,
-        };
+        let loaded = Loaded { start: start.cast(), len };
         self.unless_failed(loaded)
     }
 
@@ -183,13 +180,7 @@ impl RdbTarget {
     /// Writes `bytes` as a string.
     pub fn save_string(&mut self, bytes: &[u8]) {
         // SAFETY: the target is being written; the server copies the bytes.
-        unsafe {
-            call!(RedisModule_SaveStringBuffer(
-                self.0,
-                bytes.as_ptr().cast(),
-                bytes.len()
-            ))
-        };
+        unsafe { call!(RedisModule_SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
     }
 }
 
@@ -278,9 +269,7 @@ unsafe fn borrow<'a, T: Value>(value: *const c_void) -> &'a T {
 
 /// The value as the server holds it; null if there is none, or no memory for it.
 fn owned<T: Value>(value: Option<T>) -> *mut c_void {
-    value
-        .and_then(try_box)
-        .map_or(std::ptr::null_mut(), |value| Box::into_raw(value).cast())
+    value.and_then(try_box).map_or(std::ptr::null_mut(), |value| Box::into_raw(value).cast())
 }
 
 /// Called after a panic in the middle of a value, part of which is now in the file. A child that
@@ -301,9 +290,7 @@ unsafe extern "C" fn rdb_load<T: Value, L: Load<T>>(
     io: *mut raw::RedisModuleIO,
     version: c_int,
 ) -> *mut c_void {
-    catch_panic("rdb_load", std::ptr::null_mut, || {
-        owned(L::load(&mut RdbSource(io), version))
-    })
+    catch_panic("rdb_load", std::ptr::null_mut, || owned(L::load(&mut RdbSource(io), version)))
 }
 
 /// # Safety
@@ -373,13 +360,7 @@ unsafe extern "C" fn digest<T: Value>(digest: *mut raw::RedisModuleDigest, value
         let bytes = unsafe { borrow::<T>(value) }.digest().to_le_bytes();
         let start = bytes.as_ptr().cast();
         // SAFETY: the digest is being computed; the server copies the bytes.
-        unsafe {
-            call!(RedisModule_DigestAddStringBuffer(
-                digest,
-                start,
-                bytes.len()
-            ))
-        };
+        unsafe { call!(RedisModule_DigestAddStringBuffer(digest, start, bytes.len())) };
         // SAFETY: the digest is being computed.
         unsafe { call!(RedisModule_DigestEndSequence(digest)) };
     };

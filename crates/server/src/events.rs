@@ -37,25 +37,14 @@ pub fn register(context: &Context, listener: Listener) {
         let class = raw::REDISMODULE_NOTIFY_GENERIC;
         // SAFETY: the context is that of `OnLoad`.
         unsafe {
-            call!(RedisModule_SubscribeToKeyspaceEvents(
-                context.raw,
-                class,
-                Some(key_event)
-            ))
+            call!(RedisModule_SubscribeToKeyspaceEvents(context.raw, class, Some(key_event)))
         };
     }
-    for id in [
-        raw::REDISMODULE_EVENT_SWAPDB,
-        raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED,
-    ] {
+    for id in [raw::REDISMODULE_EVENT_SWAPDB, raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED] {
         let event = raw::RedisModuleEvent { id, dataver: 1 };
         // SAFETY: the context is that of `OnLoad`.
         unsafe {
-            call!(RedisModule_SubscribeToServerEvent(
-                context.raw,
-                event,
-                Some(server_event)
-            ))
+            call!(RedisModule_SubscribeToServerEvent(context.raw, event, Some(server_event)))
         };
     }
 }

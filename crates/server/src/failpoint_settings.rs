@@ -12,9 +12,7 @@ use std::sync::PoisonError;
 static PANIC: Text = Text::new(String::new, want);
 
 static OTHER_SETTING: Text = Text::new(String::new, |name| {
-    let mut other = SERVER_SETTING
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut other = SERVER_SETTING.lock().unwrap_or_else(PoisonError::into_inner);
     name.clone_into(&mut other);
     Ok(())
 });

@@ -84,9 +84,7 @@ mod on_demand {
 
     /// See [`SERVER_SETTING`].
     pub fn server_setting(meant: &str) -> String {
-        let other = SERVER_SETTING
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let other = SERVER_SETTING.lock().unwrap_or_else(PoisonError::into_inner);
         if other.is_empty() { meant } else { &other }.to_owned()
     }
 
@@ -94,10 +92,7 @@ mod on_demand {
     pub fn key_is_in_use() -> bool {
         let less = |left| (left > 0).then(|| left - 1);
         let relaxed = Ordering::Relaxed;
-        KEYS_IN_USE
-            .value
-            .fetch_update(relaxed, relaxed, less)
-            .is_ok()
+        KEYS_IN_USE.value.fetch_update(relaxed, relaxed, less).is_ok()
     }
 
     /// Whether the allocator is to refuse a block.

@@ -91,13 +91,7 @@ impl WriteKey<'_> {
         let native = T::native().handle();
         // SAFETY: the key is open for writing, the type registered. From here on the value is the
         // server's, which gives it back through the type's `free`.
-        unsafe {
-            call!(RedisModule_ModuleTypeSetValue(
-                self.0.raw,
-                native,
-                value.cast()
-            ))
-        };
+        unsafe { call!(RedisModule_ModuleTypeSetValue(self.0.raw, native, value.cast())) };
         // SAFETY: the value that was just boxed; the borrow is unique because that of the key is.
         Some(unsafe { &mut *value })
     }
@@ -142,9 +136,6 @@ impl Context {
     fn open(&self, name: Argument<'_>, mode: u32) -> Key<'_> {
         // SAFETY: context and name are live.
         let raw = unsafe { call!(RedisModule_OpenKey(self.raw, name.raw, mode as i32)) };
-        Key {
-            raw: raw.cast(),
-            _context: PhantomData,
-        }
+        Key { raw: raw.cast(), _context: PhantomData }
     }
 }

@@ -24,10 +24,7 @@ impl Location {
     fn new(database: c_int, name: &[u8]) -> Option<Self> {
         let mut copy = try_vec(name.len())?;
         copy.extend_from_slice(name);
-        Some(Self {
-            database: u32::try_from(database).ok()?,
-            name: copy.into_boxed_slice(),
-        })
+        Some(Self { database: u32::try_from(database).ok()?, name: copy.into_boxed_slice() })
     }
 }
 

@@ -58,10 +58,7 @@ impl Origin {
     /// The origin of what is at `location` now.
     pub fn of(location: Location) -> Self {
         let database = databases().origin_of(location.database);
-        Self(Arc::new(Location {
-            database,
-            ..location
-        }))
+        Self(Arc::new(Location { database, ..location }))
     }
 
     /// The database that the value is in now.
@@ -103,11 +100,7 @@ impl Ticket {
         waiting.last_number = number;
         let turn = Turn { due, number };
         waiting.entries.insert(turn, origin.clone());
-        Self {
-            queue,
-            turn,
-            origin,
-        }
+        Self { queue, turn, origin }
     }
 
     /// Whether the ticket leads to the key `name` in `database`, is due at `due` or earlier, and
@@ -188,21 +181,13 @@ impl Queue {
             waiting.skipped = None;
             return None;
         };
-        if waiting
-            .skipped
-            .is_some_and(|skipped| turn.due > skipped.since)
-        {
+        if waiting.skipped.is_some_and(|skipped| turn.due > skipped.since) {
             waiting.skipped = None;
             turn = waiting.first_to_take()?;
         }
         let origin = waiting.remove(turn)?;
         drop(waiting);
-        Some(Due {
-            queue: self,
-            turn,
-            database: origin.database(),
-            origin,
-        })
+        Some(Due { queue: self, turn, database: origin.database(), origin })
     }
 
     /// When the first entry is due.
@@ -223,9 +208,7 @@ impl Queue {
 
 impl Waiting {
     fn first_to_take(&self) -> Option<Turn> {
-        let start = self
-            .skipped
-            .map_or(Unbounded, |skipped| Excluded(skipped.turn));
+        let start = self.skipped.map_or(Unbounded, |skipped| Excluded(skipped.turn));
         let (turn, _) = self.entries.range((start, Unbounded)).next()?;
         Some(*turn)
     }
@@ -259,10 +242,7 @@ struct Databases {
 
 impl Databases {
     const fn new() -> Self {
-        Self {
-            now: BTreeMap::new(),
-            origin: BTreeMap::new(),
-        }
+        Self { now: BTreeMap::new(), origin: BTreeMap::new() }
     }
 
     fn now_at(&self, origin: u32) -> u32 {
@@ -401,10 +381,7 @@ mod tests {
         for (now, was) in model.into_iter().enumerate() {
             let ticket = &tickets[was as usize];
             assert!(ticket.leads_to(now as u32, b"x", 1, 0));
-            assert!(
-                !ticket.leads_to(now as u32, b"x", 0, 0),
-                "an earlier time is wanted"
-            );
+            assert!(!ticket.leads_to(now as u32, b"x", 0, 0), "an earlier time is wanted");
             assert!(!ticket.leads_to(now as u32, b"y", 1, 0));
             assert!(!ticket.leads_to(now as u32 + 1, b"x", 1, 0));
         }

@@ -50,24 +50,14 @@ impl Context {
     /// A simple string, such as `OK`.
     pub fn reply_simple(&self, text: &str) {
         // SAFETY: the context is live, and the text lives through the call.
-        unsafe {
-            call!(RedisModule_ReplyWithSimpleString(
-                self.raw,
-                Line::of(text).as_ptr()
-            ))
-        };
+        unsafe { call!(RedisModule_ReplyWithSimpleString(self.raw, Line::of(text).as_ptr())) };
         self.note(0);
     }
 
     /// An error; `text` begins with its code, such as `ERR`.
     pub fn reply_error(&self, text: &str) {
         // SAFETY: the context is live, and the text lives through the call.
-        unsafe {
-            call!(RedisModule_ReplyWithError(
-                self.raw,
-                Line::of(text).as_ptr()
-            ))
-        };
+        unsafe { call!(RedisModule_ReplyWithError(self.raw, Line::of(text).as_ptr())) };
         self.note(0);
     }
 
@@ -130,13 +120,7 @@ impl Context {
     pub fn reply_bytes(&self, bytes: &[u8]) {
         let start = bytes.as_ptr().cast::<c_char>();
         // SAFETY: the context is live; the server copies the bytes.
-        unsafe {
-            call!(RedisModule_ReplyWithStringBuffer(
-                self.raw,
-                start,
-                bytes.len()
-            ))
-        };
+        unsafe { call!(RedisModule_ReplyWithStringBuffer(self.raw, start, bytes.len())) };
         self.note(0);
     }
 

@@ -26,11 +26,7 @@ impl Text {
     /// A setting whose value is what `get` returns. `set` stores a text, or returns what is wrong
     /// with it.
     pub const fn new(get: fn() -> String, set: fn(&str) -> Result<(), &'static str>) -> Self {
-        Self {
-            get,
-            set,
-            shown: AtomicPtr::new(std::ptr::null_mut()),
-        }
+        Self { get, set, shown: AtomicPtr::new(std::ptr::null_mut()) }
     }
 }
 
@@ -145,11 +141,7 @@ pub fn register(
     name: &str,
     setting: &'static dyn Setting,
 ) -> Result<(), Refused> {
-    let Registration {
-        name,
-        flags,
-        full_name,
-    } = Registration::spelled(name, allows_any_prefix());
+    let Registration { name, flags, full_name } = Registration::spelled(name, allows_any_prefix());
     let status = setting.register(context, c_text(&name), flags);
     if status as isize != raw::REDISMODULE_OK {
         return Err(Refused::Taken(format!("the setting {full_name}")));
@@ -211,9 +203,7 @@ pub fn load(context: &Context) -> Result<(), Refused> {
     if status as isize == raw::REDISMODULE_OK {
         Ok(())
     } else {
-        Err(Refused::Bad(
-            "a value in the configuration file is refused".into(),
-        ))
+        Err(Refused::Bad("a value in the configuration file is refused".into()))
     }
 }
 
@@ -343,11 +333,7 @@ unsafe extern "C" fn set_text(
 fn new_string(text: &str) -> *mut raw::RedisModuleString {
     // SAFETY: the server copies the bytes. A null context: nobody frees the string for us.
     unsafe {
-        call!(RedisModule_CreateString(
-            std::ptr::null_mut(),
-            text.as_ptr().cast(),
-            text.len()
-        ))
+        call!(RedisModule_CreateString(std::ptr::null_mut(), text.as_ptr().cast(), text.len()))
     }
 }
 

@@ -36,10 +36,7 @@ impl Display for ShownKey<'_> {
 impl Line {
     /// Formats `text`.
     pub fn of(text: impl Display) -> Self {
-        let mut line = Self {
-            bytes: [0; LINE_BYTES],
-            len: 0,
-        };
+        let mut line = Self { bytes: [0; LINE_BYTES], len: 0 };
         // An error means that the line is full.
         let _ = write!(line, "{text}");
         line
@@ -66,11 +63,7 @@ impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = &mut self.bytes[self.len..LINE_BYTES - 1];
         for (to, from) in room.iter_mut().zip(text.bytes()) {
-            *to = if matches!(from, 0 | b'\n') {
-                b' '
-            } else {
-                from
-            };
+            *to = if matches!(from, 0 | b'\n') { b' ' } else { from };
         }
         let fits = text.len() <= room.len();
         self.len += text.len().min(room.len());

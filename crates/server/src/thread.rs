@@ -15,9 +15,7 @@ pub struct ServerThread {
     _stays_here: PhantomData<*const ()>,
 }
 
-const THIS: ServerThread = ServerThread {
-    _stays_here: PhantomData,
-};
+const THIS: ServerThread = ServerThread { _stays_here: PhantomData };
 
 impl Context {
     /// Proof that this is the server's own thread.

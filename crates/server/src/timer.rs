@@ -13,11 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 const AFTER_PANIC_MS: u64 = 1_000;
 /// The longest delay passed to the server, since its clock may be set meanwhile. Tests set the
 /// clock, so their builds have a short one.
-const MAX_DELAY_MS: u64 = if cfg!(feature = "injected-faults") {
-    10
-} else {
-    10_000
-};
+const MAX_DELAY_MS: u64 = if cfg!(feature = "injected-faults") { 10 } else { 10_000 };
 
 /// The function that a timer runs, between two commands. Returns when to run again, in milliseconds
 /// since 1970; `None` if another caller will set the timer.
@@ -51,10 +47,7 @@ impl Timer {
     /// A timer that is not registered yet.
     #[allow(clippy::new_without_default, reason = "a constant, for statics")]
     pub const fn new() -> Self {
-        Self {
-            registered: OnceLock::new(),
-            pending: Mutex::new(None),
-        }
+        Self { registered: OnceLock::new(), pending: Mutex::new(None) }
     }
 
     /// Registers `callback`, which the timer runs. Before this, setting the timer does nothing.

@@ -16,20 +16,12 @@ pub struct Switch(AtomicBool);
 impl Integer {
     /// A setting that is `value` now, and at least `min` and at most `max`.
     pub const fn new(value: i64, min: i64, max: i64) -> Self {
-        Self {
-            value: AtomicI64::new(value),
-            min,
-            max,
-            is_memory: false,
-        }
+        Self { value: AtomicI64::new(value), min, max, is_memory: false }
     }
 
     /// A setting of at least `min` that counts bytes, so that it can be written as `1gb`.
     pub const fn bytes(value: i64, min: i64) -> Self {
-        Self {
-            is_memory: true,
-            ..Self::new(value, min, i64::MAX)
-        }
+        Self { is_memory: true, ..Self::new(value, min, i64::MAX) }
     }
 
     /// Its value.

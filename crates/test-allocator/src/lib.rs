@@ -17,10 +17,7 @@
 //!
 //! Both concern the calling thread only, so tests that run in parallel do not disturb each other.
 
-#![allow(
-    unsafe_code,
-    reason = "GlobalAlloc is an unsafe trait; each method passes its duties on"
-)]
+#![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; each method passes its duties on")]
 
 pub mod meter;
 pub mod refusal;

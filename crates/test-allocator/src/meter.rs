@@ -38,10 +38,7 @@ pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Taken) {
     let before = HELD.get();
     PEAK.set(before);
     let result = work();
-    let taken = Taken {
-        peak: PEAK.get() - before,
-        kept: HELD.get() - before,
-    };
+    let taken = Taken { peak: PEAK.get() - before, kept: HELD.get() - before };
     (result, taken)
 }
 
@@ -62,12 +59,6 @@ mod tests {
             one
         });
         assert_eq!(kept.capacity(), 1000);
-        assert_eq!(
-            taken,
-            Taken {
-                peak: 3000,
-                kept: 1000
-            }
-        );
+        assert_eq!(taken, Taken { peak: 3000, kept: 1000 });
     }
 }

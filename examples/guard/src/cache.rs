@@ -174,9 +174,7 @@ impl Cache {
         for key in [NEXT, FILTER] {
             let mut insert = kind.command("INSERT");
             insert.arg(key).arg("NOCREATE").arg("ITEMS").arg(ids);
-            let told = insert
-                .query_async::<redis::Value>(&mut live.connection)
-                .await;
+            let told = insert.query_async::<redis::Value>(&mut live.connection).await;
             match self.seen(told).await {
                 Err(error) if is_missing(&error) => {}
                 told => drop(told?),
@@ -202,9 +200,7 @@ impl Cache {
         if self.kind == Some(Kind::Counting) {
             let mut delete = cmd("CF.DEL");
             delete.arg(FILTER).arg(id);
-            let deleted = delete
-                .query_async::<redis::Value>(&mut live.connection)
-                .await;
+            let deleted = delete.query_async::<redis::Value>(&mut live.connection).await;
             match self.seen(deleted).await {
                 Err(error) if is_missing(&error) => {}
                 deleted => drop(deleted?),
@@ -221,23 +217,12 @@ impl Cache {
         let Some(kind) = self.kind else {
             return Ok(None);
         };
-        let Live {
-            mut connection,
-            mark,
-        } = self.live().await?;
+        let Live { mut connection, mark } = self.live().await?;
         // The standard library seeds its hashers at random.
         let token = RandomState::new().hash_one(&mark);
         let mut lock = cmd("SET");
-        lock.arg(FILLING)
-            .arg(token)
-            .arg("NX")
-            .arg("EX")
-            .arg(FILLING_SECONDS);
-        if lock
-            .query_async::<Option<String>>(&mut connection)
-            .await?
-            .is_none()
-        {
+        lock.arg(FILLING).arg(token).arg("NX").arg("EX").arg(FILLING_SECONDS);
+        if lock.query_async::<Option<String>>(&mut connection).await?.is_none() {
             return Ok(None);
         }
         let mut reserve = kind.command("RESERVE");
@@ -246,19 +231,9 @@ impl Cache {
             Kind::Counting => reserve.arg(NEXT).arg(capacity).arg("ERROR").arg(error_rate),
         };
         let mut both = pipe();
-        both.cmd("UNLINK")
-            .arg(NEXT)
-            .ignore()
-            .add_command(reserve)
-            .ignore();
+        both.cmd("UNLINK").arg(NEXT).ignore().add_command(reserve).ignore();
         both.query_async::<()>(&mut connection).await?;
-        Ok(Some(Filling {
-            cache: self,
-            kind,
-            connection,
-            mark,
-            token,
-        }))
+        Ok(Some(Filling { cache: self, kind, connection, mark, token }))
     }
 
     /// A live connection, opened if there is none.
@@ -270,19 +245,11 @@ impl Cache {
         let patience = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(PATIENCE))
             .set_response_timeout(Some(PATIENCE));
-        let opened = self
-            .client
-            .get_multiplexed_async_connection_with_config(&patience);
+        let opened = self.client.get_multiplexed_async_connection_with_config(&patience);
         let mut connection = opened.await?;
-        let info: redis::InfoDict = cmd("INFO")
-            .arg("server")
-            .query_async(&mut connection)
-            .await?;
+        let info: redis::InfoDict = cmd("INFO").arg("server").query_async(&mut connection).await?;
         let run: String = info.get("run_id").unwrap_or_default();
-        let opened = Live {
-            connection,
-            mark: format!("filled on {run}"),
-        };
+        let opened = Live { connection, mark: format!("filled on {run}") };
         Ok(live.insert(opened).clone())
     }
 
@@ -327,10 +294,7 @@ impl Filling<'_> {
             insert.arg(NEXT).arg("NOCREATE").arg("ITEMS").arg(ids);
             trip.add_command(insert).ignore();
         }
-        trip.cmd("EXPIRE")
-            .arg(FILLING)
-            .arg(FILLING_SECONDS)
-            .ignore();
+        trip.cmd("EXPIRE").arg(FILLING).arg(FILLING_SECONDS).ignore();
         let added = trip.query_async(&mut self.connection).await;
         self.cache.seen(added).await
     }

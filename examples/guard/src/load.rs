@@ -127,11 +127,7 @@ impl Load {
             self.wrong.fetch_add(1, Relaxed);
         }
         let microseconds = at.elapsed().as_micros() as u32;
-        let answer = Answer {
-            at,
-            caller,
-            microseconds,
-        };
+        let answer = Answer { at, caller, microseconds };
         self.answers.lock().expect("nobody panics").push(answer);
     }
 

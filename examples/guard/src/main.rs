@@ -11,11 +11,7 @@ use std::time::Duration;
 
 const SIZE: Size = Size {
     products: 1_000_000,
-    rates: Rates {
-        customers: 1_500,
-        old_links: 150,
-        attackers: 3_000,
-    },
+    rates: Rates { customers: 1_500, old_links: 150, attackers: 3_000 },
     phase: Duration::from_secs(10),
     step: Duration::from_millis(500),
 };
@@ -26,11 +22,7 @@ const SAVED: f64 = 0.95;
 async fn main() -> Outcome<()> {
     let file = std::env::args_os().nth(1).map(PathBuf::from);
     let file = file.ok_or("usage: guard PLOT.svg")?;
-    let Rates {
-        customers,
-        old_links,
-        attackers,
-    } = SIZE.rates;
+    let Rates { customers, old_links, attackers } = SIZE.rates;
     println!(
         "{} products; {customers} requests a second for products, {old_links} for old links, and \
          {attackers} for made-up ids in the attack",
@@ -43,10 +35,7 @@ async fn main() -> Outcome<()> {
     println!("\n{}", report::table(&runs));
     plot::draw(&runs, &file)?;
     let saved = report::saved(&runs[0], &runs[2], 1);
-    println!(
-        "queries for absent ids in the attack, with the filter: {:.2} % fewer",
-        saved * 100.0
-    );
+    println!("queries for absent ids in the attack, with the filter: {:.2} % fewer", saved * 100.0);
     println!("plot: {}", file.display());
     let wrong: u64 = runs.iter().map(|run| run.wrong).sum();
     match (wrong, saved >= SAVED) {

@@ -9,11 +9,8 @@ use std::path::Path;
 
 const SIZE: (u32, u32) = (760, 840);
 /// Colours that also differ in lightness, for colour-blind readers (Okabe and Ito 2008).
-const COLOURS: [RGBColor; 3] = [
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(0, 114, 178),
-];
+const COLOURS: [RGBColor; 3] =
+    [RGBColor(230, 159, 0), RGBColor(0, 158, 115), RGBColor(0, 114, 178)];
 
 type Points = Vec<(f64, f64)>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -36,31 +33,10 @@ pub fn draw(runs: &[Run], file: &Path) -> Outcome<()> {
     let memory: Vec<Points> = runs.iter().map(memory).collect();
     let p99: Vec<Points> = runs.iter().map(p99).collect();
     let linear = |lines: &[Points]| 0.0..top(lines) * 1.15;
-    panel(
-        &parts[0],
-        runs,
-        "database queries a second",
-        phase,
-        linear(&queries),
-        &queries,
-    )?;
-    panel(
-        &parts[1],
-        runs,
-        "memory of the cache, MiB",
-        phase,
-        linear(&memory),
-        &memory,
-    )?;
+    panel(&parts[0], runs, "database queries a second", phase, linear(&queries), &queries)?;
+    panel(&parts[1], runs, "memory of the cache, MiB", phase, linear(&memory), &memory)?;
     let logarithmic = (0.1..top(&p99) * 2.0).log_scale();
-    panel(
-        &parts[2],
-        runs,
-        "p99 of customers, ms",
-        phase,
-        logarithmic,
-        &p99,
-    )?;
+    panel(&parts[2], runs, "p99 of customers, ms", phase, logarithmic, &p99)?;
     area.present()?;
     Ok(())
 }
@@ -88,10 +64,7 @@ where
         (range.start, range.end)
     };
     // Two phases of attack; the filter is lost between them.
-    let attack = Rectangle::new(
-        [(phase, bottom), (phase * 3.0, top)],
-        RED.mix(0.06).filled(),
-    );
+    let attack = Rectangle::new([(phase, bottom), (phase * 3.0, top)], RED.mix(0.06).filled());
     let loss = PathElement::new([(phase * 2.0, bottom), (phase * 2.0, top)], RED.mix(0.5));
     chart.draw_series([attack])?;
     chart.draw_series([loss])?;
@@ -129,9 +102,7 @@ fn memory(run: &Run) -> Points {
     let samples = run.samples.iter();
     let seconds = |at| std::time::Instant::saturating_duration_since(&at, run.started);
     let mebibytes = |bytes| bytes as f64 / f64::from(1 << 20);
-    samples
-        .map(|sample| (seconds(sample.at).as_secs_f64(), mebibytes(sample.memory)))
-        .collect()
+    samples.map(|sample| (seconds(sample.at).as_secs_f64(), mebibytes(sample.memory))).collect()
 }
 
 fn p99(run: &Run) -> Points {

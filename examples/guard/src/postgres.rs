@@ -39,13 +39,7 @@ impl Postgres {
             chown(&folder, Some(uid), Some(gid))?;
         }
         let command = |program| command(&programs.join(program), user, &folder);
-        let settings = [
-            "-U",
-            "postgres",
-            "--auth=trust",
-            "--no-sync",
-            "--encoding=UTF8",
-        ];
+        let settings = ["-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8"];
         let made = command("initdb").args(settings).output()?;
         if !made.status.success() {
             return Err(String::from_utf8_lossy(&made.stderr).into());
@@ -58,13 +52,7 @@ impl Postgres {
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
-        Ok(Postgres {
-            programs,
-            user,
-            process,
-            folder,
-            port,
-        })
+        Ok(Postgres { programs, user, process, folder, port })
     }
 
     /// How to connect to it, once it answers.
@@ -102,10 +90,7 @@ impl Drop for Postgres {
 /// A program of PostgreSQL's, with the folder's data, as that user.
 fn command(program: &Path, user: Option<(u32, u32)>, folder: &Path) -> Command {
     let mut command = Command::new(program);
-    command
-        .current_dir(folder)
-        .arg("-D")
-        .arg(folder.join("data"));
+    command.current_dir(folder).arg("-D").arg(folder.join("data"));
     if let Some((uid, gid)) = user {
         command.uid(uid).gid(gid);
     }
@@ -133,9 +118,7 @@ fn unprivileged() -> Outcome<Option<(u32, u32)>> {
         return Ok(None);
     }
     let users = fs::read_to_string("/etc/passwd")?;
-    let mut users = users
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>());
+    let mut users = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let user = users.find(|fields| fields[0] == "postgres");
     let user = user.ok_or("no user postgres to run PostgreSQL as, instead of root")?;
     Ok(Some((user[2].parse()?, user[3].parse()?)))

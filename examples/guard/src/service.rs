@@ -22,11 +22,7 @@ pub struct Service {
 
 impl Service {
     pub fn new(cache: Cache, table: Table) -> Service {
-        Service {
-            cache,
-            table,
-            lost: Notify::new(),
-        }
+        Service { cache, table, lost: Notify::new() }
     }
 
     /// The name of a product.

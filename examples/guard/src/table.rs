@@ -46,10 +46,7 @@ impl Table {
         let copy = clients[0].copy_in("COPY product FROM STDIN").await?;
         pin_mut!(copy);
         for ids in ids.chunks(10_000) {
-            let lines: String = ids
-                .iter()
-                .map(|id| format!("{id}\tproduct {id}\n"))
-                .collect();
+            let lines: String = ids.iter().map(|id| format!("{id}\tproduct {id}\n")).collect();
             copy.send(axum::body::Bytes::from(lines)).await?;
         }
         copy.finish().await?;
@@ -78,10 +75,7 @@ impl Table {
         self.asked.fetch_add(1, Relaxed);
         let query = "SELECT name FROM product WHERE id = $1";
         let types = [tokio_postgres::types::Type::INT8];
-        let rows = self
-            .client()
-            .query_typed(query, &[(&id, types[0].clone())])
-            .await?;
+        let rows = self.client().query_typed(query, &[(&id, types[0].clone())]).await?;
         if rows.is_empty() {
             self.asked_in_vain.fetch_add(1, Relaxed);
         }
@@ -130,10 +124,7 @@ impl Table {
     /// # Errors
     /// Of the database.
     pub async fn count(&self) -> Outcome<u64> {
-        let row = self
-            .client()
-            .query_one("SELECT count(*) FROM product", &[])
-            .await?;
+        let row = self.client().query_one("SELECT count(*) FROM product", &[]).await?;
         Ok(row.get::<_, i64>(0) as u64)
     }
 

@@ -129,20 +129,14 @@ impl Stage {
     /// Something does not start.
     pub async fn set(products: u64, kind: Option<Kind>, keeps_proofs: bool) -> Outcome<Stage> {
         let mut postgres = Postgres::start()?;
-        let mut server = Setup::ours()
-            .and_then(Server::start)
-            .map_err(|error| error.to_string())?;
+        let mut server =
+            Setup::ours().and_then(Server::start).map_err(|error| error.to_string())?;
         let cache = server.connect().map_err(|error| error.to_string())?;
         let address = format!("redis://127.0.0.1:{}", server.port());
         let ids: Vec<i64> = (0..products).map(product).collect();
         let table = Table::create(postgres.config().await?, &ids).await?;
         let service = Service::new(Cache::new(&address, kind, keeps_proofs)?, table);
-        Ok(Stage {
-            service: Arc::new(service),
-            cache,
-            server,
-            _postgres: postgres,
-        })
+        Ok(Stage { service: Arc::new(service), cache, server, _postgres: postgres })
     }
 
     fn sample(&mut self, empty: u64) -> Outcome<Sample> {
@@ -172,10 +166,7 @@ pub async fn run(guard: Guard, size: Size) -> Outcome<Run> {
     }
     let web = web::serve(stage.service.clone()).await?;
     let load = Load::on(web.address, size.products);
-    let ordinary = Rates {
-        attackers: 0,
-        ..size.rates
-    };
+    let ordinary = Rates { attackers: 0, ..size.rates };
     // So that the first phase begins with connections open and the popular rows cached.
     load.run(ordinary, size.phase).await;
 
@@ -185,11 +176,7 @@ pub async fn run(guard: Guard, size: Size) -> Outcome<Run> {
         if phase == 2 && guard == Guard::Filter {
             redis::cmd("UNLINK").arg("ids").exec(&mut stage.cache)?;
         }
-        let rates = if name.starts_with("attack") {
-            size.rates
-        } else {
-            ordinary
-        };
+        let rates = if name.starts_with("attack") { size.rates } else { ordinary };
         let end = started + size.phase * (phase as u32 + 1);
         let load = load.clone();
         let rest = end.saturating_duration_since(Instant::now());

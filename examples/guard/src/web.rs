@@ -32,14 +32,9 @@ pub async fn serve(service: Arc<Service>) -> Outcome<Web> {
         tasks.spawn(service.clone().keep());
     }
     let products = get(find).put(create).delete(remove);
-    let router = Router::new()
-        .route("/products/{id}", products)
-        .with_state(service);
+    let router = Router::new().route("/products/{id}", products).with_state(service);
     tasks.spawn(async move { axum::serve(listener, router).await.unwrap_or_default() });
-    Ok(Web {
-        address,
-        _tasks: tasks,
-    })
+    Ok(Web { address, _tasks: tasks })
 }
 
 async fn find(State(service): Shared, Path(id): Path<i64>) -> Reply {

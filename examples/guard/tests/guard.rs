@@ -10,20 +10,14 @@ use std::time::Duration;
 
 const SIZE: Size = Size {
     products: 20_000,
-    rates: Rates {
-        customers: 200,
-        old_links: 30,
-        attackers: 600,
-    },
+    rates: Rates { customers: 200, old_links: 30, attackers: 600 },
     phase: Duration::from_secs(1),
     step: Duration::from_millis(100),
 };
 const PRODUCTS: u64 = 2_000;
 
 async fn stage(kind: Kind) -> Stage {
-    let stage = Stage::set(PRODUCTS, Some(kind), true)
-        .await
-        .expect("a stage");
+    let stage = Stage::set(PRODUCTS, Some(kind), true).await.expect("a stage");
     assert!(stage.service.fill(|_| {}).await.expect("a filter"));
     stage
 }
@@ -85,10 +79,7 @@ async fn a_product_is_found_once_it_is_acknowledged_while_filters_are_rebuilt() 
             let id = product(new);
             assert_eq!(stage.service.find(id).await.expect("an answer"), None);
             stage.service.create(id, "new").await.expect("a product");
-            cmd("DEL")
-                .arg(format!("row:{id}"))
-                .exec(&mut stage.cache)
-                .expect("the cache");
+            cmd("DEL").arg(format!("row:{id}")).exec(&mut stage.cache).expect("the cache");
             let found = stage.service.find(id).await.expect("an answer");
             assert_eq!(found.as_deref(), Some("new"), "product {new}");
             new += 1;
@@ -96,10 +87,7 @@ async fn a_product_is_found_once_it_is_acknowledged_while_filters_are_rebuilt() 
         rebuilding.await.expect("no panic");
         for n in PRODUCTS..new {
             let id = product(n);
-            cmd("DEL")
-                .arg(format!("row:{id}"))
-                .exec(&mut stage.cache)
-                .expect("the cache");
+            cmd("DEL").arg(format!("row:{id}")).exec(&mut stage.cache).expect("the cache");
             let known = stage.service.cache.look_up(id).await.expect("an answer");
             assert_eq!(known, Known::Nothing, "product {n} of {new}");
         }
@@ -123,28 +111,16 @@ async fn a_filter_that_an_earlier_run_of_the_server_has_saved_is_not_trusted() {
     let mut stage = stage(Kind::Bloom).await;
     cmd("SAVE").exec(&mut stage.cache).expect("a snapshot");
     let id = product(PRODUCTS);
-    stage
-        .service
-        .create(id, "too late for the snapshot")
-        .await
-        .expect("a product");
+    stage.service.create(id, "too late for the snapshot").await.expect("a product");
     stage.server.restart().expect("a restart");
     // While the cache is down, the database answers.
     assert!(stage.service.find(id).await.expect("an answer").is_some());
     let mut cache = stage.server.connect().expect("the cache");
-    cmd("DEL")
-        .arg(format!("row:{id}"))
-        .exec(&mut cache)
-        .expect("the cache");
-    let there: bool = cmd("EXISTS")
-        .arg("ids")
-        .query(&mut cache)
-        .expect("the cache");
+    cmd("DEL").arg(format!("row:{id}")).exec(&mut cache).expect("the cache");
+    let there: bool = cmd("EXISTS").arg("ids").query(&mut cache).expect("the cache");
     assert!(there);
-    eventually("the cache is back", || async {
-        stage.service.cache.look_up(id).await.is_ok()
-    })
-    .await;
+    eventually("the cache is back", || async { stage.service.cache.look_up(id).await.is_ok() })
+        .await;
     let known = stage.service.cache.look_up(id).await.expect("an answer");
     assert_eq!(known, Known::NoFilter);
 }
@@ -176,22 +152,13 @@ async fn a_row_that_another_program_inserts_is_announced() {
     let _web = web::serve(stage.service.clone()).await.expect("a port");
     let service = &stage.service;
     let id = product(PRODUCTS);
-    service
-        .table
-        .insert(id, "from elsewhere")
-        .await
-        .expect("a row");
+    service.table.insert(id, "from elsewhere").await.expect("a row");
     eventually("an announcement", || async {
         service.find(id).await.expect("an answer").is_some()
     })
     .await;
     eventually("the list is empty", || async {
-        service
-            .table
-            .unannounced()
-            .await
-            .expect("an answer")
-            .is_empty()
+        service.table.unannounced().await.expect("an answer").is_empty()
     })
     .await;
 }

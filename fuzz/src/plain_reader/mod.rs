@@ -33,10 +33,7 @@ const MAX_CHUNK_BYTES: usize = 1_048_576;
 const SEGMENT_BYTES: u64 = 65_536;
 
 /// ln 2, to as many digits as the format says.
-#[allow(
-    clippy::approx_constant,
-    reason = "the last digit is missing there, too"
-)]
+#[allow(clippy::approx_constant, reason = "the last digit is missing there, too")]
 pub const LN_2: f64 = 0.693_147_180_559_945;
 
 /// Whether a chunk may begin with `bytes`.
@@ -75,12 +72,7 @@ impl<'a> Frame<'a> {
         if version != VERSION.into() || bytes(&mut rest, FILLER_BYTES)? != filler() {
             return None;
         }
-        let frame = Self {
-            start,
-            next,
-            identity: number(&mut rest, 8)?,
-            records: rest,
-        };
+        let frame = Self { start, next, identity: number(&mut rest, 8)?, records: rest };
         (magic == MAGIC && *checksum == xxh3_64(body).to_le_bytes()).then_some(frame)
     }
 }
@@ -199,12 +191,7 @@ impl Chain {
     }
 
     fn with(mut self, chunk: &[u8]) -> Option<Self> {
-        let Frame {
-            start,
-            next,
-            identity,
-            records: mut rest,
-        } = Frame::read(chunk)?;
+        let Frame { start, next, identity, records: mut rest } = Frame::read(chunk)?;
         if self.head.is_empty() {
             let len = self.kind.num_bytes(rest);
             self.head = bytes(&mut rest, len)?.to_vec();
@@ -248,10 +235,7 @@ impl Chain {
                         return None;
                     }
                     came += 1;
-                    self.sub_filters.push(SubFilter {
-                        header,
-                        segments: BTreeMap::new(),
-                    });
+                    self.sub_filters.push(SubFilter { header, segments: BTreeMap::new() });
                 }
                 (3, None) => {
                     let (index, segment) = (number(&mut rest, 4)?, number(&mut rest, 8)?);
@@ -490,10 +474,7 @@ fn chunk(start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
 fn filler() -> Vec<u8> {
     const G: u64 = 0x9E37_79B9_7F4A_7C15;
     let powers = std::iter::successors(Some(G), |power| Some(power.wrapping_mul(G)));
-    powers
-        .flat_map(u64::to_le_bytes)
-        .take(FILLER_BYTES)
-        .collect()
+    powers.flat_map(u64::to_le_bytes).take(FILLER_BYTES).collect()
 }
 
 /// The chunk with its last bytes replaced by a correct checksum.
@@ -514,9 +495,7 @@ fn is_good_sub_filter(header: &[u8]) -> bool {
     let many = bits.is_power_of_two()
         && (512..=32_768).contains(&bits)
         && number_of_sub_bitmaps >= 1
-        && bits
-            .checked_mul(number_of_sub_bitmaps)
-            .is_some_and(|all| all <= 1 << 47);
+        && bits.checked_mul(number_of_sub_bitmaps).is_some_and(|all| all <= 1 << 47);
     layout == 1
         && (one || many)
         && (1..=64).contains(&hashes)
@@ -551,10 +530,5 @@ fn bytes<'a>(rest: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
 /// A little-endian number of `width` bytes.
 fn number(rest: &mut &[u8], width: usize) -> Option<u64> {
     let bytes = bytes(rest, width)?;
-    Some(
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
-    )
+    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }

@@ -87,10 +87,7 @@ impl Page {
     /// The payloads of its entries, each with how many of these it is, or of the saturated page.
     pub fn payloads(&self) -> Vec<(u64, u64)> {
         let marks = self.marks.iter().map(|mark| (mark & 0xf, 1));
-        let surplus = self
-            .surplus
-            .iter()
-            .map(|(mark, copies)| (mark & 0xf, *copies));
+        let surplus = self.surplus.iter().map(|(mark, copies)| (mark & 0xf, *copies));
         let saturated = self.is_saturated.then_some((self.payload, 0));
         marks.chain(surplus).chain(saturated).collect()
     }
@@ -124,20 +121,11 @@ impl Page {
         let read = match kind {
             EMPTY | SATURATED => {
                 let is_saturated = kind == SATURATED;
-                let payload = if is_saturated {
-                    number(&mut rest, 1)?
-                } else {
-                    0
-                };
+                let payload = if is_saturated { number(&mut rest, 1)? } else { 0 };
                 if payload >= 1 << plan.payload_bits {
                     return None;
                 }
-                Self {
-                    is_saturated,
-                    payload,
-                    bytes: page.to_vec(),
-                    ..Self::empty(depth as u32)
-                }
+                Self { is_saturated, payload, bytes: page.to_vec(), ..Self::empty(depth as u32) }
             }
             ENTRIES => Self::with_entries(depth, &mut rest, page, plan)?,
             _ => return None,
@@ -236,10 +224,7 @@ fn fit(entries: &[u64], lines: u64, slot_bits: u64) -> bool {
         line.0 += 1;
         line.1 += entries;
     }
-    if own
-        .iter()
-        .any(|(buckets, entries)| buckets + entries > BODY_BITS)
-    {
+    if own.iter().any(|(buckets, entries)| buckets + entries > BODY_BITS) {
         return false;
     }
     let around = |first: u64| {

@@ -24,13 +24,7 @@ impl Slots {
         }
         let [buckets, bucket_size, expansion, layers] =
             [8, 2, 2, 2].map(|width| super::number(&mut rest, width).unwrap());
-        Some(Self {
-            buckets,
-            bucket_size,
-            expansion,
-            layers,
-            is_narrow: *layout == NARROW,
-        })
+        Some(Self { buckets, bucket_size, expansion, layers, is_narrow: *layout == NARROW })
     }
 
     /// Whether RedisBloom can have such a filter, and a server so much memory.
@@ -79,12 +73,7 @@ impl Slots {
             let [one, other] = hashes.map(|hash| hash % buckets);
             for bucket in [one, other] {
                 let slot = bucket * self.bucket_size;
-                let first = start
-                    + if self.is_narrow {
-                        slot
-                    } else {
-                        slot % (1 << 32)
-                    };
+                let first = start + if self.is_narrow { slot } else { slot % (1 << 32) };
                 places.extend(first..first + self.bucket_size);
             }
             if self.is_narrow && one == other {
@@ -105,10 +94,7 @@ impl Slots {
         }
         let hash = murmur(item);
         let fingerprint = hash % 255 + 1;
-        (
-            fingerprint as u8,
-            [hash, hash ^ (fingerprint * 0x5bd1_e995)],
-        )
+        (fingerprint as u8, [hash, hash ^ (fingerprint * 0x5bd1_e995)])
     }
 }
 

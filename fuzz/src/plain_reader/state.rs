@@ -22,9 +22,8 @@ impl State {
     pub fn read(rest: &mut &[u8], (seconds, n): (u64, u64), payload_bits: u64) -> Option<Self> {
         let [latest, dead, sweeping, swept] = [8, 2, 2, 8].map(|width| number(rest, width));
         let (latest, dead, sweeping, swept) = (latest?, dead?, sweeping?, swept?);
-        let slices: Option<Vec<_>> = (0..=n)
-            .map(|_| Some((number(rest, 1)?, number(rest, 8)?)))
-            .collect();
+        let slices: Option<Vec<_>> =
+            (0..=n).map(|_| Some((number(rest, 1)?, number(rest, 8)?))).collect();
         let slices = slices?;
         let current = u128::from(latest) * u128::from(n) / (u128::from(seconds) * 1000);
         let is_good_slice = |(place, (payload, items)): (usize, &(u64, u64))| {
@@ -48,13 +47,7 @@ impl State {
             && swept % (1 << 13) == 0
             && (sweeping != 0 || swept == 0)
             && slices.iter().enumerate().all(is_good_slice);
-        is_good.then_some(Self {
-            latest,
-            dead,
-            sweeping,
-            swept,
-            slices,
-        })
+        is_good.then_some(Self { latest, dead, sweeping, swept, slices })
     }
 
     pub fn record(&self) -> Vec<u8> {

@@ -42,9 +42,7 @@ impl Run {
 
     /// Where the next page begins; `None` after the last one.
     pub fn next(&self, first: u64) -> Option<u64> {
-        self.pages
-            .last()
-            .map_or(Some(first), |(path, page)| after(*path, page.depth))
+        self.pages.last().map_or(Some(first), |(path, page)| after(*path, page.depth))
     }
 
     /// Adds a page, if that many bits can end where it begins.
@@ -116,11 +114,7 @@ impl Table {
         self.pages.remove(&start);
         for depth in empty_depth + 1..=depth {
             let second = start | 1 << (64 - depth);
-            let other = if path < second {
-                second
-            } else {
-                std::mem::replace(&mut start, second)
-            };
+            let other = if path < second { second } else { std::mem::replace(&mut start, second) };
             self.pages.insert(other, Page::empty(depth));
         }
         Some(())

@@ -33,7 +33,9 @@ fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let add = adding(c"bf.add", arguments, 2);
     let mut is_new = false;
     let added = add.run::<BloomFilters>(context, arguments, |new| is_new = new)?;
-    added.refusal.map_or(Ok(()), Err)?;
+    if let Some(refusal) = added.refusal {
+        return Err(refusal);
+    }
     context.reply_bool(is_new);
     Ok(())
 }
@@ -84,22 +86,14 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     }
     let options = insertion.ok().and_then(|insertion| insertion.first_item);
     hide_seeds(context, &args[..options.unwrap_or(args.len())], 2);
-    let Insertion {
-        creation,
-        at,
-        first_item,
-    } = insertion?;
+    let Insertion { creation, at, first_item } = insertion?;
     let Some(first) = first_item else {
         let creation = creation.unwrap_or_default();
         create_empty::<BloomFilters>(context, arguments.at(1), &creation)?;
         context.reply_array(0);
         return Ok(());
     };
-    let add = Adding {
-        creation,
-        at,
-        ..adding(c"bf.insert", arguments, 2 + first)
-    };
+    let add = Adding { creation, at, ..adding(c"bf.insert", arguments, 2 + first) };
     add_many(context, arguments, &add)
 }
 

@@ -50,10 +50,7 @@ fn reply_parts(context: &Context, filter: &Filter) {
     if let Some(bloom) = filter.bloom() {
         let about = bloom.header();
         let (hashes, bytes) = (about.shape.num_hashes, bloom.num_bits() / 8);
-        reply(
-            context,
-            line(bytes, hashes, about.capacity, about.items, about.error_rate),
-        );
+        reply(context, line(bytes, hashes, about.capacity, about.items, about.error_rate));
     }
     if left_out > 0 {
         let older = format_args!("older sub-filters left out:{left_out}");
@@ -61,22 +58,10 @@ fn reply_parts(context: &Context, filter: &Filter) {
     }
     for layer in layers {
         let (about, bytes) = (layer.description(), layer.num_bits() / 8);
-        reply(
-            context,
-            line(
-                bytes,
-                about.hashes,
-                about.entries,
-                about.items,
-                about.error_rate,
-            ),
-        );
+        reply(context, line(bytes, about.hashes, about.entries, about.items, about.error_rate));
     }
     if let Some((table, error_rate)) = table {
-        reply(
-            context,
-            line_of_table(table.bytes(), table.len(), error_rate),
-        );
+        reply(context, line_of_table(table.bytes(), table.len(), error_rate));
     }
 }
 
@@ -116,10 +101,7 @@ fn reply(context: &Context, line: Line) {
 fn six_digits(value: f64) -> f64 {
     let rounded = Line::of(format_args!("{value:.5e}"));
     let digits = str::from_utf8(rounded.bytes());
-    digits
-        .ok()
-        .and_then(|digits| digits.parse().ok())
-        .unwrap_or(value)
+    digits.ok().and_then(|digits| digits.parse().ok()).unwrap_or(value)
 }
 
 #[cfg(test)]

@@ -69,16 +69,8 @@ struct Field {
 
 /// Clients expect exactly these five, with these names, in this order.
 const FIELDS: [Field; 5] = [
-    Field {
-        word: b"CAPACITY",
-        name: "Capacity",
-        value: |stored| Some(stored.filter().capacity()),
-    },
-    Field {
-        word: b"SIZE",
-        name: "Size",
-        value: |stored| Some(stored.size()),
-    },
+    Field { word: b"CAPACITY", name: "Capacity", value: |stored| Some(stored.filter().capacity()) },
+    Field { word: b"SIZE", name: "Size", value: |stored| Some(stored.size()) },
     Field {
         word: b"FILTERS",
         name: "Number of filters",

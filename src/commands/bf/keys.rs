@@ -36,11 +36,7 @@ pub const KEYS: Command<ReplyError> = Command {
 fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(1);
     let args = args.ok_or(ReplyError::REPLY_TOO_LONG)?;
-    let Question {
-        name,
-        partitions,
-        items,
-    } = parse(&args)?;
+    let Question { name, partitions, items } = parse(&args)?;
     let key = try_vec(args[0].len() + BYTES_BESIDE_NAME);
     let key = key.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
     match items {
@@ -98,11 +94,7 @@ fn parse<'a>(args: &'a [&'a [u8]]) -> Result<Question<'a>, ReplyError> {
     if reply_bytes > MAX_REPLY_BYTES {
         return Err(ReplyError::REPLY_TOO_LONG);
     }
-    Ok(Question {
-        partitions,
-        name,
-        items,
-    })
+    Ok(Question { partitions, name, items })
 }
 
 #[cfg(test)]
@@ -120,10 +112,7 @@ mod tests {
     fn the_words_are_a_name_a_power_of_two_and_optional_items() {
         assert_eq!(parsed("users PARTITIONS 64"), Ok((64, None)));
         assert_eq!(parsed("users partitions 1"), Ok((1, None)));
-        assert_eq!(
-            parsed("users PARTITIONS 16384 items a"),
-            Ok((16_384, Some(1)))
-        );
+        assert_eq!(parsed("users PARTITIONS 16384 items a"), Ok((16_384, Some(1))));
         assert_eq!(parsed("users PARTITIONS 2 ITEMS ITEMS b"), Ok((2, Some(2))));
     }
 

@@ -28,8 +28,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     }
     let limit = config::size_limit(context);
     let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
-    key.put(BloomFilter::new(filter))
-        .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+    key.put(BloomFilter::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();
     context.signal_change(c"bf.load", arguments.at(1));

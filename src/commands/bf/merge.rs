@@ -104,8 +104,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     }
 
     if let Some(filter) = created {
-        key.put(BloomFilter::new(filter))
-            .ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+        key.put(BloomFilter::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     }
     drop(sources);
     drop((key, keys)); // before a module is notified that might delete them
@@ -140,11 +139,7 @@ fn open_sources<'a>(
 fn filters<'a>(keys: &'a [ReadKey<'_>]) -> Result<Vec<&'a Filter>, ReplyError> {
     let mut filters = try_vec(keys.len()).ok_or(ReplyError::NO_MEMORY_TO_MERGE)?;
     for key in keys {
-        match key
-            .value::<BloomFilter>()?
-            .ok_or(ReplyError::NOT_FOUND)?
-            .filter()
-        {
+        match key.value::<BloomFilter>()?.ok_or(ReplyError::NOT_FOUND)?.filter() {
             filter if filter.may_be_united() => filters.push(filter),
             _ => return Err(ReplyError::NO_UNION),
         }

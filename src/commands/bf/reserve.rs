@@ -67,13 +67,7 @@ impl Creates for BloomFilters {
         };
         let seconds = Line::of(window.map_or(0, |window| window.seconds()));
         let slices = Line::of(window.map_or(0, |window| window.slices()));
-        let with_window = [
-            b"WINDOW",
-            seconds.bytes(),
-            b"SLICES",
-            slices.bytes(),
-            b"RENEW",
-        ];
+        let with_window = [b"WINDOW", seconds.bytes(), b"SLICES", slices.bytes(), b"RENEW"];
         let window = window.map_or(0, |window| 4 + usize::from(window.renews()));
         let args = [error_rate.bytes(), capacity.bytes()].into_iter();
         let args = args.chain(growth.iter().copied());

@@ -19,12 +19,8 @@ use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
-const INSERT_PARAMETERS: &[Parameter] = &[
-    KEY,
-    CAPACITY.after(c"CAPACITY").optional(),
-    NO_CREATE,
-    ITEMS.after(c"ITEMS"),
-];
+const INSERT_PARAMETERS: &[Parameter] =
+    &[KEY, CAPACITY.after(c"CAPACITY").optional(), NO_CREATE, ITEMS.after(c"ITEMS")];
 
 pub const ADD: Command<ReplyError> = Command {
     name: c"cf.add",
@@ -49,15 +45,7 @@ pub const INSERT: Command<ReplyError> = Command {
     summary: c"Adds a copy of each item to a counting filter, which is created if it is missing",
     complexity: c"O(N) with N items",
     parameters: INSERT_PARAMETERS,
-    run: |context, arguments| {
-        insert(
-            context,
-            arguments,
-            c"cf.insert",
-            Adding::Copies,
-            reply_added,
-        )
-    },
+    run: |context, arguments| insert(context, arguments, c"cf.insert", Adding::Copies, reply_added),
     ..WRITE
 };
 
@@ -67,13 +55,7 @@ pub const INSERT_ABSENT: Command<ReplyError> = Command {
     output: Output::Varies, // a filter that it creates has a random seed
     summary: c"Adds each item to a counting filter unless it is probably there",
     run: |context, arguments| {
-        insert(
-            context,
-            arguments,
-            c"cf.insertnx",
-            Adding::Absent,
-            reply_number,
-        )
+        insert(context, arguments, c"cf.insertnx", Adding::Absent, reply_number)
     },
     ..INSERT
 };

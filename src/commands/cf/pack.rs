@@ -47,9 +47,7 @@ pub const PACK_EXISTS: Command<ReplyError> = Command {
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let packed = Packed::change(context, arguments)?;
     let mut bits = packed.room_for_bits()?;
-    let room = packed
-        .room_to_replicate()
-        .ok_or(ReplyError::NO_MEMORY_TO_DELETE)?;
+    let room = packed.room_to_replicate().ok_or(ReplyError::NO_MEMORY_TO_DELETE)?;
     let mut key = context.open_to_write(arguments.at(1))?;
     let stored = key.value::<CountingFilter>()?;
     let filter = stored.ok_or(ReplyError::NOTHING_TO_DELETE)?.filter_mut();

@@ -45,9 +45,7 @@ fn damage_commands(source: &Node, target: &Node, server: &Server) {
             let commands = kind.damaged(place, key.as_bytes());
             let mut import = Import::begin(slot, source, target, imports);
             imports += 1;
-            commands
-                .iter()
-                .for_each(|command| import.send(command.clone()));
+            commands.iter().for_each(|command| import.send(command.clone()));
             if import.is_executed() {
                 import.break_off();
                 executed.push((kind, key, commands));
@@ -71,9 +69,7 @@ fn damage_commands(source: &Node, target: &Node, server: &Server) {
 
     let mut import = Import::begin(slot, source, target, imports);
     for (_, _, commands) in &executed {
-        commands
-            .iter()
-            .for_each(|command| import.send(command.clone()));
+        commands.iter().for_each(|command| import.send(command.clone()));
     }
     assert!(import.is_executed());
     import.finish();

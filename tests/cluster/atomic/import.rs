@@ -63,7 +63,6 @@ impl Import {
     /// Whether the target says this before it hangs up.
     fn hears(&mut self, what: &str) -> bool {
         let said = std::iter::from_fn(|| self.db.try_receive().ok());
-        said.into_iter()
-            .any(|command| command.elements()[2].text() == what)
+        said.into_iter().any(|command| command.elements()[2].text() == what)
     }
 }

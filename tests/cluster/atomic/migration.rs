@@ -41,15 +41,11 @@ impl AtomicMove {
         let (mut db, command) = match director {
             Director::Source => (
                 source.connect(),
-                format!(
-                    "CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}",
-                    target.id
-                ),
+                format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", target.id),
             ),
-            Director::Target => (
-                target.connect(),
-                format!("CLUSTER MIGRATION IMPORT {slot} {slot}"),
-            ),
+            Director::Target => {
+                (target.connect(), format!("CLUSTER MIGRATION IMPORT {slot} {slot}"))
+            }
         };
         db.run(&command);
         AtomicMove { director, db }

@@ -56,10 +56,7 @@ impl Mover<'_> {
         let mut random = Random::seeded(seed);
         while !self.is_over.load(Ordering::Acquire) {
             let slot = *random.pick(self.slots);
-            let gate = self
-                .gate
-                .lock()
-                .expect("no thread panics with the gate held");
+            let gate = self.gate.lock().expect("no thread panics with the gate held");
             if self.move_somewhere(slot, &mut random).is_ok() {
                 self.moves.fetch_add(1, Ordering::AcqRel);
             }
@@ -117,15 +114,7 @@ pub fn move_slot(
         if keys.elements().is_empty() {
             break;
         }
-        let head = [
-            "MIGRATE",
-            "127.0.0.1",
-            &port,
-            "",
-            "0",
-            MIGRATE_TIMEOUT_MILLISECONDS,
-            "KEYS",
-        ];
+        let head = ["MIGRATE", "127.0.0.1", &port, "", "0", MIGRATE_TIMEOUT_MILLISECONDS, "KEYS"];
         let head = head.iter().map(|word| word.as_bytes());
         let keys = keys.elements().iter().map(Reply::bytes);
         into_result(from.try_call(head.chain(keys))?)?;
@@ -145,17 +134,12 @@ fn wait_for_a_replica(db: &mut Connection) -> io::Result<()> {
     let mut wanted = None;
     loop {
         let info = into_result(db.try_call(["INFO", "replication"])?)?.text();
-        let mut offsets = info
-            .lines()
-            .filter_map(|line| line.strip_prefix("master_repl_offset:"));
+        let mut offsets = info.lines().filter_map(|line| line.strip_prefix("master_repl_offset:"));
         let wanted = *wanted.get_or_insert(offsets.next().map_or(0, number));
-        let replicas = info
-            .lines()
-            .filter(|line| line.starts_with("slave") && line.contains(",offset="));
+        let replicas =
+            info.lines().filter(|line| line.starts_with("slave") && line.contains(",offset="));
         let of_replica = |line: &str| {
-            line.split(',')
-                .find_map(|field| field.strip_prefix("offset="))
-                .map_or(0, number)
+            line.split(',').find_map(|field| field.strip_prefix("offset=")).map_or(0, number)
         };
         if info.contains("connected_slaves:0")
             || replicas.map(of_replica).any(|offset| offset >= wanted)

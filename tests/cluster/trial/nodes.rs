@@ -48,9 +48,7 @@ impl Cluster {
             // Replicas do not migrate to other primaries.
             "cluster-allow-replica-migration no",
         ]);
-        options
-            .settings
-            .extend(lines.iter().map(|line| line.to_string()));
+        options.settings.extend(lines.iter().map(|line| line.to_string()));
         options.is_node = true;
         let count = primaries * (1 + replicas_of_each);
         let servers: Vec<Server> = (0..count).map(|_| Server::with(options.clone())).collect();
@@ -58,10 +56,7 @@ impl Cluster {
             port: server.port(),
             id: server.connect().run("CLUSTER MYID").text(),
         };
-        let cluster = Cluster {
-            nodes: servers.iter().map(node).collect(),
-            servers,
-        };
+        let cluster = Cluster { nodes: servers.iter().map(node).collect(), servers };
         cluster.introduce(primaries);
         cluster
     }
@@ -70,8 +65,7 @@ impl Cluster {
         for (number, node) in self.nodes.iter().enumerate() {
             // Distinct from the start; otherwise the nodes would resolve the conflict later.
             let epoch = number + 1;
-            node.connect()
-                .run(&format!("CLUSTER SET-CONFIG-EPOCH {epoch}"));
+            node.connect().run(&format!("CLUSTER SET-CONFIG-EPOCH {epoch}"));
         }
         for (number, node) in self.nodes[..primaries].iter().enumerate() {
             let slots = usize::from(SLOTS);
@@ -124,10 +118,7 @@ impl Cluster {
                 let mut db = node.connect();
                 let ok = db.run("CLUSTER INFO").text().contains("cluster_state:ok");
                 let nodes = db.run("CLUSTER NODES").text();
-                let links = nodes
-                    .lines()
-                    .filter(|line| line.contains(" connected"))
-                    .count();
+                let links = nodes.lines().filter(|line| line.contains(" connected")).count();
                 ok && !nodes.contains("fail") && links == self.nodes.len()
             })
         });
@@ -208,13 +199,8 @@ pub fn try_owners(db: &mut Connection) -> io::Result<Vec<Option<Node>>> {
         let [first, last, primary, ..] = range.elements() else {
             panic!("expected a range of slots: {range}")
         };
-        let [_, port, id, ..] = primary.elements() else {
-            panic!("expected a node: {primary}")
-        };
-        let owner = Node {
-            port: Reply::integer(port) as u16,
-            id: id.text(),
-        };
+        let [_, port, id, ..] = primary.elements() else { panic!("expected a node: {primary}") };
+        let owner = Node { port: Reply::integer(port) as u16, id: id.text() };
         let slots = first.integer() as usize..=last.integer() as usize;
         owners[slots].fill(Some(owner));
     }

@@ -52,9 +52,7 @@ pub fn outlive(
     };
     let see_moves = || {
         let before = moves.load(Ordering::Acquire);
-        eventually("slots keep moving", || {
-            moves.load(Ordering::Acquire) >= before + MOVES
-        });
+        eventually("slots keep moving", || moves.load(Ordering::Acquire) >= before + MOVES);
     };
     let mut add = |numbers| add_until_acknowledged(filter, numbers, batch, 1, &mut after);
     let third = (numbers.end - numbers.start) / 3;
@@ -96,11 +94,7 @@ pub fn outlive(
         moves: moves.into_inner(),
         again: sent.iter().map(|sent: &Sent| sent.again).sum(),
         failover,
-        longest: sent
-            .iter()
-            .map(|sent| sent.longest)
-            .max()
-            .unwrap_or_default(),
+        longest: sent.iter().map(|sent| sent.longest).max().unwrap_or_default(),
     }
 }
 
@@ -113,10 +107,7 @@ impl Drop for Over<'_> {
         if panicking() {
             for node in self.1 {
                 eprintln!("the cluster as port {} sees it:", node.port);
-                match node
-                    .try_connect()
-                    .and_then(|mut db| db.try_call(["CLUSTER", "NODES"]))
-                {
+                match node.try_connect().and_then(|mut db| db.try_call(["CLUSTER", "NODES"])) {
                     Ok(nodes) => eprintln!("{}", nodes.text()),
                     Err(error) => eprintln!("{error}"),
                 }

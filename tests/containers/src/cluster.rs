@@ -11,15 +11,9 @@ const BATCH: u32 = 100;
 
 /// The fields of a node's line about itself in CLUSTER NODES.
 fn own_line(db: &mut Connection) -> Vec<String> {
-    let nodes: String = cmd("CLUSTER")
-        .arg("NODES")
-        .query(db)
-        .expect("CLUSTER NODES");
+    let nodes: String = cmd("CLUSTER").arg("NODES").query(db).expect("CLUSTER NODES");
     let own = nodes.lines().find(|line| line.contains("myself"));
-    own.expect("a node lists itself")
-        .split(' ')
-        .map(str::to_owned)
-        .collect()
+    own.expect("a node lists itself").split(' ').map(str::to_owned).collect()
 }
 
 fn is_primary(own_line: &[String]) -> bool {
@@ -39,10 +33,8 @@ fn serves(own_line: &[String], slot: u32) -> bool {
 #[test]
 fn a_cluster_of_three_primaries_forms_itself_and_answers_redis_cli() {
     let cluster = Cluster::start();
-    let primaries = NODES
-        .iter()
-        .filter(|node| is_primary(&own_line(&mut cluster.connect(node))))
-        .count();
+    let primaries =
+        NODES.iter().filter(|node| is_primary(&own_line(&mut cluster.connect(node)))).count();
     assert_eq!(primaries, 3);
 
     // Twenty keys are spread over all three primaries; one client that follows redirects reaches
@@ -63,11 +55,8 @@ fn a_cluster_of_three_primaries_forms_itself_and_answers_redis_cli() {
 #[test]
 fn after_a_primary_is_killed_its_replica_has_every_acknowledged_item() {
     let cluster = Cluster::start();
-    let slot: u32 = cmd("CLUSTER")
-        .arg("KEYSLOT")
-        .arg(KEY)
-        .query(&mut cluster.connect(NODES[0]))
-        .unwrap();
+    let slot: u32 =
+        cmd("CLUSTER").arg("KEYSLOT").arg(KEY).query(&mut cluster.connect(NODES[0])).unwrap();
     let serving = |without: &str| {
         NODES
             .into_iter()
@@ -77,19 +66,11 @@ fn after_a_primary_is_killed_its_replica_has_every_acknowledged_item() {
     let primary = serving("").expect("every slot is served");
 
     let mut db = cluster.connect(primary);
-    let _: () = cmd("BF.RESERVE")
-        .arg(KEY)
-        .arg(0.001)
-        .arg(1000)
-        .query(&mut db)
-        .unwrap();
+    let _: () = cmd("BF.RESERVE").arg(KEY).arg(0.001).arg(1000).query(&mut db).unwrap();
     for batch in 0..BATCHES {
         add_items(&mut db, KEY, batch * BATCH..(batch + 1) * BATCH);
-        let replicas: u32 = cmd("WAIT")
-            .arg(1)
-            .arg(PATIENCE.as_millis() as u64)
-            .query(&mut db)
-            .unwrap();
+        let replicas: u32 =
+            cmd("WAIT").arg(1).arg(PATIENCE.as_millis() as u64).query(&mut db).unwrap();
         assert_eq!(replicas, 1);
     }
 
@@ -130,10 +111,7 @@ fn a_stopped_cluster_forms_again_with_new_addresses() {
     cluster.form();
 
     for node in NODES {
-        let nodes: String = cmd("CLUSTER")
-            .arg("NODES")
-            .query(&mut cluster.connect(node))
-            .unwrap();
+        let nodes: String = cmd("CLUSTER").arg("NODES").query(&mut cluster.connect(node)).unwrap();
         let connected = nodes.lines().filter(|line| line.contains(" connected"));
         assert_eq!(connected.count(), NODES.len(), "{node}:\n{nodes}");
     }

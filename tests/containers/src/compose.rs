@@ -15,9 +15,7 @@ pub struct Cluster {
 impl Cluster {
     /// Starts the cluster and waits until it is ready.
     pub fn start() -> Cluster {
-        let cluster = Cluster {
-            project: own_name("cluster"),
-        };
+        let cluster = Cluster { project: own_name("cluster") };
         cluster.form();
         cluster
     }
@@ -27,11 +25,7 @@ impl Cluster {
         self.compose(&["up", "--detach"]);
         let forming = self.container("cluster");
         let ended = eventually("the cluster to form", || {
-            let state = [
-                "inspect",
-                "--format",
-                "{{.State.Status}} {{.State.ExitCode}}",
-            ];
+            let state = ["inspect", "--format", "{{.State.Status}} {{.State.ExitCode}}"];
             let state = docker(&[&state[..], &[forming.as_str()]].concat());
             state.starts_with("exited ").then_some(state)
         });
@@ -58,9 +52,7 @@ impl Cluster {
     fn container(&self, service: &str) -> String {
         let project = format!("label=com.docker.compose.project={}", self.project);
         let service = format!("label=com.docker.compose.service={service}");
-        docker(&[
-            "ps", "--all", "--quiet", "--filter", &project, "--filter", &service,
-        ])
+        docker(&["ps", "--all", "--quiet", "--filter", &project, "--filter", &service])
     }
 
     /// The output of the image's redis-cli, run on a node and following redirects.

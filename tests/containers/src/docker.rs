@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The output of a command, which must succeed.
 pub fn output(command: &mut Command) -> String {
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    let output = command.output().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}:\n{said}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

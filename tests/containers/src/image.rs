@@ -10,11 +10,7 @@ use testcontainers::ImageExt;
 /// One setting of the server.
 fn setting(server: &Server, name: &str) -> String {
     let mut db = server.connect();
-    let pair: Vec<String> = cmd("CONFIG")
-        .arg("GET")
-        .arg(name)
-        .query(&mut db)
-        .expect("CONFIG GET");
+    let pair: Vec<String> = cmd("CONFIG").arg("GET").arg(name).query(&mut db).expect("CONFIG GET");
     pair[1].clone()
 }
 
@@ -39,10 +35,7 @@ fn the_commands_work_for_an_ordinary_client_outside() {
     assert_eq!(ask("BF.EXISTS seen carol"), Value::Int(1));
     assert_eq!(ask("BF.EXISTS seen dave"), Value::Int(0));
     assert_eq!(ask("BF.CARD seen"), Value::Int(3));
-    assert_eq!(
-        ask("BF.INFO seen CAPACITY"),
-        Value::Array(vec![Value::Int(1_000_000)])
-    );
+    assert_eq!(ask("BF.INFO seen CAPACITY"), Value::Array(vec![Value::Int(1_000_000)]));
 }
 
 #[test]
@@ -57,14 +50,8 @@ fn the_server_is_not_root_and_owns_its_folder() {
 
 #[test]
 fn arguments_reach_the_server_and_the_module() {
-    let server = Server::start(image(&[
-        "--maxmemory",
-        "100mb",
-        "--bf.error-rate",
-        "0.0001",
-        "--save",
-        "",
-    ]));
+    let server =
+        Server::start(image(&["--maxmemory", "100mb", "--bf.error-rate", "0.0001", "--save", ""]));
     assert_eq!(setting(&server, "maxmemory"), "104857600");
     assert_eq!(setting(&server, "bf.error-rate"), "0.0001");
     assert_eq!(setting(&server, "save"), "");
@@ -76,11 +63,7 @@ fn the_servers_name_as_first_argument_changes_nothing() {
     let server = Server::start(image(&["redis-server", "--maxmemory", "100mb"]));
     assert_eq!(setting(&server, "maxmemory"), "104857600");
     let mut db = server.connect();
-    let new: bool = cmd("BF.ADD")
-        .arg("seen")
-        .arg("alice")
-        .query(&mut db)
-        .unwrap();
+    let new: bool = cmd("BF.ADD").arg("seen").arg("alice").query(&mut db).unwrap();
     assert!(new);
 }
 
@@ -95,10 +78,7 @@ fn a_configuration_file_is_read_and_can_be_rewritten() {
     assert_eq!(setting(&server, "bf.initial-size"), "5000");
 
     // The file now loads the module too; it must not be loaded twice.
-    let _: () = cmd("CONFIG")
-        .arg("REWRITE")
-        .query(&mut server.connect())
-        .expect("CONFIG REWRITE");
+    let _: () = cmd("CONFIG").arg("REWRITE").query(&mut server.connect()).expect("CONFIG REWRITE");
     let (written, _) = server.run(&["cat", "/data/own.conf"]);
     assert!(written.contains("loadmodule "), "{written}");
     server.stop();
@@ -118,11 +98,7 @@ fn any_other_program_is_run_unchanged() {
 fn the_health_check_passes_for_a_running_server() {
     let server = Server::start(image_that_waits_for(WaitFor::healthcheck(), &[]));
     let mut db = server.connect();
-    let _: bool = cmd("BF.ADD")
-        .arg("seen")
-        .arg("alice")
-        .query(&mut db)
-        .unwrap();
+    let _: bool = cmd("BF.ADD").arg("seen").arg("alice").query(&mut db).unwrap();
 }
 
 #[test]
@@ -146,8 +122,5 @@ fn the_images_version_is_that_of_the_sources() {
     let said = docker(&["image", "inspect", "--format", label, "splitbloom"]);
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
     let manifest = fs::read_to_string(manifest).expect("the module's Cargo.toml");
-    assert!(
-        manifest.contains(&format!("\nversion = \"{said}\"\n")),
-        "{said}"
-    );
+    assert!(manifest.contains(&format!("\nversion = \"{said}\"\n")), "{said}");
 }

@@ -25,20 +25,13 @@ fn a_replica_in_another_container_has_everything_and_can_take_over() {
     });
 
     add_items(&mut db, "seen", ITEMS / 2..ITEMS); // replicated command by command
-    let acknowledged: u32 = cmd("WAIT")
-        .arg(1)
-        .arg(PATIENCE.as_millis() as u64)
-        .query(&mut db)
-        .unwrap();
+    let acknowledged: u32 =
+        cmd("WAIT").arg(1).arg(PATIENCE.as_millis() as u64).query(&mut db).unwrap();
     assert_eq!(acknowledged, 1);
     assert_eq!(missing_items(&mut copy, "seen", 0..ITEMS), 0);
 
     primary.kill();
-    let _: () = cmd("REPLICAOF")
-        .arg("NO")
-        .arg("ONE")
-        .query(&mut copy)
-        .unwrap();
+    let _: () = cmd("REPLICAOF").arg("NO").arg("ONE").query(&mut copy).unwrap();
     add_items(&mut copy, "seen", ITEMS..ITEMS + 1000);
     assert_eq!(missing_items(&mut copy, "seen", 0..ITEMS + 1000), 0);
 }

@@ -46,10 +46,8 @@ impl Server {
 
     /// The output and exit status of a program in the container.
     pub fn run(&self, command: &[&str]) -> (String, i64) {
-        let mut done = self
-            .0
-            .exec(ExecCommand::new(command.iter().copied()))
-            .expect("the program starts");
+        let mut done =
+            self.0.exec(ExecCommand::new(command.iter().copied())).expect("the program starts");
         let printed = done.stdout_to_vec().expect("the output is readable");
         let status = eventually("the exit of a program", || {
             done.exit_code().expect("the engine knows the program")
@@ -60,9 +58,7 @@ impl Server {
     /// Stops the container like `docker stop`: the server is asked to exit and saves.
     pub fn stop(&self) {
         let seconds = PATIENCE.as_secs() as i32;
-        self.0
-            .stop_with_timeout(Some(seconds))
-            .expect("the container stops");
+        self.0.stop_with_timeout(Some(seconds)).expect("the container stops");
     }
 
     /// Kills the container, like a power failure.

@@ -36,22 +36,13 @@ fn assert_everything_is_present(server: &Server) {
     // Absent items are absent: the filter is the same, not just full of set bits.
     let absent = missing_items(&mut db, "seen", ITEMS..2 * ITEMS);
     assert!(absent as u32 > ITEMS / 100 * 95, "{absent}");
-    let capacity: Vec<u32> = cmd("BF.INFO")
-        .arg("seen")
-        .arg("CAPACITY")
-        .query(&mut db)
-        .unwrap();
+    let capacity: Vec<u32> = cmd("BF.INFO").arg("seen").arg("CAPACITY").query(&mut db).unwrap();
     assert_eq!(capacity, [ITEMS]);
 }
 
 fn fill(server: &Server) {
     let mut db = server.connect();
-    let _: () = cmd("BF.RESERVE")
-        .arg("seen")
-        .arg(0.01)
-        .arg(ITEMS)
-        .query(&mut db)
-        .unwrap();
+    let _: () = cmd("BF.RESERVE").arg("seen").arg(0.01).arg(ITEMS).query(&mut db).unwrap();
     add_items(&mut db, "seen", 0..ITEMS);
 }
 

@@ -9,10 +9,7 @@
 //!
 //! As with such a server, the caller of SAVER.START writes nothing to the key before SAVER.STOP.
 
-#![allow(
-    unsafe_code,
-    reason = "the module API is unsafe, and the crate has no safe form of it"
-)]
+#![allow(unsafe_code, reason = "the module API is unsafe, and the crate has no safe form of it")]
 
 use redis_module::{raw, redis_module, Context, RedisError, RedisResult, RedisString, RedisValue};
 use std::ffi::c_void;

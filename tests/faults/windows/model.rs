@@ -38,16 +38,8 @@ impl Model {
     fn new(db: &mut Connection, key: &'static str, renews: bool) -> Model {
         let renew = if renews { "RENEW" } else { "" };
         let seconds = WINDOW / SECOND;
-        db.run(&format!(
-            "BF.RESERVE {key} 0.001 100 WINDOW {seconds} SLICES {SLICES} {renew}"
-        ));
-        Model {
-            key,
-            renews,
-            items: vec![None; UNIVERSE],
-            gone: 0,
-            found: 0,
-        }
+        db.run(&format!("BF.RESERVE {key} 0.001 100 WINDOW {seconds} SLICES {SLICES} {renew}"));
+        Model { key, renews, items: vec![None; UNIVERSE], gone: 0, found: 0 }
     }
 
     fn call(&self, server: &mut Clocked, head: &[&str], numbers: &[usize]) -> (u64, Vec<i64>, u64) {
@@ -64,10 +56,7 @@ impl Model {
         let numbers: Vec<usize> = (0..BATCH).map(|_| random.index(UNIVERSE)).collect();
         let head = ["BF.INSERT", self.key, "ITEMS"];
         let (before, answers, after) = self.call(server, &head, &numbers);
-        let now = Added {
-            earliest: before,
-            latest: after,
-        };
+        let now = Added { earliest: before, latest: after };
         for (number, is_new) in numbers.into_iter().zip(answers) {
             let added = &mut self.items[number];
             let is_remembered = added.is_some_and(|added| after < added.earliest + WINDOW);
@@ -177,10 +166,7 @@ fn a_model_with_a_clock_agrees_over_fifty_windows_restarts_and_a_failover() {
         ahead.advance(WINDOW / SLICES);
     }
     wait_until_equal(&promoted, &[primary, other]);
-    for Model {
-        key, gone, found, ..
-    } in models
-    {
+    for Model { key, gone, found, .. } in models {
         // Five standard deviations above the error rate.
         let expected = gone as f64 / 1000.0;
         let most = expected + 5.0 * expected.sqrt();

@@ -36,26 +36,17 @@ fn deleted_items_are_gone_and_all_others_there() {
 
     delete_items(&mut db, "k", HALF..ITEMS);
     assert_eq!(found(&mut db, 0..HALF, item), HALF);
-    for found in [
-        found(&mut db, HALF..ITEMS, item),
-        found(&mut db, 0..HALF, absent_item),
-    ] {
+    for found in [found(&mut db, HALF..ITEMS, item), found(&mut db, 0..HALF, absent_item)] {
         assert!(found <= MOST_FOUND, "{found} of {HALF}");
     }
     let (left, fresh) = (memory(&mut db, "k"), memory(&mut db, "fresh"));
-    assert!(
-        left <= MOST_MEMORY * fresh,
-        "{left} bytes, {fresh} in a fresh one"
-    );
+    assert!(left <= MOST_MEMORY * fresh, "{left} bytes, {fresh} in a fresh one");
 
     // Once everything is deleted, nothing is left: no item, and no more memory than at first.
     delete_items(&mut db, "k", 0..HALF);
     let info = db.line("CF.INFO k FULL");
     assert_eq!(info.field("Number of items inserted").integer(), 0);
-    assert_eq!(
-        info.field("Number of items deleted").integer() as u64,
-        ITEMS
-    );
+    assert_eq!(info.field("Number of items deleted").integer() as u64, ITEMS);
     assert_eq!(found(&mut db, 0..ITEMS, item), 0);
     db.run("CF.RESERVE empty 1000");
     assert_eq!(memory(&mut db, "k"), memory(&mut db, "empty"));

@@ -28,19 +28,13 @@ fn commands_are_propagated_as_they_took_effect() {
         ("CF.ADDNX k b", &["CF.ADDNX k b"]),
         ("CF.INSERT k ITEMS a b", &["CF.INSERT k ITEMS a b"]),
         ("CF.INSERTNX k ITEMS a b", &[]),
-        (
-            "CF.INSERTNX k NOCREATE ITEMS a c",
-            &["CF.INSERTNX k NOCREATE ITEMS a c"],
-        ),
+        ("CF.INSERTNX k NOCREATE ITEMS a c", &["CF.INSERTNX k NOCREATE ITEMS a c"]),
         ("CF.INSERT missing NOCREATE ITEMS a", &[]),
         ("CF.DEL k a", &["CF.DEL k a"]),
         ("CF.DEL k z", &[]),
         ("CF.DEL missing a", &[]),
         // Three copies fit.
-        (
-            "CF.INSERT f CAPACITY 9 ITEMS a b c d",
-            &["CF.INSERT f ITEMS a b c"],
-        ),
+        ("CF.INSERT f CAPACITY 9 ITEMS a b c d", &["CF.INSERT f ITEMS a b c"]),
         ("CF.INSERT f ITEMS a", &[]),
         ("CF.ADD f a", &[]),
         ("CF.DEL f a", &["CF.DEL f a"]),
@@ -55,11 +49,7 @@ fn commands_are_propagated_as_they_took_effect() {
         ("CF.SCANDUMP k 0", &[]),
         ("CF.LOADCHUNK k 1 a", &[]),
     ] {
-        assert_eq!(
-            propagated_by(&server, &mut db, command),
-            propagated,
-            "{command}"
-        );
+        assert_eq!(propagated_by(&server, &mut db, command), propagated, "{command}");
     }
 }
 
@@ -99,9 +89,7 @@ fn events_are_published_for_changes_only() {
         assert_eq!(told, events, "{command}");
     }
     let chunks = Family::Counting.scan_dump(&mut db, "k");
-    let told = events_of(&server, |db| {
-        Family::Counting.load_chunks(db, "loaded", &chunks)
-    });
+    let told = events_of(&server, |db| Family::Counting.load_chunks(db, "loaded", &chunks));
     assert_eq!(told, vec!["cf.loadchunk loaded"; chunks.len()]);
 }
 
@@ -174,9 +162,7 @@ fn a_replica_with_other_settings_holds_the_same() {
     db.run("CF.RESERVE reserved 100000");
     // Far beyond the limit, where each item is tried by itself.
     for first in (0..20_000).step_by(500) {
-        let items: String = (first..first + 500)
-            .map(|item| format!(" {item}"))
-            .collect();
+        let items: String = (first..first + 500).map(|item| format!(" {item}")).collect();
         db.run(&format!("CF.INSERT k ITEMS{items}"));
         db.run(&format!("CF.DEL k {first}"));
         db.run(&format!("CF.INSERT reserved ITEMS{items}"));
@@ -193,9 +179,7 @@ fn a_copy_is_equal_and_independent() {
     let server = Server::start();
     let mut db = server.connect();
     for first in (0..20_000).step_by(500) {
-        let items: String = (first..first + 500)
-            .map(|item| format!(" {item}"))
-            .collect();
+        let items: String = (first..first + 500).map(|item| format!(" {item}")).collect();
         db.run(&format!("CF.INSERT k ITEMS{items}"));
     }
     let digest = db.digest("k");
@@ -215,14 +199,8 @@ fn info_counts_the_work_done_and_deletion_returns_the_memory() {
     let server = Server::start();
     let mut db = server.connect();
     let numbers = |db: &mut crate::harness::Connection| {
-        [
-            "bf_filters",
-            "bf_items_added",
-            "bf_items_deleted",
-            "bf_lookups",
-            "bf_lookup_hits",
-        ]
-        .map(|name| db.info_number("bf", name))
+        ["bf_filters", "bf_items_added", "bf_items_deleted", "bf_lookups", "bf_lookup_hits"]
+            .map(|name| db.info_number("bf", name))
     };
     let held = db.info_number("bf", "bf_bytes_held");
     assert_eq!(numbers(&mut db), [0, 0, 0, 0, 0]);

@@ -182,12 +182,9 @@ fn every_error_has_its_text_and_changes_nothing() {
         wrong_types.extend(CALLS.iter().map(|call| call.replace("KEY", key)));
     }
     // And a filter that counts is no Bloom filter.
-    for call in [
-        "BF.ADD filter a",
-        "BF.EXISTS filter a",
-        "BF.INFO filter",
-        "BF.RESERVE filter 0.1 9",
-    ] {
+    for call in
+        ["BF.ADD filter a", "BF.EXISTS filter a", "BF.INFO filter", "BF.RESERVE filter 0.1 9"]
+    {
         wrong_types.push(call.to_owned());
     }
     let wrong_arity = WRONG_ARITY.iter().zip(&arities);
@@ -196,9 +193,8 @@ fn every_error_has_its_text_and_changes_nothing() {
         .copied()
         .chain(wrong_arity.map(|(line, error)| (*line, error.as_str())))
         .chain(wrong_types.iter().map(|line| (line.as_str(), WRONG_TYPE)));
-    let cases: Vec<(Vec<&str>, &str)> = lines
-        .map(|(line, error)| (line.split(' ').collect(), error))
-        .collect();
+    let cases: Vec<(Vec<&str>, &str)> =
+        lines.map(|(line, error)| (line.split(' ').collect(), error)).collect();
     check_errors(&SETUP, &cases);
 }
 

@@ -95,9 +95,8 @@ fn random_commands_get_the_replies_of_a_multiset_and_a_replica_holds_the_same() 
     let (mut left, mut refused) = (commands, 0);
     while left > 0 {
         let batch = left.min(10_000);
-        let cases: Vec<(String, String)> = (0..batch)
-            .map(|_| command(&mut random, &mut model))
-            .collect();
+        let cases: Vec<(String, String)> =
+            (0..batch).map(|_| command(&mut random, &mut model)).collect();
         let replies = db.pipeline(cases.iter().map(|(line, _)| words(line)));
         for ((line, expected), reply) in cases.iter().zip(replies) {
             assert_eq!(reply.to_string(), *expected, "{line}");
@@ -105,10 +104,7 @@ fn random_commands_get_the_replies_of_a_multiset_and_a_replica_holds_the_same() 
         }
         left -= batch;
     }
-    assert!(
-        refused > commands / 100,
-        "the filter that does not grow is often full: {refused}"
-    );
+    assert!(refused > commands / 100, "the filter that does not grow is often full: {refused}");
     for (key, copies) in &model {
         let info = db.line(&format!("CF.INFO k{key}"));
         let items: i64 = copies.values().sum();

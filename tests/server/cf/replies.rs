@@ -143,9 +143,7 @@ fn the_long_info_begins_with_the_short_one_and_tells_of_the_table() {
         assert_eq!(empty.field("Bits per item").to_string(), "_");
         assert_eq!(empty.field("Expected false positive rate").double(), 0.0);
         for first in (0..10_000).step_by(100) {
-            let items: String = (first..first + 100)
-                .map(|item| format!(" {item}"))
-                .collect();
+            let items: String = (first..first + 100).map(|item| format!(" {item}")).collect();
             db.run(&format!("CF.INSERT k ITEMS{items}"));
         }
         let short = db.line("CF.INFO k").pairs();
@@ -154,13 +152,7 @@ fn the_long_info_begins_with_the_short_one_and_tells_of_the_table() {
         let names: Vec<&str> = long[8..].iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
             names,
-            [
-                "Capacity",
-                "Error rate",
-                "Expected false positive rate",
-                "Bits per item",
-                "Pages"
-            ]
+            ["Capacity", "Error rate", "Expected false positive rate", "Bits per item", "Pages"]
         );
         let number = |place: usize| long[place].1.double();
         assert_eq!(long[8].1.integer(), 5000);
@@ -179,9 +171,7 @@ fn the_error_rate_holds_however_far_a_filter_grows() {
     let mut db = server.connect();
     db.run("CF.RESERVE k 4 ERROR 0.02");
     let batch = |command: &str, name: &str, first: u64| {
-        let items: String = (first..first + 1000)
-            .map(|item| format!(" {name}{item}"))
-            .collect();
+        let items: String = (first..first + 1000).map(|item| format!(" {name}{item}")).collect();
         format!("{command}{items}")
     };
     for first in (0..200_000).step_by(1000) {

@@ -21,16 +21,8 @@ fn shape_of_a_new_filter(db: &mut Connection) -> (f64, [i64; 4]) {
     db.run("DEL new");
     db.run("CF.ADD new a");
     let info = db.line("CF.INFO new FULL");
-    let numbers = [
-        "Capacity",
-        "Bucket size",
-        "Max iterations",
-        "Expansion rate",
-    ];
-    (
-        info.field("Error rate").double(),
-        numbers.map(|name| info.field(name).integer()),
-    )
+    let numbers = ["Capacity", "Bucket size", "Max iterations", "Expansion rate"];
+    (info.field("Error rate").double(), numbers.map(|name| info.field(name).integer()))
 }
 
 #[test]
@@ -50,11 +42,7 @@ fn error_rate_and_capacity_can_be_set_in_every_spelling_and_are_rewritten_in_one
     let mut server = Server::start();
     for (name, values, bad) in [
         ("error-rate", ["0.2", "0.003"], ["0", "1", "nan", "abc"]),
-        (
-            "initial-size",
-            ["1", "1099511627776"],
-            ["0", "-1", "1.5", "1099511627777"],
-        ),
+        ("initial-size", ["1", "1099511627776"], ["0", "-1", "1.5", "1099511627777"]),
     ] {
         let all = spellings(&server, name);
         for (spelling, value) in all.iter().zip(values) {
@@ -69,15 +57,8 @@ fn error_rate_and_capacity_can_be_set_in_every_spelling_and_are_rewritten_in_one
             let file = file.expect("the file").replace('"', "");
             let lines: Vec<&str> = file.lines().filter(|line| line.contains(name)).collect();
             let line = format!("{} {value}", all[0]);
-            assert_eq!(
-                lines.iter().filter(|written| **written == line).count(),
-                1,
-                "{lines:?}"
-            );
-            assert!(
-                !lines.iter().any(|line| line.starts_with("cf-")),
-                "{lines:?}"
-            );
+            assert_eq!(lines.iter().filter(|written| **written == line).count(), 1, "{lines:?}");
+            assert!(!lines.iter().any(|line| line.starts_with("cf-")), "{lines:?}");
             server.restart();
             for spelling in &all {
                 assert_eq!(setting(&mut server.connect(), spelling), value);

@@ -49,14 +49,10 @@ fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
     let mut db = server.connect();
     db.run("BF.ADD f a");
     for resp3 in [false, true] {
-        for (number, command) in [
-            "BF.ADD f x",
-            "BF.MADD f a x",
-            "BF.INSERT f ITEMS a x",
-            "BF.PACKADD f LINES x",
-        ]
-        .into_iter()
-        .enumerate()
+        for (number, command) in
+            ["BF.ADD f x", "BF.MADD f a x", "BF.INSERT f ITEMS a x", "BF.PACKADD f LINES x"]
+                .into_iter()
+                .enumerate()
         {
             let now = position(&mut db, "f");
             let follower = match resp3 {
@@ -131,11 +127,9 @@ fn client_unblock_ends_a_wait() {
     let mut db = server.connect();
     db.run("BF.ADD f a");
     let now = position(&mut db, "f");
-    for (how, reply) in [
-        ("", "_"),
-        ("TIMEOUT", "_"),
-        ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK"),
-    ] {
+    for (how, reply) in
+        [("", "_"), ("TIMEOUT", "_"), ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK")]
+    {
         let mut follower = Waiting::for_news(&server, "f", &now);
         let line = format!("CLIENT UNBLOCK {} {how}", follower.id);
         assert_eq!(db.ask(&line), ":1");
@@ -172,14 +166,8 @@ fn in_transactions_and_scripts_nobody_waits() {
 fn a_deleted_filter_is_an_error_where_the_server_wakes_those_who_wait() {
     let server = Server::start();
     let mut db = server.connect();
-    for command in [
-        "DEL f",
-        "UNLINK f",
-        "FLUSHALL",
-        "FLUSHALL ASYNC",
-        "RENAME f g",
-        "PEXPIRE f 1",
-    ] {
+    for command in ["DEL f", "UNLINK f", "FLUSHALL", "FLUSHALL ASYNC", "RENAME f g", "PEXPIRE f 1"]
+    {
         db.run("BF.ADD f a");
         let now = position(&mut db, "f");
         let mut follower = Waiting::for_news(&server, "f", &now);

@@ -34,18 +34,12 @@ fn a_journal_ends_with_its_filter() {
         for (key, before) in ["f", "g"].into_iter().zip(before) {
             let is_ours = db.ask(&format!("TYPE {key}")) == "+MBbloom--";
             if is_ours && (left == 0 || key == "f" && command != "RENAME g f") {
-                assert_eq!(
-                    changes(&mut db, &format!("{key} {before}")).1,
-                    None,
-                    "{command}"
-                );
+                assert_eq!(changes(&mut db, &format!("{key} {before}")).1, None, "{command}");
             }
         }
     }
     db.run("FLUSHALL");
-    eventually("no bytes are left", || {
-        db.info("bf", "bf_journal_bytes") == "0"
-    });
+    eventually("no bytes are left", || db.info("bf", "bf_journal_bytes") == "0");
 }
 
 #[test]
@@ -76,30 +70,18 @@ fn a_journal_stays_with_its_filter_wherever_it_goes() {
         db.run(&format!("BF.ADD {key} {expected}"));
         expected += 1;
         let (now, hashes) = changes(db, &format!("{key} {before}"));
-        assert_eq!(
-            hashes.map(|hashes| hashes.len()),
-            Some(expected),
-            "{lines:?}"
-        );
+        assert_eq!(hashes.map(|hashes| hashes.len()), Some(expected), "{lines:?}");
         assert_eq!(now, format!("{}-{expected}", &before[..16]));
     };
     check(&mut db, "f", &["EXPIRE f 1000", "PERSIST f"]);
-    check(
-        &mut db,
-        "f",
-        &["DUMP f", "SAVE", "BGREWRITEAOF", "BF.SCANDUMP f 0"],
-    );
+    check(&mut db, "f", &["DUMP f", "SAVE", "BGREWRITEAOF", "BF.SCANDUMP f 0"]);
     check(&mut db, "f", &["COPY f g"]);
     check(&mut db, "f", &["BF.MERGE f 1 g"]);
     check(&mut db, "h", &["RENAME f h"]);
     check(&mut db, "h", &["MOVE h 3", "SELECT 3"]);
     check(&mut db, "h", &["SWAPDB 3 5", "SELECT 5"]);
     db.run("SELECT 0");
-    assert_eq!(
-        changes(&mut db, &format!("g {before}")).1,
-        None,
-        "a copy has its own"
-    );
+    assert_eq!(changes(&mut db, &format!("g {before}")).1, None, "a copy has its own");
 }
 
 #[test]

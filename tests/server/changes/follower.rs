@@ -65,7 +65,7 @@ impl Follower {
         self.position = Some(position);
         match (hashes, &mut self.copy) {
             (Some(hashes), Some(copy)) => {
-                let added = copy.add_hashes(hashes.iter().copied(), SizeLimit::Replay, |_| {});
+                let added = copy.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_| {});
                 added.expect("an item that the server has");
                 Ok(hashes.len())
             }

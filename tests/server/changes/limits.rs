@@ -17,9 +17,7 @@ fn kept(db: &mut Connection, key: &str) -> u64 {
     let (id, end) = now.split_once('-').expect("a position");
     let end: u64 = end.parse().expect("a number");
     let is_kept = |db: &mut Connection, from: u64| {
-        changes(db, &format!("{key} {id}-{from} COUNT 1"))
-            .1
-            .is_some()
+        changes(db, &format!("{key} {id}-{from} COUNT 1")).1.is_some()
     };
     let (mut gone, mut known) = (0, end);
     while gone < known {
@@ -46,17 +44,11 @@ fn a_follower_too_far_behind_must_fetch() {
             all += add_items(&mut db, "f", number..number + 1);
             if number % 97 == 0 || number % PIECE <= 1 {
                 let kept = kept(&mut db, "f");
-                assert!(
-                    kept <= most && kept >= all.min(most - PIECE + 1),
-                    "{kept} of {all}"
-                );
+                assert!(kept <= most && kept >= all.min(most - PIECE + 1), "{kept} of {all}");
             }
         }
         assert_eq!(changes(&mut db, &format!("f {begin}")).1, None);
-        assert_eq!(
-            db.info_number("bf", "bf_journal_bytes"),
-            pieces as i64 * PIECE_BYTES
-        );
+        assert_eq!(db.info_number("bf", "bf_journal_bytes"), pieces as i64 * PIECE_BYTES);
     }
     // More in one command than a journal may have.
     let before = position(&mut db, "f");

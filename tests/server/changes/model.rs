@@ -22,9 +22,7 @@ impl Model {
     /// Creates a filter; all have one seed, so that they may be merged.
     fn reserve(&mut self, db: &mut Connection, key: &'static str, shape: &str) {
         if !self.filters.contains_key(key) {
-            db.run(&format!(
-                "BF.RESERVE {key} 0.001 {shape} SEED 00000000000000aa"
-            ));
+            db.run(&format!("BF.RESERVE {key} 0.001 {shape} SEED 00000000000000aa"));
             self.filters.insert(key, BTreeSet::new());
         }
     }
@@ -35,10 +33,7 @@ impl Model {
         };
         let (first, many) = (random.below(1 << 14), 1 + random.below(40));
         let numbers = first..first + if random.percent(50) { many } else { 1 };
-        let words: String = numbers
-            .clone()
-            .map(|number| format!(" item:{number}"))
-            .collect();
+        let words: String = numbers.clone().map(|number| format!(" item:{number}")).collect();
         let command = match random.below(3) {
             0 if numbers.end == first + 1 => format!("BF.ADD {key}{words}"),
             1 => format!("BF.INSERT {key} ITEMS{words}"),
@@ -115,14 +110,9 @@ fn follow_a_model(shape: &str, settings: &[&str], seed: u64) {
             let _ = follower.step(&mut follow, key, &options); // and stays behind
             continue;
         }
-        match (
-            follower.catch_up(&mut follow, key, &options),
-            model.filters.get(key),
-        ) {
+        match (follower.catch_up(&mut follow, key, &options), model.filters.get(key)) {
             (Ok(()), Some(items)) => {
-                let missing = items
-                    .iter()
-                    .filter(|number| !follower.contains(&item(**number)));
+                let missing = items.iter().filter(|number| !follower.contains(&item(**number)));
                 assert_eq!(missing.count(), 0, "{key}, seed {seed}");
             }
             (Err(error), None) => assert_eq!(error, "ERR not found"),
@@ -152,11 +142,7 @@ fn an_up_to_date_follower_denies_nothing_within_narrow_limits() {
 #[test]
 fn a_follower_keeps_up_with_writers_while_it_fetches() {
     let server = Server::start();
-    for shape in [
-        "0.01 100 EXPANSION 1",
-        "0.01 1000000",
-        "0.001 20000 EXPANSION 1",
-    ] {
+    for shape in ["0.01 100 EXPANSION 1", "0.01 1000000", "0.001 20000 EXPANSION 1"] {
         let mut db = server.connect();
         db.run("FLUSHALL");
         db.run(&format!("BF.RESERVE f {shape}"));

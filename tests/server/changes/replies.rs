@@ -9,9 +9,7 @@ use splitbloom_filter::Filter;
 fn hashes(filter: &Filter, items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<ItemHash> {
     let seed = filter.parameters().seed;
     let hashes = items.into_iter();
-    hashes
-        .map(|item| ItemHash::of(item.as_ref(), seed))
-        .collect()
+    hashes.map(|item| ItemHash::of(item.as_ref(), seed)).collect()
 }
 
 #[test]
@@ -27,10 +25,7 @@ fn a_reply_has_the_position_and_the_hashes_of_new_items() {
         assert!(id.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let filter = fetched(&mut db, "f");
 
-        assert_eq!(
-            changes(&mut db, &format!("f {begin}")),
-            (begin.clone(), Some(vec![]))
-        );
+        assert_eq!(changes(&mut db, &format!("f {begin}")), (begin.clone(), Some(vec![])));
         db.run("BF.ADD f c");
         db.run("BF.ADD f a");
         db.run("BF.MADD f b d c e");
@@ -63,33 +58,20 @@ fn a_position_of_another_journal_is_one_that_nobody_is_at() {
     let (f, g) = (position(&mut db, "f"), position(&mut db, "g"));
     assert_ne!(f, g);
     assert_eq!(changes(&mut db, &format!("f {g}")), (f.clone(), None));
-    for position in [
-        "0000000000000000-0",
-        "ffffffffffffffff-0",
-        "0000000000000000-9223372036854775807",
-    ] {
-        assert_eq!(
-            changes(&mut db, &format!("f {position}")),
-            (f.clone(), None)
-        );
+    for position in
+        ["0000000000000000-0", "ffffffffffffffff-0", "0000000000000000-9223372036854775807"]
+    {
+        assert_eq!(changes(&mut db, &format!("f {position}")), (f.clone(), None));
     }
     let id = &f[..16];
     for number in [1, i64::MAX] {
-        assert_eq!(
-            changes(&mut db, &format!("f {id}-{number}")),
-            (f.clone(), None)
-        );
+        assert_eq!(changes(&mut db, &format!("f {id}-{number}")), (f.clone(), None));
     }
 }
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let setup = [
-        "BF.ADD f a",
-        "BF.RESERVE w 0.01 100 WINDOW 60",
-        "CF.ADD c a",
-        "SET text a",
-    ];
+    let setup = ["BF.ADD f a", "BF.RESERVE w 0.01 100 WINDOW 60", "CF.ADD c a", "SET text a"];
     let arity = "ERR wrong number of arguments for 'bf.changes' command";
     let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
     let position = "ERR bad position: it must be 0, or one that BF.CHANGES returned";
@@ -107,10 +89,7 @@ fn errors_say_what_is_wrong() {
         ("BF.CHANGES f 0000000000000000-", position),
         ("BF.CHANGES f 0000000000000000-x", position),
         ("BF.CHANGES f 0000000000000000-01", position),
-        (
-            "BF.CHANGES f 0000000000000000-9223372036854775808",
-            position,
-        ),
+        ("BF.CHANGES f 0000000000000000-9223372036854775808", position),
         ("BF.CHANGES f 000000000000000g-0", position),
         ("BF.CHANGES f 0 x", "ERR syntax error"),
         ("BF.CHANGES f 0 COUNT", arity),
@@ -125,10 +104,7 @@ fn errors_say_what_is_wrong() {
         ("BF.CHANGES missing 0 BLOCK 0", "ERR not found"),
         ("BF.CHANGES text 0", wrong_type),
         ("BF.CHANGES c 0", wrong_type),
-        (
-            "BF.CHANGES w 0",
-            "ERR a filter with a window cannot be followed",
-        ),
+        ("BF.CHANGES w 0", "ERR a filter with a window cannot be followed"),
     ];
     let cases = lines.map(|(line, error)| (line.split_whitespace().collect(), error));
     check_errors(&setup, &cases);
@@ -149,11 +125,7 @@ fn filters_of_every_kind_are_followed() {
         follower.catch_up(&mut db, key, "").expect("a follower");
         for batch in 0..5 {
             // A filter that does not grow has room for a thousand more.
-            add_items(
-                &mut db,
-                key,
-                1_000_000 + batch * 150..1_000_150 + batch * 150,
-            );
+            add_items(&mut db, key, 1_000_000 + batch * 150..1_000_150 + batch * 150);
             follower.catch_up(&mut db, key, "COUNT 70").expect("news");
         }
         assert_eq!(follower.fetches, 1, "{key}");
@@ -192,11 +164,7 @@ fn it_changes_nothing_and_is_not_replicated() {
     assert_eq!(db.run("BF.INFO f FULL"), bytes);
     assert_eq!(db.run("DUMP f"), dump);
     assert_eq!(db.info("bf", "bf_journals"), "1");
-    assert_eq!(
-        there.info("bf", "bf_journals"),
-        "0",
-        "each node has its own"
-    );
+    assert_eq!(there.info("bf", "bf_journals"), "0", "each node has its own");
 }
 
 /// As docs/security.md says.
@@ -211,19 +179,11 @@ fn a_follower_needs_two_commands_and_may_only_read() {
     let mut follow = server.connect();
     follow.run("AUTH follows any");
     let mut follower = Follower::default();
-    follower
-        .step(&mut follow, "seen:1", "")
-        .expect("a follower");
+    follower.step(&mut follow, "seen:1", "").expect("a follower");
     db.run("BF.ADD seen:1 b");
-    follower
-        .step(&mut follow, "seen:1", "BLOCK 0")
-        .expect("news");
+    follower.step(&mut follow, "seen:1", "BLOCK 0").expect("news");
     assert!(follower.contains(b"a") && follower.contains(b"b"));
-    for refused in [
-        "BF.ADD seen:1 c",
-        "BF.CHANGES other 0",
-        "BF.EXISTS seen:1 a",
-    ] {
+    for refused in ["BF.ADD seen:1 c", "BF.CHANGES other 0", "BF.EXISTS seen:1 a"] {
         assert!(follow.ask(refused).starts_with("-NOPERM"), "{refused}");
     }
 }

@@ -75,10 +75,7 @@ fn a_replica_follows_a_redisbloom_without_an_error_and_denies_nothing() {
 
 #[test]
 fn commands_of_a_redisbloom_that_failed_are_counted_and_logged_and_change_nothing() {
-    let replica = Server::with(Options {
-        provokes_replay_errors: true,
-        ..Options::default()
-    });
+    let replica = Server::with(Options { provokes_replay_errors: true, ..Options::default() });
     let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers(RDB));
     primary.send_all(&replica, &STREAM);
     let digest = replica.connect().digest_of_everything();
@@ -89,10 +86,7 @@ fn commands_of_a_redisbloom_that_failed_are_counted_and_logged_and_change_nothin
     let refused = db.info_number("bf", "bf_replays_refused");
     assert_eq!(refused, FAILED.len() as i64);
     let log = replica.log();
-    assert_eq!(
-        log.matches("from the replication stream").count(),
-        FAILED.len()
-    );
+    assert_eq!(log.matches("from the replication stream").count(), FAILED.len());
 }
 
 #[test]
@@ -118,14 +112,9 @@ fn a_filter_that_does_not_grow_takes_all_that_its_primary_acknowledged() {
     db.run("REPLICAOF NO ONE");
     let digests = ["full", "fixed", "counting"].map(|key| db.digest(key));
     db.run("DEBUG RELOAD");
-    assert_eq!(
-        ["full", "fixed", "counting"].map(|key| db.digest(key)),
-        digests
-    );
+    assert_eq!(["full", "fixed", "counting"].map(|key| db.digest(key)), digests);
     // A third of the new items here are false positives.
-    let replies: Vec<String> = (0..100)
-        .map(|n| db.ask(&format!("BF.ADD full new:{n}")))
-        .collect();
+    let replies: Vec<String> = (0..100).map(|n| db.ask(&format!("BF.ADD full new:{n}"))).collect();
     assert!(replies.iter().all(|reply| reply != ":1"), "{replies:?}");
     let full = "-ERR non scaling filter is full".to_owned();
     assert!(replies.contains(&full), "{replies:?}");
@@ -166,10 +155,7 @@ fn a_replica_logs_what_it_followed() {
     let keys = ["growing", "fixed", "cuckoo", "made", "short", "counting"];
     let digests = keys.map(|key| db.digest(key));
     let logged = commands_in_append_only_file(&replica);
-    assert!(
-        logged.iter().any(|line| line.contains(" SEED ")),
-        "{logged:#?}"
-    );
+    assert!(logged.iter().any(|line| line.contains(" SEED ")), "{logged:#?}");
     replica.restart();
     let mut db = replica.connect();
     for (key, digest) in keys.iter().zip(digests) {

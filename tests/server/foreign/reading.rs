@@ -130,11 +130,7 @@ fn a_filter_that_came_lives_on_as_one_of_ours() {
         db.call([b"RESTORE".as_slice(), b"restored", b"0", &dump]);
         assert_eq!(&db.digest("restored"), digest, "{key}, restored");
         db.run("DEL restored");
-        let family = if *key == "cuckoo" {
-            Family::Counting
-        } else {
-            Family::Bloom
-        };
+        let family = if *key == "cuckoo" { Family::Counting } else { Family::Bloom };
         let chunks = family.scan_dump(&mut db, key);
         assert!(chunks.iter().all(|(_, bytes)| bytes.starts_with(b"SBF")));
         family.load_chunks(&mut db, "loaded", &chunks);
@@ -153,9 +149,7 @@ fn info_and_debug_say_what_is_from_redisbloom() {
     let info = db.run("BF.INFO growing FULL");
     let layers = info.field("Sub-filters from RedisBloom");
     let capacities = layers.elements().iter();
-    let capacities: Vec<i64> = capacities
-        .map(|one| one.field("Capacity").integer())
-        .collect();
+    let capacities: Vec<i64> = capacities.map(|one| one.field("Capacity").integer()).collect();
     assert_eq!(capacities, [50, 100, 200]);
     assert_eq!(info.field("Error rate").double(), 0.01);
     assert_eq!(info.field("Capacity").integer(), 350);
@@ -184,11 +178,7 @@ fn primary_and_replica_are_equal_however_a_filter_came() {
     for sample in ALL {
         sample.restore(&mut db);
     }
-    for (sample, key) in [
-        (FIXED, "pieces"),
-        (CUCKOO, "cuckoo-pieces"),
-        (GROWING, "grown"),
-    ] {
+    for (sample, key) in [(FIXED, "pieces"), (CUCKOO, "cuckoo-pieces"), (GROWING, "grown")] {
         load_pieces(&mut db, &sample.under(key), 100);
     }
     add_items(&mut db, "growing", 1000..2000);
@@ -214,9 +204,7 @@ fn a_newer_encoding_is_refused_with_a_line_that_helps() {
         let reply = db.call([b"RESTORE".as_slice(), b"k", b"0", &payload]);
         assert!(reply.is_error(), "{reply}");
         let log = server.log();
-        let line = log
-            .lines()
-            .find(|line| line.contains(name) && line.contains("version 5"));
+        let line = log.lines().find(|line| line.contains(name) && line.contains("version 5"));
         let line = line.unwrap_or_else(|| panic!("{log}"));
         for words in ["RedisBloom", "does not know", "SCANDUMP"] {
             assert!(line.contains(words), "{line}");

@@ -200,12 +200,7 @@ pub fn loads() -> Vec<(String, Vec<u8>)> {
     let mut file = AOF_OF_VALKEY_BLOOM;
     let commands = std::iter::from_fn(|| Reply::read(&mut file).ok());
     let loads = commands.filter(|command| command.elements()[0].text() == "BF.LOAD");
-    let words = loads.map(|load| {
-        (
-            load.elements()[1].text(),
-            load.elements()[2].bytes().to_vec(),
-        )
-    });
+    let words = loads.map(|load| (load.elements()[1].text(), load.elements()[2].bytes().to_vec()));
     words.collect()
 }
 
@@ -220,10 +215,7 @@ fn body_of(dump: &str) -> Vec<u8> {
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair| std::str::from_utf8(pair).map(|pair| u8::from_str_radix(pair, 16));
-    digits
-        .chunks(2)
-        .map(|pair| byte(pair).expect("ASCII").expect("two digits"))
-        .collect()
+    digits.chunks(2).map(|pair| byte(pair).expect("ASCII").expect("two digits")).collect()
 }
 
 /// How many of the absent items beyond the sample's a Bloom filter takes for present.

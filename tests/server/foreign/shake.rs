@@ -38,10 +38,9 @@ fn every_value_of_a_file_of_ours_restores_to_what_it_was() {
 fn every_value_of_a_file_of_redisbloom_or_valkey_bloom_restores_to_what_it_was() {
     let server = Server::start();
     let mut db = server.connect();
-    for (file, samples) in [
-        (RDB, ALL.as_slice()),
-        (RDB_OF_VALKEY_BLOOM, OF_VALKEY_BLOOM.as_slice()),
-    ] {
+    for (file, samples) in
+        [(RDB, ALL.as_slice()), (RDB_OF_VALKEY_BLOOM, OF_VALKEY_BLOOM.as_slice())]
+    {
         let values = module_values(file);
         assert_eq!(values.len(), samples.len());
         for (key, body) in values {

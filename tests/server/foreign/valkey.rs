@@ -48,10 +48,8 @@ fn dumps_files_and_logs_of_valkey_bloom_load_to_what_they_were() {
 
 #[test]
 fn a_filter_of_valkey_bloom_lives_on_as_any_other() {
-    let mut server = Server::with(Options::settings(&[
-        "appendonly yes",
-        "aof-use-rdb-preamble no",
-    ]));
+    let mut server =
+        Server::with(Options::settings(&["appendonly yes", "aof-use-rdb-preamble no"]));
     let mut db = server.connect();
     for sample in OF_VALKEY_BLOOM {
         sample.restore(&mut db);
@@ -65,10 +63,7 @@ fn a_filter_of_valkey_bloom_lives_on_as_any_other() {
     db.converse(&[
         ("BF.ADD fixed item:7", ":0"),
         ("BF.ADD fixed more", "-ERR non scaling filter is full"),
-        (
-            "CF.ADD growing a",
-            "-WRONGTYPE Operation against a key holding the wrong kind of value",
-        ),
+        ("CF.ADD growing a", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
         ("BF.RESERVE growing 0.1 9", BUSY),
     ]);
     let info = db.run("BF.INFO growing FULL");
@@ -120,17 +115,11 @@ fn bf_load_takes_what_valkey_bloom_encoded_and_nothing_else() {
     db.converse(&[
         ("EXISTS new", ":0"),
         ("SET text x", "+OK"),
-        (
-            "BF.LOAD text x",
-            "-WRONGTYPE Operation against a key holding the wrong kind of value",
-        ),
+        ("BF.LOAD text x", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
         ("CONFIG SET bf.max-filter-bytes 1", "+OK"),
     ]);
     let reply = db.call([b"BF.LOAD".as_slice(), b"new", &bytes]);
-    assert_eq!(
-        reply.to_string(),
-        "-ERR filter would exceed bf.max-filter-bytes"
-    );
+    assert_eq!(reply.to_string(), "-ERR filter would exceed bf.max-filter-bytes");
 }
 
 #[test]
@@ -173,11 +162,7 @@ fn a_replica_follows_a_valkey_bloom_and_denies_nothing() {
     }
     primary.send_all(
         &replica,
-        &[
-            "BF.ADD reserved x",
-            "BF.MADD growing y z",
-            "BF.ADD fixed acknowledged",
-        ],
+        &["BF.ADD reserved x", "BF.MADD growing y z", "BF.ADD fixed acknowledged"],
     );
     let mut db = replica.connect();
     for sample in &OF_VALKEY_BLOOM[..1] {
@@ -208,10 +193,7 @@ fn words_of_valkey_bloom_are_kept_or_refused_with_a_reason() {
     assert_eq!(db.digest("one"), db.digest("other"));
     db.converse(&[
         ("BF.INSERT new SEED 01234567 ITEMS a", "-ERR bad seed"),
-        (
-            "BF.INSERT new TIGHTENING x ITEMS a",
-            "-ERR bad tightening ratio",
-        ),
+        ("BF.INSERT new TIGHTENING x ITEMS a", "-ERR bad tightening ratio"),
         (
             "BF.INSERT new TIGHTENING 1 ITEMS a",
             "-ERR tightening ratio must be in the range (0.000000, 1.000000)",
@@ -234,15 +216,8 @@ fn a_newer_encoding_of_valkey_bloom_is_refused_with_a_line_that_helps() {
     let mut body = OF_VALKEY_BLOOM[0].body();
     body[LAST_BYTE_OF_IDENTITY] += 1;
     let payload = payload(&mut db, &body);
-    assert!(db
-        .call([b"RESTORE".as_slice(), b"k", b"0", &payload])
-        .is_error());
+    assert!(db.call([b"RESTORE".as_slice(), b"k", b"0", &payload]).is_error());
     let log = server.log();
-    let line = log
-        .lines()
-        .find(|line| line.contains("bloomfltr in encoding version 2"));
-    assert!(
-        line.is_some_and(|line| line.contains("valkey-bloom")),
-        "{log}"
-    );
+    let line = log.lines().find(|line| line.contains("bloomfltr in encoding version 2"));
+    assert!(line.is_some_and(|line| line.contains("valkey-bloom")), "{log}");
 }

@@ -165,11 +165,8 @@ fn random_chunks_are_refused() {
         for _ in 0..3000 {
             let length = random.index(600);
             let bytes = random.bytes(length);
-            let iterator = if random.percent(50) {
-                random.next() as i64
-            } else {
-                random.below(5) as i64
-            };
+            let iterator =
+                if random.percent(50) { random.next() as i64 } else { random.below(5) as i64 };
             assert_eq!(family.load(&mut db, "l", iterator, &bytes), REFUSED);
         }
         assert_eq!(family.load(&mut db, "l", 1, &zeros), REFUSED);
@@ -207,9 +204,7 @@ fn any_scandump_iterator_gets_a_valid_reply() {
         i64::MAX,
     ];
     let drawn: Vec<i64> = (0..1000).map(|_| random.next() as i64).collect();
-    let in_the_table: Vec<i64> = (0..1000)
-        .map(|_| TABLE + random.below(1 << 51) as i64)
-        .collect();
+    let in_the_table: Vec<i64> = (0..1000).map(|_| TABLE + random.below(1 << 51) as i64).collect();
     let all = [&chosen[..], &drawn, &in_the_table].concat();
     for (family, key, items) in [
         (Family::Bloom, "bloom", 1000),

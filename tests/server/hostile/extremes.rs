@@ -15,10 +15,7 @@ fn huge_filters_are_refused_or_work() {
             for options in ["", "NONSCALING", "EXPANSION 32768"] {
                 let command = format!("BF.RESERVE k {rate} {capacity} {options}");
                 let reply = db.ask(&command);
-                assert!(
-                    reply == "+OK" || reply.starts_with("-ERR "),
-                    "{command}: {reply}"
-                );
+                assert!(reply == "+OK" || reply.starts_with("-ERR "), "{command}: {reply}");
                 if reply == "+OK" {
                     assert_eq!(db.ask("BF.ADD k a"), ":1", "{command}");
                     assert_eq!(db.ask("BF.EXISTS k a"), ":1", "{command}");
@@ -29,9 +26,7 @@ fn huge_filters_are_refused_or_work() {
             }
         }
     }
-    eventually("all memory is returned", || {
-        db.info_number("bf", "bf_bytes_held") == baseline
-    });
+    eventually("all memory is returned", || db.info_number("bf", "bf_bytes_held") == baseline);
 }
 
 #[test]
@@ -59,20 +54,12 @@ fn thousands_of_layers_from_redisbloom_load_and_work_and_grow_by_a_table() {
     assert_eq!(db.ask("BF.INFO k FILTERS"), format!("[:{LEN}]"));
     assert_eq!(db.ask("BF.INFO k ITEMS"), format!("[:{}]", 6 * LEN));
     let full = db.run("BF.INFO k FULL");
-    assert_eq!(
-        full.field("Sub-filters from RedisBloom").elements().len(),
-        1000
-    );
+    assert_eq!(full.field("Sub-filters from RedisBloom").elements().len(), 1000);
     let left_out = i64::from(LEN) - 1000;
     assert_eq!(full.field("Older sub-filters left out").integer(), left_out);
     let lines = db.run("BF.DEBUG k");
-    let [_, line, shown @ ..] = lines.elements() else {
-        panic!("{lines}")
-    };
-    assert_eq!(
-        line.text(),
-        format!("older sub-filters left out:{left_out}")
-    );
+    let [_, line, shown @ ..] = lines.elements() else { panic!("{lines}") };
+    assert_eq!(line.text(), format!("older sub-filters left out:{left_out}"));
     assert_eq!(shown.len(), 1000);
     let digest = db.digest("k");
     db.run("DEBUG RELOAD");

@@ -38,11 +38,7 @@ fn a_value_of_another_module_with_any_field_at_its_boundaries_is_refused_or_work
 
 #[test]
 fn each_of_very_many_mutated_values_of_redisbloom_is_refused_or_works() {
-    let bodies: Vec<Vec<u8>> = ALL
-        .iter()
-        .map(Sample::body)
-        .chain(earlier_bodies())
-        .collect();
+    let bodies: Vec<Vec<u8>> = ALL.iter().map(Sample::body).chain(earlier_bodies()).collect();
     storm_of_values("values of RedisBloom", &bodies, 9);
 }
 
@@ -86,10 +82,7 @@ fn each_of_very_many_mutated_loads_of_valkey_bloom_is_refused_or_works() {
         let (_, bytes) = &loads[number % loads.len()];
         let bytes = mutated(&mut random, bytes, 0);
         let reply = db.call([b"BF.LOAD".as_slice(), b"k", &bytes]).to_string();
-        assert!(
-            reply == "+OK" || reply == "-ERR received bad data",
-            "{reply}"
-        );
+        assert!(reply == "+OK" || reply == "-ERR received bad data", "{reply}");
         reply == "+OK" && is_a_working_value(db)
     });
 }
@@ -137,10 +130,7 @@ fn try_body(db: &mut Connection, body: &[u8]) {
 fn try_pieces(db: &mut Connection, sample: &Sample, pieces: &[(i64, Vec<u8>)]) -> bool {
     for (iterator, data) in pieces {
         let reply = sample.family.load(db, "k", *iterator, data);
-        assert!(
-            reply == "+OK" || reply == "-ERR received bad data",
-            "{reply}"
-        );
+        assert!(reply == "+OK" || reply == "-ERR received bad data", "{reply}");
     }
     db.ask("EXISTS k") == ":1" && is_a_working_value(db)
 }

@@ -22,21 +22,11 @@ struct Victim {
 }
 
 const fn bloom(parameters: &'static str, items: u64) -> Victim {
-    Victim {
-        family: Family::Bloom,
-        parameters,
-        items,
-        deleted: 0,
-    }
+    Victim { family: Family::Bloom, parameters, items, deleted: 0 }
 }
 
 const fn counting(parameters: &'static str, items: u64, deleted: u64) -> Victim {
-    Victim {
-        family: Family::Counting,
-        parameters,
-        items,
-        deleted,
-    }
+    Victim { family: Family::Counting, parameters, items, deleted }
 }
 
 /// Small filters of every structure: Bloom filters, tables, both, filters that forget, and
@@ -74,18 +64,8 @@ impl Victim {
 }
 
 /// Values that an attacker may put into a field.
-const BOUNDARIES: [u64; 10] = [
-    0,
-    1,
-    0x7F,
-    0xFF,
-    0xFFFF,
-    0x7FFF_FFFF,
-    0xFFFF_FFFF,
-    1 << 40,
-    i64::MAX as u64,
-    u64::MAX,
-];
+const BOUNDARIES: [u64; 10] =
+    [0, 1, 0x7F, 0xFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 40, i64::MAX as u64, u64::MAX];
 
 /// The end of a chunk: the checksum of everything before it.
 const CHECKSUM_BYTES: usize = 8;
@@ -130,12 +110,8 @@ const QUESTIONS: [&str; 9] = [
 ];
 
 /// Reads of a value of any type.
-const QUESTIONS_OF_THE_SERVER: [&str; 4] = [
-    "DEBUG DIGEST-VALUE k",
-    "MEMORY USAGE k",
-    "DUMP k",
-    "COPY k copy",
-];
+const QUESTIONS_OF_THE_SERVER: [&str; 4] =
+    ["DEBUG DIGEST-VALUE k", "MEMORY USAGE k", "DUMP k", "COPY k copy"];
 
 /// Changes to its copy, which may be full or partly loaded.
 const CHANGES_OF_BLOOM: [&str; 8] = [
@@ -169,10 +145,7 @@ fn exercise(db: &mut Connection) {
         return;
     };
     let questions = QUESTIONS.map(|question| family.command(question));
-    let questions = questions
-        .iter()
-        .map(String::as_str)
-        .chain(QUESTIONS_OF_THE_SERVER);
+    let questions = questions.iter().map(String::as_str).chain(QUESTIONS_OF_THE_SERVER);
     let replies = db.pipeline(questions.clone().map(words));
     for (question, reply) in questions.zip(&replies) {
         assert!(!reply.is_error(), "{question}: {reply}");

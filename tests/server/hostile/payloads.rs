@@ -101,11 +101,8 @@ fn a_payload_with_trailing_bytes_is_refused_or_works() {
         let mut random = Random::seeded(2);
         for payload in payloads(db) {
             for length in 1..40 {
-                let body = [
-                    &payload[..payload.len() - FOOTER_BYTES],
-                    &random.bytes(length),
-                ]
-                .concat();
+                let body =
+                    [&payload[..payload.len() - FOOTER_BYTES], &random.bytes(length)].concat();
                 restore_and_exercise(db, &with_fresh_footer(&payload, &body));
             }
         }
@@ -133,10 +130,7 @@ fn an_unknown_version_or_layout_is_refused_with_a_log_line() {
     let mut other_layout = body.to_vec();
     assert_eq!(other_layout[layout], 1);
     other_layout[layout] = 2;
-    assert!(!restore(
-        &mut db,
-        &payload_around(payload, head, &other_layout)
-    ));
+    assert!(!restore(&mut db, &payload_around(payload, head, &other_layout)));
     assert!(server.log().contains("layout"), "{}", server.log());
 }
 
@@ -176,10 +170,7 @@ pub fn payloads(db: &mut Connection) -> Vec<Vec<u8>> {
 
 /// What precedes the chunk in a payload, and the chunk without its checksum.
 pub fn around_the_chunk(payload: &[u8]) -> (&[u8], &[u8]) {
-    let start = payload
-        .windows(MAGIC.len())
-        .position(|window| window == MAGIC)
-        .expect("a chunk");
+    let start = payload.windows(MAGIC.len()).position(|window| window == MAGIC).expect("a chunk");
     let end = payload.len() - FOOTER_BYTES - END_MARK_BYTES - CHECKSUM_BYTES;
     (&payload[..start], &payload[start..end])
 }
@@ -187,12 +178,7 @@ pub fn around_the_chunk(payload: &[u8]) -> (&[u8], &[u8]) {
 /// The payload with another chunk, whose checksum is correct.
 pub fn payload_around(payload: &[u8], head: &[u8], body: &[u8]) -> Vec<u8> {
     let end_mark = payload.len() - FOOTER_BYTES - END_MARK_BYTES;
-    let inside = [
-        head,
-        &forged(body),
-        &payload[end_mark..payload.len() - FOOTER_BYTES],
-    ]
-    .concat();
+    let inside = [head, &forged(body), &payload[end_mark..payload.len() - FOOTER_BYTES]].concat();
     with_fresh_footer(payload, &inside)
 }
 
@@ -206,6 +192,5 @@ fn restore_and_exercise(db: &mut Connection, payload: &[u8]) {
 
 /// Whether the server accepts the payload.
 pub fn restore(db: &mut Connection, payload: &[u8]) -> bool {
-    !db.call([b"RESTORE".as_slice(), b"k", b"0", payload, b"REPLACE"])
-        .is_error()
+    !db.call([b"RESTORE".as_slice(), b"k", b"0", payload, b"REPLACE"]).is_error()
 }

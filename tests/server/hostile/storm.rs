@@ -59,9 +59,7 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
 
     let mut db = server.connect();
     let start = Instant::now();
-    let accepted = (0..count)
-        .filter(|number| attempt(&mut db, *number))
-        .count();
+    let accepted = (0..count).filter(|number| attempt(&mut db, *number)).count();
     let seconds = start.elapsed().as_secs_f64();
     returns_all_memory(&mut db, baseline);
     assert_eq!(db.info("server", "process_id"), process);
@@ -72,10 +70,7 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
          before, {used_after} after",
         count - accepted
     );
-    assert!(
-        (used_after - used).abs() <= TOLERANCE,
-        "{used} bytes before, {used_after} after"
-    );
+    assert!((used_after - used).abs() <= TOLERANCE, "{used} bytes before, {used_after} after");
     assert!(accepted > count / 10, "most mutants are refused too early");
 }
 
@@ -141,12 +136,9 @@ fn digests_of_copies(db: &mut Connection, family: Family) -> [String; 5] {
 /// is done.
 fn used_memory(server: &Server) -> i64 {
     let mut db = server.connect();
-    eventually(
-        "other connections are closed and lazy freeing is done",
-        || {
-            db.info("clients", "connected_clients") == "1"
-                && db.info("memory", "lazyfree_pending_objects") == "0"
-        },
-    );
+    eventually("other connections are closed and lazy freeing is done", || {
+        db.info("clients", "connected_clients") == "1"
+            && db.info("memory", "lazyfree_pending_objects") == "0"
+    });
     db.info_number("memory", "used_memory")
 }

@@ -12,19 +12,13 @@ pub fn random_command(random: &mut Random, donated: &[(Family, Chunks)]) -> Vec<
     let key = format!("k{}", random.below(KEYS));
     let item = |random: &mut Random| format!("item:{}", random.below(3000));
     let items = |random: &mut Random| {
-        (0..1 + random.below(12))
-            .map(|_| item(random) + " ")
-            .collect::<String>()
+        (0..1 + random.below(12)).map(|_| item(random) + " ").collect::<String>()
     };
     let line = match random.below(100) {
         0..=7 => format!("BF.RESERVE {key} {}", reserve_words(random)),
         8..=27 => format!("BF.ADD {key} {}", item(random)),
         28..=39 => format!("BF.MADD {key} {}", items(random)),
-        40..=47 => format!(
-            "BF.INSERT {key} {} ITEMS {}",
-            insert_words(random),
-            items(random)
-        ),
+        40..=47 => format!("BF.INSERT {key} {} ITEMS {}", insert_words(random), items(random)),
         48..=50 => format!("CF.RESERVE {key} {}", counting_reserve_words(random)),
         51..=58 => format!("CF.ADD {key} {}", item(random)),
         59..=64 => format!("CF.ADDNX {key} {}", item(random)),
@@ -45,10 +39,9 @@ pub fn random_command(random: &mut Random, donated: &[(Family, Chunks)]) -> Vec<
             random.pick(&["BF.INFO", "CF.INFO"]),
             random.pick(&["FULL", "SIZE", "NONSENSE"])
         ),
-        95 if random.percent(50) => format!(
-            "BF.FORGET {key} {}",
-            random.pick(&["5", "1700000000000", "9007199254740991"])
-        ),
+        95 if random.percent(50) => {
+            format!("BF.FORGET {key} {}", random.pick(&["5", "1700000000000", "9007199254740991"]))
+        }
         95 => format!(
             "{} {key} {}",
             random.pick(&["BF.SCANDUMP", "CF.SCANDUMP"]),
@@ -60,9 +53,7 @@ pub fn random_command(random: &mut Random, donated: &[(Family, Chunks)]) -> Vec<
 }
 
 fn reserve_words(random: &mut Random) -> String {
-    let rate = random.pick(&[
-        "0.01", "0.001", "0.1", "0.5", "0.000001", "0.9", "nan", "1", "abc",
-    ]);
+    let rate = random.pick(&["0.01", "0.001", "0.1", "0.5", "0.000001", "0.9", "nan", "1", "abc"]);
     let capacity = random.pick(&[
         "1",
         "2",
@@ -99,11 +90,7 @@ fn reserve_words(random: &mut Random) -> String {
         "SLICES 4",
         "WINDOW 0",
     ];
-    let options = if random.percent(60) {
-        random.pick(&options)
-    } else {
-        random.pick(&rarer)
-    };
+    let options = if random.percent(60) { random.pick(&options) } else { random.pick(&rarer) };
     format!("{rate} {capacity} {options}")
 }
 
@@ -148,14 +135,8 @@ fn counting_reserve_words(random: &mut Random) -> &'static str {
 }
 
 fn counting_insert_words(random: &mut Random) -> &'static str {
-    const CHOICES: [&str; 6] = [
-        "",
-        "",
-        "NOCREATE",
-        "CAPACITY 5",
-        "CAPACITY abc",
-        "NOCREATE CAPACITY 0",
-    ];
+    const CHOICES: [&str; 6] =
+        ["", "", "NOCREATE", "CAPACITY 5", "CAPACITY abc", "NOCREATE CAPACITY 0"];
     CHOICES[random.index(CHOICES.len())]
 }
 
@@ -169,10 +150,5 @@ fn load_command(random: &mut Random, key: String, donated: &[(Family, Chunks)]) 
         1 => bytes.truncate(random.index(bytes.len())),
         _ => {}
     }
-    vec![
-        family.command("LOADCHUNK").into_bytes(),
-        key.into_bytes(),
-        iterator.into_bytes(),
-        bytes,
-    ]
+    vec![family.command("LOADCHUNK").into_bytes(), key.into_bytes(), iterator.into_bytes(), bytes]
 }

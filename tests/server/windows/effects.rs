@@ -31,19 +31,13 @@ fn commands_are_propagated_with_their_time() {
             "BF.RESERVE f 0.0001 2 WINDOW 999 NONSCALING",
             &["BF.RESERVE f 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
         ),
-        (
-            "BF.INSERT k WINDOW 500 ITEMS a",
-            &["MULTI", RESERVE, "BF.INSERT k AT … ITEMS a", "EXEC"],
-        ),
+        ("BF.INSERT k WINDOW 500 ITEMS a", &["MULTI", RESERVE, "BF.INSERT k AT … ITEMS a", "EXEC"]),
         ("BF.ADD k a", &[]),
         ("BF.ADD k b", &["BF.INSERT k AT … ITEMS b"]),
         ("BF.MADD k a b", &[]),
         ("BF.MADD k a c b", &["BF.INSERT k AT … ITEMS a c b"]),
         ("BF.INSERT k AT 100000000005 NOCREATE ITEMS a", &[]),
-        (
-            "BF.INSERT k AT 100000000005 ITEMS d",
-            &["BF.INSERT k AT 100000000005 ITEMS d"],
-        ),
+        ("BF.INSERT k AT 100000000005 ITEMS d", &["BF.INSERT k AT 100000000005 ITEMS d"]),
         ("BF.PACKADD k LINES b", &[]),
         ("BF.PACKADD k LINES p", &["BF.PACKADD k AT … LINES p"]),
         (
@@ -51,26 +45,17 @@ fn commands_are_propagated_with_their_time() {
             &["BF.PACKADD k AT 100000000005 FIXED 1 qa"],
         ),
         ("BF.MADD f a", &["BF.INSERT f AT … ITEMS a"]),
-        (
-            "BF.PACKADD f FIXED 1 abc",
-            &["BF.PACKADD f AT … FIXED 1 ab"],
-        ),
+        ("BF.PACKADD f FIXED 1 abc", &["BF.PACKADD f AT … FIXED 1 ab"]),
         (
             "BF.RESERVE g 0.0001 2 WINDOW 999 NONSCALING",
             &["BF.RESERVE g 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
         ),
         ("BF.MADD g a b c", &["BF.INSERT g AT … ITEMS a b"]),
         ("BF.MADD f c", &[]),
-        (
-            "BF.INSERT r AT 100000001000 ITEMS a",
-            &["BF.INSERT r AT 100000001000 ITEMS a"],
-        ),
+        ("BF.INSERT r AT 100000001000 ITEMS a", &["BF.INSERT r AT 100000001000 ITEMS a"]),
         ("BF.INSERT r AT 100000001000 ITEMS a", &[]),
         // Renewed.
-        (
-            "BF.INSERT r AT 100000021000 ITEMS a",
-            &["BF.INSERT r AT 100000021000 ITEMS a"],
-        ),
+        ("BF.INSERT r AT 100000021000 ITEMS a", &["BF.INSERT r AT 100000021000 ITEMS a"]),
         ("BF.FORGET k 100000000005", &[]),
         ("BF.EXISTS k a", &[]),
         ("BF.INFO k FULL", &[]),
@@ -95,9 +80,7 @@ fn forgetting_is_propagated_and_sends_no_event() {
     let server = Server::configured(&lines);
     let events = events_of(&server, |db| {
         db.run("BF.INSERT w WINDOW 1 SLICES 2 ITEMS a b");
-        eventually("the sweeper has come", || {
-            field(db, "w", "Items forgotten") == ":2"
-        });
+        eventually("the sweeper has come", || field(db, "w", "Items forgotten") == ":2");
     });
     assert_eq!(events, ["bf.reserve w", "bf.insert w"]);
     let logged = commands_in_append_only_file(&server);
@@ -128,12 +111,7 @@ fn the_sweeper_finds_filters_that_have_moved() {
     let server = Server::start();
     let replica = server.replica(&[]);
     let mut db = server.connect();
-    fill(
-        &mut db,
-        &[
-            "stays", "renamed", "moved", "copied", "over", "restored", "dumped",
-        ],
-    );
+    fill(&mut db, &["stays", "renamed", "moved", "copied", "over", "restored", "dumped"]);
     add_items(&mut db, "last", 0..10); // one that does not forget
     let payload = db.run("DUMP restored").bytes().to_vec();
     let chunks = scan_dump(&mut db, "dumped");
@@ -142,11 +120,7 @@ fn the_sweeper_finds_filters_that_have_moved() {
     db.run("COPY copied copy");
     db.run("COPY copied copy DB 5");
     db.run("MOVE moved 3");
-    assert_eq!(
-        db.ask("EXISTS stays"),
-        ":1",
-        "the client stays in its database"
-    );
+    assert_eq!(db.ask("EXISTS stays"), ":1", "the client stays in its database");
     db.run("DEL restored dumped");
     db.call([b"RESTORE".as_slice(), b"restored", b"0", &payload]);
     load_chunks(&mut db, "dumped", &chunks);
@@ -159,9 +133,7 @@ fn the_sweeper_finds_filters_that_have_moved() {
         db.run("SELECT 0");
     }
     db.run("SWAPDB 3 4");
-    let here = [
-        "stays", "new-name", "copied", "copy", "last", "restored", "dumped",
-    ];
+    let here = ["stays", "new-name", "copied", "copy", "last", "restored", "dumped"];
     wait_until_swept(&mut db, &here);
     db.run("SELECT 4");
     wait_until_swept(&mut db, &["moved"]);
@@ -169,10 +141,7 @@ fn the_sweeper_finds_filters_that_have_moved() {
     wait_until_swept(&mut db, &["copy"]);
     server.wait_for(&replica);
     assert_equal_keys(&server, &replica);
-    assert_eq!(
-        db.digest_of_everything(),
-        replica.connect().digest_of_everything()
-    );
+    assert_eq!(db.digest_of_everything(), replica.connect().digest_of_everything());
     assert_no_error_line(&replica);
 }
 
@@ -195,10 +164,7 @@ fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
     let server = Server::start();
     let mut db = server.connect();
     let held = db.info_number("bf", "bf_bytes_held");
-    fill(
-        &mut db,
-        &["deleted", "expired", "replaced", "text", "stays"],
-    );
+    fill(&mut db, &["deleted", "expired", "replaced", "text", "stays"]);
     db.run("UNLINK deleted");
     db.run("PEXPIRE expired 1");
     db.run("BF.RESERVE other 0.01 100");
@@ -206,9 +172,7 @@ fn filters_that_are_gone_when_their_turn_comes_are_no_matter() {
     db.run("SET text x");
     wait_until_swept(&mut db, &["stays"]);
     db.run("FLUSHALL ASYNC");
-    eventually("all memory is back", || {
-        db.info_number("bf", "bf_bytes_held") <= held + 1000
-    });
+    eventually("all memory is back", || db.info_number("bf", "bf_bytes_held") <= held + 1000);
     // Those that come later have their turn.
     fill(&mut db, &["later"]);
     wait_until_swept(&mut db, &["later"]);

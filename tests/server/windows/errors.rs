@@ -8,26 +8,14 @@ fn words_come_in_any_order_and_case() {
     let server = Server::start();
     server.connect().converse(&[
         ("BF.RESERVE a 0.01 100 WINDOW 60", "+OK"),
-        (
-            "BF.RESERVE b 0.01 100 renew slices 4 window 60 EXPANSION 2",
-            "+OK",
-        ),
-        (
-            "BF.RESERVE c 0.01 100 WINDOW 60 NONSCALING SEED 00000000000000ff",
-            "+OK",
-        ),
-        (
-            "BF.RESERVE d 0.01 100 WINDOW 1 SLICES 2 WINDOW 315360000 SLICES 14 3",
-            "+OK",
-        ),
+        ("BF.RESERVE b 0.01 100 renew slices 4 window 60 EXPANSION 2", "+OK"),
+        ("BF.RESERVE c 0.01 100 WINDOW 60 NONSCALING SEED 00000000000000ff", "+OK"),
+        ("BF.RESERVE d 0.01 100 WINDOW 1 SLICES 2 WINDOW 315360000 SLICES 14 3", "+OK"),
         (
             "BF.INSERT e AT 1000000000005 RENEW WINDOW 60 CAPACITY 9 ERROR 0.1 SLICES 3 ITEMS AT",
             "[:1]",
         ),
-        (
-            "BF.INSERT e NOCREATE AT 1000000000006 ITEMS AT b",
-            "[:0, :1]",
-        ),
+        ("BF.INSERT e NOCREATE AT 1000000000006 ITEMS AT b", "[:0, :1]"),
         ("BF.INSERT e WINDOW 9 SLICES 2 ITEMS AT WINDOW", "[:1, :1]"),
     ]);
     let mut db = server.connect();
@@ -78,10 +66,7 @@ fn every_error_names_what_is_wrong_and_nothing_changes() {
             "BF.RESERVE n 0.01 100 WINDOW 9 NONSCALING EXPANSION 2",
             "-ERR Nonscaling filters cannot expand",
         ),
-        (
-            "BF.RESERVE n 0.01 100 WINDOW",
-            "-ERR wrong number of arguments for 'bf.reserve' command",
-        ),
+        ("BF.RESERVE n 0.01 100 WINDOW", "-ERR wrong number of arguments for 'bf.reserve' command"),
         (
             "BF.RESERVE n 0.01 100 WINDOW 9 SLICES",
             "-ERR wrong number of arguments for 'bf.reserve' command",
@@ -92,10 +77,7 @@ fn every_error_names_what_is_wrong_and_nothing_changes() {
         ("BF.INSERT w RENEW ITEMS b", MISSING),
         ("BF.INSERT n AT 5 ITEMS a", MISSING),
         ("BF.INSERT plain AT 5 ITEMS b", MISSING),
-        (
-            "BF.INSERT n NOCREATE WINDOW 9 AT 5 ITEMS a",
-            "-ERR not found",
-        ),
+        ("BF.INSERT n NOCREATE WINDOW 9 AT 5 ITEMS a", "-ERR not found"),
         ("BF.INSERT w AT x ITEMS b", "-ERR bad time"),
         ("BF.INSERT w AT -1 ITEMS b", "-ERR bad time"),
         ("BF.INSERT w AT ITEMS b", "-ERR bad time"),
@@ -119,10 +101,7 @@ fn every_error_names_what_is_wrong_and_nothing_changes() {
         ("BF.FORGET plain 5", MISSING),
         ("BF.FORGET counting 5", TYPE),
         ("BF.FORGET text 5", TYPE),
-        (
-            "BF.FORGET w",
-            "-ERR wrong number of arguments for 'bf.forget' command",
-        ),
+        ("BF.FORGET w", "-ERR wrong number of arguments for 'bf.forget' command"),
     ] {
         assert_eq!(db.ask(command), error, "{command}");
     }

@@ -26,10 +26,7 @@ fn an_item_is_remembered_for_a_second_and_forgotten_half_a_second_later() {
                 break;
             }
             let late = asked - after;
-            assert!(
-                late < Duration::from_millis(1502),
-                "remembered after {late:?}"
-            );
+            assert!(late < Duration::from_millis(1502), "remembered after {late:?}");
             sleep(Duration::from_millis(3));
         }
     }
@@ -45,15 +42,9 @@ fn time_is_what_the_client_says_and_never_runs_back() {
         // An earlier time is the latest.
         ("BF.INSERT w AT 1000000002000 ITEMS d", "[:1]"),
         // a and b came in the slice up to …1 999, c and d in that up to …9 999.
-        (
-            "BF.INSERT w AT 1000000011999 ITEMS a b c d",
-            "[:0, :0, :0, :0]",
-        ),
+        ("BF.INSERT w AT 1000000011999 ITEMS a b c d", "[:0, :0, :0, :0]"),
         ("BF.INSERT w AT 1000000012000 ITEMS b c d", "[:1, :0, :0]"),
-        (
-            "BF.INSERT w AT 1000000020000 ITEMS a b c d",
-            "[:1, :0, :1, :1]",
-        ),
+        ("BF.INSERT w AT 1000000020000 ITEMS a b c d", "[:1, :0, :1, :1]"),
     ]);
 }
 
@@ -76,10 +67,7 @@ fn a_read_goes_by_the_clock_of_the_server() {
     let mut db = server.connect();
     let long_ago = now() - 60_000;
     db.converse(&[
-        (
-            &format!("BF.INSERT w WINDOW 20 AT {long_ago} ITEMS a b"),
-            "[:1, :1]",
-        ),
+        (&format!("BF.INSERT w WINDOW 20 AT {long_ago} ITEMS a b"), "[:1, :1]"),
         ("BF.MEXISTS w a b", "[:0, :0]"),
         ("BF.CARD w", ":0"),
         ("BF.INFO w ITEMS", "[:0]"),
@@ -100,9 +88,7 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
     let full = db.run("MEMORY USAGE w").integer();
     assert!(full > 50_000, "{full}");
     for db in [&mut db, &mut there] {
-        eventually("the memory is back", || {
-            db.run("MEMORY USAGE w").integer() < 1024
-        });
+        eventually("the memory is back", || db.run("MEMORY USAGE w").integer() < 1024);
     }
     primary.wait_for(&replica);
     assert_eq!(db.digest("w"), there.digest("w"));
@@ -113,10 +99,7 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
     assert!(db.info_number("bf", "bf_sweep_steps") > 0);
     assert!(db.info_number("bf", "bf_sweep_slowest_usec") > 0);
     assert_eq!(there.info_number("bf", "bf_sweep_steps"), 0);
-    assert_eq!(
-        field(&mut db, "w", "Items forgotten"),
-        format!(":{forgotten}")
-    );
+    assert_eq!(field(&mut db, "w", "Items forgotten"), format!(":{forgotten}"));
 }
 
 #[test]
@@ -163,10 +146,7 @@ fn items_that_keep_coming_take_memory_for_a_window_of_them() {
         let items = (second * A_SECOND..(second + 1) * A_SECOND).map(item);
         let new = db.call(head.into_iter().chain(items));
         let new: i64 = new.elements().iter().map(|new| new.integer()).sum();
-        assert!(
-            new as u64 > A_SECOND * 95 / 100,
-            "{new} new in second {second}"
-        );
+        assert!(new as u64 > A_SECOND * 95 / 100, "{new} new in second {second}");
         if second >= 30 {
             most = most.max(db.run("MEMORY USAGE w").integer());
         }

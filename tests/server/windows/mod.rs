@@ -17,7 +17,5 @@ pub fn now() -> u64 {
 
 /// The fields of BF.INFO FULL that depend on no clock but the one in the filter.
 pub fn field(db: &mut Connection, key: &str, name: &str) -> String {
-    db.run(&format!("BF.INFO {key} FULL"))
-        .field(name)
-        .to_string()
+    db.run(&format!("BF.INFO {key} FULL")).field(name).to_string()
 }

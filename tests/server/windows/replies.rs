@@ -53,14 +53,8 @@ fn the_long_form_has_the_window_after_the_fields_of_every_filter() {
         "Sub-filters",
         "Table",
     ];
-    const OF_A_WINDOW: [&str; 6] = [
-        "Window",
-        "Slices",
-        "Renew",
-        "Items by slice",
-        "Age of the oldest",
-        "Items forgotten",
-    ];
+    const OF_A_WINDOW: [&str; 6] =
+        ["Window", "Slices", "Renew", "Items by slice", "Age of the oldest", "Items forgotten"];
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
         db.run("DEL w plain");
@@ -72,10 +66,7 @@ fn the_long_form_has_the_window_after_the_fields_of_every_filter() {
         assert_eq!(plain, OF_EVERY_FILTER);
         let all: Vec<String> = names(long.clone()).collect();
         assert_eq!(all, [&OF_EVERY_FILTER[..], &OF_A_WINDOW].concat());
-        assert_eq!(
-            long.field("Items by slice").to_string(),
-            "[:0, :0, :0, :0, :2]"
-        );
+        assert_eq!(long.field("Items by slice").to_string(), "[:0, :0, :0, :0, :2]");
         assert!(long.field("Age of the oldest").integer() <= 250);
         assert_eq!(long.field("Items forgotten").to_string(), ":0");
     }
@@ -87,19 +78,10 @@ fn a_filter_that_does_not_grow_refuses_more_than_its_capacity_and_has_room_again
     server.connect().converse(&[
         ("BF.RESERVE w 0.001 3 NONSCALING WINDOW 10 SLICES 2", "+OK"),
         ("BF.INSERT w AT 1000000001000 ITEMS a b", "[:1, :1]"),
-        (
-            "BF.INSERT w AT 1000000006000 ITEMS a c d e",
-            "[:0, :1, -ERR non scaling filter is full]",
-        ),
-        (
-            "BF.INSERT w AT 1000000006000 ITEMS d",
-            "[-ERR non scaling filter is full]",
-        ),
+        ("BF.INSERT w AT 1000000006000 ITEMS a c d e", "[:0, :1, -ERR non scaling filter is full]"),
+        ("BF.INSERT w AT 1000000006000 ITEMS d", "[-ERR non scaling filter is full]"),
         // a and b have gone.
-        (
-            "BF.INSERT w AT 1000000015000 ITEMS d e f",
-            "[:1, :1, -ERR non scaling filter is full]",
-        ),
+        ("BF.INSERT w AT 1000000015000 ITEMS d e f", "[:1, :1, -ERR non scaling filter is full]"),
         ("BF.INSERT w AT 1000000015000 ITEMS c d e", "[:0, :0, :0]"),
     ]);
 }

@@ -111,10 +111,7 @@ impl Player {
         let requested = info.field("Error rate").double();
         assert!(expected <= requested, "{key}: {info}");
         let usage = self.ask(&["MEMORY", "USAGE", key])?.integer();
-        assert!(
-            usage >= info.field("Size").integer(),
-            "{key}: {usage} {info}"
-        );
+        assert!(usage >= info.field("Size").integer(), "{key}: {usage} {info}");
         assert_eq!(self.ask(&["CF.COMPACT", key])?.to_string(), "+OK");
         Ok(())
     }

@@ -20,10 +20,7 @@ impl Player {
             return self.reserve_counting(key);
         }
         let rate = *self.random.pick(&RATES);
-        let capacity = self
-            .random
-            .pick(&["100", "1000", "5000", "100000"])
-            .to_string();
+        let capacity = self.random.pick(&["100", "1000", "5000", "100000"]).to_string();
         let options: &[&str] = match self.random.below(6) {
             // They forget after the test.
             3 => &["WINDOW", "315360000"],
@@ -106,15 +103,8 @@ impl Player {
         let absent_items = (first..first + ABSENT_ITEMS).map(absent_item);
         let look_up = self.family_of(key).command("MEXISTS");
         let reply = self.ask_with(&[&look_up, key], absent_items)?;
-        let found = reply
-            .elements()
-            .iter()
-            .filter(|answer| answer.integer() == 1);
-        self.rates.record(
-            self.model.keys[key].rate,
-            ABSENT_ITEMS,
-            found.count() as u64,
-        );
+        let found = reply.elements().iter().filter(|answer| answer.integer() == 1);
+        self.rates.record(self.model.keys[key].rate, ABSENT_ITEMS, found.count() as u64);
         Ok(())
     }
 
@@ -130,10 +120,7 @@ impl Player {
         };
         let reply = self.ask_with(words, sample.iter().copied().map(item))?;
         let none_new = reply.elements().iter().all(|answer| answer.integer() == 0);
-        assert!(
-            none_new,
-            "{key}: an acknowledged item is new: {sample:?} {reply}"
-        );
+        assert!(none_new, "{key}: an acknowledged item is new: {sample:?} {reply}");
         Ok(())
     }
 
@@ -241,17 +228,11 @@ impl Player {
         }
         let info = self.ask(&["BF.INFO", key, "FULL"])?;
         let inserted = info.field("Number of items inserted").integer();
-        assert!(
-            inserted <= info.field("Capacity").integer(),
-            "{key}: {info}"
-        );
+        assert!(inserted <= info.field("Capacity").integer(), "{key}: {info}");
         let cardinality = self.ask(&["BF.CARD", key])?.integer();
         assert_eq!(cardinality, inserted, "{key}");
         let usage = self.ask(&["MEMORY", "USAGE", key])?.integer();
-        assert!(
-            usage >= info.field("Size").integer(),
-            "{key}: {usage} {info}"
-        );
+        assert!(usage >= info.field("Size").integer(), "{key}: {usage} {info}");
         Ok(())
     }
 }

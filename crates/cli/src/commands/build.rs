@@ -87,10 +87,7 @@ impl Arguments {
         let bytes = file.finish()?;
         drop(blocks);
         let (name, new) = (self.output.path().display(), filter.items());
-        writeln!(
-            stdout(),
-            "{name}: {items} items, {new} of them new, {bytes} bytes"
-        )?;
+        writeln!(stdout(), "{name}: {items} items, {new} of them new, {bytes} bytes")?;
         Ok(Outcome::Done)
     }
 

@@ -49,35 +49,25 @@ impl Arguments {
         let filters = self.target.open_all(filter)?;
         let mut out = BufWriter::new(stdout().lock());
         let (mut items, mut present) = (0, 0);
-        let fed = feed::run(
-            reading,
-            filters,
-            send,
-            UnderWay::receive,
-            |block, answers| {
-                let answers = answers?;
-                if !self.count {
-                    for (item, is_present) in framing.items(&block.bytes).zip(&answers) {
-                        if *is_present != self.missing {
-                            write_item(&mut out, framing, item)?;
-                        }
+        let fed = feed::run(reading, filters, send, UnderWay::receive, |block, answers| {
+            let answers = answers?;
+            if !self.count {
+                for (item, is_present) in framing.items(&block.bytes).zip(&answers) {
+                    if *is_present != self.missing {
+                        write_item(&mut out, framing, item)?;
                     }
-                    out.flush()?; // somebody may be waiting for what has come so far
                 }
-                items += answers.len() as u64;
-                present += answers.iter().filter(|is_present| **is_present).count() as u64;
-                progress::show_items(&bar, items);
-                Ok(())
-            },
-        );
+                out.flush()?; // somebody may be waiting for what has come so far
+            }
+            items += answers.len() as u64;
+            present += answers.iter().filter(|is_present| **is_present).count() as u64;
+            progress::show_items(&bar, items);
+            Ok(())
+        });
         drop(bar);
         fed.map_err(|error| error.saying(|error| format!("{error}; checked {items} items")))?;
         if self.count {
-            let count = if self.missing {
-                items - present
-            } else {
-                present
-            };
+            let count = if self.missing { items - present } else { present };
             writeln!(out, "{count}")?;
         }
         out.flush()?;

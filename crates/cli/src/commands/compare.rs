@@ -118,24 +118,18 @@ pub fn tally(
         ((first, second), (here, there))
     };
     let mut tally = Tally::default();
-    let fed = feed::run(
-        reading,
-        pairs.collect(),
-        send,
-        receive,
-        |block, (first, second)| {
-            let answers = first?.into_iter().zip(second?);
-            let mut differences = Vec::new();
-            for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
-                tally.count(first, second);
-                if first != second {
-                    differences.push((item, first));
-                }
+    let fed = feed::run(reading, pairs.collect(), send, receive, |block, (first, second)| {
+        let answers = first?.into_iter().zip(second?);
+        let mut differences = Vec::new();
+        for (item, (first, second)) in framing.items(&block.bytes).zip(answers) {
+            tally.count(first, second);
+            if first != second {
+                differences.push((item, first));
             }
-            progress::show_items(bar, tally.items);
-            observe(&differences)
-        },
-    );
+        }
+        progress::show_items(bar, tally.items);
+        observe(&differences)
+    });
     let items = tally.items;
     fed.map_err(|error| error.saying(|error| format!("{error}; compared {items} items")))?;
     Ok(tally)
@@ -153,11 +147,7 @@ impl Tally {
     }
 
     fn write(&self, out: &mut impl Write) -> Result<(), Error> {
-        let Self {
-            items,
-            present,
-            only,
-        } = self;
+        let Self { items, present, only } = self;
         writeln!(out, "{items} items")?;
         for (side, name) in ["first", "second"].iter().enumerate() {
             let (present, only) = (present[side], only[side]);

@@ -79,9 +79,5 @@ fn by_name(reply: Reply) -> Reply {
         return reply;
     };
     let pairs = flat.chunks_exact(2);
-    Reply::Map(
-        pairs
-            .map(|pair| (pair[0].clone(), pair[1].clone()))
-            .collect(),
-    )
+    Reply::Map(pairs.map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }

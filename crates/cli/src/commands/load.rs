@@ -70,25 +70,19 @@ impl Arguments {
         };
         let filters = self.target.open_all(filter)?;
         let mut in_next_block = 0;
-        let fed = feed::run(
-            reading,
-            filters,
-            send,
-            UnderWay::receive,
-            |block, changes| {
-                if let Some(refusal) = changes.refusal {
-                    in_next_block = refusal.before;
-                    return Err(refusal.error.into());
-                }
-                done = Done {
-                    mark: block.end,
-                    items: done.items + changes.items,
-                    new: done.new + changes.changed,
-                };
-                progress::show_items(&bar, done.items);
-                checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))
-            },
-        );
+        let fed = feed::run(reading, filters, send, UnderWay::receive, |block, changes| {
+            if let Some(refusal) = changes.refusal {
+                in_next_block = refusal.before;
+                return Err(refusal.error.into());
+            }
+            done = Done {
+                mark: block.end,
+                items: done.items + changes.items,
+                new: done.new + changes.changed,
+            };
+            progress::show_items(&bar, done.items);
+            checkpoint.as_mut().map_or(Ok(()), |file| file.note(&done))
+        });
         drop(bar);
         if let Err(error) = fed {
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| done.items > 0) {
@@ -100,9 +94,8 @@ impl Arguments {
         if let Some(checkpoint) = checkpoint {
             checkpoint.remove()?;
         }
-        let resumed = before.map_or(String::new(), |before| {
-            format!(" ({} of them before)", before.items)
-        });
+        let resumed =
+            before.map_or(String::new(), |before| format!(" ({} of them before)", before.items));
         writeln!(stdout(), "{} items{resumed}, {} new", done.items, done.new)?;
         Ok(Outcome::Done)
     }

@@ -26,16 +26,10 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let inputs: Vec<FileId> = self
-            .files
-            .iter()
-            .filter_map(|file| FileId::of(file))
-            .collect();
+        let inputs: Vec<FileId> = self.files.iter().filter_map(|file| FileId::of(file)).collect();
         let file = self.output.create(&inputs)?;
-        let (first, others) = self
-            .files
-            .split_first()
-            .ok_or_else(|| Error::Usage("no files".into()))?;
+        let (first, others) =
+            self.files.split_first().ok_or_else(|| Error::Usage("no files".into()))?;
         let mut union = lasting(first)?;
         // One at a time: memory for two.
         for path in others {
@@ -63,10 +57,9 @@ impl Arguments {
 fn lasting(path: &Path) -> Result<Filter, Error> {
     match load(path)? {
         filter if filter.may_be_united() => Ok(filter),
-        _ => Err(Error::Contents(format!(
-            "{}: filters of this kind have no union",
-            path.display()
-        ))),
+        _ => {
+            Err(Error::Contents(format!("{}: filters of this kind have no union", path.display())))
+        }
     }
 }
 

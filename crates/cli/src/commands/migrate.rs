@@ -86,11 +86,7 @@ impl Arguments {
         let mut tally = Tally::default();
         let migrated = self.migrate(&bar, &mut tally);
         bar.finish_and_clear();
-        let Tally {
-            copied,
-            equal,
-            others,
-        } = tally;
+        let Tally { copied, equal, others } = tally;
         let done = match self.check {
             true => format!("{equal} filters are equal, {others} are missing or different"),
             false => format!("{copied} filters copied, {equal} there already, {others} not copied"),
@@ -227,9 +223,7 @@ impl Arguments {
             return Ok(None);
         };
         if Family::from(there) != family {
-            return Ok(Some(Fate::Not(
-                "the key holds a filter of the other kind".into(),
-            )));
+            return Ok(Some(Fate::Not("the key holds a filter of the other kind".into())));
         }
         let items = [servers.from.items(family)?, servers.to.items(family)?];
         if items[0] != items[1] {
@@ -315,8 +309,7 @@ fn names_database(url: &str) -> bool {
         "unix" => rest.contains("db="),
         _ => {
             let path = rest.split(['?', '#']).next().unwrap_or_default();
-            path.split_once('/')
-                .is_some_and(|(_, number)| !number.is_empty())
+            path.split_once('/').is_some_and(|(_, number)| !number.is_empty())
         }
     }
 }
@@ -330,12 +323,7 @@ mod tests {
         for url in ["redis://h:1/2", "rediss://:p@h/0", "unix:///s?db=1"] {
             assert!(names_database(url), "{url}");
         }
-        for url in [
-            "redis://h:1",
-            "redis://h:1/",
-            "redis://h?protocol=resp3",
-            "unix:///s",
-        ] {
+        for url in ["redis://h:1", "redis://h:1/", "redis://h?protocol=resp3", "unix:///s"] {
             assert!(!names_database(url), "{url}");
         }
     }

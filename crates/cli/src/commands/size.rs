@@ -75,9 +75,7 @@ impl Arguments {
     /// The kinds of filters, and the neighbours of the rate.
     fn of(&self, items: u64, error: f64) -> String {
         // Whatever the arguments may be is in range.
-        let window = self
-            .window
-            .and_then(|seconds| Window::new(seconds, self.slices, false));
+        let window = self.window.and_then(|seconds| Window::new(seconds, self.slices, false));
         let mut rows = sizing::rows(items, error);
         rows.extend(window.map(|window| sizing::forgetting(items, error, window)));
         let heading = ["", "bits", "per item", "probes", "memory"].map(String::from);

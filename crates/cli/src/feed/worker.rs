@@ -83,10 +83,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     fn block(byte: u8) -> Block {
-        Block {
-            bytes: vec![byte],
-            end: Mark::default(),
-        }
+        Block { bytes: vec![byte], end: Mark::default() }
     }
 
     /// A connection that answers with its name and the block.
@@ -110,12 +107,7 @@ mod tests {
         for n in 0..len {
             to_worker.send((n, block(n as u8))).unwrap();
         }
-        let worker = Worker {
-            blocks: Arc::new(Mutex::new(blocks)),
-            events,
-            send,
-            receive,
-        };
+        let worker = Worker { blocks: Arc::new(Mutex::new(blocks)), events, send, receive };
         thread::spawn(move || worker.work(connections));
         (to_worker, happened)
     }

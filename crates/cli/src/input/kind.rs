@@ -73,10 +73,7 @@ pub fn check(name: &str, first: &[u8], framing: Framing) -> Result<(), Error> {
     if first.starts_with(FILTER) {
         return refused("a filter", "`splitbloom push` loads it".into());
     }
-    if first
-        .get(TAR.0..)
-        .is_some_and(|rest| rest.starts_with(TAR.1))
-    {
+    if first.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
         return refused("a tar archive", through("tar -xOf"));
     }
     if matches!(framing, Framing::Fixed(_)) {
@@ -182,23 +179,12 @@ mod tests {
                 assert_eq!(text.lines().count(), 1);
             }
         }
-        for first in [
-            b"\xff\xfeh\0".as_slice(),
-            b"\xfe\xff\0h",
-            b"\xff\xfe\0\0h\0\0\0",
-        ] {
+        for first in [b"\xff\xfeh\0".as_slice(), b"\xfe\xff\0h", b"\xff\xfe\0\0h\0\0\0"] {
             let text = refusal(first, Framing::Lines).unwrap_or_default();
             assert!(text.contains("iconv"), "{text}");
             assert_eq!(refusal(first, Framing::Fixed(2)), None);
         }
-        for first in [
-            b"".as_slice(),
-            b"BZh",
-            b"BZh91AY&S\n",
-            b"PK\n",
-            b"\xff\n",
-            b"7z\n",
-        ] {
+        for first in [b"".as_slice(), b"BZh", b"BZh91AY&S\n", b"PK\n", b"\xff\n", b"7z\n"] {
             assert_eq!(refusal(first, Framing::Lines), None, "{first:?}");
         }
     }

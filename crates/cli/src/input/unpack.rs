@@ -55,9 +55,7 @@ struct Members<R> {
 
 impl<R: BufRead> Members<R> {
     fn new(packed: R) -> Self {
-        Self {
-            member: Some(GzDecoder::new(packed)),
-        }
+        Self { member: Some(GzDecoder::new(packed)) }
     }
 }
 
@@ -106,11 +104,7 @@ struct Frames<R> {
 
 impl<R: BufRead> Frames<R> {
     fn new(packed: R) -> Self {
-        Self {
-            packed,
-            decoder: FrameDecoder::new(),
-            is_within: false,
-        }
+        Self { packed, decoder: FrameDecoder::new(), is_within: false }
     }
 
     /// Begins the next frame with items in it, if there is one.
@@ -137,10 +131,7 @@ impl<R: BufRead> Frames<R> {
         let decoder = &self.decoder;
         match decoder.get_checksum_from_data() {
             written if written.is_none() || written == decoder.get_calculated_checksum() => Ok(()),
-            _ => Err(damaged(
-                "zstd",
-                &io::Error::other("its checksum does not match"),
-            )),
+            _ => Err(damaged("zstd", &io::Error::other("its checksum does not match"))),
         }
     }
 }

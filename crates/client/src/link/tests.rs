@@ -22,10 +22,7 @@ fn node(replies: Vec<String>) -> u16 {
                     "CLUSTER" => slots.clone(),
                     _ => "+OK\r\n".into(),
                 };
-                client
-                    .get_mut()
-                    .write_all(reply.as_bytes())
-                    .expect("a client");
+                client.get_mut().write_all(reply.as_bytes()).expect("a client");
             }
         }
     });

@@ -22,19 +22,13 @@ fn items(layout: Layout, mut bytes: &[u8]) -> Vec<&[u8]> {
 #[test]
 fn a_command_is_an_array_of_its_words() {
     let lines = command("BF.PACKADD", b"k", Layout::Lines, b"a\nb");
-    assert_eq!(
-        lines,
-        b"*4\r\n$10\r\nBF.PACKADD\r\n$1\r\nk\r\n$5\r\nLINES\r\n$3\r\na\nb\r\n"
-    );
+    assert_eq!(lines, b"*4\r\n$10\r\nBF.PACKADD\r\n$1\r\nk\r\n$5\r\nLINES\r\n$3\r\na\nb\r\n");
     let fixed = command("BF.PACKADD", b"k", Layout::Fixed(10), &[b'x'; 10]);
     let end =
         b"*5\r\n$10\r\nBF.PACKADD\r\n$1\r\nk\r\n$5\r\nFIXED\r\n$2\r\n10\r\n$10\r\nxxxxxxxxxx\r\n";
     assert_eq!(fixed, end);
     let each = separate("BF.MEXISTS", b"k", Layout::Lines, b"a\n\nb");
-    assert_eq!(
-        each,
-        b"*5\r\n$10\r\nBF.MEXISTS\r\n$1\r\nk\r\n$1\r\na\r\n$0\r\n\r\n$1\r\nb\r\n"
-    );
+    assert_eq!(each, b"*5\r\n$10\r\nBF.MEXISTS\r\n$1\r\nk\r\n$1\r\na\r\n$0\r\n\r\n$1\r\nb\r\n");
 }
 
 #[test]
@@ -67,14 +61,8 @@ fn an_item_longer_than_a_piece_is_sent_by_itself() {
 fn a_refusal_says_how_many_items_came_before_it() {
     let wide = vec![0; PIECE_BYTES * 3];
     let pieces = Pieces::in_order(Layout::Fixed(PIECE_BYTES / 4), &wide);
-    let replies = [
-        ":3\r\n",
-        &format!("*3\r\n:2\r\n:1\r\n-{FULL}\r\n"),
-        ":4\r\n",
-    ];
-    let changes = pieces
-        .cut(Vec::new())
-        .changes(replies.map(|text| Ok(reply(text))).into());
+    let replies = [":3\r\n", &format!("*3\r\n:2\r\n:1\r\n-{FULL}\r\n"), ":4\r\n"];
+    let changes = pieces.cut(Vec::new()).changes(replies.map(|text| Ok(reply(text))).into());
     assert_eq!((changes.items, changes.changed), (12, 8));
     let refusal = changes.refusal.expect("a refusal");
     assert_eq!(refusal.before, 6);
@@ -102,13 +90,7 @@ fn a_key_that_does_not_exist_is_an_error_whatever_it_answered() {
 #[test]
 fn replies_that_no_command_gives_are_errors() {
     let cut = Pieces::in_order(Layout::Fixed(1), b"abc").cut(Vec::new());
-    for text in [
-        ":4\r\n",
-        ":-1\r\n",
-        "+OK\r\n",
-        "*0\r\n",
-        "*3\r\n:4\r\n:1\r\n-ERR x\r\n",
-    ] {
+    for text in [":4\r\n", ":-1\r\n", "+OK\r\n", "*0\r\n", "*3\r\n:4\r\n:1\r\n-ERR x\r\n"] {
         let refusal = cut.changes(vec![Ok(reply(text))]).refusal;
         let error = refusal.map(|refusal| refusal.error);
         assert!(matches!(error, Some(Error::Unexpected(_))), "{text}");

@@ -63,14 +63,7 @@ impl PartitionedFilter {
         let to_command =
             |key: &[u8], piece: &Piece<'_>| command_for(family, "DEL", key, layout, piece);
         let existence = Existence::NotAsked;
-        self.send(
-            Retry::No,
-            existence,
-            layout,
-            items,
-            to_command,
-            Cut::changes,
-        )
+        self.send(Retry::No, existence, layout, items, to_command, Cut::changes)
     }
 
     /// Whether packed items are (probably) in the filter, in order; or the first refusal, or that a
@@ -116,11 +109,7 @@ impl PartitionedFilter {
         };
         let requests = pieces.all.iter().map(|piece| {
             let key = &self.keys[usize::from(piece.partition)];
-            Request {
-                slot: slot_of(key),
-                packed: to_command(key, piece),
-                replies: 1,
-            }
+            Request { slot: slot_of(key), packed: to_command(key, piece), replies: 1 }
         });
         let mut must_exist = Vec::new();
         if existence != Existence::NotAsked {
@@ -133,12 +122,6 @@ impl PartitionedFilter {
             _ => requests.chain(questions).collect(),
         };
         let sent = self.link.send_first(requests);
-        UnderWay {
-            sent,
-            retry,
-            cut: pieces.cut(must_exist),
-            read,
-            filter: self,
-        }
+        UnderWay { sent, retry, cut: pieces.cut(must_exist), read, filter: self }
     }
 }

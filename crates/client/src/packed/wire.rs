@@ -44,10 +44,7 @@ pub fn separate(name: &str, key: &[u8], layout: Layout, items: &[u8]) -> Vec<u8>
         rest = after;
         Some(layout.bare(item))
     });
-    encode(
-        layout.count(items) + 2,
-        [name.as_bytes(), key].into_iter().chain(each),
-    )
+    encode(layout.count(items) + 2, [name.as_bytes(), key].into_iter().chain(each))
 }
 
 fn encode<'a>(len: usize, words: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {

@@ -265,11 +265,7 @@ impl BlockedBloom {
 
     #[inline(always)]
     fn tally(&self) -> Tally {
-        Tally {
-            scale: self.scale(),
-            fill: self.fill,
-            new_bits: 0,
-        }
+        Tally { scale: self.scale(), fill: self.fill, new_bits: 0 }
     }
 
     #[inline(always)]
@@ -423,10 +419,7 @@ impl BlockedBloom {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
-        Ok(Self {
-            segments: self.segments.try_clone()?,
-            ..*self
-        })
+        Ok(Self { segments: self.segments.try_clone()?, ..*self })
     }
 }
 

@@ -34,19 +34,15 @@ impl BlockedBloom {
         let shape = self.header().shape;
         // With every bit set the estimate would be infinite, so half a bit counts as clear.
         let set = (self.set_bits() as f64).min(shape.num_bits() as f64 - 0.5);
-        let spared = power(
-            1.0 - 1.0 / f64::from(shape.sub_bitmap_bits),
-            u64::from(shape.num_hashes),
-        );
+        let spared =
+            power(1.0 - 1.0 / f64::from(shape.sub_bitmap_bits), u64::from(shape.num_hashes));
         let by_one = (1.0 - spared) / shape.num_sub_bitmaps as f64;
         (-set / shape.num_bits() as f64).ln_1p() / (-by_one).ln_1p()
     }
 
     /// The expected false-positive rate now. It takes up to 50 microseconds.
     pub fn false_positive_rate(&self) -> f64 {
-        let Header {
-            shape, error_rate, ..
-        } = self.header();
+        let Header { shape, error_rate, .. } = self.header();
         let units = self.fill().weight() as f64 / UNIT as f64 / shape.num_sub_bitmaps as f64;
         if self.set_bits() == 0 {
             0.0

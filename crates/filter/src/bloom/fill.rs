@@ -17,12 +17,7 @@ impl Fill {
     /// The fill of a sub-filter without set bits that has counted `items`. It is full at `capacity`
     /// items or a weight of `limit`.
     pub fn new(capacity: u64, limit: u64, items: u64) -> Self {
-        Self {
-            capacity,
-            limit,
-            items,
-            weight: 0,
-        }
+        Self { capacity, limit, items, weight: 0 }
     }
 
     /// The capacity, in items.
@@ -102,11 +97,7 @@ mod tests {
     use crate::bloom::guard::UNIT;
     use crate::bloom::shape::Shape;
 
-    const LINES: Shape = Shape {
-        sub_bitmap_bits: 512,
-        num_hashes: 6,
-        num_sub_bitmaps: 100,
-    };
+    const LINES: Shape = Shape { sub_bitmap_bits: 512, num_hashes: 6, num_sub_bitmaps: 100 };
 
     fn scale() -> Scale {
         Scale::new(LINES, 0.01)

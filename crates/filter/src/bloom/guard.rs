@@ -71,10 +71,7 @@ impl Scale {
     /// The scale of a sub-filter of this shape.
     #[inline(always)]
     pub fn new(shape: Shape, error_rate: f64) -> Self {
-        Self {
-            shape,
-            weight_of_ones: UNIT as f64 / error_rate.max(MIN_ERROR_RATE),
-        }
+        Self { shape, weight_of_ones: UNIT as f64 / error_rate.max(MIN_ERROR_RATE) }
     }
 
     /// The weight that an item added.
@@ -140,9 +137,7 @@ pub fn limit(shape: &Shape, capacity: u64, error_rate: f64) -> u64 {
         Scale::new(*shape, error_rate).weigh(max_set_bits(shape, capacity))
     } else {
         let n = shape.num_sub_bitmaps as f64;
-        let rate = shape
-            .model()
-            .false_positive_rate_moments(capacity as f64 / n);
+        let rate = shape.model().false_positive_rate_moments(capacity as f64 / n);
         let sum = n * rate.mean * FOR_MISTAKEN + DEVIATIONS * (n * rate.variance).sqrt();
         (sum * UNIT as f64 / error_rate.max(MIN_ERROR_RATE)) as u64
     };
@@ -176,15 +171,8 @@ mod tests {
     use super::*;
     use crate::math::MAX_WHOLE;
 
-    const LINES: Shape = Shape {
-        sub_bitmap_bits: 512,
-        num_hashes: 6,
-        num_sub_bitmaps: 100,
-    };
-    const ONE_LINE: Shape = Shape {
-        num_sub_bitmaps: 1,
-        ..LINES
-    };
+    const LINES: Shape = Shape { sub_bitmap_bits: 512, num_hashes: 6, num_sub_bitmaps: 100 };
+    const ONE_LINE: Shape = Shape { num_sub_bitmaps: 1, ..LINES };
 
     #[test]
     fn a_sub_bitmap_weighs_its_false_positive_rate() {
@@ -201,20 +189,13 @@ mod tests {
     fn a_weight_looked_up_is_the_one_multiplied_but_for_rounding() {
         for (num_hashes, error_rate) in (1..=9).flat_map(|k| [(k, 0.3), (k, 0.01), (k, 0.0043)]) {
             let scale = |num_sub_bitmaps| {
-                let shape = Shape {
-                    num_hashes,
-                    num_sub_bitmaps,
-                    ..LINES
-                };
+                let shape = Shape { num_hashes, num_sub_bitmaps, ..LINES };
                 Scale::new(shape, error_rate)
             };
             for set_bits in 0..=512 {
                 let (looked_up, multiplied) =
                     (scale(100).weigh(set_bits), scale(1).weigh(set_bits));
-                assert!(
-                    looked_up.abs_diff(multiplied) <= 1,
-                    "{num_hashes} {set_bits}"
-                );
+                assert!(looked_up.abs_diff(multiplied) <= 1, "{num_hashes} {set_bits}");
             }
         }
     }
@@ -243,11 +224,7 @@ mod tests {
             (2048, 20, 1e-6),
             (512, 6, 1e-15),
         ] {
-            let shape = Shape {
-                sub_bitmap_bits: bits,
-                num_hashes,
-                ..LINES
-            };
+            let shape = Shape { sub_bitmap_bits: bits, num_hashes, ..LINES };
             let scale = Scale::new(shape, error_rate);
             let most = scale.max_gained();
             for after in 1..=bits {

@@ -63,13 +63,7 @@ impl Header {
         let most = 2 * UNIT * shape.num_sub_bitmaps;
         within("guard limit", (1..=most).contains(&guard_limit))?;
         within("items", items <= capacity)?;
-        Ok(Self {
-            shape,
-            capacity,
-            error_rate,
-            guard_limit,
-            items,
-        })
+        Ok(Self { shape, capacity, error_rate, guard_limit, items })
     }
 }
 
@@ -84,9 +78,5 @@ fn read_shape(reader: &mut Reader<'_>) -> Result<Shape, DecodeError> {
         && (1..=MAX_BITS / u64::from(sub_bitmap_bits)).contains(&num_sub_bitmaps);
     within("sub-bitmap", one || many)?;
     within("number of hashes", (1..=MAX_HASHES).contains(&num_hashes))?;
-    Ok(Shape {
-        sub_bitmap_bits,
-        num_hashes,
-        num_sub_bitmaps,
-    })
+    Ok(Shape { sub_bitmap_bits, num_hashes, num_sub_bitmaps })
 }

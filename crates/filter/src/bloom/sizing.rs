@@ -120,8 +120,7 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
     };
     let (num_hashes, bits) = best_hashes(max_hashes(error_rate) + 1, min_bits);
     // Memory comes in words, so the bits up to the next word are free.
-    bits.is_finite()
-        .then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
+    bits.is_finite().then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
 }
 
 /// The sub-filter as several sub-bitmaps of `bits` bits.
@@ -130,11 +129,8 @@ fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
         f64::from(bits) / load_at(bits, hashes, error_rate)
     });
     let exact = capacity as f64 * bits_per_item / f64::from(bits);
-    let mut shape = Shape {
-        sub_bitmap_bits: bits,
-        num_hashes,
-        num_sub_bitmaps: (exact.ceil() as u64).max(1),
-    };
+    let mut shape =
+        Shape { sub_bitmap_bits: bits, num_hashes, num_sub_bitmaps: (exact.ceil() as u64).max(1) };
     // Below 0.1 %, up to a few hundred sub-bitmaps deviate by more than the guard may allow, so
     // they get one more sub-bitmap or 2 % more.
     while !guard::is_guarded(&shape, capacity, error_rate) {
@@ -207,9 +203,7 @@ mod tests {
     }
 
     fn split_bits_per_item(rate: f64, bits: u32) -> f64 {
-        let (_, cost) = best_hashes(max_hashes(rate), |k| {
-            f64::from(bits) / load_at(bits, k, rate)
-        });
+        let (_, cost) = best_hashes(max_hashes(rate), |k| f64::from(bits) / load_at(bits, k, rate));
         cost
     }
 
@@ -218,11 +212,7 @@ mod tests {
         for (bits, least) in SUB_BITMAP_SIZES {
             let over = |rate: f64| split_bits_per_item(rate, bits) / undivided_bits_per_item(rate);
             assert!(over(least) <= 1.05, "{bits}: {}", over(least));
-            assert!(
-                over(least * 0.998) > 1.05,
-                "{bits}: {}",
-                over(least * 0.998)
-            );
+            assert!(over(least * 0.998) > 1.05, "{bits}: {}", over(least * 0.998));
         }
     }
 
@@ -247,17 +237,12 @@ mod tests {
 
     #[test]
     fn the_false_positive_rate_at_capacity_is_the_one_asked_for() {
-        for rate in [
-            0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6, 1e-9, 1e-12, 1e-15,
-        ] {
+        for rate in [0.9, 0.5, 0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6, 1e-9, 1e-12, 1e-15] {
             for capacity in [1_000u64, 100_000, 10_000_000, 1 << 40] {
                 let shape = shape_for(capacity, rate);
                 let expected = shape.false_positive_rate(capacity as f64);
                 // Never above; below only by what rounding up to words or whole sub-bitmaps costs.
-                assert!(
-                    expected <= rate * 1.000_001,
-                    "{capacity} {rate}: {expected}"
-                );
+                assert!(expected <= rate * 1.000_001, "{capacity} {rate}: {expected}");
                 let granules = if shape.is_undivided() {
                     shape.num_bits() / 64
                 } else {
@@ -266,11 +251,7 @@ mod tests {
                 let given_away =
                     (-0.5 * shape.num_bits() as f64 / capacity as f64 / granules as f64).exp();
                 // What the guard needs where few sub-bitmaps carry most of the weight.
-                let for_the_guard = if granules < 1_000 && rate < 1e-3 {
-                    0.5
-                } else {
-                    0.999
-                };
+                let for_the_guard = if granules < 1_000 && rate < 1e-3 { 0.5 } else { 0.999 };
                 assert!(
                     expected >= rate * given_away * for_the_guard,
                     "{capacity} {rate}: {expected}"
@@ -323,10 +304,6 @@ mod tests {
             limit / UNIT as f64 / shape.num_sub_bitmaps as f64
         };
         assert!((1.4..1.5).contains(&units(4_000)), "{}", units(4_000));
-        assert!(
-            (1.02..1.03).contains(&units(10_000_000)),
-            "{}",
-            units(10_000_000)
-        );
+        assert!((1.02..1.03).contains(&units(10_000_000)), "{}", units(10_000_000));
     }
 }

@@ -52,10 +52,7 @@ impl BlockedBloom {
 /// machine must get the same number: only IEEE multiplications, and no logarithm.
 fn items_that_set(bits: u64, shape: Shape, mut least: u64, mut most: u64) -> u64 {
     let all = shape.num_bits() as f64;
-    let spared = power(
-        1.0 - 1.0 / f64::from(shape.sub_bitmap_bits),
-        u64::from(shape.num_hashes),
-    );
+    let spared = power(1.0 - 1.0 / f64::from(shape.sub_bitmap_bits), u64::from(shape.num_hashes));
     let spared_by_one = 1.0 - (1.0 - spared) / shape.num_sub_bitmaps as f64;
     // Rounds to the nearest integer.
     let half_an_item = (1.0 - spared) * f64::from(shape.sub_bitmap_bits) / 2.0;
@@ -97,10 +94,7 @@ mod tests {
         for (capacity, error_rate) in [(9, 0.1), (300, 0.01), (100_000, 0.01), (100_000, 1e-9)] {
             let half = capacity / 2;
             let all = filled(0..capacity, capacity, error_rate);
-            for one in [
-                filled(0..half, capacity, error_rate),
-                filled(0..0, capacity, error_rate),
-            ] {
+            for one in [filled(0..half, capacity, error_rate), filled(0..0, capacity, error_rate)] {
                 let other = filled(half / 2..capacity, capacity, error_rate);
                 let is_all = one.set_bits() > 0;
                 let union = united(one, &other);

@@ -51,9 +51,8 @@ impl<'a> Chunk<'a> {
         if bytes.len() > MAX_CHUNK_BYTES {
             return Err(DecodeError::Length);
         }
-        let (body, checksum) = bytes
-            .split_last_chunk::<CHECKSUM_BYTES>()
-            .ok_or(DecodeError::Length)?;
+        let (body, checksum) =
+            bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(DecodeError::Length)?;
         let mut reader = Reader(body);
         let (start, next) = read_public(&mut reader)?;
         if body.len() < HEAD_BYTES {
@@ -62,12 +61,7 @@ impl<'a> Chunk<'a> {
         if xxh3_64(body) != u64::from_le_bytes(*checksum) {
             return Err(DecodeError::Checksum);
         }
-        Ok(Self {
-            start,
-            next,
-            identity: reader.u64()?,
-            records: reader.0,
-        })
+        Ok(Self { start, next, identity: reader.u64()?, records: reader.0 })
     }
 
     /// The kind of the filter that it begins, if it begins one.
@@ -168,11 +162,7 @@ impl<'a> Chunk<'a> {
 fn read_segment<'a>(reader: &mut Reader<'a>) -> Result<SegmentBits<'a>, DecodeError> {
     let (sub_filter, number) = (reader.u32()? as usize, reader.u64()?);
     let len = reader.u32()? as usize;
-    Ok(SegmentBits {
-        sub_filter,
-        number,
-        bytes: reader.take(len)?,
-    })
+    Ok(SegmentBits { sub_filter, number, bytes: reader.take(len)? })
 }
 
 /// The table of a filter as a chunk brings it.
@@ -229,9 +219,7 @@ impl<'t> Tables<'t> {
         let table = new.or(self.old).ok_or(DecodeError::Order)?;
         let len = reader.u16()?.into();
         let bytes = reader.take(len)?;
-        let pages = self
-            .pages
-            .get_or_insert_with(|| Pages::starting_at(self.from));
+        let pages = self.pages.get_or_insert_with(|| Pages::starting_at(self.from));
         match pages.push(table, bytes)? {
             [] => Ok(()),
             _ => Err(DecodeError::Length),
@@ -248,9 +236,7 @@ impl<'t> Tables<'t> {
     /// Checks that the chunk brought what one before `next` has.
     fn check_end(&self, next: u64) -> Result<(), DecodeError> {
         let due = match (&self.pages, self.has_begun()) {
-            (Some(pages), _) => pages
-                .next()
-                .map_or(END, |path| TABLE_START + (path >> PATH_SHIFT)),
+            (Some(pages), _) => pages.next().map_or(END, |path| TABLE_START + (path >> PATH_SHIFT)),
             // A table has pages, and so has every chunk of it.
             (None, true) => return Err(DecodeError::Order),
             (None, false) if next <= TABLE_START => next,

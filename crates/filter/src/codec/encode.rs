@@ -50,9 +50,7 @@ pub fn chunks(filter: &Filter) -> impl Iterator<Item = Outline<'_>> {
 /// `OutOfMemory`.
 pub fn encode_chunk(filter: &Filter, iterator: u64) -> Result<Option<Encoded>, AddError> {
     let table = filter.table();
-    let path = iterator
-        .checked_sub(TABLE_START)
-        .map(|path| path << PATH_SHIFT);
+    let path = iterator.checked_sub(TABLE_START).map(|path| path << PATH_SHIFT);
     let cut = match table.zip(path).filter(|_| iterator < END) {
         Some((table, path)) => table.cut(path, filter.newest_payload())?,
         None => Cut::default(),
@@ -69,13 +67,7 @@ impl<'a> Outline<'a> {
             return None;
         }
         let mut records_end = HEAD_BYTES;
-        let mut outline = Self {
-            filter,
-            start,
-            next: END,
-            num_bytes: 0,
-            cut: Cut::default(),
-        };
+        let mut outline = Self { filter, start, next: END, num_bytes: 0, cut: Cut::default() };
         // A sub-filter record and segment 0 share a place, and so do the table's record, the state
         // and its first page, and its last page and its end: the chunk ends before all or none.
         let mut last_place = (start, records_end);
@@ -225,10 +217,8 @@ fn records_of_table<'a>(
             let place = TABLE_START + (from >> PATH_SHIFT);
             let items = table.len();
             let removed = filter.removed();
-            let end = page
-                .next()
-                .is_none()
-                .then_some((place, Record::EndOfTable { items, removed }));
+            let end =
+                page.next().is_none().then_some((place, Record::EndOfTable { items, removed }));
             std::iter::once((place, Record::Page(page))).chain(end)
         })
     });
@@ -252,11 +242,7 @@ fn records_of(
     let segments = successors(next(from), move |(number, _)| next(number + 1));
     let segments = segments.map(move |(number, words)| {
         let sub_filter = index;
-        let record = Record::Segment {
-            sub_filter,
-            number,
-            words,
-        };
+        let record = Record::Segment { sub_filter, number, words };
         (first + number + 1, record)
     });
     header.into_iter().chain(segments)
@@ -292,10 +278,7 @@ impl Record<'_> {
     fn write(&self, to: &mut impl Sink) {
         match self {
             Self::Short(record) => to.bytes(record.bytes()),
-            Self::Table {
-                error_rate,
-                payload_bits,
-            } => {
+            Self::Table { error_rate, payload_bits } => {
                 to.u8(TABLE);
                 to.f64(*error_rate);
                 to.u8(*payload_bits);
@@ -315,11 +298,7 @@ impl Record<'_> {
                 to.u32(*index);
                 header.write_header(to);
             }
-            Self::Segment {
-                sub_filter,
-                number,
-                words,
-            } => {
+            Self::Segment { sub_filter, number, words } => {
                 to.u8(SEGMENT);
                 to.u32(*sub_filter);
                 to.u64(*number);

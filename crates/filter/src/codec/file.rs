@@ -109,11 +109,7 @@ impl<W: Write> FileWriter<W> {
     /// # Errors
     /// `Io`.
     pub fn new(to: W) -> Result<Self, FileError> {
-        let mut writer = Self {
-            to,
-            hash: Xxh3::new(),
-            chain: Chain::default(),
-        };
+        let mut writer = Self { to, hash: Xxh3::new(), chain: Chain::default() };
         writer.put(&HEADER)?;
         Ok(writer)
     }
@@ -162,11 +158,7 @@ impl<R: Read> FileReader<R> {
     /// # Errors
     /// `Magic`, `Version`, `Cut`, `Io`.
     pub fn new(from: R) -> Result<Self, FileError> {
-        let mut reader = Self {
-            from,
-            hash: Xxh3::new(),
-            chain: Chain::default(),
-        };
+        let mut reader = Self { from, hash: Xxh3::new(), chain: Chain::default() };
         let mut magic = [0; MAGIC.len()];
         match reader.take(&mut magic) {
             Ok(()) if magic == MAGIC => {}
@@ -280,36 +272,11 @@ mod tests {
     #[test]
     fn a_file_that_is_cut_changed_or_longer_is_refused() {
         let file = file();
-        for len in [
-            0,
-            7,
-            8,
-            15,
-            16,
-            19,
-            20,
-            200,
-            file.len() - 12,
-            file.len() - 1,
-        ] {
+        for len in [0, 7, 8, 15, 16, 19, 20, 200, file.len() - 12, file.len() - 1] {
             let error = chunks(&file[..len]).unwrap_err();
-            assert!(
-                matches!(error, FileError::Magic | FileError::Cut),
-                "{len}: {error}"
-            );
+            assert!(matches!(error, FileError::Magic | FileError::Cut), "{len}: {error}");
         }
-        for at in [
-            0,
-            8,
-            9,
-            16,
-            19,
-            20,
-            30,
-            5_000,
-            file.len() - 10,
-            file.len() - 1,
-        ] {
+        for at in [0, 8, 9, 16, 19, 20, 30, 5_000, file.len() - 10, file.len() - 1] {
             let mut other = file.clone();
             other[at] ^= 1;
             assert!(chunks(&other).is_err(), "{at}");
@@ -323,10 +290,7 @@ mod tests {
         let chunks = chunks(&file()).unwrap();
         let mut writer = FileWriter::new(Vec::new()).unwrap();
         let error = writer.write(&chunks[1]).unwrap_err();
-        assert!(
-            matches!(error, FileError::Chunk(0, DecodeError::Order)),
-            "{error}"
-        );
+        assert!(matches!(error, FileError::Chunk(0, DecodeError::Order)), "{error}");
         writer.write(&chunks[0]).unwrap();
         assert!(matches!(writer.finish(), Err(FileError::Cut)));
     }

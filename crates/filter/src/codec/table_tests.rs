@@ -9,12 +9,8 @@ use crate::hash::Seed;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn filter(capacity: u64, items: u64) -> Filter {
-    let parameters = Parameters {
-        error_rate: 0.01,
-        capacity,
-        growth: Growth::Times(2),
-        seed: Seed(5),
-    };
+    let parameters =
+        Parameters { error_rate: 0.01, capacity, growth: Growth::Times(2), seed: Seed(5) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     add(&mut filter, 0..items);
     filter
@@ -27,9 +23,7 @@ fn add(to: &mut Filter, items: std::ops::Range<u64>) {
 }
 
 fn encode(filter: &Filter) -> Vec<Encoded> {
-    chunks(filter)
-        .map(|chunk| chunk.encode().unwrap())
-        .collect()
+    chunks(filter).map(|chunk| chunk.encode().unwrap()).collect()
 }
 
 fn load(to: Option<&mut Filter>, bytes: &[u8]) -> Result<Option<Filter>, DecodeError> {
@@ -69,10 +63,8 @@ fn items_added_to_pages_that_were_dumped_do_not_break_the_load() {
     assert!((0..900_000u64).all(|i| loaded.contains(&i.to_le_bytes())));
     // Those that came to pages that were written already are not there.
     assert!(loaded.items() < original.items());
-    let absent = 50_000
-        - (900_000..950_000u64)
-            .filter(|i| loaded.contains(&i.to_le_bytes()))
-            .count();
+    let absent =
+        50_000 - (900_000..950_000u64).filter(|i| loaded.contains(&i.to_le_bytes())).count();
     assert!((5_000..50_000).contains(&absent), "{absent}");
 }
 
@@ -98,10 +90,7 @@ fn a_limit_is_exact_for_what_is_complete_and_bounds_what_is_allocated() {
             load_chunk(None, &chunk, SizeLimit::Bytes(limit))
         };
         let loaded = with(filter.reserved_bytes()).unwrap().unwrap();
-        assert_eq!(
-            with(loaded.reserved_bytes() - 1).err(),
-            Some(DecodeError::OverLimit)
-        );
+        assert_eq!(with(loaded.reserved_bytes() - 1).err(), Some(DecodeError::OverLimit));
     }
     let half = encode(&filter(100, 900_000)).remove(0).bytes;
     let half = load(None, &half).unwrap().unwrap();

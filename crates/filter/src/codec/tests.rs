@@ -12,12 +12,7 @@ use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn filter(error_rate: f64, capacity: u64, growth: Growth, items: u64) -> Filter {
-    let parameters = Parameters {
-        error_rate,
-        capacity,
-        growth,
-        seed: Seed(0x0123_4567_89AB_CDEF),
-    };
+    let parameters = Parameters { error_rate, capacity, growth, seed: Seed(0x0123_4567_89AB_CDEF) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for i in 0..items {
         let _ = filter.add(&i.to_le_bytes(), SizeLimit::Unlimited);
@@ -41,9 +36,7 @@ fn samples() -> Vec<Filter> {
 }
 
 fn encode(filter: &Filter) -> Vec<Encoded> {
-    chunks(filter)
-        .map(|chunk| chunk.encode().unwrap())
-        .collect()
+    chunks(filter).map(|chunk| chunk.encode().unwrap()).collect()
 }
 
 fn first(bytes: &[u8]) -> Result<Filter, DecodeError> {
@@ -102,10 +95,7 @@ fn what_is_decoded_encodes_to_the_same_bytes() {
         assert_eq!(decoded.items(), filter.items());
         assert_eq!(decoded.set_bits(), filter.set_bits());
         let again = encode(&decoded);
-        assert!(encoded
-            .iter()
-            .map(|p| &p.bytes)
-            .eq(again.iter().map(|p| &p.bytes)));
+        assert!(encoded.iter().map(|p| &p.bytes).eq(again.iter().map(|p| &p.bytes)));
     }
 }
 
@@ -126,9 +116,7 @@ fn a_decoded_filter_goes_on_as_the_original_does() {
 fn no_chunk_is_larger_than_a_mebibyte_and_the_last_iterator_is_the_end() {
     for filter in samples() {
         let encoded = encode(&filter);
-        assert!(encoded
-            .iter()
-            .all(|chunk| chunk.bytes.len() <= MAX_CHUNK_BYTES));
+        assert!(encoded.iter().all(|chunk| chunk.bytes.len() <= MAX_CHUNK_BYTES));
         assert_eq!(encoded.last().map(|chunk| chunk.next), Some(END));
         assert!(encode_chunk(&filter, END).unwrap().is_none());
         assert!(encode_chunk(&filter, u64::MAX).unwrap().is_none());
@@ -144,10 +132,7 @@ fn the_bytes_of_a_known_filter_never_change() {
         let [chunk] = &encode(&filter(0.01, capacity, Growth::Times(2), items))[..] else {
             panic!("more than one chunk");
         };
-        assert_eq!(
-            hex(&chunk.bytes),
-            golden.split_whitespace().collect::<String>()
-        );
+        assert_eq!(hex(&chunk.bytes), golden.split_whitespace().collect::<String>());
     }
     each_in_turn(|kernel| {
         for (filter, expected) in samples().iter().zip(GOLDEN_DIGESTS) {
@@ -169,24 +154,15 @@ fn the_examples_of_the_documentation_have_the_golden_bytes() {
 /// The bytes below a heading of the documentation, and the offset of the first one.
 fn example(heading: &str) -> (usize, String) {
     let document = include_str!("../../../../docs/format.md");
-    let sections = document
-        .split("\n## ")
-        .map(|section| section.split_once('\n'));
-    let (_, example) = sections
-        .flatten()
-        .find(|(title, _)| *title == heading)
-        .expect("an example");
+    let sections = document.split("\n## ").map(|section| section.split_once('\n'));
+    let (_, example) = sections.flatten().find(|(title, _)| *title == heading).expect("an example");
     let (mut first, mut bytes) = (None, String::new());
     for row in example.lines().filter(|line| line.starts_with("| ")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let Ok(offset) = cells[1].parse::<usize>() else {
             continue; // a heading, or the table of the items
         };
-        assert_eq!(
-            offset,
-            *first.get_or_insert(offset) + bytes.len() / 2,
-            "{row}"
-        );
+        assert_eq!(offset, *first.get_or_insert(offset) + bytes.len() / 2, "{row}");
         let given = cells[2].split('`').nth(1).expect("bytes");
         bytes.extend(given.split_whitespace());
     }
@@ -211,19 +187,13 @@ fn the_first_bytes_of_a_chunk_are_the_same_for_all_seeds_and_items() {
         let parameters = Parameters { seed, ..parameters };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         for item in 0..items {
-            filter
-                .add(&item.to_le_bytes(), SizeLimit::Unlimited)
-                .unwrap();
+            filter.add(&item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
         }
         encode(&filter).remove(0).bytes
     };
     let [empty, full] = [with(1, 0), with(0xFEDC_BA98_7654_3210, 90)];
     assert_eq!(empty[..LOGGED_BYTES], full[..LOGGED_BYTES]);
-    assert_ne!(
-        empty[LOGGED_BYTES..][..8],
-        full[LOGGED_BYTES..][..8],
-        "the hash of the filter"
-    );
+    assert_ne!(empty[LOGGED_BYTES..][..8], full[LOGGED_BYTES..][..8], "the hash of the filter");
 }
 
 #[test]
@@ -337,11 +307,7 @@ fn the_pages_that_have_come_answer_while_a_table_is_loaded() {
     let share = encoded[0].bytes.len() as f64;
     let all: usize = encoded.iter().map(|chunk| chunk.bytes.len()).sum();
     let share = share / all as f64;
-    assert!(
-        (found(&half) - share).abs() < 0.05,
-        "{} {share}",
-        found(&half)
-    );
+    assert!((found(&half) - share).abs() < 0.05, "{} {share}", found(&half));
     for chunk in &encoded[1..] {
         load(&mut half, &chunk.bytes).unwrap();
     }
@@ -374,9 +340,7 @@ fn growth_during_a_dump_does_not_break_it() {
     let mut loaded: Option<Filter> = None;
     let (mut iterator, mut next_item) = (0, 900_000u64);
     while original.items() < 900_000 {
-        original
-            .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
-            .unwrap();
+        original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
         next_item += 1;
     }
     while let Some(chunk) = encode_chunk(&original, iterator).unwrap() {
@@ -386,9 +350,7 @@ fn growth_during_a_dump_does_not_break_it() {
         }
         iterator = chunk.next;
         for _ in 0..1_000 {
-            original
-                .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
-                .unwrap();
+            original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
             next_item += 1;
         }
     }
@@ -410,9 +372,7 @@ fn items_added_during_a_dump_of_a_table_do_not_break_it() {
         }
         iterator = chunk.next;
         for _ in 0..300_000 {
-            original
-                .add(&next_item.to_le_bytes(), SizeLimit::Unlimited)
-                .unwrap();
+            original.add(&next_item.to_le_bytes(), SizeLimit::Unlimited).unwrap();
             next_item += 1;
         }
     }
@@ -431,10 +391,7 @@ fn chunks_out_of_order_are_refused_and_change_nothing() {
     let mut half = first(&encoded[0].bytes).unwrap();
     let before = half.digest();
     for wrong in [0, 2] {
-        assert_eq!(
-            load(&mut half, &encoded[wrong].bytes),
-            Err(DecodeError::Order)
-        );
+        assert_eq!(load(&mut half, &encoded[wrong].bytes), Err(DecodeError::Order));
     }
     assert_eq!(half.digest(), before);
     let mut whole = decode(&encoded).unwrap();
@@ -457,19 +414,13 @@ fn a_chunk_cut_short_anywhere_is_refused() {
     for len in 0..bytes.len() {
         assert!(first(&bytes[..len]).is_err(), "{len}");
         if len > CHECKSUM_BYTES {
-            assert!(
-                first(&sealed(bytes[..len].to_vec())).is_err(),
-                "sealed, {len}"
-            );
+            assert!(first(&sealed(bytes[..len].to_vec())).is_err(), "sealed, {len}");
         }
     }
     let mut longer = bytes.clone();
     longer.insert(bytes.len() - CHECKSUM_BYTES, END_OF_FILTER);
     assert_eq!(first(&sealed(longer)).err(), Some(DecodeError::Length));
-    assert_eq!(
-        first(&vec![0; MAX_CHUNK_BYTES + 1]).err(),
-        Some(DecodeError::Length)
-    );
+    assert_eq!(first(&vec![0; MAX_CHUNK_BYTES + 1]).err(), Some(DecodeError::Length));
 }
 
 #[test]
@@ -503,11 +454,7 @@ fn chunk(filter: [u64; 4], sub_filter: [u64; 9], layout: u8, after: &[u8]) -> Ve
     bytes.push(SUB_FILTER);
     bytes.extend((index as u32).to_le_bytes());
     bytes.push(layout);
-    bytes.extend(
-        [bits, hashes]
-            .map(|field| (field as u32).to_le_bytes())
-            .as_flattened(),
-    );
+    bytes.extend([bits, hashes].map(|field| (field as u32).to_le_bytes()).as_flattened());
     let fields = [number, capacity, rate, limit, items];
     bytes.extend(fields.map(u64::to_le_bytes).as_flattened());
     bytes.extend(after);
@@ -536,10 +483,7 @@ fn every_field_is_bounded() {
         ([7, rate, (1 << 40) + 1, 2], "capacity"),
         ([7, rate, 100, 32_769], "expansion"),
     ] {
-        assert_eq!(
-            first(&chunk(bad_filter, sub, 1, &end)).err(),
-            Some(DecodeError::Field(field))
-        );
+        assert_eq!(first(&chunk(bad_filter, sub, 1, &end)).err(), Some(DecodeError::Field(field)));
     }
     for (bad_sub, error) in [
         (with(sub, 0, 1), DecodeError::Order),
@@ -548,51 +492,25 @@ fn every_field_is_bounded() {
         (with(sub, 1, 576), DecodeError::Field("sub-bitmap")),
         (with(sub, 1, 65_536), DecodeError::Field("sub-bitmap")),
         (with(sub, 3, 0), DecodeError::Field("sub-bitmap")),
-        (
-            with(sub, 3, (1 << 38) + 1),
-            DecodeError::Field("sub-bitmap"),
-        ),
-        (
-            with(with(sub, 3, 1), 1, 524_352),
-            DecodeError::Field("sub-bitmap"),
-        ),
-        (
-            with(with(sub, 3, 1), 1, 100),
-            DecodeError::Field("sub-bitmap"),
-        ),
+        (with(sub, 3, (1 << 38) + 1), DecodeError::Field("sub-bitmap")),
+        (with(with(sub, 3, 1), 1, 524_352), DecodeError::Field("sub-bitmap")),
+        (with(with(sub, 3, 1), 1, 100), DecodeError::Field("sub-bitmap")),
         (with(sub, 2, 0), DecodeError::Field("number of hashes")),
         (with(sub, 2, 65), DecodeError::Field("number of hashes")),
         (with(sub, 4, 0), DecodeError::Field("capacity")),
-        (
-            with(sub, 5, 1f64.to_bits()),
-            DecodeError::Field("error rate of a sub-filter"),
-        ),
+        (with(sub, 5, 1f64.to_bits()), DecodeError::Field("error rate of a sub-filter")),
         (with(sub, 6, 0), DecodeError::Field("guard limit")),
-        (
-            with(sub, 6, 8 * UNIT + 1),
-            DecodeError::Field("guard limit"),
-        ),
+        (with(sub, 6, 8 * UNIT + 1), DecodeError::Field("guard limit")),
         (with(sub, 7, 101), DecodeError::Field("items")),
     ] {
-        assert_eq!(
-            first(&chunk(good, bad_sub, 1, &end)).err(),
-            Some(error),
-            "{bad_sub:?}"
-        );
+        assert_eq!(first(&chunk(good, bad_sub, 1, &end)).err(), Some(error), "{bad_sub:?}");
     }
     for layout in [0, 2, 255] {
         let refused = first(&chunk(good, sub, layout, &end)).err();
         assert_eq!(refused, Some(DecodeError::Layout(layout)));
     }
-    assert_eq!(
-        first(&chunk(good, sub, 1, &[9])).err(),
-        Some(DecodeError::Format)
-    );
-    assert_eq!(
-        first(&chunk(good, sub, 1, &[])).err(),
-        Some(DecodeError::Order),
-        "no end"
-    );
+    assert_eq!(first(&chunk(good, sub, 1, &[9])).err(), Some(DecodeError::Format));
+    assert_eq!(first(&chunk(good, sub, 1, &[])).err(), Some(DecodeError::Order), "no end");
 }
 
 #[test]
@@ -612,22 +530,10 @@ fn segments_must_be_of_the_right_length_place_and_order() {
         |records: Vec<u8>| first(&chunk(good, sub, 1, &[records, end.to_vec()].concat())).err();
     assert_eq!(refusal(segment(0, 0, 256, 256)), None);
     assert_eq!(refusal(segment(1, 0, 256, 256)), Some(DecodeError::Order));
-    assert_eq!(
-        refusal(segment(0, 1, 256, 256)),
-        Some(DecodeError::Field("segment"))
-    );
-    assert_eq!(
-        refusal(segment(0, u64::MAX, 256, 256)),
-        Some(DecodeError::Field("segment"))
-    );
-    assert_eq!(
-        refusal(segment(0, 0, 248, 248)),
-        Some(DecodeError::Field("segment"))
-    );
-    assert_eq!(
-        refusal(segment(0, 0, u32::MAX, 256)),
-        Some(DecodeError::Length)
-    );
+    assert_eq!(refusal(segment(0, 1, 256, 256)), Some(DecodeError::Field("segment")));
+    assert_eq!(refusal(segment(0, u64::MAX, 256, 256)), Some(DecodeError::Field("segment")));
+    assert_eq!(refusal(segment(0, 0, 248, 248)), Some(DecodeError::Field("segment")));
+    assert_eq!(refusal(segment(0, 0, u32::MAX, 256)), Some(DecodeError::Length));
     let twice = [segment(0, 0, 256, 256), segment(0, 0, 256, 256)].concat();
     assert_eq!(refusal(twice), Some(DecodeError::Order));
 }

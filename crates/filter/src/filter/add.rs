@@ -4,10 +4,9 @@
 
 use crate::error::AddError;
 use crate::filter::body::Body;
-use crate::filter::lookup::in_groups;
 use crate::filter::{Filter, Kind, SizeLimit};
 use crate::foreign::layers::Pairs;
-use crate::hash::ItemHash;
+use crate::hash::{Groups, ItemHash};
 
 /// What an add did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,13 +127,12 @@ impl Filter {
         if self.layers().is_some() {
             return self.add_many_after_layers(items, limit, answer);
         }
-        let seed = self.head.seed;
-        let hashes = items.map(|item| ItemHash::of(item, seed));
-        self.add_hashes_at(hashes, now, limit, answer)
+        self.add_hashes(self.hashes(items), now, limit, answer)
     }
 
-    /// Adds items of which the caller has the hashes, under the seed of the filter, which is not
-    /// from another module. Calls `answer` for each in order with whether it was new.
+    /// Adds items at the time `now`, of which the caller has the hashes under the seed of the
+    /// filter, and calls `answer` for each in order. It does not look into layers from another
+    /// module: an item there is added once more.
     ///
     /// # Errors
     /// As [`Filter::add_many`].
@@ -142,42 +140,24 @@ impl Filter {
     pub fn add_hashes(
         &mut self,
         hashes: impl Iterator<Item = ItemHash>,
-        limit: SizeLimit,
-        mut answer: impl FnMut(bool),
-    ) -> Result<(), AddError> {
-        self.add_hashes_at(hashes, 0, limit, |outcome| answer(outcome.is_new()))
-    }
-
-    #[inline]
-    fn add_hashes_at(
-        &mut self,
-        hashes: impl Iterator<Item = ItemHash>,
         now: u64,
         limit: SizeLimit,
         mut answer: impl FnMut(Outcome),
     ) -> Result<(), AddError> {
-        let fetch = |filter: &&mut Self, group: &[ItemHash]| filter.prefetch(group);
-        in_groups(self, hashes, fetch, |filter, group| {
-            filter.add_group(group, now, limit, &mut answer)
-        })
-    }
-
-    #[inline(always)]
-    fn add_group(
-        &mut self,
-        group: &[ItemHash],
-        now: u64,
-        limit: SizeLimit,
-        mut answer: impl FnMut(Outcome),
-    ) -> Result<(), AddError> {
-        match &mut self.body {
-            Body::Bloom(bloom) if bloom.has_room_for(group.len() as u64) => {
-                bloom.insert_group(group, |is_new| answer(Outcome::of(is_new)))
+        let mut groups = Groups::of(hashes);
+        while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
+            match &mut self.body {
+                Body::Bloom(bloom) if bloom.has_room_for(group.len() as u64) => {
+                    bloom.insert_group(group, |is_new| answer(Outcome::of(is_new)))?;
+                }
+                _ => {
+                    for hash in group {
+                        answer(self.add_hash(*hash, now, limit)?);
+                    }
+                }
             }
-            _ => group
-                .iter()
-                .try_for_each(|hash| self.add_hash(*hash, now, limit).map(&mut answer)),
         }
+        Ok(())
     }
 
     fn add_many_after_layers<'a>(

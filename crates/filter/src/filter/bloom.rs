@@ -21,21 +21,13 @@ impl Filter {
     /// `OverLimit` if the Bloom filter makes it larger than `limit`.
     pub fn new(parameters: Parameters, limit: SizeLimit) -> Result<Self, AddError> {
         let capacity = parameters.capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
-        let Parameters {
-            error_rate, growth, ..
-        } = parameters;
+        let Parameters { error_rate, growth, .. } = parameters;
         let body = if growth.begins_with_table(capacity) {
-            Body::Table {
-                table: Table::new(error_rate, 0),
-                counts: Counts::default(),
-            }
+            Body::Table { table: Table::new(error_rate, 0), counts: Counts::default() }
         } else {
             Body::Bloom(BlockedBloom::new(capacity, growth.bloom_rate(error_rate)))
         };
-        let filter = Self {
-            head: Head::new(Kind::Bloom, parameters),
-            body,
-        };
+        let filter = Self { head: Head::new(Kind::Bloom, parameters), body };
         filter.check_size(limit)?;
         Ok(filter)
     }

@@ -77,13 +77,7 @@ impl Loading {
 impl Organs {
     /// These sub-filters, and nothing else.
     pub fn of(series: Series) -> Self {
-        Self {
-            series,
-            table: None,
-            counts: Counts::default(),
-            loading: None,
-            clock: None,
-        }
+        Self { series, table: None, counts: Counts::default(), loading: None, clock: None }
     }
 
     pub fn clock(&self) -> Option<&Clock> {
@@ -241,10 +235,7 @@ impl Body {
             organs.table = Some(table);
             return Ok(());
         }
-        let organs = Organs {
-            table: Some(table),
-            ..Organs::of(Series::Empty)
-        };
+        let organs = Organs { table: Some(table), ..Organs::of(Series::Empty) };
         let before = std::mem::replace(self, Self::of(organs)?);
         if let (Some(organs), Self::Bloom(bloom)) = (self.organs_mut(), before) {
             organs.series = Series::Blocked(bloom);
@@ -273,10 +264,9 @@ impl Body {
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         match self {
             Self::Bloom(one) => one.try_clone().map(Self::Bloom),
-            Self::Table { table, counts } => Ok(Self::Table {
-                table: table.try_clone()?,
-                counts: *counts,
-            }),
+            Self::Table { table, counts } => {
+                Ok(Self::Table { table: table.try_clone()?, counts: *counts })
+            }
             Self::Organs(one) => {
                 let organs = &mut one[0];
                 let clock = organs.clock().map(Clock::fork);
@@ -314,10 +304,7 @@ impl Body {
         if self.organs().is_none() {
             return;
         }
-        let aside = Self::Table {
-            table: Table::new(0.5, 0),
-            counts: Counts::default(),
-        };
+        let aside = Self::Table { table: Table::new(0.5, 0), counts: Counts::default() };
         if let Self::Organs(one) = std::mem::replace(self, aside) {
             if let Some(mut moved) = relocate_one(one, mover) {
                 let [organs] = &mut *moved;

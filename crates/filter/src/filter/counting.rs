@@ -23,13 +23,12 @@
 use crate::error::{AddError, DecodeError};
 use crate::filter::body::{Body, Counts, Organs};
 use crate::filter::head::Head;
-use crate::filter::lookup::in_groups;
 pub use crate::filter::parameters::{CountingParameters, MAX_BUCKET_SIZE};
 use crate::filter::parameters::{Kind, Parameters};
 use crate::filter::series::Series;
 use crate::filter::{Filter, Growth, SizeLimit};
 use crate::foreign::cuckoo::{Cuckoo, CuckooSeries};
-use crate::hash::{ItemHash, Seed};
+use crate::hash::{Groups, ItemHash, Seed};
 pub use crate::table::Adding;
 use crate::table::{Budget, Table};
 
@@ -53,11 +52,7 @@ impl CountingParameters {
 
     /// The counts after `deleted` deletions.
     pub(super) fn counts(&self, deleted: u64) -> Counts {
-        Counts {
-            deleted,
-            bucket_size: self.bucket_size,
-            max_iterations: self.max_iterations,
-        }
+        Counts { deleted, bucket_size: self.bucket_size, max_iterations: self.max_iterations }
     }
 }
 
@@ -104,10 +99,7 @@ impl Filter {
             counts: parameters.counts(cuckoo.deleted),
             ..Organs::of(Series::Cuckoo(cuckoo.series))
         };
-        let filter = Self {
-            head: parameters.head(),
-            body: Body::of(organs)?,
-        };
+        let filter = Self { head: parameters.head(), body: Body::of(organs)? };
         filter.check_size(limit)?;
         Ok(filter)
     }
@@ -141,8 +133,7 @@ impl Filter {
     pub fn count(&self, item: &[u8]) -> u64 {
         let hash = self.hash(item);
         let table = self.table().map_or(0, |table| table.count(hash));
-        self.cuckoo()
-            .map_or(table, |series| table + series.count(item))
+        self.cuckoo().map_or(table, |series| table + series.count(item))
     }
 
     /// Adds a copy of the item to a counting filter, or with [`Adding::Absent`] only the first one.
@@ -152,6 +143,7 @@ impl Filter {
     /// `Full` if the filter does not grow and has as many copies as its capacity; `Uncountable` if
     /// there are more copies of the item than the table counts (2^32); `OverLimit`; `Loading`;
     /// `OutOfMemory`. Nothing has changed.
+    #[inline]
     pub fn add_copy(
         &mut self,
         item: &[u8],
@@ -165,6 +157,7 @@ impl Filter {
         self.add_hash_copy(self.hash(item), adding, limit)
     }
 
+    #[inline(always)]
     fn add_hash_copy(
         &mut self,
         hash: ItemHash,
@@ -178,10 +171,9 @@ impl Filter {
         self.add_copy_of(hash, limit).map(|()| true)
     }
 
+    #[inline]
     pub(super) fn add_copy_of(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<(), AddError> {
-        let Parameters {
-            capacity, growth, ..
-        } = self.head.parameters();
+        let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = growth != Growth::Fixed || limit == SizeLimit::Replay;
         if !may_grow && self.items() >= capacity {
             return Err(AddError::Full);
@@ -195,8 +187,7 @@ impl Filter {
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
         let items = if only_grows { capacity } else { 0 };
         let budget = Budget { max_bytes, items };
-        self.counting_table()?
-            .insert_reserved(hash, PAYLOAD, budget)
+        self.counting_table()?.insert_reserved(hash, PAYLOAD, budget)
     }
 
     /// Adds a copy of many items to a counting filter, and calls `answer` for each in order with
@@ -214,9 +205,13 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| answer(self.add_copy(item, adding, limit)));
         }
-        self.for_each_hash(items, |filter, hash| {
-            answer(filter.add_hash_copy(hash, adding, limit))
-        })
+        let mut groups = Groups::of(self.hashes(items));
+        while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
+            for hash in group {
+                answer(self.add_hash_copy(*hash, adding, limit))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a copy of the item, from the table if there is one, else from RedisBloom's slots.
@@ -255,28 +250,17 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| self.remove(item).map(&mut answer));
         }
-        self.for_each_hash(items, |filter, hash| {
-            let was_there = filter.counting_table()?.remove(hash)?;
-            if was_there {
-                filter.count_deleted();
+        let mut groups = Groups::of(self.hashes(items));
+        while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
+            for hash in group {
+                let was_there = self.counting_table()?.remove(*hash)?;
+                if was_there {
+                    self.count_deleted();
+                }
+                answer(was_there);
             }
-            answer(was_there);
-            Ok(())
-        })
-    }
-
-    /// Calls `act` with the hash of each item, whose memory is on its way by then.
-    fn for_each_hash<'a>(
-        &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
-        mut act: impl FnMut(&mut Self, ItemHash) -> Result<(), AddError>,
-    ) -> Result<(), AddError> {
-        let seed = self.head.seed;
-        let hashes = items.map(|item| ItemHash::of(item, seed));
-        let fetch = |filter: &&mut Self, group: &[ItemHash]| filter.prefetch(group);
-        in_groups(self, hashes, fetch, |filter, group| {
-            group.iter().try_for_each(|hash| act(filter, *hash))
-        })
+        }
+        Ok(())
     }
 
     /// The table, to be changed. While a load goes on, it would no longer fit what is to come.

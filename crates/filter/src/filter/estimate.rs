@@ -56,18 +56,11 @@ mod tests {
     use crate::hash::Seed;
 
     fn filled(items: u64, capacity: u64, error_rate: f64, growth: Growth) -> Filter {
-        let parameters = Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed: Seed(3),
-        };
+        let parameters = Parameters { error_rate, capacity, growth, seed: Seed(3) };
         let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
         let items: Vec<[u8; 8]> = (0..items).map(u64::to_le_bytes).collect();
         let items = items.iter().map(<[u8; 8]>::as_slice);
-        filter
-            .add_many(items, SizeLimit::Unlimited, |_| ())
-            .unwrap();
+        filter.add_many(items, SizeLimit::Unlimited, |_| ()).unwrap();
         filter
     }
 
@@ -99,10 +92,7 @@ mod tests {
             let (expected, measured) = (filter.false_positive_rate(), found as f64 / probes as f64);
             // 20 000 hits have a standard deviation of 0.7 %; a small filter deviates a little
             // more.
-            assert!(
-                (measured / expected - 1.0).abs() < 0.05,
-                "{expected} {measured}"
-            );
+            assert!((measured / expected - 1.0).abs() < 0.05, "{expected} {measured}");
         }
     }
 

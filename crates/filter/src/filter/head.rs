@@ -30,12 +30,7 @@ pub(super) struct Head {
 
 impl Head {
     pub fn new(kind: Kind, parameters: Parameters) -> Self {
-        let Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed,
-        } = parameters;
+        let Parameters { error_rate, capacity, growth, seed } = parameters;
         let factor = growth.factor().min(MAX_EXPANSION);
         Self {
             error_rate,
@@ -46,11 +41,7 @@ impl Head {
 
     /// Of a filter whose layers, from another module, say the rest.
     pub fn of_layers(seed: Seed) -> Self {
-        Self {
-            error_rate: 0.0,
-            seed,
-            packed: Kind::Bloom as u64,
-        }
+        Self { error_rate: 0.0, seed, packed: Kind::Bloom as u64 }
     }
 
     #[inline]
@@ -62,6 +53,7 @@ impl Head {
         }
     }
 
+    #[inline]
     pub fn parameters(self) -> Parameters {
         Parameters {
             error_rate: self.error_rate,
@@ -85,12 +77,7 @@ pub(crate) fn kind_of_record(record: u8) -> Option<Kind> {
 impl Filter {
     /// Writes the head record: the parameters, which never change.
     pub(crate) fn write_head(&self, to: &mut impl Sink) {
-        let Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed,
-        } = self.head.parameters();
+        let Parameters { error_rate, capacity, growth, seed } = self.head.parameters();
         to.u8(match self.kind() {
             Kind::Bloom if self.layers().is_some() => FOREIGN_FILTER,
             Kind::Bloom => FILTER,
@@ -141,23 +128,15 @@ impl Filter {
             _ => reader.u32()?,
         };
         within("expansion", expansion <= MAX_EXPANSION)?;
-        let parameters = Parameters {
-            error_rate,
-            capacity,
-            growth: Growth::from_factor(expansion),
-            seed,
-        };
+        let parameters =
+            Parameters { error_rate, capacity, growth: Growth::from_factor(expansion), seed };
         match record {
             COUNTING_FILTER => {
                 let (bucket_size, max_iterations) = (reader.u16()?, reader.u16()?);
                 within("bucket size", (1..=MAX_BUCKET_SIZE).contains(&bucket_size))?;
                 within("iterations", max_iterations > 0)?;
                 let organs = Organs {
-                    counts: Counts {
-                        deleted: 0,
-                        bucket_size,
-                        max_iterations,
-                    },
+                    counts: Counts { deleted: 0, bucket_size, max_iterations },
                     ..Organs::of(Series::Empty)
                 };
                 Self::about_to_be_loaded(Head::new(Kind::Counting, parameters), organs)

@@ -169,9 +169,7 @@ mod tests {
                 let chunk = chunk.encode().unwrap();
                 let parsed = Chunk::parse(&chunk.bytes).unwrap();
                 let taken = load_chunk(loaded.as_mut(), &parsed, SizeLimit::Unlimited);
-                loaded = taken
-                    .unwrap_or_else(|e| panic!("{e} of {mutant:x?}"))
-                    .or(loaded);
+                loaded = taken.unwrap_or_else(|e| panic!("{e} of {mutant:x?}")).or(loaded);
             }
             assert!(loaded.is_some());
         }
@@ -230,12 +228,8 @@ mod tests {
         // layers, buckets, items, deletions, slots of a bucket, iterations, expansion, and a layer
         let numbers = [1, 2, 0, 0, 2, 20, 1, 2].map(Unsigned);
         let fields = [&numbers[..], &[String(vec![0, 7, 0, 0])]].concat();
-        let others = [
-            (2, Unsigned(1)),
-            (3, Unsigned(1)),
-            (5, Unsigned(21)),
-            (8, String(vec![0, 8, 0, 0])),
-        ];
+        let others =
+            [(2, Unsigned(1)), (3, Unsigned(1)), (5, Unsigned(21)), (8, String(vec![0, 8, 0, 0]))];
         assert_seed_follows(&fields, others, |fields| {
             let filter = Filter::load_cuckoo(4, &mut fields.into_iter()).unwrap();
             filter.parameters().seed

@@ -136,9 +136,7 @@ impl Filter {
         let pages = pages.unwrap_or_default();
         let before = (!place.is_first).then_some(&clock.slices);
         let is_counted = pages.are_counted && self.table().is_none_or(Table::is_counted);
-        slices
-            .with_pages(before, &pages, place, is_counted)
-            .map(Some)
+        slices.with_pages(before, &pages, place, is_counted).map(Some)
     }
 }
 
@@ -200,9 +198,7 @@ impl Organs {
         };
         let table = self.table.as_ref().map_or(0, Table::bytes);
         let pages = arrivals.pages.as_ref().map_or(0, Pages::bytes);
-        let own = [organs, table, pages]
-            .into_iter()
-            .fold(own, u64::saturating_add);
+        let own = [organs, table, pages].into_iter().fold(own, u64::saturating_add);
         let all = self.series.iter().chain(arrivals.series.iter());
         let all = all.map(SubFilter::segments);
         let bytes = all.clone().map(Segments::reserved_bytes);
@@ -230,11 +226,7 @@ impl Organs {
         let present = self.loading.map_or(0, |loading| loading.sub_filters());
         self.series.insert(present, arrivals.series);
         for segment in arrivals.segments {
-            let SegmentBits {
-                sub_filter,
-                number,
-                bytes,
-            } = segment;
+            let SegmentBits { sub_filter, number, bytes } = segment;
             self.series.merge(sub_filter, number, bytes);
         }
         self.loading = arrivals.loading;

@@ -1,13 +1,12 @@
 //! Lookups: whether an item is (probably) in some part, one by one and in groups.
 
 use crate::bloom::blocked_bloom::BlockedBloom;
-use crate::error::AddError;
 use crate::filter::body::{Body, Organs};
 use crate::filter::series::Series;
 use crate::filter::Filter;
 use crate::foreign::layers::Pairs;
 use crate::foreign::Layers;
-use crate::hash::{Group, ItemHash, Seed};
+use crate::hash::{Group, Hashes, ItemHash, Seed};
 use crate::table::{Probes, Routes, Table};
 
 impl Filter {
@@ -36,6 +35,12 @@ impl Filter {
         ItemHash::of(item, self.head.seed)
     }
 
+    /// The hashes of items under the seed of the filter.
+    #[inline]
+    pub(super) fn hashes<I>(&self, items: I) -> Hashes<I> {
+        Hashes { items, seed: self.head.seed }
+    }
+
     /// Looks up many items and calls `answer` for each in order: see [`Filter::contains`].
     pub fn contains_many<'a>(
         &self,
@@ -53,28 +58,26 @@ impl Filter {
         now: u64,
         mut answer: impl FnMut(bool),
     ) {
-        let seed = self.head.seed;
-        let hash = |item| ItemHash::of(item, seed);
         match &self.body {
-            Body::Bloom(bloom) => bloom_contains_many(bloom, items.map(hash), answer),
-            Body::Table { table, .. } => table.contains_many(items.map(hash), answer),
+            Body::Bloom(bloom) => bloom_contains_many(bloom, self.hashes(items), answer),
+            Body::Table { table, .. } => table.contains_many(self.hashes(items), answer),
             Body::Organs(one) => match (&one[0].series, &one[0].table) {
                 (Series::Empty, Some(table)) => match one[0].visible(now) {
                     0 => items.for_each(|_| answer(false)),
-                    visible => table.contains_many_among(items.map(hash), visible, answer),
+                    visible => table.contains_many_among(self.hashes(items), visible, answer),
                 },
                 (Series::Empty, None) => items.for_each(|_| answer(false)),
                 (Series::Blocked(bloom), None) => {
-                    bloom_contains_many(bloom, items.map(hash), answer);
+                    bloom_contains_many(bloom, self.hashes(items), answer);
                 }
                 (Series::Blocked(bloom), Some(table)) => {
-                    both_contain_many(bloom, table, items.map(hash), answer);
+                    both_contain_many(bloom, table, self.hashes(items), answer);
                 }
                 (Series::Layers(layers), table) => {
-                    layers_contain_many(layers, table.as_ref(), seed, items, answer);
+                    layers_contain_many(layers, table.as_ref(), self.head.seed, items, answer);
                 }
                 (Series::Cuckoo(_), _) => {
-                    items.for_each(|item| answer(one[0].contain(item, hash(item), now)));
+                    items.for_each(|item| answer(one[0].contain(item, self.hash(item), now)));
                 }
             },
         }
@@ -112,17 +115,18 @@ impl Organs {
 
 fn bloom_contains_many(
     bloom: &BlockedBloom,
-    hashes: impl Iterator<Item = ItemHash>,
+    mut hashes: impl Iterator<Item = ItemHash>,
     mut answer: impl FnMut(bool),
 ) {
-    let act = |bloom: &mut &BlockedBloom, group: &[ItemHash]| {
-        for hash in group {
+    let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
+    prefetch_in(bloom, group.read(&mut hashes));
+    while !group.hashes().is_empty() {
+        prefetch_in(bloom, ahead.read(&mut hashes));
+        for hash in group.hashes() {
             answer(bloom.contains(*hash));
         }
-        Ok(())
-    };
-    // A lookup is never refused.
-    let _ = in_groups(bloom, hashes, |bloom, group| prefetch_in(bloom, group), act);
+        std::mem::swap(&mut group, &mut ahead);
+    }
 }
 
 /// The same for a Bloom filter and a table. A lookup in a table has two stages: the first stage of
@@ -174,31 +178,9 @@ fn layers_contain_many<'a>(
     }
 }
 
-/// Reads `hashes` in groups, and calls `act` with one while the memory of the next, which `fetch`
-/// prefetches, is on its way.
-///
-/// # Errors
-/// What `act` returns, which ends it.
-#[inline(always)]
-pub(super) fn in_groups<F>(
-    mut filter: F,
-    mut hashes: impl Iterator<Item = ItemHash>,
-    fetch: impl Fn(&F, &[ItemHash]),
-    mut act: impl FnMut(&mut F, &[ItemHash]) -> Result<(), AddError>,
-) -> Result<(), AddError> {
-    let (mut group, mut ahead) = (&mut Group::default(), &mut Group::default());
-    fetch(&filter, group.read(&mut hashes));
-    while !group.hashes().is_empty() {
-        fetch(&filter, ahead.read(&mut hashes));
-        act(&mut filter, group.hashes())?;
-        std::mem::swap(&mut group, &mut ahead);
-    }
-    Ok(())
-}
-
 /// Prefetches items in a Bloom filter.
 #[inline]
-pub(super) fn prefetch_in(bloom: &BlockedBloom, group: &[ItemHash]) {
+fn prefetch_in(bloom: &BlockedBloom, group: &[ItemHash]) {
     for hash in group {
         bloom.prefetch(*hash);
     }

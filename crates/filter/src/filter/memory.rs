@@ -65,9 +65,7 @@ impl Filter {
     }
 
     fn segments(&self) -> impl Iterator<Item = &Segments> {
-        self.body
-            .sub_filters()
-            .map(|sub_filter| sub_filter.segments())
+        self.body.sub_filters().map(|sub_filter| sub_filter.segments())
     }
 
     /// Number of segments of the sub-filters once every bit is in use.
@@ -85,10 +83,7 @@ impl Filter {
     /// table takes.
     pub fn num_bits(&self) -> u64 {
         let table = self.table_bytes().saturating_mul(8);
-        let bits = self
-            .body
-            .sub_filters()
-            .map(|sub_filter| sub_filter.num_bits());
+        let bits = self.body.sub_filters().map(|sub_filter| sub_filter.num_bits());
         bits.fold(table, u64::saturating_add)
     }
 
@@ -150,10 +145,7 @@ impl Filter {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
-        Ok(Self {
-            head: self.head,
-            body: self.body.try_clone()?,
-        })
+        Ok(Self { head: self.head, body: self.body.try_clone()? })
     }
 
     /// Passes all allocations through `mover`, from `from` on (0 at first): segments, counted over

@@ -78,21 +78,14 @@ impl Filter {
         let Some(shift) = shift else {
             return Ok(Err(self));
         };
-        let routes = Routes {
-            num_sub_bitmaps: shape.num_sub_bitmaps,
-            shift,
-        };
+        let routes = Routes { num_sub_bitmaps: shape.num_sub_bitmaps, shift };
         let share = |_| {
             let mut share = BlockedBloom::from_header(header);
             share.segments_mut().make_leaves()?;
             Ok(Share(share))
         };
         let shares = (0..routes.num_shares()).map(share);
-        Ok(Ok(Shares {
-            head: self.head,
-            shares: shares.collect::<Result<_, AddError>>()?,
-            routes,
-        }))
+        Ok(Ok(Shares { head: self.head, shares: shares.collect::<Result<_, AddError>>()?, routes }))
     }
 }
 
@@ -131,10 +124,7 @@ impl Shares {
         if whole.fill().is_closed() {
             return Err(AddError::Full);
         }
-        Ok(Filter {
-            head: self.head,
-            body: Body::Bloom(whole),
-        })
+        Ok(Filter { head: self.head, body: Body::Bloom(whole) })
     }
 }
 
@@ -157,12 +147,7 @@ mod tests {
     const UNLIMITED: SizeLimit = SizeLimit::Unlimited;
 
     fn empty(capacity: u64, error_rate: f64, growth: Growth) -> Filter {
-        let parameters = Parameters {
-            error_rate,
-            capacity,
-            growth,
-            seed: Seed(11),
-        };
+        let parameters = Parameters { error_rate, capacity, growth, seed: Seed(11) };
         Filter::new(parameters, UNLIMITED).unwrap()
     }
 
@@ -177,7 +162,7 @@ mod tests {
             let capacity = 2_000_000;
             let mut whole = empty(capacity, error_rate, growth);
             let all = hashes(400_000);
-            whole.add_hashes(all, UNLIMITED, |_| ()).unwrap();
+            whole.add_hashes(all, 0, UNLIMITED, |_| ()).unwrap();
             for least in [1, 3, 8] {
                 let filter = empty(capacity, error_rate, growth);
                 let mut shares = filter.into_shares(least).unwrap().ok().unwrap();
@@ -208,9 +193,7 @@ mod tests {
         let all = (0..capacity).map(|n| ItemHash::of(&n.to_le_bytes(), Seed(11)));
         let (routes, mut added) = (shares.routes(), 0);
         for hash in all {
-            shares.each_mut()[routes.share_of(hash)]
-                .add(&[hash])
-                .unwrap();
+            shares.each_mut()[routes.share_of(hash)].add(&[hash]).unwrap();
             added += 1;
             if !shares.has_room_for(1) {
                 break;
@@ -222,14 +205,8 @@ mod tests {
 
     #[test]
     fn small_filters_and_tables_are_not_divided() {
-        assert!(empty(10_000, 0.01, Growth::Fixed)
-            .into_shares(2)
-            .unwrap()
-            .is_err());
-        assert!(empty(100, 0.01, Growth::Times(2))
-            .into_shares(1)
-            .unwrap()
-            .is_err());
+        assert!(empty(10_000, 0.01, Growth::Fixed).into_shares(2).unwrap().is_err());
+        assert!(empty(100, 0.01, Growth::Times(2)).into_shares(1).unwrap().is_err());
         let mut used = empty(2_000_000, 0.01, Growth::Fixed);
         used.add(b"x", UNLIMITED).unwrap();
         assert!(used.into_shares(1).unwrap().is_err());

@@ -73,9 +73,8 @@ impl Filter {
         max_cost: u64,
     ) -> Result<bool, UnionError> {
         let costs = others.iter().map(|other| other.bytes_to_unite());
-        let [blooms, tables] = costs.fold([0u64; 2], |sum, cost| {
-            [0, 1].map(|n| sum[n].saturating_add(cost[n]))
-        });
+        let [blooms, tables] =
+            costs.fold([0u64; 2], |sum, cost| [0, 1].map(|n| sum[n].saturating_add(cost[n])));
         let cost = max_cost.checked_sub(blooms).ok_or(UnionError::TooCostly)?;
         if tables > cost {
             return Err(UnionError::TooCostly);
@@ -114,10 +113,7 @@ impl Filter {
         if others.peek().is_none() {
             return Ok((None, None));
         }
-        let limits = UnionLimits {
-            bytes: self.max_table_bytes(limit),
-            cost,
-        };
+        let limits = UnionLimits { bytes: self.max_table_bytes(limit), cost };
         if let Some(own) = self.body.table_mut() {
             return Ok((Some(own.unite(others, limits)?), None));
         }
@@ -147,12 +143,7 @@ mod tests {
     const UNLIMITED: SizeLimit = SizeLimit::Unlimited;
 
     fn parameters(capacity: u64, growth: Growth) -> Parameters {
-        Parameters {
-            error_rate: 0.01,
-            capacity,
-            growth,
-            seed: Seed(5),
-        }
+        Parameters { error_rate: 0.01, capacity, growth, seed: Seed(5) }
     }
 
     fn filter_of(parameters: Parameters, items: std::ops::Range<u64>) -> Filter {
@@ -201,36 +192,10 @@ mod tests {
         let filter = filter_of(like, 0..10);
         for (other, difference) in [
             (like, None),
-            (
-                Parameters {
-                    error_rate: 0.02,
-                    capacity: 7,
-                    ..like
-                },
-                Some(Difference::ErrorRate),
-            ),
-            (
-                Parameters {
-                    capacity: 1_001,
-                    seed: Seed(6),
-                    ..like
-                },
-                Some(Difference::Capacity),
-            ),
-            (
-                Parameters {
-                    growth: Growth::Fixed,
-                    ..like
-                },
-                Some(Difference::Expansion),
-            ),
-            (
-                Parameters {
-                    seed: Seed(6),
-                    ..like
-                },
-                Some(Difference::Seed),
-            ),
+            (Parameters { error_rate: 0.02, capacity: 7, ..like }, Some(Difference::ErrorRate)),
+            (Parameters { capacity: 1_001, seed: Seed(6), ..like }, Some(Difference::Capacity)),
+            (Parameters { growth: Growth::Fixed, ..like }, Some(Difference::Expansion)),
+            (Parameters { seed: Seed(6), ..like }, Some(Difference::Seed)),
         ] {
             assert_eq!(filter.difference(&filter_of(other, 0..0)), difference);
         }
@@ -243,10 +208,7 @@ mod tests {
         let other = filter_of(parameters, 1_000..20_000);
         let limit = SizeLimit::Bytes(filter.reserved_bytes() + 2_000);
         let digest = filter.digest();
-        assert_eq!(
-            filter.unite(&[&other], limit, u64::MAX),
-            Err(AddError::OverLimit.into())
-        );
+        assert_eq!(filter.unite(&[&other], limit, u64::MAX), Err(AddError::OverLimit.into()));
         assert_eq!(filter.digest(), digest);
         assert_eq!(filter.unite(&[&other], UNLIMITED, u64::MAX), Ok(true));
     }

@@ -20,10 +20,7 @@ const MAX_BITS: u64 = 1 << 47;
 pub(super) const MAX_HASHES: u32 = 1076;
 /// ln 2 as RedisBloom has it: where a product with it is nearly whole, a digit more would give
 /// another number of hashes.
-#[allow(
-    clippy::approx_constant,
-    reason = "the last digit is missing there, too"
-)]
+#[allow(clippy::approx_constant, reason = "the last digit is missing there, too")]
 pub(super) const LN_2: f64 = 0.693_147_180_559_945;
 /// Words of the largest array that is one block, see [`Segments`]. What is larger is kept in whole
 /// lines, so that even its last segment is not much shorter than what stores it.
@@ -205,12 +202,7 @@ impl Layer {
         let word = bit / 64;
         let segment = self.segments.get(word / SEGMENT_WORDS as u64);
         let words = segment.unwrap_or_default();
-        Probe {
-            word: words
-                .get((word % SEGMENT_WORDS as u64) as usize)
-                .unwrap_or(&0),
-            bit,
-        }
+        Probe { word: words.get((word % SEGMENT_WORDS as u64) as usize).unwrap_or(&0), bit }
     }
 
     /// `x` modulo the bits in use. `reciprocal` is less than 2^64 / used bits, by at most 1, so the
@@ -340,10 +332,7 @@ impl Layer {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
-        Ok(Self {
-            segments: self.segments.try_clone()?,
-            ..*self
-        })
+        Ok(Self { segments: self.segments.try_clone()?, ..*self })
     }
 }
 

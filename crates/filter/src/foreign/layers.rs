@@ -93,12 +93,7 @@ impl Layers {
         if each.is_empty() {
             return Err(DecodeError::Field("number of layers"));
         }
-        let mut layers = Self {
-            options,
-            growth,
-            keys,
-            ..Self::NONE
-        };
+        let mut layers = Self { options, growth, keys, ..Self::NONE };
         layers.reserve(each.len())?;
         layers.each.extend(each);
         Ok(layers)
@@ -249,11 +244,8 @@ impl Layers {
     /// # Errors
     /// `Length`.
     pub(crate) fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut layers = Self {
-            options: Options(reader.u32()?),
-            growth: reader.u32()?,
-            ..Self::NONE
-        };
+        let mut layers =
+            Self { options: Options(reader.u32()?), growth: reader.u32()?, ..Self::NONE };
         if layers.is_from_valkey() {
             layers.keys = reader.keys()?;
         }

@@ -61,9 +61,8 @@ mod tests {
     /// under 256 less its length, low half.
     fn verification<const N: usize>(hash: impl Fn(&[u8], u32) -> [u8; N]) -> u32 {
         let key: Vec<u8> = (0..=255).collect();
-        let hashes: Vec<u8> = (0..256)
-            .flat_map(|len| hash(&key[..len], 256 - len as u32))
-            .collect();
+        let hashes: Vec<u8> =
+            (0..256).flat_map(|len| hash(&key[..len], 256 - len as u32)).collect();
         u32::from_le_bytes(*hash(&hashes, 0).first_chunk().unwrap())
     }
 

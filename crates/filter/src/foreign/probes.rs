@@ -107,16 +107,8 @@ mod tests {
         let pair = |a, b| Pair { a, b, is_sip: true };
         let numbers = |pair: Pair| pair.numbers(0).take(4).collect::<Vec<_>>();
         // Sums at the prime, one above it, and beyond 2^64.
-        assert_eq!(
-            numbers(pair(PRIME, 0)),
-            [PRIME, 0, 0, 0],
-            "the first is no sum"
-        );
-        assert_eq!(
-            numbers(pair(PRIME - 2, 1)),
-            [PRIME - 2, 1, 0, 1],
-            "nor is the second"
-        );
+        assert_eq!(numbers(pair(PRIME, 0)), [PRIME, 0, 0, 0], "the first is no sum");
+        assert_eq!(numbers(pair(PRIME - 2, 1)), [PRIME - 2, 1, 0, 1], "nor is the second");
         assert_eq!(numbers(pair(u64::MAX, 1)), [u64::MAX, 1, 1, 2]);
         let later: Vec<u64> = pair(PRIME - 2, 1).numbers(2).take(2).collect();
         assert_eq!(later, [0, 1]);

@@ -67,15 +67,8 @@ fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Laye
         _ => (fields.unsigned()?, fields.narrow("n2")?),
     };
     let bits = array_bits(bits, n2);
-    let mut layer = Layer::new(Description {
-        entries,
-        error_rate,
-        hashes,
-        bits_per_item,
-        bits,
-        n2,
-        items: 0,
-    })?;
+    let mut layer =
+        Layer::new(Description { entries, error_rate, hashes, bits_per_item, bits, n2, items: 0 })?;
     let array = fields.string()?;
     let array = array.as_ref();
     let len = array.len() as u64;
@@ -109,22 +102,14 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
     let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
     let options = Options(reader.u32()?);
     within("options", options.0 & Options::SIP == 0)?;
-    let growth = if layout.has_growth {
-        reader.u32()?
-    } else {
-        USUAL_GROWTH
-    };
+    let growth = if layout.has_growth { reader.u32()? } else { USUAL_GROWTH };
     let mut layers = try_vec(num_layers)?;
     let mut sum = Some(0u64);
     while !reader.is_at_end() {
         let (bytes, bits, items) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let (error_rate, bits_per_item) = (reader.f64()?, reader.f64()?);
         let hashes = reader.u32()?;
-        let entries = if layout.has_wide_entries {
-            reader.u64()?
-        } else {
-            reader.u32()?.into()
-        };
+        let entries = if layout.has_wide_entries { reader.u64()? } else { reader.u32()?.into() };
         let n2 = reader.u8()?;
         let bits = array_bits(bits, n2);
         let layer = Layer::new(Description {
@@ -149,10 +134,8 @@ impl Layout {
     /// entries or the growth. No two have the same length with one number of layers above 0.
     fn of(len: usize, num_layers: usize) -> Option<Self> {
         let known = [(true, true), (true, false), (false, false)].into_iter();
-        let mut known = known.map(|(has_growth, has_wide_entries)| Self {
-            has_growth,
-            has_wide_entries,
-        });
+        let mut known =
+            known.map(|(has_growth, has_wide_entries)| Self { has_growth, has_wide_entries });
         known.find(|layout| {
             let head = 16 + 4 * usize::from(layout.has_growth);
             let layer = 49 + 4 * usize::from(layout.has_wide_entries);

@@ -38,16 +38,7 @@ mod tests {
     #[test]
     fn it_is_the_saturating_conversion_up_to_the_most() {
         let most = MAX_WHOLE as u64;
-        for number in [
-            0.0,
-            0.5,
-            1.0,
-            1.999_999,
-            4e9,
-            1e15 + 0.5,
-            MAX_WHOLE - 128.0,
-            MAX_WHOLE,
-        ] {
+        for number in [0.0, 0.5, 1.0, 1.999_999, 4e9, 1e15 + 0.5, MAX_WHOLE - 128.0, MAX_WHOLE] {
             assert_eq!(whole(number), number as u64, "{number}");
         }
         for number in [MAX_WHOLE * 2.0, f64::MAX, f64::INFINITY, f64::NAN] {

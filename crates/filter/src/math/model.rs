@@ -42,28 +42,20 @@ pub struct Moments {
 
 impl Model {
     pub fn new(bits: u32, hashes: u32) -> Self {
-        Self {
-            bits: f64::from(bits),
-            hashes,
-        }
+        Self { bits: f64::from(bits), hashes }
     }
 
     /// The false-positive rate of a sub-bitmap that holds exactly `items` items.
     pub fn false_positive_rate_after(&self, items: u64) -> f64 {
         let throws = items.saturating_mul(u64::from(self.hashes));
-        self.all_set(
-            power(1.0 - 1.0 / self.bits, throws),
-            power(1.0 - 2.0 / self.bits, throws),
-        )
+        self.all_set(power(1.0 - 1.0 / self.bits, throws), power(1.0 - 2.0 / self.bits, throws))
     }
 
     /// The number of set bits of a sub-bitmap that holds exactly `items` items.
     pub fn set_bits_after(&self, items: u64) -> Moments {
         let throws = items.saturating_mul(u64::from(self.hashes));
-        let (one, two) = (
-            power(1.0 - 1.0 / self.bits, throws),
-            power(1.0 - 2.0 / self.bits, throws),
-        );
+        let (one, two) =
+            (power(1.0 - 1.0 / self.bits, throws), power(1.0 - 2.0 / self.bits, throws));
         Moments {
             mean: self.bits * (1.0 - one),
             variance: self.bits * self.bits * self.variance_of_share(one, two),
@@ -90,10 +82,7 @@ impl Model {
             square += weight * self.share_to_the(2 * self.hashes, one, two);
         });
         let mean = mean / weights;
-        Moments {
-            mean,
-            variance: (square / weights - mean * mean).max(0.0),
-        }
+        Moments { mean, variance: (square / weights - mean * mean).max(0.0) }
     }
 
     fn variance_of_share(&self, one: f64, two: f64) -> f64 {
@@ -129,10 +118,8 @@ impl Model {
         let first = (load - 10.0 * deviation - 10.0).max(0.0) as u64;
         let last = (load + 15.0 * deviation + 60.0) as u64;
         let k = u64::from(self.hashes);
-        let (one_item, two_item) = (
-            power(1.0 - 1.0 / self.bits, k),
-            power(1.0 - 2.0 / self.bits, k),
-        );
+        let (one_item, two_item) =
+            (power(1.0 - 1.0 / self.bits, k), power(1.0 - 2.0 / self.bits, k));
         let (mut one, mut two) = (power(one_item, first), power(two_item, first));
         let (mut weight, mut weights) = (1.0, 0.0);
         for items in first..=last {
@@ -165,11 +152,7 @@ mod tests {
     fn one_item_in_a_tiny_sub_bitmap_is_exact() {
         // Two probes in 64 bits: X is 2 with 63/64, else 1; E[(X/64)^2] = (63/64*4 + 1/64)/4096.
         let expected = (63.0 / 64.0 * 4.0 + 1.0 / 64.0) / 4096.0;
-        assert!(close(
-            Model::new(64, 2).false_positive_rate_after(1),
-            expected,
-            1e-12
-        ));
+        assert!(close(Model::new(64, 2).false_positive_rate_after(1), expected, 1e-12));
     }
 
     #[test]
@@ -220,9 +203,6 @@ mod tests {
         let expected = Model::new(512, hashes).false_positive_rate_moments(load);
         assert!(close(mean, expected.mean, 0.02), "{mean} {expected:?}");
         let variance = square - mean * mean;
-        assert!(
-            close(variance, expected.variance, 0.05),
-            "{variance} {expected:?}"
-        );
+        assert!(close(variance, expected.variance, 0.05), "{variance} {expected:?}");
     }
 }

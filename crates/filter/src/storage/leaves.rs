@@ -190,15 +190,7 @@ fn empty_slots(len: usize) -> Result<Box<[Slot]>, AddError> {
 impl Leaves {
     /// Leaves for `num_words` words, all 0. Allocates nothing.
     pub fn new(num_words: u64, units: Units) -> Self {
-        Self {
-            leaves: Vec::new(),
-            num_words,
-            units,
-            allocated: 0,
-            full: 0,
-            shared: 0,
-            set_bits: 0,
-        }
+        Self { leaves: Vec::new(), num_words, units, allocated: 0, full: 0, shared: 0, set_bits: 0 }
     }
 
     /// The number of set bits that were counted.
@@ -387,9 +379,7 @@ impl Leaves {
             Block::List(list) => {
                 let is_its = |number| units.index_in(index, number).is_some();
                 let mut numbers = list.numbers();
-                numbers
-                    .any(is_its)
-                    .then(|| View::some(len, list, units, index))
+                numbers.any(is_its).then(|| View::some(len, list, units, index))
             }
         }
     }
@@ -451,11 +441,8 @@ impl Leaves {
             Ok(place) => self.is_range(place),
             Err(_) => self.leaf_len(number) > 1,
         };
-        let most = if is_in_range {
-            self.max_of_range()
-        } else {
-            self.units.max_in(self.len_of(index))
-        };
+        let most =
+            if is_in_range { self.max_of_range() } else { self.units.max_in(self.len_of(index)) };
         if units.clone().nth(most).is_some() {
             let place = self.make_leaf(number)?;
             return self.fill_slot(place, index);
@@ -558,10 +545,7 @@ impl Leaves {
         let mut numbers = [0; MAX_UNITS];
         let len = numbers.len().min(list.len());
         let numbers = &mut numbers[..len];
-        numbers
-            .iter_mut()
-            .zip(list.numbers())
-            .for_each(|(to, number)| *to = number);
+        numbers.iter_mut().zip(list.numbers()).for_each(|(to, number)| *to = number);
         let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else {
             return Ok(());
         };
@@ -706,9 +690,7 @@ impl Leaves {
             let first = leaf.number * LEAF_SEGMENTS;
             let from = index.saturating_sub(first) as usize;
             let mut slots = leaf.slots.iter().enumerate().skip(from);
-            slots
-                .find(|(_, slot)| slot.block().is_some())
-                .map(|(slot, _)| first + slot as u64)
+            slots.find(|(_, slot)| slot.block().is_some()).map(|(slot, _)| first + slot as u64)
         })
     }
 
@@ -743,9 +725,7 @@ impl Leaves {
     pub fn reserved_bytes(num_words: u64) -> u64 {
         let full = num_words / SEGMENT_WORDS as u64;
         let rest = num_words % SEGMENT_WORDS as u64;
-        let leaves = num_words
-            .div_ceil(SEGMENT_WORDS as u64)
-            .div_ceil(LEAF_SEGMENTS);
+        let leaves = num_words.div_ceil(SEGMENT_WORDS as u64).div_ceil(LEAF_SEGMENTS);
         let segments = full * size_class(8 * SEGMENT_WORDS as u64)
             + size_class(8 * rest.next_multiple_of(LINE_WORDS as u64));
         // The list of leaves doubles as it grows.
@@ -757,10 +737,9 @@ impl Leaves {
     /// Visits every kind of allocation: its layout and their number. Shared ones are visited in
     /// both filters.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        if let (Ok(layout), 1..) = (
-            Layout::array::<Leaf>(self.leaves.capacity()),
-            self.leaves.capacity(),
-        ) {
+        if let (Ok(layout), 1..) =
+            (Layout::array::<Leaf>(self.leaves.capacity()), self.leaves.capacity())
+        {
             visit(layout, 1);
         }
         for leaf in &self.leaves {
@@ -861,10 +840,7 @@ fn segment_of(
     let mut segment = Segment::clear(len)?;
     for (number, words) in list.each(units).filter(|(number, _)| is_its(*number)) {
         let to = segment.words_mut().get_mut(units.place_of(number.into())..);
-        to.into_iter()
-            .flatten()
-            .zip(words)
-            .for_each(|(to, from)| *to = *from);
+        to.into_iter().flatten().zip(words).for_each(|(to, from)| *to = *from);
     }
     Ok(segment)
 }
@@ -910,10 +886,9 @@ mod tests {
         for index in [4096, 5, 19_999, 4095] {
             segments.allocate(index).unwrap();
         }
-        let found: Vec<u64> = std::iter::successors(segments.next_allocated(0), |i| {
-            segments.next_allocated(i + 1)
-        })
-        .collect();
+        let found: Vec<u64> =
+            std::iter::successors(segments.next_allocated(0), |i| segments.next_allocated(i + 1))
+                .collect();
         assert_eq!(found, [5, 4095, 4096, 19_999]);
         assert_eq!(segments.next_allocated(20_000), None);
     }
@@ -958,11 +933,7 @@ mod tests {
         let before = segments.get(4999).unwrap().as_ptr();
         segments.allocate(4999).unwrap();
         segments.get_mut(4999).unwrap()[17] += 1;
-        assert_eq!(
-            segments.get(4999).unwrap().as_ptr(),
-            before,
-            "nobody else has it any more"
-        );
+        assert_eq!(segments.get(4999).unwrap().as_ptr(), before, "nobody else has it any more");
         assert_eq!(copy.get(4999).unwrap()[17], 0);
 
         drop(segments);
@@ -989,11 +960,7 @@ mod tests {
     fn assert_holds(leaves: &Leaves, model: &BTreeMap<u64, u64>) {
         let units = leaves.units;
         for (unit, value) in model {
-            assert_eq!(
-                leaves.unit(*unit).map(|words| words[3]),
-                Some(*value),
-                "{unit}"
-            );
+            assert_eq!(leaves.unit(*unit).map(|words| words[3]), Some(*value), "{unit}");
         }
         let mut segments: Vec<u64> = model.keys().map(|unit| units.segment_of(*unit)).collect();
         segments.dedup();
@@ -1001,9 +968,7 @@ mod tests {
         let found = successors(next(0), |number| next(number + 1));
         assert!(found.eq(segments.iter().copied()));
         assert_eq!(leaves.allocated(), segments.len() as u64);
-        let in_views = segments
-            .iter()
-            .flat_map(|segment| leaves.units_in(*segment));
+        let in_views = segments.iter().flat_map(|segment| leaves.units_in(*segment));
         assert!(in_views.eq(model.keys().copied()));
         for segment in segments.into_iter().take(50) {
             let view = leaves.view(segment).unwrap();
@@ -1055,28 +1020,20 @@ mod tests {
         for touched in [40, 1_000, 30_000] {
             let (units, segments) = (Units::of(8), 700);
             let num_words = segments * SEGMENT_WORDS as u64;
-            let numbers: BTreeSet<u64> = (0..touched)
-                .map(|n| scrambled(n) % (num_words / 8))
-                .collect();
+            let numbers: BTreeSet<u64> =
+                (0..touched).map(|n| scrambled(n) % (num_words / 8)).collect();
             let mut as_they_came = Leaves::new(num_words, units);
             (0..touched).for_each(|n| {
-                as_they_came
-                    .allocate(scrambled(n) % (num_words / 8))
-                    .unwrap()[0] = 1;
+                as_they_came.allocate(scrambled(n) % (num_words / 8)).unwrap()[0] = 1;
             });
             let mut sorted = Leaves::new(num_words, units);
             for segment in 0..segments {
                 let own = segment * units.per_segment()..(segment + 1) * units.per_segment();
-                sorted
-                    .make_room(segment, numbers.range(own).copied())
-                    .unwrap();
+                sorted.make_room(segment, numbers.range(own).copied()).unwrap();
             }
             assert_eq!(sorted.allocated(), as_they_came.allocated());
             let (one, other) = (bytes_of(&sorted), bytes_of(&as_they_came));
-            assert!(
-                one.abs_diff(other) < one / 8,
-                "{touched}: {one} and {other}"
-            );
+            assert!(one.abs_diff(other) < one / 8, "{touched}: {one} and {other}");
         }
     }
 

@@ -142,10 +142,7 @@ impl List {
     /// Prefetches the numbers; in a full list their position is known from its length.
     pub fn prefetch(&self, units: Units) {
         let numbers = self.0.len() / (2 * units.words() + 1) / LINE_WORDS + 1;
-        self.0
-            .rchunks(LINE_WORDS)
-            .take(numbers)
-            .for_each(|line| prefetch(&line[0]));
+        self.0.rchunks(LINE_WORDS).take(numbers).for_each(|line| prefetch(&line[0]));
     }
 
     /// The index of the unit with this number.
@@ -196,11 +193,7 @@ impl List {
         let last = self.0.len() - 1;
         self.0[last] = index as u64 + 1;
         let pair = &mut self.0[last - 1 - index / 2];
-        let before = if index.is_multiple_of(2) {
-            0
-        } else {
-            *pair & u64::from(u32::MAX)
-        };
+        let before = if index.is_multiple_of(2) { 0 } else { *pair & u64::from(u32::MAX) };
         *pair = before | u64::from(number) << (index % 2 * 32);
         let words = self.words_mut(index, units);
         let words = words.ok_or(AddError::OutOfMemory)?;
@@ -243,29 +236,18 @@ pub struct View<'a> {
 #[derive(Clone, Copy)]
 enum Allocated<'a> {
     Whole(&'a [u64]),
-    Some {
-        list: &'a List,
-        units: Units,
-        segment: u64,
-    },
+    Some { list: &'a List, units: Units, segment: u64 },
 }
 
 impl<'a> View<'a> {
     /// All words of a segment.
     pub(super) fn whole(words: &'a [u64]) -> Self {
-        Self {
-            len: words.len(),
-            allocated: Allocated::Whole(words),
-        }
+        Self { len: words.len(), allocated: Allocated::Whole(words) }
     }
 
     /// Those units of a list that belong to a segment of `len` words.
     pub(super) fn some(len: usize, list: &'a List, units: Units, segment: u64) -> Self {
-        let allocated = Allocated::Some {
-            list,
-            units,
-            segment,
-        };
+        let allocated = Allocated::Some { list, units, segment };
         Self { len, allocated }
     }
 
@@ -285,11 +267,9 @@ impl<'a> View<'a> {
     pub fn runs(&self) -> impl Iterator<Item = (usize, &'a [u64])> + Clone + use<'a> {
         let (whole, some) = match self.allocated {
             Allocated::Whole(words) => (Some((0, words)), None),
-            Allocated::Some {
-                list,
-                units,
-                segment,
-            } => (None, Some(in_order(list, units, segment))),
+            Allocated::Some { list, units, segment } => {
+                (None, Some(in_order(list, units, segment)))
+            }
         };
         whole.into_iter().chain(some.into_iter().flatten())
     }

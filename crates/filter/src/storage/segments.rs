@@ -31,17 +31,9 @@ enum Storage {
     /// All words, present from the start.
     Inline { len: u8, words: [u64; INLINE_WORDS] },
     /// All words, or none until an item touches them.
-    Block {
-        num_words: u16,
-        unit_words: u16,
-        words: Box<[u64]>,
-    },
+    Block { num_words: u16, unit_words: u16, words: Box<[u64]> },
     /// A boxed array of one, because [`Mover`] moves slices.
-    Leaves {
-        num_words: u64,
-        unit_words: u16,
-        leaves: Option<Box<[Leaves; 1]>>,
-    },
+    Leaves { num_words: u64, unit_words: u16, leaves: Option<Box<[Leaves; 1]>> },
 }
 
 impl Segments {
@@ -50,22 +42,11 @@ impl Segments {
     pub fn new(num_words: u64, unit_words: usize) -> Self {
         let unit_words = unit_words.clamp(1, SEGMENT_WORDS) as u16;
         Self(if num_words <= INLINE_WORDS as u64 {
-            Storage::Inline {
-                len: num_words as u8,
-                words: [0; INLINE_WORDS],
-            }
+            Storage::Inline { len: num_words as u8, words: [0; INLINE_WORDS] }
         } else if num_words <= BLOCK_WORDS {
-            Storage::Block {
-                num_words: num_words as u16,
-                unit_words,
-                words: Box::default(),
-            }
+            Storage::Block { num_words: num_words as u16, unit_words, words: Box::default() }
         } else {
-            Storage::Leaves {
-                num_words,
-                unit_words,
-                leaves: None,
-            }
+            Storage::Leaves { num_words, unit_words, leaves: None }
         })
     }
 
@@ -161,7 +142,7 @@ impl Segments {
     }
 
     /// Line `number`, counted over all segments, if its segment is allocated whole.
-    #[inline]
+    #[inline(always)]
     pub fn line(&self, number: u64) -> Option<&[u64; LINE_WORDS]> {
         match &self.0 {
             Storage::Inline { .. } => None,
@@ -186,9 +167,9 @@ impl Segments {
     pub fn unit(&self, number: u64) -> Option<&[u64]> {
         match &self.0 {
             Storage::Inline { .. } => self.get(number),
-            Storage::Block {
-                unit_words, words, ..
-            } => words.get(unit_of(words.len(), *unit_words, number)?),
+            Storage::Block { unit_words, words, .. } => {
+                words.get(unit_of(words.len(), *unit_words, number)?)
+            }
             Storage::Leaves { .. } => self.leaves()?.unit(number),
         }
     }
@@ -207,9 +188,9 @@ impl Segments {
             Storage::Inline { len, words } => {
                 words.get_mut(..(*len).into()).filter(|_| number == 0)
             }
-            Storage::Block {
-                unit_words, words, ..
-            } => words.get_mut(unit_of(words.len(), *unit_words, number)?),
+            Storage::Block { unit_words, words, .. } => {
+                words.get_mut(unit_of(words.len(), *unit_words, number)?)
+            }
             Storage::Leaves { leaves, .. } => leaves.as_mut()?[0].unit_mut(number),
         }
     }
@@ -236,9 +217,7 @@ impl Segments {
     pub fn allocate(&mut self, number: u64) -> Result<&mut [u64], AddError> {
         match &mut self.0 {
             Storage::Inline { .. } => {}
-            Storage::Block {
-                num_words, words, ..
-            } => {
+            Storage::Block { num_words, words, .. } => {
                 if words.is_empty() {
                     let len = usize::from(*num_words);
                     *words = try_boxed(len, |words| words.resize(len, 0))?;
@@ -261,8 +240,7 @@ impl Segments {
         let first = index * units.per_segment();
         let chunks = words.chunks(8 * units.words()).zip(first..);
         let touched = chunks.filter(|(words, _)| words.iter().any(|byte| *byte != 0));
-        self.touched_leaves()?
-            .make_room(index, touched.map(|(_, unit)| unit))
+        self.touched_leaves()?.make_room(index, touched.map(|(_, unit)| unit))
     }
 
     /// Makes those units of segment `index` writable that `other`, of as many words, has there.
@@ -282,12 +260,7 @@ impl Segments {
 
     /// The leaves, created if they are missing.
     fn touched_leaves(&mut self) -> Result<&mut Leaves, AddError> {
-        let Storage::Leaves {
-            num_words,
-            unit_words,
-            leaves,
-        } = &mut self.0
-        else {
+        let Storage::Leaves { num_words, unit_words, leaves } = &mut self.0 else {
             return Err(AddError::OutOfMemory);
         };
         let leaves = match leaves {
@@ -343,24 +316,13 @@ impl Segments {
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self(match &mut self.0 {
-            Storage::Inline { len, words } => Storage::Inline {
-                len: *len,
-                words: *words,
-            },
-            Storage::Block {
-                num_words,
-                unit_words,
-                words,
-            } => Storage::Block {
+            Storage::Inline { len, words } => Storage::Inline { len: *len, words: *words },
+            Storage::Block { num_words, unit_words, words } => Storage::Block {
                 num_words: *num_words,
                 unit_words: *unit_words,
                 words: try_boxed(words.len(), |to| to.extend_from_slice(words))?,
             },
-            Storage::Leaves {
-                num_words,
-                unit_words,
-                leaves,
-            } => Storage::Leaves {
+            Storage::Leaves { num_words, unit_words, leaves } => Storage::Leaves {
                 num_words: *num_words,
                 unit_words: *unit_words,
                 leaves: match leaves {
@@ -389,10 +351,7 @@ impl Segments {
             Storage::Block { words, .. } if !words.is_empty() => {
                 visit(Layout::for_value(&**words), 1);
             }
-            Storage::Leaves {
-                leaves: Some(leaves),
-                ..
-            } => {
+            Storage::Leaves { leaves: Some(leaves), .. } => {
                 visit(Layout::for_value(&**leaves), 1);
                 leaves[0].visit_allocations(visit);
             }
@@ -443,9 +402,7 @@ impl Segments {
 
 /// The range of unit `number` in `len` words.
 fn unit_of(len: usize, unit_words: u16, number: u64) -> Option<Range<usize>> {
-    let start = usize::try_from(number)
-        .ok()?
-        .checked_mul(unit_words.into())?;
+    let start = usize::try_from(number).ok()?.checked_mul(unit_words.into())?;
     let end = (start + usize::from(unit_words)).min(len);
     (start < end).then_some(start..end)
 }
@@ -471,10 +428,7 @@ mod tests {
             copy.get_mut(0).unwrap()[0] = 6;
             assert_eq!(segments.get(0).unwrap()[num_words - 1], 5);
             assert_eq!(segments.get(0).unwrap().len(), segments.len_of(0));
-            assert_eq!(
-                (segments.reserved(), segments.next_allocated(0)),
-                (1, Some(0))
-            );
+            assert_eq!((segments.reserved(), segments.next_allocated(0)), (1, Some(0)));
             assert!(allocations(&segments).is_empty() && segments.reserved_bytes() == 0);
             assert_eq!((segments.get(1), segments.next_allocated(1)), (None, None));
         }
@@ -491,10 +445,7 @@ mod tests {
             assert_eq!(segments.allocated(), 1);
             assert_eq!(allocations(&segments), [8 * num_words as usize]);
             assert_eq!(segments.get(0).unwrap().len(), segments.len_of(0));
-            assert_eq!(
-                (segments.next_allocated(0), segments.next_allocated(1)),
-                (Some(0), None)
-            );
+            assert_eq!((segments.next_allocated(0), segments.next_allocated(1)), (Some(0), None));
             assert_eq!(segments.get_mut(0).unwrap()[0], 5);
             assert_eq!(segments.get(1), None);
         }
@@ -507,25 +458,13 @@ mod tests {
         segments.allocate(0).unwrap()[3] = 1;
         let mut copy = segments.try_clone().unwrap();
         copy.get_mut(0).unwrap()[3] = 2;
-        assert_eq!(
-            (segments.get(0).unwrap()[3], copy.get(0).unwrap()[3]),
-            (1, 2)
-        );
+        assert_eq!((segments.get(0).unwrap()[3], copy.get(0).unwrap()[3]), (1, 2));
     }
 
     #[test]
     fn what_is_reserved_is_what_is_allocated_in_the_end() {
         const SEGMENT: u64 = SEGMENT_WORDS as u64;
-        for num_words in [
-            1,
-            13,
-            512,
-            513,
-            8191,
-            SEGMENT,
-            3 * SEGMENT + 9,
-            200 * SEGMENT + 1,
-        ] {
+        for num_words in [1, 13, 512, 513, 8191, SEGMENT, 3 * SEGMENT + 9, 200 * SEGMENT + 1] {
             let mut segments = Segments::new(num_words, SEGMENT_WORDS);
             for index in 0..segments.reserved() {
                 segments.allocate(index).unwrap();

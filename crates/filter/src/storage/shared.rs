@@ -32,10 +32,7 @@ impl<T> Shared<T> {
         if place.try_reserve_exact(1).is_err() {
             return Err(value);
         }
-        place.push(Counted {
-            owners: AtomicUsize::new(1),
-            value,
-        });
+        place.push(Counted { owners: AtomicUsize::new(1), value });
         let place = Box::leak(place.into_boxed_slice());
         Ok(Self(NonNull::from(&mut place[0])))
     }

@@ -31,11 +31,7 @@ impl<T, L: Copy + Into<usize> + TryFrom<usize>> SmallBoxedSlice<T, L> {
         };
         assert!(elements.capacity() == elements.len(), "room to spare");
         let elements = Box::leak(elements.into_boxed_slice());
-        Self {
-            start: NonNull::from(elements).cast(),
-            len,
-            _owned: PhantomData,
-        }
+        Self { start: NonNull::from(elements).cast(), len, _owned: PhantomData }
     }
 
     /// Takes the elements, and leaves none.
@@ -149,10 +145,7 @@ mod tests {
             #[allow(dead_code, reason = "shifts what follows")] u8,
             SmallBoxedSlice<u64, u8>,
         );
-        let odd = [
-            Odd(1, SmallBoxedSlice::of(vec![10])),
-            Odd(2, SmallBoxedSlice::of(vec![20])),
-        ];
+        let odd = [Odd(1, SmallBoxedSlice::of(vec![10])), Odd(2, SmallBoxedSlice::of(vec![20]))];
         assert_eq!(size_of_val(&odd), 20);
         assert_eq!(odd.map(|odd| odd.1[0]), [10, 20]);
     }

@@ -76,11 +76,7 @@ fn index(path: Path, depth: u8, children: &[Child]) -> usize {
     // A node has at least two children, so the shift is below 64.
     let index = (path.below(depth) >> (64 - bits_of(children))) as usize;
     // One more shift is cheaper than a branch that cannot be predicted.
-    let bits = if let Child::Alias(bits) = children[index] {
-        bits
-    } else {
-        0
-    };
+    let bits = if let Child::Alias(bits) = children[index] { bits } else { 0 };
     index >> bits << bits
 }
 
@@ -159,10 +155,7 @@ impl Subtree {
     pub fn node(depth: u8, halves: [Self; 2]) -> Result<Self, AddError> {
         let mut children = try_vec(2)?;
         children.extend(halves.map(Child::Subtree));
-        Ok(Self::Node {
-            depth,
-            children: Children::of(children),
-        })
+        Ok(Self::Node { depth, children: Children::of(children) })
     }
 
     /// Takes the subtree, and leaves an empty page in its place.
@@ -188,11 +181,7 @@ impl Subtree {
     /// The route to the page of a path, up to the child of the second node, which is not read yet.
     #[inline(always)]
     pub fn route(&self, path: Path) -> Route<'_> {
-        let up_to = |subtree| Route {
-            subtree,
-            children: &[],
-            index: 0,
-        };
+        let up_to = |subtree| Route { subtree, children: &[], index: 0 };
         let Self::Node { depth, children } = self else {
             return up_to(self);
         };

@@ -31,10 +31,7 @@ pub struct Entries {
 impl Entries {
     /// An empty list with capacity for `fingerprints` fingerprints and `surplus` counters.
     pub fn with_room(fingerprints: usize, surplus: usize) -> Result<Self, AddError> {
-        Ok(Self {
-            fingerprints: try_vec(fingerprints)?,
-            surplus: try_vec(surplus)?,
-        })
+        Ok(Self { fingerprints: try_vec(fingerprints)?, surplus: try_vec(surplus)? })
     }
 
     /// Adds one copy of a fingerprint.
@@ -53,19 +50,14 @@ impl Entries {
     }
 
     fn add_surplus(&mut self, fingerprint: Fingerprint, copies: u32) -> Result<(), AddError> {
-        let place = self
-            .surplus
-            .partition_point(|s| s.fingerprint < fingerprint);
+        let place = self.surplus.partition_point(|s| s.fingerprint < fingerprint);
         match self.surplus.get_mut(place) {
             Some(there) if there.fingerprint == fingerprint => {
                 there.copies = there.copies.saturating_add(copies);
             }
             _ => {
                 self.surplus.try_reserve(1)?;
-                let new = Surplus {
-                    fingerprint,
-                    copies,
-                };
+                let new = Surplus { fingerprint, copies };
                 self.surplus.insert(place, new);
             }
         }
@@ -76,8 +68,7 @@ impl Entries {
     pub fn retain_payloads(&mut self, alive: u16) -> bool {
         let is_alive = |fingerprint: Fingerprint| alive >> fingerprint.payload() & 1 == 1;
         let before = self.fingerprints.len();
-        self.fingerprints
-            .retain(|fingerprint| is_alive(*fingerprint));
+        self.fingerprints.retain(|fingerprint| is_alive(*fingerprint));
         self.surplus.retain(|surplus| is_alive(surplus.fingerprint));
         self.fingerprints.len() < before
     }
@@ -85,9 +76,7 @@ impl Entries {
     /// The number of copies of a fingerprint.
     pub fn copies_of(&self, fingerprint: Fingerprint) -> u64 {
         let first = self.fingerprints.partition_point(|m| *m < fingerprint);
-        let equal = self.fingerprints[first..]
-            .iter()
-            .take_while(|m| **m == fingerprint);
+        let equal = self.fingerprints[first..].iter().take_while(|m| **m == fingerprint);
         let surplus = self.surplus.iter().filter(|s| s.fingerprint == fingerprint);
         equal.count() as u64 + surplus.map(|s| u64::from(s.copies)).sum::<u64>()
     }
@@ -124,10 +113,7 @@ impl Entries {
         }
         for surplus in &self.surplus {
             for (half, fingerprint) in parts(surplus.fingerprint).into_iter().flatten() {
-                halves[half].surplus.push(Surplus {
-                    fingerprint,
-                    ..*surplus
-                });
+                halves[half].surplus.push(Surplus { fingerprint, ..*surplus });
             }
         }
         // Fingerprints that have all lost the same bit stay in order, and as many are equal.
@@ -147,13 +133,11 @@ impl Entries {
             low.surplus.len() + high.surplus.len(),
         )?;
         for (half, bit) in halves.into_iter().zip([false, true]) {
-            both.fingerprints
-                .extend(half.fingerprints.iter().map(|m| m.with_first_bit(bit)));
+            both.fingerprints.extend(half.fingerprints.iter().map(|m| m.with_first_bit(bit)));
             let surplus = half.surplus.iter();
-            both.surplus.extend(surplus.map(|s| Surplus {
-                fingerprint: s.fingerprint.with_first_bit(bit),
-                ..*s
-            }));
+            both.surplus.extend(
+                surplus.map(|s| Surplus { fingerprint: s.fingerprint.with_first_bit(bit), ..*s }),
+            );
         }
         // Fingerprints of full length have lost their last bit and may be equal or out of order
         // now.
@@ -167,9 +151,7 @@ impl Entries {
     pub fn lengthen(&mut self, length: u8, most: usize) -> Result<bool, AddError> {
         let is_short = |fingerprint: &&Fingerprint| fingerprint.is_shorter_than(length);
         let short = self.fingerprints.iter().filter(is_short);
-        let longer = short
-            .map(|fingerprint| 1usize << (length - fingerprint.length()))
-            .sum();
+        let longer = short.map(|fingerprint| 1usize << (length - fingerprint.length())).sum();
         if longer == 0 {
             return Ok(true);
         }
@@ -186,16 +168,12 @@ impl Entries {
         for there in &self.surplus {
             // Each counter belongs to a fingerprint counted above, so there is capacity.
             for_each_longer(there.fingerprint, length, &mut |fingerprint| {
-                surplus.push(Surplus {
-                    fingerprint,
-                    ..*there
-                })
+                surplus.push(Surplus { fingerprint, ..*there })
             });
         }
         self.surplus = surplus;
         // Few fingerprints are short: the others stay in order.
-        self.fingerprints
-            .retain(|fingerprint| !fingerprint.is_shorter_than(length));
+        self.fingerprints.retain(|fingerprint| !fingerprint.is_shorter_than(length));
         fingerprints.sort_unstable();
         merge(&mut self.fingerprints, &fingerprints)?;
         let mut runs = self.fingerprints.windows(COPIES + 1);
@@ -247,11 +225,7 @@ impl Entries {
         let (mut kept, mut run) = (0, 0);
         for n in 0..self.fingerprints.len() {
             let fingerprint = self.fingerprints[n];
-            run = if kept > 0 && self.fingerprints[kept - 1] == fingerprint {
-                run + 1
-            } else {
-                1
-            };
+            run = if kept > 0 && self.fingerprints[kept - 1] == fingerprint { run + 1 } else { 1 };
             if run > COPIES {
                 self.add_surplus(fingerprint, 1)?;
             } else {

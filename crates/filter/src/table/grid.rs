@@ -35,10 +35,7 @@ impl Shape {
     /// The part of a fingerprint that the slot holds.
     #[inline(always)]
     pub fn remainder(self, value: u64) -> Fingerprint {
-        let SlotShape {
-            fingerprint_bits,
-            payload_bits,
-        } = self.slot;
+        let SlotShape { fingerprint_bits, payload_bits } = self.slot;
         let remainder = (value >> payload_bits << (64 - fingerprint_bits)) >> self.bucket_bits;
         Fingerprint::of_parts(remainder, (value & ((1 << payload_bits) - 1)) as u8)
     }
@@ -120,10 +117,7 @@ impl Grid {
 
     /// The first bucket of a line.
     fn first_bucket(self, line: usize) -> usize {
-        divided(
-            (line << self.shape.bucket_bits) + self.lines - 1,
-            self.lines,
-        )
+        divided((line << self.shape.bucket_bits) + self.lines - 1, self.lines)
     }
 
     pub fn buckets_in(self, line: usize) -> usize {
@@ -198,10 +192,8 @@ impl Grid {
             let wrapped = &wrapped[..held.min(wrapped.len())];
             let start = start.saturating_sub(fingerprints.len());
             let straight = &fingerprints[start..start + held - wrapped.len()];
-            let held = wrapped
-                .iter()
-                .chain(straight)
-                .map(|fingerprint| self.shape.value(*fingerprint));
+            let held =
+                wrapped.iter().chain(straight).map(|fingerprint| self.shape.value(*fingerprint));
             line.write_slots(self.shape.slot, held);
             line.set_spilled(spilled);
             spilled = all - line.held();

@@ -49,9 +49,7 @@ pub fn grown(
 ) -> Result<Grown, AddError> {
     let (start, depth, newest) = (rewrite.start, rewrite.depth, rewrite.newest);
     if entries.fingerprints.len() <= plan.max_entries() && min_lines < TOO_MANY_LINES {
-        let reserved = rewrite
-            .budget
-            .min_lines(plan, start, depth, entries.fingerprints.len());
+        let reserved = rewrite.budget.min_lines(plan, start, depth, entries.fingerprints.len());
         let min_lines = min_lines.max(reserved);
         if let Some(page) = Page::of(plan, depth, entries, min_lines, newest)? {
             *totals = totals.plus(Totals::of(&page, entries, start));
@@ -77,10 +75,7 @@ pub fn grown(
         }
     };
     let second = Path(start.0 | 1 << (63 - depth));
-    Ok(Grown::Halves([
-        half(start, &mut low)?,
-        half(second, &mut high)?,
-    ]))
+    Ok(Grown::Halves([half(start, &mut low)?, half(second, &mut high)?]))
 }
 
 /// The percentage of a page's lines that its expected entries fill. At 100, about half of all pages
@@ -103,10 +98,7 @@ impl Budget {
 
     /// A limit in bytes, and no reservation.
     pub const fn up_to(max_bytes: u64) -> Self {
-        Self {
-            max_bytes,
-            items: 0,
-        }
+        Self { max_bytes, items: 0 }
     }
 
     /// The minimum number of lines for the page of this depth at `start`, which now has this many

@@ -5,12 +5,12 @@
 //! implementation by `compiled_per_cpu!`. Which one runs is decided once per operation. With BMI2
 //! a lookup in a batch takes two thirds of the time. All implementations return the same results.
 //!
-//! [`Bmi2`] and [`Avx512`] are proofs: only detection creates them, so code that holds one may
-//! execute the instructions it stands for.
+//! [`Bmi2`] is a proof: only detection creates one, so code that holds it may execute the
+//! instructions it stands for.
 
-use crate::table::shift::{self, Bytes, Shift};
 #[cfg(target_arch = "x86_64")]
-use crate::table::shift::{avx2, avx512};
+use crate::table::shift::avx2;
+use crate::table::shift::{self, Bytes, Shift};
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
@@ -113,40 +113,12 @@ impl Instructions for Bmi2 {
     }
 }
 
-/// Proof that the CPU has AVX-512 F, BW and VBMI2, which keep a line in one register, and all that
-/// [`Bmi2`] proves. Only [`Detected::get`] creates one.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug)]
-pub struct Avx512(Bmi2);
-
-#[cfg(target_arch = "x86_64")]
-impl Instructions for Avx512 {
-    #[inline(always)]
-    fn nth_one(self, word: u64, n: u32) -> u64 {
-        self.0.nth_one(word, n)
-    }
-
-    #[inline(always)]
-    fn insert(self, line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
-        // SAFETY: `self` proves that the CPU has AVX-512 F, BW and VBMI2.
-        unsafe { avx512::insert(line, shift, value, to_head) }
-    }
-
-    #[inline(always)]
-    fn remove(self, line: &mut Bytes, shift: Shift, to_head: u64) {
-        // SAFETY: `self` proves that the CPU has AVX-512 F, BW and VBMI2.
-        unsafe { avx512::remove(line, shift, to_head) }
-    }
-}
-
 /// The fastest primitives that the CPU has.
 #[derive(Clone, Copy, Debug)]
 pub enum Detected {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Bmi2(Bmi2),
-    #[cfg(target_arch = "x86_64")]
-    Avx512(Avx512),
 }
 
 impl Detected {
@@ -171,13 +143,9 @@ impl Detected {
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("avx2")
             && (is_x86_feature_detected!("vpclmulqdq") || is_x86_feature_detected!("avx512f"));
-        let has_avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vbmi2");
-        match (has_bmi2, has_avx512) {
-            (false, _) => Self::Portable,
-            (true, false) => Self::Bmi2(Bmi2(())),
-            (true, true) => Self::Avx512(Avx512(Bmi2(()))),
+        match has_bmi2 {
+            true => Self::Bmi2(Bmi2(())),
+            false => Self::Portable,
         }
     }
 }
@@ -188,7 +156,7 @@ impl Detected {
     pub fn bmi2(self) -> Option<Bmi2> {
         match self {
             Self::Portable => None,
-            Self::Bmi2(proof) | Self::Avx512(Avx512(proof)) => Some(proof),
+            Self::Bmi2(proof) => Some(proof),
         }
     }
 }
@@ -199,8 +167,6 @@ pub fn instructions_name() -> &'static str {
         Detected::Portable => "portable",
         #[cfg(target_arch = "x86_64")]
         Detected::Bmi2(_) => "BMI2",
-        #[cfg(target_arch = "x86_64")]
-        Detected::Avx512(_) => "AVX-512",
     }
 }
 
@@ -238,25 +204,12 @@ macro_rules! compiled_per_cpu {
                 $kernel(this, proof $(, $argument)*)
             }
 
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "bmi1,bmi2,popcnt,avx2,avx512f,avx512bw,avx512vbmi2")]
-            fn with_avx512 $(<$lifetime>)? (
-                this: $This,
-                proof: $crate::table::instructions::Avx512
-                $(, $argument: $Argument)*
-            ) $(-> $Output)? {
-                $kernel(this, proof $(, $argument)*)
-            }
-
             use $crate::table::instructions::Detected;
             match Detected::get() {
                 Detected::Portable => portable($this $(, $argument)*),
                 // SAFETY: `proof` exists only where the CPU has these features.
                 #[cfg(target_arch = "x86_64")]
                 Detected::Bmi2(proof) => unsafe { with_bmi2($this, proof $(, $argument)*) },
-                // SAFETY: `proof` exists only where the CPU has these features.
-                #[cfg(target_arch = "x86_64")]
-                Detected::Avx512(proof) => unsafe { with_avx512($this, proof $(, $argument)*) },
             }
         }
     };

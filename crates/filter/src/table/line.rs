@@ -174,11 +174,7 @@ impl Line {
     #[cold]
     fn run_across_words(&self, q: usize) -> Run {
         let start = self.position_of_one(q) + 1;
-        Run {
-            start,
-            first: start - UNARY - q,
-            len: self.position_of_one(q + 1) - start,
-        }
+        Run { start, first: start - UNARY - q, len: self.position_of_one(q + 1) - start }
     }
 
     /// The bits below `end`, the last one on top: at least 57 of them, or all.

@@ -130,20 +130,14 @@ pub struct Probes<'a> {
 impl Default for Routes<'_> {
     #[inline(always)]
     fn default() -> Self {
-        Self {
-            items: [(Path(0), None); GROUP],
-            len: 0,
-        }
+        Self { items: [(Path(0), None); GROUP], len: 0 }
     }
 }
 
 impl Default for Probes<'_> {
     #[inline(always)]
     fn default() -> Self {
-        Self {
-            items: [None; GROUP],
-            len: 0,
-        }
+        Self { items: [None; GROUP], len: 0 }
     }
 }
 

@@ -110,10 +110,7 @@ mod entries;
 mod fingerprint;
 mod grid;
 mod grow;
-#[allow(
-    unsafe_code,
-    reason = "intrinsics, behind proofs of the CPU's features"
-)]
+#[allow(unsafe_code, reason = "intrinsics, behind proofs of the CPU's features")]
 mod instructions;
 mod line;
 mod lookup;
@@ -125,10 +122,7 @@ mod plan;
 mod rate;
 mod record;
 mod shift;
-#[allow(
-    clippy::module_inception,
-    reason = "the folder is named after its main type"
-)]
+#[allow(clippy::module_inception, reason = "the folder is named after its main type")]
 mod table;
 mod totals;
 mod transfer;

@@ -99,10 +99,7 @@ impl Page {
             lines: SmallBoxedSlice::default(),
             shape: ShapeBytes::of(Shape {
                 bucket_bits: 1,
-                slot: SlotShape {
-                    fingerprint_bits: 1,
-                    payload_bits: 0,
-                },
+                slot: SlotShape { fingerprint_bits: 1, payload_bits: 0 },
             }),
             depth,
             counter_lines: 0,
@@ -113,21 +110,14 @@ impl Page {
 
     /// A saturated page: like one with an entry of this payload that matches everything.
     pub fn saturated(depth: u8, payload: u8) -> Self {
-        Self {
-            state: State::Saturated,
-            entries: payload.into(),
-            ..Self::empty(depth)
-        }
+        Self { state: State::Saturated, entries: payload.into(), ..Self::empty(depth) }
     }
 
     /// A copy.
     pub fn try_clone(&self) -> Result<Self, AddError> {
         let mut lines = try_vec(self.lines.len())?;
         lines.extend_from_slice(&self.lines);
-        Ok(Self {
-            lines: SmallBoxedSlice::of(lines),
-            ..*self
-        })
+        Ok(Self { lines: SmallBoxedSlice::of(lines), ..*self })
     }
 
     pub fn depth(&self) -> u8 {
@@ -187,10 +177,7 @@ impl Page {
 
     #[inline(always)]
     pub fn grid(&self) -> Grid {
-        Grid {
-            shape: self.shape(),
-            lines: self.lines.len() - usize::from(self.counter_lines),
-        }
+        Grid { shape: self.shape(), lines: self.lines.len() - usize::from(self.counter_lines) }
     }
 
     /// Prefetches the lines that a change of an item with this path below the page probably reads:
@@ -268,9 +255,7 @@ impl Page {
         for number in 0..grid.lines {
             let owned = self.owned(grid, number);
             let line = &self.lines[number];
-            line.read_unary(owned, |q| {
-                fingerprints.push(self.shape().of_bucket(first_bucket + q))
-            });
+            line.read_unary(owned, |q| fingerprints.push(self.shape().of_bucket(first_bucket + q)));
             first_bucket += grid.buckets_in(number);
         }
         let mut rest = &mut fingerprints[..];
@@ -324,10 +309,7 @@ impl Page {
     ) -> (usize, Run) {
         let bucket = grid.bucket(below);
         let number = grid.line_of(bucket);
-        (
-            number,
-            self.lines[number].run(instructions, grid.bucket_in_line(bucket)),
-        )
+        (number, self.lines[number].run(instructions, grid.bucket_in_line(bucket)))
     }
 
     /// The line and slot of entry `n`, counted over the slots of line `number` and those spilled
@@ -352,11 +334,7 @@ impl Page {
     pub fn owned(&self, grid: Grid, number: usize) -> usize {
         let line = &self.lines[number];
         let next = grid.next(number);
-        let spilled_on = if next == number {
-            0
-        } else {
-            self.lines[next].spilled()
-        };
+        let spilled_on = if next == number { 0 } else { self.lines[next].spilled() };
         line.held() + spilled_on - line.spilled()
     }
 }

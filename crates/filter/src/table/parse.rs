@@ -93,18 +93,12 @@ impl Pages {
 
     /// The payloads of their entries; none if entries have no payload.
     pub fn payloads(&self) -> Payloads {
-        Payloads {
-            are_counted: self.totals.uncounted == 0,
-            ..self.payloads
-        }
+        Payloads { are_counted: self.totals.uncounted == 0, ..self.payloads }
     }
 
     pub(super) fn totals(&self) -> Totals {
         let children = self.parts.iter().map(|(_, part)| part.count_children());
-        Totals {
-            children: children.sum(),
-            ..self.totals
-        }
+        Totals { children: children.sum(), ..self.totals }
     }
 
     /// Decodes the page record at the start of `bytes`, for a table with the same plan as `table`,
@@ -158,9 +152,7 @@ fn check_filler(bytes: &[u8]) -> Result<(), DecodeError> {
 }
 
 fn short(page: Page, bytes: &[u8]) -> Result<(Page, Entries, &[u8]), DecodeError> {
-    let (record, rest) = bytes
-        .split_at_checked(SHORT_BYTES)
-        .ok_or(DecodeError::Length)?;
+    let (record, rest) = bytes.split_at_checked(SHORT_BYTES).ok_or(DecodeError::Length)?;
     check_filler(&record[2..])?;
     Ok((page, Entries::default(), rest))
 }
@@ -170,9 +162,7 @@ fn saturated<'a>(
     depth: u8,
     bytes: &'a [u8],
 ) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
-    let (record, rest) = bytes
-        .split_first_chunk::<SHORT_BYTES>()
-        .ok_or(DecodeError::Length)?;
+    let (record, rest) = bytes.split_first_chunk::<SHORT_BYTES>().ok_or(DecodeError::Length)?;
     let payload = record[2];
     if payload >> plan.payload_bits() != 0 {
         return Err(DecodeError::Field("payload"));
@@ -190,11 +180,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            pending: 0,
-            len: 0,
-        }
+        Self { bytes, pending: 0, len: 0 }
     }
 
     fn take(&mut self, len: usize) -> Result<u64, DecodeError> {
@@ -215,19 +201,12 @@ fn with_entries<'a>(
     depth: u8,
     bytes: &'a [u8],
 ) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
-    let (header, body) = bytes
-        .split_first_chunk::<HEADER_BYTES>()
-        .ok_or(DecodeError::Length)?;
+    let (header, body) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or(DecodeError::Length)?;
     let sizes = sizes(plan, depth, *header)?;
-    let (packed, rest) = body
-        .split_at_checked(sizes.packed_bytes())
-        .ok_or(DecodeError::Length)?;
-    let (counters, rest) = rest
-        .split_at_checked(sizes.surplus * SURPLUS_BYTES)
-        .ok_or(DecodeError::Length)?;
-    let (filler, rest) = rest
-        .split_at_checked(sizes.filler_bytes())
-        .ok_or(DecodeError::Length)?;
+    let (packed, rest) = body.split_at_checked(sizes.packed_bytes()).ok_or(DecodeError::Length)?;
+    let (counters, rest) =
+        rest.split_at_checked(sizes.surplus * SURPLUS_BYTES).ok_or(DecodeError::Length)?;
+    let (filler, rest) = rest.split_at_checked(sizes.filler_bytes()).ok_or(DecodeError::Length)?;
     check_filler(filler)?;
 
     let mut entries = Entries::with_room(sizes.entries, sizes.surplus)?;
@@ -242,10 +221,7 @@ fn with_entries<'a>(
 
 fn sizes(plan: &Plan, depth: u8, header: [u8; HEADER_BYTES]) -> Result<Sizes, DecodeError> {
     let [_, _, bucket_bits, fingerprint_bits, lines, n0, n1, s0, s1] = header;
-    let slot = SlotShape {
-        fingerprint_bits,
-        payload_bits: plan.payload_bits(),
-    };
+    let slot = SlotShape { fingerprint_bits, payload_bits: plan.payload_bits() };
     let entries = u16::from_le_bytes([n0, n1]).into();
     if bucket_bits == 0 || bucket_bits > plan.bucket_bits(usize::MAX) {
         return Err(DecodeError::Field("bucket bits"));
@@ -321,9 +297,6 @@ fn read_counter(bytes: &[u8], entries: &mut Entries) -> Result<(), DecodeError> 
     if copies == 0 || !is_full || !is_next {
         return Err(DecodeError::Field("surplus"));
     }
-    entries.surplus.push(Surplus {
-        fingerprint,
-        copies,
-    });
+    entries.surplus.push(Surplus { fingerprint, copies });
     Ok(())
 }

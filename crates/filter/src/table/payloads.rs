@@ -89,12 +89,7 @@ impl Table {
             let depth = page.depth();
             if let Some(payload) = page.saturated_payload() {
                 if self.alive >> payload & 1 == 1 {
-                    visit(Entry {
-                        start: start.0,
-                        length: depth,
-                        payload,
-                        copies: u64::MAX,
-                    });
+                    visit(Entry { start: start.0, length: depth, payload, copies: u64::MAX });
                 }
             }
             let mut visit_copies = |(fingerprint, copies): (Fingerprint, u64)| {
@@ -109,10 +104,7 @@ impl Table {
             page.visit_fingerprints(|fingerprint| match &mut last {
                 _ if !self.is_alive(fingerprint) => {}
                 Some((there, copies)) if *there == fingerprint => *copies += 1,
-                _ => last
-                    .replace((fingerprint, 1))
-                    .into_iter()
-                    .for_each(&mut visit_copies),
+                _ => last.replace((fingerprint, 1)).into_iter().for_each(&mut visit_copies),
             });
             last.into_iter().for_each(&mut visit_copies);
             from = start.after(depth);

@@ -160,10 +160,7 @@ impl Plan {
         if !weight.is_within_halves(halves, unit) {
             return self;
         }
-        Self {
-            length: self.length - spared,
-            ..self
-        }
+        Self { length: self.length - spared, ..self }
     }
 
     /// The number of entries at which a page splits.
@@ -297,10 +294,7 @@ mod tests {
             for payload_bits in 0..=4 {
                 let plan = Plan::new(rate, payload_bits);
                 assert!(plan.full_page_fits() && plan.bucket_bits >= 8, "{plan:?}");
-                assert!(
-                    plan.max_entries() >= 1 << (plan.bucket_bits - 1),
-                    "{plan:?}"
-                );
+                assert!(plan.max_entries() >= 1 << (plan.bucket_bits - 1), "{plan:?}");
                 assert!(plan.length(63, 1) <= MAX_LENGTH);
                 assert!(
                     plan.bucket_bits(0) >= 1
@@ -313,9 +307,6 @@ mod tests {
     #[test]
     fn a_table_of_one_percent_has_eleven_bits_a_slot() {
         let plan = Plan::new(0.01, 0);
-        assert_eq!(
-            (plan.max_entries, plan.length, plan.bucket_bits),
-            (1740, 21, 11)
-        );
+        assert_eq!((plan.max_entries, plan.length, plan.bucket_bits), (1740, 21, 11));
     }
 }

@@ -102,10 +102,7 @@ mod tests {
         assert_eq!(Weight::of_all(Path(0), 0).rate(), 1.0);
         let halves = [0, 1 << 63].map(|start| Weight::of_all(Path(start), 1));
         assert_eq!(halves[0].plus(halves[1]), Weight::of_all(Path(0), 0));
-        assert!(
-            halves[0].rate() < halves[1].rate(),
-            "the last cells are the largest"
-        );
+        assert!(halves[0].rate() < halves[1].rate(), "the last cells are the largest");
     }
 
     #[test]

@@ -85,10 +85,7 @@ impl Table {
     /// The record of the page at `from`: 0 at first, then [`PageRecord::next`].
     pub fn page_record(&self, from: u64) -> PageRecord<'_> {
         let page = self.root.page(Path(from));
-        PageRecord {
-            page,
-            start: Path(from).start(page.depth()),
-        }
+        PageRecord { page, start: Path(from).start(page.depth()) }
     }
 
     /// XXH3-128 of all records. Tables with the same digest return the same results, now and after
@@ -218,13 +215,7 @@ struct Writer<'a, F: FnMut(&[u8])> {
 
 impl<'a, F: FnMut(&[u8])> Writer<'a, F> {
     fn new(put: &'a mut F) -> Self {
-        Self {
-            put,
-            bytes: [0; 64],
-            len: 0,
-            pending: 0,
-            pending_len: 0,
-        }
+        Self { put, bytes: [0; 64], len: 0, pending: 0, pending_len: 0 }
     }
 
     fn put(&mut self, bits: u64, len: usize) {

@@ -99,10 +99,7 @@ impl Table {
         }
         // Some copies may be in counters, or have a dead payload.
         let (mut copies, mut before) = (0, None);
-        for fingerprint in page
-            .matching(below)
-            .filter(|fingerprint| self.is_alive(*fingerprint))
-        {
+        for fingerprint in page.matching(below).filter(|fingerprint| self.is_alive(*fingerprint)) {
             if before.replace(fingerprint) != Some(fingerprint) {
                 copies += u64::from(page.surplus_of(fingerprint));
             }
@@ -131,8 +128,7 @@ impl Table {
         payload: u8,
         budget: Budget,
     ) -> Result<(), AddError> {
-        self.add(Path::of(hash), MAX_LENGTH, payload, budget, Adding::Copies)
-            .map(|_| ())
+        self.add(Path::of(hash), MAX_LENGTH, payload, budget, Adding::Copies).map(|_| ())
     }
 
     /// Adds the item unless it is (probably) present. Returns whether it was added.
@@ -296,18 +292,10 @@ impl Table {
     /// Rewrites the path's page without the counter of a fingerprint.
     #[cold]
     fn remove_surplus(&mut self, path: Path, fingerprint: Fingerprint) -> Result<(), AddError> {
-        self.rewrite(
-            path,
-            1,
-            Budget::UNLIMITED,
-            fingerprint.payload(),
-            |entries| {
-                entries
-                    .surplus
-                    .retain(|surplus| surplus.fingerprint != fingerprint);
-                Ok(())
-            },
-        )
+        self.rewrite(path, 1, Budget::UNLIMITED, fingerprint.payload(), |entries| {
+            entries.surplus.retain(|surplus| surplus.fingerprint != fingerprint);
+            Ok(())
+        })
     }
 
     /// Gives the path's page at least `min_lines` lines, and perhaps one more entry, without
@@ -357,20 +345,8 @@ impl Table {
         edit(&mut entries)?;
         let mut after = Totals::default();
         let max_depth = self.plan.max_depth(self.pages());
-        let rewrite = Rewrite {
-            start,
-            depth,
-            max_depth,
-            newest,
-            budget,
-        };
-        let grown = grown(
-            &self.plan_now(),
-            &mut entries,
-            rewrite,
-            min_lines,
-            &mut after,
-        )?;
+        let rewrite = Rewrite { start, depth, max_depth, newest, budget };
+        let grown = grown(&self.plan_now(), &mut entries, rewrite, min_lines, &mut after)?;
         if let Grown::Halves(_) = grown {
             after.children += self.root.children_to_split(path) as u32;
         }
@@ -426,11 +402,7 @@ impl Table {
         one.retain_payloads(self.alive);
         other.retain_payloads(self.alive);
         let is_low = path < buddy_path;
-        let halves = if is_low {
-            [&one, &other]
-        } else {
-            [&other, &one]
-        };
+        let halves = if is_low { [&one, &other] } else { [&other, &one] };
         let mut entries = Entries::merged(halves)?;
         if self.plan.payload_bits() > 0 && !entries.keep_their_bits(&self.plan) {
             return Ok(false);
@@ -452,20 +424,8 @@ impl Table {
     /// # Errors
     /// `OutOfMemory`.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
-        let Self {
-            plan,
-            alive,
-            items,
-            totals,
-            ..
-        } = *self;
-        Ok(Self {
-            plan,
-            alive,
-            items,
-            totals,
-            root: self.root.try_clone()?,
-        })
+        let Self { plan, alive, items, totals, .. } = *self;
+        Ok(Self { plan, alive, items, totals, root: self.root.try_clone()? })
     }
 
     /// Visits every allocation but the table itself: its layout and how many of it there are. Costs

@@ -39,10 +39,7 @@ impl Totals {
 
     /// The totals of one page without entries.
     pub fn of_an_empty_page() -> Self {
-        Self {
-            pages: 1,
-            ..Self::default()
-        }
+        Self { pages: 1, ..Self::default() }
     }
 
     /// The memory of pages and directory.
@@ -54,10 +51,7 @@ impl Totals {
     /// The same after a page has got `after` lines instead of `before`.
     pub fn with_lines(self, before: usize, after: usize) -> Self {
         let lines = self.lines.saturating_add(after as u32);
-        Self {
-            lines: lines.saturating_sub(before as u32),
-            ..self
-        }
+        Self { lines: lines.saturating_sub(before as u32), ..self }
     }
 
     /// The sum of both.

@@ -50,9 +50,7 @@ impl Table {
         let entries = self.items.saturating_add(pages.items);
         let is_counted = self.totals.uncounted == 0 && totals.uncounted == 0;
         let most = if is_counted { entries } else { u64::MAX };
-        let Pages {
-            from, next, parts, ..
-        } = pages;
+        let Pages { from, next, parts, .. } = pages;
         let (mut parts, mut replacements) = (parts.into_iter().peekable(), Vec::new());
         let mut replaced = Totals::default();
         while let Some((start, part)) = parts.peek() {
@@ -97,10 +95,7 @@ fn with_nodes(
     }
     totals.children += 2;
     let mut half = |start| with_nodes(parts, start, depth + 1, totals);
-    Subtree::node(
-        depth,
-        [half(start)?, half(Path(start.0 | 1 << (63 - depth)))?],
-    )
+    Subtree::node(depth, [half(start)?, half(Path(start.0 | 1 << (63 - depth)))?])
 }
 
 /// The pages that a page is cut into from some path on, in order; empty if it begins there.
@@ -111,10 +106,7 @@ impl Cut {
     /// Their records.
     pub fn records(&self) -> impl Iterator<Item = PageRecord<'_>> {
         let pages = self.0.iter();
-        pages.map(|(start, page)| PageRecord {
-            page,
-            start: *start,
-        })
+        pages.map(|(start, page)| PageRecord { page, start: *start })
     }
 }
 

@@ -98,11 +98,7 @@ impl Table {
             totals: self.totals,
             replaced: Vec::new(),
         };
-        let mut union = Union {
-            table: self,
-            limits,
-            united,
-        };
+        let mut union = Union { table: self, limits, united };
         match { others }.try_for_each(|other| union.add_all(other)) {
             Ok(()) => Ok(union.united),
             Err(error) => {
@@ -122,10 +118,7 @@ impl Table {
             children = children.saturating_sub(self.root.merge(start, page) as u32);
         }
         self.items = united.items;
-        self.totals = Totals {
-            children,
-            ..united.totals
-        };
+        self.totals = Totals { children, ..united.totals };
     }
 }
 
@@ -198,13 +191,7 @@ impl Union<'_> {
         let has_same_shape =
             page.is_shaped_for(&plan, entries) && fingerprint.length() > shape.bucket_bits;
         let (pages, budget) = (self.table.pages(), Budget::up_to(self.limits.bytes));
-        self.table.add(
-            path,
-            fingerprint.length(),
-            NO_PAYLOAD,
-            budget,
-            Adding::Copies,
-        )?;
+        self.table.add(path, fingerprint.length(), NO_PAYLOAD, budget, Adding::Copies)?;
         let page = self.table.root.page(path);
         if page.lines().as_ptr() == lines {
             return Ok(());

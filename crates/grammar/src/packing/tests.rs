@@ -83,19 +83,12 @@ fn assert_like_the_twin(layout: Layout, bytes: &[u8]) {
 }
 
 fn layouts() -> impl Strategy<Value = Layout> {
-    prop_oneof![
-        (0..20usize).prop_map(Layout::Fixed),
-        Just(Layout::Lines),
-        Just(Layout::Prefixed)
-    ]
+    prop_oneof![(0..20usize).prop_map(Layout::Fixed), Just(Layout::Lines), Just(Layout::Prefixed)]
 }
 
 /// Bytes of which many end lines, and many are prefixes of what is there.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    vec(
-        prop_oneof![Just(b'\n'), Just(0), 0..8u8, any::<u8>()],
-        0..200,
-    )
+    vec(prop_oneof![Just(b'\n'), Just(0), 0..8u8, any::<u8>()], 0..200)
 }
 
 proptest! {
@@ -146,10 +139,7 @@ fn the_last_line_may_lack_its_end_and_an_empty_line_is_an_empty_item() {
 #[test]
 fn a_prefix_is_a_little_endian_number_of_four_bytes() {
     let bytes = b"\x02\0\0\0ab\0\0\0\0\x01\0\0\0c";
-    assert_eq!(
-        read(Layout::Prefixed, bytes),
-        Ok(vec![b"ab".as_slice(), b"", b"c"])
-    );
+    assert_eq!(read(Layout::Prefixed, bytes), Ok(vec![b"ab".as_slice(), b"", b"c"]));
     let mut long = vec![0, 1, 0, 0];
     long.resize(4 + 256, b'x');
     assert_eq!(read(Layout::Prefixed, &long), Ok(vec![&long[4..]]));

@@ -76,10 +76,7 @@ pub fn reply_sub_filter(context: &Context, sub_filter: &BlockedBloom) {
     context.reply_field("Capacity", header.capacity);
     context.reply_field("Items", header.items);
     context.reply_field("Error rate", header.error_rate);
-    context.reply_field(
-        "Sub-bitmap bytes",
-        u64::from(header.shape.sub_bitmap_bits) / 8,
-    );
+    context.reply_field("Sub-bitmap bytes", u64::from(header.shape.sub_bitmap_bits) / 8);
     context.reply_field("Hashes", u64::from(header.shape.num_hashes));
     context.reply_field("Bytes", sub_filter.num_bits() / 8);
     context.reply_field("Set bits", sub_filter.set_bits());

@@ -47,9 +47,6 @@ fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
         context.reply_integer(items);
     }
     let age = filter.age_of_oldest(now);
-    context.reply_field(
-        "Age of the oldest",
-        age.map(|milliseconds| milliseconds / 1_000),
-    );
+    context.reply_field("Age of the oldest", age.map(|milliseconds| milliseconds / 1_000));
     context.reply_field("Items forgotten", filter.forgotten());
 }

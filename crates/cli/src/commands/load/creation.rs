@@ -65,10 +65,7 @@ impl CreationArguments {
         }
         let mut exists = false;
         let partitions = filter.partitions();
-        if self
-            .capacity
-            .is_some_and(|total| capacity_of_each(total, partitions) > MAX_CAPACITY)
-        {
+        if self.capacity.is_some_and(|total| capacity_of_each(total, partitions) > MAX_CAPACITY) {
             let text = format!("--capacity: a key has room for {MAX_CAPACITY} items at most");
             return Err(Error::Usage(text));
         }
@@ -137,9 +134,7 @@ impl CreationArguments {
             }
         }
         if let Some(wanted) = self.capacity {
-            let capacity = partitions
-                .iter()
-                .filter_map(|fields| fields.integer("Capacity"));
+            let capacity = partitions.iter().filter_map(|fields| fields.integer("Capacity"));
             let capacity: u64 = capacity.sum();
             if capacity < wanted {
                 differences.push(format!("a capacity of {capacity} and not {wanted}"));
@@ -170,9 +165,7 @@ impl CreationArguments {
 /// Whether items may leave the filter by themselves.
 pub fn forgets(filter: &mut PartitionedFilter) -> Result<bool, Error> {
     let partitions = info(filter, Family::Bloom)?;
-    Ok(partitions
-        .iter()
-        .any(|fields| fields.integer("Window").is_some()))
+    Ok(partitions.iter().any(|fields| fields.integer("Window").is_some()))
 }
 
 /// What BF.INFO or CF.INFO says of one key.

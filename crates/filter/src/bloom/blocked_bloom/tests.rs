@@ -77,14 +77,9 @@ fn the_measured_false_positive_rate_is_the_one_asked_for() {
     for (capacity, error_rate) in [(1_000, 0.1), (200_000, 0.01), (300_000, 0.001)] {
         let bloom = filled(capacity, error_rate);
         let probes = 4_000_000;
-        let found = (capacity..capacity + probes)
-            .filter(|i| bloom.contains(item(*i)))
-            .count();
+        let found = (capacity..capacity + probes).filter(|i| bloom.contains(item(*i))).count();
         let measured = found as f64 / probes as f64;
-        assert!(
-            (measured / error_rate - 1.0).abs() < 0.1,
-            "{error_rate}: {measured}"
-        );
+        assert!((measured / error_rate - 1.0).abs() < 0.1, "{error_rate}: {measured}");
     }
 }
 
@@ -104,10 +99,7 @@ fn exact_rate(bloom: &BlockedBloom) -> f64 {
 /// An attacker's item: in a sub-bitmap of their choice, with random probes.
 fn chosen(bloom: &BlockedBloom, sub_bitmap: u64, i: u64) -> ItemHash {
     let step = u64::MAX / bloom.shape().num_sub_bitmaps;
-    ItemHash {
-        place: sub_bitmap * step + step / 2,
-        probes: item(i).probes,
-    }
+    ItemHash { place: sub_bitmap * step + step / 2, probes: item(i).probes }
 }
 
 /// The words of an item's sub-bitmap, if they are allocated.
@@ -163,10 +155,7 @@ fn items_that_crowd_into_few_sub_bitmaps_do_not_double_the_error_rate() {
                 tried += 1;
             }
             let rate = exact_rate(&bloom);
-            assert!(
-                rate <= 2.0 * error_rate,
-                "{capacity} {error_rate} {crowded}: {rate}"
-            );
+            assert!(rate <= 2.0 * error_rate, "{capacity} {error_rate} {crowded}: {rate}");
         }
     }
 }
@@ -200,10 +189,7 @@ fn fair_items_meet_the_guard_at_their_capacity_only() {
         for filter in 0..1_000u64 {
             let mut bloom = BlockedBloom::new(capacity, error_rate);
             for i in 0..capacity {
-                assert!(
-                    !bloom.fill.is_closed(),
-                    "{capacity} {error_rate} {filter} {i}"
-                );
+                assert!(!bloom.fill.is_closed(), "{capacity} {error_rate} {filter} {i}");
                 bloom.insert(item(filter << 32 | i)).unwrap();
             }
         }

@@ -4,9 +4,7 @@
 //! kernel for AVX2 or NEON; docs/design.md says why.
 
 #[cfg(target_arch = "x86_64")]
-use super::eight::avx512::Avx512;
-#[cfg(test)]
-use super::eight::{self, model::Model};
+use super::avx512::Avx512;
 use super::line::{self, MAX_PROBES};
 use super::{Inserted, LINE_BITS};
 
@@ -17,12 +15,9 @@ pub enum Kernel {
     AnySize,
     /// `line`: plain Rust, any number of probes.
     Portable,
-    /// `eight` on the CPU's registers.
+    /// At most eight probes, with AVX-512.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
-    /// `eight` on the model of the registers.
-    #[cfg(test)]
-    Modelled,
 }
 
 impl Kernel {
@@ -46,9 +41,7 @@ impl Kernel {
     pub fn contains(self, line: &[u64; 8], probes: u64, num_hashes: u32) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(lanes) => lanes.contains(line, probes, num_hashes),
-            #[cfg(test)]
-            Self::Modelled => eight::contains(Model, line, probes, num_hashes),
+            Self::Avx512(proof) => proof.contains(line, probes, num_hashes),
             Self::AnySize | Self::Portable => line::contains(line, probes, num_hashes),
         }
     }
@@ -58,9 +51,7 @@ impl Kernel {
     pub fn insert(self, line: &mut [u64; 8], probes: u64, num_hashes: u32) -> Inserted {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(lanes) => lanes.insert(line, probes, num_hashes),
-            #[cfg(test)]
-            Self::Modelled => eight::insert(Model, line, probes, num_hashes),
+            Self::Avx512(proof) => proof.insert(line, probes, num_hashes),
             Self::AnySize | Self::Portable => line::insert(line, probes, num_hashes),
         }
     }
@@ -89,13 +80,11 @@ impl Kernel {
             Self::AnySize | Self::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "AVX-512",
-            #[cfg(test)]
-            Self::Modelled => "model of AVX-512",
         }
     }
 }
 
-/// For tests: every kernel that this machine can run or model.
+/// For tests: every kernel that this machine can run.
 #[cfg(test)]
 pub mod chosen {
     use super::Kernel;
@@ -109,10 +98,9 @@ pub mod chosen {
         CHOSEN.get()
     }
 
-    /// The portable kernel, the AVX-512 kernel on its model and, if this machine has AVX-512, on
-    /// the processor.
+    /// The portable kernel and, if this machine has AVX-512, that for it.
     pub fn all() -> Vec<Kernel> {
-        let mut kernels = vec![Kernel::Portable, Kernel::Modelled];
+        let mut kernels = vec![Kernel::Portable];
         if !kernels.contains(&Kernel::fastest()) {
             kernels.push(Kernel::fastest());
         }

@@ -1,7 +1,7 @@
 //! The portable kernel for sub-bitmaps of one cache line, used from an error rate of 0.43 % up.
 //!
 //! A probe is nine bits: one of eight words, one of its 64 bits. There is no branch on a bit, since
-//! half of them would be mispredicted. With AVX-512, [`super::eight`] replaces these functions.
+//! half of them would be mispredicted. With AVX-512, `avx512` replaces these functions.
 //!
 //! In 128 MiB, with 7 probes, batches of 32 and set bits not counted:
 //!

@@ -5,8 +5,9 @@
 //! longer checked. All other code, and the specification in the tests below, reads bits through
 //! [`crate::storage::bits`].
 
-#[cfg(any(target_arch = "x86_64", test))]
-mod eight;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "calls what is compiled for a newer processor")]
+mod avx512;
 mod kernel;
 mod line;
 #[allow(unsafe_code, reason = "calls what is compiled for a newer processor")]
@@ -142,7 +143,7 @@ mod tests {
             .collect()
     }
 
-    /// Every kernel that some processor uses, run on this one: see [`chosen`].
+    /// Every kernel for lines that this processor can run: see [`chosen`].
     fn all_line_kernels(num_hashes: u32) -> Vec<Kernel> {
         let mut kernels = chosen::all();
         kernels.retain(|&kernel| kernel == Kernel::Portable || num_hashes <= line::MAX_PROBES);

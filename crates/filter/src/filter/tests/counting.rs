@@ -244,11 +244,7 @@ fn add_all(
 
 #[test]
 fn a_filter_that_does_not_grow_refuses_what_is_beyond_its_capacity() {
-    let fixed = CountingParameters {
-        capacity: 3,
-        expansion: 0,
-        ..parameters(EXACT)
-    };
+    let fixed = CountingParameters { capacity: 3, expansion: 0, ..parameters(EXACT) };
     let mut filter = Filter::counting(fixed, UNLIMITED).unwrap();
     let items = ["a", "b", "a", "c", "d"].map(str::as_bytes);
     let mut answers = Vec::new();
@@ -274,9 +270,7 @@ fn an_emptied_filter_is_as_one_that_never_held_more_than_an_item() {
     let (mut emptied, mut small) = (filter(0.25), filter(0.25));
     let new = small.reserved_bytes();
     for n in 0..ITEMS {
-        emptied
-            .add_copy(&item(n), Adding::Copies, UNLIMITED)
-            .unwrap();
+        emptied.add_copy(&item(n), Adding::Copies, UNLIMITED).unwrap();
     }
     for n in 0..ITEMS {
         assert_eq!(emptied.remove(&item(n)), Ok(true));
@@ -295,11 +289,7 @@ fn a_million_copies_of_one_item_take_a_counter() {
         assert_eq!(filter.add_copy(b"a", Adding::Copies, UNLIMITED), Ok(true));
     }
     assert_eq!(filter.count(b"a"), 1_000_000);
-    assert!(
-        filter.reserved_bytes() < 1_000,
-        "{}",
-        filter.reserved_bytes()
-    );
+    assert!(filter.reserved_bytes() < 1_000, "{}", filter.reserved_bytes());
     for _ in 0..1_000_000 {
         assert_eq!(filter.remove(b"a"), Ok(true));
     }
@@ -339,11 +329,8 @@ fn a_filter_does_not_grow_past_its_limit() {
 
     let limit = SizeLimit::Bytes(20_000);
     let mut filter = filter(0.01);
-    let refused = (0..).find(|number| {
-        filter
-            .add_copy(&item(*number), Adding::Copies, limit)
-            .is_err()
-    });
+    let refused =
+        (0..).find(|number| filter.add_copy(&item(*number), Adding::Copies, limit).is_err());
     let refused = refused.unwrap();
     assert!(refused > 5_000, "{refused}");
     let error = filter.add_copy(&item(refused), Adding::Copies, limit);
@@ -351,27 +338,15 @@ fn a_filter_does_not_grow_past_its_limit() {
     assert_eq!(filter.items(), refused);
     assert_eq!(filter.add_copy(&item(0), Adding::Absent, limit), Ok(false));
     assert_eq!(filter.remove(&item(0)), Ok(true));
-    assert_eq!(
-        filter.add_copy(&item(refused), Adding::Copies, UNLIMITED),
-        Ok(true)
-    );
+    assert_eq!(filter.add_copy(&item(refused), Adding::Copies, UNLIMITED), Ok(true));
 }
 
 #[test]
 fn buckets_are_those_that_a_cuckoo_filter_would_have() {
-    for (capacity, bucket_size, buckets) in [
-        (1000, 2, 512),
-        (10, 2, 8),
-        (64, 1, 64),
-        (256, 4, 64),
-        (1, 255, 1),
-        (1 << 40, 1, 1 << 40),
-    ] {
-        let parameters = CountingParameters {
-            capacity,
-            bucket_size,
-            ..parameters(0.01)
-        };
+    for (capacity, bucket_size, buckets) in
+        [(1000, 2, 512), (10, 2, 8), (64, 1, 64), (256, 4, 64), (1, 255, 1), (1 << 40, 1, 1 << 40)]
+    {
+        let parameters = CountingParameters { capacity, bucket_size, ..parameters(0.01) };
         assert_eq!(parameters.buckets(), buckets);
     }
 }
@@ -394,9 +369,7 @@ impl Mover for Hurried {
 fn a_step_of_defragmentation_without_time_still_gets_on() {
     let mut filter = filter(0.01);
     for number in 0..30_000 {
-        filter
-            .add_copy(&item(number), Adding::Copies, UNLIMITED)
-            .unwrap();
+        filter.add_copy(&item(number), Adding::Copies, UNLIMITED).unwrap();
     }
     let (mut from, mut steps, mut mover) = (0, 1, Hurried(0));
     while let Some(next) = filter.relocate(from, &mut mover) {
@@ -418,9 +391,7 @@ fn a_copy_that_cannot_be_counted_is_refused() {
     // The counter is the end of the record. Nobody waits for four thousand million adds.
     let mut record = Vec::new();
     let table = filter.table().unwrap();
-    table
-        .page_record(0)
-        .write(&mut |bytes| record.extend(bytes));
+    table.page_record(0).write(&mut |bytes| record.extend(bytes));
     let last = record.iter().rposition(|byte| *byte != 0).unwrap();
     record[last..last + 4].copy_from_slice(&(u32::MAX - 2).to_le_bytes());
     let mut pages = Pages::starting_at(0);
@@ -443,9 +414,7 @@ fn its_size_is_known_without_a_step_for_each_page() {
     let mut filter = filter(0.01);
     let mut steps = Vec::new();
     for number in 0..60_000 {
-        filter
-            .add_copy(&item(number), Adding::Copies, UNLIMITED)
-            .unwrap();
+        filter.add_copy(&item(number), Adding::Copies, UNLIMITED).unwrap();
         if number % 20_000 == 0 {
             let (mut all, mut besides, mut taken) = (0, 0, 0);
             filter.visit_allocations(|layout, times| all += layout.size() as u64 * times);

@@ -11,12 +11,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 fn filter(error_rate: f64, capacity: u64, growth: Growth) -> Filter {
-    let parameters = Parameters {
-        error_rate,
-        capacity,
-        growth,
-        seed: Seed(7),
-    };
+    let parameters = Parameters { error_rate, capacity, growth, seed: Seed(7) };
     Filter::new(parameters, SizeLimit::Unlimited).unwrap()
 }
 
@@ -48,9 +43,7 @@ fn batches_leave_what_their_items_leave_one_by_one() {
             let mut batched = filter(error_rate, 10_000, growth);
             let mut one_by_one = filter(error_rate, 10_000, growth);
             let (mut counters, mut expected_counters) = (Counters::default(), Counters::default());
-            let items: Vec<_> = numbers(crowding, batched.parameters().seed)
-                .take(25_000)
-                .collect();
+            let items: Vec<_> = numbers(crowding, batched.parameters().seed).take(25_000).collect();
             let mut rest = &items[..];
             for len in (1..60).cycle() {
                 let (batch, others) = rest.split_at(len.min(rest.len()));
@@ -84,11 +77,7 @@ fn batches_leave_what_their_items_leave_one_by_one() {
             }
             assert_eq!(batched.digest(), one_by_one.digest());
             assert_eq!(counters.grown + 1, batched.num_parts() as u64);
-            assert_eq!(
-                counters.guard_closings > 0,
-                crowding,
-                "{error_rate} {growth:?}"
-            );
+            assert_eq!(counters.guard_closings > 0, crowding, "{error_rate} {growth:?}");
         }
     }
 }
@@ -133,11 +122,9 @@ fn a_batch_ends_at_the_first_item_refused() {
     let mut fixed = filter(0.0001, 40, Growth::Fixed);
     let items: Vec<[u8; 8]> = (0..60u64).map(u64::to_le_bytes).collect();
     let mut answers = Vec::new();
-    let end = fixed.add_many(
-        items.iter().map(<[u8; 8]>::as_slice),
-        SizeLimit::Unlimited,
-        |new| answers.push(new),
-    );
+    let end = fixed.add_many(items.iter().map(<[u8; 8]>::as_slice), SizeLimit::Unlimited, |new| {
+        answers.push(new)
+    });
     assert_eq!(end, Err(AddError::Full));
     assert_eq!(answers, [true; 40]);
 }
@@ -166,17 +153,10 @@ fn a_filter_grows_by_one_table_and_keeps_the_error_rate_and_every_item() {
 
 #[test]
 fn creation_and_growth_stop_at_the_limit_and_change_nothing() {
-    let parameters = Parameters {
-        error_rate: 0.01,
-        capacity: 1_000,
-        growth: Growth::Times(2),
-        seed: Seed(1),
-    };
+    let parameters =
+        Parameters { error_rate: 0.01, capacity: 1_000, growth: Growth::Times(2), seed: Seed(1) };
     let tight = SizeLimit::Bytes(1_000);
-    assert_eq!(
-        Filter::new(parameters, tight).err(),
-        Some(AddError::OverLimit)
-    );
+    assert_eq!(Filter::new(parameters, tight).err(), Some(AddError::OverLimit));
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     // A byte too little for a list of one, a table and its first page.
     let room = SizeLimit::Bytes(filter.reserved_bytes() + 96 + 64 + 64 - 1);
@@ -204,13 +184,7 @@ fn a_filter_of_one_part_takes_little_besides() {
 
 #[test]
 fn a_full_filter_takes_no_more_than_its_limit_whatever_the_expansion() {
-    for (factor, bytes) in [
-        (1, 8_000),
-        (1, 200_000),
-        (2, 8_000),
-        (2, 1 << 20),
-        (4, 50_000),
-    ] {
+    for (factor, bytes) in [(1, 8_000), (1, 200_000), (2, 8_000), (2, 1 << 20), (4, 50_000)] {
         let mut filter = filter(0.01, 1, Growth::Times(factor));
         let limit = SizeLimit::Bytes(bytes);
         let refused = (0u64..).find_map(|i| filter.add(&i.to_le_bytes(), limit).err());
@@ -307,9 +281,6 @@ fn a_replay_puts_no_item_elsewhere_than_the_primary() {
         }
     }
     assert_eq!(primary.digest(), replica.digest());
-    assert_eq!(
-        primary.add(b"another", SizeLimit::Unlimited),
-        Err(AddError::Full)
-    );
+    assert_eq!(primary.add(b"another", SizeLimit::Unlimited), Err(AddError::Full));
     assert_eq!(replica.add(b"another", SizeLimit::Replay), Ok(true));
 }

@@ -4,12 +4,8 @@ use crate::storage::Mover;
 use std::num::NonZeroU64;
 
 fn filter(capacity: u64, items: u64) -> Filter {
-    let parameters = Parameters {
-        error_rate: 0.01,
-        capacity,
-        growth: Growth::Times(2),
-        seed: Seed(5),
-    };
+    let parameters =
+        Parameters { error_rate: 0.01, capacity, growth: Growth::Times(2), seed: Seed(5) };
     let mut filter = Filter::new(parameters, SizeLimit::Unlimited).unwrap();
     for i in 0..items {
         filter.add(&i.to_le_bytes(), SizeLimit::Unlimited).unwrap();
@@ -37,10 +33,7 @@ fn the_allocations_visited_are_the_bits_and_little_more() {
     for filter in filters() {
         let (bytes, _) = visited(&filter);
         let bits = filter.num_bits() / 8;
-        assert!(
-            bytes >= bits && bytes < bits + bits / 100 + 2_000,
-            "{bytes} for {bits}"
-        );
+        assert!(bytes >= bits && bytes < bits + bits / 100 + 2_000, "{bytes} for {bits}");
         assert_eq!(filter.allocated_segments(), filter.reserved_segments());
         assert!(bytes <= filter.reserved_bytes());
     }
@@ -71,10 +64,7 @@ impl Mover for Copier {
 fn what_a_copy_has_too_stays_where_it_is_until_the_copy_is_gone() {
     for mut filter in filters() {
         let copy = filter.try_clone().unwrap();
-        let mut mover = Copier {
-            allowed: u64::MAX / 2,
-            ..Copier::default()
-        };
+        let mut mover = Copier { allowed: u64::MAX / 2, ..Copier::default() };
         assert_eq!(filter.relocate(0, &mut mover), None);
         assert!(mover.moved < 20, "lists alone: {}", mover.moved);
         assert_eq!(filter.digest(), copy.digest());

@@ -44,20 +44,12 @@ pub(crate) enum Moved {
 impl Clock {
     /// Before the first change.
     pub fn new(window: Window) -> Self {
-        Self {
-            window,
-            slices: Slices::default(),
-            gone: None,
-            attachment: None,
-        }
+        Self { window, slices: Slices::default(), gone: None, attachment: None }
     }
 
     /// The clock of a copy.
     pub fn fork(&self) -> Self {
-        Self {
-            slices: self.slices,
-            ..Self::new(self.window)
-        }
+        Self { slices: self.slices, ..Self::new(self.window) }
     }
 
     /// An empty table of this window.
@@ -152,9 +144,7 @@ impl Clock {
         let mut slices = self.slices;
         let payload = slices.open(&self.window);
         let items = if is_there {
-            let (before, copies) = table
-                .replace_payload(hash, payload)?
-                .unwrap_or((payload, 0));
+            let (before, copies) = table.replace_payload(hash, payload)?.unwrap_or((payload, 0));
             slices.renew(before, copies)
         } else if !slices.can_count() {
             return Err(AddError::Uncountable);

@@ -81,15 +81,9 @@ impl Filter {
         clock: Clock,
         table: Option<Table>,
     ) -> Result<Self, AddError> {
-        let organs = Organs {
-            table,
-            clock: Some(try_boxed_one(clock)?),
-            ..Organs::of(Series::Empty)
-        };
-        Ok(Self {
-            head: Head::new(Kind::Windowed, parameters),
-            body: Body::of(organs)?,
-        })
+        let organs =
+            Organs { table, clock: Some(try_boxed_one(clock)?), ..Organs::of(Series::Empty) };
+        Ok(Self { head: Head::new(Kind::Windowed, parameters), body: Body::of(organs)? })
     }
 
     #[inline]
@@ -224,12 +218,7 @@ impl Filter {
         if self.loading().is_some() {
             return Err(AddError::Loading);
         }
-        let Parameters {
-            error_rate,
-            capacity,
-            growth,
-            ..
-        } = self.head.parameters();
+        let Parameters { error_rate, capacity, growth, .. } = self.head.parameters();
         if !is_there && growth == Growth::Fixed && self.items_at(now) >= capacity {
             return Err(AddError::Full);
         }

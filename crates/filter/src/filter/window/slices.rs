@@ -99,10 +99,7 @@ impl Slices {
 
     /// The state of a slice that is remembered.
     pub fn slice(&self, slice: u64) -> Slice {
-        Slice {
-            payload: self.payload_at(place(slice)),
-            items: self.items[place(slice)],
-        }
+        Slice { payload: self.payload_at(place(slice)), items: self.items[place(slice)] }
     }
 
     pub(super) fn payload_at(&self, place: usize) -> Option<u8> {
@@ -217,10 +214,7 @@ impl Slices {
         let free = Self::all_payloads(window) & !self.used & !self.dead;
         let Slice { payload, items } = match free {
             0 => self.take_newest(window),
-            free => Slice {
-                payload: Some(free.trailing_zeros() as u8),
-                items: 0,
-            },
+            free => Slice { payload: Some(free.trailing_zeros() as u8), items: 0 },
         };
         // There is one: without any in use, `Clock::advance` has left none dead.
         let payload = payload.unwrap_or(0);
@@ -357,10 +351,7 @@ impl Slices {
                 within("items of a slice", items == 0)?;
                 continue;
             }
-            let is_free = Self::all_payloads(window)
-                .checked_shr(payload.into())
-                .unwrap_or(0)
-                & 1
+            let is_free = Self::all_payloads(window).checked_shr(payload.into()).unwrap_or(0) & 1
                 == 1
                 && (slices.used | dead) >> payload & 1 == 0;
             within("payload of a slice", is_free)?;

@@ -25,11 +25,7 @@ impl Window {
     pub fn new(seconds: u32, slices: u8, renew: bool) -> Option<Self> {
         let is_sound = (1..=MAX_WINDOW_SECONDS).contains(&seconds)
             && (MIN_SLICES..=MAX_SLICES).contains(&slices);
-        is_sound.then_some(Self {
-            seconds,
-            slices,
-            renew,
-        })
+        is_sound.then_some(Self { seconds, slices, renew })
     }
 
     /// Its length in seconds: an item is remembered that long at least.

@@ -49,12 +49,8 @@ struct Parameters {
 }
 
 /// What versions before 4 created, which grew by layers of one size; as RedisBloom reads it since.
-const EARLIER: Parameters = Parameters {
-    deleted: 0,
-    bucket_size: 2,
-    max_iterations: 20,
-    expansion: 1,
-};
+const EARLIER: Parameters =
+    Parameters { deleted: 0, bucket_size: 2, max_iterations: 20, expansion: 1 };
 
 impl Parameters {
     /// Empty slots of these buckets, in this many layers.
@@ -114,10 +110,7 @@ pub fn read_cuckoo(
         }
         let slots = fields.string()?;
         let slots = slots.as_ref();
-        within(
-            "slots of a layer",
-            slots.len() as u64 == shape.slots_of(layer),
-        )?;
+        within("slots of a layer", slots.len() as u64 == shape.slots_of(layer))?;
         cuckoo.series.fill(layer.start, slots)?;
     }
     Ok(cuckoo)

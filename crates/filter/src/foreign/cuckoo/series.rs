@@ -215,10 +215,7 @@ impl CuckooSeries {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
-        Ok(Self {
-            segments: self.segments.try_clone()?,
-            ..*self
-        })
+        Ok(Self { segments: self.segments.try_clone()?, ..*self })
     }
 }
 

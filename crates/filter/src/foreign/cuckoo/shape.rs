@@ -71,13 +71,7 @@ impl Shape {
     /// # Errors
     /// The `Field` that is out of range.
     pub(crate) fn checked(self) -> Result<Self, DecodeError> {
-        let Self {
-            buckets,
-            bucket_size,
-            expansion,
-            layers,
-            hashing: _,
-        } = self;
+        let Self { buckets, bucket_size, expansion, layers, hashing: _ } = self;
         within("buckets", buckets.is_power_of_two() && buckets <= MAX_SLOTS)?;
         within("bucket size", (1..=MAX_BUCKET_SIZE).contains(&bucket_size))?;
         let is_known = expansion == 0 || expansion.is_power_of_two();
@@ -105,9 +99,7 @@ impl Shape {
 
     /// Slots of all layers.
     pub(super) fn slots(self) -> u64 {
-        self.layers_from_newest()
-            .map(|layer| self.slots_of(layer))
-            .sum()
+        self.layers_from_newest().map(|layer| self.slots_of(layer)).sum()
     }
 
     /// Slots of a layer.
@@ -193,11 +185,7 @@ impl Place {
                 (fingerprint, [hash, hash ^ distance].map(u64::from))
             }
         };
-        Self {
-            hashing,
-            hashes,
-            fingerprint,
-        }
+        Self { hashing, hashes, fingerprint }
     }
 
     /// The first slots of its two buckets in a layer, of `size` slots each. If the two are one
@@ -206,10 +194,7 @@ impl Place {
         let [one, other] = self.hashes.map(|hash| hash & (layer.buckets - 1));
         let is_wide = self.hashing == Hashing::Wide;
         let other = (other != one || is_wide).then_some(other);
-        let slots = [one]
-            .into_iter()
-            .chain(other)
-            .map(move |bucket| bucket * size);
+        let slots = [one].into_iter().chain(other).map(move |bucket| bucket * size);
         slots.map(move |slot| match self.hashing {
             // RedisBloom computes it in 32 bits, so in a layer of more it wraps round.
             Hashing::Wide => layer.start + u64::from(slot as u32),
@@ -260,79 +245,20 @@ mod tests {
 
     #[test]
     fn what_redisbloom_cannot_have_is_refused() {
-        let sound = Shape {
-            buckets: 8,
-            bucket_size: 2,
-            expansion: 2,
-            layers: 3,
-            hashing: Hashing::Wide,
-        };
+        let sound =
+            Shape { buckets: 8, bucket_size: 2, expansion: 2, layers: 3, hashing: Hashing::Wide };
         assert_eq!(sound.checked(), Ok(sound));
         for (shape, field) in [
-            (
-                Shape {
-                    buckets: 0,
-                    ..sound
-                },
-                "buckets",
-            ),
-            (
-                Shape {
-                    buckets: 6,
-                    ..sound
-                },
-                "buckets",
-            ),
-            (
-                Shape {
-                    bucket_size: 0,
-                    ..sound
-                },
-                "bucket size",
-            ),
-            (
-                Shape {
-                    bucket_size: 256,
-                    ..sound
-                },
-                "bucket size",
-            ),
-            (
-                Shape {
-                    expansion: 3,
-                    ..sound
-                },
-                "expansion",
-            ),
-            (
-                Shape {
-                    expansion: 0,
-                    ..sound
-                },
-                "layers",
-            ),
+            (Shape { buckets: 0, ..sound }, "buckets"),
+            (Shape { buckets: 6, ..sound }, "buckets"),
+            (Shape { bucket_size: 0, ..sound }, "bucket size"),
+            (Shape { bucket_size: 256, ..sound }, "bucket size"),
+            (Shape { expansion: 3, ..sound }, "expansion"),
+            (Shape { expansion: 0, ..sound }, "layers"),
             (Shape { layers: 0, ..sound }, "layers"),
-            (
-                Shape {
-                    layers: 42,
-                    ..sound
-                },
-                "slots",
-            ),
-            (
-                Shape {
-                    layers: u16::MAX,
-                    ..sound
-                },
-                "slots",
-            ),
-            (
-                Shape {
-                    buckets: 1 << 63,
-                    ..sound
-                },
-                "buckets",
-            ),
+            (Shape { layers: 42, ..sound }, "slots"),
+            (Shape { layers: u16::MAX, ..sound }, "slots"),
+            (Shape { buckets: 1 << 63, ..sound }, "buckets"),
         ] {
             assert_eq!(shape.checked(), Err(DecodeError::Field(field)), "{shape:?}");
         }

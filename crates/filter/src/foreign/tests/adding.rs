@@ -20,9 +20,7 @@ fn an_item_that_the_series_knows_is_not_new_and_any_other_is_kept() {
     assert_eq!(filter.capacity(), filter.items());
     // The series is what it was.
     let layers = filter.layers().unwrap().each().iter().zip(&twin.layers);
-    assert!(layers
-        .into_iter()
-        .all(|(own, twin)| own.description().items == twin.items));
+    assert!(layers.into_iter().all(|(own, twin)| own.description().items == twin.items));
 }
 
 #[test]
@@ -31,9 +29,8 @@ fn the_first_new_item_begins_a_table_and_leaves_the_bits_as_they_are() {
     let mut filter = from_rdb(&twin);
     let (fill, allocations) = (filter.fill_ratio(), filter.allocations());
     let bytes = twin.layers.iter().flat_map(|layer| &layer.bytes);
-    let (set, all) = bytes.fold((0, 0), |(set, all), byte| {
-        (set + byte.count_ones(), all + u8::BITS)
-    });
+    let (set, all) =
+        bytes.fold((0, 0), |(set, all), byte| (set + byte.count_ones(), all + u8::BITS));
     assert_eq!(fill, f64::from(set) / f64::from(all));
     for (number, tables) in [(0, 0), (1_000, 1), (1_001, 0)] {
         let before = filter.progress();
@@ -50,14 +47,11 @@ fn many_at_once_are_added_as_one_by_one() {
     let (mut one_by_one, mut at_once) = (from_rdb(&twin), from_rdb(&twin));
     let items: Vec<_> = (150..900).chain(880..910).map(item).collect();
     let mut are_new = Vec::new();
-    let added = at_once.add_many(items.iter().map(Vec::as_slice), NO_LIMIT, |is_new| {
-        are_new.push(is_new)
-    });
+    let added =
+        at_once.add_many(items.iter().map(Vec::as_slice), NO_LIMIT, |is_new| are_new.push(is_new));
     assert_eq!(added, Ok(()));
-    let expected: Vec<_> = items
-        .iter()
-        .map(|item| one_by_one.add(item, NO_LIMIT).unwrap())
-        .collect();
+    let expected: Vec<_> =
+        items.iter().map(|item| one_by_one.add(item, NO_LIMIT).unwrap()).collect();
     assert_eq!(are_new, expected);
     assert_eq!(at_once.digest(), one_by_one.digest());
 }
@@ -121,9 +115,7 @@ fn a_limit_stops_the_table() {
     assert_eq!(filter.add(b"new", now), Err(AddError::OverLimit));
     assert!(filter.table().is_none() && !filter.contains(b"new"));
     let more = SizeLimit::Bytes(filter.reserved_bytes() + 10_000);
-    let added = (0..)
-        .map(stranger)
-        .take_while(|item| filter.add(item, more).is_ok());
+    let added = (0..).map(stranger).take_while(|item| filter.add(item, more).is_ok());
     assert!(added.count() > 1_000);
     assert!(filter.reserved_bytes() <= now.max_bytes() + 10_000);
 }

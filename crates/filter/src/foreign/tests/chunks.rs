@@ -57,14 +57,8 @@ fn what_is_saved_is_what_is_loaded() {
         assert_eq!(loaded.digest(), filter.digest());
         assert_eq!(encoded(&loaded), chunks);
         assert_eq!(loaded.parameters(), filter.parameters());
-        assert_eq!(
-            (loaded.items(), loaded.set_bits()),
-            (filter.items(), filter.set_bits())
-        );
-        assert_eq!(
-            loaded.table_error_rate().unwrap(),
-            filter.table_error_rate().unwrap()
-        );
+        assert_eq!((loaded.items(), loaded.set_bits()), (filter.items(), filter.set_bits()));
+        assert_eq!(loaded.table_error_rate().unwrap(), filter.table_error_rate().unwrap());
         let probes: Vec<_> = (0..500).flat_map(|n| [item(n), stranger(n)]).collect();
         assert_eq!(answers(&loaded, &probes), answers(&filter, &probes));
         // It goes on in the same way.
@@ -120,10 +114,7 @@ fn the_bytes_of_a_saved_filter_never_change() {
     filter.add(&stranger(0), NO_LIMIT).unwrap();
     let chunks = encoded(&filter);
     let hex = chunks[0][128..].iter().map(|byte| format!("{byte:02x}"));
-    assert_eq!(
-        hex.collect::<String>(),
-        include_str!("../golden/own-chunk.hex").trim()
-    );
+    assert_eq!(hex.collect::<String>(), include_str!("../golden/own-chunk.hex").trim());
     assert_eq!(chunks.len(), 1);
 }
 
@@ -173,9 +164,7 @@ fn it_is_moved_segment_by_segment() {
         assert!(bytes <= filter.reserved_bytes());
         let (mut mover, mut cursor) = (Copier(0), 0);
         loop {
-            let next = filter
-                .relocate(cursor, &mut mover)
-                .map_or(0, NonZeroU64::get);
+            let next = filter.relocate(cursor, &mut mover).map_or(0, NonZeroU64::get);
             if next == 0 {
                 break;
             }
@@ -196,13 +185,8 @@ fn a_limit_bounds_what_is_reserved() {
         assert_eq!(begin(filter.reserved_bytes() + 4_096), Ok(()));
     }
     let header = Twin::new(0.01, 1_000_000, 0).header();
-    let all = Filter::begin_redisbloom(&header, SEED, NO_LIMIT)
-        .unwrap()
-        .reserved_bytes();
+    let all = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap().reserved_bytes();
     let begin = |bytes| Filter::begin_redisbloom(&header, SEED, SizeLimit::Bytes(bytes)).err();
-    assert_eq!(
-        (begin(all), begin(all - 1)),
-        (None, Some(DecodeError::OverLimit))
-    );
+    assert_eq!((begin(all), begin(all - 1)), (None, Some(DecodeError::OverLimit)));
     assert!(all > 1_000_000 && MEMORY_PER_BYTE < all as usize / header.len());
 }

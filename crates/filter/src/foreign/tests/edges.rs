@@ -75,10 +75,7 @@ fn more_hashes_than_the_least_error_rate_needs_are_refused() {
     // By the arithmetic of RedisBloom, and of valkey-bloom for one item.
     let bits_per_item = LEAST_RATE.ln().abs() / 0.480_453_013_918_201;
     let bytes = (LEAST_RATE.ln().abs() / (8.0 * std::f64::consts::LN_2.powi(2))).ceil();
-    let most = [
-        (LN_2 * bits_per_item).ceil(),
-        (8.0 * bytes * std::f64::consts::LN_2).round(),
-    ];
+    let most = [(LN_2 * bits_per_item).ceil(), (8.0 * bytes * std::f64::consts::LN_2).round()];
     assert_eq!(most, [1075.0, f64::from(MAX_HASHES)]);
     assert!(of_hashes(MAX_HASHES).is_ok());
     let refused = of_hashes(MAX_HASHES + 1).err();

@@ -14,19 +14,13 @@ struct Golden {
 
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
-    digits
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 impl Golden {
     fn parse(text: &str) -> Self {
-        let mut golden = Self {
-            items: 0,
-            strangers: Vec::new(),
-            dump: Vec::new(),
-            pieces: Vec::new(),
-        };
+        let mut golden =
+            Self { items: 0, strangers: Vec::new(), dump: Vec::new(), pieces: Vec::new() };
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (word, rest) = line.split_once(' ').unwrap();
             match word {
@@ -35,9 +29,7 @@ impl Golden {
                 "dump" => golden.dump = bytes_of(rest),
                 "piece" => {
                     let (iterator, piece) = rest.split_once(' ').unwrap();
-                    golden
-                        .pieces
-                        .push((iterator.parse().unwrap(), bytes_of(piece)));
+                    golden.pieces.push((iterator.parse().unwrap(), bytes_of(piece)));
                 }
                 _ => panic!("{word}"),
             }
@@ -97,15 +89,11 @@ fn every_item_is_there_and_strangers_are_answered_as_redisbloom_answered_them() 
     for (name, golden) in all() {
         let items: Vec<_> = (0..golden.items).map(item).collect();
         let bits = golden.strangers.iter();
-        let expected: Vec<bool> = bits
-            .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
-            .collect();
+        let expected: Vec<bool> =
+            bits.flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect();
         let strangers: Vec<_> = (0..expected.len() as u64).map(stranger).collect();
         for filter in [Some(golden.read()), golden.load()].into_iter().flatten() {
-            assert!(
-                answers(&filter, &items).into_iter().all(|there| there),
-                "{name}"
-            );
+            assert!(answers(&filter, &items).into_iter().all(|there| there), "{name}");
             assert!(answers(&filter, &strangers) == expected, "{name}");
             assert!(filter.items() <= golden.items && filter.num_bits() > 0);
         }
@@ -137,10 +125,7 @@ fn older_headers_are_told_by_their_length() {
     };
     let shorter = without_high_halves(&header);
     let shortest = [&shorter[..16], &shorter[20..]].concat();
-    assert_eq!(
-        (header.len(), shorter.len(), shortest.len()),
-        (179, 167, 163)
-    );
+    assert_eq!((header.len(), shorter.len(), shortest.len()), (179, 167, 163));
     for header in [header, shorter, shortest] {
         let mut filter = Filter::begin_redisbloom(&header, SEED, NO_LIMIT).unwrap();
         for (iterator, piece) in twin.pieces(1 << 24) {
@@ -159,14 +144,8 @@ fn what_a_filter_was_made_for_is_read_from_its_first_layer() {
     assert!(fixed.layers().unwrap().is_fixed() && !growing.layers().unwrap().is_fixed());
     let parameters = growing.parameters();
     assert_eq!((parameters.error_rate, parameters.capacity), (0.01, 30));
-    assert_eq!(
-        (growing.layers().unwrap().each().len(), growing.items()),
-        (3, 100)
-    );
-    assert_eq!(
-        (growing.capacity(), growing.num_bits()),
-        (210, 384 + 768 + 1728)
-    );
+    assert_eq!((growing.layers().unwrap().each().len(), growing.items()), (3, 100));
+    assert_eq!((growing.capacity(), growing.num_bits()), (210, 384 + 768 + 1728));
 }
 
 #[test]
@@ -182,10 +161,9 @@ fn versions_to_come_are_refused() {
 #[test]
 fn the_twin_writes_what_redisbloom_writes() {
     let [(_, fixed), (_, growing), ..] = all();
-    for (golden, twin) in [
-        (fixed, Twin::filled(0.01, 3, 0, 3)),
-        (growing, Twin::filled(0.01, 30, 2, 100)),
-    ] {
+    for (golden, twin) in
+        [(fixed, Twin::filled(0.01, 3, 0, 3)), (growing, Twin::filled(0.01, 30, 2, 100))]
+    {
         let mut fields = twin.fields();
         if twin.growth == 0 {
             fields[3] = dump::Field::Unsigned(2); // what RedisBloom says of one that does not grow

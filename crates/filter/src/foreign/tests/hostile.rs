@@ -172,16 +172,10 @@ fn each_field_is_checked_against_the_others() {
     assert_eq!(refused(|f| f[2] = Unsigned(1 << 32)), field("options"));
     assert_eq!(refused(|f| f[4] = Unsigned(0)), field("entries"));
     for rate in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
-        assert_eq!(
-            refused(|f| f[5] = Double(rate)),
-            field("error rate of a layer")
-        );
+        assert_eq!(refused(|f| f[5] = Double(rate)), field("error rate of a layer"));
     }
     for hashes in [0, 7, 9, 1 << 40] {
-        assert_eq!(
-            refused(|f| f[6] = Unsigned(hashes)),
-            field("number of hashes")
-        );
+        assert_eq!(refused(|f| f[6] = Unsigned(hashes)), field("number of hashes"));
     }
     assert_eq!(refused(|f| f[7] = Double(2.0)), field("number of hashes"));
     assert_eq!(refused(|f| f[7] = Double(-2.0)), field("bits per item"));
@@ -191,10 +185,7 @@ fn each_field_is_checked_against_the_others() {
     assert_eq!(refused(|f| f[9] = Unsigned(8)), field("n2"));
     assert_eq!(refused(|f| f[9] = Unsigned(64)), field("n2"));
     for len in [0, 8, 15, 17, 24] {
-        assert_eq!(
-            refused(|f| f[10] = String(vec![0; len])),
-            field("number of bits")
-        );
+        assert_eq!(refused(|f| f[10] = String(vec![0; len])), field("number of bits"));
     }
     assert_eq!(refused(|f| f[11] = Unsigned(u64::MAX)), field("items"));
     // That number of hashes would take for ever.
@@ -212,10 +203,7 @@ fn a_header_of_another_length_is_refused() {
         let mut bytes = header.clone();
         bytes.resize(len, 0);
         // Lengths of older headers give fields of a newer one no sense.
-        assert!(
-            Filter::begin_redisbloom(&bytes, SEED, NO_LIMIT).is_err(),
-            "{len}"
-        );
+        assert!(Filter::begin_redisbloom(&bytes, SEED, NO_LIMIT).is_err(), "{len}");
     }
     let longer = [header, vec![0]].concat();
     let longer = Filter::begin_redisbloom(&longer, SEED, NO_LIMIT).err();

@@ -49,9 +49,7 @@ fn from_pieces(twin: &Twin, len: usize) -> Filter {
 fn answers(filter: &Filter, items: &[Vec<u8>]) -> Vec<bool> {
     let one_by_one: Vec<bool> = items.iter().map(|item| filter.contains(item)).collect();
     let mut in_a_batch = Vec::new();
-    filter.contains_many(items.iter().map(Vec::as_slice), |is_there| {
-        in_a_batch.push(is_there)
-    });
+    filter.contains_many(items.iter().map(Vec::as_slice), |is_there| in_a_batch.push(is_there));
     assert_eq!(in_a_batch, one_by_one);
     one_by_one
 }

@@ -74,11 +74,7 @@ impl TwinLayer {
             let a = murmur32(item, 0x9747_b28c);
             (a.into(), murmur32(item, a).into())
         };
-        let used = if self.n2 > 0 {
-            1 << self.n2
-        } else {
-            self.bits()
-        };
+        let used = if self.n2 > 0 { 1 << self.n2 } else { self.bits() };
         let place = |i: u64| a.wrapping_add(i.wrapping_mul(b)) % used;
         let place = |i| ((place(i) >> 3) as usize, 1 << (place(i) & 7));
         (0..self.hashes).map(place).collect()
@@ -97,11 +93,7 @@ impl Twin {
             0 => (error_rate, 13),
             _ => (error_rate / 2.0, 5),
         };
-        Self {
-            options,
-            growth,
-            layers: vec![TwinLayer::new(capacity, first, arrays)],
-        }
+        Self { options, growth, layers: vec![TwinLayer::new(capacity, first, arrays)] }
     }
 
     /// One with the items 0 to `items`.
@@ -175,11 +167,7 @@ impl Twin {
     pub fn header(&self) -> Vec<u8> {
         let mut header = self.items().to_le_bytes().to_vec();
         let head = [self.layers.len() as u64, self.options, self.growth];
-        header.extend(
-            head.map(|field| field as u32)
-                .map(u32::to_le_bytes)
-                .as_flattened(),
-        );
+        header.extend(head.map(|field| field as u32).map(u32::to_le_bytes).as_flattened());
         for layer in &self.layers {
             header.extend((layer.bytes.len() as u64).to_le_bytes());
             header.extend(layer.stored_bits().to_le_bytes());

@@ -42,13 +42,7 @@ impl Series {
     fn new(expansion: u32, error_rate: f64, tightening: f64) -> Result<Self, DecodeError> {
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
         within("tightening ratio", tightening > 0.0 && tightening < 1.0)?;
-        Ok(Self {
-            expansion,
-            error_rate,
-            tightening,
-            keys: None,
-            layers: Vec::new(),
-        })
+        Ok(Self { expansion, error_rate, tightening, keys: None, layers: Vec::new() })
     }
 
     fn push(&mut self, bitmap: &[u8], capacity: u64, items: u64) -> Result<(), DecodeError> {

@@ -79,9 +79,8 @@ fn fields(load: &[u8]) -> Vec<Field> {
 fn assert_answers(filter: &Filter, sample: &'static str) {
     for kind in ["item", "stranger"] {
         let names = value(sample, kind).chars().enumerate();
-        let (items, expected): (Vec<_>, Vec<_>) = names
-            .map(|(number, answer)| (format!("{kind}:{number}"), answer == '1'))
-            .unzip();
+        let (items, expected): (Vec<_>, Vec<_>) =
+            names.map(|(number, answer)| (format!("{kind}:{number}"), answer == '1')).unzip();
         let mut many = Vec::new();
         filter.contains_many(items.iter().map(String::as_bytes), |answer| {
             many.push(answer);
@@ -98,9 +97,7 @@ fn assert_answers(filter: &Filter, sample: &'static str) {
 
 #[test]
 fn a_load_is_answered_as_the_crate_answers() {
-    SAMPLES
-        .iter()
-        .for_each(|sample| assert_answers(&loaded(sample), sample));
+    SAMPLES.iter().for_each(|sample| assert_answers(&loaded(sample), sample));
 }
 
 #[test]
@@ -126,17 +123,12 @@ fn chunks_of_ours_hold_all_of_it() {
         for chunk in chunks(&filter) {
             let bytes = chunk.encode().unwrap().bytes;
             let chunk = Chunk::parse(&bytes).unwrap();
-            again = load_chunk(again.as_mut(), &chunk, NO_LIMIT)
-                .unwrap()
-                .or(again);
+            again = load_chunk(again.as_mut(), &chunk, NO_LIMIT).unwrap().or(again);
         }
         let again = again.unwrap();
         assert_eq!(again.digest(), filter.digest());
         assert_eq!(again.contains(b"new"), is_new == Ok(true));
-        assert_eq!(
-            (again.capacity(), again.items()),
-            (filter.capacity(), filter.items())
-        );
+        assert_eq!((again.capacity(), again.items()), (filter.capacity(), filter.items()));
     }
 }
 
@@ -160,13 +152,7 @@ fn reserved(error_rate: f64, capacity: u64) -> Vec<u8> {
 
 #[test]
 fn a_filter_loads_at_any_error_rate_and_capacity() {
-    let rates = [
-        f64::from_bits(1),
-        1e-300,
-        0.5,
-        0.999,
-        1.0 - f64::EPSILON / 2.0,
-    ];
+    let rates = [f64::from_bits(1), 1e-300, 0.5, 0.999, 1.0 - f64::EPSILON / 2.0];
     for rate in rates {
         for capacity in [1, 2, 3, 7, 1000] {
             let load = reserved(rate, capacity);
@@ -201,10 +187,7 @@ fn a_field_out_of_range_is_refused() {
     assert_eq!(refused(0, &[2]), Some(DecodeError::Format));
     assert_eq!(refused(5, &1.0f64.to_le_bytes()), field("error rate"));
     assert_eq!(refused(5, &f64::NAN.to_le_bytes()), field("error rate"));
-    assert_eq!(
-        refused(13, &0.0f64.to_le_bytes()),
-        field("tightening ratio")
-    );
+    assert_eq!(refused(13, &0.0f64.to_le_bytes()), field("tightening ratio"));
     assert_eq!(refused(21, &[2]), field("random seed"));
     assert_eq!(refused(22, &[0]), Some(DecodeError::Length));
     assert_eq!(refused(22, &[2]), Some(DecodeError::Length));
@@ -215,16 +198,10 @@ fn a_field_out_of_range_is_refused() {
     assert_eq!(refused(end - 16, &[51]), field("items of a layer"));
     assert_eq!(refused(end - 8, &[0]), field("items of a layer"));
     for len in 0..end {
-        assert_eq!(
-            parse_valkey(&good[..len], SEED, NO_LIMIT).err(),
-            Some(DecodeError::Length)
-        );
+        assert_eq!(parse_valkey(&good[..len], SEED, NO_LIMIT).err(), Some(DecodeError::Length));
     }
     let limit = SizeLimit::Bytes(loaded(SAMPLES[1]).reserved_bytes() - 1);
-    assert_eq!(
-        parse_valkey(&good, SEED, limit).err(),
-        Some(DecodeError::OverLimit)
-    );
+    assert_eq!(parse_valkey(&good, SEED, limit).err(), Some(DecodeError::OverLimit));
     let mut two = bytes(SAMPLES[2]);
     two[1] = 0;
     let refused = parse_valkey(&two, SEED, NO_LIMIT).err();

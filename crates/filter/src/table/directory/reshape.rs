@@ -77,9 +77,7 @@ impl Subtree {
         let alias_bits = depth + bits_of(children) - merged_depth;
         let range = &mut children[place >> alias_bits << alias_bits..][..1 << alias_bits];
         let subtrees = Child::subtrees(range);
-        let mut shrunk = subtrees
-            .map(|subtree| subtree.count_children() as usize)
-            .sum();
+        let mut shrunk = subtrees.map(|subtree| subtree.count_children() as usize).sum();
         range.fill_with(|| Child::Alias(alias_bits));
         range[0] = Child::Subtree(Self::Page(page));
         while children.iter().skip(1).step_by(2).all(Child::is_alias) {
@@ -155,9 +153,7 @@ impl Subtree {
         if most == 0 || most >= MAX_NODE_BITS || most - low_bits.min(high_bits) > 1 {
             return Ok(0);
         }
-        let flattened = [&*low, &*high]
-            .into_iter()
-            .filter_map(Self::children_to_flatten);
+        let flattened = [&*low, &*high].into_iter().filter_map(Self::children_to_flatten);
         let before = 2 + flattened.map(<[Child]>::len).sum::<usize>();
         let mut all = try_vec(2 << most)?;
         for (half, bits) in [(low, low_bits), (high, high_bits)] {

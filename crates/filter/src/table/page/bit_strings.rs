@@ -186,10 +186,7 @@ impl BitStrings {
             // The stream is circular: entries that spill from the last line to the first ones are
             // at its end.
             let start = before + self.entries - spilled;
-            push(
-                start.saturating_sub(self.entries),
-                (start + held).saturating_sub(self.entries),
-            );
+            push(start.saturating_sub(self.entries), (start + held).saturating_sub(self.entries));
             push(start.min(self.entries), (start + held).min(self.entries));
             lines.push(Line::of_words(words));
             (spilled, before, unary) = (all - held, before + usize::from(*owned), unary_end);
@@ -213,11 +210,7 @@ struct Ones<'a> {
 
 impl<'a> Ones<'a> {
     fn of(words: &'a [u64]) -> Self {
-        Self {
-            words,
-            word: 0,
-            before: 0,
-        }
+        Self { words, word: 0, before: 0 }
     }
 
     /// The position of one number `n`, which is not before that of the previous call; the end of

@@ -21,11 +21,7 @@ impl Page {
     /// The bucket of this run in line `line`.
     #[inline(always)]
     pub fn bucket(&self, line: usize, run: Run) -> Bucket {
-        Bucket {
-            line,
-            first: self.lines()[line].spilled() + run.first,
-            len: run.len,
-        }
+        Bucket { line, first: self.lines()[line].spilled() + run.first, len: run.len }
     }
 
     #[inline(always)]
@@ -48,8 +44,7 @@ impl Page {
             let line = &self.lines()[bucket.line];
             return line.any_matches(bucket.first, bucket.len, slot, wanted);
         }
-        self.slots(bucket)
-            .any(|(_, value)| slot.matches(value, wanted))
+        self.slots(bucket).any(|(_, value)| slot.matches(value, wanted))
     }
 
     /// The number of slots whose fingerprint `wanted` begins with.
@@ -165,11 +160,7 @@ impl Probe<'_> {
             prefetch(line);
         }
         let grid = self.page.grid();
-        if let Some(line) = self
-            .page
-            .lines
-            .get(grid.line_beyond(grid.bucket(self.below)))
-        {
+        if let Some(line) = self.page.lines.get(grid.line_beyond(grid.bucket(self.below))) {
             prefetch(line);
         }
     }

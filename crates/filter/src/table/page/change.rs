@@ -296,19 +296,14 @@ impl Page {
             return Remove::Absent;
         };
         if self.lines().len() > grid.lines {
-            let fingerprint = shape
-                .of_bucket(grid.bucket(below))
-                .or(shape.remainder(value));
+            let fingerprint = shape.of_bucket(grid.bucket(below)).or(shape.remainder(value));
             if let Some(uncounted) = self.uncount_surplus(fingerprint) {
                 return uncounted;
             }
         }
         let is_last = self.rank(bucket, value).same_fingerprint == 1;
         self.remove_at(instructions, grid, line, run, place);
-        Remove::Done {
-            length: shape.length(value),
-            is_last,
-        }
+        Remove::Done { length: shape.length(value), is_last }
     }
 
     /// Removes a copy from a surplus counter, if there is one.
@@ -322,10 +317,7 @@ impl Page {
             copies => copies - 1,
         };
         *bytes = left.to_le_bytes();
-        Some(Remove::Done {
-            length: fingerprint.length(),
-            is_last: false,
-        })
+        Some(Remove::Done { length: fingerprint.length(), is_last: false })
     }
 
     /// Removes entry `n`, counted from line `number` on, which is in the bucket of `run`.

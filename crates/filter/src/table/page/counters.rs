@@ -26,24 +26,17 @@ pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
 impl Page {
     /// The number of copies of a fingerprint beyond those in slots.
     pub fn surplus_of(&self, fingerprint: Fingerprint) -> u32 {
-        self.surplus()
-            .find(|s| s.fingerprint == fingerprint)
-            .map_or(0, |s| s.copies)
+        self.surplus().find(|s| s.fingerprint == fingerprint).map_or(0, |s| s.copies)
     }
 
     /// The counters.
     pub fn surplus(&self) -> impl Iterator<Item = Surplus> + '_ {
         let lines = &self.lines[self.grid().lines..];
-        let counters = lines
-            .iter()
-            .flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
+        let counters = lines.iter().flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
         counters.filter_map(|bytes| {
             let bits = u64::from_le_bytes(bytes[..8].try_into().ok()?);
             let copies = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
-            Some(Surplus {
-                fingerprint: Fingerprint::from_bits(bits)?,
-                copies,
-            })
+            Some(Surplus { fingerprint: Fingerprint::from_bits(bits)?, copies })
         })
     }
 

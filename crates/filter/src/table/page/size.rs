@@ -88,10 +88,7 @@ impl Page {
         if self.lines.len() <= 1 {
             return false;
         }
-        let shape = Shape {
-            bucket_bits: plan.bucket_bits(self.len()),
-            ..self.shape()
-        };
+        let shape = Shape { bucket_bits: plan.bucket_bits(self.len()), ..self.shape() };
         // This runs for each removal, so it multiplies where `lines_for` divides.
         let fewer = fewer_lines(self.lines.len()).saturating_sub(self.counter_lines.into());
         body_bits(self.len(), shape) * 100 <= THIN * fewer * line_bits(shape)

@@ -37,9 +37,7 @@ impl Page {
         {
             return Ok(Some(Self::saturated(depth, newest)));
         }
-        let longest = longest
-            .max(bucket_bits)
-            .max(plan.length(depth, entries.fingerprints.len()));
+        let longest = longest.max(bucket_bits).max(plan.length(depth, entries.fingerprints.len()));
         let shape = Shape {
             bucket_bits,
             slot: SlotShape {
@@ -47,12 +45,7 @@ impl Page {
                 payload_bits: plan.payload_bits(),
             },
         };
-        for lines in sizes(
-            shape,
-            entries.fingerprints.len(),
-            entries.surplus.len(),
-            min_lines,
-        ) {
+        for lines in sizes(shape, entries.fingerprints.len(), entries.surplus.len(), min_lines) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
                 return Ok(Some(page));
             }
@@ -84,10 +77,7 @@ impl Page {
         let (_, counters) = self.lines.split_at(self.grid().lines);
         let num_counters = self.surplus().count();
         for lines in sizes(self.shape(), entries, num_counters, min_lines) {
-            let grid = Grid {
-                shape: self.shape(),
-                lines: lines - counters.len(),
-            };
+            let grid = Grid { shape: self.shape(), lines: lines - counters.len() };
             let owned = strings.owned(grid);
             let Some(spilled) = grid.spilled(&owned) else {
                 continue;
@@ -137,20 +127,16 @@ impl Page {
             return Ok(None);
         };
         let (mut new, mut has_room) = (try_vec(longer)?, true);
-        for_each_longer(
+        for_each_longer(fingerprint, shape.bucket_bits, &mut |fingerprint| match page.insert(
+            fingerprint.path(),
             fingerprint,
-            shape.bucket_bits,
-            &mut |fingerprint| match page.insert(
-                fingerprint.path(),
-                fingerprint,
-                usize::MAX,
-                Adding::Copies,
-            ) {
-                Ok(Insert::Done { is_new: true }) => new.push(fingerprint),
-                Ok(Insert::Done { is_new: false }) => {}
-                _ => has_room = false,
-            },
-        );
+            usize::MAX,
+            Adding::Copies,
+        ) {
+            Ok(Insert::Done { is_new: true }) => new.push(fingerprint),
+            Ok(Insert::Done { is_new: false }) => {}
+            _ => has_room = false,
+        });
         // Counted copies take no slot, and then fewer lines might do.
         Ok((has_room && page.len() == entries).then_some((page, new)))
     }
@@ -186,10 +172,7 @@ impl Page {
         if lines <= counter_lines || lines > MAX_LINES {
             return Ok(None);
         }
-        let grid = Grid {
-            shape,
-            lines: lines - counter_lines,
-        };
+        let grid = Grid { shape, lines: lines - counter_lines };
         let owned = grid.owned(&entries.fingerprints);
         let Some(spilled) = grid.spilled(&owned) else {
             return Ok(None);

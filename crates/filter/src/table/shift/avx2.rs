@@ -4,7 +4,30 @@ use super::{Bytes, Shift};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-vector_kernel!("avx2");
+/// Inserts a slot, over whatever is above `bottom`, and adds `to_head` to the first word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub fn insert(line: &mut Bytes, shift: Shift, value: u64, to_head: u64) {
+    let words = Words::load(line);
+    let (start, high) = (from(shift.start), from(shift.high));
+    let unary = words.and(start.xor(from(shift.bottom))).up(1);
+    let slots = words.and(from(shift.low()).xor(high)).down(shift.bits);
+    let others = words.and_not(start.xor(high));
+    let new = at(shift.top(), value);
+    others.or(unary).or(slots.or(new)).add(to_head).store(line);
+}
+
+/// Removes a slot, and adds `to_head` to the first word.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub fn remove(line: &mut Bytes, shift: Shift, to_head: u64) {
+    let words = Words::load(line);
+    let (start, bottom) = (from(shift.start), from(shift.bottom));
+    let unary = words.and(from(shift.start + 1).and_not(bottom)).down(1);
+    let slots = words.and(bottom.xor(from(shift.top()))).up(shift.bits);
+    let others = words.and_not(start.xor(from(shift.high)));
+    others.or(unary).or(slots).add(to_head).store(line);
+}
 
 /// The words of a line.
 #[derive(Clone, Copy)]
@@ -35,10 +58,7 @@ fn from(bit: usize) -> Words {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn at(bit: usize, value: u64) -> Words {
-    let (value, bit) = (
-        _mm256_set1_epi64x(value as i64),
-        _mm256_set1_epi64x(bit as i64),
-    );
+    let (value, bit) = (_mm256_set1_epi64x(value as i64), _mm256_set1_epi64x(bit as i64));
     let Words(low, high) = first_bits();
     // The shift that is negative, and so huge as unsigned, leaves nothing.
     Words(
@@ -72,37 +92,25 @@ impl Words {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn and(self, other: Self) -> Self {
-        Self(
-            _mm256_and_si256(self.0, other.0),
-            _mm256_and_si256(self.1, other.1),
-        )
+        Self(_mm256_and_si256(self.0, other.0), _mm256_and_si256(self.1, other.1))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn and_not(self, other: Self) -> Self {
-        Self(
-            _mm256_andnot_si256(other.0, self.0),
-            _mm256_andnot_si256(other.1, self.1),
-        )
+        Self(_mm256_andnot_si256(other.0, self.0), _mm256_andnot_si256(other.1, self.1))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn or(self, other: Self) -> Self {
-        Self(
-            _mm256_or_si256(self.0, other.0),
-            _mm256_or_si256(self.1, other.1),
-        )
+        Self(_mm256_or_si256(self.0, other.0), _mm256_or_si256(self.1, other.1))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn xor(self, other: Self) -> Self {
-        Self(
-            _mm256_xor_si256(self.0, other.0),
-            _mm256_xor_si256(self.1, other.1),
-        )
+        Self(_mm256_xor_si256(self.0, other.0), _mm256_xor_si256(self.1, other.1))
     }
 
     /// Adds to the first word, modulo 2^64.
@@ -126,14 +134,8 @@ impl Words {
         );
         let (by, across) = counts(by);
         Self(
-            _mm256_or_si256(
-                _mm256_sll_epi64(self.0, by),
-                _mm256_srl_epi64(below.0, across),
-            ),
-            _mm256_or_si256(
-                _mm256_sll_epi64(self.1, by),
-                _mm256_srl_epi64(below.1, across),
-            ),
+            _mm256_or_si256(_mm256_sll_epi64(self.0, by), _mm256_srl_epi64(below.0, across)),
+            _mm256_or_si256(_mm256_sll_epi64(self.1, by), _mm256_srl_epi64(below.1, across)),
         )
     }
 
@@ -151,14 +153,8 @@ impl Words {
         );
         let (by, across) = counts(by);
         Self(
-            _mm256_or_si256(
-                _mm256_srl_epi64(self.0, by),
-                _mm256_sll_epi64(above.0, across),
-            ),
-            _mm256_or_si256(
-                _mm256_srl_epi64(self.1, by),
-                _mm256_sll_epi64(above.1, across),
-            ),
+            _mm256_or_si256(_mm256_srl_epi64(self.0, by), _mm256_sll_epi64(above.0, across)),
+            _mm256_or_si256(_mm256_srl_epi64(self.1, by), _mm256_sll_epi64(above.1, across)),
         )
     }
 }
@@ -167,8 +163,5 @@ impl Words {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn counts(by: usize) -> (__m128i, __m128i) {
-    (
-        _mm_cvtsi64_si128(by as i64),
-        _mm_cvtsi64_si128(64 - by as i64),
-    )
+    (_mm_cvtsi64_si128(by as i64), _mm_cvtsi64_si128(64 - by as i64))
 }

@@ -11,11 +11,8 @@ fn items_aimed_at_one_page_cost_little_and_leave_the_rate_below_the_one_asked_fo
             table.insert(hash(n), 0, u64::MAX).unwrap();
         }
         let (rate, bytes) = (table.false_positive_rate(), table.bytes());
-        let aimed = |n| {
-            hash_of(Path(
-                Path::of(hash(n)).0 >> bits | 0xABCD_EF01_2345 << (64 - bits),
-            ))
-        };
+        let aimed =
+            |n| hash_of(Path(Path::of(hash(n)).0 >> bits | 0xABCD_EF01_2345 << (64 - bits)));
         for n in 0..100_000 {
             table.insert(aimed(n), 0, u64::MAX).unwrap();
         }
@@ -44,11 +41,7 @@ fn one_item_a_million_times_costs_a_counter() {
         table.insert(hash(77), 0, u64::MAX).unwrap();
     }
     assert_eq!(table.count(hash(77)), 1_000_001);
-    assert!(
-        table.bytes() <= bytes + 1_024,
-        "{} after {bytes}",
-        table.bytes()
-    );
+    assert!(table.bytes() <= bytes + 1_024, "{} after {bytes}", table.bytes());
     assert!(table.false_positive_rate() < rate + 1e-6);
     for _ in 0..1_000_001 {
         assert!(table.remove(hash(77)).unwrap());
@@ -67,20 +60,14 @@ fn marks_that_lose_all_bits_do_not_swell_the_table() {
     let deep = |n: u64| hash_of(Path(Path::of(hash(n)).0 >> 20));
     let mut most = 0;
     for n in 3_000..2_000_000 {
-        table
-            .insert(if n % 2 == 0 { hash(n) } else { deep(n) }, 0, u64::MAX)
-            .unwrap();
+        table.insert(if n % 2 == 0 { hash(n) } else { deep(n) }, 0, u64::MAX).unwrap();
         if n % 100_000 == 0 {
             most = most.max(table.bytes() * 8 / n);
         }
     }
     table.check();
     assert!(most < 24, "{most} bits an item");
-    assert!(
-        table.false_positive_rate() <= 0.26,
-        "{}",
-        table.false_positive_rate()
-    );
+    assert!(table.false_positive_rate() <= 0.26, "{}", table.false_positive_rate());
     assert!((0..3_000).all(|n| table.contains(hash(n))));
     assert!((3_000..2_000_000).all(|n| table.contains(if n % 2 == 0 { hash(n) } else { deep(n) })));
 }

@@ -137,12 +137,7 @@ fn every_way_of_changing_a_page_leaves_the_same() {
 #[test]
 fn a_short_fingerprint_leaves_the_page_that_it_leaves_where_all_are_read() {
     let (mut without_reading, mut all) = (0, 0);
-    for (error_rate, items) in [
-        (0.1, 60_000),
-        (0.01, 3_000),
-        (0.01, 400_000),
-        (0.0001, 90_000),
-    ] {
+    for (error_rate, items) in [(0.1, 60_000), (0.01, 3_000), (0.01, 400_000), (0.0001, 90_000)] {
         let mut table = Table::new(error_rate, 0);
         for n in 0..items {
             table.insert(hash(n), 0, u64::MAX).unwrap();
@@ -256,10 +251,7 @@ fn the_rate_measured_is_the_rate_computed_and_never_above_the_one_asked_for() {
                 n += 1;
             }
             let computed = table.false_positive_rate();
-            assert!(
-                computed <= error_rate,
-                "{computed} of {error_rate} at {size}"
-            );
+            assert!(computed <= error_rate, "{computed} of {error_rate} at {size}");
             let measured = measured_rate(&table, 200_000);
             let error = ((computed + 1e-5) / 200_000.0).sqrt();
             // Sums count what two fingerprints of a bucket match twice.
@@ -288,11 +280,7 @@ fn what_is_asked_for_holds_through_deletions_and_new_items() {
             "round {round}: {}",
             table.false_positive_rate()
         );
-        let gone = if round % 2 == 0 {
-            first + 3_000..last
-        } else {
-            first..last
-        };
+        let gone = if round % 2 == 0 { first + 3_000..last } else { first..last };
         for n in gone {
             assert!(table.remove(hash(n)).unwrap());
         }
@@ -307,11 +295,7 @@ fn memory_follows_the_items_up_and_down() {
     let mut table = Table::new(0.01, 0);
     assert_eq!(table.bytes(), 0);
     table.insert(hash(0), 0, u64::MAX).unwrap();
-    assert!(
-        table.bytes() + size_of::<Table>() as u64 <= 128,
-        "{}",
-        size_of::<Table>()
-    );
+    assert!(table.bytes() + size_of::<Table>() as u64 <= 128, "{}", size_of::<Table>());
     let bits_an_item = |table: &Table| {
         (table.bytes() + size_of::<Table>() as u64) as f64 * 8.0 / table.len() as f64
     };
@@ -342,12 +326,7 @@ fn memory_follows_the_items_up_and_down() {
         table.remove(hash(n)).unwrap();
     }
     // Each of the first 133 entries had become eight, of which a removal removes one.
-    assert!(
-        table.bytes() <= 4_096,
-        "{} of {}",
-        table.bytes(),
-        table.len()
-    );
+    assert!(table.bytes() <= 4_096, "{} of {}", table.bytes(), table.len());
 }
 
 #[test]
@@ -397,18 +376,13 @@ fn entries_of_payloads_gone_by_are_skipped_and_swept() {
     while let Some(start) = from {
         let pages = table.pages();
         from = table.sweep(start, 0).unwrap().next;
-        assert!(
-            pages - table.pages() <= 1,
-            "a step merges two pages at most"
-        );
+        assert!(pages - table.pages() <= 1, "a step merges two pages at most");
     }
     table.check();
     assert_eq!(table.len(), 30_000);
     assert!(table.bytes() * 10 < bytes * 9);
     table.set_alive(ALL_PAYLOADS, 30_000);
-    assert!((0..40_000)
-        .filter(|n| n % 4 != 0)
-        .all(|n| table.contains(hash(n))));
+    assert!((0..40_000).filter(|n| n % 4 != 0).all(|n| table.contains(hash(n))));
 
     for n in (0..40_000).filter(|n| n % 4 == 1) {
         assert!(table.replace_payload(hash(n), 3).unwrap().is_some());

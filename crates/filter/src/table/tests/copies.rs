@@ -32,10 +32,7 @@ fn deep() -> Table {
         table.insert(deep_hash(n), 0, u64::MAX).unwrap();
     }
     let depth = |n| table.root.page(Path::of(deep_hash(n))).depth();
-    assert!(
-        (0..20_000).all(|n| depth(n) > 12),
-        "below a node of depth 11 or more"
-    );
+    assert!((0..20_000).all(|n| depth(n) > 12), "below a node of depth 11 or more");
     table
 }
 
@@ -123,10 +120,7 @@ fn once_its_copy_is_gone_a_table_is_moved_whole_again() {
     let mut allocations = 0;
     table.visit_allocations(|_, times| allocations += times);
     drop(table.try_clone().unwrap());
-    let mut mover = Copier {
-        allowed: 1 << 40,
-        moved: 0,
-    };
+    let mut mover = Copier { allowed: 1 << 40, moved: 0 };
     assert_eq!(table.relocate(0, &mut mover), None);
     assert_eq!(mover.moved, allocations);
     let mut left = 0;
@@ -145,11 +139,7 @@ fn every_page_and_node_is_offered_to_a_mover_even_if_each_step_stops() {
         from = table.relocate(start, &mut mover);
         steps += 1;
     }
-    assert!(
-        steps > 10 && mover.moved >= allocations,
-        "{} of {allocations}",
-        mover.moved
-    );
+    assert!(steps > 10 && mover.moved >= allocations, "{} of {allocations}", mover.moved);
     assert!(mover.moved < 2 * allocations);
     assert_eq!(table.digest(), before);
     table.check();

@@ -12,22 +12,15 @@ fn a_table_is_loaded_as_it_was_saved() {
         assert!(items < 100 || pages.iter().any(|(_, page)| page.is_saturated()));
         table.check();
         let records = records_of(&table);
-        let mut copies: Vec<_> = [1, 2, 5, 1_000]
-            .map(|run| loaded(&records, &table, run).unwrap())
-            .into();
+        let mut copies: Vec<_> =
+            [1, 2, 5, 1_000].map(|run| loaded(&records, &table, run).unwrap()).into();
         for copy in &copies {
             copy.check();
             assert_eq!(copy.totals, copies[0].totals, "the runs do not matter");
             assert_eq!(records_of(copy), records);
             assert_eq!(copy.len(), table.len());
             let children = table.totals.children;
-            assert_eq!(
-                Totals {
-                    children,
-                    ..copy.totals
-                },
-                table.totals
-            );
+            assert_eq!(Totals { children, ..copy.totals }, table.totals);
         }
         let mut copy = copies.remove(0);
         for n in 0..items + 1_000 {
@@ -90,16 +83,7 @@ fn a_table_of_which_a_part_has_come_works() {
         // The loaded table can be copied, moved, saved and loaded like any other; the following
         // runs fit the copy.
         let mut next = part.try_clone().unwrap();
-        assert_eq!(
-            next.relocate(
-                0,
-                &mut Copier {
-                    allowed: 1 << 40,
-                    moved: 0
-                }
-            ),
-            None
-        );
+        assert_eq!(next.relocate(0, &mut Copier { allowed: 1 << 40, moved: 0 }), None);
         assert_eq!(next.digest(), part.digest());
         let saved = loaded(&records_of(&part), &part, 2).unwrap();
         assert_eq!(saved.digest(), part.digest());
@@ -126,16 +110,10 @@ fn pages_are_put_only_where_empty_ones_are() {
     }
     let none_fits = Pages::parse(&table, 1 << 40, &whole).err();
     assert_eq!(none_fits, Some(DecodeError::Field("depth")));
-    assert_eq!(
-        Pages::parse(&table, 0, &[]).err(),
-        Some(DecodeError::Length)
-    );
+    assert_eq!(Pages::parse(&table, 0, &[]).err(), Some(DecodeError::Length));
     let mut twice = whole.clone();
     twice.extend(&records[0]);
-    assert_eq!(
-        Pages::parse(&table, 0, &twice).err(),
-        Some(DecodeError::Length)
-    );
+    assert_eq!(Pages::parse(&table, 0, &twice).err(), Some(DecodeError::Length));
 }
 
 #[test]
@@ -263,14 +241,8 @@ fn the_bytes_of_a_table_never_change() {
     for n in 0..10 {
         table.insert(hash(n), (n % 2) as u8, u64::MAX).unwrap();
     }
-    let record: String = records_of(&table)[0]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(
-        record,
-        "00010211010a0000000aa13818db4dfb673067c5da156e39ab062445d057602fbe02"
-    );
+    let record: String = records_of(&table)[0].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(record, "00010211010a0000000aa13818db4dfb673067c5da156e39ab062445d057602fbe02");
     let mut table = varied(20_000);
     for n in 0..10_000 {
         table.remove(hash(n)).unwrap();

@@ -34,10 +34,7 @@ fn hash(n: u64) -> ItemHash {
 /// A hash with this path.
 fn hash_of(path: Path) -> ItemHash {
     let place = (0..256u64).map(|part| part << 56);
-    let hashes = place.map(|place| ItemHash {
-        place,
-        probes: path.0 << 3,
-    });
+    let hashes = place.map(|place| ItemHash { place, probes: path.0 << 3 });
     let mut hashes = hashes.filter(|hash| Path::of(*hash) == Path(path.0));
     hashes.next().expect("every cell has its part")
 }
@@ -56,10 +53,7 @@ impl Table {
 
     /// An empty table of the same plan.
     fn empty_twin(&self) -> Self {
-        Self {
-            plan: *self.plan(),
-            ..Self::new(0.01, 0)
-        }
+        Self { plan: *self.plan(), ..Self::new(0.01, 0) }
     }
 
     /// The depth of the path's page, its bucket bits, and whether it is saturated: they decide how
@@ -106,10 +100,7 @@ impl Table {
         totals.children = self.totals.children;
         assert_eq!(slots, totals.children);
         assert_eq!(totals, self.totals);
-        assert!(
-            self.len() <= items || totals.uncounted > 0,
-            "as set_len demands"
-        );
+        assert!(self.len() <= items || totals.uncounted > 0, "as set_len demands");
     }
 }
 
@@ -164,13 +155,7 @@ fn varied(items: u64) -> Table {
         }
     }
     for n in 0..20_000 {
-        table
-            .insert(
-                hash_of(Path(Path::of(hash(n)).0 >> 14 | 7 << 60)),
-                1,
-                u64::MAX,
-            )
-            .unwrap();
+        table.insert(hash_of(Path(Path::of(hash(n)).0 >> 14 | 7 << 60)), 1, u64::MAX).unwrap();
     }
     table
 }

@@ -18,10 +18,7 @@ pub struct Oracle {
 }
 
 fn prefix(path: Path, length: u8) -> (u8, u64) {
-    (
-        length,
-        path.0.checked_shr(64 - u32::from(length)).unwrap_or(0),
-    )
+    (length, path.0.checked_shr(64 - u32::from(length)).unwrap_or(0))
 }
 
 impl Oracle {

@@ -5,10 +5,7 @@ use super::*;
 /// A table of `items` items, reserved for `reserved`, and the number of its growth steps.
 fn filled(items: u64, reserved: u64) -> (Table, usize) {
     let (mut table, mut steps) = (Table::new(0.01, 0), 0);
-    let budget = Budget {
-        items: reserved,
-        ..Budget::UNLIMITED
-    };
+    let budget = Budget { items: reserved, ..Budget::UNLIMITED };
     for n in 0..items {
         let bytes = table.bytes();
         table.insert_reserved(hash(n), 0, budget).unwrap();
@@ -22,11 +19,7 @@ fn filled(items: u64, reserved: u64) -> (Table, usize) {
 fn pages_get_more_lines_twice_between_two_splits() {
     let items = 300_000;
     let (table, steps) = filled(items, 0);
-    let pages: Vec<usize> = table
-        .all_pages()
-        .iter()
-        .map(|(_, page)| page.lines().len())
-        .collect();
+    let pages: Vec<usize> = table.all_pages().iter().map(|(_, page)| page.lines().len()).collect();
     let usual = pages.iter().filter(|lines| [32, 40, 48].contains(*lines));
     assert!(usual.count() * 100 > pages.len() * 95, "{pages:?}");
     // Each present page is the result of a split, of a page that had grown twice, and has itself
@@ -84,9 +77,6 @@ fn a_reserved_table_refuses_items_only_a_little_earlier() {
         table.len()
     };
     let grown = fill(Budget::up_to(100_000));
-    let reserved = fill(Budget {
-        max_bytes: 100_000,
-        items: 1_000_000,
-    });
+    let reserved = fill(Budget { max_bytes: 100_000, items: 1_000_000 });
     assert!(reserved * 10 > grown * 7, "{reserved} for {grown}");
 }

@@ -8,10 +8,7 @@ use crate::table::fingerprint::SlotShape;
 use crate::table::grid::Shape;
 use crate::table::UnionLimits;
 
-const UNLIMITED: UnionLimits = UnionLimits {
-    bytes: u64::MAX,
-    cost: u64::MAX,
-};
+const UNLIMITED: UnionLimits = UnionLimits { bytes: u64::MAX, cost: u64::MAX };
 
 fn unite(table: &mut Table, other: &Table, limits: UnionLimits) -> Result<bool, UnionError> {
     let united = table.unite([other].into_iter(), limits);
@@ -106,10 +103,7 @@ fn a_union_of_nothing_changes_nothing_and_one_with_nothing_is_the_other() {
     // Entries that others cover are skipped.
     assert!(table.len() <= other.len() && table.len() > other.len() * 99 / 100);
     let digest = table.digest();
-    assert_eq!(
-        unite(&mut table, &Table::new(0.01, 0), UNLIMITED),
-        Ok(false)
-    );
+    assert_eq!(unite(&mut table, &Table::new(0.01, 0), UNLIMITED), Ok(false));
     assert_eq!(table.digest(), digest);
 }
 
@@ -180,10 +174,7 @@ fn a_page_that_says_yes_to_everything_costs_every_page_that_it_covers() {
     other.root = Subtree::Page(Page::saturated(0, 0));
     let (digest, pages) = (table.digest(), table.pages());
     assert!(pages > 100);
-    let limits = |pages| UnionLimits {
-        cost: pages * 800,
-        ..UNLIMITED
-    };
+    let limits = |pages| UnionLimits { cost: pages * 800, ..UNLIMITED };
     let refused = unite(&mut table, &other, limits(pages));
     assert_eq!(refused, Err(UnionError::TooCostly));
     assert_eq!(table.digest(), digest);
@@ -195,25 +186,11 @@ fn a_page_that_says_yes_to_everything_costs_every_page_that_it_covers() {
 fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
     // Pages of entries that are hardly longer than the numbers of their buckets.
     let mut table = table_of(0..300_000, 0.01);
-    let shape = Shape {
-        bucket_bits: 11,
-        slot: SlotShape {
-            fingerprint_bits: 2,
-            payload_bits: 0,
-        },
-    };
+    let shape = Shape { bucket_bits: 11, slot: SlotShape { fingerprint_bits: 2, payload_bits: 0 } };
     let fingerprints = (0..2_600).map(|n| Fingerprint::new((n * 4_096 / 2_600) << 52, 12, 0));
-    let entries = Entries {
-        fingerprints: fingerprints.collect(),
-        surplus: Vec::new(),
-    };
+    let entries = Entries { fingerprints: fingerprints.collect(), surplus: Vec::new() };
     let mut totals = Totals::default();
-    for start in table
-        .all_pages()
-        .into_iter()
-        .map(|(start, _)| start)
-        .collect::<Vec<_>>()
-    {
+    for start in table.all_pages().into_iter().map(|(start, _)| start).collect::<Vec<_>>() {
         let depth = table.root.page(start).depth();
         let pages = (1..).map(|lines| Page::with_lines(depth, shape, &entries, lines).unwrap());
         let page = pages.into_iter().find_map(|page| page).unwrap();
@@ -235,10 +212,7 @@ fn many_entries_in_few_bytes_count_where_their_page_is_written_anew() {
     }
     let (digest, pages) = (table.digest(), table.pages());
     assert_eq!(touched.len() as u64, pages);
-    let limits = UnionLimits {
-        cost: pages * 30_000,
-        ..UNLIMITED
-    };
+    let limits = UnionLimits { cost: pages * 30_000, ..UNLIMITED };
     let refused = unite(&mut table, &other, limits);
     assert_eq!(refused, Err(UnionError::TooCostly));
     assert_eq!((table.digest(), table.totals), (digest, totals));

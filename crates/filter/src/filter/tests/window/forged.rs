@@ -30,13 +30,7 @@ fn forged(pages: &[Vec<u8>], dead: u16, swept: u64, slices: [(u8, u64); 3]) -> V
         forged.extend(page);
     }
     forged.push(7);
-    forged.extend(
-        slices
-            .iter()
-            .map(|(_, items)| items)
-            .sum::<u64>()
-            .to_le_bytes(),
-    );
+    forged.extend(slices.iter().map(|(_, items)| items).sum::<u64>().to_le_bytes());
     forged.extend(0u64.to_le_bytes());
     forged.extend(&bytes[bytes.len() - END_OF_FILTER..]);
     sealed(forged)
@@ -88,11 +82,8 @@ impl Bits {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let byte = |bits: &[bool]| {
-            bits.iter()
-                .rev()
-                .fold(0, |byte, bit| byte << 1 | u8::from(*bit))
-        };
+        let byte =
+            |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
         self.0.chunks(8).map(byte).collect()
     }
 }
@@ -133,9 +124,7 @@ fn a_page_that_a_sweep_gives_up_remembers_as_long_as_its_newest_entries() {
     });
     let mut loads = padded.map(|chunk| try_load(&[chunk]));
     let mut filter = loads.find_map(Result::ok).expect("a page that is sound");
-    let new = (0..)
-        .find(|n| !filter.contains_at(&item(*n), START))
-        .unwrap();
+    let new = (0..).find(|n| !filter.contains_at(&item(*n), START)).unwrap();
     add(&mut filter, new..new + 1, START);
     assert!(filter.sweep_step(START).unwrap().has_changed);
     assert!(filter.table().is_some_and(|table| !table.is_counted()));

@@ -14,10 +14,7 @@ fn an_add_without_effect_does_not_even_move_the_time() {
     assert_eq!(again, Ok(Outcome::Unchanged));
     assert!(filter.contains_at(b"a", START + 10_000));
     assert!(!filter.contains_at(b"a", START + 11_250));
-    assert_eq!(
-        (filter.items_at(START), filter.items_at(START + 11_250)),
-        (1, 0)
-    );
+    assert_eq!((filter.items_at(START), filter.items_at(START + 11_250)), (1, 0));
     assert_eq!(filter.latest(), START);
     assert_eq!(filter.digest(), digest);
     assert_eq!(bytes_of(&filter), bytes);
@@ -37,20 +34,14 @@ fn an_item_is_renewed_once_a_slice() {
     }
     assert_eq!(filter.forgotten(), 0);
     assert!(filter.contains_at(b"a", now - 1_000 + 8_000));
-    assert_eq!(
-        filter.add_at(b"a", now + 20_000, UNLIMITED),
-        Ok(Outcome::New)
-    );
+    assert_eq!(filter.add_at(b"a", now + 20_000, UNLIMITED), Ok(Outcome::New));
 }
 
 #[test]
 fn an_earlier_time_counts_as_the_latest_seen() {
     let mut filter = filter(0.01, 10, 2, false);
     filter.add_at(b"a", START, UNLIMITED).unwrap();
-    assert_eq!(
-        filter.add_at(b"b", START - 60_000, UNLIMITED),
-        Ok(Outcome::New)
-    );
+    assert_eq!(filter.add_at(b"b", START - 60_000, UNLIMITED), Ok(Outcome::New));
     assert_eq!(filter.latest(), START);
     assert!(filter.contains_at(b"b", START + 10_000));
     assert!(filter.contains_at(b"b", 0));
@@ -77,11 +68,7 @@ fn the_time_of_each_slice_is_told() {
 
 #[test]
 fn a_filter_that_does_not_grow_refuses_more_than_it_may_remember() {
-    let fixed = Parameters {
-        capacity: 3,
-        growth: Growth::Fixed,
-        ..parameters(EXACT)
-    };
+    let fixed = Parameters { capacity: 3, growth: Growth::Fixed, ..parameters(EXACT) };
     let window = Window::new(10, 2, true).unwrap();
     let mut filter = Filter::windowed(fixed, window, UNLIMITED).unwrap();
     add(&mut filter, 0..3, START);
@@ -91,10 +78,7 @@ fn a_filter_that_does_not_grow_refuses_more_than_it_may_remember() {
     let renewed = filter.add_at(&item(0), START + 5_000, UNLIMITED);
     assert_eq!(renewed, Ok(Outcome::Renewed));
     let added = filter.add_at(&item(3), START + 15_000, UNLIMITED);
-    assert_eq!(
-        (added, filter.items_at(START + 15_000)),
-        (Ok(Outcome::New), 2)
-    );
+    assert_eq!((added, filter.items_at(START + 15_000)), (Ok(Outcome::New), 2));
 }
 
 #[test]
@@ -139,11 +123,7 @@ fn a_stream_that_ends_leaves_nothing_behind() {
     assert!(now <= START + 120_000 + 90_000);
     assert!(steps > 30, "{steps}");
     assert_eq!((filter.items_at(now), filter.forgotten()), (0, 60_000));
-    assert!(
-        filter.reserved_bytes() < 1_024,
-        "{}",
-        filter.reserved_bytes()
-    );
+    assert!(filter.reserved_bytes() < 1_024, "{}", filter.reserved_bytes());
     assert!(filter.is_clear());
 }
 
@@ -207,10 +187,7 @@ fn a_page_that_says_yes_to_everything_is_forgotten_too() {
     for renew in [false, true] {
         let mut filter = filter(0.1, 10, 8, renew);
         // All below one prefix.
-        let aimed = |n: u64| ItemHash {
-            place: 0,
-            probes: n.wrapping_mul(G) >> 4,
-        };
+        let aimed = |n: u64| ItemHash { place: 0, probes: n.wrapping_mul(G) >> 4 };
         for n in 0..100_000 {
             filter.add_in_window(aimed(n), START, UNLIMITED).unwrap();
         }

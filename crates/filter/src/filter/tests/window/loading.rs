@@ -19,11 +19,7 @@ pub fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 fn swept_in_part() -> Filter {
     let mut filter = filter(0.01, 4, 4, true);
     for n in 0..6 {
-        add(
-            &mut filter,
-            20_000 * n..20_000 * n + 20_000,
-            START + 1_000 * n,
-        );
+        add(&mut filter, 20_000 * n..20_000 * n + 20_000, START + 1_000 * n);
     }
     filter.advance_to(START + 6_000);
     filter.sweep_pages(1);
@@ -52,14 +48,9 @@ fn the_bytes_of_a_windowed_filter_never_change() {
     add(&mut filter, 0..3, START);
     add(&mut filter, 3..5, START + 1_300_000);
     add(&mut filter, 0..1, START + 1_300_000);
-    let hex: String = bytes_of(&filter)[0][128..]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(
-        hex,
-        include_str!("../../../codec/golden-windowed.hex").trim()
-    );
+    let hex: String =
+        bytes_of(&filter)[0][128..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, include_str!("../../../codec/golden-windowed.hex").trim());
     let digest = format!("{:032x}", filter.digest());
     assert_eq!(digest, "165553db6aca4e65ef963b6efcbc84ee");
 }
@@ -152,11 +143,7 @@ fn a_dump_made_while_time_passes_loses_nothing_that_was_there_before() {
             (iterator, dumped) = (chunk.next, original.latest());
             calls += 1;
             now += 130_000;
-            add(
-                &mut original,
-                10_000_000 * calls..10_000_000 * calls + 50,
-                now,
-            );
+            add(&mut original, 10_000_000 * calls..10_000_000 * calls + 50, now);
             sweep_all(&mut original, now);
         }
         let mut loaded = loaded.unwrap();

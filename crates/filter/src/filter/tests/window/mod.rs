@@ -21,12 +21,7 @@ const EXACT: f64 = 1e-9;
 const START: u64 = 1_700_000_000_123;
 
 fn parameters(error_rate: f64) -> Parameters {
-    Parameters {
-        error_rate,
-        capacity: 1_000,
-        growth: Growth::Times(2),
-        seed: Seed(7),
-    }
+    Parameters { error_rate, capacity: 1_000, growth: Growth::Times(2), seed: Seed(7) }
 }
 
 fn filter(error_rate: f64, seconds: u32, slices: u8, renew: bool) -> Filter {

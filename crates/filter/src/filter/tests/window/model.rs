@@ -138,13 +138,9 @@ fn measured_rate(renew: bool, slices: u8, is_swept: bool) -> f64 {
 
 #[test]
 fn through_fifty_windows_the_error_rate_holds_and_no_item_is_forgotten_early() {
-    for (renew, slices, is_swept) in [
-        (false, 2, true),
-        (true, 3, false),
-        (false, 8, false),
-        (true, 8, true),
-        (false, 14, true),
-    ] {
+    for (renew, slices, is_swept) in
+        [(false, 2, true), (true, 3, false), (false, 8, false), (true, 8, true), (false, 14, true)]
+    {
         let rate = measured_rate(renew, slices, is_swept);
         assert!(rate < 0.01, "{rate} with {slices} slices, {renew}");
     }

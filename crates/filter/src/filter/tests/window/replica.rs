@@ -58,10 +58,7 @@ fn a_replica_stays_equal_while_sweeps_merge_pages_and_denies_nothing() {
             assert_eq!(primary.reserved_bytes(), replica.reserved_bytes());
             for (number, then) in &added {
                 let is_due = now - then <= 10_000;
-                assert!(
-                    !is_due || replica.contains_at(&item(*number), now),
-                    "{number}"
-                );
+                assert!(!is_due || replica.contains_at(&item(*number), now), "{number}");
             }
         }
     }

@@ -69,7 +69,5 @@ impl Golden {
 fn bytes(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     let digits = digits.map(|two| std::str::from_utf8(two).unwrap());
-    digits
-        .map(|two| u8::from_str_radix(two, 16).unwrap())
-        .collect()
+    digits.map(|two| u8::from_str_radix(two, 16).unwrap()).collect()
 }

@@ -38,11 +38,7 @@ fn a_field_out_of_range_is_refused() {
     ] {
         let mut fields = grown().fields();
         fields[place] = Field::Unsigned(number);
-        assert_eq!(
-            refused(fields),
-            Some(DecodeError::Field(error)),
-            "{place}: {number}"
-        );
+        assert_eq!(refused(fields), Some(DecodeError::Field(error)), "{place}: {number}");
     }
     for place in 0..grown().fields().len() {
         let mut fields = grown().fields();
@@ -53,21 +49,14 @@ fn a_field_out_of_range_is_refused() {
             Field::Unsigned(_) => Field::String(vec![1]),
             _ => Field::Unsigned(1),
         };
-        assert_eq!(
-            refused(fields),
-            Some(DecodeError::Length),
-            "another kind of field"
-        );
+        assert_eq!(refused(fields), Some(DecodeError::Length), "another kind of field");
     }
     let mut fields = grown().fields();
     let Some(Field::String(slots)) = fields.last_mut() else {
         panic!("the slots of the last layer")
     };
     slots.push(1);
-    assert_eq!(
-        refused(fields),
-        Some(DecodeError::Field("slots of a layer"))
-    );
+    assert_eq!(refused(fields), Some(DecodeError::Field("slots of a layer")));
     for version in [0, 5, 1023] {
         let error = read_cuckoo(version, &mut grown().fields().into_iter()).err();
         assert_eq!(error, Some(DecodeError::Format));
@@ -182,10 +171,7 @@ fn a_filter_has_one_series_and_a_table() {
     assert_eq!(load(&[table, end]), None);
     let mut second = series.to_vec();
     second[1] = 1;
-    assert_eq!(
-        load(&[series, &second, table, end]),
-        Some(DecodeError::Order)
-    );
+    assert_eq!(load(&[series, &second, table, end]), Some(DecodeError::Order));
     assert_eq!(load(&[table, series, end]), Some(DecodeError::Order));
     assert_eq!(load(&[series, end]), Some(DecodeError::Order));
     assert_eq!(load(&[end]), Some(DecodeError::Order));

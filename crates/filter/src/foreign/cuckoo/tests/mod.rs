@@ -27,11 +27,7 @@ fn begin(header: &[u8], limit: SizeLimit) -> Result<Filter, DecodeError> {
 }
 
 fn of_series(series: CuckooSeries, max_iterations: u16, deleted: u64) -> Filter {
-    let cuckoo = Cuckoo {
-        series,
-        deleted,
-        max_iterations,
-    };
+    let cuckoo = Cuckoo { series, deleted, max_iterations };
     Filter::of_cuckoo(cuckoo, RATE, SEED, UNLIMITED).unwrap()
 }
 
@@ -66,21 +62,12 @@ fn assert_answers(filter: &Filter, golden: &Golden) {
 }
 
 fn assert_described(filter: &Filter, golden: &Golden) {
-    let (shape, parameters) = (
-        filter.cuckoo().unwrap().shape(),
-        filter.counting_parameters(),
-    );
+    let (shape, parameters) = (filter.cuckoo().unwrap().shape(), filter.counting_parameters());
     assert_eq!(u64::from(shape.layers), golden.number("layers"));
     assert_eq!(shape.buckets, golden.number("buckets"));
     assert_eq!(parameters.buckets(), golden.number("buckets"));
-    assert_eq!(
-        u64::from(parameters.bucket_size),
-        golden.number("bucket_size")
-    );
-    assert_eq!(
-        u64::from(parameters.max_iterations),
-        golden.number("iterations")
-    );
+    assert_eq!(u64::from(parameters.bucket_size), golden.number("bucket_size"));
+    assert_eq!(u64::from(parameters.max_iterations), golden.number("iterations"));
     assert_eq!(u64::from(parameters.expansion), golden.number("expansion"));
     assert_eq!(filter.items(), golden.number("items"));
     assert_eq!(filter.deleted(), golden.number("deletes"));
@@ -172,10 +159,7 @@ fn chunks_of_ours_hold_all_of_it() {
 
         let _ = filter.add_copy(b"new", Adding::Copies, UNLIMITED);
         let removed = filter.remove(b"item:1").unwrap();
-        assert_eq!(
-            filter.deleted(),
-            golden.number("deletes") + u64::from(removed)
-        );
+        assert_eq!(filter.deleted(), golden.number("deletes") + u64::from(removed));
         let again = loaded(&chunks_of(&filter));
         assert_eq!(again.digest(), filter.digest());
         assert_eq!(again.count(b"item:1"), filter.count(b"item:1"));
@@ -187,13 +171,8 @@ fn chunks_of_ours_hold_all_of_it() {
 
 /// A filter of several chunks, with some slots in every third segment.
 fn large() -> Filter {
-    let shape = Shape {
-        buckets: 1 << 19,
-        bucket_size: 3,
-        expansion: 2,
-        layers: 3,
-        hashing: Hashing::Wide,
-    };
+    let shape =
+        Shape { buckets: 1 << 19, bucket_size: 3, expansion: 2, layers: 3, hashing: Hashing::Wide };
     let mut series = CuckooSeries::new(shape.checked().unwrap());
     let slots: Vec<u8> = (0..50_000u32).map(|slot| (slot % 7 * 30) as u8).collect();
     let mut start = 17;
@@ -226,9 +205,7 @@ fn a_filter_that_is_part_loaded_answers_with_what_has_come() {
         assert_eq!(again.loading().unwrap().next(), next);
         for bytes in &chunks[len..] {
             let chunk = Chunk::parse(bytes).unwrap();
-            assert!(load_chunk(Some(&mut part), &chunk, UNLIMITED)
-                .unwrap()
-                .is_none());
+            assert!(load_chunk(Some(&mut part), &chunk, UNLIMITED).unwrap().is_none());
         }
         assert_eq!(part.digest(), filter.digest());
     }
@@ -272,9 +249,7 @@ fn a_copy_shares_segments_until_one_of_the_two_deletes() {
     let mut large = large();
     for filter in [&mut filter, &mut large] {
         let item = (0..10_000u64).map(|number| format!("item:{number}"));
-        let item = item
-            .into_iter()
-            .find(|item| filter.contains(item.as_bytes()));
+        let item = item.into_iter().find(|item| filter.contains(item.as_bytes()));
         let item = item.unwrap();
         let count = filter.count(item.as_bytes());
         let mut copy = filter.try_clone().unwrap();
@@ -299,10 +274,7 @@ fn what_is_added_goes_into_the_table_and_is_deleted_first() {
     let count = filter.count(known);
     assert_eq!(filter.add_copy(known, Adding::Absent, UNLIMITED), Ok(false));
     assert_eq!(filter.add_copy(known, Adding::Copies, UNLIMITED), Ok(true));
-    assert_eq!(
-        (filter.count(known), filter.items()),
-        (count + 1, items + 1)
-    );
+    assert_eq!((filter.count(known), filter.items()), (count + 1, items + 1));
     assert_eq!(filter.cuckoo().unwrap().items(), slots);
     assert_eq!(filter.remove(known), Ok(true));
     assert_eq!(filter.cuckoo().unwrap().items(), slots);
@@ -336,10 +308,7 @@ fn a_fixed_filter_takes_as_many_copies_as_it_has_slots() {
     let full = filter.add_copy(b"item", Adding::Copies, UNLIMITED);
     assert_eq!(full, Err(AddError::Full));
     assert_eq!(filter.remove(b"item:0"), Ok(true));
-    assert_eq!(
-        filter.add_copy(b"item", Adding::Copies, UNLIMITED),
-        Ok(true)
-    );
+    assert_eq!(filter.add_copy(b"item", Adding::Copies, UNLIMITED), Ok(true));
 }
 
 #[test]
@@ -361,10 +330,7 @@ fn the_false_positive_rate_is_the_one_measured() {
         let measured = found.count() as f64 / strangers as f64;
         let expected = filter.false_positive_rate();
         // The expected one is a bound: it counts a stranger for each slot that has its fingerprint.
-        assert!(
-            measured <= expected && measured > expected / 4.0,
-            "{expected} {measured}"
-        );
+        assert!(measured <= expected && measured > expected / 4.0, "{expected} {measured}");
     }
 }
 
@@ -382,9 +348,7 @@ impl Plain {
         };
         Self {
             bucket_size: shape.bucket_size.into(),
-            layers: (0..shape.layers)
-                .map(|layer| vec![0; slots(layer.into()) as usize])
-                .collect(),
+            layers: (0..shape.layers).map(|layer| vec![0; slots(layer.into()) as usize]).collect(),
         }
     }
 
@@ -421,9 +385,7 @@ impl Plain {
     fn remove(&mut self, item: &[u8]) -> bool {
         for layer in (0..self.layers.len()).rev() {
             let (slots, print) = self.slots_of(layer, item);
-            let found = slots
-                .iter()
-                .find(|slot| self.layers[layer][**slot] == print);
+            let found = slots.iter().find(|slot| self.layers[layer][**slot] == print);
             if let Some(slot) = found {
                 self.layers[layer][*slot] = 0;
                 return true;
