@@ -9,6 +9,9 @@
 //! | `bf.max-filter-bytes` | – | 0 (no limit) | bytes of one filter, all counted |
 //! | `bf.max-pack-bytes` | – | 16 MiB | 1 …, bytes of items in one argument |
 //! | `bf.max-merge-bytes` | – | 64 MiB | 1 …, work of one BF.MERGE, in bytes |
+//! | `bf.max-followed-items` | – | 131072 | 256 … 2^40, items in the journal of one filter |
+//! | `bf.max-journal-bytes` | – | 64 MiB | 0 (no followers) …, bytes of all journals |
+//! | `bf.journal-idle-time` | – | 60 | 1 … 31536000, seconds |
 //! | `bf.aof-load-damaged` | – | no | whether to go on loading after a command is refused |
 //! | `cf.error-rate` | – | 0.01 | above 0, below 1 |
 //! | `cf.initial-size` | – | 1024 | 1 … 2^40 |
@@ -57,19 +60,30 @@ static MAX_FILTER_BYTES: Integer = Integer::bytes(0, 0);
 static MAX_PACK_BYTES: Integer = Integer::bytes(16 << 20, 1);
 /// Merging this much takes some tens of milliseconds.
 static MAX_MERGE_BYTES: Integer = Integer::bytes(64 << 20, 1);
+/// 2 MiB of hashes: at 10^4 new items a second, a follower may be away for ten seconds. At least
+/// one piece of a journal.
+static MAX_FOLLOWED_ITEMS: Integer = Integer::new(128 << 10, 256, MAX_CAPACITY as i64);
+/// 32 filters whose followers may be as far behind as the setting above allows, or 16384 that
+/// hardly change.
+static MAX_JOURNAL_BYTES: Integer = Integer::bytes(64 << 20, 0);
+/// A follower asks more often than once a minute, or waits.
+static JOURNAL_IDLE_TIME: Integer = Integer::new(60, 1, 365 * 24 * 60 * 60);
 static COUNTING_CAPACITY: Integer = capacity(1024);
 static BUCKET_SIZE: Integer = Integer::new(2, 1, MAX_BUCKET_SIZE as i64);
 static MAX_ITERATIONS: Integer = Integer::new(20, 1, u16::MAX as i64);
 static COUNTING_EXPANSION: Integer = Integer::new(1, 0, counting::MAX_EXPANSION as i64);
 static COUNTING_MAX_EXPANSIONS: Integer = Integer::new(MAX_EXPANSIONS, 1, MOST_EXPANSIONS as i64);
 
-static SETTINGS: [(&str, &dyn Setting); 8] = [
+static SETTINGS: [(&str, &dyn Setting); 11] = [
     ("bf.error-rate", &BLOOM_RATE_SETTING),
     ("bf.initial-size", &BLOOM_CAPACITY),
     ("bf.expansion-factor", &BLOOM_EXPANSION),
     ("bf.max-filter-bytes", &MAX_FILTER_BYTES),
     ("bf.max-pack-bytes", &MAX_PACK_BYTES),
     ("bf.max-merge-bytes", &MAX_MERGE_BYTES),
+    ("bf.max-followed-items", &MAX_FOLLOWED_ITEMS),
+    ("bf.max-journal-bytes", &MAX_JOURNAL_BYTES),
+    ("bf.journal-idle-time", &JOURNAL_IDLE_TIME),
     ("bf.cf.error-rate", &COUNTING_RATE_SETTING),
     ("bf.cf.initial-size", &COUNTING_CAPACITY),
 ];
@@ -163,4 +177,19 @@ pub fn max_pack_bytes(context: &Context) -> u64 {
 /// The limit on the work of merging filters in the running command, in bytes.
 pub fn max_merge_bytes(context: &Context) -> u64 {
     limit(&MAX_MERGE_BYTES, context)
+}
+
+/// The limit on the items in the journal of one filter.
+pub fn max_followed_items() -> u64 {
+    MAX_FOLLOWED_ITEMS.get().unsigned_abs()
+}
+
+/// The limit on the bytes of all journals.
+pub fn max_journal_bytes() -> u64 {
+    MAX_JOURNAL_BYTES.get().unsigned_abs()
+}
+
+/// How long a journal is kept for which nobody asks, in milliseconds.
+pub fn journal_idle_ms() -> u64 {
+    JOURNAL_IDLE_TIME.get().unsigned_abs() * 1000
 }

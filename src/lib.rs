@@ -5,6 +5,7 @@
 //!   commands   parse, open, act, propagate, reply        types   filters as values of the server
 //!   config     the settings                              stats   counters for INFO
 //!   sweeper    frees what filters have forgotten         slow_log  what a log shows of seeds
+//!   journal    what is new in filters that clients follow
 //! ```
 //!
 //! `splitbloom_server` is the module API made safe; it knows no filter.
@@ -16,6 +17,7 @@
 
 mod commands;
 mod config;
+mod journal;
 mod module;
 mod slow_log;
 mod stats;

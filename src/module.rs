@@ -1,6 +1,6 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
-use crate::{commands, config, slow_log, stats, sweeper, types};
+use crate::{commands, config, journal, slow_log, stats, sweeper, types};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_server::allocator::bytes_held;
@@ -36,6 +36,9 @@ const INFO: &[Field] = &[
     Field::Number(c"bytes_held", bytes_held),
     Field::Counter(c"filters_grown", &stats::FILTERS_GROWN),
     Field::Counter(c"fill_guard_closings", &stats::FILL_GUARD_CLOSINGS),
+    Field::Number(c"journals", journal::count),
+    Field::Number(c"journal_bytes", journal::bytes),
+    Field::Counter(c"fetches_by_followers", &stats::FETCHES_BY_FOLLOWERS),
     Field::Counter(c"replays_ignored", &stats::REPLAYS_IGNORED),
     Field::Number(c"replays_refused", replays_refused),
     Field::FromServer(c"slow_log_argument_bytes", slow_log::argument_bytes),
@@ -62,6 +65,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     commands::register(context)?;
     config::register(context, arguments)?;
     sweeper::register(context);
+    journal::register(context);
     info::register(context, INFO);
     let (server, kernel, table_kernel) = (context.server(), kernel_name(), table_kernel_name());
     let settings = settings::in_force();

@@ -28,6 +28,9 @@ pub static FILL_GUARD_CLOSINGS: Counter = Counter::new();
 /// error; a client would have got one.
 pub static REPLAYS_IGNORED: Counter = Counter::new();
 
+/// Replies of BF.CHANGES upon which a follower fetches the whole filter.
+pub static FETCHES_BY_FOLLOWERS: Counter = Counter::new();
+
 /// Counts `items` that a command looked up, of which it found `found`.
 pub fn looked_up(items: usize, found: usize) {
     LOOKUPS.add(items as u64);

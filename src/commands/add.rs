@@ -4,6 +4,7 @@ use crate::commands::create::{add_to, Creates};
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::{is_from_a_client, time_of};
+use crate::journal;
 use crate::stats;
 use crate::sweeper::free_gone;
 use crate::types::timetable::Timetable;
@@ -67,6 +68,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
     ) -> Result<Added, ReplyError> {
         let add = |filter: &mut Filter, limit| {
             let time = self.time(context, filter)?;
+            let answer = journal::recording(filter, || self.items.items_from(0), answer);
             let added = self.add(context, filter, time, limit, answer);
             Ok((added.changed > 0, added))
         };
@@ -75,7 +77,12 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             _ => self.items.replicate_first(context, added.time, added.answered),
         };
         let creation = self.creation.as_ref();
-        add_to::<F, _>(context, arguments.at(1), self.event, creation, add, replicate)
+        let key = arguments.at(1);
+        let added = add_to::<F, _>(context, key, self.event, creation, add, replicate)?;
+        if added.new > 0 {
+            journal::wake(context, key);
+        }
+        Ok(added)
     }
 
     /// The time of the items, in a filter that forgets.

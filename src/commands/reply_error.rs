@@ -83,6 +83,11 @@ impl ReplyError {
     pub const BRACE_IN_NAME: Self =
         error("ERR the name of a partitioned filter must not contain {");
     pub const REPLY_TOO_LONG: Self = error("ERR the keys would take more than 64 MiB");
+    /// A follower of a filter that forgets would have to forget, too.
+    pub const WINDOW_FOLLOWED: Self = error("ERR a filter with a window cannot be followed");
+    pub const TOO_MANY_JOURNALS: Self =
+        error("ERR the journals of followed filters would exceed bf.max-journal-bytes");
+    pub const NO_MEMORY_TO_FOLLOW: Self = error("ERR Insufficient memory to follow filter");
     /// A time, or a command about time, for a filter that does not forget.
     pub const WINDOW_MISSING: Self = error("ERR a window is missing");
     pub const FAR_FUTURE: Self =
@@ -157,6 +162,13 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
         WordsError::WindowMissing => "ERR a window is missing",
         WordsError::BadTime => "ERR bad time",
+        WordsError::BadPosition => {
+            "ERR bad position: it must be 0, or one that BF.CHANGES returned"
+        }
+        WordsError::BadCount => "ERR bad count",
+        WordsError::CountRange => "ERR count must be in the range [1, 65536]",
+        WordsError::BadBlock => "ERR bad block",
+        WordsError::BlockRange => "ERR block must be in the range [0, 315360000000]",
         WordsError::Syntax => "ERR syntax error",
     }
 }

@@ -4,6 +4,7 @@
 use crate::commands::common::{CHUNK, KEY, READ, WRITE};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
+use crate::journal;
 use crate::types::{BloomFilters, CountingFilters, Family, Stored};
 use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
 use splitbloom_filter::foreign::redisbloom::HEADER;
@@ -98,7 +99,9 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
     } else {
         load_piece::<F>(context, &mut key, iterator, bytes)
     }?;
-    key.value::<Stored<F>>()?.ok_or(ReplyError::NOT_FOUND)?.schedule(context, arguments.at(1));
+    let stored = key.value::<Stored<F>>()?.ok_or(ReplyError::NOT_FOUND)?;
+    stored.schedule(context, arguments.at(1));
+    journal::end_and_wake(context, stored.filter(), arguments.at(1));
     drop(key); // before a module is notified that might delete it
     if chunks.is_empty() {
         context.replicate_verbatim();

@@ -6,7 +6,7 @@
 use super::chunks::{rewrite, save};
 use super::memory::{usable_bytes, Defragmenting};
 use super::timetable::Timetable;
-use crate::stats;
+use crate::{journal, stats};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit};
 use splitbloom_server::arguments::Argument;
@@ -16,6 +16,7 @@ use splitbloom_server::location::Location;
 use splitbloom_server::thread::ServerThread;
 use std::ffi::CStr;
 use std::marker::PhantomData;
+use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 /// A family of filters: values that the same commands use.
@@ -91,6 +92,7 @@ impl<F: Family> Stored<F> {
 
 impl<F> Drop for Stored<F> {
     fn drop(&mut self) {
+        journal::end(&self.filter);
         stats::FILTERS.decrement();
     }
 }
@@ -113,7 +115,8 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn memory_usage(&self) -> usize {
-        usable_bytes::<Self>(|visit| self.filter.visit_allocations(visit))
+        let bytes = usable_bytes::<Self>(|visit| self.filter.visit_allocations(visit));
+        bytes + journal::bytes_of(&self.filter) as usize
     }
 
     fn free_effort(&self) -> usize {
@@ -128,6 +131,12 @@ impl<F: Family> Value for Stored<F> {
 
     fn digest(&self) -> u128 {
         self.filter.digest()
+    }
+
+    fn has_moved(&self, from: usize) {
+        // So `from` was the filter's address, too, by which its journal is known.
+        const { assert!(offset_of!(Self, filter) == 0) };
+        journal::moved(&self.filter, from);
     }
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {

@@ -10,6 +10,9 @@ mod harness;
 mod cuts;
 mod disk;
 mod extremes;
+#[path = "../server/changes/follower.rs"]
+mod follower;
+mod followers;
 mod interference;
 mod keyspace;
 mod kills;

@@ -67,6 +67,7 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
         "BF.CARD k",
         "BF.INFO k FULL",
         "BF.SCANDUMP k 0",
+        "BF.CHANGES k 0",
         "DUMP k",
         "CF.EXISTS counting item:0",
         "CF.COUNT counting item:0",

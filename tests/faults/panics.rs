@@ -85,6 +85,7 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.info", words("BF.INFO k")),
         ("bf.info", words("BF.INFO k FULL")),
         ("bf.scandump", words("BF.SCANDUMP k 0")),
+        ("bf.changes", words("BF.CHANGES k 0")),
         ("bf.loadchunk", load),
         ("bf.add", words("BF.ADD window b")),
         ("bf.insert", words("BF.INSERT new WINDOW 9000 AT 1000000000005 ITEMS a b")),

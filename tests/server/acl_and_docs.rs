@@ -15,7 +15,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 30] = [
+const TABLE: [Row; 31] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -113,6 +113,13 @@ const TABLE: [Row; 30] = [
         flags: &["readonly"],
         access: &["RO", "access"],
         example: "BF.SCANDUMP k 0",
+    },
+    Row {
+        name: "bf.changes",
+        arity: -3,
+        flags: &["readonly", "blocking"],
+        access: &["RO", "access"],
+        example: "BF.CHANGES k 0",
     },
     Row {
         name: "bf.loadchunk",
@@ -248,7 +255,8 @@ impl Row {
     fn categories(&self) -> Vec<&'static str> {
         let kind = if self.writes() { "@write" } else { "@read" };
         let fast = self.flags.contains(&"fast").then_some("@fast");
-        [kind].into_iter().chain(fast).collect()
+        let blocking = self.flags.contains(&"blocking").then_some("@blocking");
+        [kind].into_iter().chain(fast).chain(blocking).collect()
     }
 }
 
@@ -328,6 +336,7 @@ fn a_user_of_a_category_can_call_only_its_commands() {
     check_calls(&mut admin, &server, "+@read", reads);
     check_calls(&mut admin, &server, "+@write", Row::writes);
     check_calls(&mut admin, &server, "+@fast", |row| row.flags.contains(&"fast"));
+    check_calls(&mut admin, &server, "+@blocking", |row| row.flags.contains(&"blocking"));
     if dialect.has_own_acl_category() {
         for category in ["@bloom", "@cuckoo"] {
             let is_in = |row: &Row| row.own_category() == category;
@@ -454,6 +463,7 @@ fn the_options_are_documented() {
         ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS"]),
         ("bf.info", &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"]),
         ("bf.keys", &["PARTITIONS", "ITEMS"]),
+        ("bf.changes", &["COUNT", "BLOCK"]),
         ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"]),
         ("cf.insert", &["CAPACITY", "NOCREATE", "ITEMS"]),
         ("cf.insertnx", &["CAPACITY", "NOCREATE", "ITEMS"]),
@@ -471,9 +481,10 @@ fn the_options_are_documented() {
 
 /// Commands whose replies depend on more than their arguments and the data: on the time (a filter
 /// may forget), on a random seed, on memory.
-const VARYING: [&str; 14] = [
+const VARYING: [&str; 15] = [
     "bf.add",
     "bf.card",
+    "bf.changes",
     "bf.debug",
     "bf.exists",
     "bf.info",
@@ -493,7 +504,7 @@ fn every_command_has_the_tips_that_are_true_and_no_other() {
     let server = Server::start();
     let mut db = server.connect();
     let names = texts(&db.run("COMMAND LIST FILTERBY MODULE bf"));
-    assert_eq!(names.len(), 34);
+    assert_eq!(names.len(), 35);
     assert!(VARYING.iter().all(|name| names.contains(&(*name).into())));
     for name in names {
         let tips = texts(&command_info(&mut db, &name)[7]);

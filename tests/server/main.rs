@@ -5,6 +5,7 @@ mod harness;
 
 mod acl_and_docs;
 mod cf;
+mod changes;
 mod clients;
 mod commands;
 mod config;

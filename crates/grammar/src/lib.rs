@@ -6,12 +6,14 @@
 //!   window          what both say of filters that forget
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   packing         many items in one argument
+//!   changes         BF.CHANGES, and its positions
 //!   load_arguments  loadmodule
 //!   loose           words that RedisBloom takes, in what it replicated
 //! ```
 //!
 //! An error is data ([`WordsError`]); the module has the text that a client sees.
 
+pub mod changes;
 pub mod counting;
 pub mod load_arguments;
 pub mod loose;
@@ -57,6 +59,12 @@ pub enum WordsError {
     /// SLICES or RENEW without WINDOW.
     WindowMissing,
     BadTime,
+    /// Neither `0` nor what BF.CHANGES returns.
+    BadPosition,
+    BadCount,
+    CountRange,
+    BadBlock,
+    BlockRange,
     /// An unknown word.
     Syntax,
 }

@@ -7,6 +7,7 @@
 //! ```
 
 use super::arguments::Arguments;
+use super::blocking::Wait;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
 use super::context::{Context, Running};
@@ -166,7 +167,11 @@ impl<E> Command<E> {
     fn categories(&self) -> String {
         let access = if self.has_flag("write") { "write" } else { "read" };
         let fast = if self.has_flag("fast") { " fast" } else { "" };
-        format!("{access}{fast}")
+        let blocking = match self.has_flag("blocking") {
+            true => " blocking",
+            false => "",
+        };
+        format!("{access}{fast}{blocking}")
     }
 
     /// The name, for the log.
@@ -247,11 +252,12 @@ fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
     reply();
 }
 
-/// What the server calls to run the command.
+/// What the server calls to run the command: for the first time, or `AGAIN` because its client has
+/// waited. That client goes on waiting after any status but OK: see [`Context::wait_for_key`].
 ///
 /// # Safety
 /// The context and the arguments live as long as the call.
-unsafe extern "C" fn entry<C: Registered>(
+unsafe extern "C" fn entry<C: Registered, const AGAIN: bool>(
     context: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
@@ -267,8 +273,12 @@ unsafe extern "C" fn entry<C: Registered>(
             false => std::ptr::null_mut(),
         },
     };
+    let wait = match AGAIN {
+        true => Wait::Woken,
+        false => Wait::Not(Some(entry::<C, true>)),
+    };
     // SAFETY: the caller's duty; the context does not outlive this call.
-    let context = unsafe { Context::of_command(context, running) };
+    let context = unsafe { Context::of_command(context, running, wait) };
     let internal_error = || context.complete_with_error(INTERNAL_ERROR);
     catch_panic(
         const { C::COMMAND.shown_name() },
@@ -279,7 +289,10 @@ unsafe extern "C" fn entry<C: Registered>(
             false => refuse(&context, || context.reply_wrong_arity(), WRONG_ARITY),
         },
     );
-    raw::REDISMODULE_OK as c_int
+    match context.wait.get() {
+        Wait::GoesOn => raw::REDISMODULE_ERR as c_int,
+        Wait::Not(_) | Wait::Woken => raw::REDISMODULE_OK as c_int,
+    }
 }
 
 static INFO_VERSION: raw::RedisModuleCommandInfoVersion = raw::RedisModuleCommandInfoVersion {
@@ -301,7 +314,7 @@ impl Created {
             call!(RedisModule_CreateCommand(
                 context.raw,
                 name,
-                Some(entry::<C>),
+                Some(entry::<C, false>),
                 flags.as_ptr(),
                 key,
                 key,

@@ -1,6 +1,7 @@
 //! A running command, event or timer: what it may call in the server, except replies and keys.
 
 use super::arguments::{Argument, Arguments};
+use super::blocking::Wait;
 use super::call::call;
 use super::progress::Progress;
 use redis_module::raw;
@@ -29,6 +30,7 @@ pub struct Context {
     pub(crate) raw: *mut raw::RedisModuleCtx,
     pub(crate) progress: Cell<Progress>,
     pub(crate) command: Running,
+    pub(crate) wait: Cell<Wait>,
 }
 
 /// The command that runs, for the log.
@@ -66,13 +68,17 @@ impl Context {
     pub(crate) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
         let none = Running { name: "no command", has_keys: false, key: std::ptr::null_mut() };
         // SAFETY: the caller's duty; there is no key.
-        unsafe { Self::of_command(raw, none) }
+        unsafe { Self::of_command(raw, none, Wait::Not(None)) }
     }
 
     /// # Safety
     /// `raw` is the context of this running command. It and the key outlive what is returned.
-    pub(crate) unsafe fn of_command(raw: *mut raw::RedisModuleCtx, command: Running) -> Self {
-        Self { raw, progress: Cell::new(Progress::Silent), command }
+    pub(crate) unsafe fn of_command(
+        raw: *mut raw::RedisModuleCtx,
+        command: Running,
+        wait: Wait,
+    ) -> Self {
+        Self { raw, progress: Cell::new(Progress::Silent), command, wait: Cell::new(wait) }
     }
 
     /// Declares to the server, while it loads the module, that the module

@@ -38,6 +38,11 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self>;
     /// A number that is equal for equal values only.
     fn digest(&self) -> u128;
+    /// The server has moved the value, byte by byte, from address `from` to where it is now. For
+    /// what knows it by its address.
+    fn has_moved(&self, from: usize) {
+        let _ = from;
+    }
     /// Moves the value's memory through `defrag`, starting at `from`. Returns where to continue if
     /// it had to stop, which is never 0: older servers take that as done, and newer ones start
     /// over, forever if the time never suffices.
@@ -381,11 +386,13 @@ unsafe extern "C" fn defrag<T: Value>(
     let value = unsafe { &mut *value };
     let address = *value;
     let defragment = || {
+        let mut has_moved = false;
         if is_native(Layout::new::<T>()) {
             // SAFETY: the server knows the allocation by this address, and frees what it copies.
             let moved = unsafe { call!(RedisModule_DefragAlloc(context, *value)) };
             if !moved.is_null() {
                 *value = moved;
+                has_moved = true;
             }
         }
         let mut from: c_ulong = 0;
@@ -393,6 +400,9 @@ unsafe extern "C" fn defrag<T: Value>(
         unsafe { call!(RedisModule_DefragCursorGet(context, &raw mut from)) };
         // SAFETY: see `borrow`; no other thread saves the value, and nobody else has it now.
         let owner = unsafe { &mut *value.cast::<T>() };
+        if has_moved {
+            owner.has_moved(address.addr());
+        }
         let next = owner.defragment(&Defrag(context), from)?;
         // SAFETY: the context lives through the call.
         unsafe { call!(RedisModule_DefragCursorSet(context, next.get())) };

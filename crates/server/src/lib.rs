@@ -14,6 +14,7 @@
 //!   queue       keys to visit at a later time            location     where a key is
 //!   replay      commands that have run before            thread       which thread runs
 //!   cluster     a node and its slots                     saving       saves on other threads
+//!   blocking    commands that wait
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound. A module on
@@ -27,6 +28,7 @@
 
 pub mod allocator;
 pub mod arguments;
+mod blocking;
 mod call;
 pub mod catch_panic;
 pub mod clock;

@@ -109,6 +109,13 @@ impl Context {
         self.note(0);
     }
 
+    /// Null in place of an array, which RESP2 tells from null in place of a string.
+    pub fn reply_null_array(&self) {
+        // SAFETY: the context is live.
+        unsafe { call!(RedisModule_ReplyWithNullArray(self.raw)) };
+        self.note(0);
+    }
+
     /// A bulk string.
     pub fn reply_bytes(&self, bytes: &[u8]) {
         let start = bytes.as_ptr().cast::<c_char>();

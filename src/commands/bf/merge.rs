@@ -3,6 +3,7 @@
 use crate::commands::common::WRITE;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
+use crate::journal;
 use crate::stats;
 use crate::types::BloomFilter;
 use splitbloom_filter::filter::Filter;
@@ -98,6 +99,9 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
         .unite(&sources, limit, config::max_merge_bytes(context))
         .map_err(ReplyError::of_union)?;
     stats::added(0, filter.counters_since(before));
+    if has_changed {
+        journal::end_and_wake(context, filter, arguments.at(1));
+    }
 
     if let Some(filter) = created {
         key.put(BloomFilter::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;

@@ -6,10 +6,11 @@
 //!   add       BF.ADD, BF.MADD, BF.INSERT    forget   BF.FORGET
 //!   info      BF.INFO, BF.CARD              pack     BF.PACKADD, BF.PACKEXISTS
 //!   debug     BF.DEBUG                      merge    BF.MERGE
-//!   load      BF.LOAD
+//!   load      BF.LOAD                       changes  BF.CHANGES
 //! ```
 
 mod add;
+mod changes;
 mod debug;
 mod forget;
 mod info;
@@ -57,6 +58,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             load::LOAD,
             forget::FORGET,
             keys::KEYS,
+            changes::CHANGES,
         ]
     )
 }

@@ -1,0 +1,156 @@
+//! The words of BF.CHANGES, and the positions that it returns.
+
+use crate::number::{parse_seed, parse_within};
+use crate::WordsError;
+use std::fmt::{Display, Formatter, Result as Formatted};
+use std::ops::RangeInclusive;
+
+/// The most hashes in one reply, and their number without COUNT: with 16 bytes each a reply is at
+/// most 1 MiB, as a chunk of BF.SCANDUMP is.
+pub const MAX_CHANGES: u64 = 1 << 16;
+
+/// How long a client may wait, in milliseconds; 0 is for ever. At most ten years: a server adds it
+/// to its clock in 64 bits.
+const BLOCK: RangeInclusive<u64> = 0..=315_360_000_000;
+
+/// How far a client follows a filter: up to a hash in the journal of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The number that the journal got by chance when it began.
+    pub journal: u64,
+    /// The number of hashes so far.
+    pub hashes: u64,
+}
+
+impl Display for Position {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Formatted {
+        write!(out, "{:016x}-{}", self.journal, self.hashes)
+    }
+}
+
+impl Position {
+    /// Parses what `Display` writes. `0` is the position of a client that has nothing yet: `None`.
+    fn parse(word: &[u8]) -> Result<Option<Self>, WordsError> {
+        if word == b"0" {
+            return Ok(None);
+        }
+        let (journal, rest) = word.split_at_checked(16).ok_or(WordsError::BadPosition)?;
+        let journal = parse_seed(journal).ok_or(WordsError::BadPosition)?;
+        let hashes = rest.strip_prefix(b"-");
+        let hashes = hashes.and_then(|digits| parse_within(digits, 0..=u64::MAX >> 1).ok());
+        let hashes = hashes.ok_or(WordsError::BadPosition)?;
+        Ok(Some(Self { journal, hashes }))
+    }
+}
+
+/// The words of BF.CHANGES.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Following {
+    /// Where the client is; `None` if it has nothing yet.
+    pub position: Option<Position>,
+    /// The most hashes of the reply.
+    pub count: u64,
+    /// How long to wait for news, in milliseconds, 0 for ever; `None` means not at all.
+    pub block: Option<u64>,
+}
+
+/// Parses the words of BF.CHANGES after the key: `position [COUNT n] [BLOCK milliseconds]`.
+/// Options may come in any order; the last of a kind wins.
+///
+/// # Errors
+/// What is wrong with the first bad word.
+pub fn parse_changes(words: &[&[u8]]) -> Result<Following, WordsError> {
+    let [position, options @ ..] = words else {
+        return Err(WordsError::WrongArity);
+    };
+    let mut following =
+        Following { position: Position::parse(position)?, count: MAX_CHANGES, block: None };
+    let mut rest = options.iter();
+    while let Some(option) = rest.next() {
+        let mut value = || rest.next().ok_or(WordsError::WrongArity);
+        if option.eq_ignore_ascii_case(b"COUNT") {
+            let count = parse_within(value()?, 1..=MAX_CHANGES);
+            let count = count.map_err(|e| e.either(WordsError::BadCount, WordsError::CountRange));
+            following.count = count?;
+        } else if option.eq_ignore_ascii_case(b"BLOCK") {
+            let block = parse_within(value()?, BLOCK);
+            let block = block.map_err(|e| e.either(WordsError::BadBlock, WordsError::BlockRange));
+            following.block = Some(block?);
+        } else {
+            return Err(WordsError::Syntax);
+        }
+    }
+    Ok(following)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words;
+    use proptest::prelude::*;
+
+    fn parse(line: &str) -> Result<Following, WordsError> {
+        parse_changes(&words(line))
+    }
+
+    proptest! {
+        #[test]
+        fn a_position_is_read_as_it_was_written(journal: u64, hashes in 0..=u64::MAX >> 1) {
+            let position = Position { journal, hashes };
+            let read = Position::parse(position.to_string().as_bytes());
+            prop_assert_eq!(read, Ok(Some(position)));
+        }
+
+        #[test]
+        fn any_bytes_are_a_position_or_an_error(word: Vec<u8>) {
+            if let Ok(Some(position)) = Position::parse(&word) {
+                let written = position.to_string();
+                prop_assert!(word.eq_ignore_ascii_case(written.as_bytes()));
+            }
+        }
+    }
+
+    #[test]
+    fn options_come_in_any_order_and_case() {
+        let position = Some(Position { journal: 255, hashes: 3 });
+        for (line, count, block) in [
+            ("00000000000000ff-3", MAX_CHANGES, None),
+            ("00000000000000FF-3 count 7", 7, None),
+            ("00000000000000ff-3 BLOCK 0", MAX_CHANGES, Some(0)),
+            ("00000000000000ff-3 Block 9 COUNT 65536", MAX_CHANGES, Some(9)),
+            ("00000000000000ff-3 COUNT 1 BLOCK 1 COUNT 2 BLOCK 3", 2, Some(3)),
+        ] {
+            let expected = Following { position, count, block };
+            assert_eq!(parse(line), Ok(expected), "{line}");
+        }
+        assert_eq!(parse("0").map(|following| following.position), Ok(None));
+    }
+
+    #[test]
+    fn it_names_what_is_wrong() {
+        for (line, error) in [
+            ("", WordsError::WrongArity),
+            ("00", WordsError::BadPosition),
+            ("-1", WordsError::BadPosition),
+            ("$", WordsError::BadPosition),
+            ("00000000000000ff", WordsError::BadPosition),
+            ("00000000000000ff-", WordsError::BadPosition),
+            ("00000000000000ff-03", WordsError::BadPosition),
+            ("00000000000000ff--3", WordsError::BadPosition),
+            ("00000000000000ff-3x", WordsError::BadPosition),
+            ("00000000000000fg-3", WordsError::BadPosition),
+            ("00000000000000ff-9223372036854775808", WordsError::BadPosition),
+            ("0 COUNT", WordsError::WrongArity),
+            ("0 COUNT x", WordsError::BadCount),
+            ("0 COUNT 0", WordsError::CountRange),
+            ("0 COUNT 65537", WordsError::CountRange),
+            ("0 BLOCK", WordsError::WrongArity),
+            ("0 BLOCK 1.5", WordsError::BadBlock),
+            ("0 BLOCK -1", WordsError::BlockRange),
+            ("0 BLOCK 315360000001", WordsError::BlockRange),
+            ("0 1", WordsError::Syntax),
+        ] {
+            assert_eq!(parse(line), Err(error), "{line}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Commands that wait for news of their key, as BLPOP and XREAD do.
+//!
+//! ```text
+//!   run ─ wait_for_key ─► blocked ─ signal_ready ─► run again ─ reply ────────► unblocked
+//!                           │  ▲                        └────── wait_for_key ─► still blocked
+//!                           │  └──────────────────────────────────────────────────┘
+//!                           └─ timeout, CLIENT UNBLOCK ─► null, or the server's error
+//! ```
+//!
+//! The server keeps the arguments of a blocked client, so a command is run again from them, and
+//! finds out anew whether it has something to reply.
+
+use super::allocator::try_box;
+use super::arguments::Argument;
+use super::call::{call, optional};
+use super::catch_panic::catch_panic;
+use super::context::Context;
+use redis_module::raw;
+use std::ffi::{c_int, c_longlong, c_void};
+
+/// Where no client can be made to wait: in a transaction, in a script, and wherever else the server
+/// says so.
+const NO_BLOCKING: u32 = raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING
+    | raw::REDISMODULE_CTX_FLAGS_MULTI
+    | raw::REDISMODULE_CTX_FLAGS_LUA;
+
+/// How a command waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Wait {
+    /// It has not waited. The server calls the function, if there is one, to run it again.
+    Not(raw::RedisModuleCmdFunc),
+    /// It has waited, and runs again.
+    Woken,
+    /// It has run again, and goes on waiting.
+    GoesOn,
+}
+
+impl Context {
+    /// Ends the running command without a reply: its client waits, at most `milliseconds`, 0 for
+    /// ever, until someone calls [`Context::signal_ready`] for `key`, or the server sees the key
+    /// replaced; then the command runs again. From Redis and Valkey 7.2 on it also does if the key
+    /// is deleted. After the time the reply is null. Where no client can wait, it is at once.
+    ///
+    /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It is
+    /// not called for a client that has waited before and goes on.
+    ///
+    /// Returns whether there was memory for it; if not, nothing has been replied.
+    pub fn wait_for_key<W: Send + 'static>(
+        &self,
+        key: Argument<'_>,
+        milliseconds: u64,
+        waiter: impl FnOnce() -> W,
+    ) -> bool {
+        let Wait::Not(again) = self.wait.get() else {
+            self.wait.set(Wait::GoesOn);
+            return true;
+        };
+        if again.is_none() || self.is_replay() || self.has_flag(NO_BLOCKING) {
+            self.reply_null_array();
+            return true;
+        }
+        let Some(waiter) = try_box(waiter()) else {
+            return false;
+        };
+        let timeout = c_longlong::try_from(milliseconds).unwrap_or(c_longlong::MAX);
+        let (mut key, waiter) = (key.raw, Box::into_raw(waiter).cast());
+        match optional!(RedisModule_BlockClientOnKeysWithFlags) {
+            // SAFETY: the context is that of a command, and the key is live; the server takes a
+            // reference of its own. The waiter is the server's from here on, until `free`.
+            Some(block) => unsafe {
+                block(
+                    self.raw,
+                    again,
+                    Some(time_out),
+                    Some(free::<W>),
+                    timeout,
+                    &raw mut key,
+                    1,
+                    waiter,
+                    raw::REDISMODULE_BLOCK_UNBLOCK_DELETED as c_int,
+                )
+            },
+            // SAFETY: as above.
+            None => unsafe {
+                call!(RedisModule_BlockClientOnKeys(
+                    self.raw,
+                    again,
+                    Some(time_out),
+                    Some(free::<W>),
+                    timeout,
+                    &raw mut key,
+                    1,
+                    waiter
+                ))
+            },
+        };
+        true
+    }
+
+    /// Runs the commands again that wait for `key`, once the running command, script or transaction
+    /// is over. Cost: a look-up if none waits for this key.
+    pub fn signal_ready(&self, key: Argument<'_>) {
+        // SAFETY: context and key are live.
+        unsafe { call!(RedisModule_SignalKeyAsReady(self.raw, key.raw)) };
+    }
+}
+
+/// Replies to a client that has waited for as long as it wanted.
+///
+/// # Safety
+/// The context lives through the call.
+unsafe extern "C" fn time_out(
+    context: *mut raw::RedisModuleCtx,
+    _argv: *mut *mut raw::RedisModuleString,
+    _argc: c_int,
+) -> c_int {
+    let reply = || {
+        // SAFETY: the caller's duty.
+        unsafe { Context::new(context) }.reply_null_array();
+    };
+    catch_panic("a timeout", || (), reply);
+    raw::REDISMODULE_OK as c_int
+}
+
+/// # Safety
+/// `waiter` came from a `Box<W>` in `wait_for_key`, and the server gives it up.
+unsafe extern "C" fn free<W>(_context: *mut raw::RedisModuleCtx, waiter: *mut c_void) {
+    // SAFETY: the caller's duty.
+    let free = || drop(unsafe { Box::from_raw(waiter.cast::<W>()) });
+    catch_panic("the end of a wait", || (), free);
+}

@@ -1,0 +1,310 @@
+//! What is new in filters that clients follow: for BF.CHANGES.
+//!
+//! A journal belongs to one filter on one node. It begins when a client asks for it, and ends with
+//! the filter, with a change that is no added item, or when nobody asks any more. It is not saved,
+//! copied or replicated. A follower whose journal is gone fetches the filter again.
+//!
+//! ```text
+//!   recording   adds write in it             ring     the newest hashes
+//!   waiting     clients wait for it          idle     the end of one that nobody asks for
+//! ```
+//!
+//! Journals are known by the address of their filter, so that a filter that nobody follows takes no
+//! byte more, and a command on it costs one load ([`is_any`]).
+
+mod idle;
+mod recording;
+mod ring;
+mod waiting;
+
+pub use idle::register;
+pub use recording::recording;
+pub use waiting::{wake, Waiter};
+
+use crate::{config, stats};
+use idle::{Rounds, VISITS_OF_A_COMMAND};
+use ring::{has_room, Limits, Ring};
+use splitbloom_filter::hash::ItemHash;
+use splitbloom_filter::Filter;
+use splitbloom_grammar::changes::Position;
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::clock::time_now;
+use splitbloom_server::context::Context;
+use std::collections::HashMap;
+use std::ptr::from_ref;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use waiting::Pulse;
+
+/// Bytes of a hash in a reply: two little-endian numbers of 64 bits.
+const BYTES_OF_HASH: usize = 16;
+
+/// The number of journals.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// All journals. Held for a microsecond, by the server's thread or the one that frees values.
+static JOURNALS: LazyLock<Mutex<Journals>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Journals {
+    by_address: HashMap<usize, Journal>,
+    rounds: Rounds,
+}
+
+/// What is new in one filter.
+struct Journal {
+    /// Drawn by chance, so that no two nodes, and no two lives of a node, have the same.
+    id: u64,
+    ring: Ring,
+    pulse: Arc<Pulse>,
+}
+
+impl Journal {
+    fn try_new(id: u64, now: u64) -> Option<Self> {
+        let journal = Self { id, ring: Ring::try_new()?, pulse: Pulse::at(now) };
+        COUNT.fetch_add(1, Relaxed);
+        Some(journal)
+    }
+
+    /// The hashes from `number` on as a reply has them, at most `count`; `None` if they are gone.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn since(&self, number: u64, count: u64) -> Result<Option<Vec<u8>>, NotFollowed> {
+        let Some(hashes) = self.ring.since(number) else {
+            return Ok(None);
+        };
+        let number = (self.ring.next() - number).min(count) as usize;
+        let bytes = try_vec(number * BYTES_OF_HASH);
+        let mut bytes = bytes.ok_or(NotFollowed::OutOfMemory)?;
+        for ItemHash { place, probes } in hashes.take(number) {
+            bytes.extend_from_slice(&place.to_le_bytes());
+            bytes.extend_from_slice(&probes.to_le_bytes());
+        }
+        Ok(Some(bytes))
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Relaxed);
+    }
+}
+
+fn journals() -> MutexGuard<'static, Journals> {
+    // A panic leaves at most a journal missing, and its followers fetch the filter again.
+    JOURNALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether any filter is followed. Cost: one load. (A filter is freed on another thread only after
+/// the server's own thread has passed it on, and with it what it knows of journals.)
+fn is_any() -> bool {
+    COUNT.load(Relaxed) > 0
+}
+
+/// The number of journals.
+pub fn count() -> u64 {
+    COUNT.load(Relaxed)
+}
+
+/// Bytes of all journals.
+pub fn bytes() -> u64 {
+    ring::bytes_of_all()
+}
+
+fn address(filter: &Filter) -> usize {
+    from_ref(filter).addr()
+}
+
+/// Bytes of the journal of `filter`.
+pub fn bytes_of(filter: &Filter) -> u64 {
+    if !is_any() {
+        return 0;
+    }
+    let journals = journals();
+    let journal = journals.by_address.get(&address(filter));
+    journal.map_or(0, |journal| journal.ring.bytes())
+}
+
+/// Ends the journal of `filter`, if it has one: the filter is freed, or changes in a way that no
+/// list of hashes can say.
+pub fn end(filter: &Filter) {
+    if is_any() {
+        let ended = journals().by_address.remove(&address(filter));
+        drop(ended); // without the lock
+    }
+}
+
+/// Ends the journal of `filter`, the value of `key`, which has changed, and wakes its followers.
+pub fn end_and_wake(context: &Context, filter: &Filter, key: Argument<'_>) {
+    end(filter);
+    wake(context, key);
+}
+
+/// The filter has moved from address `from` to where it is now.
+pub fn moved(filter: &Filter, from: usize) {
+    if !is_any() {
+        return;
+    }
+    let mut journals = journals();
+    if let Some(journal) = journals.by_address.remove(&from) {
+        journals.put(address(filter), journal);
+    }
+}
+
+/// The answer to a follower.
+pub struct Changes {
+    /// Where the follower is once it has applied `hashes`, or fetched the filter.
+    pub position: Position,
+    /// The hashes that it lacks; `None` if it must fetch the filter.
+    pub hashes: Option<Vec<u8>>,
+    pulse: Arc<Pulse>,
+}
+
+/// Why a follower gets no answer.
+#[derive(Debug)]
+pub enum NotFollowed {
+    /// The journals would take more than they may.
+    OverLimit,
+    OutOfMemory,
+}
+
+/// What is new in `filter` since `position`, at most `count` hashes. Begins a journal if there is
+/// none. Cost: a copy of what it returns.
+///
+/// # Errors
+/// Why there is no journal, or no answer.
+pub fn changes(
+    context: &Context,
+    filter: &Filter,
+    position: Option<Position>,
+    count: u64,
+) -> Result<Changes, NotFollowed> {
+    let (mut journals, now, address) = (journals(), time_now(), address(filter));
+    if let Some(journal) = journals.by_address.get(&address) {
+        journal.pulse.beat(now); // first, so that this one does not end
+    }
+    journals.visit(VISITS_OF_A_COMMAND, now);
+    if !journals.by_address.contains_key(&address) {
+        if !has_room(limits()) {
+            return Err(NotFollowed::OverLimit);
+        }
+        let journal = Journal::try_new(context.random(), now);
+        journals.put(address, journal.ok_or(NotFollowed::OutOfMemory)?);
+        idle::visit_later(context, now);
+    }
+    let journal = journals.by_address.get(&address);
+    let journal = journal.ok_or(NotFollowed::OutOfMemory)?;
+    let known = position.filter(|position| position.journal == journal.id);
+    let hashes = match known {
+        Some(position) => journal.since(position.hashes, count)?,
+        None => None,
+    };
+    let number = match (known, &hashes) {
+        (Some(Position { hashes, .. }), Some(new)) => hashes + (new.len() / BYTES_OF_HASH) as u64,
+        _ => journal.ring.next(),
+    };
+    if hashes.is_none() {
+        stats::FETCHES_BY_FOLLOWERS.add(1);
+    }
+    Ok(Changes {
+        position: Position { journal: journal.id, hashes: number },
+        hashes,
+        pulse: journal.pulse.clone(),
+    })
+}
+
+impl Changes {
+    /// Whether there is nothing to tell the follower.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// A client that waits for what comes next.
+    pub fn waiter(&self) -> Waiter {
+        Waiter::of(self.pulse.clone())
+    }
+}
+
+impl Journals {
+    /// Puts a journal under `address`; without memory for the entry, ends it.
+    fn put(&mut self, address: usize, journal: Journal) {
+        if self.rounds.try_add(address, journal.id) {
+            self.put_back(address, journal);
+        }
+    }
+
+    /// Puts back a journal that was taken from `address`, and has kept its turn.
+    fn put_back(&mut self, address: usize, journal: Journal) {
+        if self.by_address.try_reserve(1).is_ok() {
+            self.by_address.insert(address, journal);
+        }
+    }
+}
+
+fn limits() -> Limits {
+    Limits { hashes: config::max_followed_items(), bytes: config::max_journal_bytes() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splitbloom_filter::filter::{Growth, Parameters, SizeLimit};
+    use splitbloom_filter::hash::Seed;
+
+    /// An empty filter, which has an address of its own.
+    fn filter() -> Box<Filter> {
+        let parameters =
+            Parameters { error_rate: 0.01, capacity: 100, growth: Growth::Fixed, seed: Seed(1) };
+        Box::new(Filter::new(parameters, SizeLimit::Unlimited).unwrap())
+    }
+
+    /// Begins a journal as a command at the time `now` does.
+    fn begin(filter: &Filter, id: u64, now: u64) {
+        journals().put(address(filter), Journal::try_new(id, now).unwrap());
+    }
+
+    fn id(filter: &Filter) -> Option<u64> {
+        let journals = journals();
+        let journal = journals.by_address.get(&address(filter));
+        journal.map(|journal| journal.id)
+    }
+
+    /// One test, since journals are known to the whole process.
+    #[test]
+    fn a_journal_stays_with_its_filter_until_it_ends_or_nobody_asks_for_it() {
+        const TIME: u64 = 60_000;
+        let filters: Vec<_> = (0..100).map(|_| filter()).collect();
+        for (n, filter) in filters.iter().enumerate() {
+            begin(filter, n as u64, n as u64);
+            assert!(bytes_of(filter) > 0);
+        }
+        assert_eq!((count(), id(&filters[7])), (100, Some(7)));
+
+        let elsewhere = filter();
+        moved(&elsewhere, address(&filters[7]));
+        assert_eq!((id(&filters[7]), id(&elsewhere)), (None, Some(7)));
+        moved(&filters[7], address(&filters[7]) + 1);
+        assert_eq!(id(&filters[7]), None, "another value has moved");
+        end(&filters[8]);
+        assert_eq!((count(), id(&filters[8])), (99, None));
+
+        // The turns of those that were moved or ended are passed over.
+        let waiter = Waiter::of(journals().by_address[&address(&filters[20])].pulse.clone());
+        for round in 0..=1 {
+            journals().visit(51, TIME + 50);
+            if round == 0 {
+                assert!(count() > 50, "a few at a time");
+            }
+        }
+        for (n, filter) in filters.iter().enumerate() {
+            let stays = n >= 50 || n == 20;
+            assert_eq!(id(filter), stays.then_some(n as u64), "{n}");
+        }
+        assert_eq!(id(&elsewhere), None);
+        std::mem::forget(waiter); // it asks the server for the time
+        journals().visit(1000, TIME + 100);
+        assert_eq!((count(), id(&filters[20])), (1, Some(20)));
+    }
+}

@@ -1,0 +1,323 @@
+//! BF.CHANGES with BLOCK: followers that wait.
+
+use super::follower::{changes, position, read, Follower};
+use crate::harness::{
+    add_items, eventually, item, load_chunks, scan_dump, Connection, Dialect, Reply, Server,
+};
+
+/// A client that waits, and its id.
+struct Waiting {
+    db: Connection,
+    id: i64,
+}
+
+impl Waiting {
+    /// Sends the command on a connection of its own, and waits until the server holds it.
+    fn on(server: &Server, db: Connection, line: &str) -> Waiting {
+        let mut waiting = Waiting { db, id: 0 };
+        waiting.id = waiting.db.run("CLIENT ID").integer();
+        let before = blocked(server);
+        waiting.db.send(line.split_whitespace());
+        eventually("the client waits", || blocked(server) > before);
+        waiting
+    }
+
+    fn for_news(server: &Server, key: &str, position: &str) -> Waiting {
+        let line = format!("BF.CHANGES {key} {position} BLOCK 0");
+        Waiting::on(server, server.connect(), &line)
+    }
+
+    /// Receives a reply that says that the filter must be fetched.
+    fn must_fetch(&mut self) {
+        let (_, hashes) = read(&self.db.receive());
+        assert_eq!(hashes, None);
+    }
+}
+
+fn blocked(server: &Server) -> i64 {
+    server.connect().info_number("clients", "blocked_clients")
+}
+
+/// Servers that wake those who wait for a deleted key.
+fn wakes_of_deletions(server: &Server) -> bool {
+    server.dialect() >= Dialect::Redis { major: 7, minor: 2 }
+}
+
+#[test]
+fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    for resp3 in [false, true] {
+        for (number, command) in
+            ["BF.ADD f x", "BF.MADD f a x", "BF.INSERT f ITEMS a x", "BF.PACKADD f LINES x"]
+                .into_iter()
+                .enumerate()
+        {
+            let now = position(&mut db, "f");
+            let follower = match resp3 {
+                false => server.connect(),
+                true => server.connect_resp3(),
+            };
+            let line = format!("BF.CHANGES f {now} BLOCK 0");
+            let mut follower = Waiting::on(&server, follower, &line);
+            db.run("BF.ADD f a");
+            db.run("BF.EXISTS f b");
+            db.run("BF.ADD other b");
+            assert_eq!(blocked(&server), 1, "nothing new");
+            db.run(&format!("{command}{number}{resp3}"));
+            let (next, hashes) = read(&follower.db.receive());
+            assert_eq!(hashes.expect("news").len(), 1, "{command}");
+            assert_eq!(next, position(&mut db, "f"));
+            assert_eq!(follower.db.ask("PING"), "+PONG");
+        }
+    }
+}
+
+#[test]
+fn those_who_wait_get_all_of_a_transaction_or_script_at_once() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let now = position(&mut db, "f");
+    let mut follower = Waiting::for_news(&server, "f", &now);
+    for line in ["MULTI", "BF.ADD f b", "BF.ADD f c", "BF.ADD f d", "EXEC"] {
+        db.run(line);
+    }
+    let (now, hashes) = read(&follower.db.receive());
+    assert_eq!(hashes.expect("news").len(), 3);
+    let mut follower = Waiting::for_news(&server, "f", &now);
+    let script = "redis.call('BF.ADD', KEYS[1], 'e') redis.call('BF.ADD', KEYS[1], 'f')";
+    db.call(["EVAL", script, "1", "f"]);
+    assert_eq!(read(&follower.db.receive()).1.expect("news").len(), 2);
+}
+
+#[test]
+fn a_reply_that_can_be_given_is_given_at_once() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let (now, none) = changes(&mut db, "f 0 BLOCK 0");
+    assert_eq!(none, None);
+    db.run("BF.ADD f b");
+    let (_, hashes) = changes(&mut db, &format!("f {now} BLOCK 0"));
+    assert_eq!(hashes.expect("news").len(), 1);
+    let ahead = format!("{}-7", &now[..16]);
+    assert_eq!(changes(&mut db, &format!("f {ahead} BLOCK 0")).1, None);
+    assert_eq!(db.ask("BF.CHANGES missing 0 BLOCK 0"), "-ERR not found");
+}
+
+#[test]
+fn a_wait_ends_with_null_after_its_time() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("BF.ADD f a");
+        let now = position(&mut db, "f");
+        for time in [1, 20] {
+            let reply = db.ask(&format!("BF.CHANGES f {now} BLOCK {time}"));
+            assert_eq!(reply, "_");
+        }
+        assert_eq!(changes(&mut db, &format!("f {now}")), (now, Some(vec![])));
+    }
+}
+
+#[test]
+fn client_unblock_ends_a_wait() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let now = position(&mut db, "f");
+    for (how, reply) in
+        [("", "_"), ("TIMEOUT", "_"), ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK")]
+    {
+        let mut follower = Waiting::for_news(&server, "f", &now);
+        let line = format!("CLIENT UNBLOCK {} {how}", follower.id);
+        assert_eq!(db.ask(&line), ":1");
+        assert_eq!(follower.db.receive().to_string(), reply);
+        assert_eq!(follower.db.ask("PING"), "+PONG");
+    }
+    let follower = Waiting::for_news(&server, "f", &now);
+    db.run(&format!("CLIENT KILL ID {}", follower.id));
+    eventually("nobody waits", || blocked(&server) == 0);
+}
+
+#[test]
+fn in_transactions_and_scripts_nobody_waits() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let now = position(&mut db, "f");
+    let line = format!("BF.CHANGES f {now} BLOCK 0");
+    db.run("MULTI");
+    db.run(&line);
+    db.run("BF.ADD f b");
+    db.run(&line);
+    let replies = db.run("EXEC");
+    assert_eq!(replies.elements()[0], Reply::Null);
+    assert_eq!(read(&replies.elements()[2]).1.expect("news").len(), 1);
+
+    let now = position(&mut db, "f");
+    let script = "return redis.call('BF.CHANGES', KEYS[1], ARGV[1], 'BLOCK', '0')";
+    let reply = db.call(["EVAL", script, "1", "f", &now]);
+    assert_eq!(reply, Reply::Null);
+}
+
+#[test]
+fn a_deleted_filter_is_an_error_where_the_server_wakes_those_who_wait() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for command in ["DEL f", "UNLINK f", "FLUSHALL", "FLUSHALL ASYNC", "RENAME f g", "PEXPIRE f 1"]
+    {
+        db.run("BF.ADD f a");
+        let now = position(&mut db, "f");
+        let mut follower = Waiting::for_news(&server, "f", &now);
+        db.run(command);
+        if !wakes_of_deletions(&server) {
+            eventually("the key is gone", || db.ask("EXISTS f") == ":0");
+            assert_eq!(blocked(&server), 1);
+            db.run("BF.ADD f a");
+            follower.must_fetch();
+        } else {
+            let reply = follower.db.receive().to_string();
+            assert_eq!(reply, "-ERR not found", "{command}");
+        }
+    }
+}
+
+#[test]
+fn another_value_under_the_key_must_be_fetched() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.01 1000 SEED 00000000000000aa");
+    db.run("BF.RESERVE g 0.01 1000 SEED 00000000000000aa");
+    db.run("BF.ADD f a");
+    let dump = db.run("DUMP f").bytes().to_vec();
+    let mut number = 0;
+    let mut check = |db: &mut Connection, what: &str, change: &mut dyn FnMut(&mut Connection)| {
+        number += 1;
+        db.run(&format!("BF.ADD g {number}"));
+        let now = position(db, "f");
+        let mut follower = Waiting::for_news(&server, "f", &now);
+        change(db);
+        eventually(what, || blocked(&server) == 0);
+        follower.must_fetch();
+        assert_eq!(changes(db, &format!("f {now}")).1, None, "{what}");
+    };
+    check(&mut db, "BF.MERGE", &mut |db| {
+        db.run("BF.MERGE f 1 g");
+    });
+    check(&mut db, "COPY REPLACE", &mut |db| {
+        db.run("COPY g f REPLACE");
+    });
+    check(&mut db, "RENAME over it", &mut |db| {
+        db.run("COPY g h REPLACE");
+        db.run("RENAME h f");
+    });
+    check(&mut db, "RESTORE REPLACE", &mut |db| {
+        let restore: [&[u8]; 5] = [b"RESTORE", b"f", b"0", &dump, b"REPLACE"];
+        assert_eq!(db.call(restore).to_string(), "+OK");
+    });
+    check(&mut db, "SWAPDB", &mut |db| {
+        db.run("SELECT 1");
+        db.run("BF.ADD f other");
+        db.run("SWAPDB 0 1");
+        db.run("SELECT 0");
+        db.run("BF.RESERVE g 0.01 1000 SEED 00000000000000aa");
+    });
+}
+
+#[test]
+fn a_chunk_loaded_into_a_filter_must_be_fetched() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE g 0.01 2000000");
+    add_items(&mut db, "g", 0..1000);
+    let chunks = scan_dump(&mut db, "g");
+    load_chunks(&mut db, "f", &chunks[..1]);
+    for chunk in &chunks[1..] {
+        let now = position(&mut db, "f");
+        let mut follower = Waiting::for_news(&server, "f", &now);
+        load_chunks(&mut db, "f", std::slice::from_ref(chunk));
+        follower.must_fetch();
+    }
+    assert_eq!(db.digest("f"), db.digest("g"));
+}
+
+#[test]
+fn a_value_of_another_type_is_an_error() {
+    let server = Server::start();
+    if !wakes_of_deletions(&server) {
+        return;
+    }
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let now = position(&mut db, "f");
+    let mut follower = Waiting::for_news(&server, "f", &now);
+    db.run("SET f text");
+    let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    assert_eq!(follower.db.receive().to_string(), wrong_type);
+}
+
+#[test]
+fn a_thousand_followers_wait_for_one_filter() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.0001 100000");
+    let now = position(&mut db, "f");
+    let line = format!("BF.CHANGES f {now} BLOCK 0");
+    let mut followers: Vec<_> = (0..1000).map(|_| server.connect()).collect();
+    for follower in &mut followers {
+        follower.send(line.split_whitespace());
+    }
+    eventually("all wait", || blocked(&server) == 1000);
+    followers.truncate(900); // the others disconnect
+    eventually("some are gone", || blocked(&server) == 900);
+    let new = add_items(&mut db, "f", 0..1000) as usize;
+    for follower in &mut followers {
+        let (_, hashes) = read(&follower.receive());
+        assert_eq!(hashes.expect("news").len(), new);
+    }
+    assert_eq!(blocked(&server), 0);
+    assert_eq!(db.info("bf", "bf_journals"), "1");
+}
+
+#[test]
+fn a_replica_serves_followers_of_its_own_and_goes_on_when_it_is_promoted() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let (mut db, mut there) = (primary.connect(), replica.connect());
+    db.run("BF.RESERVE f 0.01 10 EXPANSION 1");
+    primary.wait_for(&replica);
+    let mut follower = Follower::default();
+    follower.step(&mut there, "f", "").expect("a follower");
+    let at_primary = position(&mut db, "f");
+    assert_eq!(changes(&mut there, &format!("f {at_primary}")).1, None);
+
+    let now = position(&mut there, "f");
+    let mut waiting = Waiting::for_news(&replica, "f", &now);
+    db.run("BF.ADD f a");
+    assert_eq!(read(&waiting.db.receive()).1.expect("news").len(), 1);
+
+    let now = position(&mut there, "f");
+    let mut waiting = Waiting::for_news(&replica, "f", &now);
+    there.run("REPLICAOF NO ONE");
+    let new = add_items(&mut there, "f", 0..1000);
+    assert!(new > 900);
+    assert!(!read(&waiting.db.receive()).1.expect("news").is_empty());
+    follower.catch_up(&mut there, "f", "").expect("news");
+    let missing = (0..1000).filter(|number| !follower.contains(&item(*number)));
+    assert_eq!((missing.count(), follower.fetches), (0, 1));
+}
+
+#[test]
+fn a_primary_that_becomes_a_replica_turns_away_those_who_wait() {
+    let (primary, other) = (Server::start(), Server::start());
+    let mut db = other.connect();
+    db.run("BF.ADD f a");
+    let now = position(&mut db, "f");
+    let mut follower = Waiting::for_news(&other, "f", &now);
+    db.run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
+    let reply = follower.db.receive();
+    assert!(reply.to_string().starts_with("-UNBLOCKED"), "{reply}");
+    eventually("nothing is left", || db.info("bf", "bf_journals") == "0");
+}

@@ -1,0 +1,101 @@
+//! When a journal ends, and when it does not.
+
+use super::follower::{changes, position};
+use crate::harness::{add_items, eventually, Connection, Server};
+
+fn journals(db: &mut Connection) -> i64 {
+    db.info_number("bf", "bf_journals")
+}
+
+#[test]
+fn a_journal_ends_with_its_filter() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for (command, left) in [
+        ("DEL f", 1),
+        ("UNLINK f", 1),
+        ("COPY g f REPLACE", 1),
+        ("RENAME g f", 1),
+        ("PEXPIRE f 1", 1),
+        ("SET f text", 1),
+        ("FLUSHDB", 0),
+        ("FLUSHALL ASYNC", 0),
+        ("DEBUG RELOAD", 0),
+    ] {
+        db.run("FLUSHALL");
+        // A growing filter takes many allocations, so the server frees it on another thread.
+        for key in ["f", "g"] {
+            add_items(&mut db, key, 0..30_000);
+        }
+        let before = ["f", "g"].map(|key| position(&mut db, key));
+        assert_eq!(journals(&mut db), 2);
+        db.run(command);
+        eventually(command, || journals(&mut db) == left);
+        for (key, before) in ["f", "g"].into_iter().zip(before) {
+            let is_ours = db.ask(&format!("TYPE {key}")) == "+MBbloom--";
+            if is_ours && (left == 0 || key == "f" && command != "RENAME g f") {
+                assert_eq!(changes(&mut db, &format!("{key} {before}")).1, None, "{command}");
+            }
+        }
+    }
+    db.run("FLUSHALL");
+    eventually("no bytes are left", || db.info("bf", "bf_journal_bytes") == "0");
+}
+
+#[test]
+fn a_journal_ends_with_the_process() {
+    let mut server = Server::configured(&["appendonly yes"]);
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let before = position(&mut db, "f");
+    server.shut_down("SHUTDOWN");
+    server.start_again();
+    let mut db = server.connect();
+    let (now, hashes) = changes(&mut db, &format!("f {before}"));
+    assert_eq!(hashes, None);
+    assert_ne!(now[..16], before[..16]);
+}
+
+#[test]
+fn a_journal_stays_with_its_filter_wherever_it_goes() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    let before = position(&mut db, "f");
+    let mut expected = 0;
+    let mut check = |db: &mut Connection, key: &str, lines: &[&str]| {
+        for line in lines {
+            db.run(line);
+        }
+        db.run(&format!("BF.ADD {key} {expected}"));
+        expected += 1;
+        let (now, hashes) = changes(db, &format!("{key} {before}"));
+        assert_eq!(hashes.map(|hashes| hashes.len()), Some(expected), "{lines:?}");
+        assert_eq!(now, format!("{}-{expected}", &before[..16]));
+    };
+    check(&mut db, "f", &["EXPIRE f 1000", "PERSIST f"]);
+    check(&mut db, "f", &["DUMP f", "SAVE", "BGREWRITEAOF", "BF.SCANDUMP f 0"]);
+    check(&mut db, "f", &["COPY f g"]);
+    check(&mut db, "f", &["BF.MERGE f 1 g"]);
+    check(&mut db, "h", &["RENAME f h"]);
+    check(&mut db, "h", &["MOVE h 3", "SELECT 3"]);
+    check(&mut db, "h", &["SWAPDB 3 5", "SELECT 5"]);
+    db.run("SELECT 0");
+    assert_eq!(changes(&mut db, &format!("g {before}")).1, None, "a copy has its own");
+}
+
+#[test]
+fn only_a_union_that_changes_the_filter_ends_its_journal() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for key in ["f", "g"] {
+        db.run(&format!("BF.RESERVE {key} 0.01 1000 SEED 00000000000000aa"));
+        db.run(&format!("BF.ADD {key} a"));
+    }
+    let before = position(&mut db, "f");
+    db.run("BF.MERGE f 2 f g");
+    assert_eq!(changes(&mut db, &format!("f {before}")).1, Some(vec![]));
+    db.run("BF.ADD g b");
+    db.run("BF.MERGE f 1 g");
+    assert_eq!(changes(&mut db, &format!("f {before}")).1, None);
+}

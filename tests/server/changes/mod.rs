@@ -1,0 +1,8 @@
+//! BF.CHANGES: what is new in a filter, for those who follow it with a copy of their own.
+
+mod blocking;
+mod ends;
+mod follower;
+mod limits;
+mod model;
+mod replies;

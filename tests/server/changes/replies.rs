@@ -1,0 +1,189 @@
+//! What BF.CHANGES replies without waiting.
+
+use super::follower::{changes, fetched, position, Follower};
+use crate::errors::check_errors;
+use crate::harness::{add_items, item, Family, Server, Specimens};
+use splitbloom_filter::hash::ItemHash;
+use splitbloom_filter::Filter;
+
+fn hashes(filter: &Filter, items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<ItemHash> {
+    let seed = filter.parameters().seed;
+    let hashes = items.into_iter();
+    hashes.map(|item| ItemHash::of(item.as_ref(), seed)).collect()
+}
+
+#[test]
+fn a_reply_has_the_position_and_the_hashes_of_new_items() {
+    let server = Server::start();
+    for mut db in [server.connect(), server.connect_resp3()] {
+        db.run("FLUSHALL");
+        db.run("BF.MADD f a b");
+        let (begin, none) = changes(&mut db, "f 0");
+        assert_eq!(none, None, "the filter must be fetched first");
+        let (id, number) = begin.split_once('-').expect("id and number");
+        assert_eq!((id.len(), number), (16, "0"));
+        assert!(id.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let filter = fetched(&mut db, "f");
+
+        assert_eq!(changes(&mut db, &format!("f {begin}")), (begin.clone(), Some(vec![])));
+        db.run("BF.ADD f c");
+        db.run("BF.ADD f a");
+        db.run("BF.MADD f b d c e");
+        db.run("BF.INSERT f ITEMS e g");
+        db.run("BF.PACKADD f LINES h");
+        let all = hashes(&filter, ["c", "d", "e", "g", "h"]);
+        let at = |number: usize| format!("{id}-{number}");
+        let ask = |db: &mut _, from: usize, options: &str| {
+            changes(db, &format!("f {} {options}", at(from)))
+        };
+        for from in 0..=5 {
+            assert_eq!(ask(&mut db, from, ""), (at(5), Some(all[from..].to_vec())));
+            for count in 1..=6 {
+                let end = (from + count).min(5);
+                let expected = (at(end), Some(all[from..end].to_vec()));
+                assert_eq!(ask(&mut db, from, &format!("COUNT {count}")), expected);
+            }
+        }
+        assert_eq!(ask(&mut db, 6, ""), (at(5), None), "ahead of the journal");
+        assert_eq!(position(&mut db, "f"), at(5), "0 does not begin it again");
+    }
+}
+
+#[test]
+fn a_position_of_another_journal_is_one_that_nobody_is_at() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD f a");
+    db.run("BF.ADD g a");
+    let (f, g) = (position(&mut db, "f"), position(&mut db, "g"));
+    assert_ne!(f, g);
+    assert_eq!(changes(&mut db, &format!("f {g}")), (f.clone(), None));
+    for position in
+        ["0000000000000000-0", "ffffffffffffffff-0", "0000000000000000-9223372036854775807"]
+    {
+        assert_eq!(changes(&mut db, &format!("f {position}")), (f.clone(), None));
+    }
+    let id = &f[..16];
+    for number in [1, i64::MAX] {
+        assert_eq!(changes(&mut db, &format!("f {id}-{number}")), (f.clone(), None));
+    }
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let setup = ["BF.ADD f a", "BF.RESERVE w 0.01 100 WINDOW 60", "CF.ADD c a", "SET text a"];
+    let arity = "ERR wrong number of arguments for 'bf.changes' command";
+    let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
+    let position = "ERR bad position: it must be 0, or one that BF.CHANGES returned";
+    let count = "ERR count must be in the range [1, 65536]";
+    let block = "ERR block must be in the range [0, 315360000000]";
+    let lines = [
+        ("BF.CHANGES", arity),
+        ("BF.CHANGES f", arity),
+        ("BF.CHANGES f x", position),
+        ("BF.CHANGES f 00", position),
+        ("BF.CHANGES f -1", position),
+        ("BF.CHANGES f $", position),
+        ("BF.CHANGES f 0-0", position),
+        ("BF.CHANGES f 0000000000000000", position),
+        ("BF.CHANGES f 0000000000000000-", position),
+        ("BF.CHANGES f 0000000000000000-x", position),
+        ("BF.CHANGES f 0000000000000000-01", position),
+        ("BF.CHANGES f 0000000000000000-9223372036854775808", position),
+        ("BF.CHANGES f 000000000000000g-0", position),
+        ("BF.CHANGES f 0 x", "ERR syntax error"),
+        ("BF.CHANGES f 0 COUNT", arity),
+        ("BF.CHANGES f 0 COUNT x", "ERR bad count"),
+        ("BF.CHANGES f 0 COUNT 0", count),
+        ("BF.CHANGES f 0 COUNT 65537", count),
+        ("BF.CHANGES f 0 BLOCK", arity),
+        ("BF.CHANGES f 0 BLOCK x", "ERR bad block"),
+        ("BF.CHANGES f 0 BLOCK -1", block),
+        ("BF.CHANGES f 0 BLOCK 315360000001", block),
+        ("BF.CHANGES missing 0", "ERR not found"),
+        ("BF.CHANGES missing 0 BLOCK 0", "ERR not found"),
+        ("BF.CHANGES text 0", wrong_type),
+        ("BF.CHANGES c 0", wrong_type),
+        ("BF.CHANGES w 0", "ERR a filter with a window cannot be followed"),
+    ];
+    let cases = lines.map(|(line, error)| (line.split_whitespace().collect(), error));
+    check_errors(&setup, &cases);
+}
+
+#[test]
+fn filters_of_every_kind_are_followed() {
+    let server = Server::start();
+    let mut db = server.connect();
+    Specimens::create(&mut db);
+    let followed = |specimen: &_| -> bool {
+        let crate::harness::Specimen { family, key, .. } = specimen;
+        *family == Family::Bloom && !key.starts_with("window")
+    };
+    for specimen in Specimens::all().filter(followed) {
+        let key = specimen.key;
+        let mut follower = Follower::default();
+        follower.catch_up(&mut db, key, "").expect("a follower");
+        for batch in 0..5 {
+            // A filter that does not grow has room for a thousand more.
+            add_items(&mut db, key, 1_000_000 + batch * 150..1_000_150 + batch * 150);
+            follower.catch_up(&mut db, key, "COUNT 70").expect("news");
+        }
+        assert_eq!(follower.fetches, 1, "{key}");
+        let missing = (1_000_000..1_000_750).filter(|number| !follower.contains(&item(*number)));
+        assert_eq!(missing.count(), 0, "{key}");
+    }
+}
+
+#[test]
+fn a_reply_has_at_most_a_mebibyte() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.0001 1000000");
+    let begin = position(&mut db, "f");
+    let new = add_items(&mut db, "f", 0..100_000) as usize;
+    let (next, first) = changes(&mut db, &format!("f {begin}"));
+    let (end, rest) = changes(&mut db, &format!("f {next}"));
+    let lengths = [first, rest].map(|hashes| hashes.expect("hashes").len());
+    assert_eq!(lengths, [1 << 16, new - (1 << 16)]);
+    assert_eq!(end, format!("{}-{new}", &begin[..16]));
+}
+
+#[test]
+fn it_changes_nothing_and_is_not_replicated() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let (mut db, mut there) = (primary.connect(), replica.connect());
+    db.run("BF.MADD f a b");
+    primary.wait_for(&replica);
+    let (digest, bytes) = (db.digest("f"), db.run("BF.INFO f FULL"));
+    let dump = db.run("DUMP f");
+    let before = db.info("replication", "master_repl_offset");
+    position(&mut db, "f");
+    assert_eq!(db.info("replication", "master_repl_offset"), before);
+    assert_eq!(db.digest("f"), digest);
+    assert_eq!(db.run("BF.INFO f FULL"), bytes);
+    assert_eq!(db.run("DUMP f"), dump);
+    assert_eq!(db.info("bf", "bf_journals"), "1");
+    assert_eq!(there.info("bf", "bf_journals"), "0", "each node has its own");
+}
+
+/// As docs/security.md says.
+#[test]
+fn a_follower_needs_two_commands_and_may_only_read() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.ADD seen:1 a");
+    let keys = "resetkeys %R~seen:* resetchannels";
+    let rules = format!("{keys} -@all +ping +bf.changes +bf.scandump");
+    db.run(&format!("ACL SETUSER follows on nopass {rules}"));
+    let mut follow = server.connect();
+    follow.run("AUTH follows any");
+    let mut follower = Follower::default();
+    follower.step(&mut follow, "seen:1", "").expect("a follower");
+    db.run("BF.ADD seen:1 b");
+    follower.step(&mut follow, "seen:1", "BLOCK 0").expect("news");
+    assert!(follower.contains(b"a") && follower.contains(b"b"));
+    for refused in ["BF.ADD seen:1 c", "BF.CHANGES other 0", "BF.EXISTS seen:1 a"] {
+        assert!(follow.ask(refused).starts_with("-NOPERM"), "{refused}");
+    }
+}
