@@ -12,6 +12,7 @@ mod config;
 mod crashes;
 mod errors;
 mod false_positives;
+mod followers;
 mod foreign;
 mod golden;
 mod hostile;

@@ -114,7 +114,7 @@ impl Worker {
         let questions = self.parts.iter().map(|part| {
             let mut changes = command("BF.CHANGES", &part.key);
             changes.arg(&part.position);
-            if self.parts.len() == 1 {
+            if self.parts.len() == 1 && !part.is_doubtful {
                 changes.arg("BLOCK").arg(HEARTBEAT.as_millis() as u64);
             }
             on(&part.key, &changes)
@@ -193,7 +193,7 @@ fn fetch(link: &mut Link, key: &[u8]) -> Result<Filter, Error> {
             _ => return Err(unexpected()),
         };
         if !is_chunk(&bytes) {
-            let text = "a filter that another module made: copy its items to a new one";
+            let text = "to BF.SCANDUMP: another module serves this filter";
             return Err(Error::Unexpected(text.into()));
         }
         let refused = |error| Error::Unexpected(format!("a chunk of BF.SCANDUMP: {error}"));

@@ -1,0 +1,269 @@
+//! The follower of the client crate, with real servers.
+
+mod model;
+
+use crate::harness::{absent_item, add_items, eventually, item, patient, scan_dump, Link, Server};
+use redis::{ConnectionInfo, IntoConnectionInfo};
+use splitbloom_client::{Error, Follower, Keys, Topology};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(60);
+
+fn at(port: u16) -> Vec<ConnectionInfo> {
+    vec![format!("redis://127.0.0.1:{port}").into_connection_info().expect("an address")]
+}
+
+/// A follower of the key, through this port, which may not have a copy yet.
+fn following(port: u16, key: &str) -> Follower {
+    let follower = Follower::start(at(port), Topology::OneServer, Keys::One(key.as_bytes()));
+    follower.expect("a thread")
+}
+
+/// A follower of the key, through this port.
+fn ready(port: u16, key: &str) -> Follower {
+    let follower = following(port, key);
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    follower
+}
+
+fn has(follower: &Follower, number: u64) -> bool {
+    follower.contains(&item(number)) == Some(true)
+}
+
+fn has_all(follower: &Follower, mut numbers: std::ops::Range<u64>) -> bool {
+    numbers.all(|number| has(follower, number))
+}
+
+#[test]
+fn a_follower_has_what_the_server_has_and_gets_what_is_new() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for shape in ["0.01 100 EXPANSION 1", "0.01 300000", "0.001 20000 EXPANSION 1"] {
+        db.run(&format!("BF.RESERVE f {shape}"));
+        add_items(&mut db, "f", 0..50_000);
+        let follower = ready(server.port(), "f");
+        assert!(has_all(&follower, 0..50_000), "{shape}");
+        let false_positives =
+            (0..10_000).filter(|n| follower.contains(&absent_item(*n)).expect("there is a copy"));
+        assert!(false_positives.count() < 300, "{shape}");
+
+        add_items(&mut db, "f", 50_000..60_000);
+        eventually("the last item has come", || has(&follower, 59_999));
+        assert!(has_all(&follower, 50_000..60_000), "{shape}");
+        let status = follower.status();
+        assert_eq!(status.fetches, 1, "{shape}");
+        assert!((9_500..=10_000).contains(&status.changes), "{shape}: {status:?}");
+        assert!(status.error.is_none() && status.bytes > 50_000, "{shape}: {status:?}");
+
+        let items: Vec<Vec<u8>> = (0..5_000).flat_map(|n| [item(n), absent_item(n)]).collect();
+        let answers = follower.contains_many(&items).expect("there is a copy");
+        for (item, answer) in items.iter().zip(answers) {
+            assert_eq!(Some(answer), follower.contains(item));
+        }
+        db.run("DEL f");
+    }
+}
+
+#[test]
+fn without_the_key_a_follower_has_no_answer_and_with_it_again_it_has() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let follower = following(server.port(), "f");
+    eventually("it says why", || matches!(follower.status().error, Some(Error::Missing(_))));
+    assert!(!follower.wait_until_ready(Duration::ZERO) && !follower.is_ready());
+    assert_eq!(follower.contains(b"a"), None);
+    assert_eq!(follower.contains_many(&["a", "b"]), None);
+    assert_eq!(follower.staleness(), None);
+
+    add_items(&mut db, "f", 0..1_000);
+    assert!(follower.wait_until_ready(patient(SOON)));
+    assert!(has_all(&follower, 0..1_000) && follower.staleness().is_some());
+
+    db.run("DEL f");
+    eventually("it has no answer", || follower.contains(&item(1)).is_none());
+    add_items(&mut db, "f", 5_000..5_001);
+    eventually("it has the new filter", || has(&follower, 5_000));
+    assert_eq!(follower.contains(&item(1)), Some(false));
+}
+
+#[test]
+fn filters_that_cannot_be_followed_are_named() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.01 100 WINDOW 60");
+    db.run("SET g x");
+    for (key, text) in [("f", "window"), ("g", "WRONGTYPE")] {
+        let follower = following(server.port(), key);
+        eventually("it says why", || match follower.status().error {
+            Some(Error::Refused(refusal)) => refusal.contains(text),
+            _ => false,
+        });
+        assert_eq!(follower.contains(b"a"), None);
+    }
+}
+
+#[test]
+fn a_filter_that_takes_the_key_of_another_is_swapped_in_as_a_whole() {
+    let server = Server::start();
+    let mut db = server.connect();
+    add_items(&mut db, "f", 0..100_000);
+    let follower = ready(server.port(), "f");
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                // Item 7 is in all of them.
+                while !done.load(SeqCst) {
+                    assert!(has(&follower, 7), "{:?}", follower.status());
+                }
+            });
+        }
+        for round in 1..20_u64 {
+            let numbers = round * 100_000..round * 100_000 + 20_000;
+            add_items(&mut db, "next", 7..8);
+            add_items(&mut db, "next", numbers.clone());
+            db.run("RENAME next f");
+            eventually("the new one is there", || has(&follower, numbers.start));
+            assert!(has_all(&follower, numbers));
+        }
+        done.store(true, SeqCst);
+    });
+    let status = follower.status();
+    assert!(status.fetches > 19, "{status:?}");
+    let strangers = (0..10_000).filter(|number| has(&follower, *number));
+    assert!(strangers.count() < 500, "the first filter is gone");
+}
+
+#[test]
+fn unions_loads_and_restored_dumps_reach_a_follower() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for key in ["f", "g"] {
+        db.run(&format!("BF.RESERVE {key} 0.01 10000 SEED 00000000000000aa"));
+    }
+    add_items(&mut db, "f", 0..10);
+    add_items(&mut db, "g", 100..110);
+    let follower = ready(server.port(), "f");
+    db.run("BF.MERGE f 1 g");
+    eventually("the union is there", || has_all(&follower, 100..110));
+    assert!(has_all(&follower, 0..10));
+
+    let chunks = scan_dump(&mut db, "g");
+    db.run("DEL f");
+    for (iterator, chunk) in chunks {
+        let iterator = iterator.to_string();
+        db.call([b"BF.LOADCHUNK".as_slice(), b"f", iterator.as_bytes(), &chunk]);
+    }
+    eventually("the load is there", || has(&follower, 100) && !has_all(&follower, 0..10));
+
+    add_items(&mut db, "h", 500..510);
+    let dump = db.run("DUMP h").bytes().to_vec();
+    db.call([b"RESTORE".as_slice(), b"f", b"0", &dump, b"REPLACE"]);
+    eventually("the restored one is there", || has_all(&follower, 500..510));
+    db.run("FLUSHALL");
+    eventually("there is none", || !follower.is_ready());
+}
+
+#[test]
+fn a_follower_comes_back_after_cuts_and_misses_nothing() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.01 1000000");
+    add_items(&mut db, "f", 0..100_000);
+    let link = Link::to(server.port());
+    let follower = following(link.port(), "f");
+    for round in 0..12_u64 {
+        // Amid a fetch, and amid changes.
+        link.cut_after(round * round * 2_000);
+        add_items(&mut db, "f", 100_000 + round * 1_000..101_000 + round * 1_000);
+        eventually("the link is cut", || link.cuts() > round);
+    }
+    link.repair();
+    eventually("the last item has come", || has(&follower, 111_999));
+    assert!(has_all(&follower, 0..112_000));
+}
+
+#[test]
+fn a_copy_goes_on_answering_while_the_server_is_gone_and_says_how_old_it_is() {
+    let mut server = Server::configured(&["appendonly yes", "appendfsync always"]);
+    let mut db = server.connect();
+    add_items(&mut db, "f", 0..10_000);
+    let follower = ready(server.port(), "f");
+    eventually("it is current", || follower.staleness() < Some(Duration::from_secs(1)));
+    server.kill();
+    eventually("it is old", || follower.staleness() > Some(Duration::from_secs(3)));
+    assert!(has_all(&follower, 0..10_000));
+    assert!(follower.status().error.is_some());
+
+    server.start_again();
+    add_items(&mut server.connect(), "f", 10_000..10_010);
+    eventually("the new items are there", || has_all(&follower, 10_000..10_010));
+    assert!(has_all(&follower, 0..10_000));
+    eventually("it is current", || follower.staleness() < Some(Duration::from_secs(1)));
+    assert_eq!(follower.status().fetches, 2, "another life of the server has other positions");
+}
+
+#[test]
+fn a_follower_of_a_replica_goes_on_when_that_becomes_the_primary() {
+    let server = Server::start();
+    let replica = server.replica(&[]);
+    let mut db = server.connect();
+    add_items(&mut db, "f", 0..1_000);
+    server.wait_for(&replica);
+    let follower = ready(replica.port(), "f");
+    add_items(&mut db, "f", 1_000..2_000);
+    eventually("the replica's items are there", || has_all(&follower, 0..2_000));
+    server.wait_for(&replica);
+    let mut db = replica.connect();
+    db.run("REPLICAOF NO ONE");
+    add_items(&mut db, "f", 2_000..3_000);
+    eventually("its own items are there", || has_all(&follower, 0..3_000));
+    assert_eq!(follower.status().fetches, 1);
+}
+
+#[test]
+fn many_threads_read_while_items_come_and_none_is_denied() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.01 1000 EXPANSION 2");
+    let follower = ready(server.port(), "f");
+    // Items below this number were seen in the copy.
+    let seen = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for reader in 0..4_u64 {
+            let (follower, seen) = (&follower, &seen);
+            scope.spawn(move || {
+                let mut number = reader;
+                loop {
+                    match seen.load(SeqCst) {
+                        100_000.. => return,
+                        0 => thread::yield_now(),
+                        below => {
+                            number = (number * 31 + 7) % below;
+                            assert!(has(follower, number), "{number} of {below}");
+                        }
+                    }
+                }
+            });
+        }
+        for first in (0..100_000).step_by(100) {
+            add_items(&mut db, "f", first..first + 100);
+            eventually("they are there", || has_all(&follower, first..first + 100));
+            seen.store(first + 100, SeqCst);
+        }
+    });
+    assert_eq!(follower.status().fetches, 1);
+}
+
+#[test]
+fn dropped_followers_leave_the_server() {
+    let server = Server::start();
+    let mut db = server.connect();
+    add_items(&mut db, "f", 0..10);
+    let followers: Vec<Follower> = (0..20).map(|_| ready(server.port(), "f")).collect();
+    assert!(db.info_number("clients", "connected_clients") >= 21);
+    drop(followers);
+    eventually("they are gone", || db.info_number("clients", "connected_clients") == 1);
+}
