@@ -25,15 +25,19 @@
 //!   packed  the same for packed commands            owners       which node owns which slot
 //!   info    BF.INFO summed over the partitions      connections  to all nodes; node: to one
 //!   error   what the caller sees                    replication  waiting for replicas
+//!   follower  a copy in this process
 //! ```
 //!
 //! A filter of one key, on a server or in a cluster, is a filter with one partition ([`Keys`]).
+//!
+//! Lookups without a network: a [`Follower`] keeps a copy of a filter in this process.
 //!
 //! This crate is not part of the module: it is a client like any other.
 
 mod batch;
 mod connections;
 mod error;
+mod follower;
 mod info;
 mod link;
 mod node;
@@ -42,6 +46,7 @@ mod packed;
 mod replication;
 
 pub use error::Error;
+pub use follower::{Follower, Status};
 pub use info::{number_of, Info};
 pub use link::{Retry, Topology};
 pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};

@@ -113,6 +113,15 @@ impl Link {
             Topology::OneServer => Timeouts::OF_ONLY_SERVER,
             Topology::Cluster => Timeouts::OF_NODE,
         };
+        Self::with(seeds, topology, timeouts)
+    }
+
+    /// The same, with other timeouts.
+    pub fn with(
+        seeds: Vec<ConnectionInfo>,
+        topology: Topology,
+        timeouts: Timeouts,
+    ) -> RedisResult<Self> {
         let mut link = Self {
             connections: Connections::new(seeds, timeouts),
             topology,

@@ -1,0 +1,123 @@
+//! A copy of a server's filter in this process, which follows it: lookups without a network.
+//!
+//! ```no_run
+//! use splitbloom_client::{Follower, Keys, Topology};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use redis::IntoConnectionInfo;
+//! let server = "redis://127.0.0.1:6379".into_connection_info()?;
+//! let blocked = Follower::start(vec![server], Topology::OneServer, Keys::One(b"blocked"))?;
+//! blocked.wait_until_ready(Duration::from_secs(10));
+//! // No copy yet, or the key is missing: the caller decides what that means.
+//! let is_blocked = blocked.contains(b"203.0.113.7").unwrap_or(true);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! ```text
+//!   worker   a thread: notes the position, fetches the filter, then applies what is new
+//!   copy     the filters that the worker writes and everyone else reads
+//!   reply    what BF.CHANGES returns
+//! ```
+//!
+//! # What a copy promises
+//! An item that was acknowledged to its writer more than [`Follower::staleness`] ago, and is still
+//! in the server's filter, is never absent. For the order of the three steps suffices: whatever is
+//! added after the position is noted is among the changes since it, whether a chunk of the fetch
+//! has it or not, and an item that is added twice changes nothing. A filter that was replaced
+//! meanwhile is not published: its position is unknown to the server.
+//!
+//! A replica promises what it has: its lag comes on top.
+
+mod copy;
+mod reply;
+mod worker;
+
+use crate::{Error, Keys, Topology};
+use copy::Copy;
+use redis::ConnectionInfo;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use worker::Worker;
+
+/// Follows one filter. Dropping it ends its thread, within a second.
+pub struct Follower {
+    copy: Arc<Copy>,
+}
+
+/// How a follower is.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Bytes of memory that the copy takes.
+    pub bytes: u64,
+    /// How often the filter was fetched as a whole, a partition at a time.
+    pub fetches: u64,
+    /// Items that came after that.
+    pub changes: u64,
+    /// Why the copy does not follow now, if it does not.
+    pub error: Option<Error>,
+}
+
+impl Follower {
+    /// Begins to follow the filter of `keys`, on a thread that connects, and reconnects, by itself:
+    /// first to `servers[0]`. Any primary or replica will do. Settings other than the address
+    /// (login, TLS) are those of the first server.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub fn start(
+        servers: Vec<ConnectionInfo>,
+        topology: Topology,
+        keys: Keys<'_>,
+    ) -> io::Result<Self> {
+        let copy = Arc::new(Copy::new(keys.partitions()));
+        let worker = Worker::new(copy.clone(), servers, topology, keys);
+        thread::Builder::new().name("follower".into()).spawn(move || worker.run())?;
+        Ok(Self { copy })
+    }
+
+    /// Whether the item is (probably) in the filter; `None` as long as there is no copy: before the
+    /// first fetch, and while a key is missing on the server.
+    #[inline]
+    pub fn contains(&self, item: &[u8]) -> Option<bool> {
+        self.copy.contains(item)
+    }
+
+    /// The same for many items, in order, whose cache misses overlap. The worker may change the
+    /// copy between any thousand of them.
+    pub fn contains_many(&self, items: &[impl AsRef<[u8]>]) -> Option<Vec<bool>> {
+        self.copy.contains_many(items)
+    }
+
+    /// Whether there is a copy.
+    pub fn is_ready(&self) -> bool {
+        self.copy.is_ready()
+    }
+
+    /// The time in which something may have been added that the copy lacks: since it last asked,
+    /// and lacked nothing. `None` if there is no copy. It is a few milliseconds while items are
+    /// added, up to half a second while none are, and grows while no server replies.
+    pub fn staleness(&self) -> Option<Duration> {
+        self.copy.staleness()
+    }
+
+    /// Waits until there is a copy, at most for `timeout`. Returns whether there is.
+    pub fn wait_until_ready(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        self.copy.wait_until_ready(deadline)
+    }
+
+    /// How it is.
+    pub fn status(&self) -> Status {
+        self.copy.status()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.copy.stop();
+    }
+}

@@ -1,0 +1,204 @@
+//! The thread of a follower.
+
+use super::copy::{apply, Copy};
+use super::reply::{parse, Changes, MAX_CHANGES};
+use crate::link::{Link, Request};
+use crate::node::Timeouts;
+use crate::{command, on, Error, Keys, Retry, Topology};
+use redis::{ConnectionInfo, Value};
+use splitbloom_filter::codec::{is_chunk, load_chunk, Chunk};
+use splitbloom_filter::{Filter, SizeLimit};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long the server holds a question for which it has no news: then the follower knows that it
+/// is still there.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+/// The pause after news, and between questions about several partitions, for which no server can
+/// wait: a thousand questions a second are enough.
+const PACE: Duration = Duration::from_millis(1);
+/// How long a question is asked again before the worker connects anew.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The first and the longest pause before it connects anew.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// What the worker knows of a partition.
+struct Part {
+    key: Vec<u8>,
+    /// Everything up to here is in the filter.
+    position: Vec<u8>,
+    /// A filter that is complete, but not published.
+    filter: Option<Filter>,
+    /// Whether the filter was fetched after its position was noted, and no reply since has
+    /// confirmed that position: it may be of a key that was replaced meanwhile.
+    is_doubtful: bool,
+}
+
+impl Part {
+    fn new(key: Vec<u8>) -> Self {
+        Self { key, position: b"0".to_vec(), filter: None, is_doubtful: false }
+    }
+}
+
+pub(super) struct Worker {
+    copy: Arc<Copy>,
+    servers: Vec<ConnectionInfo>,
+    topology: Topology,
+    parts: Vec<Part>,
+    is_published: bool,
+}
+
+impl Worker {
+    pub fn new(
+        copy: Arc<Copy>,
+        servers: Vec<ConnectionInfo>,
+        topology: Topology,
+        keys: Keys<'_>,
+    ) -> Self {
+        let parts = keys.each().into_iter().map(Part::new).collect();
+        Self { copy, servers, topology, parts, is_published: false }
+    }
+
+    /// Follows until the follower is dropped.
+    pub fn run(mut self) {
+        let mut pause = FIRST_PAUSE;
+        while !self.copy.is_stopped() {
+            let begun = Instant::now();
+            let Err(error) = self.follow() else {
+                return;
+            };
+            if matches!(error, Error::Missing(_)) {
+                self.withdraw();
+            }
+            self.copy.failed(error);
+            if begun.elapsed() > LONGEST_PAUSE {
+                pause = FIRST_PAUSE;
+            }
+            // Followers that lost the same server do not all come back at once.
+            let share = RandomState::new().hash_one(begun) % 1024;
+            sleep(pause / 2 + pause * share as u32 / 2048);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Connects, and follows until something fails.
+    fn follow(&mut self) -> Result<(), Error> {
+        let link = Link::with(self.servers.clone(), self.topology, Timeouts::OF_NODE);
+        let mut link = link.map_err(Error::Unreachable)?;
+        link.set_patience(PATIENCE);
+        while !self.copy.is_stopped() {
+            let asked_at = Instant::now();
+            let replies = link.ask(Retry::Yes, self.questions());
+            let (mut has_news, mut is_current) = (false, true);
+            for (index, reply) in replies.into_iter().enumerate() {
+                if let Some(changes) = parse(self.found(index, reply)?)? {
+                    has_news |= changes.hashes.as_ref().is_none_or(|hashes| !hashes.is_empty());
+                    is_current &= self.take_in(index, changes, &mut link)?;
+                }
+            }
+            if is_current && self.publish() {
+                self.copy.is_current(asked_at);
+            }
+            if has_news || self.parts.len() > 1 {
+                sleep(PACE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks what is new. For one partition the server waits until something is.
+    fn questions(&self) -> Vec<Request> {
+        let questions = self.parts.iter().map(|part| {
+            let mut changes = command("BF.CHANGES", &part.key);
+            changes.arg(&part.position);
+            if self.parts.len() == 1 {
+                changes.arg("BLOCK").arg(HEARTBEAT.as_millis() as u64);
+            }
+            on(&part.key, &changes)
+        });
+        questions.collect()
+    }
+
+    /// The reply to a question about a partition.
+    fn found(&self, index: usize, reply: Result<Value, Error>) -> Result<Value, Error> {
+        match reply {
+            Err(Error::Refused(text)) if text == crate::NOT_FOUND => {
+                Err(Error::Missing(vec![self.parts[index].key.clone()]))
+            }
+            reply => reply,
+        }
+    }
+
+    /// Takes changes of a partition in. Returns whether it lacks nothing now that it lacked when
+    /// the server replied.
+    fn take_in(&mut self, index: usize, changes: Changes, link: &mut Link) -> Result<bool, Error> {
+        let no_memory = |_| Error::Unexpected("no memory for the copy".into());
+        let part = &mut self.parts[index];
+        let Some(hashes) = changes.hashes else {
+            part.filter = Some(fetch(link, &part.key)?);
+            (part.position, part.is_doubtful) = (changes.position, true);
+            self.copy.fetched();
+            return Ok(false);
+        };
+        match &mut part.filter {
+            Some(filter) => apply(filter, &hashes).map_err(no_memory)?,
+            None => self.copy.apply(index, &hashes).map_err(no_memory)?,
+        }
+        (part.position, part.is_doubtful) = (changes.position, false);
+        Ok(hashes.len() < MAX_CHANGES)
+    }
+
+    /// Publishes the filters that are complete. Returns whether all are.
+    fn publish(&mut self) -> bool {
+        if self.is_published {
+            for (index, part) in self.parts.iter_mut().enumerate() {
+                if let Some(filter) = part.filter.take_if(|_| !part.is_doubtful) {
+                    self.copy.replace(index, filter);
+                }
+            }
+        } else if self.parts.iter().all(|part| part.filter.is_some() && !part.is_doubtful) {
+            let filters = self.parts.iter_mut().filter_map(|part| part.filter.take());
+            self.copy.publish(filters.collect());
+            self.is_published = true;
+        }
+        self.is_published
+    }
+
+    /// A key is missing, so there is no filter.
+    fn withdraw(&mut self) {
+        self.copy.withdraw();
+        self.is_published = false;
+        for part in &mut self.parts {
+            *part = Part::new(std::mem::take(&mut part.key));
+        }
+    }
+}
+
+/// Fetches the filter of a key, in chunks of at most 1 MiB.
+fn fetch(link: &mut Link, key: &[u8]) -> Result<Filter, Error> {
+    let (mut filter, mut iterator): (Option<Filter>, i64) = (None, 0);
+    loop {
+        let scan = on(key, command("BF.SCANDUMP", key).arg(iterator));
+        let reply = link.ask(Retry::Yes, vec![scan]).remove(0)?;
+        let unexpected = || Error::Unexpected("to BF.SCANDUMP".into());
+        let Value::Array(parts) = reply else {
+            return Err(unexpected());
+        };
+        let (next, bytes) = match <[Value; 2]>::try_from(parts) {
+            Ok([Value::Int(0), _]) => return filter.ok_or_else(unexpected),
+            Ok([Value::Int(next), Value::BulkString(bytes)]) => (next, bytes),
+            _ => return Err(unexpected()),
+        };
+        if !is_chunk(&bytes) {
+            let text = "a filter that another module made: copy its items to a new one";
+            return Err(Error::Unexpected(text.into()));
+        }
+        let refused = |error| Error::Unexpected(format!("a chunk of BF.SCANDUMP: {error}"));
+        let chunk = Chunk::parse(&bytes).map_err(refused)?;
+        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited).map_err(refused)?;
+        (filter, iterator) = (begun.or(filter), next);
+    }
+}
