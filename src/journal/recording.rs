@@ -21,7 +21,8 @@ struct Recording<I> {
 
 /// Wraps `answer`, which is called for each of `items` in order with whether it was new: puts the
 /// hashes of those that were into the journal of `filter`, if it has one. The journal is complete
-/// once what is returned is dropped. Cost without any journal: one load.
+/// once what is returned is dropped. Cost: one load without any journal; some 100 ns for a filter
+/// that is followed, and its hash for each new item.
 pub fn recording<'a, I, A>(
     filter: &Filter,
     items: impl FnOnce() -> I,
