@@ -1,6 +1,7 @@
 //! The end of journals that nobody asks for. They are visited in turn, a few at a time: when
 //! another is asked for, and by a timer.
 
+use super::waiting::{does_any_wait, wake_those_whose_journal_has_ended};
 use super::{is_any, journals, Journals};
 use crate::config;
 use splitbloom_server::clock::time_now;
@@ -58,13 +59,14 @@ pub fn register(context: &Context) {
     TIMER.register(context, tick);
 }
 
-/// Sets the timer, as there is a journal now.
+/// Sets the timer, as there is a journal now, which clients may wait for.
 pub fn visit_later(context: &Context, now: u64) {
     TIMER.set(now + INTERVAL_MS, context.thread());
 }
 
-fn tick(_: &Context) -> Option<u64> {
+fn tick(context: &Context) -> Option<u64> {
     let now = time_now();
     journals().visit(VISITS_OF_THE_TIMER, now);
-    is_any().then(|| now + INTERVAL_MS)
+    wake_those_whose_journal_has_ended(context);
+    (is_any() || does_any_wait()).then(|| now + INTERVAL_MS)
 }

@@ -88,6 +88,7 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
+        self.pulse.end();
         COUNT.fetch_sub(1, Relaxed);
     }
 }
@@ -221,9 +222,10 @@ impl Changes {
         self.hashes.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// A client that waits for what comes next.
-    pub fn waiter(&self) -> Waiter {
-        Waiter::of(self.pulse.clone())
+    /// A client that waits for what comes next, in the filter under `key`; `None` if there is no
+    /// memory for it.
+    pub fn try_waiter(&self, context: &Context, key: Argument<'_>) -> Option<Waiter> {
+        Waiter::try_new(context.location_of(key)?, self.pulse.clone())
     }
 }
 
@@ -252,6 +254,7 @@ mod tests {
     use super::*;
     use splitbloom_filter::filter::{Growth, Parameters, SizeLimit};
     use splitbloom_filter::hash::Seed;
+    use splitbloom_server::location::Location;
 
     /// An empty filter, which has an address of its own.
     fn filter() -> Box<Filter> {
@@ -291,7 +294,9 @@ mod tests {
         assert_eq!((count(), id(&filters[8])), (99, None));
 
         // The turns of those that were moved or ended are passed over.
-        let waiter = Waiter::of(journals().by_address[&address(&filters[20])].pulse.clone());
+        let pulse = journals().by_address[&address(&filters[20])].pulse.clone();
+        let key = Location { database: 0, name: (*b"key").into() };
+        let waiter = Waiter::try_new(key, pulse).unwrap();
         for round in 0..=1 {
             journals().visit(51, TIME + 50);
             if round == 0 {

@@ -4,7 +4,7 @@ use super::{address, is_any, journals, limits, Journal, Limits};
 use crate::config;
 use splitbloom_filter::hash::{ItemHash, Seed};
 use splitbloom_filter::Filter;
-use splitbloom_server::clock::time_now;
+use splitbloom_server::clock::time_of_command;
 use std::thread::panicking;
 
 /// An add to a filter that is followed.
@@ -21,7 +21,8 @@ struct Recording<I> {
 
 /// Wraps `answer`, which is called for each of `items` in order with whether it was new: puts the
 /// hashes of those that were into the journal of `filter`, if it has one. The journal is complete
-/// once what is returned is dropped. Cost without any journal: one load.
+/// once what is returned is dropped. Cost: one load without any journal; some 100 ns for a filter
+/// that is followed, and its hash for each new item.
 pub fn recording<'a, I, A>(
     filter: &Filter,
     items: impl FnOnce() -> I,
@@ -48,7 +49,7 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Recording<I> {
         }
         let address = address(filter);
         let journal = journals().by_address.remove(&address)?;
-        let is_idle = journal.pulse.is_idle(time_now(), config::journal_idle_ms());
+        let is_idle = journal.pulse.is_idle(time_of_command(), config::journal_idle_ms());
         (!is_idle).then(|| Self {
             address,
             seed: filter.parameters().seed,

@@ -44,12 +44,12 @@ impl Context {
     /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It is
     /// not called for a client that has waited before and goes on.
     ///
-    /// Returns whether there was memory for it; if not, nothing has been replied.
+    /// Returns false, and has not replied, if `waiter` returns none or there is no memory for it.
     pub fn wait_for_key<W: Send + 'static>(
         &self,
         key: Argument<'_>,
         milliseconds: u64,
-        waiter: impl FnOnce() -> W,
+        waiter: impl FnOnce() -> Option<W>,
     ) -> bool {
         let Wait::Not(again) = self.wait.get() else {
             self.wait.set(Wait::GoesOn);
@@ -59,7 +59,7 @@ impl Context {
             self.reply_null_array();
             return true;
         }
-        let Some(waiter) = try_box(waiter()) else {
+        let Some(waiter) = waiter().and_then(try_box) else {
             return false;
         };
         let timeout = c_longlong::try_from(milliseconds).unwrap_or(c_longlong::MAX);

@@ -42,7 +42,7 @@ fn changes(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let changes = journal::changes(context, filter, following.position, following.count)?;
     drop(key);
     if let (true, Some(milliseconds)) = (changes.is_empty(), following.block) {
-        let waits = context.wait_for_key(name, milliseconds, || changes.waiter());
+        let waits = context.wait_for_key(name, milliseconds, || changes.try_waiter(context, name));
         return match waits {
             true => Ok(()),
             false => Err(ReplyError::NO_MEMORY_TO_FOLLOW),

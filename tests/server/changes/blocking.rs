@@ -243,6 +243,25 @@ fn a_chunk_loaded_into_a_filter_must_be_fetched() {
     assert_eq!(db.digest("f"), db.digest("g"));
 }
 
+/// Redis 7.0 wakes nobody when it loads a file.
+#[test]
+fn a_filter_that_the_server_loads_anew_must_be_fetched() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let (mut db, mut there) = (primary.connect(), replica.connect());
+    db.run("BF.ADD f a");
+    primary.wait_for(&replica);
+    let (here, now) = (position(&mut db, "f"), position(&mut there, "f"));
+    let mut follower = Waiting::for_news(&primary, "f", &here);
+    let mut follower_of_replica = Waiting::for_news(&replica, "f", &now);
+    db.run("DEBUG RELOAD");
+    follower.must_fetch();
+    // A new history, which only a full synchronization brings to the replica.
+    db.run("DEBUG CHANGE-REPL-ID");
+    db.run("CLIENT KILL TYPE replica");
+    follower_of_replica.must_fetch();
+}
+
 #[test]
 fn a_value_of_another_type_is_an_error() {
     let server = Server::start();

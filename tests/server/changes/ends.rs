@@ -99,3 +99,20 @@ fn only_a_union_that_changes_the_filter_ends_its_journal() {
     db.run("BF.MERGE f 1 g");
     assert_eq!(changes(&mut db, &format!("f {before}")).1, None);
 }
+
+#[test]
+fn a_full_synchronization_ends_all_journals_of_a_replica() {
+    let primary = Server::start();
+    let replica = primary.replica(&[]);
+    let (mut db, mut there) = (primary.connect(), replica.connect());
+    db.run("BF.ADD f a");
+    primary.wait_for(&replica);
+    let before = position(&mut there, "f");
+    there.run("REPLICAOF NO ONE");
+    db.run("BF.ADD f b");
+    there.run("BF.ADD f c"); // so that the two differ, and a part does not suffice
+    there.run(&format!("REPLICAOF 127.0.0.1 {}", primary.port()));
+    primary.wait_for(&replica);
+    assert_eq!(changes(&mut there, &format!("f {before}")).1, None);
+    assert_eq!(there.ask("BF.MEXISTS f a b"), "[:1, :1]");
+}

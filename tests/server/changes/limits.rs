@@ -111,17 +111,19 @@ fn memory_usage_and_info_count_journals() {
 
 #[test]
 fn a_journal_that_nobody_asks_for_ends_and_one_that_is_waited_for_stays() {
-    let server = Server::configured(&["bf.journal-idle-time 1"]);
+    let server = Server::start();
     let mut db = server.connect();
     let waited_for = follow(&mut db, "f");
     let mut follower = server.connect();
     follower.send(format!("BF.CHANGES f {waited_for} BLOCK 0").split_whitespace());
+    eventually("it waits", || db.info("clients", "blocked_clients") == "1");
     let forgotten = follow(&mut db, "g");
+    db.run("CONFIG SET bf.journal-idle-time 1");
     eventually("the other ends", || db.info("bf", "bf_journals") == "1");
     assert_eq!(changes(&mut db, &format!("g {forgotten}")).1, None);
     db.run("BF.ADD f a");
     let reply = follower.receive();
-    assert!(matches!(reply.elements()[1].bytes().len(), 16), "{reply}");
+    assert_eq!(reply.elements()[1].bytes().len(), 16, "{reply}");
     eventually("both end", || db.info("bf", "bf_journals") == "0");
     // An add does not begin it again.
     db.run("BF.ADD f b");
