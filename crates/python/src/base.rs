@@ -114,29 +114,38 @@ impl Visit for Adds<'_> {
 
 #[pymethods]
 impl Base {
+    /// Adds an item; returns whether it was new (True for each copy in a counting filter).
     fn add(&self, py: Python<'_>, item: Bound<'_, PyAny>) -> PyResult<bool> {
         let item = Item::of(item)?;
         let add = |filter: &mut Filter| filter.add(item.as_ref(), SizeLimit::Unlimited);
         self.write(py, add)?.map_err(of_add)
     }
 
+    /// Adds many items; returns how many were new.
+    ///
+    /// If it raises, the items before the one refused have been added.
     fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<u64> {
         let mut adds = self.adds();
         batch::visit(items, &mut adds)?;
         Ok(adds.new)
     }
 
+    /// Adds the lines of a file, without their ends; returns how many were new.
     fn update_lines(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
         let mut adds = self.adds();
         lines::visit(py, &path, &mut adds)?;
         Ok(adds.new)
     }
 
+    /// Whether the item is (probably) in the filter.
     fn __contains__(&self, py: Python<'_>, item: Bound<'_, PyAny>) -> PyResult<bool> {
         let item = Item::of(item)?;
         self.read(py, |filter| filter.contains(item.as_ref()))
     }
 
+    /// Looks many items up; returns for each whether it is (probably) in the filter.
+    ///
+    /// The result is an array for an array of NumPy, and otherwise a list.
     fn contains<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let mut lookups = self.lookups();
         batch::visit(items, &mut lookups)?;
@@ -153,37 +162,44 @@ impl Base {
         py.import("numpy")?.call_method1("frombuffer", (bytes, "?"))
     }
 
+    /// Looks the lines of a file up, without their ends.
     fn contains_lines<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyList>> {
         let mut lookups = self.lookups();
         lines::visit(py, &path, &mut lookups)?;
         PyList::new(py, lookups.answers)
     }
 
+    /// The number of items that were new; of copies, in a counting filter.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let items = self.read(py, Filter::items)?;
         usize::try_from(items).map_err(|error| PyOverflowError::new_err(error.to_string()))
     }
 
+    /// The number of items that the filter was made for.
     #[getter]
     fn capacity(&self, py: Python<'_>) -> PyResult<u64> {
         self.read(py, |filter| filter.parameters().capacity)
     }
 
+    /// The requested error rate.
     #[getter]
     fn error_rate(&self, py: Python<'_>) -> PyResult<f64> {
         self.read(py, |filter| filter.parameters().error_rate)
     }
 
+    /// 0 if the filter does not grow. Any other number is only reported.
     #[getter]
     fn expansion(&self, py: Python<'_>) -> PyResult<u32> {
         self.read(py, |filter| filter.parameters().growth.factor())
     }
 
+    /// Decides where bits lie. Whoever knows it can choose items that collide.
     #[getter]
     fn seed(&self, py: Python<'_>) -> PyResult<u64> {
         self.read(py, |filter| filter.parameters().seed.0)
     }
 
+    /// Bytes of memory that the filter takes now.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<u64> {
         self.read(py, |filter| {
@@ -193,27 +209,38 @@ impl Base {
         })
     }
 
+    /// Writes a file that the tool `splitbloom` reads. Only its owner can read it.
+    ///
+    /// The file has its name only when it is whole and on the disk. It takes the place of another
+    /// filter, and with `replace` of any regular file.
     #[pyo3(signature = (path, *, replace = false))]
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
         file::save(py, &self.snapshot(py)?, &path, replace)
     }
 
+    /// Reads a file that `save` or the tool `splitbloom` wrote.
     #[classmethod]
     fn open<'py>(cls: &Bound<'py, PyType>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
         of_class(cls, file::open(cls.py(), &path)?)
     }
 
+    /// The bytes of a file.
     fn dumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let snapshot = self.snapshot(py)?;
         let bytes = py.detach(|| file::to_bytes(&snapshot))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// The filter of the bytes of a file.
     #[classmethod]
     fn loads<'py>(cls: &Bound<'py, PyType>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         of_class(cls, file::of_bytes(cls.py(), data)?)
     }
 
+    /// Loads the filter into a server, in chunks of at most 1 MiB.
+    ///
+    /// `connection` is a client of redis-py or valkey-py. The key appears when the whole filter is
+    /// there. It must not exist, unless `replace` takes its place.
     #[pyo3(signature = (connection, key, *, replace = false))]
     fn push<'py>(
         &self,
@@ -227,6 +254,7 @@ impl Base {
         transfer.call_method1("push", (snapshot, connection, key, replace)).map(drop)
     }
 
+    /// Reads a filter from a server, in chunks of at most 1 MiB.
     #[classmethod]
     fn pull<'py>(
         cls: &Bound<'py, PyType>,
@@ -245,7 +273,7 @@ impl Base {
         of_class(cls, arriving.finish()?)
     }
 
-    /// The chunk at `iterator`, and the iterator after it; none after the last.
+    /// The chunk at `iterator`, and the iterator after it; None after the last.
     fn _chunk<'py>(
         &self,
         py: Python<'py>,
@@ -255,6 +283,7 @@ impl Base {
         Ok(chunk.map(|chunk| (chunk.next, PyBytes::new(py, &chunk.bytes))))
     }
 
+    /// A copy, which shares memory until one of the two changes.
     fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         of_kind(py, self.snapshot(py)?)
     }

@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use splitbloom_filter::filter::counting::{Adding, MAX_EXPANSION};
 use splitbloom_filter::{CountingParameters, Filter, SizeLimit};
 
-/// A filter that counts the copies of its items, and removes them: the same as on a server.
+/// A filter that counts copies of items and removes them: what CF.RESERVE creates on a server.
+///
+/// The parameters are those of `Filter`. A copy takes about 16 bits at 1 %.
 #[pyclass(module = "splitbloom", extends = Base, frozen)]
 pub struct CountingFilter;
 
@@ -41,6 +43,7 @@ impl CountingFilter {
         Ok(PyClassInitializer::from(Base::new(filter)).add_subclass(Self))
     }
 
+    /// Adds a copy unless there is one; returns whether it was added.
     fn add_if_absent(slf: &Bound<'_, Self>, item: Bound<'_, PyAny>) -> PyResult<bool> {
         let item = Item::of(item)?;
         let add = |filter: &mut Filter| {
@@ -49,12 +52,16 @@ impl CountingFilter {
         slf.as_super().get().write(slf.py(), add)?.map_err(of_add)
     }
 
+    /// Removes a copy; returns whether there was one.
+    ///
+    /// Remove only what was added: otherwise another item may lose its copy.
     fn remove(slf: &Bound<'_, Self>, item: Bound<'_, PyAny>) -> PyResult<bool> {
         let item = Item::of(item)?;
         let remove = |filter: &mut Filter| filter.remove(item.as_ref());
         slf.as_super().get().write(slf.py(), remove)?.map_err(of_add)
     }
 
+    /// How many copies of the item there are, or more.
     fn count(slf: &Bound<'_, Self>, item: Bound<'_, PyAny>) -> PyResult<u64> {
         let item = Item::of(item)?;
         slf.as_super().get().read(slf.py(), |filter| filter.count(item.as_ref()))

@@ -77,12 +77,12 @@ pub fn of_io(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else {
         return match error.kind() {
             io::ErrorKind::OutOfMemory => PyMemoryError::new_err(error.to_string()),
-            _ => PyOSError::new_err(format!("{}: {error}", path.display())),
+            kind => io::Error::new(kind, error.to_string()).into(),
         };
     };
     let text = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
     match text {
-        Ok(text) => PyOSError::new_err((number, text.unbind(), path.to_owned())),
+        Ok(text) => PyOSError::new_err((number, text.unbind(), path.as_os_str().to_owned())),
         Err(error) => error,
     }
 }

@@ -21,7 +21,7 @@ const BUFFER_BYTES: usize = 4 << 20;
 /// # Errors
 /// `FileExistsError` if there is a file that is no filter; `OSError`, `MemoryError`.
 pub fn save(py: Python<'_>, filter: &Filter, path: &Path, replace: bool) -> PyResult<()> {
-    let replace = replace || may_be_replaced(py, path)?;
+    let replace = may_be_replaced(py, path)? || replace;
     let saved = py.detach(|| write(filter, path, replace));
     saved.map_err(|error| match error {
         FileError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(path),

@@ -7,7 +7,12 @@ use pyo3::prelude::*;
 use splitbloom_filter::filter::{Difference, MAX_EXPANSION};
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
 
-/// A Bloom filter that grows: the same as on a server.
+/// A Bloom filter that grows: what BF.RESERVE creates on a server.
+///
+/// `capacity` is the number of items expected, 1 to 2^40. `error_rate` is the share of other items
+/// that may be reported as present; it holds however far the filter grows. `seed`, 0 to 2^64 - 1,
+/// is random by default. With `expansion=0` the filter does not grow, and refuses items when it is
+/// full; any other number is only reported.
 #[pyclass(name = "Filter", module = "splitbloom", extends = Base, frozen)]
 pub struct BloomFilter;
 
@@ -37,6 +42,7 @@ impl BloomFilter {
         Ok(PyClassInitializer::from(Base::new(filter)).add_subclass(Self))
     }
 
+    /// The union of two filters with equal parameters and seed.
     fn __or__<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, Self>,
@@ -47,6 +53,7 @@ impl BloomFilter {
         Ok(union)
     }
 
+    /// Adds what another filter has, of equal parameters and seed.
     fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
         unite(slf.as_super().get(), other)
     }
