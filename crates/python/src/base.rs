@@ -8,7 +8,7 @@ use crate::file::{self, Arriving};
 use crate::filter::BloomFilter;
 use crate::items::Item;
 use crate::lines;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyType};
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
@@ -90,8 +90,25 @@ struct Lookups<'a> {
     answers: Vec<bool>,
 }
 
+impl Lookups<'_> {
+    /// The results as a list. (`PyList::new` would panic if memory is short.)
+    fn into_list(self, py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+        let list = PyList::new(py, [false])?.as_sequence().repeat(self.answers.len())?;
+        let list = list.cast_into::<PyList>()?;
+        for (number, _) in self.answers.iter().enumerate().filter(|(_, is_there)| **is_there) {
+            list.set_item(number, true)?;
+        }
+        Ok(list)
+    }
+}
+
 impl Visit for Lookups<'_> {
-    fn visit<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) -> Result<(), Failure> {
+    fn visit<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        number: usize,
+    ) -> Result<(), Failure> {
+        self.answers.try_reserve(number).map_err(|error| Failure::Add(error.into()))?;
         let filter = self.filter.read().map_err(|_| Failure::Poisoned)?;
         filter.contains_many(items, |is_there| self.answers.push(is_there));
         Ok(())
@@ -105,7 +122,11 @@ struct Adds<'a> {
 }
 
 impl Visit for Adds<'_> {
-    fn visit<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) -> Result<(), Failure> {
+    fn visit<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        _number: usize,
+    ) -> Result<(), Failure> {
         let mut filter = self.filter.write().map_err(|_| Failure::Poisoned)?;
         let answer = |is_new| self.new += u64::from(is_new);
         filter.add_many(items, SizeLimit::Unlimited, answer).map_err(Failure::Add)
@@ -151,7 +172,7 @@ impl Base {
         batch::visit(items, &mut lookups)?;
         let py = items.py();
         if !columns::is_numpy(items)? {
-            return PyList::new(py, lookups.answers).map(Bound::into_any);
+            return lookups.into_list(py).map(Bound::into_any);
         }
         let fill = |bytes: &mut [u8]| {
             let answers = lookups.answers.iter().map(|answer| u8::from(*answer));
@@ -166,7 +187,7 @@ impl Base {
     fn contains_lines<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyList>> {
         let mut lookups = self.lookups();
         lines::visit(py, &path, &mut lookups)?;
-        PyList::new(py, lookups.answers)
+        lookups.into_list(py)
     }
 
     /// The number of items that were new; of copies, in a counting filter.
@@ -227,8 +248,11 @@ impl Base {
     /// The bytes of a file.
     fn dumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let snapshot = self.snapshot(py)?;
-        let bytes = py.detach(|| file::to_bytes(&snapshot))?;
-        Ok(PyBytes::new(py, &bytes))
+        let len = py.detach(|| file::num_bytes(&snapshot));
+        PyBytes::new_with(py, len, |bytes| {
+            let written = py.detach(|| file::encode(&snapshot, bytes));
+            written.map(drop).map_err(|error| PyMemoryError::new_err(error.to_string()))
+        })
     }
 
     /// The filter of the bytes of a file.

@@ -9,6 +9,7 @@ use crate::items::Item;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use std::ops::Range;
 
 /// Objects of a group: their references take 160 KB, and giving the interpreter's lock back costs
 /// less than a nanosecond each.
@@ -18,11 +19,15 @@ const ROWS: usize = 1 << 16;
 
 /// What is done with the items of a group, without the interpreter's lock.
 pub trait Visit: Send {
-    /// Takes the items in order.
+    /// Takes the items in order, `number` at most.
     ///
     /// # Errors
     /// As the filter's; the items before are taken.
-    fn visit<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) -> Result<(), Failure>;
+    fn visit<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        number: usize,
+    ) -> Result<(), Failure>;
 }
 
 /// Why a group ended early.
@@ -49,10 +54,12 @@ pub fn visit(items: &Bound<'_, PyAny>, visitor: &mut impl Visit) -> PyResult<()>
     let py = items.py();
     refuse_one_item(items)?;
     if let Some(column) = FixedWidth::of(items)? {
-        return in_groups(py, column.len(), |rows| visitor.visit(column.rows(rows)));
+        let visit = |rows: Range<usize>| visitor.visit(column.rows(rows.clone()), rows.len());
+        return in_groups(py, column.len(), visit);
     }
     if let Some(column) = Arrow::of(items)? {
-        return in_groups(py, column.len(), |rows| visitor.visit(column.rows(rows)));
+        let visit = |rows: Range<usize>| visitor.visit(column.rows(rows.clone()), rows.len());
+        return in_groups(py, column.len(), visit);
     }
     each(items, visitor)
 }
@@ -61,7 +68,7 @@ pub fn visit(items: &Bound<'_, PyAny>, visitor: &mut impl Visit) -> PyResult<()>
 fn in_groups(
     py: Python<'_>,
     len: usize,
-    mut visit: impl FnMut(std::ops::Range<usize>) -> Result<(), Failure> + Send,
+    mut visit: impl FnMut(Range<usize>) -> Result<(), Failure> + Send,
 ) -> PyResult<()> {
     let mut start = 0;
     while start < len {
@@ -91,7 +98,7 @@ fn each(items: &Bound<'_, PyAny>, visitor: &mut impl Visit) -> PyResult<()> {
             }
         }
         let is_last = group.len() < OBJECTS;
-        py.detach(|| visitor.visit(group.iter().map(Item::as_ref)))?;
+        py.detach(|| visitor.visit(group.iter().map(Item::as_ref), group.len()))?;
         group.clear();
         if let Some(error) = refused {
             return Err(error);

@@ -1,10 +1,10 @@
 //! Filters in files, as the tool `splitbloom` writes them, and in bytes of the same format.
 
 use crate::errors::{of_chunk, of_file, of_io, FormatError};
-use pyo3::exceptions::{PyFileExistsError, PyMemoryError, PyOSError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use splitbloom_filter::codec::{
-    encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
+    chunks, encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
 };
 use splitbloom_filter::{Filter, SizeLimit};
 use std::fs::File;
@@ -143,10 +143,8 @@ impl Arriving {
     }
 }
 
-/// The filter as the bytes of a file.
-///
-/// # Errors
-/// `MemoryError`.
-pub fn to_bytes(filter: &Filter) -> PyResult<Vec<u8>> {
-    encode(filter, Vec::new()).map_err(|error| PyMemoryError::new_err(error.to_string()))
+/// Bytes of the filter as a file: header and end, and each chunk after its length.
+pub fn num_bytes(filter: &Filter) -> usize {
+    const FRAME: usize = 16 + 12;
+    FRAME + chunks(filter).map(|chunk| 4 + chunk.num_bytes()).sum::<usize>()
 }

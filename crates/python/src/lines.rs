@@ -3,7 +3,7 @@
 
 use crate::batch::Visit;
 use crate::errors::of_io;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,7 +23,10 @@ pub fn visit(py: Python<'_>, path: &Path, visitor: &mut impl Visit) -> PyResult<
     let mut block = Block::default();
     loop {
         let is_last = !py.detach(|| block.read(&mut file)).map_err(failed)?;
-        py.detach(|| visitor.visit(block.lines(is_last)))?;
+        py.detach(|| {
+            let number = block.number();
+            visitor.visit(block.lines(is_last), number)
+        })?;
         py.check_signals()?;
         if is_last {
             return Ok(());
@@ -56,6 +59,11 @@ impl Block {
                 return Ok(true);
             }
         }
+    }
+
+    /// The most lines that there are.
+    fn number(&self) -> usize {
+        memchr_iter(b'\n', &self.bytes).count() + 1
     }
 
     /// The lines that are whole, and if it `is_last` the one without an end.
