@@ -62,6 +62,9 @@ pub fn of_chunk(number: u64, error: DecodeError) -> PyErr {
 /// The exception for a file, or for bytes if there is no `path`.
 pub fn of_file(py: Python<'_>, path: Option<&Path>, error: FileError) -> PyErr {
     match (error, path) {
+        (FileError::Io(error), _) if error.kind() == io::ErrorKind::OutOfMemory => {
+            PyMemoryError::new_err(error.to_string())
+        }
         (FileError::Io(error), Some(path)) => of_io(py, path, &error),
         (FileError::Chunk(number, error), None) => of_chunk(number, error),
         (error @ FileError::Chunk(_, DecodeError::OutOfMemory | DecodeError::OverLimit), _) => {

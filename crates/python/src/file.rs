@@ -11,9 +11,6 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// Larger than a chunk, so that a read or a write has several.
-const BUFFER_BYTES: usize = 4 << 20;
-
 /// Writes the filter to a file that has its name only when it is whole and on the disk. It takes
 /// the place of a filter, and with `replace` of any regular file. Only its owner can read it,
 /// because it has the seed.
@@ -55,7 +52,7 @@ fn write(filter: &Filter, path: &Path, replace: bool) -> Result<(), FileError> {
         _ => Path::new("."),
     };
     let begun = tempfile::Builder::new().prefix(".splitbloom-").suffix(".part").tempfile_in(folder);
-    let file = encode(filter, BufWriter::with_capacity(BUFFER_BYTES, begun?))?;
+    let file = encode(filter, BufWriter::new(begun?))?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     let named = match replace {
@@ -88,7 +85,7 @@ pub fn encode<W: Write>(filter: &Filter, to: W) -> Result<W, FileError> {
 /// # Errors
 /// `FormatError`, `OSError`, `MemoryError`.
 pub fn open(py: Python<'_>, path: &Path) -> PyResult<Filter> {
-    let read = || decode(BufReader::with_capacity(BUFFER_BYTES, File::open(path)?));
+    let read = || decode(BufReader::new(File::open(path)?));
     py.detach(read).map_err(|error| of_file(py, Some(path), error))
 }
 

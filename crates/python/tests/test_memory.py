@@ -39,7 +39,7 @@ assert len(filter) >= before and 7 in filter
         """
 for kind in (Filter, CountingFilter):
     filter = kind(10)
-    limit(64)
+    limit(8)
     refused(lambda: filter.update(range(2**40)))
     assert len(filter) > 10_000 and all(filter.contains(range(1000)))
     del filter
