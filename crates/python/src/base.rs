@@ -1,7 +1,6 @@
 //! What filters of both kinds have in common. `splitbloom/__init__.pyi` describes it to users.
 
-use crate::batch::{self, Failure, Visit};
-use crate::columns;
+use crate::batch::{self, Failure, Holder, Visit};
 use crate::counting::CountingFilter;
 use crate::errors::{of_add, poisoned, FormatError};
 use crate::file::{self, Arriving};
@@ -169,9 +168,9 @@ impl Base {
     /// The result is an array for an array of NumPy, and otherwise a list.
     fn contains<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let mut lookups = self.lookups();
-        batch::visit(items, &mut lookups)?;
+        let holder = batch::visit(items, &mut lookups)?;
         let py = items.py();
-        if !columns::is_numpy(items)? {
+        if holder == Holder::Other {
             return lookups.into_list(py).map(Bound::into_any);
         }
         let fill = |bytes: &mut [u8]| {
