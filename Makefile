@@ -17,7 +17,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build module run test test-core matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build module run test test-core test-python wheel wheel-test matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-python bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -43,8 +43,23 @@ test: toolchain ## runs all tests: unit, property, golden, on a server (SERVER=)
 	@$(MAKE) --no-print-directory module
 	@scripts/server-tests $(SERVER) $(MODULE)
 	@scripts/fault-tests $(SERVER) $(MODULE)
+	@scripts/python-tests $(SERVER) $(MODULE)
 	@scripts/guard-tests $(SERVER) $(MODULE)
 	@scripts/container-tests
+
+wheel: toolchain ## builds the Python package: build/wheel/splitbloom-*.whl
+	@scripts/wheel build/wheel
+
+wheel-test: wheel ## builds the Python package again, to compare the bytes, and installs it on fresh Debian systems (needs root)
+	@scripts/wheel-twice
+	@scripts/wheel-test bookworm
+	@scripts/wheel-test trixie
+
+test-python: module ## tests the Python package (SERVER=)
+	@scripts/python-tests $(SERVER) $(MODULE)
+
+bench-python: module ## measures the Python package next to others, and to a server (BENCH_SIZES=10000000)
+	@scripts/python-bench $(BENCH_SERVER) $(MODULE) $(BENCH_SIZES)
 
 matrix: module ## runs the server and fault tests on each server in MATRIX=
 	@scripts/matrix $(MODULE) $(MATRIX)
@@ -174,6 +189,10 @@ needs := build-essential libclang-dev
 needs-run := redis-tools
 needs-test := python3-venv
 needs-matrix := python3-venv
+needs-wheel := python3-venv
+needs-wheel-test := python3-venv
+needs-test-python := python3-venv
+needs-bench-python := python3-venv
 needs-demo-guard := postgresql
 needs-clients := python3-venv mmdebstrap
 needs-deny := python3-venv

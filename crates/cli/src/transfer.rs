@@ -11,8 +11,7 @@ use splitbloom_client::{number_of, Family, Retry};
 use splitbloom_filter::codec::is_chunk;
 use splitbloom_filter::codec::Chunk;
 use splitbloom_filter::{Kind, StoredType};
-use splitbloom_partition::slot_of;
-use std::hash::{BuildHasher as _, RandomState};
+use splitbloom_partition::temporary_key;
 
 /// How long a filter stays whose load has been abandoned, in seconds: an hour.
 const ABANDONED_SECONDS: u32 = 3_600;
@@ -244,33 +243,4 @@ fn family_of(chunk: &Chunk<'_>) -> Family {
 fn key_exists(key: &[u8]) -> Error {
     let key = String::from_utf8_lossy(key);
     Error::Contents(format!("{key} exists already: --replace takes its place"))
-}
-
-/// A key that nobody has, in the slot of this one. One in 16384 is, so that is a matter of
-/// milliseconds, and only if no hash tag puts all of them there.
-fn temporary_key(key: &[u8]) -> Vec<u8> {
-    let first = RandomState::new().hash_one(std::process::id());
-    let candidate = |number: u64| {
-        let suffix = format!(":loading:{number:016x}");
-        [key, suffix.as_bytes()].concat()
-    };
-    let (mut number, slot) = (first, slot_of(key));
-    while slot_of(&candidate(number)) != slot {
-        number = number.wrapping_add(1);
-    }
-    candidate(number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_temporary_key_is_in_the_slot_of_its_key() {
-        for key in ["users", "{users}:1", "a{b}c{d}", "a{b", "a}b", "{}a", "}{", ""] {
-            let temporary = temporary_key(key.as_bytes());
-            assert!(temporary.starts_with(key.as_bytes()) && temporary.len() > key.len());
-            assert_eq!(slot_of(&temporary), slot_of(key.as_bytes()), "{key}");
-        }
-    }
 }

@@ -15,9 +15,12 @@
 
 mod capacity;
 mod crc16;
+mod temporary;
 
 pub use capacity::{capacity_of_each, OVERFLOW_CHANCE};
 pub use crc16::crc16;
+pub use temporary::temporary_key;
+
 use std::io::Write;
 
 /// The slots of a Redis Cluster. More partitions would not spread the filter any further.

@@ -185,6 +185,8 @@ impl<R: Read> FileReader<R> {
         match u32::from_le_bytes(len) as usize {
             0 => self.end().map(|()| false),
             len @ 1..=MAX_CHUNK_BYTES => {
+                let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+                buffer.try_reserve_exact(len).map_err(no_memory)?;
                 buffer.resize(len, 0);
                 self.take(buffer)?;
                 self.chain.accept(buffer)?;

@@ -1,0 +1,420 @@
+//! What filters of both kinds have in common. `splitbloom/__init__.pyi` describes it to users.
+
+use crate::batch::{self, Failure, Holder, Visit};
+use crate::counting::CountingFilter;
+use crate::errors::{of_add, poisoned, FormatError};
+use crate::file::{self, Arriving};
+use crate::filter::BloomFilter;
+use crate::items::Item;
+use crate::lines;
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyType};
+use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
+use splitbloom_filter::codec::encode_chunk;
+use splitbloom_filter::{AddError, Filter, Kind, Seed, SizeLimit};
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::{RwLock, TryLockError};
+
+/// A filter of either kind.
+#[pyclass(name = "_Base", module = "splitbloom", subclass, frozen)]
+pub struct Base {
+    filter: RwLock<Filter>,
+}
+
+impl Base {
+    pub fn new(filter: Filter) -> Self {
+        Self { filter: RwLock::new(filter) }
+    }
+
+    /// Calls `act` with the filter, which others may read meanwhile. It must not run Python code.
+    pub fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&Filter) -> T + Send,
+    ) -> PyResult<T> {
+        match self.filter.try_read() {
+            Ok(filter) => Ok(act(&filter)),
+            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
+            // Who has it may need the interpreter's lock to go on.
+            Err(TryLockError::WouldBlock) => {
+                let read = || self.filter.read().map(|filter| act(&filter)).map_err(|_| ());
+                py.detach(read).map_err(|()| poisoned())
+            }
+        }
+    }
+
+    /// Calls `act` with the filter, which nobody else has meanwhile. It must not run Python code.
+    pub fn write<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut Filter) -> T + Send,
+    ) -> PyResult<T> {
+        match self.filter.try_write() {
+            Ok(mut filter) => Ok(act(&mut filter)),
+            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
+            Err(TryLockError::WouldBlock) => self.write_detached(py, act),
+        }
+    }
+
+    /// The same for what takes long: without the interpreter's lock.
+    pub fn write_detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut Filter) -> T + Send,
+    ) -> PyResult<T> {
+        let write = || self.filter.write().map(|mut filter| act(&mut filter)).map_err(|_| ());
+        py.detach(write).map_err(|()| poisoned())
+    }
+
+    /// A copy, which shares memory until one of the two changes.
+    pub fn snapshot(&self, py: Python<'_>) -> PyResult<Filter> {
+        self.write(py, Filter::try_clone)?.map_err(of_add)
+    }
+
+    fn lookups(&self) -> Lookups<'_> {
+        Lookups { filter: &self.filter, answers: Vec::new() }
+    }
+
+    fn adds(&self) -> Adds<'_> {
+        Adds { filter: &self.filter, new: 0 }
+    }
+}
+
+/// Looks items up, and notes the results.
+struct Lookups<'a> {
+    filter: &'a RwLock<Filter>,
+    answers: Vec<bool>,
+}
+
+impl Lookups<'_> {
+    /// The results as a list. (`PyList::new` would panic if memory is short.)
+    fn into_list(self, py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+        let list = PyList::new(py, [false])?.as_sequence().repeat(self.answers.len())?;
+        let list = list.cast_into::<PyList>()?;
+        for (number, _) in self.answers.iter().enumerate().filter(|(_, is_there)| **is_there) {
+            list.set_item(number, true)?;
+        }
+        Ok(list)
+    }
+}
+
+impl Visit for Lookups<'_> {
+    fn visit<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        number: usize,
+    ) -> Result<(), Failure> {
+        self.answers.try_reserve(number).map_err(|error| Failure::Add(error.into()))?;
+        let filter = self.filter.read().map_err(|_| Failure::Poisoned)?;
+        filter.contains_many(items, |is_there| self.answers.push(is_there));
+        Ok(())
+    }
+}
+
+/// Adds items, and counts those that were new.
+struct Adds<'a> {
+    filter: &'a RwLock<Filter>,
+    new: u64,
+}
+
+impl Visit for Adds<'_> {
+    fn visit<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        _number: usize,
+    ) -> Result<(), Failure> {
+        let mut filter = self.filter.write().map_err(|_| Failure::Poisoned)?;
+        let answer = |is_new| self.new += u64::from(is_new);
+        filter.add_many(items, SizeLimit::Unlimited, answer).map_err(Failure::Add)
+    }
+}
+
+#[pymethods]
+impl Base {
+    /// Adds an item; returns whether it was new (True for each copy in a counting filter).
+    fn add(&self, py: Python<'_>, item: Bound<'_, PyAny>) -> PyResult<bool> {
+        let item = Item::of(item)?;
+        let add = |filter: &mut Filter| filter.add(item.as_ref(), SizeLimit::Unlimited);
+        self.write(py, add)?.map_err(of_add)
+    }
+
+    /// Adds many items; returns how many were new.
+    ///
+    /// If it raises, the items before the one refused have been added.
+    fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let mut adds = self.adds();
+        batch::visit(items, &mut adds)?;
+        Ok(adds.new)
+    }
+
+    /// Adds the lines of a file, without their ends; returns how many were new.
+    fn update_lines(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        let mut adds = self.adds();
+        lines::visit(py, &path, &mut adds)?;
+        Ok(adds.new)
+    }
+
+    /// Whether the item is (probably) in the filter.
+    fn __contains__(&self, py: Python<'_>, item: Bound<'_, PyAny>) -> PyResult<bool> {
+        let item = Item::of(item)?;
+        self.read(py, |filter| filter.contains(item.as_ref()))
+    }
+
+    /// Looks many items up; returns for each whether it is (probably) in the filter.
+    ///
+    /// The result is an array for an array of NumPy, and otherwise a list.
+    fn contains<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let mut lookups = self.lookups();
+        let holder = batch::visit(items, &mut lookups)?;
+        let py = items.py();
+        if holder == Holder::Other {
+            return lookups.into_list(py).map(Bound::into_any);
+        }
+        let fill = |bytes: &mut [u8]| {
+            let answers = lookups.answers.iter().map(|answer| u8::from(*answer));
+            bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = answer);
+            Ok(())
+        };
+        let bytes = PyByteArray::new_with(py, lookups.answers.len(), fill)?;
+        py.import("numpy")?.call_method1("frombuffer", (bytes, "?"))
+    }
+
+    /// Looks the lines of a file up, without their ends.
+    fn contains_lines<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyList>> {
+        let mut lookups = self.lookups();
+        lines::visit(py, &path, &mut lookups)?;
+        lookups.into_list(py)
+    }
+
+    /// The number of items that were new; of copies, in a counting filter.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let items = self.read(py, Filter::items)?;
+        usize::try_from(items).map_err(|error| PyOverflowError::new_err(error.to_string()))
+    }
+
+    /// The number of items that the filter was made for.
+    #[getter]
+    fn capacity(&self, py: Python<'_>) -> PyResult<u64> {
+        self.read(py, |filter| filter.parameters().capacity)
+    }
+
+    /// The requested error rate.
+    #[getter]
+    fn error_rate(&self, py: Python<'_>) -> PyResult<f64> {
+        self.read(py, |filter| filter.parameters().error_rate)
+    }
+
+    /// 0 if the filter does not grow. Any other number is only reported.
+    #[getter]
+    fn expansion(&self, py: Python<'_>) -> PyResult<u32> {
+        self.read(py, |filter| filter.parameters().growth.factor())
+    }
+
+    /// Decides where bits lie. Whoever knows it can choose items that collide.
+    #[getter]
+    fn seed(&self, py: Python<'_>) -> PyResult<u64> {
+        self.read(py, |filter| filter.parameters().seed.0)
+    }
+
+    /// Bytes of memory that the filter takes now.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.read(py, |filter| {
+            let mut bytes = size_of::<Self>() as u64 + filter.bytes_of_pages();
+            filter.visit_besides_pages(|layout, number| bytes += layout.size() as u64 * number);
+            bytes
+        })
+    }
+
+    /// Writes a file that the tool `splitbloom` reads. Only its owner can read it.
+    ///
+    /// The file has its name only when it is whole and on the disk. It takes the place of another
+    /// filter, and with `replace` of any regular file.
+    #[pyo3(signature = (path, *, replace = false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
+        file::save(py, &self.snapshot(py)?, &path, replace)
+    }
+
+    /// Reads a file that `save` or the tool `splitbloom` wrote.
+    #[classmethod]
+    fn open<'py>(cls: &Bound<'py, PyType>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
+        of_class(cls, file::open(cls.py(), &path)?)
+    }
+
+    /// The bytes of a file.
+    fn dumps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let snapshot = self.snapshot(py)?;
+        let len = py.detach(|| file::num_bytes(&snapshot));
+        PyBytes::new_with(py, len, |bytes| {
+            let written = py.detach(|| file::encode(&snapshot, bytes));
+            written.map(drop).map_err(|error| PyMemoryError::new_err(error.to_string()))
+        })
+    }
+
+    /// The filter of the bytes of a file.
+    #[classmethod]
+    fn loads<'py>(cls: &Bound<'py, PyType>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        of_class(cls, file::of_bytes(cls.py(), data)?)
+    }
+
+    /// Loads the filter into a server, in chunks of at most 1 MiB.
+    ///
+    /// `connection` is a client of redis-py or valkey-py. The key appears when the whole filter is
+    /// there. It must not exist, unless `replace` takes its place.
+    #[pyo3(signature = (connection, key, *, replace = false))]
+    fn push<'py>(
+        &self,
+        connection: Bound<'py, PyAny>,
+        key: Bound<'py, PyAny>,
+        replace: bool,
+    ) -> PyResult<()> {
+        let py = connection.py();
+        let snapshot = of_kind(py, self.snapshot(py)?)?;
+        let transfer = py.import("splitbloom._transfer")?;
+        transfer.call_method1("push", (snapshot, connection, key, replace)).map(drop)
+    }
+
+    /// Reads a filter from a server, in chunks of at most 1 MiB.
+    #[classmethod]
+    fn pull<'py>(
+        cls: &Bound<'py, PyType>,
+        connection: Bound<'py, PyAny>,
+        key: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let transfer = cls.py().import("splitbloom._transfer")?;
+        let command = match is_counting(cls) {
+            true => "CF.SCANDUMP",
+            false => "BF.SCANDUMP",
+        };
+        let mut arriving = Arriving::default();
+        for chunk in transfer.call_method1("chunks", (command, connection, key))?.try_iter()? {
+            arriving.take(cls.py(), chunk?.cast::<PyBytes>()?.as_bytes())?;
+        }
+        of_class(cls, arriving.finish()?)
+    }
+
+    /// The chunk at `iterator`, and the iterator after it; None after the last.
+    fn _chunk<'py>(
+        &self,
+        py: Python<'py>,
+        iterator: u64,
+    ) -> PyResult<Option<(u64, Bound<'py, PyBytes>)>> {
+        let chunk = self.read(py, |filter| encode_chunk(filter, iterator))?.map_err(of_add)?;
+        Ok(chunk.map(|chunk| (chunk.next, PyBytes::new(py, &chunk.bytes))))
+    }
+
+    /// A copy, which shares memory until one of the two changes.
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        of_kind(py, self.snapshot(py)?)
+    }
+
+    fn __deepcopy__<'py>(
+        &self,
+        py: Python<'py>,
+        _memo: Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.__copy__(py)
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let loads = slf.get_type().getattr("loads")?;
+        Ok((loads, (slf.get().dumps(slf.py())?,)))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let name = slf.get_type().name()?;
+        let (parameters, items) =
+            slf.get().read(slf.py(), |filter| (filter.parameters(), filter.items()))?;
+        let (capacity, rate) = (parameters.capacity, parameters.error_rate);
+        // Without the seed, which is a secret.
+        Ok(format!("<{name} of {items} items, capacity {capacity}, error rate {rate}>"))
+    }
+}
+
+/// Whether the class is that of counting filters.
+fn is_counting(class: &Bound<'_, PyType>) -> bool {
+    class.is(class.py().get_type::<CountingFilter>())
+}
+
+/// The filter as an object of the class of its kind.
+pub fn of_kind(py: Python<'_>, filter: Filter) -> PyResult<Bound<'_, PyAny>> {
+    if filter.loading().is_some() {
+        return Err(FormatError::new_err("it is a filter whose load has not ended"));
+    }
+    match filter.kind() {
+        Kind::Bloom => Bound::new(py, (BloomFilter, Base::new(filter))).map(Bound::into_any),
+        Kind::Counting => Bound::new(py, (CountingFilter, Base::new(filter))).map(Bound::into_any),
+        Kind::Windowed => {
+            Err(FormatError::new_err("it is a filter that forgets, which lives on a server only"))
+        }
+    }
+}
+
+/// The filter as an object of this class.
+fn of_class<'py>(class: &Bound<'py, PyType>, filter: Filter) -> PyResult<Bound<'py, PyAny>> {
+    match (filter.kind(), is_counting(class)) {
+        (Kind::Counting, false) => {
+            Err(FormatError::new_err("it is a counting filter: take CountingFilter"))
+        }
+        (Kind::Bloom, true) => Err(FormatError::new_err("it is no counting filter: take Filter")),
+        _ => of_kind(class.py(), filter),
+    }
+}
+
+/// A whole number within a range.
+///
+/// # Errors
+/// `TypeError`, `ValueError`.
+pub fn within(number: &Bound<'_, PyAny>, name: &str, range: RangeInclusive<u64>) -> PyResult<u64> {
+    let refused = || {
+        let (least, most) = (range.start(), range.end());
+        PyValueError::new_err(format!("{name} must be from {least} to {most}, not {number}"))
+    };
+    match number.extract::<u64>() {
+        Ok(value) if range.contains(&value) => Ok(value),
+        Ok(_) => Err(refused()),
+        Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => Err(refused()),
+        Err(error) if error.is_instance_of::<PyTypeError>(number.py()) => {
+            let kind = number.get_type().name()?;
+            Err(PyTypeError::new_err(format!("{name} must be an int, not {kind}")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A capacity, in items.
+pub fn capacity(number: &Bound<'_, PyAny>) -> PyResult<u64> {
+    within(number, "capacity", MIN_CAPACITY..=MAX_CAPACITY)
+}
+
+/// An error rate, above 0 and below 1.
+pub fn error_rate(rate: f64) -> PyResult<f64> {
+    match rate > 0.0 && rate < 1.0 {
+        true => Ok(rate),
+        false => Err(PyValueError::new_err(format!(
+            "error_rate must be above 0 and below 1, not {rate}"
+        ))),
+    }
+}
+
+/// The seed given, or one that is hard to guess: from the randomness that the standard library gets
+/// from the system.
+pub fn seed(number: Option<&Bound<'_, PyAny>>) -> PyResult<Seed> {
+    match number {
+        Some(number) => within(number, "seed", 0..=u64::MAX).map(Seed),
+        None => Ok(Seed(RandomState::new().hash_one(std::process::id()))),
+    }
+}
+
+/// What a new filter may be refused for.
+pub fn of_new(error: AddError) -> PyErr {
+    match error {
+        AddError::OverLimit => PyValueError::new_err("too large: a smaller capacity is needed"),
+        error => of_add(error),
+    }
+}

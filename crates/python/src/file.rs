@@ -1,0 +1,147 @@
+//! Filters in files, as the tool `splitbloom` writes them, and in bytes of the same format.
+
+use crate::errors::{of_chunk, of_file, of_io, FormatError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
+use pyo3::prelude::*;
+use splitbloom_filter::codec::{
+    chunks, encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
+};
+use splitbloom_filter::{Filter, SizeLimit};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+/// Writes the filter to a file that has its name only when it is whole and on the disk. It takes
+/// the place of a filter, and with `replace` of any regular file. Only its owner can read it,
+/// because it has the seed.
+///
+/// # Errors
+/// `FileExistsError` if there is a file that is no filter; `OSError`, `MemoryError`.
+pub fn save(py: Python<'_>, filter: &Filter, path: &Path, replace: bool) -> PyResult<()> {
+    let replace = may_be_replaced(py, path)? || replace;
+    let saved = py.detach(|| write(filter, path, replace));
+    saved.map_err(|error| match error {
+        FileError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(path),
+        error => of_file(py, Some(path), error),
+    })
+}
+
+/// Whether `path` holds a filter.
+///
+/// # Errors
+/// `OSError` if it is no regular file.
+fn may_be_replaced(py: Python<'_>, path: &Path) -> PyResult<bool> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => {
+            Ok(File::open(path).is_ok_and(|file| FileReader::new(file).is_ok()))
+        }
+        Ok(_) => Err(PyOSError::new_err(format!("{}: it is not a regular file", path.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(of_io(py, path, &error)),
+    }
+}
+
+fn exists(path: &Path) -> PyErr {
+    let path = path.display();
+    PyFileExistsError::new_err(format!("{path} exists already: replace=True takes its place"))
+}
+
+fn write(filter: &Filter, path: &Path, replace: bool) -> Result<(), FileError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let begun = tempfile::Builder::new().prefix(".splitbloom-").suffix(".part").tempfile_in(folder);
+    let file = encode(filter, BufWriter::new(begun?))?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    let named = match replace {
+        true => file.persist(path),
+        false => file.persist_noclobber(path),
+    };
+    named.map_err(|failure| failure.error)?;
+    // Some file systems cannot do that.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// Writes the filter as a file.
+///
+/// # Errors
+/// `Io`; of the kind `OutOfMemory` if there is none for a chunk.
+pub fn encode<W: Write>(filter: &Filter, to: W) -> Result<W, FileError> {
+    let mut writer = FileWriter::new(to)?;
+    let mut iterator = 0;
+    let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+    while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
+        writer.write(&chunk.bytes)?;
+        iterator = chunk.next;
+    }
+    writer.finish()
+}
+
+/// Reads the filter of a file.
+///
+/// # Errors
+/// `FormatError`, `OSError`, `MemoryError`.
+pub fn open(py: Python<'_>, path: &Path) -> PyResult<Filter> {
+    let read = || decode(BufReader::new(File::open(path)?));
+    py.detach(read).map_err(|error| of_file(py, Some(path), error))
+}
+
+/// Reads the filter of a file in memory.
+///
+/// # Errors
+/// `FormatError`, `MemoryError`.
+pub fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Filter> {
+    py.detach(|| decode(bytes)).map_err(|error| of_file(py, None, error))
+}
+
+fn decode(from: impl Read) -> Result<Filter, FileError> {
+    let mut file = FileReader::new(from)?;
+    let mut arriving = Arriving::default();
+    let mut chunk = Vec::new();
+    while file.next(&mut chunk)? {
+        arriving.load(&chunk).map_err(|error| FileError::Chunk(arriving.chunks, error))?;
+    }
+    arriving.filter.ok_or(FileError::Cut)
+}
+
+/// A filter that comes in chunks.
+#[derive(Default)]
+pub struct Arriving {
+    filter: Option<Filter>,
+    chunks: u64,
+}
+
+impl Arriving {
+    /// Loads the next chunk.
+    ///
+    /// # Errors
+    /// `FormatError`, `MemoryError`.
+    pub fn take(&mut self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
+        py.detach(|| self.load(chunk)).map_err(|error| of_chunk(self.chunks, error))
+    }
+
+    fn load(&mut self, bytes: &[u8]) -> Result<(), splitbloom_filter::DecodeError> {
+        let chunk = Chunk::parse(bytes)?;
+        let begun = load_chunk(self.filter.as_mut(), &chunk, SizeLimit::Unlimited)?;
+        self.filter = begun.or(self.filter.take());
+        self.chunks += 1;
+        Ok(())
+    }
+
+    /// The filter after its last chunk.
+    ///
+    /// # Errors
+    /// `FormatError` if there was none.
+    pub fn finish(self) -> PyResult<Filter> {
+        self.filter.ok_or_else(|| FormatError::new_err("there is no chunk"))
+    }
+}
+
+/// Bytes of the filter as a file: header and end, and each chunk after its length.
+pub fn num_bytes(filter: &Filter) -> usize {
+    const FRAME: usize = 16 + 12;
+    FRAME + chunks(filter).map(|chunk| 4 + chunk.num_bytes()).sum::<usize>()
+}

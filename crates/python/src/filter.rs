@@ -1,0 +1,83 @@
+//! Bloom filters.
+
+use crate::base::{capacity, error_rate, of_kind, of_new, seed, within, Base};
+use crate::errors::of_union;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use splitbloom_filter::filter::{Difference, MAX_EXPANSION};
+use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
+
+/// A Bloom filter that grows: what BF.RESERVE creates on a server.
+///
+/// `capacity` is the number of items expected, 1 to 2^40. `error_rate` is the share of other items
+/// that may be reported as present; it holds however far the filter grows. `seed`, 0 to 2^64 - 1,
+/// is random by default. With `expansion=0` the filter does not grow, and refuses items when it is
+/// full; any other number is only reported.
+#[pyclass(name = "Filter", module = "splitbloom", extends = Base, frozen)]
+pub struct BloomFilter;
+
+#[pymethods]
+impl BloomFilter {
+    #[new]
+    #[pyo3(signature = (capacity, error_rate = 0.01, *, seed = None, expansion = None))]
+    fn new(
+        capacity: &Bound<'_, PyAny>,
+        error_rate: f64,
+        seed: Option<&Bound<'_, PyAny>>,
+        expansion: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let parameters = Parameters {
+            error_rate: self::error_rate(error_rate)?,
+            capacity: self::capacity(capacity)?,
+            growth: match expansion {
+                None => Growth::Times(EXPANSION),
+                Some(number) => {
+                    let factor = within(number, "expansion", 0..=MAX_EXPANSION.into())?;
+                    Growth::from_factor(factor as u32)
+                }
+            },
+            seed: self::seed(seed)?,
+        };
+        let filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(of_new)?;
+        Ok(PyClassInitializer::from(Base::new(filter)).add_subclass(Self))
+    }
+
+    /// The union of two filters with equal parameters and seed.
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, Self>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (slf.py(), slf.as_super().get());
+        let union = of_kind(py, base.snapshot(py)?)?;
+        unite(union.cast::<Base>()?.get(), other)?;
+        Ok(union)
+    }
+
+    /// Adds what another filter has, of equal parameters and seed.
+    fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
+        unite(slf.as_super().get(), other)
+    }
+}
+
+/// The factor that a server gives a filter without EXPANSION. It is only reported.
+const EXPANSION: u32 = 2;
+
+/// Adds what the other filter has. Only one of the two is locked at a time.
+fn unite(filter: &Base, other: &Bound<'_, BloomFilter>) -> PyResult<()> {
+    let py = other.py();
+    let other = other.as_super().get().snapshot(py)?;
+    if !other.may_be_united() || !filter.read(py, Filter::may_be_united)? {
+        return Err(PyValueError::new_err("a filter from another module cannot be united"));
+    }
+    if let Some(difference) = filter.read(py, |filter| filter.difference(&other))? {
+        let name = match difference {
+            Difference::ErrorRate => "error rates",
+            Difference::Capacity => "capacities",
+            Difference::Expansion => "expansions",
+            Difference::Seed => "seeds",
+        };
+        return Err(PyValueError::new_err(format!("the {name} of the two filters differ")));
+    }
+    let unite = |filter: &mut Filter| filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX);
+    filter.write_detached(py, unite)?.map(drop).map_err(of_union)
+}

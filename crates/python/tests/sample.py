@@ -1,0 +1,36 @@
+"""How programs use the package, and misuse it: mypy --strict agrees with each comment."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import splitbloom
+from splitbloom import CountingFilter, Filter
+
+
+def uses(path: Path, words: list[str], array: NDArray[np.bytes_], connection: object) -> None:
+    filter = Filter(1_000_000, 0.001, seed=7, expansion=0)
+    new: bool = filter.add("alice")
+    number: int = filter.update(words) + filter.update_lines(path) + filter.update(array)
+    found: list[bool] = filter.contains(words) + filter.contains_lines("lines")
+    mask: NDArray[np.bool_] = filter.contains(array)
+    filter.save(path, replace=new)
+    filter |= Filter.open(path) | Filter.loads(filter.dumps())
+    filter.push(connection, b"key", replace=True)
+    counting: CountingFilter = CountingFilter.pull(connection, "key")
+    counts: int = counting.count("a") + len(counting) + counting.nbytes
+    print(b"a" in filter, number, found, mask, counts, splitbloom.__version__)
+
+
+def misuses(filter: Filter, counting: CountingFilter) -> None:
+    filter.add(1.5)  # type: ignore[arg-type]
+    filter.update([None])  # type: ignore[list-item]
+    filter.remove("a")  # type: ignore[attr-defined]
+    filter.capacity = 1  # type: ignore[misc]
+    filter |= counting  # type: ignore[arg-type]
+    Filter(10, 0.01, 7)  # type: ignore[call-arg]
+
+
+class Own(Filter):  # type: ignore[misc]
+    pass
