@@ -1,15 +1,16 @@
 //! What filters of both kinds have in common. `splitbloom/__init__.pyi` describes it to users.
 
-use crate::batch::{self, Failure, Holder, Visit};
+use crate::batch::{self, Failure, Visit};
 use crate::counting::CountingFilter;
 use crate::errors::{of_add, poisoned, FormatError};
 use crate::file::{self, Arriving};
 use crate::filter::BloomFilter;
 use crate::items::Item;
 use crate::lines;
+use crate::lookups::{self, Find};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::codec::encode_chunk;
 use splitbloom_filter::{AddError, Filter, Kind, Seed, SizeLimit};
@@ -74,42 +75,19 @@ impl Base {
         self.write(py, Filter::try_clone)?.map_err(of_add)
     }
 
-    fn lookups(&self) -> Lookups<'_> {
-        Lookups { filter: &self.filter, answers: Vec::new() }
-    }
-
     fn adds(&self) -> Adds<'_> {
         Adds { filter: &self.filter, new: 0 }
     }
 }
 
-/// Looks items up, and notes the results.
-struct Lookups<'a> {
-    filter: &'a RwLock<Filter>,
-    answers: Vec<bool>,
-}
-
-impl Lookups<'_> {
-    /// The results as a list. (`PyList::new` would panic if memory is short.)
-    fn into_list(self, py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-        let list = PyList::new(py, [false])?.as_sequence().repeat(self.answers.len())?;
-        let list = list.cast_into::<PyList>()?;
-        for (number, _) in self.answers.iter().enumerate().filter(|(_, is_there)| **is_there) {
-            list.set_item(number, true)?;
-        }
-        Ok(list)
-    }
-}
-
-impl Visit for Lookups<'_> {
-    fn visit<'a>(
-        &mut self,
+impl Find for Base {
+    fn find<'a>(
+        &self,
         items: impl Iterator<Item = &'a [u8]>,
-        number: usize,
+        answers: &mut Vec<bool>,
     ) -> Result<(), Failure> {
-        self.answers.try_reserve(number).map_err(|error| Failure::Add(error.into()))?;
         let filter = self.filter.read().map_err(|_| Failure::Poisoned)?;
-        filter.contains_many(items, |is_there| self.answers.push(is_there));
+        filter.contains_many(items, |is_there| answers.push(is_there));
         Ok(())
     }
 }
@@ -167,26 +145,12 @@ impl Base {
     ///
     /// The result is an array for an array of NumPy, and otherwise a list.
     fn contains<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let mut lookups = self.lookups();
-        let holder = batch::visit(items, &mut lookups)?;
-        let py = items.py();
-        if holder == Holder::Other {
-            return lookups.into_list(py).map(Bound::into_any);
-        }
-        let fill = |bytes: &mut [u8]| {
-            let answers = lookups.answers.iter().map(|answer| u8::from(*answer));
-            bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = answer);
-            Ok(())
-        };
-        let bytes = PyByteArray::new_with(py, lookups.answers.len(), fill)?;
-        py.import("numpy")?.call_method1("frombuffer", (bytes, "?"))
+        lookups::contains(self, items)
     }
 
     /// Looks the lines of a file up, without their ends.
     fn contains_lines<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyList>> {
-        let mut lookups = self.lookups();
-        lines::visit(py, &path, &mut lookups)?;
-        lookups.into_list(py)
+        lookups::contains_lines(self, py, &path)
     }
 
     /// The number of items that were new; of copies, in a counting filter.

@@ -34,6 +34,8 @@ pub trait Visit: Send {
 pub enum Failure {
     Add(splitbloom_filter::AddError),
     Poisoned,
+    /// A follower has no copy.
+    NotReady(&'static str),
 }
 
 impl From<Failure> for PyErr {
@@ -41,6 +43,7 @@ impl From<Failure> for PyErr {
         match failure {
             Failure::Add(error) => crate::errors::of_add(error),
             Failure::Poisoned => crate::errors::poisoned(),
+            Failure::NotReady(text) => crate::errors::NotReadyError::new_err(text),
         }
     }
 }

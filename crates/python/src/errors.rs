@@ -29,6 +29,13 @@ create_exception!(
     "The key exists already: replace=True takes its place."
 );
 
+create_exception!(
+    splitbloom,
+    NotReadyError,
+    PyException,
+    "A follower has no copy of the filter: it is not fetched yet, or the key is missing."
+);
+
 /// The exception for an item that was refused.
 pub fn of_add(error: AddError) -> PyErr {
     let text = error.to_string();

@@ -5,6 +5,7 @@
 //!   items    what Python objects are as items   batch    many of them, a group at a time
 //!   lines    the lines of a file                columns  NumPy and Arrow arrays, read in place
 //!   file     files as the tool writes them      errors   exceptions
+//!   lookups  the results of many                follower a copy of a server's filter
 //! ```
 //!
 //! What talks to servers is Python (`python/splitbloom/_transfer.py`), through whichever connection
@@ -23,8 +24,10 @@ mod counting;
 mod errors;
 mod file;
 mod filter;
+mod follower;
 mod items;
 mod lines;
+mod lookups;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -39,9 +42,11 @@ mod native {
     #[pymodule_export]
     use crate::counting::CountingFilter;
     #[pymodule_export]
-    use crate::errors::{FormatError, FullError, KeyExistsError};
+    use crate::errors::{FormatError, FullError, KeyExistsError, NotReadyError};
     #[pymodule_export]
     use crate::filter::BloomFilter;
+    #[pymodule_export]
+    use crate::follower::Follower;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name")]

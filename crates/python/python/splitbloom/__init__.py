@@ -15,17 +15,21 @@ True
 from splitbloom._native import (
     CountingFilter,
     Filter,
+    Follower,
     FormatError,
     FullError,
     KeyExistsError,
+    NotReadyError,
     __version__,
 )
 
 __all__ = [
     "CountingFilter",
     "Filter",
+    "Follower",
     "FormatError",
     "FullError",
     "KeyExistsError",
+    "NotReadyError",
     "__version__",
 ]
