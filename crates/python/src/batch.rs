@@ -6,7 +6,7 @@
 
 use crate::columns::{self, Arrow, FixedWidth};
 use crate::items::Item;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple};
 use std::ops::Range;
@@ -112,7 +112,12 @@ fn each(items: &Bound<'_, PyAny>, visitor: &mut impl Visit) -> PyResult<()> {
         // Those before an object that is no item are taken.
         let mut refused = None;
         while group.len() < OBJECTS {
-            match objects.next().map(|object| object.and_then(Item::of)) {
+            let no_memory = |_| PyMemoryError::new_err("not enough memory");
+            let item = objects.next().map(|object| {
+                group.try_reserve(1).map_err(no_memory)?;
+                object.and_then(Item::of)
+            });
+            match item {
                 Some(Ok(item)) => group.push(item),
                 Some(Err(error)) => {
                     refused = Some(error);
