@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import splitbloom
-from splitbloom import CountingFilter, Filter
+from splitbloom import CountingFilter, Filter, Follower
 
 
 def uses(path: Path, words: list[str], array: NDArray[np.bytes_], connection: object) -> None:
@@ -23,6 +23,15 @@ def uses(path: Path, words: list[str], array: NDArray[np.bytes_], connection: ob
     print(b"a" in filter, number, found, mask, counts, splitbloom.__version__)
 
 
+def follows(words: list[str], array: NDArray[np.bytes_]) -> None:
+    with Follower("redis://localhost", "seen", default=True, partitions=64) as follower:
+        is_ready: bool = follower.wait_until_ready(1) and follower.is_ready
+        staleness: float | None = follower.staleness
+        found: list[bool] = follower.contains(words)
+        mask: NDArray[np.bool_] = follower.contains(array)
+        print("a" in follower, is_ready, staleness, found, mask, follower.error)
+
+
 def misuses(filter: Filter, counting: CountingFilter) -> None:
     filter.add(1.5)  # type: ignore[arg-type]
     filter.update([None])  # type: ignore[list-item]
@@ -30,6 +39,7 @@ def misuses(filter: Filter, counting: CountingFilter) -> None:
     filter.capacity = 1  # type: ignore[misc]
     filter |= counting  # type: ignore[arg-type]
     Filter(10, 0.01, 7)  # type: ignore[call-arg]
+    Follower("redis://localhost", "seen", default="yes")  # type: ignore[arg-type]
 
 
 class Own(Filter):  # type: ignore[misc]

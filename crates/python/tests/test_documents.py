@@ -31,7 +31,8 @@ def test_the_document_prints_what_it_shows(
     monkeypatch.setattr(redis, "Redis", Local)
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    run("docs/python.md", "\n".join(blocks))
+    text = "\n".join(blocks).replace("redis://127.0.0.1:6379", f"unix://{server.socket}")
+    run("docs/python.md", text)
 
 
 def test_the_package_prints_what_it_shows() -> None:
