@@ -17,7 +17,7 @@ MINUTES ?= 10
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build module run test test-core test-python wheel wheel-test matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-python bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: help build module run test test-core test-python wheel wheel-test matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-follow bench-python bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ wheel-test: wheel ## builds the Python package again, to compare the bytes, and 
 
 test-python: module ## tests the Python package (SERVER=)
 	@scripts/python-tests $(SERVER) $(MODULE)
+
+bench-follow: build ## measures followers: lookups, how far they are behind, their cost (SECONDS=60, PEER=)
+	@SECONDS=$(SECONDS) scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench follow
 
 bench-python: module ## measures the Python package next to others, and to a server (BENCH_SIZES=10000000)
 	@scripts/python-bench $(BENCH_SERVER) $(MODULE) $(BENCH_SIZES)

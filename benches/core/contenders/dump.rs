@@ -12,9 +12,9 @@ use splitbloom_filter::storage::segments::Segments;
 use splitbloom_filter::storage::SEGMENT_WORDS;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Of version 1, which is shorter to write.
-const MAGIC: &[u8] = b"SBF\x01";
-/// Where the records begin in what the module writes now, which is version 2.
+/// Where a chunk has its iterator and the next one, its identity, and its records.
+const ITERATORS: usize = 4;
+const IDENTITY: usize = 128;
 const RECORDS: usize = 136;
 const FILTER_BYTES: usize = 29;
 /// Offsets in the record of a sub-filter: the guard limit, then the items.
@@ -33,12 +33,13 @@ pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Fi
         return Err("expected filters with one sub-filter each".into());
     };
     let max_limit = 2 * UNIT * to.header().shape.num_sub_bitmaps;
-    let header = header_records(empty, max_limit, items)?;
+    let model = chunks(empty).next().ok_or("an empty filter has a chunk")?.encode()?.bytes;
+    let header = header_records(&model, max_limit, items);
     let identity = xxh3_64(&header[..FILTER_BYTES]);
     let (from, to) = (from.segments(), to.segments());
     let load = |error: DecodeError| error.to_string();
 
-    let first = frame(0, 1, identity, &header);
+    let first = frame(&model, 0, 1, identity, &header);
     let first = Chunk::parse(&first).map_err(load)?;
     let begun = load_chunk(None, &first, SizeLimit::Unlimited).map_err(load)?;
     let mut filter = begun.ok_or("a first chunk begins a filter")?;
@@ -49,24 +50,22 @@ pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Fi
             records.extend_from_slice(&END_RECORD);
             next = END;
         }
-        let chunk = frame(number + 1, next, identity, &records);
+        let chunk = frame(&model, number + 1, next, identity, &records);
         let chunk = Chunk::parse(&chunk).map_err(load)?;
         load_chunk(Some(&mut filter), &chunk, SizeLimit::Unlimited).map_err(load)?;
     }
     Ok(filter)
 }
 
-/// The records of a filter and its sub-filter, with the fill guard's limit at its maximum: a random
+/// The records of the filter and sub-filter in the chunk `model`, with the fill guard's limit at its maximum: a random
 /// deviation in the tile repeats in every copy, and their sum would exceed what the guard allows
 /// for chance.
-fn header_records(empty: &Filter, max_limit: u64, items: u64) -> Outcome<Vec<u8>> {
-    let chunk = chunks(empty).next().ok_or("an empty filter has a chunk")?;
-    let chunk = chunk.encode()?;
-    let mut records = chunk.bytes[RECORDS..][..FILTER_BYTES + SUB_FILTER_BYTES].to_vec();
+fn header_records(model: &[u8], max_limit: u64, items: u64) -> Vec<u8> {
+    let mut records = model[RECORDS..][..FILTER_BYTES + SUB_FILTER_BYTES].to_vec();
     let sub_filter = &mut records[FILTER_BYTES..];
     sub_filter[GUARD_LIMIT..ITEMS].copy_from_slice(&max_limit.to_le_bytes());
     sub_filter[ITEMS..].copy_from_slice(&items.to_le_bytes());
-    Ok(records)
+    records
 }
 
 /// The words to store as segment `number` of `to`. The last segment of a tile may be short, and
@@ -91,11 +90,12 @@ fn segment_record(number: u64, words: &[u64]) -> Vec<u8> {
     record
 }
 
-fn frame(start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
-    let mut chunk = MAGIC.to_vec();
-    for number in [start, next, identity] {
-        chunk.extend_from_slice(&number.to_le_bytes());
-    }
+/// A chunk that begins as `model` does.
+fn frame(model: &[u8], start: u64, next: u64, identity: u64, records: &[u8]) -> Vec<u8> {
+    let mut chunk = model[..IDENTITY].to_vec();
+    let iterators = [start.to_le_bytes(), next.to_le_bytes()].concat();
+    chunk[ITERATORS..][..iterators.len()].copy_from_slice(&iterators);
+    chunk.extend_from_slice(&identity.to_le_bytes());
     chunk.extend_from_slice(records);
     let checksum = xxh3_64(&chunk);
     chunk.extend_from_slice(&checksum.to_le_bytes());

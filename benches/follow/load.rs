@@ -1,0 +1,143 @@
+//! Ten followers, of a primary and of two replicas, while 10 000 new items a second come: how long
+//! an item takes from the writer's reply to each copy.
+
+use super::rig::info::number;
+use super::rig::server::{Server, Setup};
+use super::rig::table::Table;
+use super::rig::Outcome;
+use super::{args, follow, item, reserve, KEY};
+use redis::{cmd, Connection};
+use splitbloom_client::Follower;
+use std::sync::mpsc::{channel, Receiver};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+const BATCH: u64 = 100;
+const INTERVAL: Duration = Duration::from_millis(10);
+const FOLLOWERS: usize = 10;
+const REPLICAS: usize = 2;
+/// How often a copy is looked at until it has the item.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// What one follower did.
+#[derive(Default)]
+struct Seen {
+    /// Milliseconds from the reply to the writer, of the last item of each batch.
+    delays: Vec<f64>,
+    /// How often an item was absent that was acknowledged before the copy was current.
+    denied: u64,
+    /// The largest staleness, in milliseconds.
+    staleness: f64,
+}
+
+fn watch(follower: &Follower, added: Receiver<(u64, Instant)>) -> Seen {
+    let mut seen = Seen::default();
+    for (number, acknowledged) in added {
+        let item = item(number);
+        loop {
+            let staleness = follower.staleness().unwrap_or(Duration::MAX);
+            let is_due = acknowledged.elapsed() > staleness;
+            seen.staleness = seen.staleness.max(staleness.as_secs_f64() * 1e3);
+            if follower.contains(&item) == Some(true) {
+                break;
+            }
+            seen.denied += u64::from(is_due);
+            sleep(PAUSE);
+        }
+        seen.delays.push(acknowledged.elapsed().as_secs_f64() * 1e3);
+    }
+    seen
+}
+
+/// Bytes that a server has sent to clients.
+fn sent(db: &mut Connection) -> Outcome<u64> {
+    let all = number(db, "stats", "total_net_output_bytes")?;
+    Ok(all - number(db, "stats", "total_net_repl_output_bytes")?)
+}
+
+pub fn run(duration: Duration) -> Outcome<Table> {
+    let mut primary = Server::start(Setup::ours()?)?;
+    let mut db = primary.connect()?;
+    reserve(&mut db, duration.as_secs() * 10_000 + 1)?;
+    let mut replicas = Vec::new();
+    for _ in 0..REPLICAS {
+        let address = format!("127.0.0.1 {}", primary.port());
+        let mut replica = Server::start(Setup::ours()?.with("replicaof", &address))?;
+        replica.connect()?;
+        replicas.push(replica);
+    }
+    cmd("WAIT").arg(REPLICAS).arg(60_000).exec(&mut db)?;
+    let servers: Vec<&Server> = std::iter::once(&primary).chain(&replicas).collect();
+    let followers: Outcome<Vec<Follower>> =
+        (0..FOLLOWERS).map(|n| follow(servers[n % servers.len()])).collect();
+    let followers = followers?;
+    let mut of_replica =
+        redis::Client::open(("127.0.0.1", replicas[0].port()))?.get_connection()?;
+    let before = sent(&mut of_replica)?;
+
+    let (count, seen) = thread::scope(|scope| -> Outcome<(u64, Vec<Seen>)> {
+        let (senders, watchers): (Vec<_>, Vec<_>) = followers
+            .iter()
+            .map(|follower| {
+                let (sender, added) = channel();
+                (sender, scope.spawn(move || watch(follower, added)))
+            })
+            .unzip();
+        let (start, mut count) = (Instant::now(), 0);
+        while start.elapsed() < duration {
+            let items: Vec<_> = (count..count + BATCH).map(item).collect();
+            cmd("BF.MADD").arg(KEY).arg(args(&items)).exec(&mut db)?;
+            count += BATCH;
+            for sender in &senders {
+                sender.send((count - 1, Instant::now()))?;
+            }
+            let next = INTERVAL * (count / BATCH) as u32;
+            sleep(next.saturating_sub(start.elapsed()));
+        }
+        drop(senders);
+        let seen = watchers.into_iter().map(|watcher| watcher.join().expect("no panic"));
+        Ok((count, seen.collect()))
+    })?;
+
+    let on_replica = (0..FOLLOWERS).filter(|n| n % servers.len() == 1).count() as u64;
+    let bytes = sent(&mut of_replica)?.saturating_sub(before);
+    let mut table = Table::new(&[
+        "followers of",
+        "items",
+        "median, ms",
+        "99 %, ms",
+        "99.9 %, ms",
+        "largest, ms",
+        "denied",
+        "largest staleness, ms",
+        "bytes an item",
+    ]);
+    for (server, name) in [(0, "the primary"), (1, "a replica"), (2, "another replica")] {
+        let of_it = seen.iter().enumerate().filter(|(n, _)| n % servers.len() == server);
+        let of_it: Vec<&Seen> = of_it.map(|(_, seen)| seen).collect();
+        let mut delays: Vec<f64> = of_it.iter().flat_map(|seen| seen.delays.clone()).collect();
+        delays.sort_by(f64::total_cmp);
+        let at =
+            |share: f64| format!("{:.2}", delays[((delays.len() - 1) as f64 * share) as usize]);
+        let denied: u64 = of_it.iter().map(|seen| seen.denied).sum();
+        if server == 0 && denied > 0 {
+            return Err(format!("{denied} lookups denied what the copy claimed to have").into());
+        }
+        let staleness = of_it.iter().map(|seen| seen.staleness).fold(0.0, f64::max);
+        table.row(&[
+            name.to_string(),
+            count.to_string(),
+            at(0.5),
+            at(0.99),
+            at(0.999),
+            at(1.0),
+            denied.to_string(),
+            format!("{staleness:.0}"),
+            match server {
+                1 => format!("{:.1}", bytes as f64 / (count * on_replica) as f64),
+                _ => String::new(),
+            },
+        ]);
+    }
+    Ok(table)
+}

@@ -1,0 +1,88 @@
+//! Followers: lookups in the process beside those through the server, how far a copy is behind
+//! while items come, and what followers cost the server.
+//!
+//! `make bench-follow` runs it. Environment variables:
+//!
+//! | variable | default | meaning |
+//! |---|---|---|
+//! | `ITEMS` | 10000000 | items of the filter that is looked up |
+//! | `SECONDS` | 60 | how long items come |
+//! | `FOLLOW_PARTS` | lookups load cost | benchmarks to run |
+//! | `PEER` | none | another build of the module, for the last table |
+//!
+//! Tables are saved to docs/performance only with the default number of items.
+
+mod cost;
+mod load;
+mod lookups;
+#[path = "../rig/mod.rs"]
+mod rig;
+
+use redis::{cmd, Connection, IntoConnectionInfo};
+use rig::numbers::splitmix64;
+use rig::server::Server;
+use rig::table::Table;
+use rig::Outcome;
+use splitbloom_client::{Follower, Keys, Topology};
+use std::env;
+use std::time::Duration;
+
+const ITEMS: u64 = 10_000_000;
+const SECONDS: u64 = 60;
+const PARTS: &str = "lookups load cost";
+const KEY: &str = "followed";
+
+type Item = [u8; 16];
+
+fn main() -> Outcome<()> {
+    let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let number = |name, default| named(name).map_or(Ok(default), |text| text.parse());
+    let (items, seconds) = (number("ITEMS", ITEMS)?, number("SECONDS", SECONDS)?);
+    let parts = named("FOLLOW_PARTS").unwrap_or(PARTS.to_owned());
+    let show = |name: &str, table: &Table| -> Outcome<()> {
+        println!("\n{}", table.markdown());
+        match items == ITEMS {
+            true => table.save(name),
+            false => Ok(()),
+        }
+    };
+    if parts.contains("lookups") {
+        show("follow-lookups", &lookups::run(items)?)?;
+    }
+    if parts.contains("load") {
+        show("follow-load", &load::run(Duration::from_secs(seconds))?)?;
+    }
+    if parts.contains("cost") {
+        show("follow-cost", &cost::run()?)?;
+    }
+    Ok(())
+}
+
+/// Item `number`: 16 bytes, all different.
+fn item(number: u64) -> Item {
+    let mut item = [0; 16];
+    item[..8].copy_from_slice(&splitmix64(number).to_le_bytes());
+    item[8..].copy_from_slice(&number.to_le_bytes());
+    item
+}
+
+/// Creates the filter, for `capacity` items at 1 %.
+fn reserve(db: &mut Connection, capacity: u64) -> Outcome<()> {
+    Ok(cmd("BF.RESERVE").arg(KEY).arg(0.01).arg(capacity).exec(db)?)
+}
+
+/// Items as arguments of a command.
+fn args(items: &[Item]) -> Vec<&[u8]> {
+    items.iter().map(Item::as_slice).collect()
+}
+
+/// A follower of the filter that has a copy.
+fn follow(server: &Server) -> Outcome<Follower> {
+    let info = format!("redis://127.0.0.1:{}", server.port()).into_connection_info()?;
+    let keys = Keys::One(KEY.as_bytes());
+    let follower = Follower::start(vec![info], Topology::OneServer, keys)?;
+    match follower.wait_until_ready(Duration::from_secs(60)) {
+        true => Ok(follower),
+        false => Err(format!("no copy: {:?}", follower.status()).into()),
+    }
+}
