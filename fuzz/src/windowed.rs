@@ -224,7 +224,7 @@ impl Subject {
         let (items, now) = (batch(first, number), self.now);
         let mut answers = Vec::new();
         let slices = items.iter().map(<[u8; 2]>::as_slice);
-        let result = self.twin.add_many_at(slices, now, ROOM, |answer| answers.push(answer));
+        let result = self.twin.add_many_at(slices, now, ROOM, |_, answer| answers.push(answer));
         let mut one_by_one = Ok(());
         let mut answers = answers.into_iter();
         for item in &items {

@@ -4,7 +4,7 @@ use crate::commands::create::{add_to, Creates};
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::{is_from_a_client, time_of};
-use crate::journal;
+use crate::journal::{self, Recording};
 use crate::stats;
 use crate::sweeper::free_gone;
 use crate::types::timetable::Timetable;
@@ -68,7 +68,6 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
     ) -> Result<Added, ReplyError> {
         let add = |filter: &mut Filter, limit| {
             let time = self.time(context, filter)?;
-            let answer = journal::recording(filter, || self.items.items_from(0), answer);
             let added = self.add(context, filter, time, limit, answer);
             Ok((added.changed > 0, added))
         };
@@ -113,17 +112,26 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         let (before, forgotten) = (filter.progress(), filter.forgotten());
         let mut added = Added { time, ..Added::default() };
         let (ration, now) = (Ration::new(context), time.unwrap_or(0));
+        let mut recording = Recording::begin(filter);
         let mut add_rest = |added: &mut Added, limit| {
             let mut items = self.items.items_from(added.answered);
-            let mut count = |outcome: Outcome| {
+            let mut count = |hash, outcome: Outcome| {
                 added.count(outcome);
                 answer(outcome.is_new());
+                if let (Some(recording), true) = (&mut recording, outcome.is_new()) {
+                    recording.note(hash);
+                }
             };
-            match items.len() {
-                // One item is not worth setting up a group.
-                1 => items.try_for_each(|item| filter.add_at(item, now, limit).map(&mut count)),
-                _ => filter.add_many_at(ration.of(items), now, limit, &mut count),
+            if items.len() > 1 {
+                return filter.add_many_at(ration.of(items), now, limit, count);
             }
+            // One item is not worth setting up a group.
+            items.try_for_each(|item| {
+                let hash = filter.hash(item);
+                let outcome = filter.add_hashed_at(item, hash, now, limit)?;
+                count(hash, outcome);
+                Ok(())
+            })
         };
         let mut end = add_rest(&mut added, limit);
         // The primary has acknowledged some of these items. It may have been RedisBloom, whose

@@ -18,7 +18,7 @@ mod ring;
 mod waiting;
 
 pub use idle::register;
-pub use recording::recording;
+pub use recording::Recording;
 pub use waiting::{wake, Waiter};
 
 use crate::{config, stats};
@@ -100,6 +100,7 @@ fn journals() -> MutexGuard<'static, Journals> {
 
 /// Whether any filter is followed. Cost: one load. (A filter is freed on another thread only after
 /// the server's own thread has passed it on, and with it what it knows of journals.)
+#[inline]
 fn is_any() -> bool {
     COUNT.load(Relaxed) > 0
 }

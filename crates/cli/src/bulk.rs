@@ -91,7 +91,7 @@ pub fn build(
                 let mut filter = other.into_filter()?;
                 for hashed in &all {
                     let hashes = hashed.in_order();
-                    let added = filter.add_hashes(hashes, 0, SizeLimit::Unlimited, |_| ());
+                    let added = filter.add_hashes(hashes, 0, SizeLimit::Unlimited, |_, _| ());
                     added.map_err(refused)?;
                 }
                 Filling::Whole(filter)

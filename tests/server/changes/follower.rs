@@ -65,7 +65,8 @@ impl Follower {
         self.position = Some(position);
         match (hashes, &mut self.copy) {
             (Some(hashes), Some(copy)) => {
-                let added = copy.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_| {});
+                let added =
+                    copy.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_, _| {});
                 added.expect("an item that the server has");
                 Ok(hashes.len())
             }

@@ -190,5 +190,5 @@ impl Copy {
 /// # Errors
 /// `OutOfMemory`.
 pub(super) fn apply(filter: &mut Filter, hashes: &[ItemHash]) -> Result<(), AddError> {
-    filter.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_| ())
+    filter.add_hashes(hashes.iter().copied(), 0, SizeLimit::Replay, |_, _| ())
 }

@@ -205,7 +205,7 @@ impl BlockedBloom {
     pub fn insert_group(
         &mut self,
         hashes: &[ItemHash],
-        answer: impl FnMut(bool),
+        answer: impl FnMut(ItemHash, bool),
     ) -> Result<(), AddError> {
         let mut tally = self.tally();
         let end = self.insert_and_count(hashes, &mut tally, answer);
@@ -227,7 +227,7 @@ impl BlockedBloom {
             self.prefetch_all(ahead.next());
             for group in hashes.chunks(GROUP) {
                 self.prefetch_all(ahead.next());
-                self.insert_and_count(group, &mut tally, |_| ())?;
+                self.insert_and_count(group, &mut tally, |_, _| ())?;
             }
             Ok(())
         };
@@ -243,7 +243,7 @@ impl BlockedBloom {
         &mut self,
         hashes: &[ItemHash],
         tally: &mut Tally,
-        mut answer: impl FnMut(bool),
+        mut answer: impl FnMut(ItemHash, bool),
     ) -> Result<(), AddError> {
         debug_assert!(hashes.len() <= GROUP);
         let mut group = [Inserted::NOTHING; GROUP];
@@ -256,9 +256,9 @@ impl BlockedBloom {
             Ok(())
         };
         let end = set_bits();
-        for inserted in &group[..len] {
+        for (inserted, hash) in group[..len].iter().zip(hashes) {
             tally.count(*inserted);
-            answer(inserted.is_new());
+            answer(*hash, inserted.is_new());
         }
         end
     }

@@ -55,7 +55,21 @@ impl Filter {
     /// # Errors
     /// Any [`AddError`], and nothing has changed.
     pub fn add_at(&mut self, item: &[u8], now: u64, limit: SizeLimit) -> Result<Outcome, AddError> {
-        let hash = self.hash(item);
+        self.add_hashed_at(item, self.hash(item), now, limit)
+    }
+
+    /// The same for an item of which the caller has the [`hash`](Filter::hash).
+    ///
+    /// # Errors
+    /// As [`Filter::add_at`].
+    #[inline]
+    pub fn add_hashed_at(
+        &mut self,
+        item: &[u8],
+        hash: ItemHash,
+        now: u64,
+        limit: SizeLimit,
+    ) -> Result<Outcome, AddError> {
         if let Body::Organs(_) = self.body {
             self.prefetch(&[hash]);
             if self.layers().is_some_and(|layers| layers.contains(item)) {
@@ -109,11 +123,11 @@ impl Filter {
         limit: SizeLimit,
         mut answer: impl FnMut(bool),
     ) -> Result<(), AddError> {
-        self.add_many_at(items, 0, limit, |outcome| answer(outcome.is_new()))
+        self.add_many_at(items, 0, limit, |_, outcome| answer(outcome.is_new()))
     }
 
-    /// Adds many items at the time `now`, and calls `answer` for each in order. The cache misses of
-    /// 16 items overlap.
+    /// Adds many items at the time `now`, and calls `answer` for each in order with its hash. The
+    /// cache misses of 16 items overlap.
     ///
     /// # Errors
     /// As [`Filter::add_many`].
@@ -122,7 +136,7 @@ impl Filter {
         items: impl Iterator<Item = &'a [u8]>,
         now: u64,
         limit: SizeLimit,
-        answer: impl FnMut(Outcome),
+        answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
         if self.layers().is_some() {
             return self.add_many_after_layers(items, limit, answer);
@@ -142,17 +156,17 @@ impl Filter {
         hashes: impl Iterator<Item = ItemHash>,
         now: u64,
         limit: SizeLimit,
-        mut answer: impl FnMut(Outcome),
+        mut answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
         let mut groups = Groups::of(hashes);
         while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
             match &mut self.body {
                 Body::Bloom(bloom) if bloom.has_room_for(group.len() as u64) => {
-                    bloom.insert_group(group, |is_new| answer(Outcome::of(is_new)))?;
+                    bloom.insert_group(group, |hash, is_new| answer(hash, Outcome::of(is_new)))?;
                 }
                 _ => {
                     for hash in group {
-                        answer(self.add_hash(*hash, now, limit)?);
+                        answer(*hash, self.add_hash(*hash, now, limit)?);
                     }
                 }
             }
@@ -164,7 +178,7 @@ impl Filter {
         &mut self,
         mut items: impl Iterator<Item = &'a [u8]>,
         limit: SizeLimit,
-        mut answer: impl FnMut(Outcome),
+        mut answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
         let (mut group, seed) = (Pairs::default(), self.head.seed);
         while let Some(layers) = self.body.layers() {
@@ -176,10 +190,11 @@ impl Filter {
             }
             let found = group.find_in(layers, 0);
             for (n, hash) in group.hashes().iter().enumerate() {
-                answer(match found >> n & 1 {
+                let outcome = match found >> n & 1 {
                     0 => self.add_beyond(*hash, limit)?,
                     _ => Outcome::Unchanged,
-                });
+                };
+                answer(*hash, outcome);
             }
         }
         Ok(())

@@ -31,7 +31,7 @@ impl Filter {
 
     /// The hash of an item under the seed of the filter.
     #[inline]
-    pub(super) fn hash(&self, item: &[u8]) -> ItemHash {
+    pub fn hash(&self, item: &[u8]) -> ItemHash {
         ItemHash::of(item, self.head.seed)
     }
 

@@ -162,7 +162,7 @@ mod tests {
             let capacity = 2_000_000;
             let mut whole = empty(capacity, error_rate, growth);
             let all = hashes(400_000);
-            whole.add_hashes(all, 0, UNLIMITED, |_| ()).unwrap();
+            whole.add_hashes(all, 0, UNLIMITED, |_, _| ()).unwrap();
             for least in [1, 3, 8] {
                 let filter = empty(capacity, error_rate, growth);
                 let mut shares = filter.into_shares(least).unwrap().ok().unwrap();
