@@ -459,14 +459,14 @@ fn the_options_are_documented() {
     let server = Server::start();
     let mut db = server.connect();
     for (name, tokens) in [
-        ("bf.reserve", ["EXPANSION", "NONSCALING"].as_slice()),
-        ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS"]),
+        ("bf.reserve", ["EXPANSION", "NONSCALING", "EX"].as_slice()),
+        ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "EX", "ITEMS"]),
         ("bf.info", &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"]),
         ("bf.keys", &["PARTITIONS", "ITEMS"]),
         ("bf.changes", &["COUNT", "BLOCK"]),
-        ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"]),
-        ("cf.insert", &["CAPACITY", "NOCREATE", "ITEMS"]),
-        ("cf.insertnx", &["CAPACITY", "NOCREATE", "ITEMS"]),
+        ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "EX", "SEED"]),
+        ("cf.insert", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
+        ("cf.insertnx", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
         ("cf.info", &["FULL"]),
         ("bf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS"]),
         ("bf.packexists", &["FIXED", "LINES", "PREFIXED"]),

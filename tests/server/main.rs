@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod crashes;
 mod errors;
+mod expiry;
 mod false_positives;
 mod followers;
 mod foreign;
