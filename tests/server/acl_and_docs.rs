@@ -15,7 +15,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 31] = [
+const TABLE: [Row; 33] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -92,6 +92,20 @@ const TABLE: [Row; 31] = [
         flags: &["write", "denyoom"],
         access: &["OW", "insert"],
         example: "BF.LOAD new x",
+    },
+    Row {
+        name: "bf.clear",
+        arity: 2,
+        flags: &["write", "fast"],
+        access: &["RW", "delete"],
+        example: "BF.CLEAR k",
+    },
+    Row {
+        name: "cf.clear",
+        arity: 2,
+        flags: &["write", "fast"],
+        access: &["RW", "delete"],
+        example: "CF.CLEAR c",
     },
     Row {
         name: "bf.forget",
@@ -504,7 +518,7 @@ fn every_command_has_the_tips_that_are_true_and_no_other() {
     let server = Server::start();
     let mut db = server.connect();
     let names = texts(&db.run("COMMAND LIST FILTERBY MODULE bf"));
-    assert_eq!(names.len(), 35);
+    assert_eq!(names.len(), 37);
     assert!(VARYING.iter().all(|name| names.contains(&(*name).into())));
     for name in names {
         let tips = texts(&command_info(&mut db, &name)[7]);

@@ -6,6 +6,7 @@ mod harness;
 mod acl_and_docs;
 mod cf;
 mod changes;
+mod clear;
 mod clients;
 mod commands;
 mod config;
