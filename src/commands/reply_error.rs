@@ -41,6 +41,9 @@ impl ReplyError {
     /// As `ITEM_EXISTS`, for a load.
     pub const NO_PLACE_TO_LOAD: Self = error("ERR item exists");
     pub const NOT_FOUND: Self = error("ERR not found");
+    /// A lookup in a missing key, where the client or the setting makes that an error. The code is
+    /// no other's, so that a client can match it.
+    pub const NO_FILTER: Self = error("NOFILTER no such filter");
     /// As `NOT_FOUND`, for a deletion: RedisBloom has another text there.
     pub const NOTHING_TO_DELETE: Self = harmless("ERR Not found");
     /// As `NOT_FOUND`, for a command that frees memory.

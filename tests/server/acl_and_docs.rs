@@ -483,7 +483,8 @@ fn the_options_are_documented() {
         ("cf.insertnx", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
         ("cf.info", &["FULL"]),
         ("bf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS"]),
-        ("bf.packexists", &["FIXED", "LINES", "PREFIXED"]),
+        ("bf.packexists", &["FIXED", "LINES", "PREFIXED", "MUSTEXIST"]),
+        ("cf.packexists", &["FIXED", "LINES", "PREFIXED", "MUSTEXIST"]),
         ("cf.packdel", &["FIXED", "LINES", "PREFIXED", "BITS"]),
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));

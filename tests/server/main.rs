@@ -26,6 +26,7 @@ mod loading;
 mod machine;
 mod memory;
 mod merge;
+mod missing;
 mod monitoring;
 mod packed;
 mod persistence;
