@@ -38,7 +38,7 @@ use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::replay;
 use splitbloom_server::settings::{self, Integer, Setting, Text};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// The bits of the error rates.
 static BLOOM_RATE: AtomicU64 = AtomicU64::new(ERROR_RATE.to_bits());
@@ -48,6 +48,21 @@ static BLOOM_RATE_SETTING: Text =
     Text::new(|| rate(&BLOOM_RATE).to_string(), |text| set_rate(&BLOOM_RATE, text));
 static COUNTING_RATE_SETTING: Text =
     Text::new(|| rate(&COUNTING_RATE).to_string(), |text| set_rate(&COUNTING_RATE, text));
+
+/// Whether a lookup in a missing key is an error, or finds nothing, as in RedisBloom.
+static MISSING_KEY_IS_ERROR: AtomicBool = AtomicBool::new(false);
+static MISSING_KEY: Text = Text::new(
+    || if missing_key_is_error() { "error" } else { "empty" }.to_owned(),
+    |text| {
+        let is_error = match text {
+            "empty" => false,
+            "error" => true,
+            _ => return Err("it must be empty or error"),
+        };
+        MISSING_KEY_IS_ERROR.store(is_error, Relaxed);
+        Ok(())
+    },
+);
 
 const fn capacity(value: i64) -> Integer {
     Integer::new(value, MIN_CAPACITY as i64, MAX_CAPACITY as i64)
@@ -74,7 +89,7 @@ static MAX_ITERATIONS: Integer = Integer::new(20, 1, u16::MAX as i64);
 static COUNTING_EXPANSION: Integer = Integer::new(1, 0, counting::MAX_EXPANSION as i64);
 static COUNTING_MAX_EXPANSIONS: Integer = Integer::new(MAX_EXPANSIONS, 1, MOST_EXPANSIONS as i64);
 
-static SETTINGS: [(&str, &dyn Setting); 11] = [
+static SETTINGS: [(&str, &dyn Setting); 12] = [
     ("bf.error-rate", &BLOOM_RATE_SETTING),
     ("bf.initial-size", &BLOOM_CAPACITY),
     ("bf.expansion-factor", &BLOOM_EXPANSION),
@@ -84,6 +99,7 @@ static SETTINGS: [(&str, &dyn Setting); 11] = [
     ("bf.max-followed-items", &MAX_FOLLOWED_ITEMS),
     ("bf.max-journal-bytes", &MAX_JOURNAL_BYTES),
     ("bf.journal-idle-time", &JOURNAL_IDLE_TIME),
+    ("bf.missing-key", &MISSING_KEY),
     ("bf.cf.error-rate", &COUNTING_RATE_SETTING),
     ("bf.cf.initial-size", &COUNTING_CAPACITY),
 ];
@@ -115,6 +131,11 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     }
     replay::register(context, "bf.aof-load-damaged")?;
     settings::load(context)
+}
+
+/// Whether a lookup in a missing key is an error.
+pub fn missing_key_is_error() -> bool {
+    MISSING_KEY_IS_ERROR.load(Relaxed)
 }
 
 fn rate(bits: &AtomicU64) -> f64 {

@@ -59,7 +59,7 @@ impl Added {
 impl<'a, C, S: Source<'a>> Adding<C, S> {
     /// Adds the items to the command's key, and calls `answer` with whether each was new.
     /// Replicates what took effect: the items as they came, or with their time, but without the
-    /// refused one and those after it.
+    /// refused one and those after it, and without an expiry, which is replicated apart.
     pub fn run<F: Creates<Creation = C>>(
         &self,
         context: &Context,
@@ -71,8 +71,9 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             let added = self.add(context, filter, time, limit, answer);
             Ok((added.changed > 0, added))
         };
+        let expires = self.creation.as_ref().and_then(F::expiry).is_some();
         let replicate = |added: &Added| match (added.time, &added.refusal) {
-            (None, None) => context.replicate_verbatim(),
+            (None, None) if !expires => context.replicate_verbatim(),
             _ => self.items.replicate_first(context, added.time, added.answered),
         };
         let creation = self.creation.as_ref();

@@ -63,6 +63,8 @@ pub const RENEW: Parameter =
 pub const TIME: Parameter = Parameter::new(c"unix-time-milliseconds", Kind::Integer, Times::Once);
 pub const TIGHTENING: Parameter =
     Parameter::new(c"ratio", Kind::Double, Times::AtMostOnce).after(c"TIGHTENING");
+pub const EXPIRY: Parameter =
+    Parameter::new(c"seconds", Kind::Integer, Times::AtMostOnce).after(c"EX");
 pub const SEED: Parameter = Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED");
 
 /// A keyword that stands for itself.

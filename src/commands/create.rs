@@ -10,7 +10,9 @@ use splitbloom_filter::AddError;
 use splitbloom_grammar::loose::known_words_of_reserve;
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
+use splitbloom_server::clock::time_of_command;
 use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
 /// How the filters of a family are created.
@@ -32,6 +34,8 @@ pub trait Creates: Family {
     /// # Errors
     /// `OverLimit`, or `OutOfMemory`.
     fn create(creation: &Self::Creation, seed: Seed, limit: SizeLimit) -> Result<Filter, AddError>;
+    /// How long the key is to live, in seconds; `None` means until it is deleted.
+    fn expiry(creation: &Self::Creation) -> Option<u64>;
     /// Replicates the creation of `filter` under `key` with everything that determines its bits,
     /// not with the client's arguments: the settings of a replica may differ.
     fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter);
@@ -43,7 +47,9 @@ pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Resul
     let args = args.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     hide_seeds(context, &args, 2);
     let mut creation = F::parse(&args);
-    if creation.is_err() && context.is_replay() {
+    // EX is a word that RedisBloom ignores, as this module replicates none.
+    let is_ours = creation.as_ref().is_ok_and(|creation| F::expiry(creation).is_none());
+    if !is_ours && context.is_replay() {
         let known = known_words_of_reserve(&args, F::REQUIRED_WORDS);
         creation = F::parse(&known.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?);
     }
@@ -58,6 +64,7 @@ pub fn create_empty<F: Creates>(
     name: Argument<'_>,
     creation: &F::Creation,
 ) -> Result<(), ReplyError> {
+    let expiry = expiry_of::<F>(creation)?;
     let mut key = context.open_to_write(name)?;
     if key.value::<Stored<F>>()?.is_some() {
         return Err(ReplyError::ITEM_EXISTS);
@@ -66,8 +73,10 @@ pub fn create_empty<F: Creates>(
     let stored = key.put(Stored::<F>::new(filter));
     let stored = stored.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     F::replicate_creation(context, name, stored.filter());
+    expiry.iter().for_each(|time| key.expire_at(*time));
     drop(key); // before a module is notified that might delete it
-    context.signal_change(F::RESERVE_EVENT, name);
+    replicate_expiry(context, name, expiry);
+    signal_creation::<F>(context, name, expiry);
     Ok(())
 }
 
@@ -75,6 +84,36 @@ pub fn create_empty<F: Creates>(
 fn create<F: Creates>(context: &Context, creation: &F::Creation) -> Result<Filter, ReplyError> {
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
     F::create(creation, seed, limit).map_err(ReplyError::of_creation)
+}
+
+/// When a filter of `creation` is to expire, in milliseconds since 1970.
+///
+/// # Errors
+/// `EXPIRE_TIME` if that is later than the server can represent.
+fn expiry_of<F: Creates>(creation: &F::Creation) -> Result<Option<u64>, ReplyError> {
+    let Some(seconds) = F::expiry(creation) else {
+        return Ok(None);
+    };
+    let time = seconds.saturating_mul(1_000).saturating_add(time_of_command());
+    let is_time = i64::try_from(time).is_ok();
+    is_time.then_some(Some(time)).ok_or(ReplyError::EXPIRE_TIME)
+}
+
+/// Replicates the time at which `key` expires: the time that this server's clock makes of the
+/// client's seconds, as for SET and EXPIRE. It comes last, since whoever executes the commands
+/// again after that time deletes the key then.
+fn replicate_expiry(context: &Context, key: Argument<'_>, expiry: Option<u64>) {
+    if let Some(time) = expiry {
+        context.replicate(c"PEXPIREAT", key, [Line::of(time).bytes()]);
+    }
+}
+
+/// Signals that `key` was created, with this expiry.
+fn signal_creation<F: Creates>(context: &Context, key: Argument<'_>, expiry: Option<u64>) {
+    context.signal_change(F::RESERVE_EVENT, key);
+    if expiry.is_some() {
+        context.publish_expiry(key);
+    }
 }
 
 /// Opens the filter `name`, or creates it from `creation` (`None`: an error). Calls `add`, which
@@ -89,6 +128,7 @@ pub fn add_to<F: Creates, T>(
     replicate: impl FnOnce(&T),
 ) -> Result<T, ReplyError> {
     let limit = config::size_limit(context);
+    let expiry = creation.map_or(Ok(None), expiry_of::<F>)?;
     let mut key = context.open_to_write(name)?;
     let mut present = key.value::<Stored<F>>()?;
     let mut created = None;
@@ -110,12 +150,15 @@ pub fn add_to<F: Creates, T>(
             F::replicate_creation(context, name, stored.filter());
         }
     }
+    let expiry = expiry.filter(|_| is_new);
+    expiry.iter().for_each(|time| key.expire_at(*time));
     drop(key); // before a module is notified that might delete it
     if has_changed {
         replicate(&outcome);
+        replicate_expiry(context, name, expiry);
         // Last: a notified module may change the key, and that must replicate after this.
         if is_new {
-            context.signal_change(F::RESERVE_EVENT, name);
+            signal_creation::<F>(context, name, expiry);
         }
         context.signal_change(event, name);
     }

@@ -4,11 +4,14 @@ use crate::commands::common::{
     BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, FAST_READ, ITEM, ITEMS, KEY,
 };
 use crate::commands::reply_error::ReplyError;
+use crate::config;
 use crate::stats;
 use crate::types::{now_for, BloomFilters, CountingFilters, Family, Stored};
+use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
+use splitbloom_server::key::ReadKey;
 use std::ffi::CStr;
 
 // A windowed filter forgets, so the replies of BF.* also depend on the time.
@@ -72,10 +75,21 @@ const fn multi_exists<F: Family>(
     }
 }
 
+/// The filter that a command looks into; `None` for a missing key, in which nothing is.
+///
+/// # Errors
+/// `NO_FILTER` for a missing key if the setting says so; `WRONG_TYPE`.
+pub fn filter_of<'k, F: Family>(key: &'k ReadKey<'_>) -> Result<Option<&'k Filter>, ReplyError> {
+    match key.value::<Stored<F>>()? {
+        None if config::missing_key_is_error() => Err(ReplyError::NO_FILTER),
+        stored => Ok(stored.map(Stored::filter)),
+    }
+}
+
 /// Replies with whether the one item is in the filter. Nothing is in a missing key.
 fn look_up<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<Stored<F>>()?.map(Stored::filter);
+    let filter = filter_of::<F>(&key)?;
     let item = arguments.bytes(2);
     let found = filter.is_some_and(|filter| filter.contains_at(item, now_for(filter)));
     stats::looked_up(1, usize::from(found));
@@ -87,7 +101,7 @@ fn look_up<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(),
 fn look_up_many<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let items = arguments.bytes_from(2);
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<Stored<F>>()?.map(Stored::filter);
+    let filter = filter_of::<F>(&key)?;
     let mut hits = 0;
     context.reply_array(items.len());
     match filter {

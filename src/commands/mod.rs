@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   bf, cf         the commands of each family, and its table of them
-//!   lookup, transfer, pack_add    commands of both families
+//!   lookup, transfer, pack_add, clear    commands of both families
 //!   create, add    create a filter, and add items to one
 //!   packed, bits   items in one argument, and replies of a bit each
 //!   ration, time   the memory that an add may take; the time of its items
@@ -13,6 +13,7 @@ mod add;
 mod bf;
 mod bits;
 mod cf;
+mod clear;
 mod common;
 mod create;
 mod lookup;

@@ -2,11 +2,12 @@
 
 use crate::commands::bits::Bits;
 use crate::commands::common::{word, KEY, TIME};
+use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::stats;
-use crate::types::{now_for, Family, Stored};
+use crate::types::{now_for, Family};
 use splitbloom_grammar::packing::{
     parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
 };
@@ -35,7 +36,8 @@ const LAYOUT: Parameter = Parameter::one_of(
 const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
 
 /// The parameters of a lookup, of a change, and of an add to a filter that may forget.
-pub const OF_A_LOOKUP: &[Parameter] = &[KEY, LAYOUT, PACKING];
+pub const OF_A_LOOKUP: &[Parameter] =
+    &[KEY, LAYOUT, PACKING, word(c"mustexist", c"MUSTEXIST").optional()];
 pub const OF_A_CHANGE: &[Parameter] = &[KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
 
 pub const OF_AN_ADD: &[Parameter] =
@@ -50,6 +52,7 @@ pub struct Packed<'a> {
     /// The arguments from the layout up to the items.
     layout: Range<usize>,
     with_bits: bool,
+    must_exist: bool,
 }
 
 impl<'a> Packed<'a> {
@@ -89,6 +92,7 @@ impl<'a> Packed<'a> {
             arguments,
             layout: FIRST + words.first..FIRST + words.place,
             with_bits: words.with_bits,
+            must_exist: words.must_exist,
         })
     }
 
@@ -165,14 +169,18 @@ impl Changed {
     }
 }
 
-/// Replies with a bit for each item: whether it is in the filter. Nothing is in a missing key.
+/// Replies with a bit for each item: whether it is in the filter. Nothing is in a missing key,
+/// unless that is an error.
 pub fn look_up_packed<F: Family>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
-    let Packed { items, .. } = Packed::lookup(context, arguments)?;
+    let Packed { items, must_exist, .. } = Packed::lookup(context, arguments)?;
     let key = context.open_to_read(arguments.at(1));
-    let filter = key.value::<Stored<F>>()?.map(Stored::filter);
+    let filter = filter_of::<F>(&key)?;
+    if must_exist && filter.is_none() {
+        return Err(ReplyError::NO_FILTER);
+    }
     let now = filter.map_or(0, now_for);
     let mut bits = Bits::with_room_for(items.len())?;
     match filter {

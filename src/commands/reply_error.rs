@@ -41,6 +41,9 @@ impl ReplyError {
     /// As `ITEM_EXISTS`, for a load.
     pub const NO_PLACE_TO_LOAD: Self = error("ERR item exists");
     pub const NOT_FOUND: Self = error("ERR not found");
+    /// A lookup in a missing key, where the client or the setting makes that an error. The code is
+    /// no other's, so that a client can match it.
+    pub const NO_FILTER: Self = error("NOFILTER no such filter");
     /// As `NOT_FOUND`, for a deletion: RedisBloom has another text there.
     pub const NOTHING_TO_DELETE: Self = harmless("ERR Not found");
     /// As `NOT_FOUND`, for a command that frees memory.
@@ -95,6 +98,8 @@ impl ReplyError {
     /// The time is so early that it must be in seconds.
     pub const SECONDS: Self =
         error("ERR the time is before 1973: it must be in milliseconds since 1970");
+    /// The reply is the server's own, with the command's name.
+    pub const EXPIRE_TIME: Self = error("ERR invalid expire time");
     /// The server saves the value on another thread: nothing has changed, and the command can be
     /// repeated.
     pub const KEY_IN_USE: Self = error("TRYAGAIN the server is saving the key");
@@ -124,12 +129,14 @@ impl From<WordsError> for ReplyError {
     fn from(words: WordsError) -> Self {
         match words {
             WordsError::WrongArity => Self::WRONG_ARITY,
+            WordsError::ExpiryRange => Self::EXPIRE_TIME,
             other => error(text_of(other)),
         }
     }
 }
 
-/// The text for an error in the arguments. The server has its own for [`ReplyError::WRONG_ARITY`].
+/// The text for an error in the arguments. The server has its own for [`ReplyError::WRONG_ARITY`]
+/// and [`ReplyError::EXPIRE_TIME`].
 fn text_of(error: WordsError) -> &'static str {
     match error {
         WordsError::WrongArity => "ERR wrong number of arguments",
@@ -161,6 +168,8 @@ fn text_of(error: WordsError) -> &'static str {
         WordsError::BadSlices => "ERR bad slices",
         WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
         WordsError::WindowMissing => "ERR a window is missing",
+        WordsError::BadExpiry => "ERR value is not an integer or out of range", // the server's
+        WordsError::ExpiryRange => "ERR invalid expire time",
         WordsError::BadTime => "ERR bad time",
         WordsError::BadPosition => {
             "ERR bad position: it must be 0, or one that BF.CHANGES returned"
@@ -253,6 +262,7 @@ impl ErrorReply for ReplyError {
         match self {
             Self::WRONG_ARITY => context.reply_wrong_arity(),
             Self::WRONG_TYPE => context.reply_wrong_type(),
+            Self::EXPIRE_TIME => context.reply_bad_expire_time(),
             other => context.reply_error(other.text),
         }
     }

@@ -56,6 +56,16 @@ pub fn step(filter: &mut Filter, now: u64) -> Result<Swept, AddError> {
     Ok(swept)
 }
 
+/// The number of allocations up to which a filter is freed at once, as the server frees a value.
+const FEW_ALLOCATIONS: u64 = 64;
+
+/// Frees a filter that has left its key: a large one on another thread.
+pub fn free_filter(filter: Filter) {
+    if filter.allocations() > FEW_ALLOCATIONS {
+        free_in_background("bf-free", filter);
+    }
+}
+
 /// Frees the table that `filter` has forgotten as a whole, if any.
 pub fn free_gone(filter: &mut Filter) {
     if let Some(table) = filter.take_gone() {

@@ -39,6 +39,7 @@ pub fn register(context: &Context) -> Result<(), Refused> {
 impl Family for BloomFilters {
     const LOAD_CHUNK: &'static CStr = c"BF.LOADCHUNK";
     const LOAD_CHUNK_EVENT: &'static CStr = c"bf.loadchunk";
+    const CLEAR_EVENT: &'static CStr = c"bf.clear";
 
     fn native() -> &'static NativeType<BloomFilter> {
         &BLOOM
@@ -60,6 +61,7 @@ impl Family for BloomFilters {
 impl Family for CountingFilters {
     const LOAD_CHUNK: &'static CStr = c"CF.LOADCHUNK";
     const LOAD_CHUNK_EVENT: &'static CStr = c"cf.loadchunk";
+    const CLEAR_EVENT: &'static CStr = c"cf.clear";
 
     fn native() -> &'static NativeType<CountingFilter> {
         &COUNTING

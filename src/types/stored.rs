@@ -25,6 +25,8 @@ pub trait Family: Sized + Send + Sync + 'static {
     const LOAD_CHUNK: &'static CStr;
     /// The event of that command.
     const LOAD_CHUNK_EVENT: &'static CStr;
+    /// The event of the command that empties a filter.
+    const CLEAR_EVENT: &'static CStr;
 
     /// The type that a new value has.
     fn native() -> &'static NativeType<Stored<Self>>;

@@ -15,7 +15,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 31] = [
+const TABLE: [Row; 33] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -92,6 +92,20 @@ const TABLE: [Row; 31] = [
         flags: &["write", "denyoom"],
         access: &["OW", "insert"],
         example: "BF.LOAD new x",
+    },
+    Row {
+        name: "bf.clear",
+        arity: 2,
+        flags: &["write", "fast"],
+        access: &["RW", "delete"],
+        example: "BF.CLEAR k",
+    },
+    Row {
+        name: "cf.clear",
+        arity: 2,
+        flags: &["write", "fast"],
+        access: &["RW", "delete"],
+        example: "CF.CLEAR c",
     },
     Row {
         name: "bf.forget",
@@ -459,17 +473,18 @@ fn the_options_are_documented() {
     let server = Server::start();
     let mut db = server.connect();
     for (name, tokens) in [
-        ("bf.reserve", ["EXPANSION", "NONSCALING"].as_slice()),
-        ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS"]),
+        ("bf.reserve", ["EXPANSION", "NONSCALING", "EX"].as_slice()),
+        ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "EX", "ITEMS"]),
         ("bf.info", &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"]),
         ("bf.keys", &["PARTITIONS", "ITEMS"]),
         ("bf.changes", &["COUNT", "BLOCK"]),
-        ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "SEED"]),
-        ("cf.insert", &["CAPACITY", "NOCREATE", "ITEMS"]),
-        ("cf.insertnx", &["CAPACITY", "NOCREATE", "ITEMS"]),
+        ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "EX", "SEED"]),
+        ("cf.insert", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
+        ("cf.insertnx", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
         ("cf.info", &["FULL"]),
         ("bf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS"]),
-        ("bf.packexists", &["FIXED", "LINES", "PREFIXED"]),
+        ("bf.packexists", &["FIXED", "LINES", "PREFIXED", "MUSTEXIST"]),
+        ("cf.packexists", &["FIXED", "LINES", "PREFIXED", "MUSTEXIST"]),
         ("cf.packdel", &["FIXED", "LINES", "PREFIXED", "BITS"]),
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));
@@ -504,7 +519,7 @@ fn every_command_has_the_tips_that_are_true_and_no_other() {
     let server = Server::start();
     let mut db = server.connect();
     let names = texts(&db.run("COMMAND LIST FILTERBY MODULE bf"));
-    assert_eq!(names.len(), 35);
+    assert_eq!(names.len(), 37);
     assert!(VARYING.iter().all(|name| names.contains(&(*name).into())));
     for name in names {
         let tips = texts(&command_info(&mut db, &name)[7]);

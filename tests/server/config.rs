@@ -207,7 +207,7 @@ fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
 }
 
 /// Of each setting: its name, a value that is set, and one that is written into the file.
-const EDITS: [(&str, &str, &str); 10] = [
+const EDITS: [(&str, &str, &str); 11] = [
     ("error-rate", "0.2", "0.3"),
     ("initial-size", "33", "44"),
     ("expansion-factor", "5", "7"),
@@ -217,6 +217,7 @@ const EDITS: [(&str, &str, &str); 10] = [
     ("max-followed-items", "1000", "2000"),
     ("max-journal-bytes", "1000000", "2000000"),
     ("journal-idle-time", "33", "44"),
+    ("missing-key", "error", "empty"),
     ("aof-load-damaged", "yes", "no"),
 ];
 

@@ -363,7 +363,7 @@ fn held(db: &mut Connection) -> i64 {
     db.info_number("bf", "bf_bytes_held")
 }
 
-/// The module's events, as `name key`, while an action runs.
+/// The module's events, and that of an expiry, as `name key`, while an action runs.
 pub fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<String> {
     let mut listener = server.connect();
     listener.run("PSUBSCRIBE __keyevent@0__:*");
@@ -377,7 +377,7 @@ pub fn events_of(server: &Server, action: impl FnOnce(&mut Connection)) -> Vec<S
         let event = channel.strip_prefix("__keyevent@0__:").expect("a channel of events");
         match event {
             "set" => return events,
-            event if event.starts_with("bf.") || event.starts_with("cf.") => {
+            event if event.starts_with("bf.") || event.starts_with("cf.") || event == "expire" => {
                 events.push(format!("{event} {}", message.elements()[3].text()))
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! The options of CF.RESERVE and CF.INSERT.
 
+use crate::expiry::parse_expiry;
 use crate::number::{parse_seed, parse_within};
 use crate::options::{capacity, error_rate};
 use crate::WordsError;
@@ -16,6 +17,8 @@ pub struct CountingCreation {
     pub expansion: Option<u16>,
     pub error_rate: Option<f64>,
     pub seed: Option<Seed>,
+    /// How long its key lives, in seconds; `None` means until it is deleted.
+    pub expiry: Option<u64>,
 }
 
 impl CountingCreation {
@@ -35,7 +38,7 @@ impl CountingCreation {
 /// Stores the value of an option of CF.RESERVE.
 type Take = fn(&mut CountingCreation, &[u8]) -> Result<(), WordsError>;
 
-const OPTIONS: [(&[u8], Take); 5] = [
+const OPTIONS: [(&[u8], Take); 6] = [
     (b"BUCKETSIZE", |creation, word| {
         let errors = (WordsError::BadBucketSize, WordsError::BucketSizeRange);
         creation.bucket_size = Some(small(word, 1, MAX_BUCKET_SIZE, errors)?);
@@ -60,6 +63,10 @@ const OPTIONS: [(&[u8], Take); 5] = [
         creation.seed = Some(Seed(seed));
         Ok(())
     }),
+    (b"EX", |creation, word| {
+        creation.expiry = Some(parse_expiry(word)?);
+        Ok(())
+    }),
 ];
 
 /// Parses a number of at most 16 bits. The errors are for a malformed word, and one out of range.
@@ -75,7 +82,8 @@ fn small(
 }
 
 /// Parses the words of CF.RESERVE after the key:
-/// `capacity [BUCKETSIZE b] [MAXITERATIONS i] [EXPANSION e] [ERROR rate] [SEED hex16]`.
+/// `capacity [BUCKETSIZE b] [MAXITERATIONS i] [EXPANSION e] [ERROR rate] [EX seconds]
+/// [SEED hex16]`.
 /// Options may come in any order; the last of a kind wins.
 ///
 /// # Errors
@@ -112,7 +120,7 @@ pub struct CountingInsertion {
     pub first_item: usize,
 }
 
-/// Parses the words of CF.INSERT after the key: `[CAPACITY n] [NOCREATE] ITEMS item…`.
+/// Parses the words of CF.INSERT after the key: `[CAPACITY n] [EX seconds] [NOCREATE] ITEMS item…`.
 /// Options may come in any order; the last of a kind wins.
 ///
 /// # Errors
@@ -127,6 +135,9 @@ pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, Words
         } else if option.eq_ignore_ascii_case(b"CAPACITY") {
             let value = rest.next().ok_or(WordsError::WrongArity)?;
             creation.capacity = Some(capacity(value)?);
+        } else if option.eq_ignore_ascii_case(b"EX") {
+            let value = rest.next().ok_or(WordsError::WrongArity)?;
+            creation.expiry = Some(parse_expiry(value)?);
         } else if option.eq_ignore_ascii_case(b"NOCREATE") {
             no_create = true;
         } else {
@@ -166,12 +177,13 @@ mod tests {
             expansion: Some(0),
             error_rate: Some(0.001),
             seed: Some(Seed(255)),
+            expiry: Some(60),
         };
         for line in [
-            "9 BUCKETSIZE 4 MAXITERATIONS 500 EXPANSION 0 ERROR 0.001 SEED 00000000000000ff",
-            "9 seed 00000000000000FF error 1e-3 Expansion 0 maxiterations 500 bucketsize 4",
+            "9 BUCKETSIZE 4 MAXITERATIONS 500 EXPANSION 0 ERROR 0.001 SEED 00000000000000ff EX 60",
+            "9 ex 60 seed 00000000000000FF error 1e-3 Expansion 0 maxiterations 500 bucketsize 4",
             "9 EXPANSION 2 BUCKETSIZE 1 EXPANSION 0 SEED 00000000000000ff BUCKETSIZE 4 ERROR .001 \
-             MAXITERATIONS 500",
+             MAXITERATIONS 500 EX 5 EX 60",
         ] {
             assert_eq!(reserve(line), Ok(all), "{line}");
         }
@@ -208,6 +220,9 @@ mod tests {
             ("9 ERROR 1", WordsError::ErrorRateRange),
             ("9 SEED", WordsError::WrongArity),
             ("9 SEED 1", WordsError::BadSeed),
+            ("9 EX", WordsError::WrongArity),
+            ("9 EX 1.5", WordsError::BadExpiry),
+            ("9 EX 0", WordsError::ExpiryRange),
             ("9 4", WordsError::Syntax),
             ("9 BUCKETSIZ 4", WordsError::Syntax),
             ("9 BUCKETSIZEX 4", WordsError::Syntax),
@@ -227,6 +242,8 @@ mod tests {
         assert_eq!(full.creation.unwrap().capacity, Some(7));
         assert_eq!(full.first_item, 5);
         assert_eq!(insert("NOCREATE ITEMS a").unwrap().creation, None);
+        let brief = insert("EX 5 ITEMS EX 6").unwrap();
+        assert_eq!((brief.creation.unwrap().expiry, brief.first_item), (Some(5), 3));
         let neither = insert("CAPACITY 5 NoCreate ITEMS a").unwrap();
         assert_eq!((neither.creation, neither.first_item), (None, 4));
     }
@@ -241,6 +258,9 @@ mod tests {
             ("CAPACITY x ITEMS a", WordsError::BadCapacity),
             ("CAPACITY ITEMS a", WordsError::BadCapacity),
             ("CAPACITY 0 ITEMS a", WordsError::CapacityRange),
+            ("EX", WordsError::WrongArity),
+            ("EX ITEMS a", WordsError::BadExpiry),
+            ("EX -5 ITEMS a", WordsError::ExpiryRange),
             ("ERROR 0.1 ITEMS a", WordsError::Syntax),
             ("ITEMSX a", WordsError::Syntax),
             ("WINDOW 60 ITEMS a", WordsError::CountingWindow),
@@ -250,7 +270,7 @@ mod tests {
         }
     }
 
-    const WORDS: [&str; 11] = [
+    const WORDS: [&str; 12] = [
         "ITEMS",
         "CAPACITY",
         "NOCREATE",
@@ -259,6 +279,7 @@ mod tests {
         "EXPANSION",
         "ERROR",
         "SEED",
+        "EX",
         "0.1",
         "7",
         "00000000000000ff",

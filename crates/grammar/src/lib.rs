@@ -4,6 +4,7 @@
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
 //!   window          what both say of filters that forget
+//!   expiry          what RESERVE and INSERT say of the key's end
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   packing         many items in one argument
 //!   changes         BF.CHANGES, and its positions
@@ -15,6 +16,7 @@
 
 pub mod changes;
 pub mod counting;
+mod expiry;
 pub mod load_arguments;
 pub mod loose;
 pub mod number;
@@ -59,6 +61,9 @@ pub enum WordsError {
     /// SLICES or RENEW without WINDOW.
     WindowMissing,
     BadTime,
+    /// The seconds of EX are no integer.
+    BadExpiry,
+    ExpiryRange,
     /// Neither `0` nor what BF.CHANGES returns.
     BadPosition,
     BadCount,

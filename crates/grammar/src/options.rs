@@ -1,5 +1,6 @@
 //! The options of BF.RESERVE and BF.INSERT.
 
+use crate::expiry::parse_expiry;
 use crate::number::{parse_error_rate, parse_integer, parse_seed, parse_within};
 use crate::window::{parse_time, WindowOptions};
 use crate::WordsError;
@@ -17,6 +18,8 @@ pub struct Creation {
     pub seed: Option<Seed>,
     /// How long it remembers items; `None` means forever.
     pub window: Option<Window>,
+    /// How long its key lives, in seconds; `None` means until it is deleted.
+    pub expiry: Option<u64>,
 }
 
 impl Creation {
@@ -65,7 +68,7 @@ fn seed(word: &[u8]) -> Option<Seed> {
 
 /// Parses the words of BF.RESERVE after the key:
 /// `error_rate capacity [EXPANSION n] [NONSCALING] [WINDOW seconds [SLICES n] [RENEW]]
-/// [SEED seed]`.
+/// [EX seconds] [SEED seed]`.
 /// Options may come in any order; the last of a kind wins.
 ///
 /// # Errors
@@ -90,6 +93,9 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
         } else if option.eq_ignore_ascii_case(b"SEED") {
             let seed = options.next().and_then(|value| seed(value));
             creation.seed = Some(seed.ok_or(WordsError::BadSeed)?);
+        } else if option.eq_ignore_ascii_case(b"EX") {
+            let seconds = options.next().ok_or(WordsError::WrongArity)?;
+            creation.expiry = Some(parse_expiry(seconds)?);
         } else if parse_integer(option).is_some() {
             // NRedisStack sends the expansion as a bare number.
             factor = Some(expansion(option)?);
@@ -121,8 +127,8 @@ pub struct Insertion {
 
 /// Parses the words of BF.INSERT after the key:
 /// `[CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING]
-/// [WINDOW seconds [SLICES n] [RENEW]] [AT milliseconds] [SEED seed] [TIGHTENING ratio]
-/// ITEMS item…`.
+/// [WINDOW seconds [SLICES n] [RENEW]] [AT milliseconds] [EX seconds] [SEED seed]
+/// [TIGHTENING ratio] ITEMS item…`.
 /// Options may come in any order; the last of a kind wins, and NONSCALING overrides EXPANSION.
 ///
 /// valkey-bloom replicates a creation with SEED and TIGHTENING, and without ITEMS. The ratio has no
@@ -160,6 +166,8 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
             non_scaling = true;
         } else if option.eq_ignore_ascii_case(b"AT") {
             at = Some(parse_time(value()?)?);
+        } else if option.eq_ignore_ascii_case(b"EX") {
+            creation.expiry = Some(parse_expiry(value()?)?);
         } else if option.eq_ignore_ascii_case(b"SEED") {
             creation.seed = Some(seed(value()?).ok_or(WordsError::BadSeed)?);
         } else if option.eq_ignore_ascii_case(b"TIGHTENING") {
@@ -227,6 +235,18 @@ mod tests {
     }
 
     #[test]
+    fn an_expiry_goes_with_every_other_option() {
+        let both = reserve("0.1 9 ex 60 3 EX 70 WINDOW 60").unwrap();
+        assert_eq!((both.expiry, both.growth), (Some(70), Some(Growth::Times(3))));
+        assert!(both.window.is_some());
+        let insertion = insert("EXPANSION 3 Ex 5 ITEMS EX").unwrap();
+        let creation = insertion.creation.unwrap();
+        assert_eq!((creation.expiry, creation.growth), (Some(5), Some(Growth::Times(3))));
+        assert_eq!(insertion.first_item, Some(5));
+        assert_eq!(insert("ITEMS EX 5").unwrap().creation.unwrap().expiry, None);
+    }
+
+    #[test]
     fn reserve_names_what_is_wrong() {
         for (line, error) in [
             ("0.1", WordsError::WrongArity),
@@ -252,6 +272,10 @@ mod tests {
             ("0.1 9 WINDOW 0", WordsError::WindowRange),
             ("0.1 9 SLICES 4", WordsError::WindowMissing),
             ("0.1 9 WINDOW 9 AT 5", WordsError::Syntax),
+            ("0.1 9 EX", WordsError::WrongArity),
+            ("0.1 9 EX x", WordsError::BadExpiry),
+            ("0.1 9 EX 0", WordsError::ExpiryRange),
+            ("0.1 9 PX 5", WordsError::Syntax),
         ] {
             assert_eq!(reserve(line), Err(error), "{line}");
         }

@@ -161,6 +161,8 @@ pub struct PackedWords<'a> {
     pub place: usize,
     /// Whether the reply is a bit for each item.
     pub with_bits: bool,
+    /// Whether a missing key is an error.
+    pub must_exist: bool,
 }
 
 /// `AT milliseconds`.
@@ -171,6 +173,16 @@ const AT_WORDS: usize = 2;
 /// # Errors
 /// What is wrong with the words, but not with the items.
 pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    let (packed, with_bits) = parse_with_option(words, b"BITS")?;
+    Ok(PackedWords { with_bits, ..packed })
+}
+
+/// Parses `(FIXED width | LINES | PREFIXED) items`, and whether `option` follows, once or several
+/// times.
+fn parse_with_option<'a>(
+    words: &[&'a [u8]],
+    option: &[u8],
+) -> Result<(PackedWords<'a>, bool), WordsError> {
     let (first, rest) = words.split_first().ok_or(WordsError::WrongArity)?;
     let (layout, rest) = if first.eq_ignore_ascii_case(b"LINES") {
         (Layout::Lines, rest)
@@ -183,17 +195,19 @@ pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsErro
         return Err(WordsError::Syntax);
     };
     let (bytes, options) = rest.split_first().ok_or(WordsError::WrongArity)?;
-    if !options.iter().all(|word| word.eq_ignore_ascii_case(b"BITS")) {
+    if !options.iter().all(|word| word.eq_ignore_ascii_case(option)) {
         return Err(WordsError::Syntax);
     }
-    Ok(PackedWords {
+    let packed = PackedWords {
         layout,
         bytes,
         at: None,
         first: 0,
         place: words.len() - rest.len(),
-        with_bits: !options.is_empty(),
-    })
+        with_bits: false,
+        must_exist: false,
+    };
+    Ok((packed, !options.is_empty()))
 }
 
 /// Parses the words of an add to a filter that may forget: the same after `[AT milliseconds]`.
@@ -216,16 +230,14 @@ pub fn parse_packed_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsE
     }
 }
 
-/// Parses the words of a command that only looks items up: the same without BITS.
+/// Parses the words of a command that only looks items up:
+/// `(FIXED width | LINES | PREFIXED) items [MUSTEXIST]`.
 ///
 /// # Errors
 /// As [`parse_packed`].
 pub fn parse_packed_lookup<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
-    let packed = parse_packed(words)?;
-    if packed.with_bits {
-        return Err(WordsError::Syntax);
-    }
-    Ok(packed)
+    let (packed, must_exist) = parse_with_option(words, b"MUSTEXIST")?;
+    Ok(PackedWords { must_exist, ..packed })
 }
 
 /// Parses a width. One that no packing has, such as 0, is refused when the items are checked.

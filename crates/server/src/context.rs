@@ -238,7 +238,15 @@ impl Context {
     /// Signals that `key` has changed, and publishes `event`.
     pub fn signal_change(&self, event: &CStr, key: Argument<'_>) {
         self.signal_modified(key);
-        let class = raw::REDISMODULE_NOTIFY_MODULE;
+        self.publish(raw::REDISMODULE_NOTIFY_MODULE, event, key);
+    }
+
+    /// Publishes the server's own event for a key that has got an expiry.
+    pub fn publish_expiry(&self, key: Argument<'_>) {
+        self.publish(raw::REDISMODULE_NOTIFY_GENERIC, c"expire", key);
+    }
+
+    fn publish(&self, class: c_int, event: &CStr, key: Argument<'_>) {
         // SAFETY: context, event and key are live.
         unsafe { call!(RedisModule_NotifyKeyspaceEvent(self.raw, class, event.as_ptr(), key.raw)) };
     }

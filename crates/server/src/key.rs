@@ -95,6 +95,14 @@ impl WriteKey<'_> {
         // SAFETY: the value that was just boxed; the borrow is unique because that of the key is.
         Some(unsafe { &mut *value })
     }
+
+    /// Makes the key expire at `time`, in milliseconds since 1970. Nothing is replicated, signalled
+    /// or published. Does nothing if the key is empty.
+    pub fn expire_at(&mut self, time: u64) {
+        let time = i64::try_from(time).unwrap_or(i64::MAX);
+        // SAFETY: the key is open for writing.
+        unsafe { call!(RedisModule_SetAbsExpire(self.0.raw, time)) };
+    }
 }
 
 impl Context {

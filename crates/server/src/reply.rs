@@ -5,6 +5,7 @@ use super::context::Context;
 use super::text::Line;
 use redis_module::raw;
 use std::ffi::c_char;
+use std::fmt::Display;
 
 /// A value of a map that describes something.
 pub trait Reply {
@@ -55,7 +56,7 @@ impl Context {
     }
 
     /// An error; `text` begins with its code, such as `ERR`.
-    pub fn reply_error(&self, text: &str) {
+    pub fn reply_error(&self, text: impl Display) {
         // SAFETY: the context is live, and the text lives through the call.
         unsafe { call!(RedisModule_ReplyWithError(self.raw, Line::of(text).as_ptr())) };
         self.note(0);
@@ -66,6 +67,12 @@ impl Context {
         // SAFETY: the context is live.
         unsafe { call!(RedisModule_WrongArity(self.raw)) };
         self.note(0);
+    }
+
+    /// The server's own error for an expiry that is not after now, or too late to be represented.
+    pub fn reply_bad_expire_time(&self) {
+        let name = self.command.name;
+        self.reply_error(format_args!("ERR invalid expire time in '{name}' command"));
     }
 
     /// The server's own error for a key of another type.

@@ -2,8 +2,8 @@
 
 use crate::commands::add::{Added, Adding, Source};
 use crate::commands::common::{
-    BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, FAST_WRITE, ITEM, ITEMS, KEY, NONSCALING,
-    NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW, WRITE,
+    BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, EXPIRY, FAST_WRITE, ITEM, ITEMS, KEY,
+    NONSCALING, NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW, WRITE,
 };
 use crate::commands::create::create_empty;
 use crate::commands::reply_error::ReplyError;
@@ -68,6 +68,7 @@ pub const INSERT: Command<ReplyError> = Command {
         SLICES,
         RENEW,
         TIME.after(c"AT").optional(),
+        EXPIRY,
         SEED,
         TIGHTENING,
         ITEMS.after(c"ITEMS"),
@@ -80,7 +81,10 @@ fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let args = arguments.try_list_from(2);
     let mut args = args.ok_or(ReplyError::NO_MEMORY_TO_ADD)?;
     let mut insertion = parse_insert(&args);
-    if insertion.is_err() && context.is_replay() {
+    // EX is RedisBloom's EXPANSION, as this module replicates none.
+    let is_ours =
+        insertion.is_ok_and(|words| words.creation.is_none_or(|one| one.expiry.is_none()));
+    if !is_ours && context.is_replay() {
         spell_out_bloom_insert(&mut args);
         insertion = parse_insert(&args);
     }

@@ -5,9 +5,10 @@ mod window;
 
 use super::newest;
 use crate::commands::common::{word, BLOOM_ITEM, FAST_READ, KEY};
+use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::items_now;
-use crate::types::{now_for, BloomFilter};
+use crate::types::{now_for, BloomFilter, BloomFilters};
 use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, TableFacts};
 use splitbloom_filter::filter::{Filter, Growth};
 use splitbloom_filter::foreign::Layers;
@@ -28,8 +29,8 @@ pub const CARD: Command<ReplyError> = Command {
 
 fn card(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value::<BloomFilter>()?;
-    context.reply_integer(stored.map_or(0, |stored| items_now(stored.filter())));
+    let filter = filter_of::<BloomFilters>(&key)?;
+    context.reply_integer(filter.map_or(0, items_now));
     Ok(())
 }
 

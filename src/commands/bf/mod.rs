@@ -1,5 +1,5 @@
-//! The `BF.*` commands; [lookups](super::lookup), and [transfer](super::transfer) in chunks, are
-//! shared with `CF.*`.
+//! The `BF.*` commands; [lookups](super::lookup), [transfer](super::transfer) in chunks and
+//! [clear](super::clear) are shared with `CF.*`.
 //!
 //! ```text
 //!   reserve   BF.RESERVE                    keys     BF.KEYS
@@ -20,6 +20,7 @@ mod merge;
 mod pack;
 mod reserve;
 
+use crate::commands::clear::BF_CLEAR;
 use crate::commands::lookup::{BF_EXISTS, BF_MULTI_EXISTS};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::transfer::{BF_LOAD_CHUNK, BF_SCAN_DUMP};
@@ -56,6 +57,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             BF_SCAN_DUMP,
             BF_LOAD_CHUNK,
             load::LOAD,
+            BF_CLEAR,
             forget::FORGET,
             keys::KEYS,
             changes::CHANGES,

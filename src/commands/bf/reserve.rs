@@ -1,7 +1,7 @@
 //! BF.RESERVE: creates an empty filter of a given size.
 
 use crate::commands::common::{
-    CAPACITY, CREATE, EXPANSION, KEY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
+    CAPACITY, CREATE, EXPANSION, EXPIRY, KEY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
@@ -31,6 +31,7 @@ pub const RESERVE: Command<ReplyError> = Command {
         WINDOW,
         SLICES,
         RENEW,
+        EXPIRY,
         SEED,
     ],
     run: reserve::<BloomFilters>,
@@ -52,6 +53,10 @@ impl Creates for BloomFilters {
             None => Filter::new(parameters, limit),
             Some(window) => Filter::windowed(parameters, window, limit),
         }
+    }
+
+    fn expiry(creation: &Creation) -> Option<u64> {
+        creation.expiry
     }
 
     fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter) {

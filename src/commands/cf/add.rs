@@ -2,7 +2,7 @@
 
 use super::adding::{Answer, Request};
 use crate::commands::common::{
-    CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, FAST_WRITE, ITEM, ITEMS, KEY, NO_CREATE, WRITE,
+    CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, EXPIRY, FAST_WRITE, ITEM, ITEMS, KEY, NO_CREATE, WRITE,
 };
 use crate::commands::create::add_to;
 use crate::commands::reply_error::ReplyError;
@@ -20,7 +20,7 @@ use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
 const INSERT_PARAMETERS: &[Parameter] =
-    &[KEY, CAPACITY.after(c"CAPACITY").optional(), NO_CREATE, ITEMS.after(c"ITEMS")];
+    &[KEY, CAPACITY.after(c"CAPACITY").optional(), EXPIRY, NO_CREATE, ITEMS.after(c"ITEMS")];
 
 pub const ADD: Command<ReplyError> = Command {
     name: c"cf.add",

@@ -78,12 +78,13 @@ impl Request {
 
     /// Replicates what took effect: the command as it came, unless an item was refused or not
     /// tried, since a replica might add it. Then the command ends before that item, and a CF.ADD
-    /// follows for each later one that was added.
+    /// follows for each later one that was added. An expiry is replicated apart from it.
     fn replicate(&self, context: &Context, arguments: Arguments<'_>, answers: &[Answer]) {
         let key = arguments.at(1);
         let refused = answers.iter().position(Result::is_err);
         let refused = refused.unwrap_or(answers.len());
-        if self.first_item + refused == arguments.len() {
+        let expires = self.creation.is_some_and(|creation| creation.expiry.is_some());
+        if self.first_item + refused == arguments.len() && !expires {
             return context.replicate_verbatim();
         }
         let (before, after) = answers.split_at(refused);

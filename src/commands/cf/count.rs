@@ -1,9 +1,10 @@
 //! CF.COUNT: how many copies of an item are in a counting filter.
 
 use crate::commands::common::{COUNTING_ITEM, FAST_READ, ITEM, KEY};
+use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
-use crate::types::CountingFilter;
+use crate::types::CountingFilters;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
@@ -20,8 +21,8 @@ pub const COUNT: Command<ReplyError> = Command {
 
 fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value::<CountingFilter>()?;
-    let copies = stored.map_or(0, |stored| stored.filter().count(arguments.bytes(2)));
+    let filter = filter_of::<CountingFilters>(&key)?;
+    let copies = filter.map_or(0, |filter| filter.count(arguments.bytes(2)));
     stats::looked_up(1, usize::from(copies > 0));
     context.reply_integer(copies);
     Ok(())

@@ -1,5 +1,5 @@
-//! The `CF.*` commands; [lookups](super::lookup), and [transfer](super::transfer) in chunks, are
-//! shared with `BF.*`.
+//! The `CF.*` commands; [lookups](super::lookup), [transfer](super::transfer) in chunks and
+//! [clear](super::clear) are shared with `BF.*`.
 //!
 //! ```text
 //!   reserve   CF.RESERVE                 count     CF.COUNT
@@ -18,6 +18,7 @@ mod info;
 mod pack;
 mod reserve;
 
+use crate::commands::clear::CF_CLEAR;
 use crate::commands::lookup::{CF_EXISTS, CF_MULTI_EXISTS};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::transfer::{CF_LOAD_CHUNK, CF_SCAN_DUMP};
@@ -51,6 +52,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             info::DEBUG,
             CF_SCAN_DUMP,
             CF_LOAD_CHUNK,
+            CF_CLEAR,
             compact::COMPACT,
         ]
     )

@@ -1,6 +1,6 @@
 //! CF.RESERVE: creates an empty counting filter.
 
-use crate::commands::common::{CAPACITY, CREATE, ERROR, EXPANSION, KEY, SEED};
+use crate::commands::common::{CAPACITY, CREATE, ERROR, EXPANSION, EXPIRY, KEY, SEED};
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
@@ -33,6 +33,7 @@ pub const RESERVE: Command<ReplyError> = Command {
         MAX_ITERATIONS,
         EXPANSION.optional(),
         ERROR.optional(),
+        EXPIRY,
         SEED,
     ],
     run: reserve::<CountingFilters>,
@@ -54,6 +55,10 @@ impl Creates for CountingFilters {
         limit: SizeLimit,
     ) -> Result<Filter, AddError> {
         Filter::counting(creation.parameters(config::counting_defaults(seed)), limit)
+    }
+
+    fn expiry(creation: &CountingCreation) -> Option<u64> {
+        creation.expiry
     }
 
     fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter) {

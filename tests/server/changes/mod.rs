@@ -2,7 +2,7 @@
 
 mod blocking;
 mod ends;
-mod follower;
+pub mod follower;
 mod limits;
 mod model;
 mod replies;

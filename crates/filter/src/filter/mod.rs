@@ -22,6 +22,7 @@
 mod add;
 mod bloom;
 mod body;
+mod clear;
 pub mod counting;
 mod estimate;
 mod head;

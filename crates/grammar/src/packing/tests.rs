@@ -207,7 +207,10 @@ fn errors_name_what_is_wrong() {
     assert_eq!(parse_packed(&[]), Err(WordsError::WrongArity));
     assert_eq!(parsed("AT 5 LINES abc"), Err(WordsError::Syntax));
     let words: [&[u8]; 3] = [b"LINES", b"abc", b"BITS"];
-    assert!(parse_packed_lookup(&words[..2]).is_ok());
+    assert!(!parse_packed_lookup(&words[..2]).unwrap().must_exist);
+    let must: [&[u8]; 4] = [b"LINES", b"abc", b"MustExist", b"MUSTEXIST"];
+    assert!(parse_packed_lookup(&must).unwrap().must_exist);
+    assert_eq!(parse_packed(&must), Err(WordsError::Syntax));
     assert_eq!(parse_packed_lookup(&words), Err(WordsError::Syntax));
 }
 

@@ -1,0 +1,247 @@
+//! `EX seconds`: a filter and its expiry in one step.
+
+use crate::harness::words;
+use crate::harness::{commands_in_append_only_file, eventually, Connection, Primary, Server};
+use crate::keyspace::events_of;
+use crate::replication::{assert_equal_keys, assert_no_error_line, without_seed, APPEND_ONLY};
+
+/// Commands that create the key `k` with an expiry.
+const CREATIONS: [&str; 6] = [
+    "BF.RESERVE k 0.01 1000 EX 1000",
+    "BF.RESERVE k 0.01 1000 WINDOW 60 ex 1000 EXPANSION 4",
+    "BF.INSERT k EX 1000 ITEMS a b",
+    "CF.RESERVE k 1000 EX 5 EX 1000",
+    "CF.INSERT k CAPACITY 50 EX 1000 ITEMS a b",
+    "CF.INSERTNX k EX 1000 ITEMS a b",
+];
+
+fn seconds_left(db: &mut Connection, key: &str) -> i64 {
+    db.line(&format!("TTL {key}")).integer()
+}
+
+/// What a command adds to the append-only file, without seeds and times.
+fn propagated(server: &Server, db: &mut Connection, command: &str) -> Vec<String> {
+    let before = commands_in_append_only_file(server).len();
+    db.line(command);
+    let new = commands_in_append_only_file(server).split_off(before);
+    let shown = |command: &String| match command.rsplit_once(' ') {
+        Some((words, time)) if time.len() == 13 && time.parse::<u64>().is_ok() => {
+            format!("{words} …")
+        }
+        _ => without_seed(command),
+    };
+    new.iter().map(shown).collect()
+}
+
+#[test]
+fn a_filter_is_created_with_its_expiry() {
+    let server = Server::start();
+    for resp3 in [false, true] {
+        let mut db = if resp3 { server.connect_resp3() } else { server.connect() };
+        for creation in CREATIONS {
+            db.run("DEL k");
+            db.run(creation);
+            let left = seconds_left(&mut db, "k");
+            assert!((900..=1000).contains(&left), "{creation}: {left}");
+        }
+    }
+    let mut db = server.connect();
+    db.run("BF.RESERVE brief 0.01 100 EX 1");
+    eventually("the filter expires", || db.ask("EXISTS brief") == ":0");
+}
+
+#[test]
+fn an_insert_into_a_filter_that_exists_leaves_its_expiry_as_it_is() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for family in ["BF", "CF"] {
+        db.run("FLUSHALL");
+        db.run(&format!("{family}.ADD k a"));
+        db.run(&format!("{family}.INSERT k EX 5 ITEMS b"));
+        assert_eq!(seconds_left(&mut db, "k"), -1);
+        db.run("EXPIRE k 1000");
+        db.run(&format!("{family}.INSERT k EX 5 ITEMS c"));
+        assert!(seconds_left(&mut db, "k") > 5);
+        db.run(&format!(
+            "{family}.RESERVE full 1{} EX 7",
+            if family == "BF" { "e-9 1 NONSCALING" } else { " EXPANSION 0" }
+        ));
+        db.run(&format!("{family}.ADD full a"));
+        assert!((0..=7).contains(&seconds_left(&mut db, "full")), "an add keeps it");
+    }
+}
+
+#[test]
+fn errors_are_those_of_set_and_change_nothing() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for (line, name) in [
+        ("BF.RESERVE k 0.01 100 EX {} NONSCALING", "bf.reserve"),
+        ("BF.INSERT k EX {} ITEMS a", "bf.insert"),
+        ("CF.RESERVE k 100 EX {}", "cf.reserve"),
+        ("CF.INSERT k EX {} ITEMS a", "cf.insert"),
+        ("cf.INSERTNX k EX {} ITEMS a", "cf.insertnx"),
+    ] {
+        for value in [
+            "0",
+            "-1",
+            "9223372036854775807",
+            "9223372036854776",
+            // In milliseconds this fits, but not after today.
+            "9223372036854775",
+            "x",
+            "1.5",
+            "9223372036854775808",
+        ] {
+            let told = db.ask(&line.replace("{}", value));
+            let by_set = db.ask(&format!("SET other text EX {value}"));
+            assert_eq!(told, by_set.replace("'set'", &format!("'{name}'")), "{line} {value}");
+            assert!(told.starts_with("-ERR "), "{told}");
+        }
+        // The most that fits.
+        let most = 9_223_372_036_854_775 - 9_000_000_000;
+        assert!(!db.ask(&line.replace("{}", &most.to_string())).starts_with('-'));
+        assert!(seconds_left(&mut db, "k") > most - 9_000_000_000);
+        db.run("DEL k");
+        for missing in ["BF.RESERVE k 0.01 100 EX", "CF.RESERVE k 100 EX"] {
+            assert!(db.ask(missing).starts_with("-ERR wrong number of arguments"), "{missing}");
+        }
+    }
+    assert_eq!(db.ask("EXISTS k other"), ":0");
+}
+
+#[test]
+fn an_expiry_is_propagated_as_a_time_in_the_transaction_that_creates_the_filter() {
+    const RESERVE: &str = "BF.RESERVE k 0.01 100 EXPANSION 2 SEED …";
+    const COUNTING: &str =
+        "CF.RESERVE k 1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.01 SEED …";
+    let server = Server::configured(&APPEND_ONLY);
+    let mut db = server.connect();
+    let expire = "PEXPIREAT k …";
+    for (command, expected) in [
+        ("BF.RESERVE k 0.01 100 EX 60", ["MULTI", RESERVE, expire, "EXEC"].as_slice()),
+        ("BF.INSERT k EX 60 ITEMS a b", &["MULTI", RESERVE, "BF.MADD k a b", expire, "EXEC"]),
+        (
+            "BF.INSERT k CAPACITY 2 NONSCALING ERROR 0.0001 EX 60 ITEMS a b c d",
+            &["MULTI", "BF.RESERVE k 0.0001 2 NONSCALING SEED …", "BF.MADD k a b", expire, "EXEC"],
+        ),
+        ("CF.RESERVE k 1024 EX 60", &["MULTI", COUNTING, expire, "EXEC"]),
+        (
+            "CF.INSERT k EX 60 ITEMS a a",
+            &["MULTI", COUNTING, "CF.INSERT k ITEMS a a", expire, "EXEC"],
+        ),
+        (
+            "CF.INSERTNX k EX 60 ITEMS a a",
+            &["MULTI", COUNTING, "CF.INSERTNX k ITEMS a a", expire, "EXEC"],
+        ),
+    ] {
+        db.run("DEL k");
+        assert_eq!(propagated(&server, &mut db, command), expected, "{command}");
+    }
+    // Nothing of an expiry that is not set reaches a replica.
+    for (command, expected) in [
+        ("CF.INSERT k EX 60 ITEMS b", ["CF.INSERT k ITEMS b"].as_slice()),
+        ("CF.INSERTNX k EX 60 ITEMS b", &[]),
+        ("CF.INSERT k NOCREATE EX 60 ITEMS b", &["CF.INSERT k NOCREATE EX 60 ITEMS b"]),
+        ("CF.RESERVE k 5 EX 60", &[]),
+    ] {
+        assert_eq!(propagated(&server, &mut db, command), expected, "{command}");
+    }
+}
+
+#[test]
+fn replica_restart_and_rewrite_keep_the_time() {
+    let mut primary = Server::configured(&APPEND_ONLY);
+    let replica = primary.replica(&["bf.initial-size 7"]);
+    let mut db = primary.connect();
+    for (number, creation) in CREATIONS.iter().enumerate() {
+        db.run(&creation.replacen(" k ", &format!(" k{number} "), 1));
+    }
+    primary.wait_for(&replica);
+    assert_equal_keys(&primary, &replica);
+    assert_no_error_line(&replica);
+    let times = |db: &mut Connection| {
+        (0..CREATIONS.len())
+            .map(|number| db.line(&format!("PEXPIRETIME k{number}")).integer())
+            .collect::<Vec<i64>>()
+    };
+    let before = times(&mut db);
+    assert!(before.iter().all(|time| *time > 0), "{before:?}");
+    assert_eq!(times(&mut replica.connect()), before);
+    for rewrites in [false, true] {
+        if rewrites {
+            db.run("BGREWRITEAOF");
+            eventually("the file is rewritten", || {
+                db.info("persistence", "aof_rewrite_in_progress") == "0"
+                    && db.info("persistence", "aof_rewrite_scheduled") == "0"
+            });
+        }
+        primary.kill();
+        primary.start_again();
+        db = primary.connect();
+        assert_eq!(times(&mut db), before, "rewritten: {rewrites}");
+    }
+}
+
+#[test]
+fn a_filter_whose_time_has_passed_in_a_file_is_gone_with_its_items() {
+    let mut server = Server::configured(&APPEND_ONLY);
+    let mut db = server.connect();
+    db.run("BF.INSERT k EX 1 ITEMS a");
+    db.run("CF.INSERT c EX 1 ITEMS a");
+    db.run("BF.ADD stays a");
+    server.kill();
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    server.start_again();
+    let mut db = server.connect();
+    assert_eq!(db.ask("EXISTS k c"), ":0");
+    assert_eq!(db.ask("BF.EXISTS stays a"), ":1");
+    eventually("their memory is free", || db.info("bf", "bf_filters") == "1");
+}
+
+/// RedisBloom takes `EX` in BF.INSERT for EXPANSION, and ignores it in RESERVE.
+#[test]
+fn the_words_of_a_redisbloom_make_no_filter_expire() {
+    let replica = Server::start();
+    let mut primary = Primary::with_empty_replica(&replica);
+    for line in [
+        "BF.INSERT i EX 4 ITEMS a",
+        "BF.INSERT n EX 0 ITEMS a",
+        "BF.RESERVE r 0.01 100 EX 4",
+        "CF.RESERVE c 100 EX 4",
+    ] {
+        primary.send(words(line));
+    }
+    primary.wait_for(&replica);
+    let mut db = replica.connect();
+    for key in ["i", "n", "r", "c"] {
+        assert_eq!(seconds_left(&mut db, key), -1, "{key}");
+    }
+    assert_eq!(db.ask("BF.INFO i EXPANSION"), "[:4]");
+    assert_eq!(db.ask("BF.MEXISTS i a b"), "[:1, :0]");
+}
+
+#[test]
+fn the_servers_own_event_follows_that_of_the_creation() {
+    let server = Server::configured(&["notify-keyspace-events KEA"]);
+    let events = events_of(&server, |db| {
+        db.run("BF.RESERVE r 0.01 100 EX 60");
+        db.run("BF.INSERT i EX 60 ITEMS a");
+        db.run("BF.INSERT i EX 60 ITEMS b");
+        db.run("CF.INSERT c EX 60 ITEMS a");
+    });
+    assert_eq!(
+        events,
+        [
+            "bf.reserve r",
+            "expire r",
+            "bf.reserve i",
+            "expire i",
+            "bf.insert i",
+            "bf.insert i",
+            "cf.reserve c",
+            "expire c",
+            "cf.insert c",
+        ]
+    );
+}
