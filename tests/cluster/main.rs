@@ -13,6 +13,7 @@ mod samples;
 mod atomic;
 mod client;
 mod failover;
+mod follower;
 mod python;
 mod slots;
 mod trial;

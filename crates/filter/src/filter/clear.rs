@@ -8,9 +8,8 @@ use crate::filter::{Filter, Kind, SizeLimit};
 const FEW_ALLOCATIONS: u64 = 4;
 
 impl Filter {
-    /// Empties the filter, which keeps its kind, parameters, window and seed, and otherwise is as
-    /// new. One from another module becomes one of ours, with the capacity and error rate of its
-    /// first layer. Returns what it was before, for the caller to free: that takes a step for each
+    /// Empties the filter, which keeps its kind, [`parameters`](Filter::parameters), window and
+    /// seed, and otherwise is as new. One from another module becomes one of ours. Returns what it was before, for the caller to free: that takes a step for each
     /// allocation. `None` if it was as new already.
     ///
     /// # Errors
