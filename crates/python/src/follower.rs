@@ -19,11 +19,11 @@ const TURN: Duration = Duration::from_millis(50);
 
 /// A copy of the Bloom filter `key` of a server, in this process, which follows it.
 ///
-/// A thread of its own fetches the filter from the server at `url` (redis://user:password@host:port,
-/// rediss:// over TLS, or unix:///path), and applies what is new there, which takes milliseconds.
-/// Lookups need no network. With `cluster` the server is a node of one; with `partitions` the filter
-/// has that many keys. `ca_cert` is a file of authorities to trust over TLS, instead of those of
-/// this machine.
+/// A thread of its own fetches the filter from the server at `url` (redis://, with user, password,
+/// host and port as redis-py has them, rediss:// over TLS, or unix:///path), and applies what is
+/// new there, which takes milliseconds. Lookups need no network. With `cluster` the server is a
+/// node of one; with `partitions` the filter has that many keys. `ca_cert` is a file of authorities
+/// to trust over TLS, instead of those of this machine.
 ///
 /// As long as there is no copy (before the first fetch, and while the key is missing) lookups raise
 /// NotReadyError, or answer `default` if it is True or False.
@@ -63,7 +63,9 @@ const NO_COPY: &str = "there is no copy of the filter (yet)";
 #[pymethods]
 impl Follower {
     #[new]
-    #[pyo3(signature = (url, key, *, default = None, cluster = false, partitions = None, ca_cert = None))]
+    #[pyo3(signature = (
+        url, key, *, default = None, cluster = false, partitions = None, ca_cert = None
+    ))]
     fn new(
         url: &str,
         key: Bound<'_, PyAny>,

@@ -9,8 +9,9 @@ const FEW_ALLOCATIONS: u64 = 4;
 
 impl Filter {
     /// Empties the filter, which keeps its kind, [`parameters`](Filter::parameters), window and
-    /// seed, and otherwise is as new. One from another module becomes one of ours. Returns what it was before, for the caller to free: that takes a step for each
-    /// allocation. `None` if it was as new already.
+    /// seed, and otherwise is as new. One from another module becomes one of ours. Returns what it
+    /// was before, for the caller to free, in a step for each allocation; `None` if it was as new
+    /// already.
     ///
     /// # Errors
     /// `Loading` while a load in chunks goes on: the rest would find nothing to go on with;
