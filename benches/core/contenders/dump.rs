@@ -57,7 +57,7 @@ pub fn filter_of_copies(tile: &Filter, empty: &Filter, items: u64) -> Outcome<Fi
     Ok(filter)
 }
 
-/// The records of the filter and sub-filter in the chunk `model`, with the fill guard's limit at its
+/// The records of the filter and sub-filter in the chunk `model`. The fill guard's limit is at its
 /// maximum: a random deviation in the tile repeats in every copy, and their sum would exceed what
 /// the guard allows for chance.
 fn header_records(model: &[u8], max_limit: u64, items: u64) -> Vec<u8> {
