@@ -9,7 +9,7 @@ use crate::harness::{
     eventually, item, missing_items, Connection, Family, Pace, Reply, Server, Writers,
 };
 use crate::trial::Cluster;
-use migration::AtomicMove;
+pub use migration::AtomicMove;
 use splitbloom_partition::slot_of;
 use std::time::Duration;
 

@@ -1,81 +1,237 @@
-//! A partitioned filter is followed as one, wherever its partitions move.
+//! A partitioned filter that is followed as one: a copy denies nothing that was acknowledged longer
+//! ago than the copy is old, whatever happens to the nodes.
 
-use crate::harness::eventually;
-use crate::trial::{item, outlive, Cluster};
+use crate::atomic::AtomicMove;
+use crate::harness::{eventually, patient};
+use crate::trial::{absent_item, add_until_acknowledged, agree, item, move_slot, outlive};
+use crate::trial::{try_owners, Cluster, Node};
 use redis::IntoConnectionInfo;
 use splitbloom_client::{Error, Follower, Growth, Keys, PartitionedFilter, Topology};
-use splitbloom_partition::{Name, Partitions};
-use std::time::Instant;
+use splitbloom_partition::{slot_of, Name, Partitions};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
 
-const ITEMS: u64 = 30_000;
-const BATCH: u64 = 500;
-const PRIMARIES: usize = 3;
+const NAME: &str = "users";
+const PARTITIONS: u64 = 8;
+const BATCH: u64 = 200;
+const SOON: Duration = Duration::from_secs(60);
 
 fn partitions() -> Partitions {
-    Partitions::new(8).expect("a power of two")
+    Partitions::new(PARTITIONS).expect("a power of two")
+}
+
+/// An empty filter of eight partitions.
+fn reserved(cluster: &Cluster) -> PartitionedFilter {
+    let filter = PartitionedFilter::connect(&cluster.urls(), NAME, partitions());
+    let mut filter = filter.expect("a cluster");
+    filter.reserve(0.001, 1_000, Growth::Times(2)).expect("an empty cluster");
+    filter
 }
 
 fn following(cluster: &Cluster) -> Follower {
-    let nodes = cluster.urls().into_iter().map(|url| url.into_connection_info().expect("a URL"));
-    let name = Name::new(b"users").expect("a name");
+    let urls = cluster.urls().into_iter();
+    let nodes = urls.map(|url| url.into_connection_info().expect("an address"));
+    let name = Name::new(NAME.as_bytes()).expect("no brace");
     let keys = Keys::Partitioned(name, partitions());
     Follower::start(nodes.collect(), Topology::Cluster, keys).expect("a thread")
 }
 
-fn has_all(follower: &Follower, mut numbers: std::ops::Range<u64>) -> bool {
-    numbers.all(|number| follower.contains(&item(number)) == Some(true))
+fn ready(cluster: &Cluster) -> Follower {
+    let follower = following(cluster);
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    follower
 }
 
-#[test]
-fn a_copy_denies_nothing_that_was_acknowledged_while_slots_move_and_a_primary_dies() {
-    let mut cluster = Cluster::form(PRIMARIES, 1);
-    let users = PartitionedFilter::connect(&cluster.urls(), "users", partitions());
-    let mut users = users.expect("a cluster");
-    users.reserve(0.001, 1_000, Growth::Times(2)).expect("an empty cluster");
-    let follower = following(&cluster);
-    eventually("there is a copy", || follower.is_ready());
+fn has_all(follower: &Follower, numbers: Range<u64>) -> bool {
+    let items: Vec<[u8; 16]> = numbers.map(item).collect();
+    follower.contains_many(&items).is_some_and(|found| found.iter().all(|found| *found))
+}
 
-    // When each batch was acknowledged, by the primary and its replica.
-    let (mut acknowledged, mut checks) = (Vec::new(), 0);
-    outlive(&mut cluster, PRIMARIES, &mut users, 0..ITEMS, BATCH, |_| {
-        acknowledged.push(Instant::now());
-        let Some(staleness) = follower.staleness() else {
-            return;
-        };
-        let Some(current_at) = Instant::now().checked_sub(staleness) else {
-            return;
-        };
-        let known = acknowledged.iter().filter(|at| **at < current_at).count() as u64 * BATCH;
-        for number in 0..known {
-            // None: a key was missing for a moment while its slot moved.
-            assert_ne!(follower.contains(&item(number)), Some(false), "{number} of {known}");
+fn add(filter: &mut PartitionedFilter, numbers: Range<u64>) {
+    add_until_acknowledged(filter, numbers, BATCH, 0, |_| ());
+}
+
+/// The owner of a slot, and another primary.
+fn source_and_target(cluster: &Cluster, slot: u16) -> (Node, Node) {
+    let owners = try_owners(&mut cluster.nodes()[0].connect()).expect("a healthy cluster");
+    let source = owners[usize::from(slot)].clone().expect("it is served");
+    let target = owners.into_iter().flatten().find(|node| *node != source);
+    (source, target.expect("another primary"))
+}
+
+/// What was acknowledged, and when.
+#[derive(Default)]
+struct Acknowledged(Mutex<Vec<(Range<u64>, Instant)>>);
+
+impl Acknowledged {
+    /// The next `count` numbers are acknowledged.
+    fn push(&self, count: u64) {
+        let mut batches = self.0.lock().expect("no thread panics with it");
+        let first = batches.last().map_or(0, |(numbers, _)| numbers.end);
+        batches.push((first..first + count, Instant::now()));
+    }
+
+    /// Checks a copy until it is over. Returns how often there was a copy.
+    fn watch(&self, follower: &Follower, is_over: &AtomicBool) -> u64 {
+        let mut checks = 0;
+        while !is_over.load(SeqCst) {
+            let age = follower.staleness();
+            let current_at = age.and_then(|age| Instant::now().checked_sub(age));
+            let batches = self.0.lock().expect("no thread panics with it").clone();
+            for (numbers, since) in batches {
+                if current_at.is_some_and(|at| since < at) {
+                    for number in numbers {
+                        let found = follower.contains(&item(number));
+                        assert_ne!(found, Some(false), "{number}: {:?}", follower.status());
+                    }
+                    checks += 1;
+                }
+            }
+            thread::sleep(Duration::from_millis(1));
         }
-        checks += u64::from(known > 0);
+        checks
+    }
+}
+
+/// Ends a watch when dropped, even by a panic.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
+/// Runs `work` while a follower is watched. Returns the follower.
+fn watched(cluster: &mut Cluster, work: impl FnOnce(&mut Cluster, &Acknowledged)) -> Follower {
+    let follower = ready(cluster);
+    let (acknowledged, is_over) = (Acknowledged::default(), AtomicBool::new(false));
+    let checks = thread::scope(|scope| {
+        let watch = scope.spawn(|| acknowledged.watch(&follower, &is_over));
+        let over = Over(&is_over);
+        work(cluster, &acknowledged);
+        drop(over);
+        watch.join().expect("nothing is denied")
     });
-    assert!(checks > 10, "the copy was hardly ever current: {checks}");
-    eventually("all have come", || has_all(&follower, 0..ITEMS));
-    let items: Vec<_> = (0..ITEMS).map(item).collect();
-    assert_eq!(follower.contains_many(&items), Some(vec![true; items.len()]));
-    assert!(follower.status().fetches > 8, "{:?}", follower.status());
+    assert!(checks > 10, "nothing was checked: {checks}");
+    follower
 }
 
 #[test]
-fn without_one_of_its_partitions_a_filter_has_no_copy() {
-    let cluster = Cluster::form(PRIMARIES, 0);
-    let users = PartitionedFilter::connect(&cluster.urls(), "users", partitions());
-    let mut users = users.expect("a cluster");
-    let follower = following(&cluster);
-    eventually("it says why", || matches!(follower.status().error, Some(Error::Missing(_))));
-    assert_eq!(follower.contains(b"a"), None);
-    users.reserve(0.001, 1_000, Growth::Times(2)).expect("an empty cluster");
-    eventually("there is a copy", || follower.is_ready());
-    let items: Vec<_> = (0..1_000).map(item).collect();
-    assert!(users.madd(&items).into_iter().all(|answer| answer.is_ok()));
-    eventually("all have come", || has_all(&follower, 0..1_000));
+fn eight_partitions_on_three_nodes_are_followed_as_one_filter() {
+    let cluster = Cluster::form(3, 0);
+    let mut filter = reserved(&cluster);
+    add(&mut filter, 0..5_000);
+    let follower = ready(&cluster);
+    assert!(has_all(&follower, 0..5_000));
+    add(&mut filter, 5_000..7_000);
+    eventually("the new items are there", || has_all(&follower, 5_000..7_000));
+    for number in 0..5_000 {
+        assert_eq!(follower.contains(&item(number)), Some(true));
+    }
+    let absent: Vec<[u8; 16]> = (0..10_000).map(absent_item).collect();
+    let found = follower.contains_many(&absent).expect("there is a copy");
+    assert!(found.iter().filter(|found| **found).count() < 50);
+    assert_eq!(follower.status().fetches, PARTITIONS);
+}
 
-    let key = String::from_utf8(users.keys()[3].clone()).expect("a text");
-    let gone =
-        cluster.nodes().iter().find(|node| node.connect().ask(&format!("DEL {key}")) == ":1");
-    assert!(gone.is_some());
-    eventually("there is none", || !follower.is_ready());
+#[test]
+fn without_one_of_the_partitions_there_is_no_answer() {
+    let cluster = Cluster::form(3, 0);
+    let mut filter = reserved(&cluster);
+    add(&mut filter, 0..1_000);
+    let follower = ready(&cluster);
+    let key = filter.keys()[5].clone();
+    let (owner, _) = source_and_target(&cluster, slot_of(&key));
+    let mut owner = owner.connect();
+    owner.call([b"UNLINK".as_slice(), &key]);
+    eventually("there is no answer", || !follower.is_ready());
+    eventually(
+        "it names the key",
+        || matches!(follower.status().error, Some(Error::Missing(keys)) if keys == [key.clone()]),
+    );
+    // Of no item, wherever it belongs, and of a follower that begins now.
+    let late = following(&cluster);
+    eventually("it says why", || late.status().error.is_some());
+    for follower in [&follower, &late] {
+        assert!((0..1_000).all(|number| follower.contains(&item(number)).is_none()));
+        assert_eq!(follower.contains_many(&[item(1)]), None);
+        assert_eq!(follower.staleness(), None);
+    }
+    owner.call([b"BF.RESERVE".as_slice(), &key, b"0.001", b"1000"]);
+    add(&mut filter, 0..1_000);
+    for follower in [&follower, &late] {
+        eventually("all items are there", || has_all(follower, 0..1_000));
+    }
+}
+
+#[test]
+fn a_copy_follows_a_slot_that_is_moved_by_a_client() {
+    let mut cluster = Cluster::form(3, 0);
+    let mut filter = reserved(&cluster);
+    let slot = slot_of(&filter.keys()[3]);
+    let follower = watched(&mut cluster, |cluster, acknowledged| {
+        for round in 0..6 {
+            eventually("the nodes agree", || agree(cluster.nodes()));
+            let (source, target) = source_and_target(cluster, slot);
+            let mut ends = (source.connect(), target.connect());
+            thread::scope(|scope| {
+                let moving = || move_slot(slot, (&source, &mut ends.0), (&target, &mut ends.1));
+                let moving = scope.spawn(moving);
+                let numbers = round * 2_000..(round + 1) * 2_000;
+                add_until_acknowledged(&mut filter, numbers, BATCH, 0, |n| acknowledged.push(n));
+                moving.join().expect("no panic").expect("the slot moves");
+            });
+        }
+    });
+    eventually("all items are there", || has_all(&follower, 0..12_000));
+    let status = follower.status();
+    assert!(status.fetches > PARTITIONS, "another node has other positions: {status:?}");
+}
+
+#[test]
+fn a_copy_follows_a_slot_that_is_moved_by_the_servers() {
+    let mut cluster = Cluster::form(3, 0);
+    if !AtomicMove::is_known(&mut cluster.nodes()[0].connect()) {
+        println!("skipped: this server has no atomic slot migration");
+        return;
+    }
+    let mut filter = reserved(&cluster);
+    let slot = slot_of(&filter.keys()[3]);
+    let follower = watched(&mut cluster, |cluster, acknowledged| {
+        let mut first = 0;
+        for _ in 0..3 {
+            eventually("the nodes agree", || agree(cluster.nodes()));
+            let (source, target) = source_and_target(cluster, slot);
+            let mut moving = AtomicMove::begin(slot, &source, &target);
+            eventually("the slot has moved", || {
+                let numbers = first..first + BATCH;
+                add_until_acknowledged(&mut filter, numbers, BATCH, 0, |n| acknowledged.push(n));
+                first += BATCH;
+                moving.is_over()
+            });
+        }
+        let numbers = first..first + 10 * BATCH;
+        add_until_acknowledged(&mut filter, numbers, BATCH, 0, |n| acknowledged.push(n));
+        let follower = following(cluster);
+        eventually("all items are there", || has_all(&follower, 0..first + 10 * BATCH));
+    });
+    let status = follower.status();
+    assert!(status.fetches > PARTITIONS, "another node has other positions: {status:?}");
+}
+
+#[test]
+fn a_copy_outlives_moving_slots_and_the_death_of_a_node() {
+    let mut cluster = Cluster::form(3, 1);
+    let mut filter = reserved(&cluster);
+    let follower = watched(&mut cluster, |cluster, acknowledged| {
+        outlive(cluster, 3, &mut filter, 0..30_000, BATCH, |n| acknowledged.push(n));
+    });
+    eventually("all items are there", || has_all(&follower, 0..30_000));
+    let status = follower.status();
+    assert!(status.fetches > PARTITIONS, "{status:?}");
+    eventually("it is current", || follower.staleness() < Some(Duration::from_secs(1)));
 }

@@ -8,6 +8,6 @@ mod outlive;
 mod traffic;
 
 pub use mover::{move_slot, Mover};
-pub use nodes::{agree, Cluster, Node};
+pub use nodes::{agree, try_owners, Cluster, Node};
 pub use outlive::outlive;
 pub use traffic::{absent_item, add_until_acknowledged, count_found, item, Sent};
