@@ -116,6 +116,8 @@ fn follow_a_model(shape: &str, settings: &[&str], seed: u64) {
                 assert_eq!(missing.count(), 0, "{key}, seed {seed}");
             }
             (Err(error), None) => assert_eq!(error, "ERR not found"),
+            // The journal of a filter that was unlinked counts until a thread has freed it.
+            (Err(error), Some(_)) if error.contains("bf.max-journal-bytes") => {}
             (end, items) => panic!("{key}: {end:?}, but {items:?}, seed {seed}"),
         }
     }
