@@ -51,10 +51,10 @@ impl Filter {
         let (own, others) = (self.parameters(), other.parameters());
         if own.error_rate != others.error_rate {
             Some(Difference::ErrorRate)
-        } else if self.common_size(&[other]).is_none() {
-            Some(Difference::Capacity)
         } else if own.growth != others.growth {
             Some(Difference::Expansion)
+        } else if self.common_size(&[other]).is_none() {
+            Some(Difference::Capacity)
         } else if own.seed != others.seed {
             Some(Difference::Seed)
         } else {
