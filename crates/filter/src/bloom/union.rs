@@ -87,12 +87,15 @@ impl BlockedBloom {
     }
 
     /// The false-positive rate after a union with others, each with its factor, and the estimated
-    /// number of items. It costs what reading them and the segments that they touch costs, and 64
+    /// number of items; `None` if they have no bit that this one lacks. It costs what reading them and the segments that they touch costs, and 64
     /// KiB.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn rate_of_union(&self, others: &[(&Self, u64)]) -> Result<(f64, u64), AddError> {
+    pub(crate) fn rate_of_union(
+        &self,
+        others: &[(&Self, u64)],
+    ) -> Result<Option<(f64, u64)>, AddError> {
         let (header, len) = (self.header(), self.sub_bitmap_words());
         let mut union = try_vec(SEGMENT_WORDS)?;
         let (mut weight, mut set_bits) = (self.fill().weight(), self.set_bits());
@@ -129,6 +132,9 @@ impl BlockedBloom {
             }
             next = segment + 1;
         }
+        if set_bits == self.set_bits() {
+            return Ok(None);
+        }
         let all = others.iter().map(|(other, _)| *other).chain([self]);
         let items = all.map(|other| other.fill().items());
         let least = items.clone().max().unwrap_or(0);
@@ -139,7 +145,7 @@ impl BlockedBloom {
         let is_fair = most <= header.capacity && weight < header.guard_limit;
         let units = if is_fair { units.min(1.0) } else { units };
         let items = items_that_set(set_bits, header.shape, least, most);
-        Ok(((units * header.error_rate).min(1.0), items))
+        Ok(Some(((units * header.error_rate).min(1.0), items)))
     }
 }
 

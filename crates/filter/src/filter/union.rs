@@ -140,7 +140,9 @@ impl Filter {
             sources.push((bloom, bloom.header().shape.num_sub_bitmaps / common));
         }
         let (united, new) = self.unite_tables(others, limit, cost)?;
-        if let Err(error) = self.make_room_for(&sources, folded.as_mut(), new, promise) {
+        let has_changed = united.as_ref().is_some_and(United::has_changed);
+        let ready = self.make_room_for(&sources, folded.as_mut(), new, has_changed, promise);
+        if let Err(error) = ready {
             if let Some((table, united)) = self.body.table_mut().zip(united) {
                 table.take_back(united);
             }
@@ -165,11 +167,12 @@ impl Filter {
         others: &[(&BlockedBloom, u64)],
         folded: Option<&mut BlockedBloom>,
         table: Option<Table>,
+        table_has_changed: bool,
         promise: Promise,
     ) -> Result<(), UnionError> {
         if promise == Promise::Kept {
-            let bloom = folded.as_deref().or(self.bloom());
-            self.check_promise(bloom, table.as_ref().or(self.table()), others)?;
+            let table = table.as_ref().or(self.table());
+            self.check_promise(folded.as_deref(), table, table_has_changed, others)?;
         }
         if let Some(bloom) = folded.or(self.body.bloom_mut()) {
             for (other, factor) in others {
@@ -179,27 +182,33 @@ impl Filter {
         Ok(table.map_or(Ok(()), |table| self.body.append_table(table))?)
     }
 
-    /// Whether a union of `bloom` with others, and `table`, keeps the error rate, however far the
-    /// table grows: a sub-filter must stay within its share of it, and a table within its own.
+    /// Whether a union of the sub-filter, or of the folded one, with others, and `table` keeps the
+    /// error rate, however far the table grows: a sub-filter must stay within its share of it, and
+    /// a table within its own. A part that gets nothing new is not asked.
     fn check_promise(
         &self,
-        bloom: Option<&BlockedBloom>,
+        folded: Option<&BlockedBloom>,
         table: Option<&Table>,
+        table_has_changed: bool,
         others: &[(&BlockedBloom, u64)],
     ) -> Result<(), UnionError> {
-        let requested = self.parameters().error_rate;
-        let (rate, items) = match bloom {
-            Some(bloom) => bloom.rate_of_union(others)?,
-            None => (0.0, 0),
-        };
-        let share = bloom.map_or(0.0, |bloom| bloom.header().error_rate);
-        let of_table = table.map_or(0.0, Table::false_positive_rate);
-        let share_of_table = requested - share;
         // The shares may add up to the last digit above the rate.
         const ROUNDING: f64 = 1.0 + 1e-9;
+        let requested = self.parameters().error_rate;
+        let bloom = folded.or(self.bloom());
+        let share = bloom.map_or(0.0, |bloom| bloom.header().error_rate);
+        let share_of_table = requested - share;
+        let union = bloom.map_or(Ok(None), |bloom| bloom.rate_of_union(others))?;
+        let as_it_is =
+            || bloom.map_or((0.0, 0), |one| (one.false_positive_rate(), one.fill().items()));
+        let is_asked = union.is_some() || folded.is_some();
+        let (rate, items) = union.unwrap_or_else(as_it_is);
+        let of_table = table.map_or(0.0, Table::false_positive_rate);
         // A replica's table of a filter that does not grow has no share: see `parameters`.
-        let has_table = table.is_some() && self.parameters().growth != Growth::Fixed;
-        if rate <= share * ROUNDING && (!has_table || of_table <= share_of_table * ROUNDING) {
+        let is_table_asked = table_has_changed && self.parameters().growth != Growth::Fixed;
+        let is_kept = (!is_asked || rate <= share * ROUNDING)
+            && (!is_table_asked || of_table <= share_of_table * ROUNDING);
+        if is_kept {
             return Ok(());
         }
         let rate = rate + of_table.max(share_of_table);

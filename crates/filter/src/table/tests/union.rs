@@ -232,3 +232,32 @@ fn entries_that_stand_for_several_are_not_added_again() {
     assert_eq!((table.digest(), table.len()), (digest, items));
     assert_eq!(table.totals, totals);
 }
+
+#[test]
+#[ignore]
+fn experiment() {
+    let mut table = table_of(0..3_000_000, 0.01);
+    for (bucket_bits, fingerprint_bits) in [(1u8, 2u8), (1, 6), (6, 2), (11, 2)] {
+        let slot = SlotShape { fingerprint_bits, payload_bits: 0 };
+        let shape = Shape { bucket_bits, slot };
+        let len = bucket_bits + fingerprint_bits - 1;
+        for count in [1u64, 8, 1000, 2048] {
+            if count > 1 << len.min(11) {
+                continue;
+            }
+            let all = 1u64 << len;
+            let fingerprints =
+                (0..count).map(|n| Fingerprint::new((n * all / count) << (64 - len), len, 0));
+            let entries = Entries { fingerprints: fingerprints.collect(), surplus: Vec::new() };
+            let page = (1..200).find_map(|l| Page::with_lines(0, shape, &entries, l).unwrap());
+            let Some(page) = page else { continue };
+            let mut other = Table::new(0.01, 0);
+            other.root = Subtree::Page(page);
+            for cost in [1u64 << 20, 64 << 20] {
+                let start = std::time::Instant::now();
+                let result = unite(&mut table, &other, UnionLimits { cost, ..UNLIMITED });
+                println!("{bucket_bits} {fingerprint_bits} x{count} cost {cost}: {:?} {result:?} pages {}", start.elapsed(), table.pages());
+            }
+        }
+    }
+}
