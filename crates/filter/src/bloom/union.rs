@@ -109,7 +109,10 @@ impl BlockedBloom {
             union.resize(SEGMENT_WORDS, 0);
             let first = segment * (SEGMENT_WORDS / len).max(1) as u64;
             let mut or = |other: &Self, factor: u64| {
-                for segment in segment * factor..(segment + 1) * factor {
+                // Of the segments that fold into this one, those that are allocated.
+                let next = |from| other.segments().next_allocated(from);
+                let its = std::iter::successors(next(segment * factor), |last| next(last + 1));
+                for segment in its.take_while(|its| its / factor == segment) {
                     for (unit, words) in other.sub_bitmaps_of(segment) {
                         let place = (unit / factor).saturating_sub(first) as usize * len;
                         let to = union.get_mut(place..).unwrap_or_default();

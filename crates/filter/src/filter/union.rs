@@ -136,7 +136,9 @@ impl Filter {
             _ => None,
         };
         let mut sources = try_vec(others.len())?;
-        for bloom in others.iter().filter_map(|other| other.bloom()) {
+        // Without the empty ones, which cost nothing: there may be any number of them.
+        let blooms = others.iter().filter_map(|other| other.bloom());
+        for bloom in blooms.filter(|bloom| bloom.set_bits() > 0) {
             sources.push((bloom, bloom.header().shape.num_sub_bitmaps / common));
         }
         let (united, new) = self.unite_tables(others, limit, cost)?;

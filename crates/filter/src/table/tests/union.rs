@@ -234,30 +234,22 @@ fn entries_that_stand_for_several_are_not_added_again() {
 }
 
 #[test]
-#[ignore]
-fn experiment() {
-    let mut table = table_of(0..3_000_000, 0.01);
-    for (bucket_bits, fingerprint_bits) in [(1u8, 2u8), (1, 6), (6, 2), (11, 2)] {
-        let slot = SlotShape { fingerprint_bits, payload_bits: 0 };
-        let shape = Shape { bucket_bits, slot };
-        let len = bucket_bits + fingerprint_bits - 1;
-        for count in [1u64, 8, 1000, 2048] {
-            if count > 1 << len.min(11) {
-                continue;
-            }
-            let all = 1u64 << len;
-            let fingerprints =
-                (0..count).map(|n| Fingerprint::new((n * all / count) << (64 - len), len, 0));
-            let entries = Entries { fingerprints: fingerprints.collect(), surplus: Vec::new() };
-            let page = (1..200).find_map(|l| Page::with_lines(0, shape, &entries, l).unwrap());
-            let Some(page) = page else { continue };
-            let mut other = Table::new(0.01, 0);
-            other.root = Subtree::Page(page);
-            for cost in [1u64 << 20, 64 << 20] {
-                let start = std::time::Instant::now();
-                let result = unite(&mut table, &other, UnionLimits { cost, ..UNLIMITED });
-                println!("{bucket_bits} {fingerprint_bits} x{count} cost {cost}: {:?} {result:?} pages {}", start.elapsed(), table.pages());
-            }
-        }
-    }
+fn a_forged_page_of_depth_0_costs_every_page_that_its_entries_cover() {
+    let mut table = table_of(0..300_000, 0.01);
+    let slot = SlotShape { fingerprint_bits: 2, payload_bits: 0 };
+    let shape = Shape { bucket_bits: 1, slot };
+    // Of the four entries of two bits, the first: it covers every page of a quarter of all paths.
+    let entries = Entries { fingerprints: vec![Fingerprint::new(0, 2, 0)], surplus: Vec::new() };
+    let mut forged = Table::new(0.01, 0);
+    let page = Page::with_lines(0, shape, &entries, 1).unwrap().unwrap();
+    forged.totals = Totals::of(&page, &entries, Path(0));
+    forged.root = Subtree::Page(page);
+    forged.items = 1;
+    let other = loaded(&records_of(&forged), &forged, 100).unwrap();
+    let covered = table.all_pages().into_iter().filter(|(start, _)| start.0 >> 62 == 0).count();
+    let digest = table.digest();
+    let limits = UnionLimits { cost: covered as u64 * 800, ..UNLIMITED };
+    assert_eq!(unite(&mut table, &other, limits), Err(UnionError::TooCostly));
+    assert_eq!(table.digest(), digest);
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
 }
