@@ -3,7 +3,7 @@
 //! ```text
 //!   n = 6      │ 0 │ 1 │ 2 │ 3 │ 4 │ 5 │       an item with place h is in h * 6 / 2^64
 //!   f = 2          ╲ │     ╲ │     ╲ │
-//!   n / f = 3        0       1       2         in h * 3 / 2^64, which is half of that, rounded down
+//!   n / f = 3        0       1       2         in h * 3 / 2^64: half of that, rounded down
 //! ```
 //!
 //! The probes of an item depend on the size of a sub-bitmap only, so the union of `f` neighbours is

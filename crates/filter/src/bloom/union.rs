@@ -87,8 +87,8 @@ impl BlockedBloom {
     }
 
     /// The false-positive rate after a union with others, each with its factor, and the estimated
-    /// number of items; `None` if they have no bit that this one lacks. It costs what reading them and the segments that they touch costs, and 64
-    /// KiB.
+    /// number of items; `None` if they have no bit that this one lacks. It costs what reading them
+    /// and the segments that they touch costs, and 64 KiB.
     ///
     /// # Errors
     /// `OutOfMemory`.
