@@ -77,6 +77,11 @@ impl ReplyError {
     pub const TOO_MUCH_TO_MERGE: Self =
         error("ERR filters to merge would exceed bf.max-merge-bytes");
     pub const NO_MEMORY_TO_MERGE: Self = error("ERR Insufficient memory to merge filters");
+    pub const NO_SHRINKING: Self = error("ERR filters of this kind cannot be shrunk");
+    pub const HOLDS_MORE: Self = error("ERR the filter has more items than that capacity");
+    pub const TOO_MUCH_TO_SHRINK: Self =
+        error("ERR filter to shrink would exceed bf.max-merge-bytes");
+    pub const NO_MEMORY_TO_SHRINK: Self = error("ERR Insufficient memory to shrink filter");
     pub const BAD_INFO_FIELD: Self = error("ERR Invalid information value");
     pub const NOT_NUMERIC: Self = error("ERR Second argument must be numeric");
     pub const BAD_DATA: Self = error("ERR received bad data");
@@ -216,7 +221,18 @@ impl ReplyError {
     pub fn of_union(error: UnionError) -> Self {
         match error {
             UnionError::TooCostly => Self::TOO_MUCH_TO_MERGE,
+            // BF.MERGE names the rates.
+            UnionError::Overfull { .. } => Self::FULL,
             UnionError::Add(error) => Self::of_add(error),
+        }
+    }
+
+    /// The error for a filter that was not shrunk.
+    pub fn of_shrinking(error: UnionError) -> Self {
+        match error {
+            UnionError::TooCostly => Self::TOO_MUCH_TO_SHRINK,
+            UnionError::Add(AddError::Loading) => Self::LOADING,
+            _ => Self::NO_MEMORY_TO_SHRINK,
         }
     }
 

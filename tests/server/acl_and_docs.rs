@@ -15,7 +15,7 @@ struct Row {
     example: &'static str,
 }
 
-const TABLE: [Row; 33] = [
+const TABLE: [Row; 34] = [
     Row {
         name: "bf.reserve",
         arity: -4,
@@ -85,6 +85,13 @@ const TABLE: [Row; 33] = [
         flags: &["readonly", "fast"],
         access: &["RO", "access"],
         example: "BF.CARD k",
+    },
+    Row {
+        name: "bf.shrink",
+        arity: -2,
+        flags: &["write"],
+        access: &["RW", "update"],
+        example: "BF.SHRINK k",
     },
     Row {
         name: "bf.load",
@@ -519,7 +526,7 @@ fn every_command_has_the_tips_that_are_true_and_no_other() {
     let server = Server::start();
     let mut db = server.connect();
     let names = texts(&db.run("COMMAND LIST FILTERBY MODULE bf"));
-    assert_eq!(names.len(), 37);
+    assert_eq!(names.len(), 38);
     assert!(VARYING.iter().all(|name| names.contains(&(*name).into())));
     for name in names {
         let tips = texts(&command_info(&mut db, &name)[7]);

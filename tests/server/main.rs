@@ -36,6 +36,7 @@ mod practice;
 mod replays;
 mod replication;
 mod secrecy;
+mod shrink;
 mod windows;
 
 use foreign::samples;

@@ -27,8 +27,8 @@ fn a_union_has_what_its_sources_have() {
             add_items(&mut db, "b", 3000..6000);
             add_items(&mut db, "c", 6000..8000);
             add_items(&mut db, "all", 0..8000);
-            assert_eq!(db.ask("BF.MERGE new 3 a b c"), "+OK", "{parameters}");
-            assert_eq!(db.ask("BF.MERGE a 2 b c"), "+OK", "{parameters}");
+            assert_eq!(db.ask("BF.MERGE new 3 a b c FORCE"), "+OK", "{parameters}");
+            assert_eq!(db.ask("BF.MERGE a 2 b c FORCE"), "+OK", "{parameters}");
             for key in ["new", "a"] {
                 assert_eq!(missing_items(&mut db, key, 0..8000), 0, "{parameters}");
                 let items = db.line(&format!("BF.CARD {key}")).integer();
@@ -68,7 +68,7 @@ fn the_union_is_a_filter_like_any_other() {
     add_items(&mut db, "a", 0..3000);
     add_items(&mut db, "b", 3000..9000);
     db.run("COPY b shared");
-    db.run("BF.MERGE union 2 a b");
+    db.run("BF.MERGE union 2 a b FORCE");
     add_items(&mut db, "union", 9000..20_000);
     assert_eq!(missing_items(&mut db, "union", 0..20_000), 0);
     assert_eq!(db.digest("b"), db.digest("shared"));
@@ -259,7 +259,7 @@ fn a_replica_with_other_settings_holds_the_same_unions() {
             let first = random.below(100_000);
             add_items(&mut db, key, first..first + 1 + random.below(3000));
             let [to, one, other] = [(); 3].map(|()| random.pick(&keys));
-            db.run(&format!("BF.MERGE {to} 2 {one} {other}"));
+            db.run(&format!("BF.MERGE {to} 2 {one} {other} FORCE"));
         }
     }
     primary.wait_for(&replica);

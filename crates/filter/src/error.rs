@@ -17,9 +17,12 @@ pub enum AddError {
     OutOfMemory,
 }
 
-/// Why filters could not be united. Nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why filters could not be united, or one not be shrunk. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnionError {
+    /// The false-positive rate could be up to `rate`, which is above the one requested. A filter
+    /// for `items` items would hold the union.
+    Overfull { rate: f64, requested: f64, items: u64 },
     /// The union would cost more than the caller allows.
     TooCostly,
     /// The filter cannot take what the others have.
@@ -103,6 +106,11 @@ impl std::error::Error for AddError {}
 impl std::fmt::Display for UnionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Overfull { rate, requested, items } => write!(
+                f,
+                "the false-positive rate of the union could be {rate:.4e}, above {requested}; \
+                    filters for {items} items would hold it"
+            ),
             Self::TooCostly => f.write_str("the union would cost too much"),
             Self::Add(error) => error.fmt(f),
         }

@@ -52,7 +52,9 @@ pub fn of_add(error: AddError) -> PyErr {
 pub fn of_union(error: UnionError) -> PyErr {
     match error {
         UnionError::Add(error) => of_add(error),
-        UnionError::TooCostly => PyValueError::new_err(error.to_string()),
+        UnionError::TooCostly | UnionError::Overfull { .. } => {
+            PyValueError::new_err(error.to_string())
+        }
     }
 }
 

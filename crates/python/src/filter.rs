@@ -4,7 +4,7 @@ use crate::base::{capacity, error_rate, of_kind, of_new, seed, within, Base};
 use crate::errors::of_union;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use splitbloom_filter::filter::{Difference, MAX_EXPANSION};
+use splitbloom_filter::filter::{Difference, Promise, MAX_EXPANSION};
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
 
 /// A Bloom filter that grows: what BF.RESERVE creates on a server.
@@ -78,6 +78,8 @@ fn unite(filter: &Base, other: &Bound<'_, BloomFilter>) -> PyResult<()> {
         };
         return Err(PyValueError::new_err(format!("the {name} of the two filters differ")));
     }
-    let unite = |filter: &mut Filter| filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX);
+    let unite = |filter: &mut Filter| {
+        filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX, Promise::Waived)
+    };
     filter.write_detached(py, unite)?.map(drop).map_err(of_union)
 }

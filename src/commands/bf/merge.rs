@@ -1,4 +1,4 @@
-//! BF.MERGE: the union of filters with equal parameters.
+//! BF.MERGE: the union of filters with equal parameters, but for the capacity.
 
 use crate::commands::common::WRITE;
 use crate::commands::reply_error::ReplyError;
@@ -6,7 +6,8 @@ use crate::config;
 use crate::journal;
 use crate::stats;
 use crate::types::BloomFilter;
-use splitbloom_filter::filter::Filter;
+use splitbloom_filter::filter::{Filter, Promise};
+use splitbloom_filter::UnionError;
 use splitbloom_grammar::number::parse_within;
 use splitbloom_partition::slot_of;
 use splitbloom_server::allocator::try_vec;
@@ -29,20 +30,55 @@ pub const MERGE: Command<ReplyError> = Command {
         Parameter::new(c"destination", Kind::Key, Times::Once),
         Parameter::new(c"numkeys", Kind::Integer, Times::Once),
         Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
+        Parameter::new(c"force", Kind::Token, Times::AtMostOnce).after(c"FORCE"),
     ],
     run: merge,
     ..WRITE
 };
 
+/// Why filters are not merged.
+enum Refusal {
+    Overfull { rate: f64, requested: f64, items: u64 },
+    Error(ReplyError),
+}
+
+impl<E: Into<ReplyError>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     match unite(context, arguments) {
         Ok(()) => context.reply_simple("OK"),
-        Err(ReplyError::NOT_FOUND) if may_be_elsewhere(context, arguments) => {
+        Err(Refusal::Overfull { rate, requested, items }) => {
+            context.reply_error(&format!(
+                "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
+                    {requested}: reserve filters for {items} items, or add FORCE"
+            ));
+        }
+        Err(Refusal::Error(ReplyError::NOT_FOUND)) if may_be_elsewhere(context, arguments) => {
             return Err(ReplyError::SLOT_MOVES);
         }
-        Err(error) => return Err(error),
+        Err(Refusal::Error(error)) => return Err(error),
     }
     Ok(())
+}
+
+/// The number of arguments up to the last source, and whether a union must keep the error rate.
+fn parse(arguments: Arguments<'_>) -> Result<(usize, Promise), ReplyError> {
+    let (len, given) = (arguments.len(), arguments.len().saturating_sub(FIRST_SOURCE) as u64);
+    match parse_within(arguments.bytes(2), 1..=u64::MAX >> 1) {
+        Ok(number) if number == given => Ok((len, Promise::Kept)),
+        Ok(number)
+            if number.checked_add(1) == Some(given)
+                && arguments.bytes(len - 1).eq_ignore_ascii_case(b"FORCE") =>
+        {
+            Ok((len - 1, Promise::Waived))
+        }
+        Ok(_) => Err(ReplyError::WRONG_NUMBER_OF_KEYS),
+        Err(_) => Err(ReplyError::BAD_NUMBER_OF_KEYS),
+    }
 }
 
 /// Whether the server routed the command, by its destination alone: this is a node of a cluster,
@@ -52,9 +88,9 @@ fn is_routed(context: &Context) -> bool {
 }
 
 /// Whether all keys are in the slot of the destination, as a cluster requires.
-fn are_in_one_slot(arguments: Arguments<'_>) -> bool {
+fn are_in_one_slot(arguments: Arguments<'_>, end: usize) -> bool {
     let slot = slot_of(arguments.bytes(1));
-    (FIRST_SOURCE..arguments.len()).all(|source| slot_of(arguments.bytes(source)) == slot)
+    (FIRST_SOURCE..end).all(|source| slot_of(arguments.bytes(source)) == slot)
 }
 
 /// Whether a key that is missing here may be on another node, because the keys' slot is moving.
@@ -62,28 +98,25 @@ fn may_be_elsewhere(context: &Context, arguments: Arguments<'_>) -> bool {
     is_routed(context) && context.is_moving(slot_of(arguments.bytes(1)))
 }
 
-fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let given = arguments.len().saturating_sub(FIRST_SOURCE);
-    match parse_within(arguments.bytes(2), 1..=u64::MAX >> 1) {
-        Ok(number) if number == given as u64 => {}
-        Ok(_) => return Err(ReplyError::WRONG_NUMBER_OF_KEYS),
-        Err(_) => return Err(ReplyError::BAD_NUMBER_OF_KEYS),
-    }
+fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
+    let (end, promise) = parse(arguments)?;
+    // A replica never refuses what its primary has accepted.
+    let promise = if context.is_replay() { Promise::Waived } else { promise };
     // Before any key is opened: newer servers would look for it in the slot of the destination.
-    if is_routed(context) && !are_in_one_slot(arguments) {
-        return Err(ReplyError::SEVERAL_SLOTS);
+    if is_routed(context) && !are_in_one_slot(arguments, end) {
+        return Err(ReplyError::SEVERAL_SLOTS.into());
     }
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;
     let stored = key.value::<BloomFilter>()?;
     let is_known = stored.is_some();
-    let keys = open_sources(context, arguments, is_known)?;
+    let keys = open_sources(context, arguments, end, is_known)?;
     let sources = filters(&keys)?;
 
     let mut created = None;
     let filter = match stored {
         Some(stored) if stored.filter().may_be_united() => stored.filter_mut(),
-        Some(_) => return Err(ReplyError::NO_UNION),
+        Some(_) => return Err(ReplyError::NO_UNION.into()),
         None => {
             let first = sources.first().ok_or(ReplyError::NOT_FOUND)?;
             let new = Filter::new(first.parameters(), limit);
@@ -92,12 +125,17 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     };
     let different = sources.iter().find_map(|source| filter.difference(source));
     if let Some(difference) = different {
-        return Err(ReplyError::of_difference(difference));
+        return Err(ReplyError::of_difference(difference).into());
     }
     let before = filter.progress();
-    let has_changed = filter
-        .unite(&sources, limit, config::max_merge_bytes(context))
-        .map_err(ReplyError::of_union)?;
+    let max_cost = config::max_merge_bytes(context);
+    let union = filter.unite(&sources, limit, max_cost, promise).map_err(|error| match error {
+        UnionError::Overfull { rate, requested, items } => {
+            Refusal::Overfull { rate, requested, items }
+        }
+        error => ReplyError::of_union(error).into(),
+    })?;
+    let has_changed = union.has_changed;
     stats::added(0, filter.counters_since(before));
     if has_changed {
         journal::end_and_wake(context, filter, arguments.at(1));
@@ -123,11 +161,12 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 fn open_sources<'a>(
     context: &'a Context,
     arguments: Arguments<'_>,
+    end: usize,
     is_known: bool,
 ) -> Result<Vec<ReadKey<'a>>, ReplyError> {
-    let keys = try_vec(arguments.len() - FIRST_SOURCE);
+    let keys = try_vec(end - FIRST_SOURCE);
     let mut keys = keys.ok_or(ReplyError::NO_MEMORY_TO_MERGE)?;
-    for source in FIRST_SOURCE..arguments.len() {
+    for source in FIRST_SOURCE..end {
         if !is_known || arguments.bytes(source) != arguments.bytes(1) {
             keys.push(context.open_to_read(arguments.at(source)));
         }

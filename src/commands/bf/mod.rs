@@ -7,6 +7,7 @@
 //!   info      BF.INFO, BF.CARD              pack     BF.PACKADD, BF.PACKEXISTS
 //!   debug     BF.DEBUG                      merge    BF.MERGE
 //!   load      BF.LOAD                       changes  BF.CHANGES
+//!   shrink    BF.SHRINK
 //! ```
 
 mod add;
@@ -19,6 +20,7 @@ mod load;
 mod merge;
 mod pack;
 mod reserve;
+mod shrink;
 
 use crate::commands::clear::BF_CLEAR;
 use crate::commands::lookup::{BF_EXISTS, BF_MULTI_EXISTS};
@@ -51,6 +53,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             pack::PACK_ADD,
             pack::PACK_EXISTS,
             merge::MERGE,
+            shrink::SHRINK,
             info::INFO,
             info::CARD,
             debug::DEBUG,

@@ -65,7 +65,7 @@ impl Model {
                 self.filters.insert(other, self.filters[key].clone());
             }
             9..11 if self.filters.contains_key(key) && self.filters.contains_key(other) => {
-                db.run(&format!("BF.MERGE {key} 1 {other}"));
+                db.run(&format!("BF.MERGE {key} 1 {other} FORCE"));
                 let more = self.filters[other].clone();
                 self.filters.get_mut(key).expect("it is there").extend(more);
             }

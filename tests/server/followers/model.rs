@@ -46,7 +46,7 @@ impl Model {
                 self.renew(other);
             }
             5..7 if exists && both => {
-                db.run(&format!("BF.MERGE {key} 1 {other}"));
+                db.run(&format!("BF.MERGE {key} 1 {other} FORCE"));
                 let more = self.0[other].clone();
                 self.0.entry(key).or_default().extend(more);
                 self.renew(key);

@@ -4,14 +4,15 @@ use crate::error::{Error, Outcome};
 use crate::filter_file::{load, NewFilter};
 use crate::output::{FileId, OutputArguments};
 use clap::Args;
-use splitbloom_filter::filter::Difference;
+use splitbloom_filter::filter::{Difference, Promise};
 use splitbloom_filter::{Filter, SizeLimit};
 use std::path::{Path, PathBuf};
 
 /// Writes the union of filters in files: it finds whatever one of them finds
 ///
-/// They must have been created alike: with the same error rate, capacity, expansion and seed, as
-/// `build --seed` and BF.RESERVE with SEED do. The number of items of a union is an estimate.
+/// They must have been created alike: with the same error rate, expansion and seed, as `build
+/// --seed` and BF.RESERVE with SEED do. Of unequal capacities, the result has the largest that all
+/// of them can shrink to. The number of items of a union is an estimate.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -20,6 +21,9 @@ pub struct Arguments {
     /// The filters
     #[arg(required = true, num_args = 1.., value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Write the union even if its false-positive rate is above the one requested
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -31,6 +35,7 @@ impl Arguments {
         let (first, others) =
             self.files.split_first().ok_or_else(|| Error::Usage("no files".into()))?;
         let mut union = lasting(first)?;
+        let promise = if self.force { Promise::Waived } else { Promise::Kept };
         // One at a time: memory for two.
         for path in others {
             let other = lasting(path)?;
@@ -43,7 +48,7 @@ impl Arguments {
                 )));
             }
             union
-                .unite(&[&other], SizeLimit::Unlimited, u64::MAX)
+                .unite(&[&other], SizeLimit::Unlimited, u64::MAX, promise)
                 .map_err(|error| Error::Contents(format!("{}: {error}", path.display())))?;
         }
         let mut file = NewFilter::new(file)?;

@@ -365,13 +365,26 @@ impl BlockedBloom {
         self.segments.count_set_bits(new_bits.into());
     }
 
+    /// Sets the bits of a sub-bitmap, which is allocated, and weighs the changes.
+    pub(super) fn set_sub_bitmap(&mut self, number: u64, words: &[u64]) {
+        let scale = self.scale();
+        let Some(to) = self.segments.unit_mut(number) else {
+            return;
+        };
+        let before = sub_bitmap::count_ones(to);
+        to.iter_mut().zip(words).for_each(|(to, from)| *to |= from);
+        let after = sub_bitmap::count_ones(to);
+        self.fill.count_bits(before, after, scale);
+        self.segments.count_set_bits((after - before).into());
+    }
+
     #[inline(always)]
-    fn scale(&self) -> Scale {
+    pub(super) fn scale(&self) -> Scale {
         Scale::new(self.shape(), self.error_rate)
     }
 
     #[inline]
-    fn sub_bitmap_words(&self) -> usize {
+    pub(super) fn sub_bitmap_words(&self) -> usize {
         self.sub_bitmap_bits as usize / 64
     }
 

@@ -6,11 +6,13 @@
 //!   guard          when it is too full              sizing   shape for a capacity and error rate
 //!   fill           how full it is                   estimate items and false-positive rate now
 //!   blocked_bloom  puts them together         union    the bits of two
+//!   fold           the same in fewer sub-bitmaps
 //! ```
 
 pub mod blocked_bloom;
 mod estimate;
 pub mod fill;
+mod fold;
 pub mod guard;
 mod header;
 pub mod shape;

@@ -16,6 +16,15 @@
 //! up to whole sub-bitmaps would cost more than 1/64 of it, and splitting so few lines gains
 //! nothing. It is one sub-bitmap, as long as needed.
 //!
+//! # Sizes that fold
+//! The sub-bitmap of an item is the integer part of `hash * n / 2^64`. So the union of `f`
+//! neighbouring sub-bitmaps is, bit for bit, one of the filter that has `n / f` of them, for every
+//! `f` that divides `n`. A prime `n` would never fold. So `n` has at most eight significant binary
+//! digits: it is rounded up, by less than 1/128, to `o * 2^i` with `o` below 256. Every divisor of
+//! such a number has at most eight digits, too, so what is folded is again a size that some
+//! capacity gets ([`capacity_of`]). Numbers without prime factors above 7 have more divisors, but
+//! are up to a twentieth apart at a thousand sub-bitmaps.
+//!
 //! The results are integers that decide where bits lie. They come from IEEE basic operations only
 //! (see [`crate::math::model`]), are stored with the sub-filter, and are never computed again when
 //! it is loaded.
@@ -32,6 +41,9 @@ pub const MAX_CAPACITY: u64 = 1 << 40;
 
 /// The minimum number of sub-bitmaps of a split sub-filter.
 const FEWEST_SUB_BITMAPS: u32 = 64;
+
+/// Significant binary digits of the number of sub-bitmaps.
+const DIGITS: u32 = 8;
 
 /// For each size of sub-bitmap, in bits, the smallest error rate at which it costs at most 5 % over
 /// undivided: found by bisection on [`Model`], and checked by a test. Below the last row a
@@ -53,7 +65,8 @@ pub fn shape_for(capacity: u64, error_rate: f64) -> Shape {
     let capacity = capacity.clamp(MIN_CAPACITY, MAX_CAPACITY);
     let error_rate = error_rate.clamp(MIN_ERROR_RATE, 1.0 - f64::EPSILON);
     let bits = sub_bitmap_bits(error_rate);
-    undivided(capacity, error_rate, bits).unwrap_or_else(|| split(capacity, error_rate, bits))
+    undivided(capacity, error_rate, bits)
+        .unwrap_or_else(|| Split::at(error_rate).shape_for(capacity))
 }
 
 /// The size of a sub-bitmap for an error rate.
@@ -123,20 +136,78 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
     bits.is_finite().then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
 }
 
-/// The sub-filter as several sub-bitmaps of `bits` bits.
-fn split(capacity: u64, error_rate: f64, bits: u32) -> Shape {
-    let (num_hashes, bits_per_item) = best_hashes(max_hashes(error_rate), |hashes| {
-        f64::from(bits) / load_at(bits, hashes, error_rate)
-    });
-    let exact = capacity as f64 * bits_per_item / f64::from(bits);
-    let mut shape =
-        Shape { sub_bitmap_bits: bits, num_hashes, num_sub_bitmaps: (exact.ceil() as u64).max(1) };
-    // Below 0.1 %, up to a few hundred sub-bitmaps deviate by more than the guard may allow, so
-    // they get one more sub-bitmap or 2 % more.
-    while !guard::is_guarded(&shape, capacity, error_rate) {
-        shape.num_sub_bitmaps += 1 + shape.num_sub_bitmaps / 256;
+/// The largest capacity, in items, for which [`shape_for`] chooses `shape` at `error_rate`; `None`
+/// if it chooses it for none, or if the shape is not split. Takes some 20 times as long.
+pub fn capacity_of(shape: &Shape, error_rate: f64) -> Option<u64> {
+    let error_rate = error_rate.clamp(MIN_ERROR_RATE, 1.0 - f64::EPSILON);
+    let sizing = Split::at(error_rate);
+    let is_its = (shape.sub_bitmap_bits, shape.num_hashes) == (sizing.bits, sizing.num_hashes);
+    if shape.is_undivided() || !is_its {
+        return None;
     }
-    shape
+    let n = shape.num_sub_bitmaps;
+    let fits = |capacity| sizing.shape_for(capacity).num_sub_bitmaps <= n;
+    // The guard may need a few per cent more sub-bitmaps, so the answer is at most this.
+    let most = n as f64 * f64::from(sizing.bits) / sizing.bits_per_item;
+    let (mut below, mut above) = (0, (most as u64 + 2).min(MAX_CAPACITY + 1));
+    // Nearly always the answer is just below, so the first steps are small.
+    let mut step = 1;
+    while above > step && !fits(above - step) {
+        above -= step;
+        step *= 2;
+    }
+    if above > step {
+        below = above - step;
+    }
+    while below + 1 < above {
+        let middle = below + (above - below) / 2;
+        if fits(middle) {
+            below = middle;
+        } else {
+            above = middle;
+        }
+    }
+    (below >= MIN_CAPACITY && shape_for(below, error_rate) == *shape).then_some(below)
+}
+
+/// What split sub-filters of one error rate have in common.
+struct Split {
+    error_rate: f64,
+    bits: u32,
+    num_hashes: u32,
+    bits_per_item: f64,
+}
+
+impl Split {
+    fn at(error_rate: f64) -> Self {
+        let bits = sub_bitmap_bits(error_rate);
+        let (num_hashes, bits_per_item) = best_hashes(max_hashes(error_rate), |hashes| {
+            f64::from(bits) / load_at(bits, hashes, error_rate)
+        });
+        Self { error_rate, bits, num_hashes, bits_per_item }
+    }
+
+    fn shape_for(&self, capacity: u64) -> Shape {
+        let exact = capacity as f64 * self.bits_per_item / f64::from(self.bits);
+        let mut shape = Shape {
+            sub_bitmap_bits: self.bits,
+            num_hashes: self.num_hashes,
+            num_sub_bitmaps: rounded((exact.ceil() as u64).max(1)),
+        };
+        // Below 0.1 %, up to a few hundred sub-bitmaps deviate by more than the guard may allow,
+        // so they get the next number that is.
+        while !guard::is_guarded(&shape, capacity, self.error_rate) {
+            shape.num_sub_bitmaps = rounded(shape.num_sub_bitmaps + 1);
+        }
+        shape
+    }
+}
+
+/// The least number of at most `DIGITS` significant binary digits that is not below `number`.
+fn rounded(number: u64) -> u64 {
+    let zeros = (u64::BITS - number.leading_zeros()).saturating_sub(DIGITS);
+    // Rounding up to a power of two leaves one digit.
+    number.next_multiple_of(1 << zeros)
 }
 
 /// The mean load, in items a sub-bitmap, at which the false-positive rate reaches `error_rate` from
@@ -226,13 +297,13 @@ mod tests {
         assert_eq!(shape(1, 0.01), (64, 5, 1));
         assert_eq!(shape(100, 0.01), (1_024, 6, 1));
         assert_eq!(shape(1_000, 0.001), (14_400, 10, 1));
-        assert_eq!(shape(1_000_000, 0.1), (512, 3, 9_445));
-        assert_eq!(shape(1_000_000, 0.01), (512, 6, 19_372));
-        assert_eq!(shape(1_000_000, 0.001), (1_024, 10, 14_623));
-        assert_eq!(shape(1_000_000, 0.0001), (2_048, 13, 9_716));
-        assert_eq!(shape(1_000_000, 0.000_001), (4_096, 19, 7_332));
-        assert_eq!(shape(1_000_000, 1e-9), (16_384, 29, 2_701));
-        assert_eq!(shape(1 << 40, 0.01), (512, 6, 21_298_663_404));
+        assert_eq!(shape(1_000_000, 0.1), (512, 3, 9_472));
+        assert_eq!(shape(1_000_000, 0.01), (512, 6, 19_456));
+        assert_eq!(shape(1_000_000, 0.001), (1_024, 10, 14_656));
+        assert_eq!(shape(1_000_000, 0.0001), (2_048, 13, 9_728));
+        assert_eq!(shape(1_000_000, 0.000_001), (4_096, 19, 7_360));
+        assert_eq!(shape(1_000_000, 1e-9), (16_384, 29, 2_704));
+        assert_eq!(shape(1 << 40, 0.01), (512, 6, 21_340_618_752));
     }
 
     #[test]
@@ -249,7 +320,8 @@ mod tests {
                     shape.num_sub_bitmaps
                 };
                 let given_away =
-                    (-0.5 * shape.num_bits() as f64 / capacity as f64 / granules as f64).exp();
+                    (-0.5 * shape.num_bits() as f64 / capacity as f64 / granules.min(128) as f64)
+                        .exp();
                 // What the guard needs where few sub-bitmaps carry most of the weight.
                 let for_the_guard = if granules < 1_000 && rate < 1e-3 { 0.5 } else { 0.999 };
                 assert!(
@@ -297,6 +369,39 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_capacity_of_a_size_and_of_all_that_it_folds_to_is_found() {
+        for rate in [0.25, 0.01, 1e-4, 1e-9] {
+            for capacity in [5_000, 77_777, 1_000_000, 123_456_789, 1 << 40] {
+                let shape = shape_for(capacity, rate);
+                let Some(most) = capacity_of(&shape, rate) else {
+                    assert!(shape.is_undivided(), "{capacity} {rate}");
+                    continue;
+                };
+                assert!(most >= capacity && shape_for(most, rate) == shape);
+                let is_most = most == MAX_CAPACITY || shape_for(most + 1, rate) != shape;
+                assert!(is_most, "{capacity} {rate}");
+                let n = shape.num_sub_bitmaps;
+                for factor in (2..1_000).filter(|factor| n.is_multiple_of(*factor)) {
+                    let folded = Shape { num_sub_bitmaps: n / factor, ..shape };
+                    let most = capacity_of(&folded, rate);
+                    assert!(most.is_some() || n / factor < 512, "{folded:?} {rate}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_rounded_up_by_less_than_an_128th_and_so_are_its_divisors() {
+        for number in (1..3_000).chain([19_372, 21_298_663_404]) {
+            let up = rounded(number);
+            assert!(up >= number && (up - number) * 128 < number.max(128));
+            assert_eq!(rounded(up), up);
+            let divisors = (1..200).filter(|factor| up.is_multiple_of(*factor));
+            assert!(divisors.map(|factor| up / factor).all(|part| rounded(part) == part));
+        }
+    }
+
+    #[test]
     fn the_guard_leaves_small_filters_half_as_much_again_and_large_ones_a_fiftieth() {
         let units = |capacity| {
             let shape = shape_for(capacity, 0.01);
@@ -304,6 +409,7 @@ mod tests {
             limit / UNIT as f64 / shape.num_sub_bitmaps as f64
         };
         assert!((1.4..1.5).contains(&units(4_000)), "{}", units(4_000));
-        assert!((1.02..1.03).contains(&units(10_000_000)), "{}", units(10_000_000));
+        // Up to 1/128 more sub-bitmaps than needed weigh up to a twentieth less.
+        assert!((1.0..1.03).contains(&units(10_000_000)), "{}", units(10_000_000));
     }
 }

@@ -1,41 +1,48 @@
-//! The union of two sub-filters of one shape: the bits of both.
+//! The union of sub-filters: the bits of all. Those of a larger one are folded as they are read
+//! ([`crate::bloom::fold`]).
 
+use crate::alloc::try_vec;
 use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::bloom::guard::UNIT;
 use crate::bloom::shape::Shape;
+use crate::bloom::sub_bitmap;
 use crate::error::AddError;
 use crate::math::power;
+use crate::storage::SEGMENT_WORDS;
 
 impl BlockedBloom {
-    /// Allocates the memory for a union with `other`, of the same shape.
+    /// Allocates the memory for a union with `other`, which has `factor` times as many sub-bitmaps
+    /// of the same size.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
-    pub(crate) fn make_room_for(&mut self, other: &Self) -> Result<(), AddError> {
-        let mut next = other.segments().next_allocated(0);
-        while let Some(segment) = next {
+    pub(crate) fn make_room_for(&mut self, other: &Self, factor: u64) -> Result<(), AddError> {
+        for segment in other.allocated_segments() {
             let others = other.segments();
-            self.segments_mut().make_room_for(segment, others)?;
-            next = other.segments().next_allocated(segment + 1);
+            if factor == 1 {
+                self.segments_mut().make_room_for(segment, others)?;
+                continue;
+            }
+            let mut last = None;
+            for (unit, words) in other.sub_bitmaps_of(segment) {
+                let unit = unit / factor;
+                if last != Some(unit) && words.iter().any(|word| *word != 0) {
+                    self.segments_mut().allocate(unit)?;
+                    last = Some(unit);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Sets the bits of another sub-filter of the same shape, for which
-    /// [`BlockedBloom::make_room_for`] has allocated memory. Returns whether any was new.
+    /// Sets the bits of another sub-filter, for which [`BlockedBloom::make_room_for`] has allocated
+    /// memory. Returns whether any was new.
     ///
     /// The number of items is an estimate from then on, from the set bits; at least that of either,
     /// at most their sum and the capacity.
-    pub(crate) fn unite(&mut self, other: &Self) -> bool {
+    pub(crate) fn unite(&mut self, other: &Self, factor: u64) -> bool {
         let before = self.set_bits();
-        let mut next = other.segments().next_allocated(0);
-        while let Some(segment) = next {
-            if let Some(view) = other.segments().view(segment) {
-                for (place, words) in view.runs() {
-                    self.set(segment, place, words.iter().copied());
-                }
-            }
-            next = other.segments().next_allocated(segment + 1);
-        }
+        self.set_all(other, factor);
         let has_changed = self.set_bits() > before;
         if has_changed {
             let (own, others) = (self.fill().items(), other.fill().items());
@@ -44,6 +51,104 @@ impl BlockedBloom {
             self.set_items(estimate.min(self.fill().capacity()));
         }
         has_changed
+    }
+
+    /// Sets the bits of another sub-filter, counts and weighs them.
+    pub(super) fn set_all(&mut self, other: &Self, factor: u64) {
+        for segment in other.allocated_segments() {
+            if factor == 1 {
+                let runs = other.segments().view(segment);
+                for (place, words) in runs.into_iter().flat_map(|view| view.runs()) {
+                    self.set(segment, place, words.iter().copied());
+                }
+            } else {
+                for (unit, words) in other.sub_bitmaps_of(segment) {
+                    self.set_sub_bitmap(unit / factor, words);
+                }
+            }
+        }
+    }
+
+    /// The segments that are allocated, whole or in part.
+    fn allocated_segments(&self) -> impl Iterator<Item = u64> + '_ {
+        let next = |from| self.segments().next_allocated(from);
+        std::iter::successors(next(0), move |segment| next(segment + 1))
+    }
+
+    /// The allocated sub-bitmaps of a segment, with their numbers, in ascending order.
+    fn sub_bitmaps_of(&self, segment: u64) -> impl Iterator<Item = (u64, &[u64])> + '_ {
+        let len = self.sub_bitmap_words();
+        let first = segment * (SEGMENT_WORDS / len).max(1) as u64;
+        let runs = self.segments().view(segment).into_iter().flat_map(|view| view.runs());
+        runs.flat_map(move |(place, words)| {
+            let first = first + (place / len) as u64;
+            (first..first + (words.len() / len) as u64).zip(words.chunks_exact(len))
+        })
+    }
+
+    /// The false-positive rate after a union with others, each with its factor, and the estimated
+    /// number of items; `None` if they have no bit that this one lacks. It costs what reading them
+    /// and the segments that they touch costs, and 64 KiB.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn rate_of_union(
+        &self,
+        others: &[(&Self, u64)],
+    ) -> Result<Option<(f64, u64)>, AddError> {
+        let (header, len) = (self.header(), self.sub_bitmap_words());
+        let mut union = try_vec(SEGMENT_WORDS)?;
+        let (mut weight, mut set_bits) = (self.fill().weight(), self.set_bits());
+        let mut next = 0;
+        let touched = |from: u64, (other, factor): &(&Self, u64)| {
+            let first = other.segments().next_allocated(from.saturating_mul(*factor));
+            first.map(|segment| segment / factor)
+        };
+        while let Some(segment) = others.iter().filter_map(|other| touched(next, other)).min() {
+            union.clear();
+            union.resize(SEGMENT_WORDS, 0);
+            let first = segment * (SEGMENT_WORDS / len).max(1) as u64;
+            let mut or = |other: &Self, factor: u64| {
+                // Of the segments that fold into this one, those that are allocated.
+                let next = |from| other.segments().next_allocated(from);
+                let its = std::iter::successors(next(segment * factor), |last| next(last + 1));
+                for segment in its.take_while(|its| its / factor == segment) {
+                    for (unit, words) in other.sub_bitmaps_of(segment) {
+                        let place = (unit / factor).saturating_sub(first) as usize * len;
+                        let to = union.get_mut(place..).unwrap_or_default();
+                        to.iter_mut().zip(words).for_each(|(to, from)| *to |= from);
+                    }
+                }
+            };
+            others.iter().for_each(|(other, factor)| or(other, *factor));
+            let weigh = |set| self.scale().gained_between(0, set);
+            let mut own = self.sub_bitmaps_of(segment).peekable();
+            for (unit, words) in (first..).zip(union.chunks_mut(len)) {
+                let mut before = 0;
+                if let Some((_, own)) = own.next_if(|(number, _)| *number == unit) {
+                    before = sub_bitmap::count_ones(own);
+                    words.iter_mut().zip(own).for_each(|(to, from)| *to |= from);
+                }
+                let after = sub_bitmap::count_ones(words);
+                weight = weight.saturating_add(weigh(after) - weigh(before));
+                set_bits += u64::from(after - before);
+            }
+            next = segment + 1;
+        }
+        if set_bits == self.set_bits() {
+            return Ok(None);
+        }
+        let all = others.iter().map(|(other, _)| *other).chain([self]);
+        let items = all.map(|other| other.fill().items());
+        let least = items.clone().max().unwrap_or(0);
+        let most = items.fold(0, u64::saturating_add);
+        let units = weight as f64 / UNIT as f64 / header.shape.num_sub_bitmaps as f64;
+        // A union that may be the one of so many items, by chance, is like a filter that they were
+        // added to one by one.
+        let is_fair = most <= header.capacity && weight < header.guard_limit;
+        let units = if is_fair { units.min(1.0) } else { units };
+        let items = items_that_set(set_bits, header.shape, least, most);
+        Ok(Some(((units * header.error_rate).min(1.0), items)))
     }
 }
 
@@ -84,8 +189,8 @@ mod tests {
     }
 
     fn united(mut one: BlockedBloom, other: &BlockedBloom) -> BlockedBloom {
-        one.make_room_for(other).unwrap();
-        one.unite(other);
+        one.make_room_for(other, 1).unwrap();
+        one.unite(other, 1);
         one
     }
 
@@ -117,8 +222,8 @@ mod tests {
         let mut bloom = filled(0..5_000, 10_000, 0.01);
         let header = bloom.header();
         for other in [filled(0..3_000, 10_000, 0.01), filled(0..0, 10_000, 0.01)] {
-            bloom.make_room_for(&other).unwrap();
-            assert!(!bloom.unite(&other));
+            bloom.make_room_for(&other, 1).unwrap();
+            assert!(!bloom.unite(&other, 1));
             assert_eq!(bloom.header(), header);
         }
     }

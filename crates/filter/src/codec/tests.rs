@@ -223,8 +223,8 @@ const GOLDEN_DIGESTS: [u128; 9] = [
     0xb035_8fbf_facd_1c3d_6af1_1c3f_6f02_9447,
     0xc0d3_8f69_e9a4_f771_01d2_3d4c_1571_f17d,
     0x3fc6_e198_e249_7ac3_8f8b_2ce4_373a_253f,
-    0x211a_fa7f_8346_8953_615f_1a72_d769_004d,
-    0x417d_3a6d_6355_0875_fa80_9c10_e06e_5680,
+    0x403b_a3a7_13f2_fe1a_9b0e_ed3e_acfa_0440,
+    0x2390_e3eb_e8e5_2343_ae8c_8c22_aefd_f550,
     0x10e0_a6e2_6d2a_fa00_0241_4e91_c258_f1ea,
     0x50c0_1aee_4cf9_f6c7_08a0_47af_8d14_da40,
 ];

@@ -44,6 +44,11 @@ impl Head {
         Self { error_rate: 0.0, seed, packed: Kind::Bloom as u64 }
     }
 
+    /// The same with another capacity.
+    pub fn with_capacity(self, capacity: u64) -> Self {
+        Self::new(self.kind(), Parameters { capacity, ..self.parameters() })
+    }
+
     #[inline]
     pub fn kind(self) -> Kind {
         match self.packed & 3 {

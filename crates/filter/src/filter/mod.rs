@@ -7,7 +7,7 @@
 //!            organs: a series of sub-filters, a table after     series, load,
 //!            it, a load that goes on, a clock                   window/clock
 //!
-//!   verbs    lookup  add  memory  estimate  union  import       once for all kinds
+//!   verbs    lookup  add  memory  estimate  union  shrink  import  once for all kinds
 //!   policy   bloom  counting  window        what differs: when a filter is full, who counts,
 //!                                           and what becomes of time
 //!   shares   a filter that several threads fill
@@ -33,6 +33,7 @@ mod memory;
 mod parameters;
 mod series;
 mod shares;
+mod shrink;
 mod union;
 pub mod window;
 
@@ -44,7 +45,7 @@ pub(crate) use load::{Arrivals, SegmentBits};
 pub use parameters::{Growth, Kind, Parameters, SizeLimit, MAX_EXPANSION};
 pub(crate) use series::SubFilter;
 pub use shares::{Routes, Share, Shares, MAX_SHARES};
-pub use union::Difference;
+pub use union::{Difference, Promise, Union};
 pub use window::{Swept, Window};
 
 use crate::bloom::blocked_bloom::BlockedBloom;

@@ -1,14 +1,34 @@
-//! The union of filters with the same parameters.
+//! The union of filters with the same parameters, but for the capacity.
 
-use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::alloc::try_vec;
+use crate::bloom::blocked_bloom::{BlockedBloom, Header};
+use crate::bloom::shape::Shape;
 use crate::error::{AddError, UnionError};
-use crate::filter::{Filter, Kind, SizeLimit};
+use crate::filter::{Filter, Growth, Kind, SizeLimit};
 use crate::storage::SEGMENT_WORDS;
 use crate::table::{Table, UnionLimits, United};
 
 /// What uniting a byte of a table costs, in bytes of a sub-filter: two bytes are an entry, which is
 /// looked up and inserted. Measured: 370 to 490, one core.
 const TABLE_BYTE: u64 = 400;
+
+/// Whether a union must keep the error rate of the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// It must.
+    Kept,
+    /// It need not: the caller wants it anyway, or another server has accepted it.
+    Waived,
+}
+
+/// What a union has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Union {
+    /// Whether the filter has changed at all.
+    pub has_changed: bool,
+    /// Whether it has become smaller.
+    pub has_shrunk: bool,
+}
 
 /// The first respect in which two filters differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,27 +45,44 @@ impl Filter {
         self.kind() == Kind::Bloom && self.layers().is_none()
     }
 
-    /// What keeps the two from being united, if anything does: they must have the same
-    /// parameters.
+    /// What keeps the two from being united, if anything does. Their capacities may differ if the
+    /// sub-filters fold to a common size.
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let (own, others) = (self.parameters(), other.parameters());
-        // The shape is stored: a chunk may name another one for the same parameters.
-        let shape = |bloom: &BlockedBloom| {
-            let header = bloom.header();
-            (header.shape, header.capacity, header.guard_limit)
-        };
-        let have_one_shape = self.bloom().map(shape) == other.bloom().map(shape);
         if own.error_rate != others.error_rate {
             Some(Difference::ErrorRate)
-        } else if own.capacity != others.capacity {
-            Some(Difference::Capacity)
         } else if own.growth != others.growth {
             Some(Difference::Expansion)
+        } else if self.common_size(&[other]).is_none() {
+            Some(Difference::Capacity)
         } else if own.seed != others.seed {
             Some(Difference::Seed)
         } else {
-            (!have_one_shape).then_some(Difference::Capacity)
+            None
         }
+    }
+
+    /// The largest number of sub-bitmaps to which the sub-filters of all fold, with the header of
+    /// this filter's then; 1 and no header if none has a sub-filter. `None` if there is none.
+    fn common_size(&self, others: &[&Self]) -> Option<(u64, Option<Header>)> {
+        let Some(own) = self.bloom().map(BlockedBloom::header) else {
+            let have_none = others.iter().all(|other| other.bloom().is_none());
+            return have_none.then_some((1, None));
+        };
+        let mut common = own.shape.num_sub_bitmaps;
+        for other in others {
+            // The shape is stored: a chunk may name any.
+            let header = other.bloom()?.header();
+            let kind = |header: &Header| {
+                let Shape { sub_bitmap_bits, num_hashes, .. } = header.shape;
+                (sub_bitmap_bits, num_hashes, header.error_rate.to_bits())
+            };
+            if kind(&header) != kind(&own) {
+                return None;
+            }
+            common = greatest_common_divisor(common, header.shape.num_sub_bitmaps);
+        }
+        Some((common, Some(own.folded(own.shape.num_sub_bitmaps / common)?)))
     }
 
     /// What uniting it with another one costs at least, in bytes of a sub-filter: those that its
@@ -58,24 +95,34 @@ impl Filter {
     }
 
     /// Adds what others have that do not differ from it: it finds whatever one of them finds.
-    /// Returns whether it did not already. The number of items is an estimate from then on.
+    /// Returns what has changed. The number of items is an estimate from then on.
     ///
-    /// It may cost `max_cost` bytes: those of the others' sub-filters; and for the tables 400
-    /// times theirs, or what [`Table::unite`] does, whichever is more.
+    /// Of filters of unequal capacity, the larger are folded to the largest size that all of them
+    /// have in common, which changes the capacity of this one if it is not that small.
+    ///
+    /// It may cost `max_cost` bytes: those of the others' sub-filters, and of its own if it is
+    /// folded; and for the tables 400 times theirs, or what [`Table::unite`] does, whichever is
+    /// more.
     ///
     /// # Errors
-    /// `TooCostly`; `Loading` while one of them is being loaded; `OverLimit`; `OutOfMemory`.
-    /// Nothing has changed.
+    /// `TooCostly`; `Loading` while one of them is being loaded; `Overfull`, unless `promise` is
+    /// [`Promise::Waived`]; `OverLimit`; `OutOfMemory`; `Full` if they have no common size. Nothing
+    /// has changed.
     pub fn unite(
         &mut self,
         others: &[&Self],
         limit: SizeLimit,
         max_cost: u64,
-    ) -> Result<bool, UnionError> {
+        promise: Promise,
+    ) -> Result<Union, UnionError> {
+        let (common, header) = self.common_size(others).ok_or(AddError::Full)?;
+        let own = self.bloom().map_or(1, |bloom| bloom.header().shape.num_sub_bitmaps) / common;
         let costs = others.iter().map(|other| other.bytes_to_unite());
         let [blooms, tables] =
             costs.fold([0u64; 2], |sum, cost| [0, 1].map(|n| sum[n].saturating_add(cost[n])));
-        let cost = max_cost.checked_sub(blooms).ok_or(UnionError::TooCostly)?;
+        let folded = if own > 1 { self.bytes_to_unite()[0] } else { 0 };
+        let cost = max_cost.checked_sub(blooms.saturating_add(folded));
+        let cost = cost.ok_or(UnionError::TooCostly)?;
         if tables > cost {
             return Err(UnionError::TooCostly);
         }
@@ -84,20 +131,100 @@ impl Filter {
             return Err(AddError::Loading.into());
         }
         // First whatever may fail.
+        let mut folded = match (self.bloom(), header) {
+            (Some(bloom), Some(header)) if own > 1 => Some(bloom.fold(own, header)?),
+            _ => None,
+        };
+        let mut sources = try_vec(others.len())?;
+        // Without the empty ones, which cost nothing: there may be any number of them.
+        let blooms = others.iter().filter_map(|other| other.bloom());
+        for bloom in blooms.filter(|bloom| bloom.set_bits() > 0) {
+            sources.push((bloom, bloom.header().shape.num_sub_bitmaps / common));
+        }
         let (united, new) = self.unite_tables(others, limit, cost)?;
-        if let Err(error) = self.make_room_for(others, new) {
+        let has_changed = united.as_ref().is_some_and(United::has_changed);
+        let ready = self.make_room_for(&sources, folded.as_mut(), new, has_changed, promise);
+        if let Err(error) = ready {
             if let Some((table, united)) = self.body.table_mut().zip(united) {
                 table.take_back(united);
             }
-            return Err(error.into());
+            return Err(error);
         }
-        let mut has_changed = united.is_some_and(|united| united.has_changed());
+        // Nothing fails from here on.
+        let has_shrunk = folded.is_some();
+        self.replace_bloom(folded);
+        let mut has_changed = has_shrunk || united.is_some_and(|united| united.has_changed());
         if let Some(bloom) = self.body.bloom_mut() {
-            for other in others.iter().filter_map(|other| other.bloom()) {
-                has_changed |= bloom.unite(other);
+            for (other, factor) in sources {
+                has_changed |= bloom.unite(other, factor);
             }
         }
-        Ok(has_changed)
+        Ok(Union { has_changed, has_shrunk })
+    }
+
+    /// Checks the promise, allocates what the sub-filters of others need, in this filter's or in
+    /// the folded one that replaces it, and appends a table.
+    fn make_room_for(
+        &mut self,
+        others: &[(&BlockedBloom, u64)],
+        folded: Option<&mut BlockedBloom>,
+        table: Option<Table>,
+        table_has_changed: bool,
+        promise: Promise,
+    ) -> Result<(), UnionError> {
+        if promise == Promise::Kept {
+            let table = table.as_ref().or(self.table());
+            self.check_promise(folded.as_deref(), table, table_has_changed, others)?;
+        }
+        if let Some(bloom) = folded.or(self.body.bloom_mut()) {
+            for (other, factor) in others {
+                bloom.make_room_for(other, *factor)?;
+            }
+        }
+        Ok(table.map_or(Ok(()), |table| self.body.append_table(table))?)
+    }
+
+    /// Whether a union of the sub-filter, or of the folded one, with others, and `table` keeps the
+    /// error rate, however far the table grows: a sub-filter must stay within its share of it, and
+    /// a table within its own. A part that gets nothing new is not asked.
+    fn check_promise(
+        &self,
+        folded: Option<&BlockedBloom>,
+        table: Option<&Table>,
+        table_has_changed: bool,
+        others: &[(&BlockedBloom, u64)],
+    ) -> Result<(), UnionError> {
+        // The shares may add up to the last digit above the rate.
+        const ROUNDING: f64 = 1.0 + 1e-9;
+        let requested = self.parameters().error_rate;
+        let bloom = folded.or(self.bloom());
+        let share = bloom.map_or(0.0, |bloom| bloom.header().error_rate);
+        let share_of_table = requested - share;
+        let union = bloom.map_or(Ok(None), |bloom| bloom.rate_of_union(others))?;
+        let as_it_is =
+            || bloom.map_or((0.0, 0), |one| (one.false_positive_rate(), one.fill().items()));
+        let is_asked = union.is_some() || folded.is_some();
+        let (rate, items) = union.unwrap_or_else(as_it_is);
+        let of_table = table.map_or(0.0, Table::false_positive_rate);
+        // A replica's table of a filter that does not grow has no share: see `parameters`.
+        let is_table_asked = table_has_changed && self.parameters().growth != Growth::Fixed;
+        let is_kept = (!is_asked || rate <= share * ROUNDING)
+            && (!is_table_asked || of_table <= share_of_table * ROUNDING);
+        if is_kept {
+            return Ok(());
+        }
+        let rate = rate + of_table.max(share_of_table);
+        let items = items.saturating_add(table.map_or(0, Table::len));
+        Err(UnionError::Overfull { rate, requested, items })
+    }
+
+    /// Puts a folded sub-filter into the place of the one it was made of.
+    pub(super) fn replace_bloom(&mut self, folded: Option<BlockedBloom>) {
+        if let Some((bloom, folded)) = self.body.bloom_mut().zip(folded) {
+            let capacity = folded.header().capacity;
+            *bloom = folded;
+            self.head = self.head.with_capacity(capacity);
+        }
     }
 
     /// Unites the filter's table with those of others; or a new one, which it also returns, if the
@@ -121,16 +248,13 @@ impl Filter {
         let mut new = Table::new(rate, 0);
         Ok((Some(new.unite(others, limits)?), Some(new)))
     }
+}
 
-    /// Allocates what the sub-filters of others need, and appends a table.
-    fn make_room_for(&mut self, others: &[&Self], table: Option<Table>) -> Result<(), AddError> {
-        if let Some(bloom) = self.body.bloom_mut() {
-            for other in others.iter().filter_map(|other| other.bloom()) {
-                bloom.make_room_for(other)?;
-            }
-        }
-        table.map_or(Ok(()), |table| self.body.append_table(table))
+fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
     }
+    one
 }
 
 #[cfg(test)]
@@ -141,6 +265,10 @@ mod tests {
     use proptest::prelude::*;
 
     const UNLIMITED: SizeLimit = SizeLimit::Unlimited;
+
+    fn united(union: Result<Union, UnionError>) -> Result<bool, UnionError> {
+        union.map(|union| union.has_changed)
+    }
 
     fn parameters(capacity: u64, growth: Growth) -> Parameters {
         Parameters { error_rate: 0.01, capacity, growth, seed: Seed(5) }
@@ -171,7 +299,8 @@ mod tests {
             let all: Vec<&Filter> = filters.iter().collect();
             prop_assert!(others.iter().all(|other| first.difference(other).is_none()));
             let has_items = filters.iter().any(|filter| filter.items() > 0);
-            prop_assert_eq!(union.unite(&all, UNLIMITED, u64::MAX), Ok(has_items));
+            let again = union.unite(&all, UNLIMITED, u64::MAX, Promise::Waived);
+            prop_assert_eq!(united(again), Ok(has_items));
             for n in 0..50_000u64 {
                 let is_there = all.iter().any(|filter| filter.contains(&n.to_le_bytes()));
                 prop_assert!(!is_there || union.contains(&n.to_le_bytes()), "{}", n);
@@ -180,7 +309,8 @@ mod tests {
             prop_assert!(union.items() <= most);
             prop_assert!(filters.iter().all(|filter| filter.items() <= union.items() + most / 50));
             let digest = union.digest();
-            prop_assert_eq!(union.unite(&all, UNLIMITED, u64::MAX), Ok(false));
+            let again = union.unite(&all, UNLIMITED, u64::MAX, Promise::Kept);
+            prop_assert_eq!(united(again), Ok(false));
             prop_assert_eq!(union.digest(), digest);
             prop_assert!(filters.iter().map(Filter::digest).eq(digests));
         }
@@ -193,7 +323,7 @@ mod tests {
         for (other, difference) in [
             (like, None),
             (Parameters { error_rate: 0.02, capacity: 7, ..like }, Some(Difference::ErrorRate)),
-            (Parameters { capacity: 1_001, seed: Seed(6), ..like }, Some(Difference::Capacity)),
+            (Parameters { capacity: 1_100, seed: Seed(6), ..like }, Some(Difference::Capacity)),
             (Parameters { growth: Growth::Fixed, ..like }, Some(Difference::Expansion)),
             (Parameters { seed: Seed(6), ..like }, Some(Difference::Seed)),
         ] {
@@ -208,8 +338,11 @@ mod tests {
         let other = filter_of(parameters, 1_000..20_000);
         let limit = SizeLimit::Bytes(filter.reserved_bytes() + 2_000);
         let digest = filter.digest();
-        assert_eq!(filter.unite(&[&other], limit, u64::MAX), Err(AddError::OverLimit.into()));
+        assert_eq!(
+            united(filter.unite(&[&other], limit, u64::MAX, Promise::Waived)),
+            Err(AddError::OverLimit.into())
+        );
         assert_eq!(filter.digest(), digest);
-        assert_eq!(filter.unite(&[&other], UNLIMITED, u64::MAX), Ok(true));
+        assert_eq!(united(filter.unite(&[&other], UNLIMITED, u64::MAX, Promise::Waived)), Ok(true));
     }
 }

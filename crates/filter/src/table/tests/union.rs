@@ -232,3 +232,24 @@ fn entries_that_stand_for_several_are_not_added_again() {
     assert_eq!((table.digest(), table.len()), (digest, items));
     assert_eq!(table.totals, totals);
 }
+
+#[test]
+fn a_forged_page_of_depth_0_costs_every_page_that_its_entries_cover() {
+    let mut table = table_of(0..300_000, 0.01);
+    let slot = SlotShape { fingerprint_bits: 2, payload_bits: 0 };
+    let shape = Shape { bucket_bits: 1, slot };
+    // Of the four entries of two bits, the first: it covers every page of a quarter of all paths.
+    let entries = Entries { fingerprints: vec![Fingerprint::new(0, 2, 0)], surplus: Vec::new() };
+    let mut forged = Table::new(0.01, 0);
+    let page = Page::with_lines(0, shape, &entries, 1).unwrap().unwrap();
+    forged.totals = Totals::of(&page, &entries, Path(0));
+    forged.root = Subtree::Page(page);
+    forged.items = 1;
+    let other = loaded(&records_of(&forged), &forged, 100).unwrap();
+    let covered = table.all_pages().into_iter().filter(|(start, _)| start.0 >> 62 == 0).count();
+    let digest = table.digest();
+    let limits = UnionLimits { cost: covered as u64 * 800, ..UNLIMITED };
+    assert_eq!(unite(&mut table, &other, limits), Err(UnionError::TooCostly));
+    assert_eq!(table.digest(), digest);
+    assert_eq!(unite(&mut table, &other, UNLIMITED), Ok(true));
+}

@@ -1,0 +1,187 @@
+//! BF.SHRINK, and BF.MERGE of filters of unequal size.
+
+use crate::errors::check_errors;
+use crate::harness::{
+    add_items, commands_in_append_only_file, missing_items, scan_dump, Random, Server,
+};
+
+const SEED: &str = "SEED 0123456789abcdef";
+
+#[test]
+fn a_shrunk_filter_is_the_one_that_was_reserved_so() {
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let replica = primary.replica(&["bf.max-merge-bytes 1"]);
+    let mut db = primary.connect();
+    for (rate, growth) in [("0.01", ""), ("0.01", " NONSCALING"), ("0.0001", "")] {
+        db.run("DEL large small copy");
+        db.run(&format!("BF.RESERVE large {rate} 3000000{growth} {SEED}"));
+        add_items(&mut db, "large", 0..20_000);
+        db.run("COPY large copy");
+        let digest = db.digest("copy");
+        let capacity = db.line("BF.SHRINK large").integer();
+        assert!((20_000..40_400).contains(&capacity), "{capacity}");
+        assert_eq!(db.ask("BF.INFO large CAPACITY"), format!("[:{capacity}]"));
+        assert_eq!(missing_items(&mut db, "large", 0..20_000), 0);
+        db.run(&format!("BF.RESERVE small {rate} {capacity}{growth} {SEED}"));
+        add_items(&mut db, "small", 0..20_000);
+        // A false positive of the small one alone may have been counted in the large one.
+        if db.ask("BF.CARD small") == db.ask("BF.CARD large") {
+            assert_eq!(db.digest("small"), db.digest("large"));
+        }
+        assert_eq!(db.digest("copy"), digest);
+        assert_eq!(db.line("BF.SHRINK copy CAPACITY 100000").integer() / 100_000, 1);
+        assert_eq!(missing_items(&mut db, "copy", 0..20_000), 0);
+        assert_eq!(db.line("BF.SHRINK copy CAPACITY 4000000").integer() / 100_000, 1);
+        assert_eq!(db.line("BF.SHRINK large").integer(), capacity);
+        // It goes on as any other filter.
+        add_items(&mut db, "copy", 20_000..30_000);
+        let all = db.digest_of_everything();
+        primary.wait_for(&replica);
+        assert_eq!(replica.connect().digest_of_everything(), all);
+        db.run("CONFIG SET bf.max-merge-bytes 1");
+        db.run("DEBUG LOADAOF");
+        assert_eq!(db.digest_of_everything(), all);
+        db.run("DEBUG RELOAD");
+        assert_eq!(db.digest_of_everything(), all);
+        db.run("CONFIG SET bf.max-merge-bytes 64mb");
+    }
+}
+
+#[test]
+fn only_what_took_effect_is_replicated_and_announced() {
+    let server = Server::configured(&[
+        "appendonly yes",
+        "appendfsync no",
+        "auto-aof-rewrite-percentage 0",
+        "notify-keyspace-events KEA",
+    ]);
+    let mut db = server.connect();
+    db.run(&format!("BF.RESERVE k 0.01 1000000 {SEED}"));
+    add_items(&mut db, "k", 0..100);
+    let mut listener = server.connect();
+    listener.run("PSUBSCRIBE __keyevent@0__:bf.*");
+    let before = commands_in_append_only_file(&server).len();
+    let capacity = db.line("BF.SHRINK k CAPACITY 20000").integer();
+    assert_eq!(db.line("BF.SHRINK k CAPACITY 20000").integer(), capacity);
+    db.run("BF.RESERVE marker 0.01 10");
+    let after = commands_in_append_only_file(&server);
+    assert_eq!(after[before], format!("BF.SHRINK k CAPACITY {capacity}"));
+    assert_eq!(after.len(), before + 2);
+    let mut next = || {
+        let message = listener.receive();
+        let [.., channel, _] = message.elements() else { panic!("{message}") };
+        channel.text().rsplit(':').next().expect("an event").to_owned()
+    };
+    assert_eq!((next().as_str(), next().as_str()), ("bf.shrink", "bf.reserve"));
+}
+
+#[test]
+fn every_error_of_shrinking_changes_nothing() {
+    let setup = [
+        "BF.RESERVE k 0.01 1000000 SEED 0123456789abcdef",
+        "BF.MADD k a b c",
+        "BF.RESERVE window 0.01 1000 WINDOW 60",
+        "SET text a",
+        "CF.ADD cf a",
+        "CONFIG SET bf.max-merge-bytes 1",
+    ];
+    let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
+    let arity = "ERR wrong number of arguments for 'bf.shrink' command";
+    let range = "ERR capacity must be in the range [1, 1099511627776]";
+    let lines = [
+        ("BF.SHRINK", arity),
+        ("BF.SHRINK k CAPACITY", arity),
+        ("BF.SHRINK k CAPACITY 1 2", arity),
+        ("BF.SHRINK k SIZE 1", "ERR syntax error"),
+        ("BF.SHRINK k CAPACITY x", "ERR bad capacity"),
+        ("BF.SHRINK k CAPACITY 0", range),
+        ("BF.SHRINK k CAPACITY 2", "ERR the filter has more items than that capacity"),
+        ("BF.SHRINK missing", "ERR not found"),
+        ("BF.SHRINK text", wrong_type),
+        ("BF.SHRINK cf", wrong_type),
+        ("BF.SHRINK window", "ERR filters of this kind cannot be shrunk"),
+        ("BF.SHRINK k", "ERR filter to shrink would exceed bf.max-merge-bytes"),
+    ];
+    let cases = lines.map(|(line, error)| (line.split(' ').collect(), error));
+    check_errors(&setup, &cases);
+}
+
+#[test]
+fn a_filter_that_is_being_loaded_is_not_shrunk() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run(&format!("BF.RESERVE k 0.01 2000000 {SEED}"));
+    add_items(&mut db, "k", 0..100_000);
+    let (iterator, bytes) = scan_dump(&mut db, "k").swap_remove(0);
+    let iterator = iterator.to_string();
+    db.call([b"BF.LOADCHUNK", b"part".as_slice(), iterator.as_bytes(), &bytes]);
+    let digest = db.digest_of_everything();
+    assert_eq!(db.ask("BF.SHRINK part"), "-ERR filter is being loaded");
+    assert_eq!(db.digest_of_everything(), digest);
+}
+
+#[test]
+fn filters_of_unequal_size_unite_at_the_largest_size_that_they_have_in_common() {
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let replica = primary.replica(&["bf.max-merge-bytes 1"]);
+    let mut db = primary.connect();
+    let mut random = Random::seeded(23);
+    for (family, rate) in ["0.01", "0.001"].iter().enumerate() {
+        let keys: Vec<String> = (0..4).map(|n| format!("k{family}{n}")).collect();
+        for (n, key) in keys.iter().enumerate() {
+            db.run(&format!("BF.RESERVE {key} {rate} {} {SEED}", 40_000 << n));
+            let first = random.below(100_000);
+            add_items(&mut db, key, first..first + 2_000);
+        }
+        for _ in 0..12 {
+            let [to, from] = [(); 2].map(|()| random.pick(&keys));
+            let capacity = |db: &mut crate::harness::Connection, key: &str| {
+                db.line(&format!("BF.INFO {key} CAPACITY")).elements()[0].integer()
+            };
+            let least = capacity(&mut db, to).min(capacity(&mut db, from));
+            let first = random.below(100_000);
+            add_items(&mut db, from, first..first + 500);
+            assert_eq!(db.ask(&format!("BF.MERGE {to} 1 {from}")), "+OK");
+            assert_eq!(missing_items(&mut db, to, first..first + 500), 0);
+            let now = capacity(&mut db, to);
+            assert!(now >= least && now <= least + least / 100, "{now} of {least}");
+        }
+    }
+    let all = db.digest_of_everything();
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest_of_everything(), all);
+    db.run("CONFIG SET bf.max-merge-bytes 1");
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), all);
+}
+
+#[test]
+fn a_union_above_the_error_rate_is_refused_unless_it_is_forced() {
+    let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    for key in ["a", "b"] {
+        db.run(&format!("BF.RESERVE {key} 0.01 10000 NONSCALING {SEED}"));
+    }
+    add_items(&mut db, "a", 0..9_000);
+    add_items(&mut db, "b", 9_000..18_000);
+    let digest = db.digest_of_everything();
+    for command in ["BF.MERGE a 1 b", "BF.MERGE new 2 a b"] {
+        let refused = db.ask(command);
+        let begin = "-ERR the union would have a false-positive rate of up to ";
+        assert!(refused.starts_with(begin), "{refused}");
+        let items = refused.split("reserve filters for ").nth(1).expect("a capacity");
+        let items: u64 = items.split(' ').next().unwrap().parse().expect("an integer");
+        assert!((17_000..18_001).contains(&items), "{refused}");
+        assert!(refused.contains("above 0.01: ") && refused.ends_with("or add FORCE"));
+        assert_eq!(db.digest_of_everything(), digest);
+    }
+    assert_eq!(db.ask("BF.MERGE a 1 b force"), "+OK");
+    assert_eq!(db.ask("COMMAND GETKEYS BF.MERGE a 1 b FORCE"), "[$a, $b]");
+    assert_eq!(missing_items(&mut db, "a", 0..18_000), 0);
+    let all = db.digest_of_everything();
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest_of_everything(), all);
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), all);
+}
