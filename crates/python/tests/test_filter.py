@@ -120,7 +120,7 @@ def test_a_union_of_different_filters_is_refused() -> None:
     filter = Filter(1000, seed=7)
     for other, difference in [
         (Filter(1000, 0.02, seed=7), "error rates"),
-        (Filter(1001, seed=7), "capacities"),
+        (Filter(1100, seed=7), "capacities"),
         (Filter(1000, seed=7, expansion=0), "expansions"),
         (Filter(1000, seed=8), "seeds"),
     ]:
