@@ -52,7 +52,7 @@ fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
     match unite(context, arguments) {
         Ok(()) => context.reply_simple("OK"),
         Err(Refusal::Overfull { rate, requested, items }) => {
-            context.reply_error(&format!(
+            context.reply_error(format_args!(
                 "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
                     {requested}: reserve filters for {items} items, or add FORCE"
             ));

@@ -1,4 +1,4 @@
-//! A filter that becomes as small as if it had been reserved so: [`crate::bloom::fold`].
+//! A filter that becomes as small as if it had been reserved so: see `bloom/fold.rs`.
 //!
 //! Only the sub-filter shrinks. A table behind it holds what came when the sub-filter was full, so
 //! such a filter has no smaller size that its items fit into, and stays as it is; so does a filter
