@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn blocked_filters_have_the_bits_that_the_module_gives_them() {
         let row = blocked("", 1_000_000, 0.01, Growth::Fixed);
-        assert_eq!((row.bits, row.probes), (19_372 * 512, Some(6)));
+        assert_eq!((row.bits, row.probes), (19_456 * 512, Some(6)));
     }
 
     #[test]
