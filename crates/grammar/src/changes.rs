@@ -29,7 +29,7 @@ impl Display for Position {
 }
 
 impl Position {
-    /// Parses what `Display` writes. `0` is the position of a client that has nothing yet: `None`.
+    /// Parses a `word` that `Display` wrote; `None` for `0`, where a client begins.
     fn parse(word: &[u8]) -> Result<Option<Self>, WordsError> {
         if word == b"0" {
             return Ok(None);

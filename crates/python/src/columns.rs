@@ -93,7 +93,7 @@ impl FixedWidth {
     /// The items of some rows.
     pub fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let (start, len) = (self.buffer.buf_ptr().cast::<u8>(), self.buffer.len_bytes());
-        // SAFETY: the buffer is contiguous, has so many bytes, and is held as long as `self`.
+        // SAFETY: the buffer is contiguous, has `len` bytes, and is held as long as `self`.
         let bytes = unsafe { bytes_at(start, len) };
         rows.map(move |row| {
             let item = bytes.get(row * self.width..(row + 1) * self.width).unwrap_or_default();
@@ -276,7 +276,7 @@ impl Arrow {
     /// The address of one of its buffers.
     fn buffer(&self, number: usize) -> *const u8 {
         let address = self.array.buffers.wrapping_add(number.min(BUFFERS - 1));
-        // SAFETY: the array has so many, at an address that is neither null nor odd.
+        // SAFETY: the array has `BUFFERS` of them, at an address that is neither null nor odd.
         unsafe { address.read() }.cast()
     }
 

@@ -53,7 +53,7 @@ impl BloomFilter {
         Ok(union)
     }
 
-    /// Adds what another filter has, of equal parameters and seed.
+    /// Adds the items of `other`, which has the same error rate and seed.
     fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
         unite(slf.as_super().get(), other)
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes the union of filters in files: it finds whatever one of them finds
 ///
-/// They must have been created alike: with the same error rate, expansion and seed, as `build
+/// They must have the same error rate, expansion and seed, as `build
 /// --seed` and BF.RESERVE with SEED do. Of unequal capacities, the result has the largest that all
 /// of them can shrink to. The number of items of a union is an estimate.
 #[derive(Args, Debug)]

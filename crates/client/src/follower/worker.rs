@@ -19,7 +19,7 @@ const HEARTBEAT: Duration = Duration::from_millis(200);
 /// The pause after news, and between questions about several partitions, for which no server can
 /// wait: a thousand questions a second are enough.
 const PACE: Duration = Duration::from_millis(1);
-/// How long a question is asked again before the worker connects anew.
+/// How long a request is retried before the worker connects anew.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The first and the longest pause before it connects anew.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
