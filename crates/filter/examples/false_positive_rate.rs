@@ -9,7 +9,7 @@
 //! only bounded from above, get a fifth of that.
 
 use splitbloom_filter::filter::{
-    Adding, CountingParameters, Filter, Growth, Parameters, SizeLimit,
+    Adding, CountingParameters, Filter, Growth, Parameters, Promise, SizeLimit,
 };
 use splitbloom_filter::hash::Seed;
 use std::error::Error;
@@ -34,6 +34,8 @@ struct Case {
 enum Kind {
     /// Items are added.
     Bloom(Growth),
+    /// Items are added to one that is far larger, which then shrinks to its items.
+    Shrunk,
     /// Twice as many items are added, three quarters of these are deleted, and one is added again.
     Counting,
 }
@@ -52,6 +54,11 @@ fn cases() -> Vec<Case> {
             let case =
                 |items, growth| Case { error_rate, capacity, items, kind: Kind::Bloom(growth) };
             cases.push(case(capacity, Growth::Fixed));
+            if capacity > 1_000 {
+                // Just below a quarter, to which it folds: the shrunk filter is full.
+                let items = capacity / 4 * 99 / 100;
+                cases.push(Case { error_rate, capacity, items, kind: Kind::Shrunk });
+            }
             if capacity <= 100_000 {
                 cases.push(case(capacity, Growth::Times(2)));
                 cases.push(case(10 * capacity, Growth::Times(2)));
@@ -74,20 +81,18 @@ fn measure(case: &Case, seed: u64, probes: u64) -> Result<Sample, Failure> {
     let seed = Seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let mut hits = 0;
     let count = |found| hits += u64::from(found);
-    match case.kind {
-        Kind::Bloom(growth) => {
-            let filter = filled(case, growth, seed)?;
-            probe(case, probes, count, |items, count| {
-                filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), count);
-            });
+    let filter = match case.kind {
+        Kind::Bloom(growth) => filled(case, growth, seed)?,
+        Kind::Shrunk => {
+            let mut filter = filled(case, Growth::Fixed, seed)?;
+            filter.shrink(0, u64::MAX, Promise::Kept)?;
+            filter
         }
-        Kind::Counting => {
-            let filter = filled_and_emptied(case, seed)?;
-            probe(case, probes, count, |items, count| {
-                filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), count);
-            });
-        }
-    }
+        Kind::Counting => filled_and_emptied(case, seed)?,
+    };
+    probe(case, probes, count, |items, count| {
+        filter.contains_many(items.iter().map(<[u8; 8]>::as_slice), count);
+    });
     Ok(Sample { hits, probes })
 }
 
@@ -191,6 +196,7 @@ fn main() -> Result<(), Failure> {
         let (growth, share) = match case.kind {
             Kind::Bloom(Growth::Fixed) => ("NONSCALING", 1),
             Kind::Bloom(Growth::Times(_)) => ("grows", 5),
+            Kind::Shrunk => ("shrunk", 1),
             Kind::Counting => ("CF", 5),
         };
         let samples = run(&case, max_probes / share)?;

@@ -1,5 +1,6 @@
 //! The errors of the core, as data. The module turns them into the texts that clients see.
 
+use splitbloom_foundation::OutOfMemory;
 use std::collections::TryReserveError;
 
 /// Why a filter could not be created, or could not take another item.
@@ -20,9 +21,15 @@ pub enum AddError {
 /// Why filters could not be united, or one not be shrunk. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnionError {
-    /// The false-positive rate could be up to `rate`, which is above the one requested. A filter
-    /// for `items` items would hold the union.
-    Overfull { rate: f64, requested: f64, items: u64 },
+    /// The false-positive rate could be above the one requested.
+    Overfull {
+        /// The highest false-positive rate that the union could have.
+        rate: f64,
+        /// The error rate requested.
+        requested: f64,
+        /// The capacity, in items, that would keep the union within `requested`.
+        items: u64,
+    },
     /// The union would cost more than the caller allows.
     TooCostly,
     /// The filter cannot take what the others have.
@@ -35,6 +42,27 @@ impl From<TryReserveError> for AddError {
     }
 }
 
+#[doc(hidden)]
+impl From<OutOfMemory> for AddError {
+    fn from(_: OutOfMemory) -> Self {
+        Self::OutOfMemory
+    }
+}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for UnionError {
+    fn from(_: OutOfMemory) -> Self {
+        Self::Add(AddError::OutOfMemory)
+    }
+}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for DecodeError {
+    fn from(_: OutOfMemory) -> Self {
+        Self::OutOfMemory
+    }
+}
+
 impl From<AddError> for UnionError {
     fn from(error: AddError) -> Self {
         Self::Add(error)
@@ -43,6 +71,7 @@ impl From<AddError> for UnionError {
 
 /// Why a chunk of an encoded filter was refused. No bit, count or header has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end before a record does, or continue after the last one.
     Length,

@@ -58,7 +58,9 @@ impl ItemHash {
 
 /// The hashes of items under a seed.
 pub struct Hashes<I> {
+    /// The items.
     pub items: I,
+    /// The seed.
     pub seed: Seed,
 }
 

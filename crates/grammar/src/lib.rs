@@ -19,10 +19,11 @@ pub mod counting;
 mod expiry;
 pub mod load_arguments;
 pub mod loose;
-pub mod number;
 pub mod options;
 pub mod packing;
 pub mod window;
+
+pub use splitbloom_foundation::number;
 
 /// What is wrong with the words of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

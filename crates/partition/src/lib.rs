@@ -1,17 +1,5 @@
-//! One filter partitioned over many nodes: n ordinary keys, each a small filter in its own slot.
-//!
-//! ```text
-//!   filter   users, 4 partitions      users:{0}   users:{1}   users:{2}   users:{3}
-//!   slot     CRC16("i") mod 16384        13907        9842        5649        1584
-//!   item     CRC16(item) mod 4        picks the partition, and with it the key, the slot, the node
-//! ```
-//!
-//! The checksum is that of Redis Cluster ([`crc16()`]), which most languages have in a library, so
-//! any client can compute the key of an item. All bits of an item lie in one sub-bitmap of one key
-//! on one node. The filter itself uses another hash (XXH3 under the key's own seed), so the
-//! partition of an item is independent of the position of its bits.
-//!
-//! This crate knows neither servers nor filters.
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
 mod capacity;
 mod crc16;
@@ -19,6 +7,7 @@ mod temporary;
 
 pub use capacity::{capacity_of_each, OVERFLOW_CHANCE};
 pub use crc16::crc16;
+#[doc(hidden)] // for the tool and the Python package
 pub use temporary::temporary_key;
 
 use std::io::Write;
@@ -40,6 +29,7 @@ impl Partitions {
         (count.is_power_of_two() && count <= SLOTS).then_some(Self(count))
     }
 
+    /// The number.
     pub fn count(self) -> u16 {
         self.0
     }

@@ -15,9 +15,9 @@ use crate::bloom::sizing::shape_for;
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
 use crate::error::AddError;
 use crate::hash::{multiply_high, ItemHash, GROUP};
-use crate::prefetch;
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
+use splitbloom_foundation::prefetch;
 
 /// One sub-filter. It is small: a server may hold millions of filters of a few items.
 pub struct BlockedBloom {
@@ -381,6 +381,10 @@ impl BlockedBloom {
     #[inline(always)]
     pub(super) fn scale(&self) -> Scale {
         Scale::new(self.shape(), self.error_rate)
+    }
+
+    pub(crate) fn num_sub_bitmaps(&self) -> u64 {
+        self.num_sub_bitmaps
     }
 
     #[inline]

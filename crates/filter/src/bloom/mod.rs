@@ -12,7 +12,7 @@
 pub mod blocked_bloom;
 mod estimate;
 pub mod fill;
-mod fold;
+pub(crate) mod fold;
 pub mod guard;
 mod header;
 pub mod shape;

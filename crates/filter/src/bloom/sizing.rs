@@ -22,8 +22,8 @@
 //! `f` that divides `n`. A prime `n` would never fold. So `n` has at most eight significant binary
 //! digits: it is rounded up, by less than 1/128, to `o * 2^i` with `o` below 256. Every divisor of
 //! such a number has at most eight digits, too, so what is folded is again a size that some
-//! capacity gets ([`capacity_of`]). Numbers without prime factors above 7 have more divisors, but
-//! are up to a twentieth apart at a thousand sub-bitmaps.
+//! capacity gets (`Split::capacity_of`). Numbers without prime factors above 7 have more
+//! divisors, but are up to a twentieth apart at a thousand sub-bitmaps.
 //!
 //! The results are integers that decide where bits lie. They come from IEEE basic operations only
 //! (see [`crate::math::model`]), are stored with the sub-filter, and are never computed again when
@@ -105,7 +105,7 @@ fn best_hashes(most: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
 /// The sub-filter as one sub-bitmap, unless that takes as many bits as `FEWEST_SUB_BITMAPS` of
 /// `split_bits` or a segment.
 fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
-    let max_bits = SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits);
+    let max_bits = max_undivided_bits(split_bits);
     let shape = |bits: u32, num_hashes: u32| Shape {
         sub_bitmap_bits: bits,
         num_hashes,
@@ -136,42 +136,13 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
     bits.is_finite().then(|| shape((bits as u32).next_multiple_of(64), num_hashes))
 }
 
-/// The largest capacity, in items, for which [`shape_for`] chooses `shape` at `error_rate`; `None`
-/// if it chooses it for none, or if the shape is not split. Takes some 20 times as long.
-pub fn capacity_of(shape: &Shape, error_rate: f64) -> Option<u64> {
-    let error_rate = error_rate.clamp(MIN_ERROR_RATE, 1.0 - f64::EPSILON);
-    let sizing = Split::at(error_rate);
-    let is_its = (shape.sub_bitmap_bits, shape.num_hashes) == (sizing.bits, sizing.num_hashes);
-    if shape.is_undivided() || !is_its {
-        return None;
-    }
-    let n = shape.num_sub_bitmaps;
-    let fits = |capacity| sizing.shape_for(capacity).num_sub_bitmaps <= n;
-    // The guard may need a few per cent more sub-bitmaps, so the answer is at most this.
-    let most = n as f64 * f64::from(sizing.bits) / sizing.bits_per_item;
-    let (mut below, mut above) = (0, (most as u64 + 2).min(MAX_CAPACITY + 1));
-    // Nearly always the answer is just below, so the first steps are small.
-    let mut step = 1;
-    while above > step && !fits(above - step) {
-        above -= step;
-        step *= 2;
-    }
-    if above > step {
-        below = above - step;
-    }
-    while below + 1 < above {
-        let middle = below + (above - below) / 2;
-        if fits(middle) {
-            below = middle;
-        } else {
-            above = middle;
-        }
-    }
-    (below >= MIN_CAPACITY && shape_for(below, error_rate) == *shape).then_some(below)
+/// The most bits of an undivided sub-filter, whose sub-bitmaps would otherwise have `split_bits`.
+fn max_undivided_bits(split_bits: u32) -> u32 {
+    SEGMENT_BITS.min(FEWEST_SUB_BITMAPS * split_bits)
 }
 
 /// What split sub-filters of one error rate have in common.
-struct Split {
+pub(crate) struct Split {
     error_rate: f64,
     bits: u32,
     num_hashes: u32,
@@ -179,12 +150,54 @@ struct Split {
 }
 
 impl Split {
-    fn at(error_rate: f64) -> Self {
+    /// Those of `error_rate`, which is clamped as that of [`shape_for`], and which takes as long.
+    pub(crate) fn at(error_rate: f64) -> Self {
+        let error_rate = error_rate.clamp(MIN_ERROR_RATE, 1.0 - f64::EPSILON);
         let bits = sub_bitmap_bits(error_rate);
         let (num_hashes, bits_per_item) = best_hashes(max_hashes(error_rate), |hashes| {
             f64::from(bits) / load_at(bits, hashes, error_rate)
         });
         Self { error_rate, bits, num_hashes, bits_per_item }
+    }
+
+    /// The largest capacity, in items, for which [`shape_for`] chooses `shape`; `None` if it
+    /// chooses it for none, or if the shape is not split.
+    pub(crate) fn capacity_of(&self, shape: &Shape) -> Option<u64> {
+        let is_its = (shape.sub_bitmap_bits, shape.num_hashes) == (self.bits, self.num_hashes);
+        // Fewer bits hold more items if they are not split.
+        let most_undivided = u64::from(max_undivided_bits(self.bits));
+        let n = shape.num_sub_bitmaps;
+        let is_split = !shape.is_undivided() && shape.num_bits() >= most_undivided;
+        if !is_its || !is_split || rounded(n) != n {
+            return None;
+        }
+        let fits = |capacity| self.shape_for(capacity).num_sub_bitmaps <= n;
+        // The guard may need a few per cent more sub-bitmaps, so the answer is at most this.
+        let most = n as f64 * f64::from(self.bits) / self.bits_per_item;
+        let (mut below, mut above) = (0, (most as u64 + 2).min(MAX_CAPACITY + 1));
+        // Nearly always the answer is just below, so the first steps are small.
+        let mut step = 1;
+        while above > step && !fits(above - step) {
+            above -= step;
+            step *= 2;
+        }
+        if above > step {
+            below = above - step;
+        }
+        while below + 1 < above {
+            let middle = below + (above - below) / 2;
+            if fits(middle) {
+                below = middle;
+            } else {
+                above = middle;
+            }
+        }
+        // Undivided, a sub-filter is never twice as good.
+        let is_chosen = below >= MIN_CAPACITY
+            && self.shape_for(below) == *shape
+            && (shape.num_bits() > 2 * most_undivided
+                || undivided(below, self.error_rate, self.bits).is_none());
+        is_chosen.then_some(below)
     }
 
     fn shape_for(&self, capacity: u64) -> Shape {
@@ -373,7 +386,7 @@ mod tests {
         for rate in [0.25, 0.01, 1e-4, 1e-9] {
             for capacity in [5_000, 77_777, 1_000_000, 123_456_789, 1 << 40] {
                 let shape = shape_for(capacity, rate);
-                let Some(most) = capacity_of(&shape, rate) else {
+                let Some(most) = Split::at(rate).capacity_of(&shape) else {
                     assert!(shape.is_undivided(), "{capacity} {rate}");
                     continue;
                 };
@@ -383,7 +396,7 @@ mod tests {
                 let n = shape.num_sub_bitmaps;
                 for factor in (2..1_000).filter(|factor| n.is_multiple_of(*factor)) {
                     let folded = Shape { num_sub_bitmaps: n / factor, ..shape };
-                    let most = capacity_of(&folded, rate);
+                    let most = Split::at(rate).capacity_of(&folded);
                     assert!(most.is_some() || n / factor < 512, "{folded:?} {rate}");
                 }
             }

@@ -1,34 +1,33 @@
 //! The union of sub-filters: the bits of all. Those of a larger one are folded as they are read
 //! ([`crate::bloom::fold`]).
 
-use crate::alloc::try_vec;
 use crate::bloom::blocked_bloom::BlockedBloom;
+use crate::bloom::fold::{set_all, Division};
 use crate::bloom::guard::UNIT;
 use crate::bloom::shape::Shape;
 use crate::bloom::sub_bitmap;
 use crate::error::AddError;
 use crate::math::power;
 use crate::storage::SEGMENT_WORDS;
+use splitbloom_foundation::alloc::try_vec;
+use std::iter;
 
 impl BlockedBloom {
-    /// Allocates the memory for a union with `other`, which has `factor` times as many sub-bitmaps
-    /// of the same size.
+    /// Allocates the memory for a union with `other`, which has at least as many sub-bitmaps, of
+    /// the same size.
     ///
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
-    pub(crate) fn make_room_for(&mut self, other: &Self, factor: u64) -> Result<(), AddError> {
+    pub(crate) fn make_room_for(&mut self, other: &Self) -> Result<(), AddError> {
+        let num_sub_bitmaps = self.num_sub_bitmaps();
         for segment in other.allocated_segments() {
-            let others = other.segments();
-            if factor == 1 {
-                self.segments_mut().make_room_for(segment, others)?;
+            if other.num_sub_bitmaps() == num_sub_bitmaps {
+                self.segments_mut().make_room_for(segment, other.segments())?;
                 continue;
             }
-            let mut last = None;
-            for (unit, words) in other.sub_bitmaps_of(segment) {
-                let unit = unit / factor;
-                if last != Some(unit) && words.iter().any(|word| *word != 0) {
-                    self.segments_mut().allocate(unit)?;
-                    last = Some(unit);
+            for (number, words) in other.neighbours(segment, num_sub_bitmaps) {
+                if words.iter().any(|word| *word != 0) {
+                    self.segments_mut().allocate(number)?;
                 }
             }
         }
@@ -40,9 +39,9 @@ impl BlockedBloom {
     ///
     /// The number of items is an estimate from then on, from the set bits; at least that of either,
     /// at most their sum and the capacity.
-    pub(crate) fn unite(&mut self, other: &Self, factor: u64) -> bool {
+    pub(crate) fn unite(&mut self, other: &Self) -> bool {
         let before = self.set_bits();
-        self.set_all(other, factor);
+        self.take_bits_of(other);
         let has_changed = self.set_bits() > before;
         if has_changed {
             let (own, others) = (self.fill().items(), other.fill().items());
@@ -54,16 +53,19 @@ impl BlockedBloom {
     }
 
     /// Sets the bits of another sub-filter, counts and weighs them.
-    pub(super) fn set_all(&mut self, other: &Self, factor: u64) {
+    fn take_bits_of(&mut self, other: &Self) {
+        let (num_sub_bitmaps, len) = (self.num_sub_bitmaps(), self.sub_bitmap_words());
         for segment in other.allocated_segments() {
-            if factor == 1 {
+            if other.num_sub_bitmaps() == num_sub_bitmaps {
                 let runs = other.segments().view(segment);
                 for (place, words) in runs.into_iter().flat_map(|view| view.runs()) {
                     self.set(segment, place, words.iter().copied());
                 }
             } else {
-                for (unit, words) in other.sub_bitmaps_of(segment) {
-                    self.set_sub_bitmap(unit / factor, words);
+                for (number, words) in other.neighbours(segment, num_sub_bitmaps) {
+                    for words in words.chunks_exact(len) {
+                        self.set_sub_bitmap(number, words);
+                    }
                 }
             }
         }
@@ -72,55 +74,74 @@ impl BlockedBloom {
     /// The segments that are allocated, whole or in part.
     fn allocated_segments(&self) -> impl Iterator<Item = u64> + '_ {
         let next = |from| self.segments().next_allocated(from);
-        std::iter::successors(next(0), move |segment| next(segment + 1))
+        iter::successors(next(0), move |segment| next(segment + 1))
     }
 
     /// The allocated sub-bitmaps of a segment, with their numbers, in ascending order.
     fn sub_bitmaps_of(&self, segment: u64) -> impl Iterator<Item = (u64, &[u64])> + '_ {
         let len = self.sub_bitmap_words();
-        let first = segment * (SEGMENT_WORDS / len).max(1) as u64;
-        let runs = self.segments().view(segment).into_iter().flat_map(|view| view.runs());
-        runs.flat_map(move |(place, words)| {
-            let first = first + (place / len) as u64;
+        self.runs_of(segment).flat_map(move |(first, words)| {
             (first..first + (words.len() / len) as u64).zip(words.chunks_exact(len))
         })
     }
 
-    /// The false-positive rate after a union with others, each with its factor, and the estimated
-    /// number of items; `None` if they have no bit that this one lacks. It costs what reading them
-    /// and the segments that they touch costs, and 64 KiB.
+    /// The allocated sub-bitmaps of `segment` in runs without gaps, each with the number of its
+    /// first sub-bitmap.
+    pub(super) fn runs_of(&self, segment: u64) -> impl Iterator<Item = (u64, &[u64])> + '_ {
+        let len = self.sub_bitmap_words();
+        let first = segment * (SEGMENT_WORDS / len).max(1) as u64;
+        let runs = self.segments().view(segment).into_iter().flat_map(|view| view.runs());
+        runs.map(move |(place, words)| (first + (place / len) as u64, words))
+    }
+
+    /// The false-positive rate after a union with others, and the estimated number of items; `None`
+    /// if they have no bit that this one lacks. It costs what reading them and the segments that
+    /// they touch costs, and 64 KiB.
+    ///
+    /// `is_exact` says that no sub-bitmap is in two unions: then the union has the bits of a
+    /// sub-filter that the items were added to.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub(crate) fn rate_of_union(
         &self,
-        others: &[(&Self, u64)],
+        others: &[&Self],
+        is_exact: bool,
     ) -> Result<Option<(f64, u64)>, AddError> {
         let (header, len) = (self.header(), self.sub_bitmap_words());
+        let n = header.shape.num_sub_bitmaps;
+        let in_segment = (SEGMENT_WORDS / len).max(1) as u64;
+        let division = |other: &Self| Division { from: other.num_sub_bitmaps(), to: n };
+        // The first segment from `from` on that the items of `other` may be in.
+        let touched = |from: u64, other: &&Self| {
+            let first = division(other).of(from * in_segment..n).start;
+            let segment = other.segments().next_allocated(first / in_segment)?;
+            let of_it = division(other).folded(segment * in_segment) / in_segment;
+            Some(of_it.max(from)).filter(|segment| segment * in_segment < n)
+        };
         let mut union = try_vec(SEGMENT_WORDS)?;
         let (mut weight, mut set_bits) = (self.fill().weight(), self.set_bits());
         let mut next = 0;
-        let touched = |from: u64, (other, factor): &(&Self, u64)| {
-            let first = other.segments().next_allocated(from.saturating_mul(*factor));
-            first.map(|segment| segment / factor)
-        };
         while let Some(segment) = others.iter().filter_map(|other| touched(next, other)).min() {
             union.clear();
             union.resize(SEGMENT_WORDS, 0);
-            let first = segment * (SEGMENT_WORDS / len).max(1) as u64;
-            let mut or = |other: &Self, factor: u64| {
-                // Of the segments that fold into this one, those that are allocated.
+            let first = segment * in_segment;
+            let mut unite = |other: &Self| {
+                let its = division(other).of(first..first + in_segment);
                 let next = |from| other.segments().next_allocated(from);
-                let its = std::iter::successors(next(segment * factor), |last| next(last + 1));
-                for segment in its.take_while(|its| its / factor == segment) {
-                    for (unit, words) in other.sub_bitmaps_of(segment) {
-                        let place = (unit / factor).saturating_sub(first) as usize * len;
-                        let to = union.get_mut(place..).unwrap_or_default();
-                        to.iter_mut().zip(words).for_each(|(to, from)| *to |= from);
+                let segments = iter::successors(next(its.start / in_segment), |at| next(at + 1));
+                for segment in segments.take_while(|at| at * in_segment < its.end) {
+                    for (number, words) in other.neighbours(segment, n) {
+                        // Of those in two segments, or of the last, some belong to others.
+                        let place = number.checked_sub(first).map(|place| place as usize * len);
+                        let to = place.and_then(|place| union.get_mut(place..place + len));
+                        if let Some(to) = to {
+                            set_all(to, words);
+                        }
                     }
                 }
             };
-            others.iter().for_each(|(other, factor)| or(other, *factor));
+            others.iter().for_each(|other| unite(other));
             let weigh = |set| self.scale().gained_between(0, set);
             let mut own = self.sub_bitmaps_of(segment).peekable();
             for (unit, words) in (first..).zip(union.chunks_mut(len)) {
@@ -138,14 +159,17 @@ impl BlockedBloom {
         if set_bits == self.set_bits() {
             return Ok(None);
         }
-        let all = others.iter().map(|(other, _)| *other).chain([self]);
+        let all = others.iter().copied().chain([self]);
         let items = all.map(|other| other.fill().items());
         let least = items.clone().max().unwrap_or(0);
         let most = items.fold(0, u64::saturating_add);
         let units = weight as f64 / UNIT as f64 / header.shape.num_sub_bitmaps as f64;
-        // A union that may be the one of so many items, by chance, is like a filter that they were
-        // added to one by one.
-        let is_fair = most <= header.capacity && weight < header.guard_limit;
+        // The weight of `capacity` random items is above the error rate by chance in half of all
+        // filters. They are accepted one by one, so they are in a union, and so is a filter that
+        // has what all the others have.
+        let has_all = |other: &&Self| other.num_sub_bitmaps() == n && other.set_bits() == set_bits;
+        let may_be_fair = most <= header.capacity && is_exact || others.iter().any(has_all);
+        let is_fair = may_be_fair && weight < header.guard_limit;
         let units = if is_fair { units.min(1.0) } else { units };
         let items = items_that_set(set_bits, header.shape, least, most);
         Ok(Some(((units * header.error_rate).min(1.0), items)))
@@ -189,8 +213,8 @@ mod tests {
     }
 
     fn united(mut one: BlockedBloom, other: &BlockedBloom) -> BlockedBloom {
-        one.make_room_for(other, 1).unwrap();
-        one.unite(other, 1);
+        one.make_room_for(other).unwrap();
+        one.unite(other);
         one
     }
 
@@ -222,8 +246,8 @@ mod tests {
         let mut bloom = filled(0..5_000, 10_000, 0.01);
         let header = bloom.header();
         for other in [filled(0..3_000, 10_000, 0.01), filled(0..0, 10_000, 0.01)] {
-            bloom.make_room_for(&other, 1).unwrap();
-            assert!(!bloom.unite(&other, 1));
+            bloom.make_room_for(&other).unwrap();
+            assert!(!bloom.unite(&other));
             assert_eq!(bloom.header(), header);
         }
     }

@@ -4,12 +4,12 @@ use super::format::{
     identity, CHECKSUM_BYTES, END, END_OF_FILTER, END_OF_TABLE, FILLER, HEAD_BYTES, MAGIC,
     MAX_CHUNK_BYTES, PAGE, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
-use crate::alloc::try_push;
 use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
 use crate::filter::window::{Slices, PATH_SHIFT};
 use crate::filter::{kind_of_record, Arrivals, Filter, Kind, Loading, SegmentBits, SizeLimit};
 use crate::table::{Pages, Table};
+use splitbloom_foundation::alloc::try_push;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Whether `bytes` are a chunk, intact or damaged: all bytes before the hash of its head record are

@@ -33,6 +33,7 @@ const HEADER: [u8; 16] = {
 
 /// Why a file was refused.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum FileError {
     /// It could not be read or written.
     Io(io::Error),

@@ -36,6 +36,7 @@ impl Filter {
     ///
     /// # Errors
     /// `OverLimit` if it takes more than `limit` with all its bits; `OutOfMemory`.
+    #[doc(hidden)]
     pub fn of_layers(layers: Layers, seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
         let filter = Self {
             head: Head::of_layers(seed),
@@ -47,6 +48,7 @@ impl Filter {
 
     /// The layers of a filter from RedisBloom or valkey-bloom.
     #[inline]
+    #[doc(hidden)]
     pub fn layers(&self) -> Option<&Layers> {
         self.body.layers()
     }

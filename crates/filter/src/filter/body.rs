@@ -6,7 +6,6 @@
 //!   Organs   a series of sub-filters, and a table after it; a clock; a load that goes on
 //! ```
 
-use crate::alloc::{relocate_one, try_boxed_one, Mover};
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
 use crate::filter::series::{Series, SubFilter};
@@ -15,6 +14,7 @@ use crate::foreign::cuckoo::CuckooSeries;
 use crate::foreign::Layers;
 use crate::storage::segments::Segments;
 use crate::table::Table;
+use splitbloom_foundation::alloc::{relocate_one, try_boxed_one, Mover};
 use std::num::NonZeroU64;
 
 /// The first cursor of [`Body::relocate`] that means the table; those below count segments.
@@ -97,7 +97,7 @@ impl Body {
     /// # Errors
     /// `OutOfMemory`.
     pub fn of(organs: Organs) -> Result<Self, AddError> {
-        try_boxed_one(organs).map(Self::Organs)
+        Ok(Self::Organs(try_boxed_one(organs)?))
     }
 
     #[inline]

@@ -79,6 +79,7 @@ impl Filter {
     /// # Errors
     /// A `Field` out of range; `OverLimit` if it takes more than `limit` with all its slots;
     /// `OutOfMemory`.
+    #[doc(hidden)]
     pub fn of_cuckoo(
         cuckoo: Cuckoo,
         error_rate: f64,
@@ -119,6 +120,7 @@ impl Filter {
 
     /// The slots of a filter from RedisBloom.
     #[inline]
+    #[doc(hidden)]
     pub fn cuckoo(&self) -> Option<&CuckooSeries> {
         self.body.cuckoo()
     }

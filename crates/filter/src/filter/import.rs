@@ -22,6 +22,7 @@ impl Filter {
     ///
     /// # Errors
     /// As [`read_bloom`].
+    #[doc(hidden)]
     pub fn load_redisbloom(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let mut fields = Source::new(fields);
         let layers = read_bloom(version, &mut fields)?;
@@ -32,6 +33,7 @@ impl Filter {
     ///
     /// # Errors
     /// As [`read_valkey`].
+    #[doc(hidden)]
     pub fn load_valkey(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let mut fields = Source::new(fields);
         let layers = read_valkey(version, &mut fields)?;
@@ -50,6 +52,7 @@ impl Filter {
     ///
     /// # Errors
     /// As [`read_cuckoo`].
+    #[doc(hidden)]
     pub fn load_cuckoo(version: u32, fields: &mut impl Fields) -> Result<Self, DecodeError> {
         let mut fields = Source::new(fields);
         let cuckoo = read_cuckoo(version, &mut fields)?;
@@ -102,8 +105,8 @@ mod tests {
     use crate::codec::{chunks, load_chunk, Chunk};
     use crate::error::DecodeError;
     use crate::filter::{Filter, SizeLimit};
-    use crate::foreign::tests::dump::Field::{self, Double, String, Unsigned};
     use crate::hash::Seed;
+    use splitbloom_foundation::fields::Field::{self, Double, String, Unsigned};
 
     const BLOOM: [u8; 73] = {
         let mut header = [0; 73];

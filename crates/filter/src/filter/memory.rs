@@ -1,6 +1,5 @@
 //! What a filter takes, and how its memory is visited, moved and shared.
 
-use crate::alloc::{size_class, Mover};
 use crate::error::AddError;
 use crate::filter::body::{Body, Organs};
 use crate::filter::series::Series;
@@ -10,6 +9,7 @@ use crate::foreign::{Layer, Layers};
 use crate::storage::segments::Segments;
 use crate::storage::MAX_SEGMENTS;
 use crate::table::Table;
+use splitbloom_foundation::alloc::{size_class, Mover};
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 
@@ -104,6 +104,7 @@ impl Filter {
     /// Visits every kind of allocation but the `Filter` itself: its layout and its number. It takes
     /// a step for each 4 MiB of bits (for each segment of 64 KiB while few bits are set), for each
     /// sub-filter and for each page.
+    #[doc(hidden)]
     pub fn visit_allocations(&self, mut visit: impl FnMut(Layout, u64)) {
         self.visit_besides_pages(&mut visit);
         let gone = self.clock().and_then(Clock::gone);
@@ -114,6 +115,7 @@ impl Filter {
 
     /// The same without pages and directories of tables, whose bytes are
     /// [`Filter::bytes_of_pages`].
+    #[doc(hidden)]
     pub fn visit_besides_pages(&self, mut visit: impl FnMut(Layout, u64)) {
         if let Some(organs) = self.body.organs() {
             visit(Layout::new::<Organs>(), 1);
@@ -134,6 +136,7 @@ impl Filter {
 
     /// Bytes of pages and directories of tables, from running totals; also of a table that is gone
     /// ([`Filter::take_gone`]).
+    #[doc(hidden)]
     pub fn bytes_of_pages(&self) -> u64 {
         let gone = self.clock().and_then(Clock::gone).map_or(0, Table::bytes);
         self.table_bytes().saturating_add(gone)
@@ -155,6 +158,7 @@ impl Filter {
     /// Each step moves at least one segment or page, however little time it has. So every step
     /// makes progress, and the number to continue from is never 0, which a server takes for the
     /// end.
+    #[doc(hidden)]
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
         self.body.relocate(from, mover)
     }

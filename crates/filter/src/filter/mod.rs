@@ -45,6 +45,7 @@ pub(crate) use load::{Arrivals, SegmentBits};
 pub use parameters::{Growth, Kind, Parameters, SizeLimit, MAX_EXPANSION};
 pub(crate) use series::SubFilter;
 pub use shares::{Routes, Share, Shares, MAX_SHARES};
+pub use shrink::{IfShrunk, Shrinking, Shrunk};
 pub use union::{Difference, Promise, Union};
 pub use window::{Swept, Window};
 
@@ -64,6 +65,7 @@ const _: () = assert!(size_of::<Filter>() <= 112);
 
 /// The state of a filter's counters at one time, to compute later what has happened since.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Progress {
     has_table: bool,
     is_closed: bool,
@@ -71,6 +73,7 @@ pub struct Progress {
 
 /// What adding items has done to a filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[doc(hidden)]
 pub struct Counters {
     /// Tables begun because a Bloom filter was full.
     pub grown: u64,
@@ -104,12 +107,14 @@ impl Filter {
 
     /// The Bloom filter, if there is one of ours.
     #[inline]
+    #[doc(hidden)]
     pub fn bloom(&self) -> Option<&BlockedBloom> {
         self.body.bloom()
     }
 
     /// The table, if there is one.
     #[inline]
+    #[doc(hidden)]
     pub fn table(&self) -> Option<&Table> {
         self.body.table()
     }
@@ -141,6 +146,7 @@ impl Filter {
     }
 
     /// The state of its counters, for [`Filter::counters_since`].
+    #[doc(hidden)]
     pub fn progress(&self) -> Progress {
         Progress {
             has_table: self.table().is_some(),
@@ -149,6 +155,7 @@ impl Filter {
     }
 
     /// What adding items has done to it since.
+    #[doc(hidden)]
     pub fn counters_since(&self, before: Progress) -> Counters {
         let now = self.progress();
         Counters {

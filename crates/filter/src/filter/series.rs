@@ -1,7 +1,6 @@
 //! The sub-filters of a filter: bits in segments, and headers that say how items map to them. Each
 //! other layout of bits is an arm here, and nowhere else in the filter.
 
-use crate::alloc::try_push;
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bytes::{Reader, Sink};
 use crate::error::{AddError, DecodeError};
@@ -9,6 +8,7 @@ use crate::filter::parameters::Kind;
 use crate::foreign::cuckoo::CuckooSeries;
 use crate::foreign::{Layer, Layers};
 use crate::storage::segments::Segments;
+use splitbloom_foundation::alloc::try_push;
 
 /// The sub-filters of a filter, all of one layout.
 pub(crate) enum Series {

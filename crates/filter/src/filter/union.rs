@@ -1,12 +1,13 @@
 //! The union of filters with the same parameters, but for the capacity.
 
-use crate::alloc::try_vec;
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::shape::Shape;
 use crate::error::{AddError, UnionError};
 use crate::filter::{Filter, Growth, Kind, SizeLimit};
 use crate::storage::SEGMENT_WORDS;
 use crate::table::{Table, UnionLimits, United};
+use splitbloom_foundation::alloc::try_vec;
+use std::mem::replace;
 
 /// What uniting a byte of a table costs, in bytes of a sub-filter: two bytes are an entry, which is
 /// looked up and inserted. Measured: 370 to 490, one core.
@@ -23,6 +24,7 @@ pub enum Promise {
 
 /// What a union has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Union {
     /// Whether the filter has changed at all.
     pub has_changed: bool,
@@ -33,9 +35,13 @@ pub struct Union {
 /// The first respect in which two filters differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
+    /// The requested error rate.
     ErrorRate,
+    /// The number of items that they are made for.
     Capacity,
+    /// How they grow.
     Expansion,
+    /// The seed.
     Seed,
 }
 
@@ -46,14 +52,14 @@ impl Filter {
     }
 
     /// What keeps the two from being united, if anything does. Their capacities may differ if the
-    /// sub-filters fold to a common size.
+    /// sub-filters are of one kind, as those of more than some thousand items are.
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let (own, others) = (self.parameters(), other.parameters());
         if own.error_rate != others.error_rate {
             Some(Difference::ErrorRate)
         } else if own.growth != others.growth {
             Some(Difference::Expansion)
-        } else if self.common_size(&[other]).is_none() {
+        } else if self.common_header(&[other]).is_none() {
             Some(Difference::Capacity)
         } else if own.seed != others.seed {
             Some(Difference::Seed)
@@ -62,27 +68,28 @@ impl Filter {
         }
     }
 
-    /// The largest number of sub-bitmaps to which the sub-filters of all fold, with the header of
-    /// this filter's then; 1 and no header if none has a sub-filter. `None` if there is none.
-    fn common_size(&self, others: &[&Self]) -> Option<(u64, Option<Header>)> {
+    /// The header that the sub-filter of this filter would have with the least number of
+    /// sub-bitmaps that one of the filters has; in `Some` nothing if none has a sub-filter. `None`
+    /// if the sub-filters are of different kinds.
+    fn common_header(&self, others: &[&Self]) -> Option<Option<Header>> {
         let Some(own) = self.bloom().map(BlockedBloom::header) else {
-            let have_none = others.iter().all(|other| other.bloom().is_none());
-            return have_none.then_some((1, None));
+            return others.iter().all(|other| other.bloom().is_none()).then_some(None);
         };
-        let mut common = own.shape.num_sub_bitmaps;
+        // The shape is stored: a chunk may name any.
+        let kind = |header: &Header| {
+            let Shape { sub_bitmap_bits, num_hashes, .. } = header.shape;
+            let is_undivided = header.shape.is_undivided();
+            (sub_bitmap_bits, num_hashes, is_undivided, header.error_rate.to_bits())
+        };
+        let mut least = own.shape.num_sub_bitmaps;
         for other in others {
-            // The shape is stored: a chunk may name any.
             let header = other.bloom()?.header();
-            let kind = |header: &Header| {
-                let Shape { sub_bitmap_bits, num_hashes, .. } = header.shape;
-                (sub_bitmap_bits, num_hashes, header.error_rate.to_bits())
-            };
             if kind(&header) != kind(&own) {
                 return None;
             }
-            common = greatest_common_divisor(common, header.shape.num_sub_bitmaps);
+            least = least.min(header.shape.num_sub_bitmaps);
         }
-        Some((common, Some(own.folded(own.shape.num_sub_bitmaps / common)?)))
+        own.folded(least).map(Some)
     }
 
     /// What uniting it with another one costs at least, in bytes of a sub-filter: those that its
@@ -97,8 +104,9 @@ impl Filter {
     /// Adds what others have that do not differ from it: it finds whatever one of them finds.
     /// Returns what has changed. The number of items is an estimate from then on.
     ///
-    /// Of filters of unequal capacity, the larger are folded to the largest size that all of them
-    /// have in common, which changes the capacity of this one if it is not that small.
+    /// Of filters of unequal capacity, the larger are folded to the size of the smallest, which
+    /// changes the capacity of this one if it is larger. If sizes do not divide each other, that
+    /// counts as if some more items were added.
     ///
     /// It may cost `max_cost` bytes: those of the others' sub-filters, and of its own if it is
     /// folded; and for the tables 400 times theirs, or what [`Table::unite`] does, whichever is
@@ -106,8 +114,8 @@ impl Filter {
     ///
     /// # Errors
     /// `TooCostly`; `Loading` while one of them is being loaded; `Overfull`, unless `promise` is
-    /// [`Promise::Waived`]; `OverLimit`; `OutOfMemory`; `Full` if they have no common size. Nothing
-    /// has changed.
+    /// [`Promise::Waived`]; `OverLimit`; `OutOfMemory`; `Full` if they are of different kinds.
+    /// Nothing has changed.
     pub fn unite(
         &mut self,
         others: &[&Self],
@@ -115,12 +123,14 @@ impl Filter {
         max_cost: u64,
         promise: Promise,
     ) -> Result<Union, UnionError> {
-        let (common, header) = self.common_size(others).ok_or(AddError::Full)?;
-        let own = self.bloom().map_or(1, |bloom| bloom.header().shape.num_sub_bitmaps) / common;
+        let header = self.common_header(others).ok_or(AddError::Full)?;
+        let size_of = |filter: &Self| filter.bloom().map(BlockedBloom::num_sub_bitmaps);
+        let size = header.map(|header| header.shape.num_sub_bitmaps);
+        let folds = size_of(self) != size;
         let costs = others.iter().map(|other| other.bytes_to_unite());
         let [blooms, tables] =
             costs.fold([0u64; 2], |sum, cost| [0, 1].map(|n| sum[n].saturating_add(cost[n])));
-        let folded = if own > 1 { self.bytes_to_unite()[0] } else { 0 };
+        let folded = if folds { self.bytes_to_unite()[0] } else { 0 };
         let cost = max_cost.checked_sub(blooms.saturating_add(folded));
         let cost = cost.ok_or(UnionError::TooCostly)?;
         if tables > cost {
@@ -132,15 +142,13 @@ impl Filter {
         }
         // First whatever may fail.
         let mut folded = match (self.bloom(), header) {
-            (Some(bloom), Some(header)) if own > 1 => Some(bloom.fold(own, header)?),
+            (Some(bloom), Some(header)) if folds => Some(bloom.fold(header)?),
             _ => None,
         };
         let mut sources = try_vec(others.len())?;
         // Without the empty ones, which cost nothing: there may be any number of them.
         let blooms = others.iter().filter_map(|other| other.bloom());
-        for bloom in blooms.filter(|bloom| bloom.set_bits() > 0) {
-            sources.push((bloom, bloom.header().shape.num_sub_bitmaps / common));
-        }
+        sources.extend(blooms.filter(|bloom| bloom.set_bits() > 0));
         let (united, new) = self.unite_tables(others, limit, cost)?;
         let has_changed = united.as_ref().is_some_and(United::has_changed);
         let ready = self.make_room_for(&sources, folded.as_mut(), new, has_changed, promise);
@@ -152,11 +160,11 @@ impl Filter {
         }
         // Nothing fails from here on.
         let has_shrunk = folded.is_some();
-        self.replace_bloom(folded);
+        folded.map(|folded| self.replace_bloom(folded));
         let mut has_changed = has_shrunk || united.is_some_and(|united| united.has_changed());
         if let Some(bloom) = self.body.bloom_mut() {
-            for (other, factor) in sources {
-                has_changed |= bloom.unite(other, factor);
+            for other in sources {
+                has_changed |= bloom.unite(other);
             }
         }
         Ok(Union { has_changed, has_shrunk })
@@ -166,7 +174,7 @@ impl Filter {
     /// the folded one that replaces it, and appends a table.
     fn make_room_for(
         &mut self,
-        others: &[(&BlockedBloom, u64)],
+        others: &[&BlockedBloom],
         folded: Option<&mut BlockedBloom>,
         table: Option<Table>,
         table_has_changed: bool,
@@ -177,8 +185,8 @@ impl Filter {
             self.check_promise(folded.as_deref(), table, table_has_changed, others)?;
         }
         if let Some(bloom) = folded.or(self.body.bloom_mut()) {
-            for (other, factor) in others {
-                bloom.make_room_for(other, *factor)?;
+            for other in others {
+                bloom.make_room_for(other)?;
             }
         }
         Ok(table.map_or(Ok(()), |table| self.body.append_table(table))?)
@@ -192,7 +200,7 @@ impl Filter {
         folded: Option<&BlockedBloom>,
         table: Option<&Table>,
         table_has_changed: bool,
-        others: &[(&BlockedBloom, u64)],
+        others: &[&BlockedBloom],
     ) -> Result<(), UnionError> {
         // The shares may add up to the last digit above the rate.
         const ROUNDING: f64 = 1.0 + 1e-9;
@@ -200,7 +208,12 @@ impl Filter {
         let bloom = folded.or(self.bloom());
         let share = bloom.map_or(0.0, |bloom| bloom.header().error_rate);
         let share_of_table = requested - share;
-        let union = bloom.map_or(Ok(None), |bloom| bloom.rate_of_union(others))?;
+        let all = || self.bloom().into_iter().chain(others.iter().copied());
+        let union = bloom.map_or(Ok(None), |bloom| {
+            let size = bloom.num_sub_bitmaps();
+            let is_exact = all().all(|bloom| bloom.num_sub_bitmaps().is_multiple_of(size));
+            bloom.rate_of_union(others, is_exact)
+        })?;
         let as_it_is =
             || bloom.map_or((0.0, 0), |one| (one.false_positive_rate(), one.fill().items()));
         let is_asked = union.is_some() || folded.is_some();
@@ -218,13 +231,11 @@ impl Filter {
         Err(UnionError::Overfull { rate, requested, items })
     }
 
-    /// Puts a folded sub-filter into the place of the one it was made of.
-    pub(super) fn replace_bloom(&mut self, folded: Option<BlockedBloom>) {
-        if let Some((bloom, folded)) = self.body.bloom_mut().zip(folded) {
-            let capacity = folded.header().capacity;
-            *bloom = folded;
-            self.head = self.head.with_capacity(capacity);
-        }
+    /// Puts a folded sub-filter into the place of the one it was made of, and returns that.
+    pub(super) fn replace_bloom(&mut self, folded: BlockedBloom) -> Option<BlockedBloom> {
+        let bloom = self.body.bloom_mut()?;
+        self.head = self.head.with_capacity(folded.header().capacity);
+        Some(replace(bloom, folded))
     }
 
     /// Unites the filter's table with those of others; or a new one, which it also returns, if the
@@ -248,13 +259,6 @@ impl Filter {
         let mut new = Table::new(rate, 0);
         Ok((Some(new.unite(others, limits)?), Some(new)))
     }
-}
-
-fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
-    while other > 0 {
-        (one, other) = (other, one % other);
-    }
-    one
 }
 
 #[cfg(test)]
@@ -316,6 +320,57 @@ mod tests {
         }
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_union_of_unequal_filters_has_the_least_size_and_keeps_the_rate(
+            capacities in prop::collection::vec(6_000..600_000u64, 2..4),
+            shares in prop::collection::vec(0..900u64, 3),
+        ) {
+            let mut filters = Vec::new();
+            let mut next = 0;
+            for (capacity, share) in capacities.iter().zip(&shares) {
+                filters.push(filter_of(parameters(*capacity, Growth::Fixed), next..next + share));
+                next += share;
+            }
+            let capacity = filters.iter().map(|filter| filter.capacity()).min().unwrap();
+            let smallest =
+                *capacities.iter().min_by_key(|capacity| filter_of_size(**capacity)).unwrap();
+            let (first, others) = filters.split_first_mut().unwrap();
+            let others: Vec<&Filter> = others.iter().collect();
+            first.unite(&others, UNLIMITED, u64::MAX, Promise::Kept).unwrap();
+            for n in 0..next {
+                prop_assert!(first.contains(&n.to_le_bytes()), "{} of {}", n, next);
+            }
+            // Every bit of the filter that was reserved so small, and at most twice as many.
+            let small = filter_of(parameters(smallest, Growth::Fixed), 0..next);
+            let bits = |filter: &Filter| filter.bloom().map_or(0, BlockedBloom::set_bits);
+            prop_assert_eq!(filter_of_size(smallest), first.bloom().unwrap().num_sub_bitmaps());
+            prop_assert!(bits(&small) <= bits(first) && bits(first) <= 2 * bits(&small));
+            prop_assert!(first.capacity() >= capacity);
+            let union = first.unite(&[&small], UNLIMITED, u64::MAX, Promise::Kept);
+            prop_assert_eq!(united(union), Ok(false));
+        }
+    }
+
+    fn filter_of_size(capacity: u64) -> u64 {
+        filter_of(parameters(capacity, Growth::Fixed), 0..0).bloom().unwrap().num_sub_bitmaps()
+    }
+
+    #[test]
+    fn a_union_of_unequal_filters_is_refused_above_the_rate_and_changes_nothing() {
+        let mut large = filter_of(parameters(500_000, Growth::Fixed), 0..60_000);
+        let small = filter_of(parameters(50_000, Growth::Fixed), 0..1_000);
+        let digest = large.digest();
+        let union = large.unite(&[&small], UNLIMITED, u64::MAX, Promise::Kept);
+        assert!(matches!(union, Err(UnionError::Overfull { items: 60_000..67_000, .. })));
+        assert_eq!(large.digest(), digest);
+        let mut small = small;
+        let union = small.unite(&[&large], UNLIMITED, u64::MAX, Promise::Kept);
+        assert!(matches!(union, Err(UnionError::Overfull { items: 60_000..67_000, .. })));
+    }
+
     #[test]
     fn the_first_difference_is_named() {
         let like = parameters(1_000, Growth::Times(2));
@@ -324,11 +379,29 @@ mod tests {
             (like, None),
             (Parameters { error_rate: 0.02, capacity: 7, ..like }, Some(Difference::ErrorRate)),
             (Parameters { capacity: 1_100, seed: Seed(6), ..like }, Some(Difference::Capacity)),
+            (Parameters { capacity: 9_000, seed: Seed(6), ..like }, Some(Difference::Capacity)),
             (Parameters { growth: Growth::Fixed, ..like }, Some(Difference::Expansion)),
             (Parameters { seed: Seed(6), ..like }, Some(Difference::Seed)),
         ] {
             assert_eq!(filter.difference(&filter_of(other, 0..0)), difference);
         }
+    }
+
+    #[test]
+    fn a_full_filter_unites_with_a_part_of_it() {
+        let full = |n: u64| filter_of(parameters(1_000, Growth::Fixed), n..n + 1_000);
+        let mut above = 0;
+        for n in (0..50_000).step_by(1_000) {
+            let full = full(n);
+            above += u32::from(full.false_positive_rate() > 0.01);
+            let mut part = filter_of(parameters(1_000, Growth::Fixed), n..n + 700);
+            let union = part.unite(&[&full], UNLIMITED, u64::MAX, Promise::Kept);
+            assert_eq!(united(union), Ok(true), "{n}");
+        }
+        assert!(above > 5, "{above}");
+        let mut one = full(0);
+        let union = one.unite(&[&full(1_000)], UNLIMITED, u64::MAX, Promise::Kept);
+        assert!(matches!(union, Err(UnionError::Overfull { .. })));
     }
 
     #[test]

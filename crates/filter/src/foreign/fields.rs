@@ -1,22 +1,10 @@
-//! The fields of a value that another module saved, as a server returns them: one at a time. Each
-//! is checked before the next is read, so an array of bits is read only once its length is known,
-//! and none is kept in one piece.
+//! Reads the fields of a value that another module saved, and hashes them: the seed follows from
+//! them.
 
 use crate::error::DecodeError;
 use crate::hash::Seed;
+use splitbloom_foundation::fields::Fields;
 use xxhash_rust::xxh3::Xxh3;
-
-/// The fields of a value, in order. Each is `None` at the end, or where the file is damaged.
-pub trait Fields {
-    /// A string.
-    type String: AsRef<[u8]>;
-    /// The next field, an unsigned number.
-    fn unsigned(&mut self) -> Option<u64>;
-    /// The next field, a double.
-    fn double(&mut self) -> Option<f64>;
-    /// The next field, a string.
-    fn string(&mut self) -> Option<Self::String>;
-}
 
 /// Reads fields, and hashes them.
 ///

@@ -5,9 +5,9 @@ use crate::bytes::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::multiply_high;
 use crate::math::power;
-use crate::prefetch::prefetch;
 use crate::storage::segments::Segments;
 use crate::storage::{LINE_WORDS, SEGMENT_WORDS};
+use splitbloom_foundation::prefetch::prefetch;
 
 /// The layout kind of an undivided Bloom filter under MurmurHash2.
 const LAYOUT: u8 = 2;

@@ -26,10 +26,10 @@
 
 use super::layer::Layer;
 use super::probes::{all_set, Hashing, Keys, Pair, Probe, ROUND};
-use crate::alloc::{size_class, try_vec};
 use crate::bytes::{Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::{ItemHash, Seed, GROUP};
+use splitbloom_foundation::alloc::{size_class, try_vec};
 
 /// The factor of versions of RedisBloom that did not store one.
 pub(super) const USUAL_GROWTH: u32 = 2;

@@ -1,8 +1,8 @@
 //! Which bits an item has in a filter from elsewhere: double hashing, of RedisBloom with
 //! MurmurHash2, of valkey-bloom with SipHash.
 
-use super::murmur::{murmur32, murmur64a};
 use siphasher::sip::SipHasher13;
+use splitbloom_foundation::murmur::{murmur32, murmur64a};
 use std::hash::Hasher as _;
 
 /// Probes of an item whose cache lines are fetched together. docs/design.md has the times with 4

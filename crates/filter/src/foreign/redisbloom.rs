@@ -7,13 +7,13 @@
 //! a filter answers at any time from what has come, and takes further pieces for ever. A piece
 //! sets bits and never clears one: what was there stays there.
 
-use super::fields::{Fields, Source};
 use super::layer::{array_bits, Description, Layer};
 use super::layers::{Layers, Options, USUAL_GROWTH};
 use super::probes::Keys;
-use crate::alloc::{try_push, try_vec};
+use super::{Fields, Source};
 use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
+use splitbloom_foundation::alloc::{try_push, try_vec};
 
 /// The encoding versions that are known.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 0..=4;

@@ -36,11 +36,14 @@ pub struct Model {
 /// Mean and variance of a count.
 #[derive(Clone, Copy, Debug)]
 pub struct Moments {
+    /// The mean.
     pub mean: f64,
+    /// The variance.
     pub variance: f64,
 }
 
 impl Model {
+    /// Sub-bitmaps of `bits` bits, of which an item sets `hashes`, or fewer.
     pub fn new(bits: u32, hashes: u32) -> Self {
         Self { bits: f64::from(bits), hashes }
     }

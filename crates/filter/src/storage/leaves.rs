@@ -36,12 +36,12 @@
 //! 80 bytes an item.
 
 use super::list::{List, Units, MAX_UNITS};
-use super::segment::{words_of_segment, Segment, SEGMENT_LINES};
-use super::shared::Shared;
 use super::View;
 use super::{LINE_WORDS, SEGMENT_WORDS};
-use crate::alloc::{relocate_box, size_class, try_boxed, Mover};
 use crate::error::AddError;
+use splitbloom_foundation::alloc::{relocate_box, size_class, try_boxed, Mover};
+use splitbloom_foundation::segment::{words_of_segment, Segment, SEGMENT_LINES};
+use splitbloom_foundation::shared::Shared;
 use std::alloc::Layout;
 
 /// Segments in one leaf.
@@ -93,7 +93,7 @@ pub struct Leaves {
 impl Block {
     fn try_clone(&self) -> Result<Self, AddError> {
         match self {
-            Self::Full(segment) => segment.try_clone().map(Self::Full),
+            Self::Full(segment) => Ok(Self::Full(segment.try_clone()?)),
             Self::List(list) => list.try_clone().map(Self::List),
         }
     }
@@ -184,7 +184,7 @@ impl Slot {
 
 /// `len` empty slots.
 fn empty_slots(len: usize) -> Result<Box<[Slot]>, AddError> {
-    try_boxed(len, |to| to.resize_with(len, || Slot::Empty))
+    Ok(try_boxed(len, |to| to.resize_with(len, || Slot::Empty))?)
 }
 
 impl Leaves {

@@ -22,9 +22,9 @@
 //! miss, and an insertion moves half of the list.
 
 use super::{LINE_WORDS, SEGMENT_WORDS};
-use crate::alloc::{size_class, try_vec, Mover};
 use crate::error::AddError;
-use crate::prefetch::prefetch;
+use splitbloom_foundation::alloc::{size_class, try_vec, Mover};
+use splitbloom_foundation::prefetch::prefetch;
 use std::alloc::Layout;
 
 /// The share of the memory of its segments that a list may take.

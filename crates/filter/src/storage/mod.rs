@@ -3,30 +3,23 @@
 
 mod leaves;
 mod list;
-#[allow(
-    unsafe_code,
-    reason = "a segment is cleared memory, requested by page, seen as cache lines and as words"
-)]
-mod segment;
 pub mod segments;
-#[allow(unsafe_code, reason = "counted owners, as in Arc")]
-pub(crate) mod shared;
 #[allow(unsafe_code, reason = "a box whose length takes one byte or two")]
 pub(crate) mod small_boxed_slice;
 
-pub use crate::alloc::Mover;
 pub use list::View;
+pub use splitbloom_foundation::alloc::Mover;
+
+pub(crate) use splitbloom_foundation::segment::LINE_WORDS;
+pub use splitbloom_foundation::segment::SEGMENT_WORDS;
 
 use bitvec::prelude::{BitSlice, Lsb0};
+use splitbloom_foundation::segment::SEGMENT_BYTES;
 
 /// Bits of a full segment.
-pub const SEGMENT_BITS: u32 = 8 * 64 * 1024;
-/// Words of a full segment.
-pub const SEGMENT_WORDS: usize = SEGMENT_BITS as usize / 64;
+pub const SEGMENT_BITS: u32 = 8 * SEGMENT_BYTES as u32;
 /// The most segments of all sub-filters together: 2^60 bytes, whose bits fit a count of 64 bits.
 pub(crate) const MAX_SEGMENTS: u64 = 1 << 44;
-/// Words of a cache line.
-pub(crate) const LINE_WORDS: usize = 8;
 
 /// The maximum number of bytes that the decoder holds for each byte of a chunk, beyond 4 KiB.
 ///

@@ -11,11 +11,13 @@
 
 use super::leaves::Leaves;
 use super::list::Units;
-use super::segment::words_of_segment;
 use super::View;
 use super::{LINE_WORDS, SEGMENT_WORDS};
-use crate::alloc::{relocate_box, relocate_one, size_class, try_boxed, try_boxed_one, Mover};
 use crate::error::AddError;
+use splitbloom_foundation::alloc::{
+    relocate_box, relocate_one, size_class, try_boxed, try_boxed_one, Mover,
+};
+use splitbloom_foundation::segment::words_of_segment;
 use std::alloc::Layout;
 use std::ops::Range;
 

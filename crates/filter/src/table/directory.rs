@@ -26,14 +26,14 @@
 mod reshape;
 mod share;
 
-use crate::alloc::try_vec;
 use crate::error::AddError;
-use crate::prefetch::prefetch;
-use crate::storage::shared::Shared;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::storage::Mover;
 use crate::table::page::Page;
 use crate::table::path::Path;
+use splitbloom_foundation::alloc::try_vec;
+use splitbloom_foundation::prefetch::prefetch;
+use splitbloom_foundation::shared::Shared;
 use std::alloc::Layout;
 
 /// The most bits of path that one node decides: 2 048 children are 32 KiB. With 512, lookups at

@@ -6,10 +6,10 @@
 //! counter of 16 bytes. The same holds for fingerprints that have lost all their bits: within a
 //! bucket they are all equal, so any number of them fits a page.
 
-use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::table::fingerprint::{Fingerprint, MAX_LENGTH};
 use crate::table::plan::Plan;
+use splitbloom_foundation::alloc::try_vec;
 
 /// The maximum number of equal fingerprints in slots.
 pub const COPIES: usize = 3;

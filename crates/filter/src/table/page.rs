@@ -19,9 +19,7 @@ mod counters;
 mod size;
 mod write;
 
-use crate::alloc::try_vec;
 use crate::error::AddError;
-use crate::prefetch::prefetch_at;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::Entries;
 use crate::table::fingerprint::Fingerprint;
@@ -32,6 +30,8 @@ use crate::table::line::{Line, Run};
 pub use bucket::Probe;
 pub use change::{Adding, Insert, Position, Remove};
 pub use size::{lines_for_half, lines_for_new};
+use splitbloom_foundation::alloc::try_vec;
+use splitbloom_foundation::prefetch::prefetch_at;
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
 /// reads the next line, and an insert that spills reaches 3.7 lines further on average. In the

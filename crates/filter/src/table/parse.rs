@@ -4,7 +4,6 @@
 //! holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each byte of input,
 //! and some hundred more.
 
-use crate::alloc::try_push;
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
 use crate::table::entries::{Entries, Surplus, COPIES};
@@ -19,6 +18,7 @@ use crate::table::record::{
 };
 use crate::table::table::Table;
 use crate::table::totals::Totals;
+use splitbloom_foundation::alloc::try_push;
 
 /// A run of consecutive pages that are not in a table yet.
 pub struct Pages {
@@ -142,7 +142,7 @@ impl Pages {
             }
             (start, part) = (low_start, Subtree::join([low, part])?);
         }
-        try_push(&mut self.parts, (start, part))
+        Ok(try_push(&mut self.parts, (start, part))?)
     }
 }
 

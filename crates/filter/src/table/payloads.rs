@@ -23,6 +23,7 @@ pub struct Entry {
     pub start: u64,
     /// The number of leading bits of a path that must equal those of `start`.
     pub length: u8,
+    /// Its payload.
     pub payload: u8,
     /// `u64::MAX` where a saturated page has lost count.
     pub copies: u64,

@@ -66,6 +66,7 @@ impl Table {
         self.items
     }
 
+    /// Whether it has no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,6 +76,7 @@ impl Table {
         self.totals.weight.rate()
     }
 
+    /// The number of pages.
     pub fn pages(&self) -> u64 {
         u64::from(self.totals.pages)
     }

@@ -20,7 +20,6 @@
 //! As soon as both children of such a node are complete, it is flattened as if it had been loaded
 //! at once.
 
-use crate::alloc::try_push;
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
@@ -30,6 +29,7 @@ use crate::table::path::Path;
 use crate::table::record::PageRecord;
 use crate::table::table::Table;
 use crate::table::totals::Totals;
+use splitbloom_foundation::alloc::try_push;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 

@@ -11,7 +11,6 @@
 //! not on the size of the table. (Working on a copy of the table, whose pages are shared until
 //! written to, copied all of 81 MB for 10^4 entries.)
 
-use crate::alloc::try_push;
 use crate::error::{AddError, UnionError};
 use crate::table::directory::Subtree;
 use crate::table::entries::for_each_longer;
@@ -23,6 +22,7 @@ use crate::table::path::{Path, CELL_BITS};
 use crate::table::rate::Weight;
 use crate::table::table::Table;
 use crate::table::totals::Totals;
+use splitbloom_foundation::alloc::try_push;
 
 /// Bits of a path.
 const PATH_BITS: u8 = u64::BITS as u8;

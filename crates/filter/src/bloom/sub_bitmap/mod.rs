@@ -19,8 +19,8 @@ pub use kernel::Kernel;
 
 use crate::bloom::shape::LINE_BITS;
 use crate::hash::{multiply_high, G};
-use crate::prefetch;
 use crate::storage::LINE_WORDS;
+use splitbloom_foundation::prefetch;
 
 /// The maximum number of lines prefetched of a sub-bitmap: all of them down to an error rate of
 /// 1e-6, then those of the first probes.

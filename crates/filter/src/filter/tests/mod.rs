@@ -3,11 +3,11 @@ mod parts;
 mod window;
 
 use super::*;
-use crate::alloc::size_class;
 use crate::codec::{chunks, load_chunk, Chunk};
 use crate::error::AddError;
 use crate::hash::{ItemHash, Seed};
 use proptest::prelude::*;
+use splitbloom_foundation::alloc::size_class;
 use std::collections::HashSet;
 
 fn filter(error_rate: f64, capacity: u64, growth: Growth) -> Filter {

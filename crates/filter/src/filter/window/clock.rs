@@ -3,10 +3,10 @@
 
 use super::slices::Slices;
 use super::span::Window;
-use crate::alloc::try_boxed_one;
 use crate::error::AddError;
 use crate::hash::ItemHash;
 use crate::table::Table;
+use splitbloom_foundation::alloc::try_boxed_one;
 use std::alloc::Layout;
 use std::any::Any;
 

@@ -29,9 +29,10 @@ mod slices;
 pub(super) mod span;
 
 pub(crate) use slices::{Place, Slices, PATH_SHIFT};
-pub use span::{Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES};
+pub use span::{
+    Span, Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
+};
 
-use crate::alloc::try_boxed_one;
 use crate::error::AddError;
 use crate::filter::add::Outcome;
 use crate::filter::body::{Body, Organs};
@@ -42,10 +43,12 @@ use crate::filter::{Filter, Growth, SizeLimit};
 use crate::hash::ItemHash;
 use crate::table::Table;
 use clock::{Clock, STEP};
+use splitbloom_foundation::alloc::try_boxed_one;
 use std::any::Any;
 
 /// The outcome of a step of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Swept {
     /// Items that were forgotten because the time has advanced.
     pub forgotten: u64,
@@ -187,12 +190,14 @@ impl Filter {
     /// A large table whose items were all forgotten at once. Freeing it takes a step for each page,
     /// so a caller that must not wait takes it after each add and each step, and frees it
     /// elsewhere; otherwise the filter frees it when it forgets the next one.
+    #[doc(hidden)]
     pub fn take_gone(&mut self) -> Option<Table> {
         self.clock_mut()?.take_gone()
     }
 
     /// What its owner keeps with a filter that forgets, which is not part of the filter: copies and
     /// loaded filters start without. `None` if there is no memory for it, or no window.
+    #[doc(hidden)]
     pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
         self.clock_mut()?.attachment()
     }

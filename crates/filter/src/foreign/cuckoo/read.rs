@@ -22,7 +22,7 @@ use super::series::CuckooSeries;
 use super::shape::{bucket_slots, Hashing, Shape};
 use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
-use crate::foreign::fields::{Fields, Source};
+use crate::foreign::{Fields, Source};
 
 /// The encoding versions that are known.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = 1..=4;

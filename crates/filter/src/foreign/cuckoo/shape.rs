@@ -3,7 +3,7 @@
 use crate::bloom::sizing::MAX_CAPACITY;
 use crate::bytes::within;
 use crate::error::DecodeError;
-use crate::foreign::murmur::{murmur32, murmur64a};
+use splitbloom_foundation::murmur::{murmur32, murmur64a};
 
 /// The most slots of a series, which are bytes: 16 TiB, far more than any server has.
 const MAX_SLOTS: u64 = 1 << 44;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::DecodeError;
+use splitbloom_foundation::fields::Field;
 
 /// A file of `golden`.
 struct Golden {
@@ -166,7 +167,7 @@ fn the_twin_writes_what_redisbloom_writes() {
     {
         let mut fields = twin.fields();
         if twin.growth == 0 {
-            fields[3] = dump::Field::Unsigned(2); // what RedisBloom says of one that does not grow
+            fields[3] = Field::Unsigned(2); // what RedisBloom says of one that does not grow
         } else {
             assert_eq!(golden.pieces[0].1, twin.header());
             assert_eq!(golden.pieces[1..], twin.pieces(1 << 24));

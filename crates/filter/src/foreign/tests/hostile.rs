@@ -1,11 +1,11 @@
 //! Bytes that anyone may have made.
 
-use super::dump::Field;
 use super::twin::Arrays;
 use super::*;
 use crate::error::DecodeError;
 use crate::filter::{Filter, Window};
 use proptest::prelude::*;
+use splitbloom_foundation::fields::Field;
 
 /// It answers, adds and is saved like any other.
 fn assert_works(filter: &mut Filter) {

@@ -1,6 +1,5 @@
 mod adding;
 mod chunks;
-pub mod dump;
 mod edges;
 mod golden;
 mod hostile;
@@ -12,7 +11,7 @@ use crate::error::DecodeError;
 use crate::filter::Filter;
 use crate::filter::SizeLimit;
 use crate::hash::Seed;
-use dump::Dump;
+use splitbloom_test_dump::Dump;
 use twin::Twin;
 
 const SEED: Seed = Seed(11);

@@ -1,8 +1,8 @@
 //! The same filter, the plain way: arrays of bytes, filled and read as RedisBloom does it.
 
-use super::dump::Field;
 use crate::foreign::layer::LN_2;
-use crate::foreign::murmur::{murmur32, murmur64a};
+use splitbloom_foundation::fields::Field;
+use splitbloom_foundation::murmur::{murmur32, murmur64a};
 
 /// How RedisBloom has laid out arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,13 +14,13 @@
 #[cfg(test)]
 mod tests;
 
-use super::fields::{Fields, Source};
 use super::layer::{Description, Layer};
 use super::layers::{Layers, Options};
 use super::probes::Keys;
-use crate::alloc::try_push;
+use super::{Fields, Source};
 use crate::bytes::{within, Reader};
 use crate::error::DecodeError;
+use splitbloom_foundation::alloc::try_push;
 use std::f64::consts::LN_2;
 
 /// The encoding version of its RDB fields, and the version of the bytes of BF.LOAD.

@@ -4,10 +4,10 @@ use crate::codec::{chunks, load_chunk, Chunk};
 use crate::error::{AddError, DecodeError};
 use crate::filter::Filter;
 use crate::filter::SizeLimit;
-use crate::foreign::tests::dump::Field;
 use crate::foreign::{Fields, Source};
 use crate::hash::Seed;
 use proptest::prelude::*;
+use splitbloom_foundation::fields::Field;
 
 fn parse_valkey(bytes: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
     Filter::of_layers(super::parse_valkey(bytes)?, seed, limit)

@@ -2,10 +2,10 @@
 //! loaded.
 
 use super::{bits_of, index, Child, Children, Subtree, MAX_NODE_BITS};
-use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::table::page::Page;
 use crate::table::path::Path;
+use splitbloom_foundation::alloc::try_vec;
 
 impl Subtree {
     /// By how many children the directory grows when the path's page is split.

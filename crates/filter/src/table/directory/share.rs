@@ -1,10 +1,10 @@
 //! Sharing between a table and its copy, until one of them writes.
 
 use super::{index, Child, Children, Subtree, MAX_NODE_BITS};
-use crate::alloc::try_vec;
 use crate::error::AddError;
-use crate::storage::shared::Shared;
 use crate::table::path::Path;
+use splitbloom_foundation::alloc::try_vec;
+use splitbloom_foundation::shared::Shared;
 
 impl Subtree {
     /// Takes sole ownership of a shared subtree, by copying it if the other owner still exists.

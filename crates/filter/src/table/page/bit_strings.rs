@@ -7,12 +7,12 @@
 //! ```
 
 use super::{Page, Position};
-use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::table::grid::{Grid, Owned};
 use crate::table::instructions::select;
 use crate::table::line::{Line, LINE_BITS, LINE_WORDS, UNARY};
 use crate::table::plan::MAX_LINES;
+use splitbloom_foundation::alloc::try_vec;
 
 /// A string of bits that grows at its upper end, over words that are 0.
 struct Bits<'a> {

@@ -3,10 +3,10 @@
 //! usually reads one line.
 
 use super::Page;
-use crate::prefetch::prefetch;
 use crate::table::fingerprint::MAX_SLOT_BITS;
 use crate::table::instructions::{compiled_per_cpu, Instructions};
 use crate::table::line::{Line, Rank, Run};
+use splitbloom_foundation::prefetch::prefetch;
 
 /// `len` entries from index `first` on, counted over the slots of line `line` and those spilled
 /// from it.

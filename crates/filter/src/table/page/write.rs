@@ -4,7 +4,6 @@ use super::bit_strings::BitStrings;
 use super::counters::{push_counters, COUNTERS};
 use super::size::sizes;
 use super::{Adding, Insert, Page, Position, ShapeBytes, State};
-use crate::alloc::try_vec;
 use crate::error::AddError;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, Entries};
@@ -12,6 +11,7 @@ use crate::table::fingerprint::Fingerprint;
 use crate::table::fingerprint::SlotShape;
 use crate::table::grid::{Grid, Shape};
 use crate::table::plan::{Plan, MAX_LINES};
+use splitbloom_foundation::alloc::try_vec;
 
 impl Page {
     /// A page of these entries with as few lines as possible, but at least `min_lines`, that leave

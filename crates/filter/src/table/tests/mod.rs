@@ -13,7 +13,6 @@ mod union;
 use self::oracle::Oracle;
 use crate::error::{AddError, DecodeError};
 use crate::hash::{ItemHash, Seed};
-use crate::storage::shared::Shared;
 use crate::storage::Mover;
 use crate::table::directory::{Child, Subtree};
 use crate::table::fingerprint::ALL_PAYLOADS;
@@ -26,6 +25,7 @@ use crate::table::plan::MAX_DEPTH;
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 use proptest::prelude::*;
+use splitbloom_foundation::shared::Shared;
 
 fn hash(n: u64) -> ItemHash {
     ItemHash::of(&n.to_le_bytes(), Seed(7))

@@ -1,6 +1,7 @@
 //! Filters that RedisBloom wrote, with what it answered for them.
 
-use crate::foreign::tests::dump::{Dump, Field};
+use splitbloom_foundation::fields::Field;
+use splitbloom_test_dump::Dump;
 
 /// The files, which say how they were made.
 const GOLDEN: [&str; 12] = [

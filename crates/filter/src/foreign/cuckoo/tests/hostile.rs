@@ -5,8 +5,8 @@ use super::{begin, from_dump, from_pieces, loaded, read_cuckoo, UNLIMITED};
 use crate::codec::{load_chunk, Chunk};
 use crate::error::DecodeError;
 use crate::filter::Filter;
-use crate::foreign::tests::dump::Field;
 use proptest::prelude::*;
+use splitbloom_foundation::fields::Field;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn grown() -> Golden {

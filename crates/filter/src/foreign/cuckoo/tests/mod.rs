@@ -10,11 +10,11 @@ use crate::codec::{chunks, encode_chunk, load_chunk, Chunk};
 use crate::error::{AddError, DecodeError};
 use crate::filter::SizeLimit;
 use crate::filter::{Adding, Filter};
-use crate::foreign::murmur::murmur64a;
 use crate::foreign::{Fields, Source};
 use crate::hash::Seed;
 use crate::storage::Mover;
 use proptest::prelude::*;
+use splitbloom_foundation::murmur::murmur64a;
 use std::num::NonZeroU64;
 
 const UNLIMITED: SizeLimit = SizeLimit::Unlimited;

@@ -3,13 +3,13 @@
 /// Prefetches the cache line in which `value` begins; does nothing on architectures other than
 /// these.
 #[inline]
-pub(crate) fn prefetch<T>(value: &T) {
+pub fn prefetch<T>(value: &T) {
     prefetch_at(std::ptr::from_ref(value));
 }
 
 /// The same for an address, which need not point to anything.
 #[inline]
-pub(crate) fn prefetch_at<T>(value: *const T) {
+pub fn prefetch_at<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};

@@ -1,7 +1,17 @@
 //! Memory that may be refused: vectors and boxes that can be allocated without ending the process,
 //! the bytes that an allocator holds for a block, and moving blocks for defragmentation.
 
-use crate::error::AddError;
+use std::collections::TryReserveError;
+
+/// The allocator refused; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory;
+
+impl From<TryReserveError> for OutOfMemory {
+    fn from(_: TryReserveError) -> Self {
+        Self
+    }
+}
 
 /// Moves allocations, so that the server can defragment its heap.
 pub trait Mover {
@@ -12,24 +22,21 @@ pub trait Mover {
 }
 
 /// A vector with room for `len` elements.
-pub(crate) fn try_vec<T>(len: usize) -> Result<Vec<T>, AddError> {
+pub fn try_vec<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len)?;
     Ok(vec)
 }
 
 /// Appends `value` to `vec` if there is memory.
-pub(crate) fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), AddError> {
+pub fn try_push<T>(vec: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
     vec.try_reserve(1)?;
     vec.push(value);
     Ok(())
 }
 
 /// A boxed slice of the `len` elements that `fill` puts into the vector.
-pub(crate) fn try_boxed<T>(
-    len: usize,
-    fill: impl FnOnce(&mut Vec<T>),
-) -> Result<Box<[T]>, AddError> {
+pub fn try_boxed<T>(len: usize, fill: impl FnOnce(&mut Vec<T>)) -> Result<Box<[T]>, OutOfMemory> {
     let mut vec = try_vec(len)?;
     fill(&mut vec);
     Ok(vec.into_boxed_slice())
@@ -37,24 +44,24 @@ pub(crate) fn try_boxed<T>(
 
 /// `value` on the heap: an array of one, because a [`Mover`] moves slices and a `Box` of a value
 /// cannot be refused.
-pub(crate) fn try_boxed_one<T>(value: T) -> Result<Box<[T; 1]>, AddError> {
+pub fn try_boxed_one<T>(value: T) -> Result<Box<[T; 1]>, OutOfMemory> {
     let boxed = try_boxed(1, |to| to.push(value))?;
-    boxed.try_into().map_err(|_| AddError::OutOfMemory)
+    boxed.try_into().map_err(|_| OutOfMemory)
 }
 
 /// Passes the block of `elements` through `mover`.
-pub(crate) fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box<[T]> {
+pub fn relocate_box<T>(elements: Box<[T]>, mover: &mut impl Mover) -> Box<[T]> {
     mover.relocate(elements.into_vec()).into_boxed_slice()
 }
 
 /// Passes a block of one value through `mover`; `None` if that returns something else.
-pub(crate) fn relocate_one<T>(one: Box<[T; 1]>, mover: &mut impl Mover) -> Option<Box<[T; 1]>> {
+pub fn relocate_one<T>(one: Box<[T; 1]>, mover: &mut impl Mover) -> Option<Box<[T; 1]>> {
     relocate_box(one as Box<[T]>, mover).try_into().ok()
 }
 
 /// The size class of a block: allocators round sizes up, jemalloc to multiples of 16 and, from 128
 /// bytes on, to one of four classes in each doubling (its `size_classes.h`).
-pub(crate) const fn size_class(bytes: u64) -> u64 {
+pub const fn size_class(bytes: u64) -> u64 {
     let spacing = match bytes {
         0..=128 => 16,
         _ => 1 << ((bytes - 1).ilog2() - 2),

@@ -1,44 +1,12 @@
-//! The fields of a value of a module, as the server's DUMP has them, uncompressed; and as a list.
+//! For tests: the fields of a module's value, as the server's DUMP has them, uncompressed.
 
-use crate::foreign::Fields;
-
-/// What the fields of a value are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Field {
-    Unsigned(u64),
-    Double(f64),
-    String(Vec<u8>),
-}
-
-impl Fields for std::vec::IntoIter<Field> {
-    type String = Vec<u8>;
-
-    fn unsigned(&mut self) -> Option<u64> {
-        match self.next()? {
-            Field::Unsigned(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn double(&mut self) -> Option<f64> {
-        match self.next()? {
-            Field::Double(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn string(&mut self) -> Option<Vec<u8>> {
-        match self.next()? {
-            Field::String(value) => Some(value),
-            _ => None,
-        }
-    }
-}
+use splitbloom_foundation::fields::Field;
 
 /// A payload of DUMP.
 pub struct Dump {
     /// The encoding version.
     pub version: u32,
+    /// The fields, in order.
     pub fields: Vec<Field>,
 }
 
@@ -52,6 +20,7 @@ impl Dump {
         loop {
             fields.push(match length(&mut bytes) {
                 0 => break,
+                1 => Field::Signed(length(&mut bytes) as i64),
                 2 => Field::Unsigned(length(&mut bytes)),
                 4 => {
                     let double: Vec<u8> = bytes.by_ref().take(8).collect();

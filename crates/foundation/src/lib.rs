@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+//!
+//! ```text
+//!   alloc      memory that may be refused, and moved
+//!   segment    64 KiB of zeroed cache lines        shared     a value with several owners
+//!   prefetch   hints about cache lines             murmur     MurmurHash2
+//!   fields     what a saved value consists of     number     numbers as clients write them
+//!   span       lengths of time in slices
+//! ```
+#![deny(missing_docs)]
+
+pub mod alloc;
+pub mod fields;
+pub mod murmur;
+pub mod number;
+#[allow(unsafe_code, reason = "prefetch instructions")]
+pub mod prefetch;
+#[allow(
+    unsafe_code,
+    reason = "a segment is zeroed memory, requested by page, seen as cache lines and as words"
+)]
+pub mod segment;
+#[allow(unsafe_code, reason = "counted owners, as in Arc")]
+pub mod shared;
+pub mod span;
+
+pub use alloc::OutOfMemory;
