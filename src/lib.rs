@@ -6,6 +6,7 @@
 //!   config     the settings                              stats   counters for INFO
 //!   sweeper    frees what filters have forgotten         slow_log  what a log shows of seeds
 //!   journal    what is new in filters that clients follow
+//!   shrinking   folds large filters between commands
 //! ```
 //!
 //! `splitbloom_server` is the module API made safe; it knows no filter.
@@ -19,6 +20,7 @@ mod commands;
 mod config;
 mod journal;
 mod module;
+mod shrinking;
 mod slow_log;
 mod stats;
 mod sweeper;

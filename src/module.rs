@@ -1,25 +1,29 @@
 //! What happens when a server loads the module: options, settings, type, commands, INFO.
 
-use crate::{commands, config, journal, slow_log, stats, sweeper, types};
+use crate::{commands, config, journal, shrinking, slow_log, stats, sweeper, types};
 use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::catch_panic::caught_panics;
 use splitbloom_server::context::Context;
-use splitbloom_server::entry::{Module, Refused};
+use splitbloom_server::entry::{version_number, Module, Refused};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
 use splitbloom_server::replay::replays_refused;
 use splitbloom_server::settings;
 
-/// The version of the module, from Cargo.toml, as text.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version, with the commit if `scripts/version --build` named one to the compiler.
+const VERSION: &str = match option_env!("SPLITBLOOM_BUILD") {
+    Some(build) => build,
+    None => env!("CARGO_PKG_VERSION"),
+};
 
-/// The version for `MODULE LIST`: 10000 * major + 100 * minor + patch.
-const VERSION_NUMBER: i32 = 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
-    + 100 * number(env!("CARGO_PKG_VERSION_MINOR"))
-    + number(env!("CARGO_PKG_VERSION_PATCH"));
+const VERSION_NUMBER: i32 = version_number(
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    env!("CARGO_PKG_VERSION_MINOR"),
+    env!("CARGO_PKG_VERSION_PATCH"),
+);
 
 const INFO: &[Field] = &[
     Field::Text(c"version", || VERSION),
@@ -45,15 +49,6 @@ const INFO: &[Field] = &[
     Field::Number(c"caught_panics", caught_panics),
 ];
 
-const fn number(digits: &str) -> i32 {
-    let (digits, mut value, mut place) = (digits.as_bytes(), 0, 0);
-    while place < digits.len() {
-        value = value * 10 + (digits[place] - b'0') as i32;
-        place += 1;
-    }
-    value
-}
-
 const MODULE: Module = Module { name: c"bf", version: VERSION_NUMBER, load, refusal };
 
 splitbloom_server::module!(MODULE);
@@ -66,6 +61,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     config::register(context, arguments)?;
     sweeper::register(context);
     journal::register(context);
+    shrinking::register(context);
     info::register(context, INFO);
     let (server, kernel, table_kernel) = (context.server(), kernel_name(), table_kernel_name());
     let settings = settings::in_force();

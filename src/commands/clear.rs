@@ -1,12 +1,11 @@
 //! BF.CLEAR and CF.CLEAR: empty a filter, which keeps its parameters, seed and expiry.
 
-use crate::commands::common::{FAST_REMOVE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::journal;
 use crate::sweeper::free_filter;
 use crate::types::{BloomFilters, CountingFilters, Family, Stored};
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::Command;
+use splitbloom_server::command::{Command, Parameter};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
@@ -19,7 +18,14 @@ pub const CF_CLEAR: Command<ReplyError> = clear_of::<CountingFilters>(
 
 /// A command that empties filters of the family `F`.
 const fn clear_of<F: Family>(name: &'static CStr, summary: &'static CStr) -> Command<ReplyError> {
-    Command { name, arity: 2, summary, parameters: &[KEY], run: clear::<F>, ..FAST_REMOVE }
+    Command {
+        name,
+        arity: 2,
+        summary,
+        parameters: &[Parameter::KEY],
+        run: clear::<F>,
+        ..Command::FAST_REMOVE
+    }
 }
 
 fn clear<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -34,6 +40,6 @@ fn clear<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), R
         context.replicate_verbatim();
         context.signal_change(F::CLEAR_EVENT, name);
     }
-    context.reply_simple("OK");
+    context.reply_ok();
     Ok(())
 }

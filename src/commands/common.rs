@@ -1,49 +1,8 @@
-//! What commands share: flags, arguments, costs and version, as COMMAND INFO and COMMAND DOCS show
-//! them.
+//! Arguments that commands share, as COMMAND DOCS shows them.
 
-use crate::commands::reply_error::ReplyError;
-use splitbloom_server::command::{Command, KeyAccess, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Kind, Parameter, Times};
 use std::ffi::CStr;
 
-/// The defaults of a command. Each sets its own name, arity, summary and function. All commands so
-/// far date from this version; a later command sets its own.
-pub const ANY: Command<ReplyError> = Command {
-    name: c"",
-    arity: 0,
-    flags: "",
-    access: KeyAccess::None,
-    output: Output::Determined,
-    since: c"0.1.0",
-    summary: c"",
-    complexity: c"O(1)",
-    parameters: &[KEY],
-    run: |_, _| Ok(()),
-};
-
-/// Reads one key.
-pub const READ: Command<ReplyError> = Command { flags: "readonly", access: KeyAccess::Read, ..ANY };
-
-/// Reads one key, at a cost that does not depend on its arguments.
-pub const FAST_READ: Command<ReplyError> = Command { flags: "readonly fast", ..READ };
-
-/// Adds to one key.
-pub const WRITE: Command<ReplyError> =
-    Command { flags: "write deny-oom", access: KeyAccess::Add, ..ANY };
-
-/// Adds to one key, at a cost that does not depend on its arguments.
-pub const FAST_WRITE: Command<ReplyError> = Command { flags: "write deny-oom fast", ..WRITE };
-
-/// Creates one key.
-pub const CREATE: Command<ReplyError> = Command { access: KeyAccess::Create, ..WRITE };
-
-/// Removes from one key, also when memory is short.
-pub const REMOVE: Command<ReplyError> =
-    Command { flags: "write", access: KeyAccess::Delete, ..ANY };
-
-/// Removes from one key, at a cost that does not depend on its arguments.
-pub const FAST_REMOVE: Command<ReplyError> = Command { flags: "write fast", ..REMOVE };
-
-pub const KEY: Parameter = Parameter::new(c"key", Kind::Key, Times::Once);
 pub const ITEM: Parameter = Parameter::new(c"item", Kind::Text, Times::Once);
 pub const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
 pub const CAPACITY: Parameter = Parameter::new(c"capacity", Kind::Integer, Times::Once);

@@ -54,7 +54,7 @@ pub fn reserve<F: Creates>(context: &Context, arguments: Arguments<'_>) -> Resul
         creation = F::parse(&known.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?);
     }
     create_empty::<F>(context, arguments.at(1), &creation?)?;
-    context.reply_simple("OK");
+    context.reply_ok();
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! BF.EXISTS, BF.MEXISTS, CF.EXISTS and CF.MEXISTS: whether items are (probably) in a filter.
 
 use crate::commands::common::{
-    BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, FAST_READ, ITEM, ITEMS, KEY,
+    BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, ITEM, ITEMS,
 };
 use crate::commands::reply_error::ReplyError;
 use crate::config;
@@ -9,7 +9,7 @@ use crate::stats;
 use crate::types::{now_for, BloomFilters, CountingFilters, Family, Stored};
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, Output};
+use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 use std::ffi::CStr;
@@ -53,9 +53,9 @@ const fn exists<F: Family>(
         output,
         summary,
         complexity,
-        parameters: &[KEY, ITEM],
+        parameters: &[Parameter::KEY, ITEM],
         run: look_up::<F>,
-        ..FAST_READ
+        ..Command::FAST_READ
     }
 }
 
@@ -69,7 +69,7 @@ const fn multi_exists<F: Family>(
     Command {
         arity: -3,
         flags: "readonly",
-        parameters: &[KEY, ITEMS],
+        parameters: &[Parameter::KEY, ITEMS],
         run: look_up_many::<F>,
         ..exists::<F>(name, summary, complexity, output)
     }

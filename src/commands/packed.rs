@@ -1,7 +1,7 @@
 //! Commands with all their items in one argument: the part that all kinds of filter share.
 
 use crate::commands::bits::Bits;
-use crate::commands::common::{word, KEY, TIME};
+use crate::commands::common::{word, TIME};
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
@@ -37,11 +37,17 @@ const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
 
 /// The parameters of a lookup, of a change, and of an add to a filter that may forget.
 pub const OF_A_LOOKUP: &[Parameter] =
-    &[KEY, LAYOUT, PACKING, word(c"mustexist", c"MUSTEXIST").optional()];
-pub const OF_A_CHANGE: &[Parameter] = &[KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
+    &[Parameter::KEY, LAYOUT, PACKING, word(c"mustexist", c"MUSTEXIST").optional()];
+pub const OF_A_CHANGE: &[Parameter] =
+    &[Parameter::KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
 
-pub const OF_AN_ADD: &[Parameter] =
-    &[KEY, TIME.after(c"AT").optional(), LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
+pub const OF_AN_ADD: &[Parameter] = &[
+    Parameter::KEY,
+    TIME.after(c"AT").optional(),
+    LAYOUT,
+    PACKING,
+    word(c"bits", c"BITS").optional(),
+];
 
 /// The items of a command, and their packing.
 pub struct Packed<'a> {

@@ -1,6 +1,7 @@
 //! Every error that a client can see, in one place. The texts are part of the interface: clients
 //! compare them.
 
+use crate::shrinking::Failed;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
@@ -82,6 +83,9 @@ impl ReplyError {
     pub const TOO_MUCH_TO_SHRINK: Self =
         error("ERR filter to shrink would exceed bf.max-merge-bytes");
     pub const NO_MEMORY_TO_SHRINK: Self = error("ERR Insufficient memory to shrink filter");
+    pub const BEING_SHRUNK: Self = error("ERR filter is being shrunk by another client");
+    pub const CHANGED_MEANWHILE: Self =
+        error("ERR filter was not shrunk, as it was replaced, cleared or merged meanwhile");
     pub const BAD_INFO_FIELD: Self = error("ERR Invalid information value");
     pub const NOT_NUMERIC: Self = error("ERR Second argument must be numeric");
     pub const BAD_DATA: Self = error("ERR received bad data");
@@ -224,6 +228,15 @@ impl ReplyError {
             // BF.MERGE names the rates.
             UnionError::Overfull { .. } => Self::FULL,
             UnionError::Add(error) => Self::of_add(error),
+        }
+    }
+
+    /// The error for a filter that was not folded between commands.
+    pub fn of_folding(failed: Failed) -> Self {
+        match failed {
+            Failed::HasChanged => Self::CHANGED_MEANWHILE,
+            Failed::NotFollowed => Self::TOO_MANY_JOURNALS,
+            Failed::OutOfMemory => Self::NO_MEMORY_TO_SHRINK,
         }
     }
 

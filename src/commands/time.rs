@@ -3,32 +3,18 @@
 use crate::commands::reply_error::ReplyError;
 use crate::types::now_for;
 use splitbloom_filter::filter::{Filter, Window};
-use splitbloom_server::clock::{time_now, time_of_command};
+use splitbloom_server::clock::{time_now, BadTime};
 use splitbloom_server::context::Context;
-
-/// The earliest time that a client may supply, in milliseconds since 1970: 3 March 1973. In
-/// seconds, this number is a time in the year 5138, so a smaller number must be in seconds. (An
-/// early time as such is no mistake: after a log of years ago, added in order, the replies are
-/// right.)
-const EARLIEST: u64 = 100_000_000_000;
 
 /// The time of the items: `given` by the client, or the server's clock.
 ///
 /// # Errors
-/// `FAR_FUTURE` if the client's time is more than a window ahead of that clock: the filter would
-/// forget everything, and then nothing new until the clock has caught up. `SECONDS` if it is too
-/// early to be in milliseconds. Commands from the primary or the append-only file have been
-/// checked, against another clock.
+/// `FAR_FUTURE`, or `SECONDS`.
 pub fn time_of(context: &Context, window: Window, given: Option<u64>) -> Result<u64, ReplyError> {
-    let now = time_of_command();
-    let window = u64::from(window.seconds()) * 1_000;
-    match given {
-        None => Ok(now),
-        Some(given) if (EARLIEST..=now.saturating_add(window)).contains(&given) => Ok(given),
-        Some(given) if context.is_replay() => Ok(given),
-        Some(given) if given < EARLIEST => Err(ReplyError::SECONDS),
-        Some(_) => Err(ReplyError::FAR_FUTURE),
-    }
+    context.time_of(window.seconds(), given).map_err(|error| match error {
+        BadTime::Seconds => ReplyError::SECONDS,
+        BadTime::FarFuture => ReplyError::FAR_FUTURE,
+    })
 }
 
 /// Whether a client supplied the time `given`, here or to the primary. The primary replicates each

@@ -1,7 +1,7 @@
 //! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: move a filter from one server to
 //! another, chunk by chunk.
 
-use crate::commands::common::{CHUNK, KEY, READ, WRITE};
+use crate::commands::common::CHUNK;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::journal;
@@ -49,9 +49,9 @@ const fn scan_dump_of<F: Family>(
         output: Output::Varies,
         summary,
         complexity: CHUNK,
-        parameters: &[KEY, ITERATOR],
+        parameters: &[Parameter::KEY, ITERATOR],
         run: scan_dump::<F>,
-        ..READ
+        ..Command::READ
     }
 }
 
@@ -65,9 +65,9 @@ const fn load_chunk_of<F: Family>(
         arity: 4,
         summary,
         complexity: CHUNK,
-        parameters: &[KEY, ITERATOR, DATA],
+        parameters: &[Parameter::KEY, ITERATOR, DATA],
         run: load::<F>,
-        ..WRITE
+        ..Command::WRITE
     }
 }
 
@@ -111,7 +111,7 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
         context.replicate(F::LOAD_CHUNK, arguments.at(1), [next.bytes(), &bytes]);
     }
     context.signal_change(F::LOAD_CHUNK_EVENT, arguments.at(1));
-    context.reply_simple("OK");
+    context.reply_ok();
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub use idle::register;
 pub use recording::Recording;
 pub use waiting::{wake, Waiter};
 
-use crate::{config, stats};
+use crate::config;
 use idle::{Rounds, VISITS_OF_A_COMMAND};
 use ring::{has_room, Limits, Ring};
 use splitbloom_filter::hash::ItemHash;
@@ -207,9 +207,6 @@ pub fn changes(
         (Some(Position { hashes, .. }), Some(new)) => hashes + (new.len() / BYTES_OF_HASH) as u64,
         _ => journal.ring.next(),
     };
-    if hashes.is_none() {
-        stats::FETCHES_BY_FOLLOWERS.add(1);
-    }
     Ok(Changes {
         position: Position { journal: journal.id, hashes: number },
         hashes,
@@ -244,6 +241,14 @@ impl Journals {
             self.by_address.insert(address, journal);
         }
     }
+}
+
+/// The hashes in `bytes`, as [`Changes`] has them.
+pub fn hashes_of(bytes: &[u8]) -> impl Iterator<Item = ItemHash> + '_ {
+    bytes.as_chunks::<8>().0.as_chunks::<2>().0.iter().map(|[place, probes]| ItemHash {
+        place: u64::from_le_bytes(*place),
+        probes: u64::from_le_bytes(*probes),
+    })
 }
 
 fn limits() -> Limits {

@@ -4,7 +4,7 @@ use splitbloom_filter::codec::{chunks, load_chunk, Chunk, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::DecodeError;
 use splitbloom_filter::foreign::Fields;
 use splitbloom_filter::{Filter, Kind, SizeLimit};
-use splitbloom_server::data_type::{AofTarget, Loaded, RdbSource, RdbTarget};
+use splitbloom_server::data_type::{AofTarget, RdbSource, RdbTarget};
 use std::ffi::CStr;
 use std::sync::{Mutex, TryLockError};
 use std::thread::yield_now;
@@ -58,7 +58,7 @@ fn with_buffer(write: impl FnOnce(&mut [u8; MAX_CHUNK_BYTES])) {
 pub fn load(source: &mut RdbSource, takes: fn(Kind) -> bool) -> Result<Filter, DecodeError> {
     let mut filter: Option<Filter> = None;
     loop {
-        let string = source.load_string().ok_or(DecodeError::Length)?;
+        let string = source.string().ok_or(DecodeError::Length)?;
         let chunk = Chunk::parse(string.bytes())?;
         if filter.is_none() && !chunk.begins().is_some_and(takes) {
             return Err(DecodeError::Order);
@@ -68,25 +68,6 @@ pub fn load(source: &mut RdbSource, takes: fn(Kind) -> bool) -> Result<Filter, D
         if chunk.is_last() {
             return filter.ok_or(DecodeError::Order);
         }
-    }
-}
-
-/// The fields of a value that another module saved.
-pub struct SavedFields<'a>(pub &'a mut RdbSource);
-
-impl Fields for SavedFields<'_> {
-    type String = Loaded;
-
-    fn unsigned(&mut self) -> Option<u64> {
-        self.0.load_unsigned()
-    }
-
-    fn double(&mut self) -> Option<f64> {
-        self.0.load_double()
-    }
-
-    fn string(&mut self) -> Option<Loaded> {
-        self.0.load_string()
     }
 }
 

@@ -4,7 +4,7 @@
 //!   family      the filters of BF.* and of CF.*, and the names of their types
 //!   origin      reads a value: one that we saved, or another module
 //!   stored      a value: a filter that the server keeps
-//!   chunks      its bytes in a file          memory   its bytes in memory
+//!   chunks      its bytes in a file
 //!   timetable   when a filter that forgets is visited
 //! ```
 //!
@@ -12,7 +12,6 @@
 
 mod chunks;
 mod family;
-mod memory;
 mod origin;
 mod stored;
 pub mod timetable;

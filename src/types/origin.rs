@@ -1,7 +1,7 @@
 //! Other modules that save values under the name of a type: how these are read, and what the log
 //! says about one that cannot be read: its type, its writer, and what to do.
 
-use super::chunks::{load, SavedFields};
+use super::chunks::load;
 use super::stored::{Family, Stored};
 use splitbloom_filter::foreign::Fields;
 use splitbloom_filter::{DecodeError, Filter, StoredType};
@@ -40,9 +40,7 @@ impl<O: Origin> Load<Stored<O::Family>> for OfOrigin<O> {
     fn load(source: &mut RdbSource, version: i32) -> Option<Stored<O::Family>> {
         let loaded = match u32::try_from(version) {
             Ok(OURS) => load(source, O::Family::takes),
-            Ok(version) if O::VERSIONS.contains(&version) => {
-                O::load(version, &mut SavedFields(source))
-            }
+            Ok(version) if O::VERSIONS.contains(&version) => O::load(version, source),
             _ => {
                 refuse_version::<O>(version, source.shown_key());
                 return None;

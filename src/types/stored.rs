@@ -4,11 +4,11 @@
 //! (see [`splitbloom_filter::codec`]); the append-only file has them as LOADCHUNK commands.
 
 use super::chunks::{rewrite, save};
-use super::memory::{usable_bytes, Defragmenting};
 use super::timetable::Timetable;
 use crate::{journal, stats};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit};
+use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{AofTarget, CopyTarget, Defrag, NativeType, RdbTarget, Value};
@@ -142,6 +142,6 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {
-        self.filter.relocate(from, &mut Defragmenting(defrag))
+        self.filter.relocate(from, &mut &*defrag)
     }
 }

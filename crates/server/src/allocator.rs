@@ -85,6 +85,28 @@ pub fn usable_size(layout: Layout) -> usize {
     size
 }
 
+/// The number of layouts whose rounded size is remembered.
+const KNOWN: usize = 16;
+
+/// Bytes that the allocator holds for a `T` and for what `visit_allocations` visits.
+pub fn usable_bytes<T>(visit_allocations: impl FnOnce(&mut dyn FnMut(Layout, u64))) -> usize {
+    // A value has allocations of a few layouts only: the allocator rounds each of them once.
+    let mut known = [(Layout::new::<()>(), 0); KNOWN];
+    let mut next = 0;
+    let mut usable = |layout| {
+        if let Some((_, bytes)) = known.iter().find(|(known, _)| *known == layout) {
+            return *bytes;
+        }
+        let bytes = usable_size(layout);
+        known[next % KNOWN] = (layout, bytes);
+        next += 1;
+        bytes
+    };
+    let mut bytes = usable(Layout::new::<T>());
+    visit_allocations(&mut |layout, times| bytes += usable(layout) * times as usize);
+    bytes
+}
+
 // SAFETY: memory comes from the server or the system, the same for the whole life of the process
 // (the module's code runs only after the server's table is filled); sizes and alignments are
 // honoured as the comments below show.

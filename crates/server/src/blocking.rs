@@ -55,7 +55,7 @@ impl Context {
             self.wait.set(Wait::GoesOn);
             return true;
         };
-        if again.is_none() || self.is_replay() || self.has_flag(NO_BLOCKING) {
+        if !self.can_wait() {
             self.reply_null_array();
             return true;
         }
@@ -95,6 +95,17 @@ impl Context {
             },
         };
         true
+    }
+
+    /// Whether the running command's client can be made to wait, and has not waited yet.
+    pub fn can_wait(&self) -> bool {
+        let is_first = matches!(self.wait.get(), Wait::Not(Some(_)));
+        is_first && !self.is_replay() && !self.has_flag(NO_BLOCKING)
+    }
+
+    /// Whether the running command's client has waited.
+    pub fn has_waited(&self) -> bool {
+        !matches!(self.wait.get(), Wait::Not(_))
     }
 
     /// Runs the commands again that wait for `key`, once the running command, script or transaction

@@ -1,13 +1,35 @@
 //! In a cluster: checks that the server makes only for keys that it finds by itself.
 
+use super::arguments::Arguments;
 use super::call::call;
 use super::context::Context;
 use redis_module::raw;
+use splitbloom_partition::slot_of;
+use std::ops::Range;
 
 impl Context {
     /// Whether the server is a node of a cluster.
     pub fn is_in_cluster(&self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
+    }
+
+    /// Whether the server routed the command, by its first key alone: this is a node of a cluster,
+    /// and the command comes from a client.
+    fn is_routed(&self) -> bool {
+        self.is_in_cluster() && !self.is_replay()
+    }
+
+    /// Whether one of the keys that are arguments `others` is in another slot than the first key,
+    /// which a cluster does not allow.
+    pub fn needs_several_slots(&self, arguments: Arguments<'_>, mut others: Range<usize>) -> bool {
+        let slot = slot_of(arguments.bytes(1));
+        self.is_routed() && !others.all(|other| slot_of(arguments.bytes(other)) == slot)
+    }
+
+    /// Whether a key that is missing here may be on another node, because the slot of `key` is
+    /// moving.
+    pub fn may_be_elsewhere(&self, key: &[u8]) -> bool {
+        self.is_routed() && self.is_moving(slot_of(key))
     }
 
     /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is

@@ -66,6 +66,8 @@ pub enum Kind {
     Double,
     /// A keyword.
     Token,
+    /// Several arguments, one after the other.
+    Block,
 }
 
 /// How often an argument may occur.
@@ -88,11 +90,14 @@ pub struct Parameter {
     /// The keyword before it.
     token: Option<&'static CStr>,
     times: Times,
-    /// The alternatives, if the argument is one of several.
+    /// The alternatives, if the argument is one of several; the arguments of a block.
     choices: &'static [Parameter],
 }
 
 impl Parameter {
+    /// The key of most commands.
+    pub const KEY: Self = Self::new(c"key", Kind::Key, Times::Once);
+
     /// An argument called `name`.
     pub const fn new(name: &'static CStr, kind: Kind, times: Times) -> Self {
         Self { name, kind, token: None, times, choices: &[] }
@@ -115,6 +120,11 @@ impl Parameter {
     /// One of `choices`, called `name`.
     pub const fn one_of(name: &'static CStr, times: Times, choices: &'static [Parameter]) -> Self {
         Self { choices, ..Self::new(name, Kind::Token, times) }
+    }
+
+    /// All of `parts`, one after the other, called `name`.
+    pub const fn block(name: &'static CStr, times: Times, parts: &'static [Parameter]) -> Self {
+        Self { choices: parts, ..Self::new(name, Kind::Block, times) }
     }
 }
 
@@ -148,6 +158,44 @@ pub struct Command<E> {
     /// Runs it. It replies exactly once; an error that it returns is its reply, or the last element
     /// of its reply. If it panics, the rest of the reply is errors.
     pub run: fn(&Context, Arguments<'_>) -> Result<(), E>,
+}
+
+/// Templates: a command of one key that varies in name, arity, summary and function.
+impl<E> Command<E> {
+    /// The defaults. All commands so far date from this version; a later command sets its own.
+    pub const ANY: Self = Self {
+        name: c"",
+        arity: 0,
+        flags: "",
+        access: KeyAccess::None,
+        output: Output::Determined,
+        since: c"0.1.0",
+        summary: c"",
+        complexity: c"O(1)",
+        parameters: &[Parameter::KEY],
+        run: |_, _| Ok(()),
+    };
+
+    /// Reads one key.
+    pub const READ: Self = Self { flags: "readonly", access: KeyAccess::Read, ..Self::ANY };
+
+    /// Reads one key, at a cost that does not depend on its arguments.
+    pub const FAST_READ: Self = Self { flags: "readonly fast", ..Self::READ };
+
+    /// Adds to one key.
+    pub const WRITE: Self = Self { flags: "write deny-oom", access: KeyAccess::Add, ..Self::ANY };
+
+    /// Adds to one key, at a cost that does not depend on its arguments.
+    pub const FAST_WRITE: Self = Self { flags: "write deny-oom fast", ..Self::WRITE };
+
+    /// Creates one key.
+    pub const CREATE: Self = Self { access: KeyAccess::Create, ..Self::WRITE };
+
+    /// Removes from one key, also when memory is short.
+    pub const REMOVE: Self = Self { flags: "write", access: KeyAccess::Delete, ..Self::ANY };
+
+    /// Removes from one key, at a cost that does not depend on its arguments.
+    pub const FAST_REMOVE: Self = Self { flags: "write fast", ..Self::REMOVE };
 }
 
 impl<E> Command<E> {
@@ -443,6 +491,7 @@ fn native_parameters(
 
 fn native_parameter(parameter: &Parameter) -> raw::RedisModuleCommandArg {
     let kind = match (parameter.kind, parameter.choices) {
+        (Kind::Block, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_BLOCK,
         (_, [_, ..]) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF,
         (Kind::Key | Kind::OtherKey, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY,
         (Kind::Text, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING,

@@ -2,13 +2,17 @@
 //! table of functions on the other.
 
 use super::allocator::{is_native, try_box};
+use super::arguments::bytes_of;
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
+use super::dump;
 use super::refused::Refused;
 use super::saving::{self, Saving};
 use redis_module::native_types::RedisType;
 use redis_module::raw;
+use splitbloom_foundation::alloc::Mover;
+use splitbloom_foundation::fields::{FieldSink, Fields};
 use std::alloc::Layout;
 use std::ffi::{c_int, c_ulong, c_void, CStr};
 use std::marker::PhantomData;
@@ -24,6 +28,10 @@ pub trait Value: Sized + Send + Sync + 'static {
     /// Another type, of another name, whose values are the same.
     fn other_native() -> Option<&'static NativeType<Self>> {
         None
+    }
+    /// The type that this value has when it is new.
+    fn own_native(&self) -> &'static NativeType<Self> {
+        Self::native()
     }
     /// Writes the value. Called on any thread, and on several at once.
     fn save(&self, target: &mut RdbTarget);
@@ -60,6 +68,7 @@ pub trait Load<T> {
 /// back.
 pub struct NativeType<T> {
     name: &'static str,
+    version: u32,
     native: RedisType,
     _values: PhantomData<fn() -> T>,
 }
@@ -69,6 +78,7 @@ impl<T: Value> NativeType<T> {
     pub const fn new<L: Load<T>>(name: &'static str, version: i32) -> Self {
         Self {
             name,
+            version: version as u32,
             native: RedisType::new(name, version, methods::<T, L>()),
             _values: PhantomData,
         }
@@ -142,8 +152,36 @@ impl Loaded {
 }
 
 impl RdbSource {
-    /// The next string; `None` at the end, or if the file is damaged.
-    pub fn load_string(&mut self) -> Option<Loaded> {
+    /// Returns `value`, which was read last; `None` if reading it failed.
+    fn unless_failed<T>(&self, value: T) -> Option<T> {
+        // SAFETY: the source is being read.
+        let failed = unsafe { call!(RedisModule_IsIOError(self.0)) } != 0;
+        (!failed).then_some(value)
+    }
+}
+
+impl Fields for RdbSource {
+    type String = Loaded;
+
+    fn unsigned(&mut self) -> Option<u64> {
+        // SAFETY: the source is being read.
+        let value = unsafe { call!(RedisModule_LoadUnsigned(self.0)) };
+        self.unless_failed(value)
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        // SAFETY: the source is being read.
+        let value = unsafe { call!(RedisModule_LoadSigned(self.0)) };
+        self.unless_failed(value)
+    }
+
+    fn double(&mut self) -> Option<f64> {
+        // SAFETY: the source is being read.
+        let value = unsafe { call!(RedisModule_LoadDouble(self.0)) };
+        self.unless_failed(value)
+    }
+
+    fn string(&mut self) -> Option<Loaded> {
         let mut len = 0;
         // SAFETY: the source is being read.
         let start = unsafe { call!(RedisModule_LoadStringBuffer(self.0, &raw mut len)) };
@@ -153,27 +191,6 @@ impl RdbSource {
         let loaded = Loaded { start: start.cast(), len };
         self.unless_failed(loaded)
     }
-
-    /// The next unsigned number; `None` as for a string.
-    pub fn load_unsigned(&mut self) -> Option<u64> {
-        // SAFETY: the source is being read.
-        let value = unsafe { call!(RedisModule_LoadUnsigned(self.0)) };
-        self.unless_failed(value)
-    }
-
-    /// The next double; `None` as for a string.
-    pub fn load_double(&mut self) -> Option<f64> {
-        // SAFETY: the source is being read.
-        let value = unsafe { call!(RedisModule_LoadDouble(self.0)) };
-        self.unless_failed(value)
-    }
-
-    /// Returns `value`, which was read last; `None` if reading it failed.
-    fn unless_failed<T>(&self, value: T) -> Option<T> {
-        // SAFETY: the source is being read.
-        let failed = unsafe { call!(RedisModule_IsIOError(self.0)) } != 0;
-        (!failed).then_some(value)
-    }
 }
 
 impl RdbTarget {
@@ -181,6 +198,27 @@ impl RdbTarget {
     pub fn save_string(&mut self, bytes: &[u8]) {
         // SAFETY: the target is being written; the server copies the bytes.
         unsafe { call!(RedisModule_SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
+    }
+}
+
+impl FieldSink for RdbTarget {
+    fn unsigned(&mut self, value: u64) {
+        // SAFETY: the target is being written.
+        unsafe { call!(RedisModule_SaveUnsigned(self.0, value)) };
+    }
+
+    fn signed(&mut self, value: i64) {
+        // SAFETY: the target is being written.
+        unsafe { call!(RedisModule_SaveSigned(self.0, value)) };
+    }
+
+    fn double(&mut self, value: f64) {
+        // SAFETY: the target is being written.
+        unsafe { call!(RedisModule_SaveDouble(self.0, value)) };
+    }
+
+    fn string(&mut self, value: &[u8]) {
+        self.save_string(value);
     }
 }
 
@@ -205,15 +243,43 @@ impl AofTarget {
     }
 }
 
+impl AofTarget {
+    /// Writes `RESTORE key 0 dump`, with what DUMP returns for `value`, which is the key's. Needs
+    /// memory for two copies of it. Returns whether it was written.
+    pub fn restore<T: Value>(&mut self, value: &T) -> bool {
+        let native = value.own_native();
+        // SAFETY: the target is being written.
+        let context = unsafe { call!(RedisModule_GetContextFromIO(self.io)) };
+        let value = std::ptr::from_ref(value).cast_mut().cast();
+        // SAFETY: the context lives as long as the target. The server passes the value back to
+        // `rdb_save`, which changes nothing.
+        let fields =
+            unsafe { call!(RedisModule_SaveDataTypeToString(context, value, native.handle())) };
+        if fields.is_null() {
+            return false;
+        }
+        // SAFETY: the string lives until it is freed below, and nothing changes it.
+        let bytes = unsafe { bytes_of(fields) };
+        let payload = dump::payload(native.name, native.version, bytes);
+        // SAFETY: freed once, after its last use.
+        unsafe { call!(RedisModule_FreeString(context, fields)) };
+        let Ok(payload) = payload else {
+            return false;
+        };
+        self.emit(c"RESTORE", 0, &payload);
+        true
+    }
+}
+
 impl Defrag {
     /// Whether this step has used up its time.
-    pub fn should_stop(&self) -> bool {
+    fn should_stop(&self) -> bool {
         // SAFETY: the context lives as long as the step.
         unsafe { call!(RedisModule_DefragShouldStop(self.0)) != 0 }
     }
 
     /// Returns the same elements, at another address if that makes the heap denser.
-    pub fn relocate<T>(&self, elements: Vec<T>) -> Vec<T> {
+    fn relocate<T>(&self, elements: Vec<T>) -> Vec<T> {
         let is_ours = Layout::array::<T>(elements.capacity())
             .is_ok_and(|layout| layout.size() > 0 && is_native(layout));
         if !is_ours {
@@ -228,6 +294,17 @@ impl Defrag {
         // SAFETY: a copy has the same size and alignment (same size class). The elements were moved
         // byte by byte, as any move does it, and the old ones are not dropped.
         unsafe { Vec::from_raw_parts(elements, len, capacity) }
+    }
+}
+
+/// Passes memory through the server's defragmentation.
+impl Mover for &Defrag {
+    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T> {
+        Defrag::relocate(self, elements)
+    }
+
+    fn should_stop(&mut self) -> bool {
+        Defrag::should_stop(self)
     }
 }
 

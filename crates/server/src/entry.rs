@@ -5,6 +5,7 @@
 //! that this module does not have.
 
 use super::arguments::Arguments;
+use super::call::optional;
 use super::catch_panic::{catch_panic, log_panics};
 use super::context::Context;
 use super::log::warn;
@@ -22,6 +23,20 @@ pub struct Module {
     pub load: fn(&Context, Arguments<'_>) -> Result<(), Refused>,
     /// The line in the log if the module is not loaded.
     pub refusal: fn(&Refused) -> String,
+}
+
+/// The version for `MODULE LIST`: 10000 * major + 100 * minor + patch, which are decimal digits.
+pub const fn version_number(major: &str, minor: &str, patch: &str) -> i32 {
+    10_000 * number(major) + 100 * number(minor) + number(patch)
+}
+
+const fn number(digits: &str) -> i32 {
+    let (digits, mut value, mut place) = (digits.as_bytes(), 0, 0);
+    while place < digits.len() {
+        value = value * 10 + (digits[place] - b'0') as i32;
+        place += 1;
+    }
+    value
 }
 
 /// Loads the module, or logs why not.
@@ -54,6 +69,10 @@ pub unsafe fn load(
                 // SAFETY: the caller's duty; the arguments do not outlive this call.
                 let arguments = unsafe { Arguments::new(argv, argc) };
                 log_panics();
+                // Redis 7.0 was the first to have it.
+                if optional!(RedisModule_SetCommandInfo).is_none() {
+                    return Err(Refused::Bad("the server is older than Redis 7.0".into()));
+                }
                 context.set_module_options();
                 #[cfg(feature = "injected-faults")]
                 super::failpoint_settings::register(&context, module.name)?;

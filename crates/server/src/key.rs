@@ -87,8 +87,8 @@ impl WriteKey<'_> {
 
     /// Puts `value` into an empty key and returns it; `None` if there is no memory for it.
     pub fn put<T: Value>(&mut self, value: T) -> Option<&mut T> {
+        let native = value.own_native().handle();
         let value = Box::into_raw(try_box(value)?);
-        let native = T::native().handle();
         // SAFETY: the key is open for writing, the type registered. From here on the value is the
         // server's, which gives it back through the type's `free`.
         unsafe { call!(RedisModule_ModuleTypeSetValue(self.0.raw, native, value.cast())) };

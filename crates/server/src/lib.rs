@@ -14,7 +14,7 @@
 //!   queue       keys to visit at a later time            location     where a key is
 //!   replay      commands that have run before            thread       which thread runs
 //!   cluster     a node and its slots                     saving       saves on other threads
-//!   blocking    commands that wait
+//!   blocking    commands that wait                     dump         what RESTORE takes
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound. A module on
@@ -36,6 +36,7 @@ pub mod cluster;
 pub mod command;
 pub mod context;
 pub mod data_type;
+mod dump;
 pub mod entry;
 pub mod events;
 #[cfg(feature = "injected-faults")]

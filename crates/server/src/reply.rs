@@ -48,7 +48,14 @@ impl Context {
         }
     }
 
-    /// A simple string, such as `OK`.
+    /// The simple string `OK`. It is not copied, as those of [`Context::reply_simple`] are.
+    pub fn reply_ok(&self) {
+        // SAFETY: the context is live, and the text is static.
+        unsafe { call!(RedisModule_ReplyWithSimpleString(self.raw, c"OK".as_ptr())) };
+        self.note(0);
+    }
+
+    /// A simple string.
     pub fn reply_simple(&self, text: &str) {
         // SAFETY: the context is live, and the text lives through the call.
         unsafe { call!(RedisModule_ReplyWithSimpleString(self.raw, Line::of(text).as_ptr())) };

@@ -2,8 +2,8 @@
 
 use crate::commands::add::{Added, Adding, Source};
 use crate::commands::common::{
-    BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, EXPIRY, FAST_WRITE, ITEM, ITEMS, KEY,
-    NONSCALING, NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW, WRITE,
+    BLOOM_ITEM, BLOOM_ITEMS, CAPACITY, ERROR, EXPANSION, EXPIRY, ITEM, ITEMS, NONSCALING,
+    NO_CREATE, RENEW, SEED, SLICES, TIGHTENING, TIME, WINDOW,
 };
 use crate::commands::create::create_empty;
 use crate::commands::reply_error::ReplyError;
@@ -13,7 +13,7 @@ use splitbloom_grammar::loose::spell_out_bloom_insert;
 use splitbloom_grammar::options::{parse_insert, Creation, Insertion};
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, Output};
+use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 use std::ffi::CStr;
@@ -24,9 +24,9 @@ pub const ADD: Command<ReplyError> = Command {
     output: Output::Varies,
     summary: c"Adds an item to a Bloom filter, which is created if it is missing",
     complexity: BLOOM_ITEM,
-    parameters: &[KEY, ITEM],
+    parameters: &[Parameter::KEY, ITEM],
     run: add,
-    ..FAST_WRITE
+    ..Command::FAST_WRITE
 };
 
 fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -46,9 +46,9 @@ pub const MULTI_ADD: Command<ReplyError> = Command {
     output: Output::Varies,
     summary: c"Adds items to a Bloom filter, which is created if it is missing",
     complexity: BLOOM_ITEMS,
-    parameters: &[KEY, ITEMS],
+    parameters: &[Parameter::KEY, ITEMS],
     run: |context, arguments| add_many(context, arguments, &adding(c"bf.madd", arguments, 2)),
-    ..WRITE
+    ..Command::WRITE
 };
 
 pub const INSERT: Command<ReplyError> = Command {
@@ -58,7 +58,7 @@ pub const INSERT: Command<ReplyError> = Command {
     summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
     complexity: BLOOM_ITEMS,
     parameters: &[
-        KEY,
+        Parameter::KEY,
         CAPACITY.after(c"CAPACITY").optional(),
         ERROR.optional(),
         EXPANSION.optional(),
@@ -74,7 +74,7 @@ pub const INSERT: Command<ReplyError> = Command {
         ITEMS.after(c"ITEMS"),
     ],
     run: insert,
-    ..WRITE
+    ..Command::WRITE
 };
 
 fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

@@ -1,8 +1,8 @@
 //! BF.CHANGES: what is new in a filter, for clients that hold a copy of it.
 
-use crate::commands::common::{KEY, READ};
 use crate::commands::reply_error::ReplyError;
 use crate::journal::{self, NotFollowed};
+use crate::stats;
 use crate::types::BloomFilter;
 use splitbloom_grammar::changes::parse_changes;
 use splitbloom_server::arguments::Arguments;
@@ -18,13 +18,13 @@ pub const CHANGES: Command<ReplyError> = Command {
     summary: c"Returns the hashes of items that are new in a Bloom filter since a position",
     complexity: c"O(N) with N hashes in the reply",
     parameters: &[
-        KEY,
+        Parameter::KEY,
         Parameter::new(c"position", Kind::Text, Times::Once),
         Parameter::new(c"count", Kind::Integer, Times::AtMostOnce).after(c"COUNT"),
         Parameter::new(c"milliseconds", Kind::Integer, Times::AtMostOnce).after(c"BLOCK"),
     ],
     run: changes,
-    ..READ
+    ..Command::READ
 };
 
 /// Replies with the position after the hashes, and with the hashes, or null if the client must
@@ -52,7 +52,10 @@ fn changes(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     context.reply_bytes(Line::of(changes.position).bytes());
     match changes.hashes {
         Some(hashes) => context.reply_bytes(&hashes),
-        None => context.reply_null(),
+        None => {
+            stats::FETCHES_BY_FOLLOWERS.add(1);
+            context.reply_null();
+        }
     }
     Ok(())
 }

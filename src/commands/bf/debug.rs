@@ -2,7 +2,7 @@
 //! Programs use BF.INFO.
 
 use super::newest;
-use crate::commands::common::{BLOOM_ITEM, FAST_READ};
+use crate::commands::common::BLOOM_ITEM;
 use crate::commands::reply_error::ReplyError;
 use crate::types::{now_for, BloomFilter};
 use splitbloom_filter::filter::{Filter, Window};
@@ -22,7 +22,7 @@ pub const DEBUG: Command<ReplyError> = Command {
     summary: c"Describes the parts of a Bloom filter in lines for people to read",
     complexity: BLOOM_ITEM,
     run: debug,
-    ..FAST_READ
+    ..Command::FAST_READ
 };
 
 /// Replies with the number of items, then a line for each part.

@@ -1,7 +1,7 @@
 //! BF.FORGET: a step of sweeping forgotten items. The server's timer takes the same steps, and
 //! replicates them as this command to replicas and the append-only file.
 
-use crate::commands::common::{FAST_REMOVE, KEY, TIME};
+use crate::commands::common::TIME;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::time_of;
 use crate::sweeper::step;
@@ -9,16 +9,16 @@ use crate::types::BloomFilter;
 use splitbloom_grammar::window::parse_time;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::clock::time_of_command;
-use splitbloom_server::command::Command;
+use splitbloom_server::command::{Command, Parameter};
 use splitbloom_server::context::Context;
 
 pub const FORGET: Command<ReplyError> = Command {
     name: c"bf.forget",
     arity: 3,
     summary: c"Frees some memory of what a Bloom filter with a window has forgotten",
-    parameters: &[KEY, TIME],
+    parameters: &[Parameter::KEY, TIME],
     run: forget,
-    ..FAST_REMOVE
+    ..Command::FAST_REMOVE
 };
 
 /// Replies with whether nothing is left to do before the next slice is over.

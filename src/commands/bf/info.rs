@@ -4,7 +4,7 @@ mod parts;
 mod window;
 
 use super::newest;
-use crate::commands::common::{word, BLOOM_ITEM, FAST_READ, KEY};
+use crate::commands::common::{word, BLOOM_ITEM};
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::items_now;
@@ -24,7 +24,7 @@ pub const CARD: Command<ReplyError> = Command {
     summary: c"Counts the items that were new when they were added to a Bloom filter",
     complexity: BLOOM_ITEM,
     run: card,
-    ..FAST_READ
+    ..Command::FAST_READ
 };
 
 fn card(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -42,7 +42,7 @@ pub const INFO: Command<ReplyError> = Command {
     complexity: c"O(N) with N pieces of 4 MiB of bits that are allocated; O(N+S) with S \
         sub-filters if RedisBloom or valkey-bloom made them",
     parameters: &[
-        KEY,
+        Parameter::KEY,
         Parameter::one_of(
             c"field",
             Times::AtMostOnce,
@@ -57,7 +57,7 @@ pub const INFO: Command<ReplyError> = Command {
         ),
     ],
     run: info,
-    ..FAST_READ
+    ..Command::FAST_READ
 };
 
 /// A field of the short form.
@@ -160,7 +160,7 @@ fn reply_five(context: &Context, stored: &BloomFilter) {
 }
 
 /// The further fields of the long form.
-const MORE: usize = 9;
+const MORE: usize = 11;
 
 /// The number of entries (0 or 1) about sub-filters that are not shown.
 fn entries_left_out(layers: &Layers) -> usize {
@@ -176,6 +176,9 @@ fn reply_more(context: &Context, filter: &Filter) {
     context.reply_field("Bits per item", bits_per_item);
     context.reply_field("Segments allocated", filter.allocated_segments());
     context.reply_field("Segments reserved", filter.reserved_segments());
+    let shrunk = filter.if_shrunk();
+    context.reply_field("Capacity if shrunk", shrunk.map(|shrunk| shrunk.capacity));
+    context.reply_field("Size if shrunk", shrunk.map(|shrunk| shrunk.reserved_bytes));
     // Sub-filters of another module get another name, to distinguish them from ours.
     context.reply_simple(match filter.layers() {
         None => "Sub-filters",

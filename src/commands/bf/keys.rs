@@ -1,7 +1,7 @@
 //! BF.KEYS: lists the keys of a filter that is partitioned over many nodes. It opens no key, so any
 //! node can serve it.
 
-use crate::commands::common::{ANY, ITEMS};
+use crate::commands::common::ITEMS;
 use crate::commands::reply_error::ReplyError;
 use splitbloom_grammar::number::parse_integer;
 use splitbloom_grammar::WordsError;
@@ -30,7 +30,7 @@ pub const KEYS: Command<ReplyError> = Command {
         ITEMS.after(c"ITEMS").optional(),
     ],
     run: keys,
-    ..ANY
+    ..Command::ANY
 };
 
 fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

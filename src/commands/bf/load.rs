@@ -1,6 +1,5 @@
 //! BF.LOAD: loads a filter that valkey-bloom wrote to an append-only file.
 
-use crate::commands::common::{CREATE, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::types::BloomFilter;
@@ -14,9 +13,9 @@ pub const LOAD: Command<ReplyError> = Command {
     arity: 3,
     summary: c"Loads a Bloom filter that valkey-bloom wrote into an append-only file",
     complexity: c"O(N) with N bytes of data",
-    parameters: &[KEY, Parameter::new(c"data", Kind::Text, Times::Once)],
+    parameters: &[Parameter::KEY, Parameter::new(c"data", Kind::Text, Times::Once)],
     run: load,
-    ..CREATE
+    ..Command::CREATE
 };
 
 fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -32,6 +31,6 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     drop(key); // before a module is notified that might delete it
     context.replicate_verbatim();
     context.signal_change(c"bf.load", arguments.at(1));
-    context.reply_simple("OK");
+    context.reply_ok();
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! BF.MERGE: the union of filters with equal parameters, but for the capacity.
 
-use crate::commands::common::WRITE;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::journal;
@@ -9,7 +8,6 @@ use crate::types::BloomFilter;
 use splitbloom_filter::filter::{Filter, Promise};
 use splitbloom_filter::UnionError;
 use splitbloom_grammar::number::parse_within;
-use splitbloom_partition::slot_of;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
@@ -33,7 +31,7 @@ pub const MERGE: Command<ReplyError> = Command {
         Parameter::new(c"force", Kind::Token, Times::AtMostOnce).after(c"FORCE"),
     ],
     run: merge,
-    ..WRITE
+    ..Command::WRITE
 };
 
 /// Why filters are not merged.
@@ -50,14 +48,16 @@ impl<E: Into<ReplyError>> From<E> for Refusal {
 
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     match unite(context, arguments) {
-        Ok(()) => context.reply_simple("OK"),
+        Ok(()) => context.reply_ok(),
         Err(Refusal::Overfull { rate, requested, items }) => {
             context.reply_error(format_args!(
                 "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
                     {requested}: reserve filters for {items} items, or add FORCE"
             ));
         }
-        Err(Refusal::Error(ReplyError::NOT_FOUND)) if may_be_elsewhere(context, arguments) => {
+        Err(Refusal::Error(ReplyError::NOT_FOUND))
+            if context.may_be_elsewhere(arguments.bytes(1)) =>
+        {
             return Err(ReplyError::SLOT_MOVES);
         }
         Err(Refusal::Error(error)) => return Err(error),
@@ -81,29 +81,12 @@ fn parse(arguments: Arguments<'_>) -> Result<(usize, Promise), ReplyError> {
     }
 }
 
-/// Whether the server routed the command, by its destination alone: this is a node of a cluster,
-/// and the command comes from a client.
-fn is_routed(context: &Context) -> bool {
-    context.is_in_cluster() && !context.is_replay()
-}
-
-/// Whether all keys are in the slot of the destination, as a cluster requires.
-fn are_in_one_slot(arguments: Arguments<'_>, end: usize) -> bool {
-    let slot = slot_of(arguments.bytes(1));
-    (FIRST_SOURCE..end).all(|source| slot_of(arguments.bytes(source)) == slot)
-}
-
-/// Whether a key that is missing here may be on another node, because the keys' slot is moving.
-fn may_be_elsewhere(context: &Context, arguments: Arguments<'_>) -> bool {
-    is_routed(context) && context.is_moving(slot_of(arguments.bytes(1)))
-}
-
 fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
     let (end, promise) = parse(arguments)?;
     // A replica never refuses what its primary has accepted.
     let promise = if context.is_replay() { Promise::Waived } else { promise };
     // Before any key is opened: newer servers would look for it in the slot of the destination.
-    if is_routed(context) && !are_in_one_slot(arguments, end) {
+    if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
         return Err(ReplyError::SEVERAL_SLOTS.into());
     }
     let limit = config::size_limit(context);

@@ -1,6 +1,6 @@
 //! BF.PACKADD and BF.PACKEXISTS: BF.MADD and BF.MEXISTS with all items in one argument.
 
-use crate::commands::common::{BLOOM_ITEMS, READ, WRITE};
+use crate::commands::common::BLOOM_ITEMS;
 use crate::commands::pack_add::add_packed;
 use crate::commands::packed::{look_up_packed, Packed, OF_AN_ADD, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
@@ -18,7 +18,7 @@ pub const PACK_ADD: Command<ReplyError> = Command {
         let packed = Packed::add(context, arguments)?;
         add_packed::<BloomFilters>(context, arguments, packed, c"bf.packadd", c"BF.PACKADD")
     },
-    ..WRITE
+    ..Command::WRITE
 };
 
 pub const PACK_EXISTS: Command<ReplyError> = Command {
@@ -29,5 +29,5 @@ pub const PACK_EXISTS: Command<ReplyError> = Command {
     complexity: BLOOM_ITEMS,
     parameters: OF_A_LOOKUP,
     run: look_up_packed::<BloomFilters>,
-    ..READ
+    ..Command::READ
 };

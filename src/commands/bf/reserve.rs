@@ -1,7 +1,7 @@
 //! BF.RESERVE: creates an empty filter of a given size.
 
 use crate::commands::common::{
-    CAPACITY, CREATE, EXPANSION, EXPIRY, KEY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
+    CAPACITY, EXPANSION, EXPIRY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
@@ -24,7 +24,7 @@ pub const RESERVE: Command<ReplyError> = Command {
     flags: "write deny-oom fast",
     summary: c"Creates an empty Bloom filter for a number of items at an error rate",
     parameters: &[
-        KEY,
+        Parameter::KEY,
         Parameter::new(c"error_rate", Kind::Double, Times::Once),
         CAPACITY,
         Parameter::one_of(c"growth", Times::AtMostOnce, &[EXPANSION, NONSCALING]),
@@ -35,7 +35,7 @@ pub const RESERVE: Command<ReplyError> = Command {
         SEED,
     ],
     run: reserve::<BloomFilters>,
-    ..CREATE
+    ..Command::CREATE
 };
 
 impl Creates for BloomFilters {

@@ -1,18 +1,29 @@
 //! BF.SHRINK: makes a filter as small as if it had been reserved for the items that it has.
 
-use crate::commands::common::{ANY, KEY};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::journal;
+use crate::shrinking::{self, Progress};
 use crate::types::BloomFilter;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::Promise;
 use splitbloom_grammar::number::{parse_within, NumberError};
 use splitbloom_grammar::WordsError;
-use splitbloom_server::arguments::Arguments;
+use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
+use splitbloom_server::thread::free_in_background;
+use std::sync::Arc;
+
+/// Bytes that are folded at once, which takes a millisecond or two.
+const AT_ONCE: u64 = 4 << 20;
+
+/// How long a client waits, in milliseconds, besides the time that the fold takes: Redis 7.0 does
+/// not wake it if the key is deleted.
+const PATIENCE_MS: u64 = 10_000;
+/// The least that is folded meanwhile, a tenth of what an idle server folds.
+const BYTES_PER_MS: u64 = 100_000;
 
 const REQUESTED: Parameter =
     Parameter::new(c"capacity", Kind::Integer, Times::AtMostOnce).after(c"CAPACITY");
@@ -21,13 +32,13 @@ pub const SHRINK: Command<ReplyError> = Command {
     name: c"bf.shrink",
     arity: -2,
     // It needs memory for the smaller filter before it frees the larger one, but less than that.
-    flags: "write",
+    flags: "write blocking",
     access: KeyAccess::Update,
     summary: c"Gives a Bloom filter the smallest size that holds its items, or a number of items",
     complexity: c"O(N) with N bytes of the filter",
-    parameters: &[KEY, REQUESTED],
+    parameters: &[Parameter::KEY, REQUESTED],
     run: shrink,
-    ..ANY
+    ..Command::ANY
 };
 
 /// The capacity that the client requests, 0 if it gives none.
@@ -48,10 +59,12 @@ fn parse(arguments: Arguments<'_>) -> Result<u64, ReplyError> {
     })
 }
 
-/// Replies with the capacity that the filter has then.
+/// Replies with the capacity that the filter has then. A small filter is folded at once, a large
+/// one [between commands](crate::shrinking), where its client can wait.
 fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let capacity = parse(arguments)?;
-    let mut key = context.open_to_write(arguments.at(1))?;
+    let name = arguments.at(1);
+    let mut key = context.open_to_write(name)?;
     let stored = key.value::<BloomFilter>()?.ok_or(ReplyError::NOT_FOUND)?;
     let filter = stored.filter_mut();
     if !filter.may_be_united() {
@@ -62,19 +75,55 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     if promise == Promise::Kept && (1..filter.items()).contains(&capacity) {
         return Err(ReplyError::HOLDS_MORE);
     }
-    let has_shrunk = filter
-        .shrink(capacity, config::max_merge_bytes(context), promise)
-        .map_err(ReplyError::of_shrinking)?;
+    let progress = shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?;
+    let old = match progress {
+        Progress::Shrunk(old) => Some(old),
+        Progress::IsSmallest => None,
+        Progress::GoesOn if context.has_waited() => {
+            return wait(context, name, 0, Arc::default());
+        }
+        Progress::GoesOn => return Err(ReplyError::BEING_SHRUNK),
+        Progress::NotBegun if filter.bytes_to_shrink() > AT_ONCE && context.can_wait() => {
+            let begun = filter.begin_shrinking(capacity).map_err(Into::into);
+            match begun.map_err(ReplyError::of_shrinking)? {
+                Some(begun) => {
+                    let client = shrinking::begin(context, name, filter, begun);
+                    let client = client.map_err(ReplyError::of_folding)?;
+                    return wait(context, name, filter.bytes_to_shrink(), client);
+                }
+                None => None,
+            }
+        }
+        Progress::NotBegun => filter
+            .shrink(capacity, config::max_merge_bytes(context), promise)
+            .map_err(ReplyError::of_shrinking)?,
+    };
     let capacity = filter.capacity();
-    if has_shrunk {
-        journal::end_and_wake(context, filter, arguments.at(1));
+    if old.is_some() {
+        journal::end_and_wake(context, filter, name);
     }
     drop(key); // before a module is notified that might delete it
-    if has_shrunk {
+    if let Some(old) = old {
         let capacity = Line::of(capacity);
-        context.replicate(c"BF.SHRINK", arguments.at(1), [b"CAPACITY", capacity.bytes()]);
-        context.signal_change(c"bf.shrink", arguments.at(1));
+        context.replicate(c"BF.SHRINK", name, [b"CAPACITY", capacity.bytes()]);
+        context.signal_change(c"bf.shrink", name);
+        free_in_background("bf-free", old);
     }
     context.reply_integer(capacity);
     Ok(())
+}
+
+/// Lets the client wait for the end of the fold of `bytes` bytes. It holds `client` until then. If
+/// it takes far too long, or the client is unblocked, its reply is null and nothing has changed.
+fn wait(
+    context: &Context,
+    key: Argument<'_>,
+    bytes: u64,
+    client: Arc<()>,
+) -> Result<(), ReplyError> {
+    let milliseconds = PATIENCE_MS + bytes / BYTES_PER_MS;
+    match context.wait_for_key(key, milliseconds, || Some(client)) {
+        true => Ok(()),
+        false => Err(ReplyError::NO_MEMORY_TO_SHRINK),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::adding::{Answer, Request};
 use crate::commands::common::{
-    CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, EXPIRY, FAST_WRITE, ITEM, ITEMS, KEY, NO_CREATE, WRITE,
+    CAPACITY, COUNTING_ITEM, COUNTING_ITEMS, EXPIRY, ITEM, ITEMS, NO_CREATE,
 };
 use crate::commands::create::add_to;
 use crate::commands::reply_error::ReplyError;
@@ -19,16 +19,21 @@ use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
-const INSERT_PARAMETERS: &[Parameter] =
-    &[KEY, CAPACITY.after(c"CAPACITY").optional(), EXPIRY, NO_CREATE, ITEMS.after(c"ITEMS")];
+const INSERT_PARAMETERS: &[Parameter] = &[
+    Parameter::KEY,
+    CAPACITY.after(c"CAPACITY").optional(),
+    EXPIRY,
+    NO_CREATE,
+    ITEMS.after(c"ITEMS"),
+];
 
 pub const ADD: Command<ReplyError> = Command {
     name: c"cf.add",
     arity: 3,
     summary: c"Adds a copy of an item to a counting filter, which is created if it is missing",
-    parameters: &[KEY, ITEM],
+    parameters: &[Parameter::KEY, ITEM],
     run: |context, arguments| add(context, arguments, c"cf.add", Adding::Copies),
-    ..FAST_WRITE
+    ..Command::FAST_WRITE
 };
 
 pub const ADD_ABSENT: Command<ReplyError> = Command {
@@ -46,7 +51,7 @@ pub const INSERT: Command<ReplyError> = Command {
     complexity: c"O(N) with N items",
     parameters: INSERT_PARAMETERS,
     run: |context, arguments| insert(context, arguments, c"cf.insert", Adding::Copies, reply_added),
-    ..WRITE
+    ..Command::WRITE
 };
 
 pub const INSERT_ABSENT: Command<ReplyError> = Command {

@@ -1,12 +1,12 @@
 //! CF.COUNT: how many copies of an item are in a counting filter.
 
-use crate::commands::common::{COUNTING_ITEM, FAST_READ, ITEM, KEY};
+use crate::commands::common::{COUNTING_ITEM, ITEM};
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::CountingFilters;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::Command;
+use splitbloom_server::command::{Command, Parameter};
 use splitbloom_server::context::Context;
 
 pub const COUNT: Command<ReplyError> = Command {
@@ -14,9 +14,9 @@ pub const COUNT: Command<ReplyError> = Command {
     arity: 3,
     summary: c"Counts the copies of an item that are probably in a counting filter",
     complexity: COUNTING_ITEM,
-    parameters: &[KEY, ITEM],
+    parameters: &[Parameter::KEY, ITEM],
     run: count,
-    ..FAST_READ
+    ..Command::FAST_READ
 };
 
 fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

@@ -1,11 +1,11 @@
 //! CF.DEL: removes a copy of an item from a counting filter.
 
-use crate::commands::common::{COUNTING_ITEM, FAST_REMOVE, ITEM, KEY};
+use crate::commands::common::{COUNTING_ITEM, ITEM};
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::CountingFilter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::Command;
+use splitbloom_server::command::{Command, Parameter};
 use splitbloom_server::context::Context;
 
 pub const DELETE: Command<ReplyError> = Command {
@@ -13,9 +13,9 @@ pub const DELETE: Command<ReplyError> = Command {
     arity: 3,
     summary: c"Removes a copy of an item, which must have been added, from a counting filter",
     complexity: COUNTING_ITEM,
-    parameters: &[KEY, ITEM],
+    parameters: &[Parameter::KEY, ITEM],
     run: delete,
-    ..FAST_REMOVE
+    ..Command::FAST_REMOVE
 };
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

@@ -1,12 +1,12 @@
 //! CF.INFO and CF.DEBUG: describe a counting filter.
 
-use crate::commands::common::{word, FAST_READ, KEY};
+use crate::commands::common::word;
 use crate::commands::reply_error::ReplyError;
 use crate::types::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::CuckooSeries;
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, Output};
+use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 
@@ -25,9 +25,9 @@ pub const INFO: Command<ReplyError> = Command {
     output: Output::Varies,
     summary: c"Describes a counting filter",
     complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
-    parameters: &[KEY, word(c"full", c"FULL").optional()],
+    parameters: &[Parameter::KEY, word(c"full", c"FULL").optional()],
     run: info,
-    ..FAST_READ
+    ..Command::FAST_READ
 };
 
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
@@ -97,7 +97,7 @@ pub const DEBUG: Command<ReplyError> = Command {
     arity: 2,
     summary: c"Describes a counting filter in a line for people to read",
     run: debug,
-    ..FAST_READ
+    ..Command::FAST_READ
 };
 
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

@@ -1,7 +1,7 @@
 //! CF.PACKADD, CF.PACKDEL and CF.PACKEXISTS: add, remove and look up copies of items, all in one
 //! argument.
 
-use crate::commands::common::{COUNTING_ITEMS, READ, REMOVE, WRITE};
+use crate::commands::common::COUNTING_ITEMS;
 use crate::commands::pack_add::add_packed;
 use crate::commands::packed::{look_up_packed, Changed, Packed, OF_A_CHANGE, OF_A_LOOKUP};
 use crate::commands::reply_error::ReplyError;
@@ -21,7 +21,7 @@ pub const PACK_ADD: Command<ReplyError> = Command {
         let packed = Packed::change(context, arguments)?;
         add_packed::<CountingFilters>(context, arguments, packed, c"cf.packadd", c"CF.PACKADD")
     },
-    ..WRITE
+    ..Command::WRITE
 };
 
 pub const PACK_DELETE: Command<ReplyError> = Command {
@@ -31,7 +31,7 @@ pub const PACK_DELETE: Command<ReplyError> = Command {
     complexity: COUNTING_ITEMS,
     parameters: OF_A_CHANGE,
     run: delete,
-    ..REMOVE
+    ..Command::REMOVE
 };
 
 pub const PACK_EXISTS: Command<ReplyError> = Command {
@@ -41,7 +41,7 @@ pub const PACK_EXISTS: Command<ReplyError> = Command {
     complexity: COUNTING_ITEMS,
     parameters: OF_A_LOOKUP,
     run: look_up_packed::<CountingFilters>,
-    ..READ
+    ..Command::READ
 };
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

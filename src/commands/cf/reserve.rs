@@ -1,6 +1,6 @@
 //! CF.RESERVE: creates an empty counting filter.
 
-use crate::commands::common::{CAPACITY, CREATE, ERROR, EXPANSION, EXPIRY, KEY, SEED};
+use crate::commands::common::{CAPACITY, ERROR, EXPANSION, EXPIRY, SEED};
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
@@ -27,7 +27,7 @@ pub const RESERVE: Command<ReplyError> = Command {
     flags: "write deny-oom fast",
     summary: c"Creates an empty filter that counts and deletes",
     parameters: &[
-        KEY,
+        Parameter::KEY,
         CAPACITY,
         BUCKET_SIZE,
         MAX_ITERATIONS,
@@ -37,7 +37,7 @@ pub const RESERVE: Command<ReplyError> = Command {
         SEED,
     ],
     run: reserve::<CountingFilters>,
-    ..CREATE
+    ..Command::CREATE
 };
 
 impl Creates for CountingFilters {

@@ -15,11 +15,13 @@ pub fn reply(context: &Context, filter: &Filter, window: Window, now: u64) {
     context.reply_field("Error rate", error_rate);
     context.reply_field("Expected false positive rate", false_positive_rate);
     context.reply_field("Estimated items", filter.items_at(now));
-    // A filter with a window has no bits to fill, and no segments.
+    // A filter with a window has no bits to fill, no segments, and the size of its items anyway.
     context.reply_field("Fill", None::<f64>);
     context.reply_field("Bits per item", filter.bits_per_item(now));
     context.reply_field("Segments allocated", 0);
     context.reply_field("Segments reserved", 0);
+    context.reply_field("Capacity if shrunk", None::<u64>);
+    context.reply_field("Size if shrunk", None::<u64>);
     context.reply_simple("Sub-filters");
     context.reply_array(0);
     let table = TableFacts {

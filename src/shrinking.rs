@@ -1,0 +1,223 @@
+//! Filters that become smaller between commands, for BF.SHRINK.
+//!
+//! A large filter is folded by a timer, in steps of a millisecond, while its client waits. The fold
+//! follows the filter as a client does: what is new meanwhile stands in the filter's
+//! [journal]. When all is folded, the command runs again, and puts the smaller
+//! filter into the place of the larger one. So the change is that of one command, as any other.
+
+use crate::journal::{self, NotFollowed};
+use crate::types::BloomFilter;
+use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
+use splitbloom_filter::filter::{Promise, Shrinking, Shrunk};
+use splitbloom_filter::{AddError, Filter};
+use splitbloom_grammar::changes::Position;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::clock::time_now;
+use splitbloom_server::context::Context;
+use splitbloom_server::key::InUse;
+use splitbloom_server::location::Location;
+use splitbloom_server::timer::Timer;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// No 64 KiB are begun later than this after the timer has fired.
+const BUDGET: Duration = Duration::from_millis(1);
+/// The interval between two steps: the shortest that servers support.
+const INTERVAL_MS: u64 = 1;
+/// The delay before another try if the server must not change its data, or the key is in use.
+const RETRY_MS: u64 = 100;
+
+static TIMER: Timer = Timer::new();
+
+/// The filters that are being folded. Each has a client that waits for it.
+static JOBS: Mutex<Vec<Job>> = Mutex::new(Vec::new());
+
+/// A filter that is being folded.
+struct Job {
+    key: Location,
+    /// Its client holds the other end.
+    client: Weak<()>,
+    /// How far it is, or why it has failed.
+    fold: Result<Fold, Failed>,
+}
+
+struct Fold {
+    shrinking: Shrinking,
+    /// How far it has followed the filter.
+    position: Position,
+    /// Whether only what is new is lacking.
+    is_complete: bool,
+}
+
+/// Why a filter was not folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// It was replaced, or has changed in another way than by adds, or too much.
+    HasChanged,
+    /// Its journal would take more than journals may.
+    NotFollowed,
+    OutOfMemory,
+}
+
+impl From<AddError> for Failed {
+    fn from(_: AddError) -> Self {
+        Self::OutOfMemory
+    }
+}
+
+impl From<NotFollowed> for Failed {
+    fn from(error: NotFollowed) -> Self {
+        match error {
+            NotFollowed::OverLimit => Self::NotFollowed,
+            NotFollowed::OutOfMemory => Self::OutOfMemory,
+        }
+    }
+}
+
+/// How far the filter under a key is.
+pub enum Progress {
+    /// Nobody shrinks it.
+    NotBegun,
+    /// The client that shrinks it must wait, or go on waiting.
+    GoesOn,
+    /// It has been shrunk. Its old sub-filter is to be freed.
+    Shrunk(BlockedBloom),
+    /// It has no smaller size.
+    IsSmallest,
+}
+
+/// Registers the timer.
+pub fn register(context: &Context) {
+    TIMER.register(context, tick);
+}
+
+fn jobs() -> MutexGuard<'static, Vec<Job>> {
+    // A panic leaves at most a job whose client gets an error.
+    JOBS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins to shrink `filter`, the value of `key`. Returns what its client must hold.
+///
+/// # Errors
+/// `NotFollowed`, `OutOfMemory`.
+pub fn begin(
+    context: &Context,
+    key: Argument<'_>,
+    filter: &Filter,
+    shrinking: Shrinking,
+) -> Result<Arc<()>, Failed> {
+    let position = journal::changes(context, filter, None, 0)?.position;
+    let key = context.location_of(key).ok_or(Failed::OutOfMemory)?;
+    let client = Arc::new(()); // 16 bytes
+    let fold = Fold { shrinking, position, is_complete: false };
+    leave_to_timer(context, Job { key, client: Arc::downgrade(&client), fold: Ok(fold) })?;
+    Ok(client)
+}
+
+fn leave_to_timer(context: &Context, job: Job) -> Result<(), Failed> {
+    let mut jobs = jobs();
+    jobs.try_reserve(1).map_err(|_| Failed::OutOfMemory)?;
+    jobs.push(job);
+    TIMER.set(time_now() + INTERVAL_MS, context.thread());
+    Ok(())
+}
+
+/// How far `filter`, the value of `key`, is. If all of it is folded, puts the smaller one into its
+/// place.
+///
+/// # Errors
+/// Why it was not folded. Then, and at its end, nobody shrinks it any more.
+pub fn progress(
+    context: &Context,
+    key: Argument<'_>,
+    filter: &mut Filter,
+) -> Result<Progress, Failed> {
+    let database = context.database();
+    let is_this = |job: &Job| {
+        let Location { database: of, name } = &job.key;
+        *of == database && **name == *key.bytes() && job.client.strong_count() > 0
+    };
+    let mut jobs = jobs();
+    let Some(index) = jobs.iter().position(is_this) else {
+        return Ok(Progress::NotBegun);
+    };
+    if jobs[index].fold.as_ref().is_ok_and(|fold| !fold.is_complete) {
+        return Ok(Progress::GoesOn);
+    }
+    let Job { key, client, fold } = jobs.swap_remove(index);
+    drop(jobs);
+    let mut fold = fold?;
+    fold.follow(context, filter)?;
+    match fold.shrinking.finish(filter, Promise::Kept)? {
+        Shrunk::Yes(old) => Ok(Progress::Shrunk(old)),
+        Shrunk::Not(None) => Ok(Progress::IsSmallest),
+        Shrunk::Not(Some(shrinking)) => {
+            let fold = Fold { shrinking, is_complete: false, ..fold };
+            leave_to_timer(context, Job { key, client, fold: Ok(fold) })?;
+            Ok(Progress::GoesOn)
+        }
+    }
+}
+
+/// Takes a step of the job whose turn it is.
+fn tick(context: &Context) -> Option<u64> {
+    let mut jobs = jobs();
+    jobs.retain(|job| job.client.strong_count() > 0);
+    let is_begun = |job: &Job| job.fold.as_ref().is_ok_and(|fold| !fold.is_complete);
+    let index = jobs.iter().position(is_begun)?;
+    if context.must_wait() {
+        return Some(time_now() + RETRY_MS);
+    }
+    let (mut job, begun) = (jobs.swap_remove(index), Instant::now());
+    let delay = match job.step(context, begun) {
+        Ok(()) => INTERVAL_MS,
+        Err(InUse) => RETRY_MS,
+    };
+    jobs.push(job); // to the end of the turn; there is room where it was
+    Some(time_now() + delay)
+}
+
+impl Job {
+    /// Folds for as long as the budget lasts. At the end, wakes the client.
+    fn step(&mut self, context: &Context, begun: Instant) -> Result<(), InUse> {
+        let (Ok(fold), Some(name)) =
+            (&mut self.fold, context.go_to(self.key.database, &self.key.name))
+        else {
+            return Ok(());
+        };
+        let mut key = context.open_quietly(name.argument())?;
+        let folded = match key.value::<BloomFilter>() {
+            Ok(Some(stored)) => fold.step(context, stored.filter(), begun),
+            _ => Err(Failed::HasChanged),
+        };
+        drop(key);
+        match folded {
+            Ok(()) if !fold.is_complete => return Ok(()),
+            Ok(()) => {}
+            Err(failed) => self.fold = Err(failed),
+        }
+        context.signal_ready(name.argument()); // it runs after the timer
+        Ok(())
+    }
+}
+
+impl Fold {
+    fn step(&mut self, context: &Context, filter: &Filter, begun: Instant) -> Result<(), Failed> {
+        self.follow(context, filter)?;
+        while begun.elapsed() < BUDGET {
+            if !self.shrinking.step(filter)? {
+                self.is_complete = true;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what is new in `filter`.
+    fn follow(&mut self, context: &Context, filter: &Filter) -> Result<(), Failed> {
+        let changes = journal::changes(context, filter, Some(self.position), u64::MAX)?;
+        let hashes = changes.hashes.ok_or(Failed::HasChanged)?;
+        self.position = changes.position;
+        Ok(self.shrinking.add(journal::hashes_of(&hashes))?)
+    }
+}
