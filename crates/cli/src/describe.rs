@@ -24,6 +24,7 @@ pub fn describe(filter: &Filter) -> Value {
 fn lasting(filter: &Filter) -> Value {
     let parameters = filter.parameters();
     let expansion = Some(parameters.growth.factor()).filter(|factor| *factor > 0);
+    let shrunk = filter.if_shrunk();
     json!({
         "Capacity": filter.capacity(),
         "Size": filter.reserved_bytes(),
@@ -35,6 +36,8 @@ fn lasting(filter: &Filter) -> Value {
         "Estimated items": filter.estimated_items().round() as u64,
         "Fill": filter.fill_ratio(),
         "Bits per item": filter.num_bits() as f64 / filter.capacity() as f64,
+        "Capacity if shrunk": shrunk.map(|shrunk| shrunk.capacity),
+        "Size if shrunk": shrunk.map(|shrunk| shrunk.reserved_bytes),
         "Sub-filters": filter.bloom().into_iter().map(bloom).collect::<Value>(),
         "Table": filter.table().map(table),
     })

@@ -131,7 +131,7 @@ impl From<FilterError> for Error {
             }
             FilterError::Unreachable(error) => error.into(),
             FilterError::Refused(text) => refused(&text),
-            FilterError::NotTried | FilterError::Unexpected(_) => Self::Refused(error.to_string()),
+            _ => Self::Refused(error.to_string()),
         }
     }
 }

@@ -34,13 +34,34 @@ pub fn load(path: &Path) -> Result<Filter, Error> {
     let (mut buffer, mut number) = (Vec::new(), 0);
     let mut filter: Option<Filter> = None;
     while file.next(&mut buffer).map_err(|error| failed(path, error))? {
-        let refused = |error: DecodeError| failed(path, FileError::Chunk(number, error));
-        let chunk = Chunk::parse(&buffer).map_err(refused)?;
-        let begun = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited).map_err(refused)?;
-        filter = begun.or(filter);
+        let refused = |error| failed(path, FileError::Chunk(number, error));
+        load_next(&mut filter, &buffer).map_err(refused)?;
         number += 1;
     }
     filter.ok_or_else(|| failed(path, FileError::Cut))
+}
+
+/// Loads the next chunk of a filter; the first one begins it.
+pub fn load_next(filter: &mut Option<Filter>, bytes: &[u8]) -> Result<(), DecodeError> {
+    let chunk = Chunk::parse(bytes)?;
+    if let Some(begun) = load_chunk(filter.as_mut(), &chunk, SizeLimit::Unlimited)? {
+        *filter = Some(begun);
+    }
+    Ok(())
+}
+
+/// Calls `act` with each chunk of a filter.
+pub fn for_each_chunk(
+    filter: &Filter,
+    mut act: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut iterator = 0;
+    let no_memory = |_| Error::Contents("not enough memory".into());
+    while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
+        act(&chunk.bytes)?;
+        iterator = chunk.next;
+    }
+    Ok(())
 }
 
 /// A file that a filter is written to.
@@ -65,13 +86,7 @@ impl NewFilter {
 
     /// Writes a filter as a whole.
     pub fn write_filter(&mut self, filter: &Filter) -> Result<(), Error> {
-        let mut iterator = 0;
-        let no_memory = |_| Error::Contents("not enough memory".into());
-        while let Some(chunk) = encode_chunk(filter, iterator).map_err(no_memory)? {
-            self.write(&chunk.bytes)?;
-            iterator = chunk.next;
-        }
-        Ok(())
+        for_each_chunk(filter, |chunk| self.write(chunk))
     }
 
     /// Ends it, and gives the file its name. Returns its length.

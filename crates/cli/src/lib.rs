@@ -6,6 +6,7 @@
 //!   target       a filter on a server, or spread over a cluster
 //!   transfer     filters out of a server and into one, chunk by chunk
 //!   filter_file  filters out of files and into them
+//!   shrink       filters made smaller, here or by the server that sends them
 //!   output       files that are written
 //!   input        items from files: lines or fixed widths, packed or not
 //!   feed         items through several connections, answers in the order of the items
@@ -38,11 +39,12 @@ pub mod output;
 pub mod parse;
 pub mod progress;
 pub mod report;
+pub mod shrink;
 pub mod sizing;
 pub mod target;
 pub mod transfer;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use commands::Command;
 use error::{Error, Outcome};
 use std::ffi::OsString;
@@ -69,8 +71,9 @@ Exit codes:
 
 /// Runs the tool with these arguments, the first of which is its name. An error is one line on
 /// standard error.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let tool = match Tool::try_parse_from(arguments) {
+pub fn run(version: &'static str, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let matches = Tool::command().version(version).try_get_matches_from(arguments);
+    let tool = match matches.and_then(|matches| Tool::from_arg_matches(&matches)) {
         Ok(tool) => tool,
         // Help and version come as errors as well. If nobody reads them, nobody misses them.
         Err(error) => {

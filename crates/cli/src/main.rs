@@ -2,6 +2,13 @@
 
 use std::{env, panic, process};
 
+/// The version, with the commit if `scripts/version --build` named one to the compiler. It is read
+/// here, not in the library, so that a commit rebuilds only this file.
+const VERSION: &str = match option_env!("SPLITBLOOM_BUILD") {
+    Some(build) => build,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// The exit code of a program in Rust that panics.
 const PANICKED: i32 = 101;
 
@@ -12,5 +19,5 @@ fn main() -> process::ExitCode {
         report(panic);
         process::exit(PANICKED);
     }));
-    splitbloom_cli::run(env::args_os())
+    splitbloom_cli::run(VERSION, env::args_os())
 }

@@ -5,12 +5,13 @@
 //! an expiry that should have one, whenever this process ends.
 
 use crate::error::Error;
+use crate::filter_file::for_each_chunk;
 use crate::target::OneKey;
 use redis::{cmd, Value};
 use splitbloom_client::{number_of, Family, Retry};
 use splitbloom_filter::codec::is_chunk;
 use splitbloom_filter::codec::Chunk;
-use splitbloom_filter::{Kind, StoredType};
+use splitbloom_filter::{Filter, Kind, StoredType};
 use splitbloom_partition::temporary_key;
 
 /// How long a filter stays whose load has been abandoned, in seconds: an hour.
@@ -79,22 +80,70 @@ pub struct Piece {
     pub bytes: Vec<u8>,
 }
 
+/// A copy of a Bloom filter that its server has shrunk, with a key in the same slot.
+pub struct ShrunkCopy(Vec<u8>);
+
+impl ShrunkCopy {
+    /// Has it made. It shares the memory of the filter until it shrinks, which takes at most half
+    /// of that again. It expires if it is abandoned.
+    ///
+    /// # Errors
+    /// The server's refusal: it is a replica, the user may not, or it would exceed a limit.
+    pub fn new(of: &mut OneKey) -> Result<Self, Error> {
+        let copy = Self(temporary_key(of.key()));
+        match copy.make(of) {
+            Ok(()) => Ok(copy),
+            Err(error) => {
+                copy.delete(of);
+                Err(error)
+            }
+        }
+    }
+
+    fn make(&self, of: &mut OneKey) -> Result<(), Error> {
+        let Self(copy) = self;
+        of.transact(Retry::No, |key| vec![cmd("COPY").arg(key).arg(copy).take(), expire(copy)])?;
+        // Alone, since in a transaction a large filter would be folded at once. If nothing came of
+        // it (null), the copy is sent as it is.
+        of.ask(Retry::No, |_| cmd("BF.SHRINK").arg(copy).take()).map(drop)
+    }
+
+    /// Deletes it, if the server still replies.
+    pub fn delete(self, of: &mut OneKey) {
+        unlink(of, &self.0);
+    }
+}
+
 /// A filter on its way out of a server.
 pub struct Outgoing<'a> {
     from: &'a mut OneKey,
     family: Family,
     iterator: i64,
+    /// What is sent in place of the filter.
+    copy: Option<&'a ShrunkCopy>,
 }
 
 impl<'a> Outgoing<'a> {
     pub fn new(from: &'a mut OneKey, family: Family) -> Self {
-        Self { from, family, iterator: 0 }
+        Self { from, family, iterator: 0, copy: None }
+    }
+
+    /// The same of a copy.
+    pub fn of_copy(from: &'a mut OneKey, copy: &'a ShrunkCopy) -> Self {
+        Self { from, family: Family::Bloom, iterator: 0, copy: Some(copy) }
     }
 
     /// The next piece; nothing after the last one.
     pub fn next_piece(&mut self) -> Result<Option<Piece>, Error> {
         let (name, iterator) = (self.family.command("SCANDUMP"), self.iterator);
-        let reply = self.from.ask(Retry::Yes, |key| cmd(&name).arg(key).arg(iterator).take())?;
+        let scan = |key: &[u8]| cmd(&name).arg(key).arg(iterator).take();
+        let reply = match self.copy {
+            None => self.from.ask(Retry::Yes, scan)?,
+            Some(ShrunkCopy(copy)) => {
+                let commands = |_: &[u8]| vec![scan(copy), expire(copy)];
+                self.from.transact(Retry::Yes, commands)?.swap_remove(0)
+            }
+        };
         let no_chunk = || Error::Contents("SCANDUMP returned no chunk".into());
         let Value::Array(parts) = reply else {
             return Err(no_chunk());
@@ -146,6 +195,19 @@ impl<'a> Incoming<'a> {
         let family = *self.family.get_or_insert(family_of(&chunk));
         // The iterator goes to the server as SCANDUMP returned it.
         self.load(family, chunk.next as i64, bytes)
+    }
+
+    /// Loads a whole filter; `observe` gets the bytes of each chunk.
+    pub fn load_filter(
+        &mut self,
+        filter: &Filter,
+        mut observe: impl FnMut(usize),
+    ) -> Result<(), Error> {
+        for_each_chunk(filter, |chunk| {
+            self.load_chunk(chunk)?;
+            observe(chunk.len());
+            Ok(())
+        })
     }
 
     /// Loads the next piece.
@@ -219,12 +281,14 @@ impl<'a> Incoming<'a> {
 impl Drop for Incoming<'_> {
     fn drop(&mut self) {
         if !self.is_done && self.has_begun {
-            let temporary = &self.temporary;
-            // If the server is gone, the key expires.
-            let unlink = |_: &[u8]| cmd("UNLINK").arg(temporary).take();
-            let _ = self.to.ask(Retry::No, unlink);
+            unlink(self.to, &self.temporary);
         }
     }
+}
+
+/// Deletes a temporary key. If the server is gone, the key expires.
+fn unlink(of: &mut OneKey, temporary: &[u8]) {
+    let _ = of.ask(Retry::No, |_| cmd("UNLINK").arg(temporary).take());
 }
 
 /// Lets a temporary key expire if the load is abandoned.

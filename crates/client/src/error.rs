@@ -4,7 +4,9 @@ use redis::{RedisError, ServerError};
 use std::borrow::Cow;
 use std::fmt;
 
+/// Why there is no answer.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The name of the filter contains `{`.
     BraceInName,

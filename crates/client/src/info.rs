@@ -5,11 +5,13 @@ use redis::Value;
 
 /// A partitioned filter, described as BF.INFO describes one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Info {
     /// The capacity of all partitions together. One of them may be full before the sum is reached.
     pub capacity: u64,
     /// Bytes of memory that the partitions take.
     pub bytes: u64,
+    /// Sub-filters and tables of the partitions.
     pub sub_filters: u64,
     /// Items that were new when they were added.
     pub items: u64,
@@ -32,6 +34,7 @@ impl Info {
 
 /// A number by its name in a reply to BF.INFO or CF.INFO: in a map, or in the flat array that RESP2
 /// has instead.
+#[doc(hidden)]
 pub fn number_of(reply: &Value, name: &str) -> Option<u64> {
     let is_it = |text: &Value| match text {
         Value::BulkString(bytes) => bytes == name.as_bytes(),

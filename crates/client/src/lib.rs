@@ -1,20 +1,6 @@
-//! A client for one filter partitioned over many nodes of a Redis Cluster, on top of redis-rs.
+#![doc = include_str!("../README.md")]
 //!
-//! ```no_run
-//! use splitbloom_client::{Growth, PartitionedFilter};
-//! use splitbloom_partition::Partitions;
-//!
-//! # fn main() -> Result<(), splitbloom_client::Error> {
-//! let partitions = Partitions::new(64).expect("a power of two");
-//! let mut users = PartitionedFilter::connect(&["redis://127.0.0.1:7000"], "users", partitions)?;
-//! users.reserve(0.01, 10_000_000, Growth::Times(2))?;
-//! users.add("alice")?;
-//! assert!(users.exists("alice")?);
-//! let answers = users.mexists(&["alice", "bob"]); // in the order of the items
-//! # Ok(())
-//! # }
-//! ```
-//!
+//! # How it works
 //! A batch becomes one command for each partition that it touches, in one pipeline for each node.
 //! The client follows redirects, and for a minute retries what fails because a node is gone or the
 //! cluster is in a failover. Retries are harmless, with one exception: an add that was executed but
@@ -30,9 +16,8 @@
 //!
 //! A filter of one key, on a server or in a cluster, is a filter with one partition ([`Keys`]).
 //!
-//! Lookups without a network: a [`Follower`] keeps a copy of a filter in this process.
-//!
 //! This crate is not part of the module: it is a client like any other.
+#![deny(missing_docs)]
 
 mod batch;
 mod connections;
@@ -50,13 +35,15 @@ pub use follower::{Follower, Status};
 pub use info::{number_of, Info};
 pub use link::{Retry, Topology};
 pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};
+pub use redis;
 pub use replication::Acknowledged;
-pub use splitbloom_filter::filter::Growth;
+pub use splitbloom_filter::Growth;
+pub use splitbloom_partition::{Name, Partitions};
 
 use batch::{answer, by_partition, in_order, Group};
 use link::{request, transaction, Link, Request};
 use redis::{Cmd, ConnectionInfo, IntoConnectionInfo, Value};
-use splitbloom_partition::{capacity_of_each, slot_of, Name, Partitions, SLOTS};
+use splitbloom_partition::{capacity_of_each, slot_of, SLOTS};
 use std::time::Duration;
 
 /// The result for an item: of an add, whether the item was new; of a lookup, whether it is
@@ -66,7 +53,9 @@ pub type Answer = Result<bool, Error>;
 /// The keys of a filter.
 #[derive(Clone, Copy, Debug)]
 pub enum Keys<'a> {
+    /// One key.
     One(&'a [u8]),
+    /// A key for each partition of the filter of this name.
     Partitioned(Name<'a>, Partitions),
 }
 

@@ -39,7 +39,9 @@ pub(super) struct Request {
 /// Whether a command may be sent again if it is not known whether it was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
+    /// It may.
     Yes,
+    /// It is sent once.
     No,
 }
 

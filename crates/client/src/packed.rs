@@ -66,6 +66,7 @@ pub enum Wording {
 
 /// What became of items that were to be added or removed.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Changes {
     /// How many there were.
     pub items: u64,
@@ -77,10 +78,12 @@ pub struct Changes {
 
 /// The first refusal among the items of a batch.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The leading items that have all been carried out. Later ones may have been as well. Of a
     /// filter with more than one partition it is 0.
     pub before: u64,
+    /// What was refused.
     pub error: Error,
 }
 

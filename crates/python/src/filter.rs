@@ -42,20 +42,32 @@ impl BloomFilter {
         Ok(PyClassInitializer::from(Base::new(filter)).add_subclass(Self))
     }
 
-    /// The union of two filters with equal parameters and seed.
+    /// The union of two filters with the same error rate, expansion and seed. Raises `ValueError`
+    /// if its false-positive rate would be above the error rate, unless `force` is true.
+    #[pyo3(signature = (other, *, force = false))]
+    fn union<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, Self>,
+        force: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (slf.py(), slf.as_super().get());
+        let union = of_kind(py, base.snapshot(py)?)?;
+        let promise = if force { Promise::Waived } else { Promise::Kept };
+        unite(union.cast::<Base>()?.get(), other, promise)?;
+        Ok(union)
+    }
+
+    /// The union that `union` returns without `force`.
     fn __or__<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, Self>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, base) = (slf.py(), slf.as_super().get());
-        let union = of_kind(py, base.snapshot(py)?)?;
-        unite(union.cast::<Base>()?.get(), other)?;
-        Ok(union)
+        Self::union(slf, other, false)
     }
 
-    /// Adds the items of `other`, which has the same error rate and seed.
+    /// Adds the items of `other`, as `union` does without `force`.
     fn __ior__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, Self>) -> PyResult<()> {
-        unite(slf.as_super().get(), other)
+        unite(slf.as_super().get(), other, Promise::Kept)
     }
 }
 
@@ -63,7 +75,7 @@ impl BloomFilter {
 const EXPANSION: u32 = 2;
 
 /// Adds what the other filter has. Only one of the two is locked at a time.
-fn unite(filter: &Base, other: &Bound<'_, BloomFilter>) -> PyResult<()> {
+fn unite(filter: &Base, other: &Bound<'_, BloomFilter>, promise: Promise) -> PyResult<()> {
     let py = other.py();
     let other = other.as_super().get().snapshot(py)?;
     if !other.may_be_united() || !filter.read(py, Filter::may_be_united)? {
@@ -78,8 +90,7 @@ fn unite(filter: &Base, other: &Bound<'_, BloomFilter>) -> PyResult<()> {
         };
         return Err(PyValueError::new_err(format!("the {name} of the two filters differ")));
     }
-    let unite = |filter: &mut Filter| {
-        filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX, Promise::Waived)
-    };
+    let unite =
+        |filter: &mut Filter| filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX, promise);
     filter.write_detached(py, unite)?.map(drop).map_err(of_union)
 }

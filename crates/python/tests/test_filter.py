@@ -56,7 +56,7 @@ def test_parameters_out_of_range_are_refused(kind: Any) -> None:
 
 
 def test_a_filter_that_does_not_grow_is_full_and_keeps_what_it_has() -> None:
-    filter = Filter(100, 0.0001, expansion=0)
+    filter = Filter(100, 1e-9, expansion=0)
     with pytest.raises(FullError, match="does not grow"):
         filter.update(range(1000))
     assert len(filter) == 100 and all(filter.contains(range(100)))
@@ -90,7 +90,7 @@ def test_a_counting_filter_counts_and_removes() -> None:
 
 @pytest.mark.parametrize("kind", [Filter, CountingFilter])
 def test_a_copy_is_independent(kind: Any) -> None:
-    filter = kind(1000, 0.0001)
+    filter = kind(1000, 1e-9)
     filter.update(range(1000))
     for other in (
         copy.copy(filter),
@@ -104,11 +104,12 @@ def test_a_copy_is_independent(kind: Any) -> None:
 
 
 def test_a_union_finds_what_either_does() -> None:
-    one, other = (Filter(1000, 0.001, seed=7) for _ in range(2))
+    one, other = (Filter(5000, 0.001, seed=7) for _ in range(2))
     one.update(range(500))
     other.update(range(500, 3000))
     both = one | other
     assert all(both.contains(range(3000))) and len(one) <= 500
+    assert one.union(other).dumps() == both.dumps()
     same = one
     one |= other
     assert same is one and one.dumps() == both.dumps()
@@ -128,6 +129,19 @@ def test_a_union_of_different_filters_is_refused() -> None:
             filter |= other
     with pytest.raises(TypeError):
         filter | CountingFilter(1000)  # type: ignore[operator]
+
+
+def test_a_union_above_the_error_rate_is_refused_unless_it_is_forced() -> None:
+    one, other = (Filter(1000, seed=7, expansion=0) for _ in range(2))
+    one.update(range(900))
+    other.update(range(900, 1800))
+    before = one.dumps()
+    with pytest.raises(ValueError, match="above 0.01"):
+        one | other
+    with pytest.raises(ValueError, match="above 0.01"):
+        one |= other
+    assert one.dumps() == before
+    assert all(one.union(other, force=True).contains(range(1800)))
 
 
 def test_bytes_of_the_other_kind_are_refused() -> None:

@@ -10,6 +10,7 @@ mod merge;
 mod migrate;
 mod pull;
 mod push;
+mod shrink;
 mod size;
 mod unload;
 
@@ -30,6 +31,7 @@ pub enum Command {
     Compare(compare::Arguments),
     Migrate(migrate::Arguments),
     Merge(merge::Arguments),
+    Shrink(shrink::Arguments),
     #[command(hide = true)]
     Documents(documents::Arguments),
 }
@@ -49,6 +51,7 @@ impl Command {
             Self::Compare(arguments) => arguments.run(),
             Self::Migrate(arguments) => arguments.run(),
             Self::Merge(arguments) => arguments.run(),
+            Self::Shrink(arguments) => arguments.run(),
             Self::Documents(arguments) => arguments.run(Tool::command()),
         }
     }

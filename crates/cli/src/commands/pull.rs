@@ -5,8 +5,9 @@ use crate::error::{Error, Outcome, WAY};
 use crate::filter_file::NewFilter;
 use crate::output::NewFile;
 use crate::progress::{bar, Unit};
+use crate::shrink::fetch;
 use crate::target::{info_of_one, OneKey, TopologyArguments};
-use crate::transfer::{copy, Expiry, Outgoing};
+use crate::transfer::{copy, Expiry, Incoming, Outgoing};
 use clap::Args;
 use indicatif::ProgressBar;
 use splitbloom_filter::codec::is_chunk;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   splitbloom pull users -o users.sbf
+  splitbloom pull users -o users.sbf --shrink
   splitbloom pull users --to redis://other:6379
   splitbloom pull users --to redis://other:6379 --as customers --replace")]
 pub struct Arguments {
@@ -37,6 +39,10 @@ pub struct Arguments {
     /// Takes the place of the file, or of what that key holds
     #[arg(long)]
     replace: bool,
+    /// Shrinks it, as BF.SHRINK does, and leaves the key as it is: the server shrinks a copy. If it
+    /// may not, or refuses, the whole filter is transferred and shrunk here
+    #[arg(long)]
+    shrink: bool,
     #[command(flatten)]
     topology: TopologyArguments,
     #[command(flatten)]
@@ -48,14 +54,27 @@ impl Arguments {
         let info = self.server.connection_info()?;
         let mut from = self.topology.open_key(&self.key, info)?;
         let bar = bar("pulling", Unit::Bytes, None);
+        let observe = |bytes| bar.inc(bytes as u64);
         match (&self.output, &self.to) {
+            (Some(path), _) if self.shrink => {
+                let filter = fetch(&mut from, observe)?;
+                let mut file = NewFilter::new(NewFile::create(path, self.replace, &[])?)?;
+                file.write_filter(&filter)?;
+                file.finish()?;
+            }
             (Some(path), _) => self.to_file(&mut from, path, &bar)?,
             (None, Some(url)) => {
                 let key = self.other_key.as_ref().unwrap_or(&self.key);
                 let info = info_of_one(url, &self.server.tls)?;
                 let mut to = self.topology.open_key(key, info)?;
-                let observe = |bytes| bar.inc(bytes as u64);
-                copy(&mut from, &mut to, self.replace, Expiry::None, observe)?;
+                if self.shrink {
+                    let filter = fetch(&mut from, observe)?;
+                    let mut incoming = Incoming::new(&mut to, self.replace)?;
+                    incoming.load_filter(&filter, |_| {})?;
+                    incoming.finish(None)?;
+                } else {
+                    copy(&mut from, &mut to, self.replace, Expiry::None, observe)?;
+                }
             }
             (None, None) => return Err(Error::Usage("-o or --to is missing".into())),
         }

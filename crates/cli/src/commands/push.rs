@@ -4,6 +4,7 @@ use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome};
 use crate::filter_file;
 use crate::progress::{bar, Unit};
+use crate::shrink::shrink;
 use crate::target::TopologyArguments;
 use crate::transfer::Incoming;
 use clap::Args;
@@ -18,13 +19,16 @@ use std::path::PathBuf;
 Example:
   splitbloom build users.txt -o users.sbf && splitbloom push users.sbf users")]
 pub struct Arguments {
-    /// The file, written by build, pull or merge
+    /// The file, written by build, pull, merge or shrink
     file: PathBuf,
     /// The key, which must not exist
     key: String,
     /// Takes the place of what the key holds
     #[arg(long)]
     replace: bool,
+    /// Shrinks it before it is sent, as BF.SHRINK does
+    #[arg(long)]
+    shrink: bool,
     #[command(flatten)]
     topology: TopologyArguments,
     #[command(flatten)]
@@ -33,9 +37,20 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
+        let info = self.server.connection_info()?;
+        if self.shrink {
+            let mut filter = filter_file::load(&self.file)?;
+            shrink(&mut filter, None)?;
+            let mut key = self.topology.open_key(&self.key, info)?;
+            let mut incoming = Incoming::new(&mut key, self.replace)?;
+            let bar = bar("pushing", Unit::Bytes, None);
+            incoming.load_filter(&filter, |bytes| bar.inc(bytes as u64))?;
+            incoming.finish(None)?;
+            bar.finish_and_clear();
+            return Ok(Outcome::Done);
+        }
         let failed = |error| filter_file::failed(&self.file, error);
         let mut file = filter_file::open(&self.file)?;
-        let info = self.server.connection_info()?;
         let mut key = self.topology.open_key(&self.key, info)?;
         let mut incoming = Incoming::new(&mut key, self.replace)?;
         let bar = bar("pushing", Unit::Bytes, file_bytes(&self.file));

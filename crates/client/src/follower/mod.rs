@@ -1,20 +1,5 @@
 //! A copy of a server's filter in this process, which follows it: lookups without a network.
 //!
-//! ```no_run
-//! use splitbloom_client::{Follower, Keys, Topology};
-//! use std::time::Duration;
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use redis::IntoConnectionInfo;
-//! let server = "redis://127.0.0.1:6379".into_connection_info()?;
-//! let blocked = Follower::start(vec![server], Topology::OneServer, Keys::One(b"blocked"))?;
-//! blocked.wait_until_ready(Duration::from_secs(10));
-//! // No copy yet, or the key is missing: the caller decides what that means.
-//! let is_blocked = blocked.contains(b"203.0.113.7").unwrap_or(true);
-//! # Ok(())
-//! # }
-//! ```
-//!
 //! ```text
 //!   worker   a thread: notes the position, fetches the filter, then applies what is new
 //!   copy     the filters that the worker writes and everyone else reads
@@ -50,6 +35,7 @@ pub struct Follower {
 
 /// How a follower is.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Status {
     /// Bytes of memory that the copy takes.
     pub bytes: u64,
