@@ -1,0 +1,71 @@
+//! Weighted sums of sketches.
+
+use super::{CountMinSketch, Shape};
+use crate::counters::Counters;
+use splitbloom_foundation::alloc::OutOfMemory;
+
+/// Why there is no sum of some sketches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// They differ in width or depth.
+    Dimensions,
+    /// A counter, or the count, would be negative or too large.
+    Overflow,
+    /// The allocator refused.
+    OutOfMemory,
+}
+
+impl From<OutOfMemory> for MergeError {
+    fn from(_: OutOfMemory) -> Self {
+        Self::OutOfMemory
+    }
+}
+
+/// The sum so far, once `value` has been added `weight` times. Sums are of 64 bits with a sign, as
+/// RedisBloom's: a sum that goes beyond them on the way overflows, even if it would come back.
+fn add(sum: i64, value: i64, weight: i64) -> Result<i64, MergeError> {
+    let product = value.checked_mul(weight);
+    product.and_then(|product| sum.checked_add(product)).ok_or(MergeError::Overflow)
+}
+
+impl CountMinSketch {
+    /// The sum of `sketches`, each counted as often as its weight says, in a sketch of `shape`. A
+    /// weight may be negative. An estimate of the sum is at least the sum of the exact counts if no
+    /// weight is negative.
+    ///
+    /// # Errors
+    /// What keeps them from being added.
+    pub fn merged(shape: Shape, sketches: &[(&Self, i64)]) -> Result<Self, MergeError> {
+        if sketches.iter().any(|(sketch, _)| sketch.shape != shape) {
+            return Err(MergeError::Dimensions);
+        }
+        let mut counters = Counters::new(shape.cells())?;
+        for index in 0..counters.reserved() {
+            let present = sketches
+                .iter()
+                .filter_map(|(sketch, weight)| Some((sketch.counters.segment(index)?, *weight)));
+            if present.clone().next().is_some() {
+                sum_up(counters.segment_mut(index)?, present)?;
+            }
+        }
+        // As the server shows it, the count has a sign.
+        let mut counts = sketches.iter().map(|(sketch, weight)| (sketch.count as i64, *weight));
+        let count = counts.try_fold(0, |sum, (count, weight)| add(sum, count, weight))?;
+        let count = u64::try_from(count).map_err(|_| MergeError::Overflow)?;
+        Ok(Self::of(shape, count, counters))
+    }
+}
+
+/// Writes the sums of some segments.
+fn sum_up<'a>(
+    sums: &mut [u32],
+    segments: impl Iterator<Item = (&'a [u32], i64)> + Clone,
+) -> Result<(), MergeError> {
+    for (place, sum) in sums.iter_mut().enumerate() {
+        let mut counters = segments.clone();
+        let total = counters
+            .try_fold(0, |sum, (counters, weight)| add(sum, counters[place].into(), weight))?;
+        *sum = u32::try_from(total).map_err(|_| MergeError::Overflow)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! The dimensions of a sketch, and the error bounds that they give.
+
+use splitbloom_foundation::segment::SEGMENT_BYTES;
+use splitbloom_foundation::span::Span;
+
+/// The most rows. A row halves the probability of an error above the bound, so 64 leave one in
+/// 2^64, and more only cost time: at this depth, an item takes 0.1 ms. But a sketch may come from a
+/// server where somebody has mistaken the depth for the width.
+pub const MAX_DEPTH: u64 = 1 << 16;
+/// The most bytes of counters of a new sketch. Its value is one string in files and dumps, and this
+/// is the longest string that servers take in a command by default, so RESTORE can take it.
+pub const MAX_NEW_BYTES: u64 = (512 << 20) - SEGMENT_BYTES as u64;
+/// Bytes of a counter.
+pub(super) const COUNTER_BYTES: u64 = 4;
+
+/// The number of counters in a row, and the number of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    width: u64,
+    depth: u64,
+}
+
+/// Why there is no sketch of some dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeError {
+    /// There must be a counter in each row.
+    NoWidth,
+    /// There must be a row.
+    NoDepth,
+    /// There are more than [`MAX_DEPTH`] rows.
+    TooDeep,
+    /// The counters take more than [`MAX_NEW_BYTES`].
+    TooLarge,
+    /// Those of all slices of a window do.
+    WindowTooLarge,
+}
+
+impl Shape {
+    /// Rows of `width` counters, `depth` of them, in a sketch that is to be created.
+    ///
+    /// # Errors
+    /// What is out of range.
+    pub fn new(width: u64, depth: u64) -> Result<Self, ShapeError> {
+        let shape = Self::saved(width, depth)?;
+        match shape.bytes() <= MAX_NEW_BYTES {
+            true => Ok(shape),
+            false => Err(ShapeError::TooLarge),
+        }
+    }
+
+    /// The same shape for each slice of a window of `span`: all slices together are one value.
+    ///
+    /// # Errors
+    /// `WindowTooLarge`.
+    pub fn in_window(self, span: Span) -> Result<Self, ShapeError> {
+        let bytes = self.bytes().saturating_mul(u64::from(span.slices()) + 1);
+        (bytes <= MAX_NEW_BYTES).then_some(self).ok_or(ShapeError::WindowTooLarge)
+    }
+
+    /// The same for a sketch that another server has saved, which may be larger: memory for it is
+    /// allocated only for bytes that are there.
+    ///
+    /// # Errors
+    /// What is out of range.
+    pub fn saved(width: u64, depth: u64) -> Result<Self, ShapeError> {
+        match (width, depth) {
+            (0, _) => Err(ShapeError::NoWidth),
+            (_, 0) => Err(ShapeError::NoDepth),
+            (_, depth) if depth > MAX_DEPTH => Err(ShapeError::TooDeep),
+            _ => {
+                let cells = width.checked_mul(depth);
+                let bytes = cells.and_then(|cells| cells.checked_mul(COUNTER_BYTES));
+                // An `isize` counts the bytes of any allocation, so also of the string.
+                let fits = bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok());
+                fits.then_some(Self { width, depth }).ok_or(ShapeError::TooLarge)
+            }
+        }
+    }
+
+    /// The smallest sketch whose estimates are too high by more than `error` times the sum of all
+    /// increments with a probability of at most `probability`: see [`super`] for the derivation.
+    /// Both are between 0 and 1, exclusive. RedisBloom computes the depth in single precision, and
+    /// so does this: equal commands create equal sketches.
+    ///
+    /// # Errors
+    /// `TooLarge`, or `TooDeep`.
+    pub fn for_bounds(error: f64, probability: f64) -> Result<Self, ShapeError> {
+        let depth = ((probability as f32).log10() / 0.5f32.log10()).ceil();
+        // `as` saturates: what is too large stays so.
+        Self::new((2.0 / error).ceil() as u64, depth as u64)
+    }
+
+    /// Counters in a row.
+    pub fn width(&self) -> u64 {
+        self.width
+    }
+
+    /// Rows.
+    pub fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// Counters in all.
+    pub fn cells(&self) -> u64 {
+        self.width * self.depth
+    }
+
+    /// Bytes of all counters.
+    pub fn bytes(&self) -> u64 {
+        self.cells() * COUNTER_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_give_the_dimensions_that_redisbloom_gives() {
+        // From CMS.INFO of a server with RedisBloom. The last four probabilities are where single
+        // and double precision differ.
+        for (error, probability, width, depth) in [
+            (0.001, 0.01, 2000, 7),
+            (0.4, 0.25, 5, 2),
+            (0.01, 0.3, 200, 2),
+            (0.01, 0.001, 200, 10),
+            (0.01, 1e-9, 200, 30),
+            (0.01, 0.99, 200, 1),
+            (0.01, 0.125, 200, 3),
+            (0.99, 0.1, 3, 4),
+            (0.3, 0.1, 7, 4),
+            (7e-5, 0.1, 28572, 4),
+            (3e-7, 0.1, 6_666_667, 4),
+            (2.634550442946966e-07, 0.5, 7_591_428, 1),
+            (2.933406288898962e-07, 0.5, 6_818_013, 1),
+            (0.1, 1.455190308530252e-11, 20, 36),
+            (0.1, 5.9604587931971764e-08, 20, 24),
+        ] {
+            let shape = Shape::for_bounds(error, probability).unwrap();
+            assert_eq!((shape.width(), shape.depth()), (width, depth), "{error} {probability}");
+        }
+    }
+
+    #[test]
+    fn dimensions_out_of_range_are_refused() {
+        let most = MAX_NEW_BYTES / COUNTER_BYTES;
+        for (width, depth, error) in [
+            (0, 1, ShapeError::NoWidth),
+            (1, 0, ShapeError::NoDepth),
+            (1, MAX_DEPTH + 1, ShapeError::TooDeep),
+            (most + 1, 1, ShapeError::TooLarge),
+            (most / 2 + 1, 2, ShapeError::TooLarge),
+            (u64::MAX, 1, ShapeError::TooLarge),
+            (u64::MAX / 2, 4, ShapeError::TooLarge),
+        ] {
+            assert_eq!(Shape::new(width, depth), Err(error), "{width} {depth}");
+        }
+        assert!(Shape::new(most, 1).is_ok() && Shape::saved(most + 1, 1).is_ok());
+        assert_eq!(Shape::saved(1 << 60, 8), Err(ShapeError::TooLarge));
+        let span = Span::new(60, 14).unwrap();
+        let in_window = |width| Shape::new(width, 1).unwrap().in_window(span);
+        assert!(in_window(most / 15).is_ok());
+        assert_eq!(in_window(most / 15 + 1), Err(ShapeError::WindowTooLarge));
+        assert_eq!(Shape::for_bounds(1e-300, 0.1), Err(ShapeError::TooLarge));
+        assert_eq!(Shape::for_bounds(0.1, 1e-300), Err(ShapeError::TooDeep));
+    }
+}

@@ -1,0 +1,168 @@
+//! Windowed sketches against the times of all increments.
+
+use super::*;
+use crate::cms::windowed::WindowedSketch;
+use crate::error::DecodeError;
+use proptest::prelude::*;
+use splitbloom_foundation::span::Span;
+
+fn windowed(width: u64, seconds: u32, slices: u8) -> WindowedSketch {
+    let shape = Shape::new(width, 3).unwrap();
+    WindowedSketch::new(shape, Span::new(seconds, slices).unwrap()).unwrap()
+}
+
+fn fields(sketch: &WindowedSketch) -> Vec<Field> {
+    let mut written = Vec::new();
+    sketch.save(&mut written).unwrap();
+    written
+}
+
+fn increment(sketch: &mut WindowedSketch, now: u64, items: &[(&[u8], u64)]) -> Vec<u32> {
+    let mut answers = Vec::new();
+    let items = items.iter().copied();
+    sketch.increment_many(items, now, |answer| answers.push(answer), drop).unwrap();
+    answers
+}
+
+fn estimate(sketch: &WindowedSketch, now: u64, item: &[u8]) -> u32 {
+    let mut answers = Vec::new();
+    let items = std::iter::once(item);
+    sketch.estimate_many(items, now, |answer| answers.push(answer)).unwrap();
+    answers[0]
+}
+
+#[test]
+fn an_increment_counts_for_the_window_and_at_most_a_slice_more() {
+    let mut sketch = windowed(1_000, 4, 4);
+    assert_eq!(increment(&mut sketch, 10_500, &[(b"x", 2), (b"x", 3), (b"y", 1)]), [2, 5, 1]);
+    assert_eq!(increment(&mut sketch, 11_000, &[(b"x", 1)]), [6]);
+    assert_eq!(estimate(&sketch, 14_999, b"x"), 6);
+    assert_eq!(estimate(&sketch, 15_000, b"x"), 1);
+    assert_eq!((sketch.count(14_999), sketch.count(15_000), sketch.count(16_000)), (7, 1, 0));
+    let mut over = Vec::new();
+    sketch.increment_many(std::iter::empty(), 16_000, |_| (), |slice| over.push(slice)).unwrap();
+    assert_eq!(over.iter().map(CountMinSketch::count).collect::<Vec<_>>(), [6, 1]);
+    assert_eq!((estimate(&sketch, 16_000, b"x"), sketch.latest()), (0, 16_000));
+}
+
+#[test]
+fn a_sum_stops_where_a_counter_does() {
+    let mut sketch = windowed(10, 4, 4);
+    increment(&mut sketch, 10_000, &[(b"x", 1 << 31)]);
+    assert_eq!(increment(&mut sketch, 11_000, &[(b"x", (1 << 31) - 2)]), [SATURATED - 1]);
+    assert_eq!(increment(&mut sketch, 12_000, &[(b"x", 5)]), [SATURATED]);
+    assert_eq!(estimate(&sketch, 15_000, b"x"), (1 << 31) + 3);
+}
+
+#[test]
+fn fields_that_are_no_windowed_sketch_are_refused() {
+    let mut sketch = windowed(20_000, 4, 2);
+    increment(&mut sketch, 10_000, &[(b"x", 1), (b"y", 1)]);
+    let good = fields(&sketch);
+    let decode = |fields: Vec<Field>| WindowedSketch::decode(&mut fields.into_iter());
+    assert_eq!(decode(good.clone()).unwrap().digest(), sketch.digest());
+    for len in 0..good.len() {
+        assert_eq!(decode(good[..len].to_vec()).err(), Some(DecodeError::Length));
+    }
+    // Width, depth, seconds, slices, latest, two empty slices, and one: 1, count, segments, index.
+    for (place, value, field) in [
+        (0, 0, "the width"),
+        (1, 0, "the depth"),
+        (2, 0, "the window"),
+        (2, 1 << 32, "the window"),
+        (3, 1, "the window"),
+        (3, 258, "the window"),
+        (4, 1 << 53, "the time"),
+        (4, 0, "the time"),
+        (5, 2, "a slice"),
+        (9, 5, "the number of segments"),
+        (10, 4, "the index of a segment"),
+    ] {
+        let mut fields = good.clone();
+        fields[place] = Field::Unsigned(value);
+        // Slice 0 is the current one at time 0: what lies before it cannot be.
+        if (place, value) == (4, 0) {
+            fields.swap(5, 7);
+            fields.splice(5..6, good[7..].iter().cloned());
+            fields.truncate(5 + good.len() - 7);
+            fields.extend([Field::Unsigned(0), Field::Unsigned(0)]);
+        }
+        assert_eq!(decode(fields).err(), Some(DecodeError::Field(field)), "{place} {value}");
+    }
+    let mut short = good.clone();
+    short[11] = Field::String(vec![1; 9]);
+    assert_eq!(decode(short).err(), Some(DecodeError::Field("the length of the counters")));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Items, and the milliseconds before them, which may be negative.
+    Increment(i64, Vec<(u8, u64)>),
+    /// Takes the copy's place.
+    Copy,
+    /// Is saved and loaded.
+    Restart,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let items = prop::collection::vec((0..6_u8, 0..1_000_u64), 0..12);
+    let step = prop_oneof![
+        8 => (-500..2_500_i64, items).prop_map(|(step, items)| Step::Increment(step, items)),
+        1 => Just(Step::Copy),
+        1 => Just(Step::Restart),
+    ];
+    prop::collection::vec(step, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// So wide that the items share no counter in some row: the estimates are exact.
+    #[test]
+    fn estimates_are_the_sums_of_what_the_window_remembers(
+        slices in 2..15_u8,
+        seconds in 1..4_u32,
+        steps in steps(),
+        later in 0..3_000_u64,
+    ) {
+        let span = Span::new(seconds, slices).unwrap();
+        let mut sketch = windowed(20_000, seconds, slices);
+        // The replica gets the same increments with the time of the primary's clock.
+        let mut replica = windowed(20_000, seconds, slices);
+        let (mut clock, mut latest, mut history) = (1_000_000_i64, 0, Vec::<(u64, u8, u64)>::new());
+        let exact = |history: &[(u64, u8, u64)], now: u64, item| -> u64 {
+            let oldest = span.oldest(span.slice_of(now));
+            let live = history.iter().filter(|(time, ..)| span.slice_of(*time) >= oldest);
+            live.filter(|(_, name, _)| *name == item).map(|(.., increment)| increment).sum()
+        };
+        for step in steps {
+            match step {
+                Step::Increment(step, items) => {
+                    clock += step;
+                    latest = latest.max(clock as u64);
+                    let named: Vec<_> =
+                        items.iter().map(|(name, increment)| ([*name], *increment)).collect();
+                    let pairs: Vec<(&[u8], u64)> =
+                        named.iter().map(|(name, increment)| (&name[..], *increment)).collect();
+                    let answers = increment(&mut sketch, clock as u64, &pairs);
+                    increment(&mut replica, clock as u64, &pairs);
+                    for ((name, by), answer) in items.into_iter().zip(answers) {
+                        history.push((latest, name, by));
+                        prop_assert_eq!(u64::from(answer), exact(&history, latest, name));
+                    }
+                }
+                Step::Copy => sketch = sketch.try_clone().unwrap(),
+                Step::Restart => {
+                    sketch = WindowedSketch::decode(&mut fields(&sketch).into_iter()).unwrap();
+                }
+            }
+            prop_assert_eq!(sketch.digest(), replica.digest());
+        }
+        for now in [latest, latest + later] {
+            for item in 0..6 {
+                let expected = exact(&history, now, item);
+                prop_assert_eq!(u64::from(estimate(&sketch, now, &[item])), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! RedisBloom's encoding: what a server keeps under the type `TDIS-TYPE`, encoding version 0.
+//!
+//! ```text
+//!   double   compression, min, max
+//!   integer  capacity, merged nodes, unmerged nodes, passes
+//!   double   weight of the merged nodes, of the unmerged ones
+//!   double   the means of the merged nodes in ascending order, then their weights
+//! ```
+//!
+//! The compression and the weights are integers. The capacity is `6 δ + 10`. RedisBloom makes a
+//! pass before it saves, so there are no unmerged nodes. Of an empty digest, `min` is the largest
+//! `f64` and `max` the smallest.
+//!
+//! Adding numbers near the largest `f64`, RedisBloom gets infinite means. They are read as the
+//! smallest or the largest number added.
+
+use super::answers::Joined;
+use super::nodes::Nodes;
+use super::{Compression, Node, TDigest, MAX_PASSES, MAX_WEIGHT};
+use crate::error::DecodeError;
+use splitbloom_foundation::alloc::try_push;
+use splitbloom_foundation::fields::{FieldSink, Fields};
+
+/// The name of the server's type.
+pub const TYPE_NAME: &str = "TDIS-TYPE";
+/// The encoding version.
+pub const VERSION: u32 = 0;
+
+impl TDigest {
+    /// Gives the fields that RedisBloom saves to `sink`. Allocates nothing.
+    pub fn encode(&self, sink: &mut impl FieldSink) {
+        for number in [f64::from(self.compression.get()), self.min, self.max] {
+            sink.double(number);
+        }
+        let counts = [self.compression.capacity(), self.nodes.count(), 0].map(|count| count as u64);
+        counts.into_iter().chain([self.passes]).for_each(|count| sink.unsigned(count));
+        sink.double(self.weight() as f64);
+        sink.double(0.0);
+        self.nodes().for_each(|node| sink.double(node.mean));
+        self.nodes().for_each(|node| sink.double(node.weight as f64));
+    }
+
+    /// The digest that was saved as these fields. Memory is allocated as they are read.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn decode(fields: &mut impl Fields) -> Result<Self, DecodeError> {
+        let compression = compression(double(fields)?)?;
+        let (min, max) = (double(fields)?, double(fields)?);
+        let mut unsigned = || fields.unsigned().ok_or(DecodeError::Length);
+        if unsigned()? != compression.capacity() as u64 {
+            return Err(DecodeError::Field("the capacity"));
+        }
+        let count = usize::try_from(unsigned()?).ok();
+        let count = count.filter(|count| *count <= compression.capacity());
+        let count = count.ok_or(DecodeError::Field("the number of merged nodes"))?;
+        if unsigned()? != 0 {
+            return Err(DecodeError::Field("the number of unmerged nodes"));
+        }
+        let passes = unsigned()?;
+        if passes > MAX_PASSES {
+            return Err(DecodeError::Field("the number of passes"));
+        }
+        let weight = double(fields)?;
+        if double(fields)? != 0.0 {
+            return Err(DecodeError::Field("the weight of unmerged nodes"));
+        }
+        check_ends(min, max, count)?;
+        let mut means = Vec::new();
+        for _ in 0..count {
+            let low = means.last().copied().unwrap_or(min);
+            try_push(&mut means, mean(double(fields)?, min, low, max)?)?;
+        }
+        let (mut weights, mut sum) = (Vec::new(), 0);
+        for _ in 0..count {
+            let read = double(fields)?;
+            // As `MAX_WEIGHT` is small, the sum of two weights is exact.
+            if !(read >= 1.0 && read.fract() == 0.0 && read + sum as f64 <= MAX_WEIGHT as f64) {
+                return Err(DecodeError::Field("the weight of a node"));
+            }
+            sum += read as u64;
+            try_push(&mut weights, read as u64)?;
+        }
+        if sum as f64 != weight {
+            return Err(DecodeError::Field("the weight of merged nodes"));
+        }
+        let nodes = means.iter().zip(&weights).map(|(&mean, &weight)| Node { mean, weight });
+        let nodes = Nodes::try_of(nodes)?;
+        Ok(Self { compression, min, max, passes, nodes, joined: Joined::default() })
+    }
+}
+
+fn double(fields: &mut impl Fields) -> Result<f64, DecodeError> {
+    fields.double().ok_or(DecodeError::Length)
+}
+
+fn compression(read: f64) -> Result<Compression, DecodeError> {
+    let whole = (read.fract() == 0.0).then_some(read as u64); // saturates
+    whole.and_then(Compression::saved).ok_or(DecodeError::Field("the compression"))
+}
+
+/// Checks the smallest and the largest number of a digest of `count` nodes.
+fn check_ends(min: f64, max: f64, count: usize) -> Result<(), DecodeError> {
+    let is_good = match count {
+        0 => min == f64::MAX && max == f64::MIN,
+        _ => min.is_finite() && max.is_finite() && min <= max,
+    };
+    is_good.then_some(()).ok_or(DecodeError::Field("the smallest or the largest number"))
+}
+
+/// The mean that was saved as `read`, of a node that comes after one of mean `low`.
+fn mean(read: f64, min: f64, low: f64, max: f64) -> Result<f64, DecodeError> {
+    let mean = if read.is_infinite() { read.clamp(min, max) } else { read };
+    // False for NaN, too.
+    (mean >= low && mean <= max).then_some(mean).ok_or(DecodeError::Field("the mean of a node"))
+}

@@ -1,0 +1,87 @@
+//! From a rank to a number.
+
+use super::answers::Answers;
+use super::real::{between, between_from_above, weighted_mean};
+
+impl Answers<'_> {
+    /// The number below which the fraction `q` of the numbers lies; `None` if there are none. Cost:
+    /// two binary searches, one inside the other.
+    ///
+    /// As in MergingDigest, a node's numbers spread evenly from its middle to that of its
+    /// neighbours, but a single is a step.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let (first, last) = (self.nodes().first()?, self.nodes().last()?);
+        if self.nodes().count() == 1 {
+            return Some(first.mean);
+        }
+        let total = self.digest.weight() as f64;
+        let rank = q.clamp(0.0, 1.0) * total;
+        if rank < 1.0 {
+            return Some(self.digest.min);
+        }
+        let half = first.weight as f64 / 2.0;
+        if rank < half {
+            return Some(between(self.digest.min, first.mean, (rank - 1.0) / (half - 1.0)));
+        }
+        let half = last.weight as f64 / 2.0;
+        if rank > total - 1.0 || half == 1.0 && total - rank == 1.0 {
+            return Some(self.digest.max);
+        }
+        if total - rank <= half && last.weight > 1 {
+            let part = (total - rank - 1.0) / (half - 1.0);
+            return Some(between_from_above(last.mean, self.digest.max, part));
+        }
+        Some(self.between_middles(rank)?.clamp(self.digest.min, self.digest.max))
+    }
+
+    /// The number at `rank`, which is at least the middle of the first node and less than that of
+    /// the last.
+    fn between_middles(&self, rank: f64) -> Option<f64> {
+        let cut = self.nodes().cut_at(rank);
+        let (left, right) = (self.nodes().below(cut)?, self.nodes().above(cut)?);
+        let middle = self.nodes().weight_below(cut) as f64;
+        let (above, below) =
+            (rank - (middle - left.weight as f64 / 2.0), middle + right.weight as f64 / 2.0 - rank);
+        // The half of a single's weight that lies towards the other node is where the single is.
+        let (mut from_left, mut to_right) = (above, below);
+        if left.weight == 1 {
+            if above < 0.5 {
+                return Some(left.mean);
+            }
+            from_left -= 0.5;
+        }
+        if right.weight == 1 {
+            if below <= 0.5 {
+                return Some(right.mean);
+            }
+            to_right -= 0.5;
+        }
+        Some(weighted_mean(left.mean, to_right, right.mean, from_left))
+    }
+
+    /// The number that has `rank` others below it; infinity if there are not that many. `None` if
+    /// there are none. As in RedisBloom, `rank` is rounded as a fraction of the weight, so it may
+    /// be the number before that one.
+    pub fn by_rank(&self, rank: u64) -> Option<f64> {
+        match rank {
+            0 => self.digest.min(),
+            _ if rank < self.digest.weight() => {
+                self.quantile(rank as f64 / self.digest.weight() as f64)
+            }
+            _ => self.digest.min().map(|_| f64::INFINITY),
+        }
+    }
+
+    /// The number that has `rank` others above it; negative infinity if there are not that many.
+    /// `None` if there are none.
+    pub fn by_reverse_rank(&self, rank: u64) -> Option<f64> {
+        match rank {
+            0 => self.digest.max(),
+            _ if rank < self.digest.weight() => {
+                let below = self.digest.weight() - rank - 1;
+                self.quantile(below as f64 / self.digest.weight() as f64)
+            }
+            _ => self.digest.max().map(|_| f64::NEG_INFINITY),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! From a number to its rank.
+
+use super::answers::Answers;
+use super::nodes::{Cut, Node};
+use super::real::{part, scaled_part};
+
+impl Answers<'_> {
+    /// The fraction of the numbers that lie below `x`, with half of those equal to it; `None` if
+    /// there are none, or `x` is not a number. Cost: a binary search in each list.
+    ///
+    /// As in MergingDigest, a node's numbers spread evenly from its middle to that of its
+    /// neighbours, but a single is a step.
+    pub fn cdf(&self, x: f64) -> Option<f64> {
+        let (first, last) = (self.nodes().first()?, self.nodes().last()?);
+        let total = self.digest.weight() as f64;
+        if x.is_nan() {
+            return None;
+        }
+        if x < self.digest.min {
+            return Some(0.0);
+        }
+        if x > self.digest.max {
+            return Some(1.0);
+        }
+        if self.nodes().count() == 1 {
+            return Some(0.5);
+        }
+        if x < first.mean {
+            return Some(tail(self.digest.min, x, first) / total);
+        }
+        if x > last.mean {
+            // The same, seen from the other side.
+            let last = Node { mean: -last.mean, ..last };
+            return Some(1.0 - tail(-self.digest.max, -x, last) / total);
+        }
+        let (before, after) = (self.nodes().cut_before(x), self.nodes().cut_after(x));
+        if before != after && before.count() + 1 == self.nodes().count() {
+            // Whatever the last node weighs, one number is the largest.
+            return Some(1.0 - 0.5 / total);
+        }
+        Some(self.weight_between(x, before, after)? / total)
+    }
+
+    /// The weight below `x`, which lies from the mean of the first node to that of the last, where
+    /// the nodes from `before` up to `after` are equal to it.
+    fn weight_between(&self, x: f64, before: Cut, after: Cut) -> Option<f64> {
+        let below = self.nodes().weight_below(before) as f64;
+        if before != after {
+            let equal = self.nodes().weight_below(after) as f64 - below;
+            return Some(below + equal / 2.0);
+        }
+        let (left, right) = (self.nodes().below(before)?, self.nodes().above(before)?);
+        // A single's whole weight is at its mean.
+        let (left_half, right_half) = (left.weight as f64 / 2.0, right.weight as f64 / 2.0);
+        let (base, between) = match (left.weight, right.weight) {
+            (1, 1) => return Some(below),
+            (1, _) => (below, right_half),
+            (_, 1) => (below - left_half, left_half),
+            _ => (below - left_half, left_half + right_half),
+        };
+        Some(base + scaled_part(between, left.mean, x, right.mean))
+    }
+
+    /// How many numbers lie below `x`, with half of those equal to it, rounded, halves down; -1 if
+    /// `x` is below all of them. `None` if there are none.
+    pub fn rank(&self, x: f64) -> Option<i64> {
+        if x < self.digest.min()? {
+            return Some(-1);
+        }
+        let rank = self.cdf(x)? * self.digest.weight() as f64;
+        let floor = rank.floor();
+        Some(if rank - floor > 0.5 { floor + 1.0 } else { floor } as i64)
+    }
+
+    /// How many numbers lie above `x`, with half of those equal to it, rounded, halves down; -1 if
+    /// `x` is above all of them. `None` if there are none.
+    pub fn reverse_rank(&self, x: f64) -> Option<i64> {
+        if x > self.digest.max()? {
+            return Some(-1);
+        }
+        let rank = self.cdf(x)? * self.digest.weight() as f64;
+        Some(self.digest.weight() as i64 - rank.round() as i64)
+    }
+}
+
+/// The weight below `x`, which lies from the smallest number to the mean of the first node. One
+/// number is the smallest.
+fn tail(min: f64, x: f64, first: Node) -> f64 {
+    if x == min {
+        return 0.5;
+    }
+    1.0 + part(min, x, first.mean) * (first.weight as f64 / 2.0 - 1.0)
+}

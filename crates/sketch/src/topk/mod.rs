@@ -1,0 +1,251 @@
+//! The items that come most often: HeavyKeeper.
+//!
+//! Yang, Gong, Zhang, Zou, Shi, Li, "HeavyKeeper: an accurate algorithm for finding top-k elephant
+//! flows", USENIX ATC 2018, section 3, as RedisBloom lays it out.
+//!
+//! ```text
+//!   buckets   row 0   {owner, count} {owner, count} …      width of them in each row
+//!             row 1   {owner, count} …                     an item has one in each
+//!   list      k items with the highest counts              a heap
+//! ```
+//!
+//! An item raises the count of each of its buckets that it owns or that are empty. A bucket that
+//! another item owns loses one with probability decay^count for each unit, and changes owner when
+//! nothing is left. The item's count is the highest of those that it owns, and it enters the list
+//! if that is not below the lowest there.
+//!
+//! # Error
+//! A count is never above the true one, except where two items share a fingerprint of 32 bits and a
+//! bucket. It misses the units that came before the item owned the bucket, and those that it has
+//! lost since: theorem 2 of the paper bounds the probability that it falls short of n by more than
+//! ε N by 1 / (ε w n (b - 1)), with w buckets in a row, N units in all and b = 1 / decay.
+//!
+//! # Equal everywhere
+//! What decays is drawn from a generator whose state is part of the value. So equal commands leave
+//! equal values, bit by bit.
+//!
+//! ```text
+//!   shape    k, width, depth, decay       slice   buckets and list: the whole, or one of a window
+//!   decay    what another item wears      list    the heap       index    item to entry
+//!   random   the generator                codec   RedisBloom's encoding, and that of windows
+//! ```
+
+mod codec;
+mod decay;
+mod index;
+mod list;
+mod random;
+mod shape;
+mod slice;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use codec::{TYPE_NAME, VERSION, WINDOW_TYPE_NAME, WINDOW_VERSION};
+pub use shape::{
+    Shape, ShapeError, DEFAULT_DECAY, DEFAULT_DEPTH, DEFAULT_WIDTH, DEPTH, K, MAX_BUCKETS,
+};
+pub use totals::{Counts, Listed, Lookup};
+
+use crate::window::Ring;
+use random::Random;
+use slice::{Rules, Slice};
+use splitbloom_foundation::alloc::{Mover, OutOfMemory};
+use splitbloom_foundation::span::Span;
+use std::alloc::Layout;
+use std::num::NonZeroU64;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The most units that come at once, as in RedisBloom: a bucket may take a step for each.
+pub const MAX_UNITS: u32 = 100_000;
+
+/// The items that come most often, of all or of those in a window.
+pub struct TopK {
+    rules: Rules,
+    random: Random,
+    body: Body,
+}
+
+enum Body {
+    Whole(Slice),
+    Window(Ring<Slice>),
+}
+
+/// What items are added to: all of it, or the current slice of its window.
+pub struct Open<'a> {
+    rules: &'a Rules,
+    random: &'a mut Random,
+    slice: &'a mut Slice,
+}
+
+impl Open<'_> {
+    /// Adds items, each with at most [`MAX_UNITS`] units, and calls `answer` for each with the item
+    /// that has left the list for it; in a window, the list of the current slice.
+    ///
+    /// Cost: a step for each row, and 2 log2 k for the list.
+    ///
+    /// # Errors
+    /// `OutOfMemory`: those answered have been added, and no others.
+    pub fn add_many<'a>(
+        self,
+        items: impl Iterator<Item = (&'a [u8], u32)>,
+        answer: impl FnMut(Option<&[u8]>),
+    ) -> Result<(), OutOfMemory> {
+        self.slice.add_many(self.rules, self.random, items, answer)
+    }
+}
+
+impl TopK {
+    /// An empty one. Allocates the list, but no buckets.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+        let body = Body::Whole(Slice::new(shape)?);
+        Ok(Self { rules: Rules::new(shape)?, random: Random::default(), body })
+    }
+
+    /// An empty one for the items of the last `span`. Allocates no slice.
+    ///
+    /// Each slice has its own buckets and list, as large as those of a top-k without a window. Item
+    /// counts of slices are summed, so the error of a sum is the sum of the slices' errors, each of
+    /// which is in proportion to what came in the slice; and an item must be among the k of a slice
+    /// to be found. Distinct items a slice matter for the width, not those of the window.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn windowed(shape: Shape, span: Span) -> Result<Self, OutOfMemory> {
+        let body = Body::Window(Ring::new(span)?);
+        Ok(Self { rules: Rules::new(shape)?, random: Random::default(), body })
+    }
+
+    /// Its parameters.
+    pub fn shape(&self) -> Shape {
+        self.rules.shape
+    }
+
+    /// Its window, if it has one.
+    pub fn window(&self) -> Option<Span> {
+        match &self.body {
+            Body::Whole(_) => None,
+            Body::Window(ring) => Some(ring.span()),
+        }
+    }
+
+    /// The latest time that has changed it, in milliseconds since 1970; 0 before the first change,
+    /// and without a window.
+    pub fn latest(&self) -> u64 {
+        match &self.body {
+            Body::Whole(_) => 0,
+            Body::Window(ring) => ring.latest(),
+        }
+    }
+
+    /// Advances the time to `now` and drops slices that are over, so that items can be added.
+    /// Without a window `now` is ignored.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    pub fn open(&mut self, now: u64) -> Result<Open<'_>, OutOfMemory> {
+        let Self { rules, random, body } = self;
+        let slice = match body {
+            Body::Whole(slice) => slice,
+            Body::Window(ring) => ring.open(now, || Slice::new(rules.shape), drop)?,
+        };
+        Ok(Open { rules, random, slice })
+    }
+
+    /// A copy, which shares the buckets.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing visible has changed.
+    pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        let rules = Rules::new(self.rules.shape)?;
+        let body = match &mut self.body {
+            Body::Whole(slice) => Body::Whole(slice.try_clone()?),
+            Body::Window(ring) => Body::Window(ring.try_clone(Slice::try_clone)?),
+        };
+        Ok(Self { rules, random: self.random, body })
+    }
+
+    /// All slices, in use or not, oldest first; the whole, without a window.
+    fn slots(&self) -> impl Iterator<Item = Option<&Slice>> {
+        let (whole, window) = match &self.body {
+            Body::Whole(slice) => (Some(Some(slice)), None),
+            Body::Window(ring) => (None, Some(ring.slots())),
+        };
+        whole.into_iter().chain(window.into_iter().flatten())
+    }
+
+    /// A hash of all of it, except which segments of zeros are allocated.
+    pub fn digest(&self) -> u128 {
+        let mut hash = Xxh3::new();
+        let Shape { k, width, depth, decay } = self.rules.shape;
+        let (seconds, slices) =
+            self.window().map_or((0, 0), |span| (span.seconds(), span.slices()));
+        let numbers = [k, width, depth, seconds, slices.into()].map(u64::from);
+        for number in numbers.into_iter().chain([decay.to_bits(), self.random.0, self.latest()]) {
+            hash.update(&number.to_le_bytes());
+        }
+        for slice in self.slots() {
+            hash.update(&[u8::from(slice.is_some())]);
+            let Some(Slice { buckets, list }) = slice else { continue };
+            for (index, counters) in buckets.touched() {
+                hash.update(&(index as u64).to_le_bytes());
+                counters.iter().for_each(|counter| hash.update(&counter.to_le_bytes()));
+            }
+            for (count, entry) in list.places() {
+                hash.update(&count.to_le_bytes());
+                hash.update(&[u8::from(entry.is_some())]);
+                if let Some(entry) = entry {
+                    hash.update(&entry.path.fingerprint.to_le_bytes());
+                    hash.update(&(entry.item.len() as u64).to_le_bytes());
+                    hash.update(&entry.item);
+                }
+            }
+        }
+        hash.digest128()
+    }
+
+    /// The number of allocations.
+    pub fn allocations(&self) -> usize {
+        2 + self.slots().flatten().map(Slice::allocations).sum::<usize>()
+    }
+
+    /// Visits every kind of allocation: its layout and their number.
+    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        visit(self.rules.decay.layout(), 1);
+        if let Body::Window(ring) = &self.body {
+            visit(ring.layout(), 1);
+        }
+        self.slots().flatten().for_each(|slice| slice.visit_allocations(visit));
+    }
+
+    /// Passes its memory through `mover`, from step `from` on, until it says stop. Returns the step
+    /// to continue from, which is never 0.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        if from == 0 {
+            self.rules.decay.relocate(mover);
+        }
+        match &mut self.body {
+            Body::Whole(slice) => slice.relocate(from, mover),
+            Body::Window(ring) => {
+                if from == 0 {
+                    ring.relocate(mover);
+                }
+                // The high half of a step is the slice. A slice takes one call or more.
+                let (first, mut segment) = (from >> 32, from & u64::from(u32::MAX));
+                for (number, slice) in (0..).zip(ring.each_mut()).skip(first as usize) {
+                    if let Some(next) = slice.relocate(segment, mover) {
+                        return NonZeroU64::new(number << 32 | next.get());
+                    }
+                    segment = 0;
+                    if mover.should_stop() {
+                        return NonZeroU64::new((number + 1) << 32);
+                    }
+                }
+                None
+            }
+        }
+    }
+}

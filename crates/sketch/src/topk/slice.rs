@@ -1,0 +1,285 @@
+//! Buckets and a list: a whole top-k without a window, or one slice of a window.
+
+use super::decay::Decay;
+use super::index::hash;
+use super::list::List;
+use super::random::Random;
+use super::shape::Shape;
+use crate::counters::{Counters, CACHED_SEGMENTS};
+use crate::rows::{Rows, ABREAST};
+use splitbloom_foundation::alloc::{Mover, OutOfMemory};
+use splitbloom_foundation::murmur::murmur32;
+use std::alloc::Layout;
+use std::num::NonZeroU64;
+
+/// What RedisBloom hashes fingerprints under.
+const FINGERPRINT_SEED: u32 = 1919;
+/// Counters of a bucket: its owner's fingerprint, and its count.
+const COUNTERS: u64 = 2;
+/// The items that are found before the first of them is added, so that their buckets are on their
+/// way from memory at once: with 7 rows, 56 cache lines, more than a core waits for.
+const GROUP: usize = 8;
+
+/// The fingerprint of an item.
+#[inline]
+pub(super) fn fingerprint(item: &[u8]) -> u32 {
+    murmur32(item, FINGERPRINT_SEED)
+}
+
+/// Where an item belongs. Items of the list remember it: so most items of a skewed stream are
+/// hashed once, by the index.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Path {
+    pub fingerprint: u32,
+    /// The bucket of each row, if the value has so few that they are kept here.
+    cells: [u32; ABREAST],
+}
+
+/// What all slices of a window share.
+pub(super) struct Rules {
+    pub shape: Shape,
+    pub rows: Rows,
+    pub decay: Decay,
+    /// Whether paths have the buckets.
+    has_cells: bool,
+}
+
+impl Rules {
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+        let rows = Rows::new(shape.width.into(), shape.depth.into());
+        let has_cells = rows.depth() <= ABREAST && u32::try_from(shape.buckets()).is_ok();
+        Ok(Self { shape, rows, decay: Decay::new(shape.decay)?, has_cells })
+    }
+
+    /// Where `item` belongs. Cost: a hash for each row.
+    #[inline]
+    pub fn path(&self, item: &[u8]) -> Path {
+        if !self.has_cells {
+            return Path { fingerprint: fingerprint(item), cells: [0; ABREAST] };
+        }
+        let (cells, fingerprint) = self.rows.counters_and_hash(item, FINGERPRINT_SEED);
+        Path { fingerprint, cells: cells.map(|cell| cell as u32) }
+    }
+
+    /// Calls `visit` with the bucket of an item in each row.
+    #[inline]
+    fn visit(&self, item: &[u8], path: &Path, mut visit: impl FnMut(u64)) {
+        match self.has_cells {
+            true => {
+                let cells = path.cells.iter().take(self.rows.depth());
+                cells.for_each(|cell| visit((*cell).into()));
+            }
+            false => self.rows.visit(item, visit),
+        }
+    }
+}
+
+/// Buckets, and the list of the items with the highest counts.
+pub(super) struct Slice {
+    pub buckets: Counters,
+    pub list: List,
+}
+
+/// An item on its way.
+#[derive(Clone, Copy, Default)]
+struct Coming<'a> {
+    item: &'a [u8],
+    units: u32,
+    /// Its hash in the index.
+    hash: u32,
+    /// Its entry in the list, if it has one.
+    entry: Option<u32>,
+    path: Path,
+}
+
+impl Slice {
+    /// Empty. Allocates the list, but no buckets.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+        let buckets = Counters::new(COUNTERS * shape.buckets())?;
+        Ok(Self { buckets, list: List::new(shape.k)? })
+    }
+
+    /// Adds items, each with its units, and calls `answer` with the item that has left the list
+    /// for each.
+    ///
+    /// # Errors
+    /// `OutOfMemory`: those answered have been added, and no others.
+    pub fn add_many<'a>(
+        &mut self,
+        rules: &Rules,
+        random: &mut Random,
+        mut items: impl Iterator<Item = (&'a [u8], u32)>,
+        mut answer: impl FnMut(Option<&[u8]>),
+    ) -> Result<(), OutOfMemory> {
+        if items.size_hint().1 == Some(1) {
+            // One item is not worth setting up a group.
+            return items.try_for_each(|item| {
+                let coming = self.find(rules, item);
+                answer(self.add(rules, random, &coming)?);
+                Ok(())
+            });
+        }
+        let mut group = [Coming::default(); GROUP];
+        loop {
+            let mut len = 0;
+            for (coming, item) in group.iter_mut().zip(&mut items) {
+                *coming = self.find(rules, item);
+                len += 1;
+            }
+            if len == 0 {
+                return Ok(());
+            }
+            let entered = self.list.entered();
+            for coming in &mut group[..len] {
+                if self.list.entered() != entered {
+                    // An item that has entered since may have its entry.
+                    coming.entry = self.list.find(coming.hash, coming.item);
+                }
+                answer(self.add(rules, random, coming)?);
+            }
+        }
+    }
+
+    /// Finds where an item belongs, and prefetches its buckets if they may be out of the caches.
+    #[inline(always)]
+    fn find<'a>(&self, rules: &Rules, (item, units): (&'a [u8], u32)) -> Coming<'a> {
+        let hash = hash(item);
+        let entry = self.list.find(hash, item);
+        let path = entry.map_or_else(|| rules.path(item), |entry| self.list.path(entry));
+        if self.buckets.reserved() > CACHED_SEGMENTS {
+            rules.visit(item, &path, |cell| self.buckets.prefetch(COUNTERS * cell));
+        }
+        Coming { item, units, hash, entry, path }
+    }
+
+    /// Adds an item. Returns the item that has left the list, if one has.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing has changed.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        rules: &Rules,
+        random: &mut Random,
+        coming: &Coming<'_>,
+    ) -> Result<Option<&[u8]>, OutOfMemory> {
+        let Coming { item, units, hash, entry, ref path } = *coming;
+        let Self { buckets, list } = self;
+        list.reserve(item.len())?;
+        if !buckets.owns_all() {
+            let mut owned = Ok(());
+            rules.visit(item, path, |cell| {
+                owned = owned.and_then(|()| buckets.own(COUNTERS * cell));
+            });
+            owned?;
+        }
+        let mut count = 0;
+        rules.visit(item, path, |cell| {
+            count = count.max(raise(buckets, cell, path.fingerprint, units, &rules.decay, random));
+        });
+        Ok(list.offer(item, hash, entry, path, count))
+    }
+
+    /// The highest count of the buckets that an item owns; 0 if it owns none. As in RedisBloom, an
+    /// item of the list does not own a bucket below the lowest count there.
+    pub fn count(&self, rules: &Rules, item: &[u8]) -> u32 {
+        let fingerprint = fingerprint(item);
+        let is_listed = self.lists(item);
+        let least = if is_listed { self.list.least() } else { 0 };
+        let mut highest = 0;
+        rules.rows.visit(item, |cell| {
+            let count = self.owned(cell, fingerprint);
+            highest = highest.max(if count < least { 0 } else { count });
+        });
+        highest
+    }
+
+    /// The best estimate of the count of an item whose buckets are `cells`: that of the list, or
+    /// the highest of its buckets.
+    pub fn estimate(&self, cells: &[u64], item: &[u8], fingerprint: u32) -> u32 {
+        let listed = self.list.count(item).unwrap_or(0);
+        cells.iter().map(|cell| self.owned(*cell, fingerprint)).fold(listed, u32::max)
+    }
+
+    /// The count of a bucket if its owner has this fingerprint; else 0.
+    #[inline]
+    fn owned(&self, cell: u64, fingerprint: u32) -> u32 {
+        match self.buckets.pair(COUNTERS * cell) {
+            [owner, count] if owner == fingerprint => count,
+            _ => 0,
+        }
+    }
+
+    /// Whether an item is in the list.
+    pub fn lists(&self, item: &[u8]) -> bool {
+        self.list.count(item).is_some()
+    }
+
+    /// A copy, which shares the buckets.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; nothing visible has changed.
+    pub fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        Ok(Self { buckets: self.buckets.try_clone()?, list: self.list.try_clone()? })
+    }
+
+    /// Visits every allocation: its layout, and how often it occurs.
+    pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        self.buckets.visit_allocations(visit);
+        self.list.visit_allocations(visit);
+    }
+
+    /// The number of allocations.
+    pub fn allocations(&self) -> usize {
+        4 + self.buckets.allocated() + self.list.len()
+    }
+
+    /// Passes its memory through `mover`, from segment `from` on, until it says stop. Returns where
+    /// to continue.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        if from == 0 {
+            self.list.relocate(mover);
+        }
+        self.buckets.relocate(from, mover)
+    }
+}
+
+/// Adds `units` to a bucket, if the item of this fingerprint owns it or comes to own it; else they
+/// wear it. Returns the count of the item in it.
+#[inline]
+fn raise(
+    buckets: &mut Counters,
+    cell: u64,
+    fingerprint: u32,
+    units: u32,
+    decay: &Decay,
+    random: &mut Random,
+) -> u32 {
+    let Some([owner, count]) = buckets.pair_mut(COUNTERS * cell) else {
+        return 0;
+    };
+    if *owner == fingerprint || *count == 0 {
+        *owner = fingerprint;
+        *count = count.saturating_add(units);
+        return *count;
+    }
+    if units == 1 {
+        // Whether a bucket changes hands is anybody's guess, so no branch depends on it.
+        let left = *count - u32::from(decay.hits(*count, random));
+        let is_taken = left == 0;
+        *owner = if is_taken { fingerprint } else { *owner };
+        *count = if is_taken { 1 } else { left };
+        return is_taken.into();
+    }
+    let (left, own) = decay.wear(*count, units, random);
+    *count = left;
+    if left == 0 {
+        (*owner, *count) = (fingerprint, own);
+    }
+    own
+}

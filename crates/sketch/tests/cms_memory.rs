@@ -1,0 +1,162 @@
+//! Count-min sketches while memory is short: a change happens whole or not at all, and no byte
+//! leaks.
+
+use splitbloom_foundation::fields::{Field, FieldSink};
+use splitbloom_foundation::span::Span;
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_sketch::cms::windowed::WindowedSketch;
+use splitbloom_sketch::cms::{CountMinSketch, MergeError, Shape};
+use splitbloom_sketch::DecodeError;
+use splitbloom_test_allocator::{meter, refusal, TestAllocator};
+
+#[global_allocator]
+static ALLOCATOR: TestAllocator = TestAllocator;
+
+const SEGMENT_BYTES: usize = 64 << 10;
+
+/// Seven rows in seven segments.
+fn shape() -> Shape {
+    Shape::new(16_384, 7).unwrap()
+}
+
+fn filled(items: std::ops::Range<u64>) -> CountMinSketch {
+    let mut sketch = CountMinSketch::new(shape()).unwrap();
+    for item in items {
+        sketch.increment(&item.to_le_bytes(), 1).unwrap();
+    }
+    sketch
+}
+
+/// Fields that are not kept.
+struct Nowhere;
+
+impl FieldSink for Nowhere {
+    fn unsigned(&mut self, _: u64) {}
+    fn signed(&mut self, _: i64) {}
+    fn double(&mut self, _: f64) {}
+    fn string(&mut self, _: &[u8]) {}
+}
+
+#[test]
+fn an_increment_touches_all_its_counters_or_none() {
+    let empty = || CountMinSketch::new(shape()).unwrap();
+    let refused = refusal::at_every(
+        empty,
+        |sketch| sketch.increment(b"item", 5).is_ok(),
+        CountMinSketch::digest,
+    );
+    assert_eq!(refused, 7, "a segment for each row");
+}
+
+#[test]
+fn a_batch_counts_those_answered_and_no_others() {
+    let items: Vec<[u8; 8]> = (0..50_u64).map(u64::to_le_bytes).collect();
+    for refused in 0..20 {
+        let mut sketch = CountMinSketch::new(shape()).unwrap();
+        let mut answered = 0;
+        let pairs = items.iter().map(|item| (&item[..], 1));
+        let batch = || sketch.increment_many(pairs, |_| answered += 1);
+        let (result, was_refused) = refusal::of_the_nth(refused, batch);
+        assert_eq!(result.is_err(), was_refused);
+        assert_eq!(sketch.digest(), filled(0..answered).digest());
+        assert_eq!(sketch.count(), answered);
+    }
+}
+
+#[test]
+fn a_copy_needs_no_memory_for_counters_before_one_of_the_two_changes() {
+    let mut original = filled(0..100);
+    let copy = refusal::of_blocks_from(SEGMENT_BYTES, || original.try_clone());
+    let mut copy = copy.unwrap();
+    assert_eq!(copy.digest(), original.digest());
+    refusal::of_blocks_from(SEGMENT_BYTES, || {
+        assert_eq!(copy.increment(b"new", 1), Err(OutOfMemory));
+        assert_eq!(original.increment(b"new", 1), Err(OutOfMemory));
+    });
+    assert_eq!(copy.digest(), original.digest());
+    drop(copy);
+    refusal::of_blocks_from(SEGMENT_BYTES, || {
+        assert_eq!(original.increment(b"new", 1), Ok(1), "nobody else has its segments");
+    });
+}
+
+#[test]
+fn copies_sums_and_saves_that_are_refused_change_nothing() {
+    let refused = refusal::at_every(
+        || filled(0..100),
+        |sketch| sketch.try_clone().is_ok(),
+        CountMinSketch::digest,
+    );
+    assert_eq!(refused, 8, "the list, and the owners of each segment");
+    let refused = refusal::at_every(
+        || filled(0..100),
+        |sketch| {
+            let merged = CountMinSketch::merged(shape(), &[(sketch, 2), (sketch, 1)]);
+            assert!(merged.is_ok() || merged.err() == Some(MergeError::OutOfMemory));
+            let merged = CountMinSketch::merged(shape(), &[(sketch, 2), (sketch, 1)]);
+            merged.map(|merged| *sketch = merged).is_ok()
+        },
+        CountMinSketch::digest,
+    );
+    assert_eq!(refused, 16, "the list and each segment, twice");
+    let refused = refusal::at_every(
+        || filled(0..100),
+        |sketch| sketch.save(&mut Nowhere).is_ok(),
+        CountMinSketch::digest,
+    );
+    assert_eq!(refused, 1);
+}
+
+#[test]
+fn a_load_that_is_refused_leaves_nothing() {
+    let mut saved: Vec<Field> = Vec::new();
+    filled(0..100).save(&mut saved).unwrap();
+    let held = meter::bytes_held();
+    for refused in 0..8 {
+        let mut fields = saved.clone().into_iter();
+        let load = || CountMinSketch::decode(&mut fields);
+        let (loaded, was_refused) = refusal::of_the_nth(refused, load);
+        assert!(was_refused && loaded.err() == Some(DecodeError::OutOfMemory));
+    }
+    assert_eq!(meter::bytes_held(), held);
+}
+
+#[test]
+fn memory_for_a_load_is_bounded_by_its_bytes() {
+    let segment = vec![1; SEGMENT_BYTES];
+    for (width, depth) in [(1, 16_384), (16_384, 1), (3, 5_000), (5, 1)] {
+        let bytes = &segment[..4 * width as usize * depth as usize];
+        let fields = [Field::Unsigned(width), Field::Unsigned(depth), Field::Unsigned(1)];
+        let mut fields: Vec<_> = fields.into();
+        fields.push(Field::String(bytes.to_vec()));
+        let mut fields = fields.into_iter();
+        let (sketch, taken) = meter::measured(|| CountMinSketch::decode(&mut fields).unwrap());
+        // Rounded up to a cache line, and a slot for the segment.
+        assert!(taken.peak <= bytes.len() as isize + 64 + 64, "{taken:?}");
+        drop(sketch);
+    }
+    // No bytes, no memory.
+    let mut fields = vec![Field::Unsigned(1 << 16); 3].into_iter();
+    let (refused, taken) = meter::measured(|| CountMinSketch::decode(&mut fields).err());
+    assert_eq!((refused, taken.peak), (Some(DecodeError::Length), 0));
+}
+
+#[test]
+fn a_windowed_increment_that_is_refused_only_advances_the_time() {
+    let span = Span::new(4, 4).unwrap();
+    let prepare = || {
+        let mut sketch = WindowedSketch::new(shape(), span).unwrap();
+        let item = || std::iter::once((&b"item"[..], 1));
+        sketch.increment_many(item(), 10_000, |_| (), drop).unwrap();
+        sketch.increment_many(item(), 12_000, |_| (), drop).unwrap();
+        // So that only the slice is new, and not the time, which may advance without the item.
+        sketch.increment_many(std::iter::empty(), 13_000, |_| (), drop).unwrap();
+        sketch
+    };
+    let work = |sketch: &mut WindowedSketch| {
+        let items = [(&b"other"[..], 2)].into_iter();
+        sketch.increment_many(items, 13_000, |_| (), drop).is_ok()
+    };
+    let refused = refusal::at_every(prepare, work, WindowedSketch::digest);
+    assert!(refused > 7, "room for groups, and a segment for each row");
+}
