@@ -1,0 +1,187 @@
+//! CMS.INCRBY, CMS.INCRBYAT and CMS.QUERY: count items, and estimate their counts.
+//!
+//! A count in a sketch with a window is replicated as CMS.INCRBYAT, with the time of the primary's
+//! clock: replicas and the append-only file end up with the same slices.
+
+use super::errors::{
+    INCREMENT_OVERFLOW, MISSING, NEGATIVE, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
+    NO_WINDOW,
+};
+use super::value::{Counts, StoredCounts};
+use crate::errors::ReplyError;
+use crate::window::{parse_time, time_of, TIME};
+use splitbloom_foundation::number::parse_integer;
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::clock::time_of_command;
+use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
+use splitbloom_sketch::cms::SATURATED;
+
+const ITEMS: Parameter = Parameter::block(
+    c"items",
+    Times::OnceOrMore,
+    &[
+        Parameter::new(c"item", Kind::Text, Times::Once),
+        Parameter::new(c"increment", Kind::Integer, Times::Once),
+    ],
+);
+
+pub const INCREMENT: Command<ReplyError> = Command {
+    name: c"cms.incrby",
+    arity: -4,
+    summary: c"Adds to the counts of items in a count-min sketch, and returns their estimates",
+    complexity: c"O(N*D) with N items and D rows; times the slices if the sketch has a window",
+    parameters: &[Parameter::KEY, ITEMS],
+    run: |context, arguments| increment(context, arguments, None),
+    ..Command::WRITE
+};
+
+pub const INCREMENT_AT: Command<ReplyError> = Command {
+    name: c"cms.incrbyat",
+    arity: -3,
+    summary: c"Adds to the counts of items at a time, in a count-min sketch with a window",
+    parameters: &[Parameter::KEY, TIME, ITEMS.optional()],
+    run: |context, arguments| increment(context, arguments, Some(parse_time(arguments.bytes(2))?)),
+    ..INCREMENT
+};
+
+pub const QUERY: Command<ReplyError> = Command {
+    name: c"cms.query",
+    arity: -3,
+    output: Output::Varies, // a window moves
+    summary: c"Estimates the counts of items in a count-min sketch",
+    complexity: INCREMENT.complexity,
+    parameters: &[Parameter::KEY, Parameter::new(c"item", Kind::Text, Times::OnceOrMore)],
+    run: query,
+    ..Command::READ
+};
+
+/// Items and increments that a command counts.
+struct Request<'a> {
+    arguments: Arguments<'a>,
+    /// The argument of the first item.
+    first: usize,
+    increments: Vec<u64>,
+}
+
+impl<'a> Request<'a> {
+    /// Parses pairs of an item and an increment from argument `first` on. All are checked before
+    /// the first is counted.
+    fn parse(arguments: Arguments<'a>, first: usize) -> Result<Self, ReplyError> {
+        let words = arguments.len() - first;
+        let mut increments = try_vec(words / 2).ok_or(NO_MEMORY_TO_COUNT)?;
+        for index in (first + 1..arguments.len()).step_by(2) {
+            let increment = parse_integer(arguments.bytes(index)).ok_or(NOT_A_NUMBER)?;
+            increments.push(u64::try_from(increment).map_err(|_| NEGATIVE)?);
+        }
+        Ok(Self { arguments, first, increments })
+    }
+
+    /// The pairs. (Not `bytes_from` and `step_by`: that calls the server for increments as well.)
+    fn pairs(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let places = (self.first..self.arguments.len()).step_by(2);
+        let items = places.map(|place| self.arguments.bytes(place));
+        items.zip(self.increments.iter().copied())
+    }
+
+    /// Replicates the first `number` pairs; with `time` if there is one, even if there are none.
+    fn replicate(&self, context: &Context, time: Option<u64>, number: usize) {
+        let range = (self.first, self.first + 2 * number);
+        let (arguments, key) = (self.arguments, self.arguments.at(1));
+        match time {
+            Some(time) => {
+                let time = Line::of(time);
+                let words = [time.bytes()];
+                context.replicate_before(c"CMS.INCRBYAT", key, words, arguments, range);
+            }
+            None if number == self.increments.len() => context.replicate_verbatim(),
+            None => context.replicate_before(c"CMS.INCRBY", key, [], arguments, range),
+        }
+    }
+}
+
+/// Replies with the estimate of an item that has been counted.
+fn reply_counted(context: &Context, estimate: u32) {
+    match estimate {
+        SATURATED => context.reply_error(INCREMENT_OVERFLOW),
+        estimate => context.reply_integer(estimate.into()),
+    }
+}
+
+fn increment(
+    context: &Context,
+    arguments: Arguments<'_>,
+    given: Option<u64>,
+) -> Result<(), ReplyError> {
+    let first = 2 + usize::from(given.is_some());
+    if (arguments.len() - first) % 2 != 0 {
+        return Err(ReplyError::WRONG_ARITY);
+    }
+    let name = arguments.at(1);
+    let mut key = context.open_to_write(name)?;
+    let counts = key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch_mut();
+    let request = Request::parse(arguments, first)?;
+    let number = request.increments.len();
+    let mut answered = 0;
+    let mut answer = |estimate| {
+        if answered == 0 {
+            context.reply_array(number);
+        }
+        answered += 1;
+        reply_counted(context, estimate);
+    };
+    let (counted, time) = match counts {
+        Counts::Plain(_) if given.is_some() => return Err(NO_WINDOW),
+        // One item is not worth setting up a batch.
+        Counts::Plain(sketch) if number == 1 => {
+            let mut pairs = request.pairs();
+            let mut count = |(item, by)| sketch.increment(item, by).map(&mut answer);
+            (pairs.try_for_each(&mut count), None)
+        }
+        Counts::Plain(sketch) => (sketch.increment_many(request.pairs(), answer), None),
+        Counts::Windowed(sketch) => {
+            let time = time_of(context, sketch.span(), given)?;
+            // Without memory for a new slice nothing changes, here or on replicas.
+            sketch.advance(time, drop).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
+            (sketch.increment_many(request.pairs(), time, answer, drop), Some(time))
+        }
+    };
+    drop(key); // before a module is notified that might delete it
+    if answered > 0 || time.is_some() {
+        request.replicate(context, time, answered);
+        context.signal_change(c"cms.incrby", name);
+    }
+    match counted {
+        Ok(()) if number == 0 => context.reply_array(0),
+        Ok(()) => {}
+        Err(OutOfMemory) => {
+            // Each item that was not counted has an error as its reply.
+            if answered > 0 {
+                (answered + 1..number).for_each(|_| context.reply_error(NO_MEMORY_TO_COUNT.0));
+            }
+            return Err(NO_MEMORY_TO_COUNT);
+        }
+    }
+    Ok(())
+}
+
+fn query(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let counts = key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch();
+    let items = arguments.bytes_from(2);
+    let (number, mut is_first) = (items.len(), true);
+    let answer = |estimate: u32| {
+        if std::mem::take(&mut is_first) {
+            context.reply_array(number);
+        }
+        context.reply_integer(estimate.into());
+    };
+    let estimated = match counts {
+        Counts::Plain(sketch) => sketch.estimate_many(items, answer),
+        Counts::Windowed(sketch) => sketch.estimate_many(items, time_of_command(), answer),
+    };
+    estimated.map_err(|OutOfMemory| NO_MEMORY_TO_REPLY)
+}

@@ -1,0 +1,106 @@
+//! CMS.INITBYDIM and CMS.INITBYPROB: create a sketch, of given dimensions or for given bounds.
+
+use super::errors::{
+    BAD_DEPTH, BAD_ERROR, BAD_PROBABILITY, BAD_WIDTH, EXISTS, NO_MEMORY_TO_CREATE,
+};
+use super::value::{Counts, StoredCounts};
+use crate::errors::ReplyError;
+use crate::window::{parse_window, SLICES, WINDOW};
+use splitbloom_foundation::number::{parse_error_rate, parse_within};
+use splitbloom_foundation::span::Span;
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
+use splitbloom_sketch::cms::windowed::WindowedSketch;
+use splitbloom_sketch::cms::{CountMinSketch, Shape, ShapeError};
+
+pub const BY_DIMENSIONS: Command<ReplyError> = Command {
+    name: c"cms.initbydim",
+    arity: -4,
+    summary: c"Creates a count-min sketch of a width and a depth",
+    parameters: &[
+        Parameter::KEY,
+        Parameter::new(c"width", Kind::Integer, Times::Once),
+        Parameter::new(c"depth", Kind::Integer, Times::Once),
+        WINDOW,
+        SLICES,
+    ],
+    run: |context, arguments| create(context, arguments, parse_dimensions),
+    ..Command::FAST_WRITE
+};
+
+pub const BY_BOUNDS: Command<ReplyError> = Command {
+    name: c"cms.initbyprob",
+    summary: c"Creates a count-min sketch of an error bound and the probability of exceeding it",
+    parameters: &[
+        Parameter::KEY,
+        Parameter::new(c"error", Kind::Double, Times::Once),
+        Parameter::new(c"probability", Kind::Double, Times::Once),
+        WINDOW,
+        SLICES,
+    ],
+    run: |context, arguments| create(context, arguments, |_, words| parse_bounds(words)),
+    ..BY_DIMENSIONS
+};
+
+/// Width and depth. What a primary has created is not too large here.
+fn parse_dimensions(context: &Context, words: [&[u8]; 2]) -> Result<Shape, ReplyError> {
+    let [width, depth] = words.map(|word| parse_within(word, 1..=i64::MAX as u64));
+    let (width, depth) = (width.map_err(|_| BAD_WIDTH)?, depth.map_err(|_| BAD_DEPTH)?);
+    let shape = Shape::new(width, depth);
+    match shape {
+        Err(ShapeError::TooLarge) if context.is_replay() => Ok(Shape::saved(width, depth)?),
+        shape => Ok(shape?),
+    }
+}
+
+/// Error and probability.
+fn parse_bounds([error, probability]: [&[u8]; 2]) -> Result<Shape, ReplyError> {
+    let error = parse_error_rate(error).map_err(|_| BAD_ERROR)?;
+    let probability = parse_error_rate(probability).map_err(|_| BAD_PROBABILITY)?;
+    Ok(Shape::for_bounds(error, probability)?)
+}
+
+fn create(
+    context: &Context,
+    arguments: Arguments<'_>,
+    parse_shape: impl Fn(&Context, [&[u8]; 2]) -> Result<Shape, ReplyError>,
+) -> Result<(), ReplyError> {
+    let name = arguments.at(1);
+    let mut key = context.open_to_write(name)?;
+    if !matches!(key.value::<StoredCounts>(), Ok(None)) {
+        return Err(EXISTS); // also for a key of another type, as in RedisBloom
+    }
+    let words = arguments.try_list_from(4).ok_or(NO_MEMORY_TO_CREATE)?;
+    let shape = parse_shape(context, [arguments.bytes(2), arguments.bytes(3)])?;
+    let span = parse_window(&words)?;
+    let shape = span.map_or(Ok(shape), |span| shape.in_window(span))?;
+    let sketch = new(shape, span).map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
+    key.put(StoredCounts::new(sketch)).ok_or(NO_MEMORY_TO_CREATE)?;
+    drop(key); // before a module is notified that might delete it
+    replicate(context, arguments, shape, span);
+    context.signal_change(c"cms.init", name);
+    context.reply_ok();
+    Ok(())
+}
+
+fn new(shape: Shape, span: Option<Span>) -> Result<Counts, OutOfMemory> {
+    match span {
+        None => CountMinSketch::new(shape).map(Counts::Plain),
+        Some(span) => WindowedSketch::new(shape, span).map(Counts::Windowed),
+    }
+}
+
+/// Replicates the creation with its dimensions: those that follow from bounds need not be the same
+/// on another machine, whose logarithms may differ in the last digit.
+fn replicate(context: &Context, arguments: Arguments<'_>, shape: Shape, span: Option<Span>) {
+    let dimensions = [Line::of(shape.width()), Line::of(shape.depth())];
+    let window = span.map(|span| [Line::of(span.seconds()), Line::of(span.slices())]);
+    let window = window.iter().flat_map(|[seconds, slices]| {
+        [b"WINDOW".as_slice(), seconds.bytes(), b"SLICES", slices.bytes()]
+    });
+    let words = dimensions.iter().map(Line::bytes).chain(window);
+    context.replicate(c"CMS.INITBYDIM", arguments.at(1), words);
+}

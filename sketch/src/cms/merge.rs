@@ -1,0 +1,152 @@
+//! CMS.MERGE: puts the weighted sum of some sketches into one.
+
+use super::errors::{
+    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MISSING, NO_MEMORY_TO_MERGE, SEVERAL_SLOTS,
+    SLOT_MOVES, TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
+};
+use super::value::{Counts, StoredCounts};
+use crate::errors::ReplyError;
+use splitbloom_foundation::number::parse_integer;
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_sketch::cms::{CountMinSketch, Shape};
+
+/// The argument of the first source.
+const FIRST_SOURCE: usize = 3;
+
+pub const MERGE: Command<ReplyError> = Command {
+    name: c"cms.merge",
+    arity: -4,
+    access: KeyAccess::AddFromOthers,
+    summary: c"Puts the weighted sum of some count-min sketches into one",
+    complexity: c"O(N*W*D) with N sources of width W and depth D",
+    parameters: &[
+        Parameter::new(c"destination", Kind::Key, Times::Once),
+        Parameter::new(c"numkeys", Kind::Integer, Times::Once),
+        Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
+        Parameter::new(c"weight", Kind::Integer, Times::Any).after(c"WEIGHTS"),
+    ],
+    run: merge,
+    ..Command::WRITE
+};
+
+fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    match put_sum(context, arguments) {
+        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(SLOT_MOVES),
+        Err(error) => Err(error),
+        Ok(()) => {
+            context.replicate_verbatim();
+            context.signal_change(c"cms.merge", arguments.at(1));
+            context.reply_ok();
+            Ok(())
+        }
+    }
+}
+
+/// The number of sources.
+fn parse_number(word: &[u8]) -> Result<usize, ReplyError> {
+    let number = parse_integer(word).ok_or(BAD_NUMBER_OF_KEYS)?;
+    let number = usize::try_from(number).ok().filter(|number| *number > 0);
+    number.ok_or(TOO_FEW_KEYS)
+}
+
+/// Checks that `words` are the keys of `number` sources, and perhaps as many weights. Returns the
+/// weights, which are none if each is 1. As in RedisBloom, no source can be called WEIGHTS.
+fn weights_of<'a>(number: usize, words: &'a [&'a [u8]]) -> Result<&'a [&'a [u8]], ReplyError> {
+    match words.iter().position(|word| word.eq_ignore_ascii_case(b"WEIGHTS")) {
+        None if words.len() == number => Ok(&[]),
+        None => Err(WRONG_KEYS),
+        Some(keys) if keys == number && words.len() == 2 * number + 1 => Ok(&words[keys + 1..]),
+        Some(_) => Err(WRONG_KEYS_OR_WEIGHTS),
+    }
+}
+
+/// Puts the sum into the destination. A client's errors come in RedisBloom's order.
+fn put_sum(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    // Before any key is opened: newer servers would look for it in the slot of the destination.
+    if let Ok(number) = parse_number(arguments.bytes(2)) {
+        let end = FIRST_SOURCE.saturating_add(number).min(arguments.len());
+        if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
+            return Err(SEVERAL_SLOTS);
+        }
+    }
+    let mut key = context.open_to_write(arguments.at(1))?;
+    let shape = plain(key.value::<StoredCounts>()?.map(|stored| &*stored))?.shape();
+    let number = parse_number(arguments.bytes(2))?;
+    let words = arguments.try_list_from(FIRST_SOURCE).ok_or(NO_MEMORY_TO_MERGE)?;
+    let weights = weights_of(number, &words)?;
+    let merged = sum(context, arguments, shape, number, weights)?;
+    if let Some(stored) = key.value::<StoredCounts>()? {
+        *stored.sketch_mut() = Counts::Plain(merged);
+    }
+    Ok(())
+}
+
+/// The weighted sum of the first `number` sources, each of which must be of `shape`.
+fn sum(
+    context: &Context,
+    arguments: Arguments<'_>,
+    shape: Shape,
+    number: usize,
+    weights: &[&[u8]],
+) -> Result<CountMinSketch, ReplyError> {
+    let mut keys = try_vec(number).ok_or(NO_MEMORY_TO_MERGE)?;
+    for index in 0..number {
+        let weight = match weights.get(index) {
+            Some(word) => parse_integer(word).ok_or(BAD_WEIGHT)?,
+            None => 1,
+        };
+        let key = context.open_to_read(arguments.at(FIRST_SOURCE + index));
+        if plain(key.value::<StoredCounts>()?)?.shape() != shape {
+            return Err(DIMENSIONS);
+        }
+        keys.push((key, weight));
+    }
+    let mut sources = try_vec(number).ok_or(NO_MEMORY_TO_MERGE)?;
+    for (key, weight) in &keys {
+        sources.push((plain(key.value::<StoredCounts>()?)?, *weight));
+    }
+    Ok(CountMinSketch::merged(shape, &sources)?)
+}
+
+/// The sketch of a key, which must have no window.
+fn plain(stored: Option<&StoredCounts>) -> Result<&CountMinSketch, ReplyError> {
+    match stored.ok_or(MISSING)?.sketch() {
+        Counts::Plain(sketch) => Ok(sketch),
+        Counts::Windowed(_) => Err(WINDOW_MERGED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_weight_for_each_key_or_none() {
+        let check = |number: usize, line: &str, expected: Result<&[&[u8]], ReplyError>| {
+            let words: Vec<&[u8]> = line.split_whitespace().map(str::as_bytes).collect();
+            assert_eq!(weights_of(number, &words), expected, "{number} {line}");
+        };
+        check(2, "a b", Ok(&[]));
+        check(2, "a b weights 3 -1", Ok(&[b"3", b"-1"]));
+        for (number, line, error) in [
+            (2, "a", WRONG_KEYS),
+            (1, "a b", WRONG_KEYS),
+            (1, "a FOO 1", WRONG_KEYS),
+            (usize::MAX, "a", WRONG_KEYS),
+            (1, "a b WEIGHTS 1", WRONG_KEYS_OR_WEIGHTS),
+            (1, "a WEIGHTS", WRONG_KEYS_OR_WEIGHTS),
+            (1, "a WEIGHTS 1 2", WRONG_KEYS_OR_WEIGHTS),
+            (2, "a b WEIGHTS 1", WRONG_KEYS_OR_WEIGHTS),
+            (1, "WEIGHTS", WRONG_KEYS_OR_WEIGHTS),
+            (3, "a weights 1", WRONG_KEYS_OR_WEIGHTS),
+        ] {
+            check(number, line, Err(error));
+        }
+        assert_eq!(parse_number(b"0"), Err(TOO_FEW_KEYS));
+        assert_eq!(parse_number(b"-1"), Err(TOO_FEW_KEYS));
+        assert_eq!(parse_number(b"x"), Err(BAD_NUMBER_OF_KEYS));
+    }
+}

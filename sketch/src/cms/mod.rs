@@ -1,0 +1,47 @@
+//! The `CMS.*` commands, on the sketches of [`splitbloom_sketch::cms`].
+//!
+//! ```text
+//!   create   CMS.INITBYDIM, CMS.INITBYPROB               value    what a key holds
+//!   count    CMS.INCRBY, CMS.INCRBYAT, CMS.QUERY         errors   what a client sees
+//!   merge    CMS.MERGE              info   CMS.INFO
+//! ```
+
+mod count;
+mod create;
+mod errors;
+mod info;
+mod merge;
+mod value;
+
+use crate::errors::ReplyError;
+use splitbloom_server::command::add_category;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::register_commands;
+
+/// The ACL category, on servers that let a module create one.
+const CATEGORY: &str = "cms";
+
+/// Registers types and commands.
+///
+/// # Errors
+/// What the server refused.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    value::PLAIN.register(context)?;
+    value::WINDOWED.register(context)?;
+    add_category(context, CATEGORY);
+    register_commands!(
+        context,
+        CATEGORY,
+        ReplyError,
+        [
+            create::BY_DIMENSIONS,
+            create::BY_BOUNDS,
+            count::INCREMENT,
+            count::INCREMENT_AT,
+            count::QUERY,
+            merge::MERGE,
+            info::INFO,
+        ]
+    )
+}

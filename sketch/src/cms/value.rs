@@ -1,0 +1,107 @@
+//! A count-min sketch as a value of the server, with a window or without.
+
+use crate::stored::{native, Encoding, Sketch, Stored};
+use splitbloom_foundation::alloc::Mover;
+use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_server::data_type::NativeType;
+use splitbloom_sketch::cms::windowed::{self, WindowedSketch};
+use splitbloom_sketch::cms::{self, CountMinSketch};
+use splitbloom_sketch::DecodeError;
+use std::alloc::Layout;
+use std::num::NonZeroU64;
+
+/// RedisBloom's type.
+pub static PLAIN: NativeType<StoredCounts> = native::<PlainEncoding>();
+/// Our type for sketches with a window.
+pub static WINDOWED: NativeType<StoredCounts> = native::<WindowedEncoding>();
+
+/// What a key holds.
+pub type StoredCounts = Stored<Counts>;
+
+/// A sketch of counts.
+pub enum Counts {
+    /// Of all time.
+    Plain(CountMinSketch),
+    /// Of the last seconds.
+    Windowed(WindowedSketch),
+}
+
+impl Sketch for Counts {
+    fn native() -> &'static NativeType<StoredCounts> {
+        &PLAIN
+    }
+
+    fn other_native() -> Option<&'static NativeType<StoredCounts>> {
+        Some(&WINDOWED)
+    }
+
+    fn is_other(&self) -> bool {
+        matches!(self, Self::Windowed(_))
+    }
+
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        match self {
+            Self::Plain(sketch) => sketch.save(to),
+            Self::Windowed(sketch) => sketch.save(to),
+        }
+    }
+
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        match self {
+            Self::Plain(sketch) => sketch.visit_allocations(visit),
+            Self::Windowed(sketch) => sketch.visit_allocations(visit),
+        }
+    }
+
+    fn allocations(&self) -> usize {
+        match self {
+            Self::Plain(sketch) => sketch.allocations(),
+            Self::Windowed(sketch) => sketch.allocations(),
+        }
+    }
+
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        match self {
+            Self::Plain(sketch) => sketch.try_clone().map(Self::Plain),
+            Self::Windowed(sketch) => sketch.try_clone().map(Self::Windowed),
+        }
+    }
+
+    fn digest(&self) -> u128 {
+        match self {
+            Self::Plain(sketch) => sketch.digest(),
+            Self::Windowed(sketch) => sketch.digest(),
+        }
+    }
+
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        match self {
+            Self::Plain(sketch) => sketch.relocate(from, mover),
+            Self::Windowed(sketch) => sketch.relocate(from, mover),
+        }
+    }
+}
+
+/// RedisBloom's encoding.
+struct PlainEncoding;
+/// Ours, of sketches with a window.
+struct WindowedEncoding;
+
+impl Encoding for PlainEncoding {
+    type Sketch = Counts;
+    const NAME: &'static str = cms::TYPE_NAME;
+
+    fn read(fields: &mut impl Fields) -> Result<Counts, DecodeError> {
+        CountMinSketch::decode(fields).map(Counts::Plain)
+    }
+}
+
+impl Encoding for WindowedEncoding {
+    type Sketch = Counts;
+    const NAME: &'static str = windowed::TYPE_NAME;
+
+    fn read(fields: &mut impl Fields) -> Result<Counts, DecodeError> {
+        WindowedSketch::decode(fields).map(Counts::Windowed)
+    }
+}

@@ -1,0 +1,44 @@
+//! An error that a client sees. The texts are part of the interface: clients compare them.
+
+use splitbloom_server::command::ErrorReply;
+use splitbloom_server::context::Context;
+use splitbloom_server::key::{InUse, WrongType};
+
+/// An error reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyError(pub &'static str);
+
+impl ReplyError {
+    /// The reply is the server's own.
+    pub const WRONG_ARITY: Self = Self("ERR wrong number of arguments");
+    /// The key holds another type. The reply is the server's own.
+    pub const WRONG_TYPE: Self =
+        Self("WRONGTYPE Operation against a key holding the wrong kind of value");
+    /// Another thread saves the key's value.
+    pub const IN_USE: Self = Self("TRYAGAIN the server is saving the key");
+}
+
+impl ErrorReply for ReplyError {
+    fn reply(self, context: &Context) {
+        if context.is_replay() {
+            context.note_loss(self.0);
+        }
+        match self {
+            Self::WRONG_ARITY => context.reply_wrong_arity(),
+            Self::WRONG_TYPE => context.reply_wrong_type(),
+            Self(text) => context.reply_error(text),
+        }
+    }
+}
+
+impl From<WrongType> for ReplyError {
+    fn from(WrongType: WrongType) -> Self {
+        Self::WRONG_TYPE
+    }
+}
+
+impl From<InUse> for ReplyError {
+    fn from(InUse: InUse) -> Self {
+        Self::IN_USE
+    }
+}

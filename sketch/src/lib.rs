@@ -1,0 +1,23 @@
+//! splitsketch: `CMS.*`, `TOPK.*` and `TDIGEST.*` for Redis and Valkey, on the sketches of
+//! `splitbloom_sketch`. It is a module of its own, so that who wants filters alone loads filters
+//! alone.
+//!
+//! ```text
+//!   module        what happens when a server loads the module
+//!   cms           CMS.*        stored    sketches as values of the server
+//!   topk          TOPK.*       errors    what a client sees if a command fails
+//!   tdigest       TDIGEST.*    window    the words of sketches over a window
+//! ```
+//!
+//! Each family has a file for each group of its commands, and one that says how its values are
+//! saved.
+
+#![forbid(unsafe_code)]
+
+mod cms;
+mod errors;
+mod module;
+mod stored;
+mod tdigest;
+mod topk;
+mod window;

@@ -1,0 +1,63 @@
+//! What happens when a server loads the module: types, commands, INFO.
+
+use crate::{cms, stored, tdigest, topk};
+use splitbloom_server::allocator::bytes_held;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::catch_panic::caught_panics;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::{version_number, Module, Refused};
+use splitbloom_server::info::{self, Field};
+use splitbloom_server::log::notice;
+use splitbloom_server::replay::{self, replays_refused};
+use splitbloom_server::settings;
+
+/// The version, with the commit if `scripts/version --build` named one to the compiler.
+const VERSION: &str = match option_env!("SPLITBLOOM_BUILD") {
+    Some(build) => build,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+const VERSION_NUMBER: i32 = version_number(
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    env!("CARGO_PKG_VERSION_MINOR"),
+    env!("CARGO_PKG_VERSION_PATCH"),
+);
+
+const INFO: &[Field] = &[
+    Field::Text(c"version", || VERSION),
+    Field::Counter(c"sketches", &stored::SKETCHES),
+    Field::Number(c"bytes_held", bytes_held),
+    Field::Number(c"replays_refused", replays_refused),
+    Field::Number(c"caught_panics", caught_panics),
+];
+
+const MODULE: Module = Module { name: c"sketch", version: VERSION_NUMBER, load, refusal };
+
+splitbloom_server::module!(MODULE);
+
+fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
+    if arguments.len() > 0 {
+        return Err(Refused::Bad("it takes no arguments".into()));
+    }
+    cms::register(context)?;
+    topk::register(context)?;
+    tdigest::register(context)?;
+    replay::register(context, "sketch.aof-load-damaged")?;
+    settings::load(context)?;
+    info::register(context, INFO);
+    let server = context.server();
+    notice(context, format_args!("splitsketch {VERSION} on {server}"));
+    Ok(())
+}
+
+/// The line in the log that says why the module was not loaded, and what to do about it.
+fn refusal(refused: &Refused) -> String {
+    match refused {
+        Refused::Taken(what) => format!(
+            "splitsketch was not loaded: {what} is taken. Another module with the CMS, TOPK or \
+             TDIGEST commands is loaded already (RedisBloom, or splitsketch itself a second \
+             time), and a server can have only one: remove the loadmodule line of one of the two"
+        ),
+        Refused::Bad(what) => format!("splitsketch was not loaded: {what}"),
+    }
+}

@@ -1,0 +1,176 @@
+//! A sketch as a value of the server: saved, loaded, copied, measured, moved.
+//!
+//! Values have RedisBloom's type names and encodings, so that files, dumps and replication streams
+//! go both ways. What RedisBloom cannot represent, a sketch with a window, is saved under a type
+//! name of our own: a server writes one encoding version for all values of a type.
+
+use splitbloom_foundation::alloc::Mover;
+use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_server::allocator::usable_bytes;
+use splitbloom_server::data_type::{
+    AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
+};
+use splitbloom_server::info::Counter;
+use splitbloom_server::log::warn;
+use splitbloom_sketch::DecodeError;
+use std::alloc::Layout;
+use std::marker::PhantomData;
+use std::num::NonZeroU64;
+
+/// Sketches in the keyspace. The server also frees them on its background thread.
+pub static SKETCHES: Counter = Counter::new();
+
+/// The encoding version of RedisBloom's values, and of those with a window.
+pub const VERSION: i32 = 0;
+
+/// A sketch of one family.
+pub trait Sketch: Sized + Send + Sync + 'static {
+    /// The type of RedisBloom's values.
+    fn native() -> &'static NativeType<Stored<Self>>;
+    /// The type of values that RedisBloom cannot represent.
+    fn other_native() -> Option<&'static NativeType<Stored<Self>>> {
+        None
+    }
+    /// Whether it is saved under the other type.
+    fn is_other(&self) -> bool {
+        false
+    }
+    /// Writes its fields.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, before any is written.
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory>;
+    /// Calls `visit` with the layout and the number of its allocations.
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64));
+    /// The approximate number of its allocations.
+    fn allocations(&self) -> usize;
+    /// A copy, which may share memory with it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory>;
+    /// A number that is equal for equal sketches only.
+    fn digest(&self) -> u128;
+    /// Passes its memory through `mover` from `from` on; returns where to continue, if it had to
+    /// stop.
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64>;
+}
+
+/// How the fields under one type name are read.
+pub trait Encoding {
+    type Sketch: Sketch;
+    /// The type's name, nine characters.
+    const NAME: &'static str;
+
+    /// Reads a sketch.
+    ///
+    /// # Errors
+    /// What is wrong with its fields.
+    fn read(fields: &mut impl Fields) -> Result<Self::Sketch, DecodeError>;
+}
+
+/// The type for values in the encoding `E`.
+pub const fn native<E: Encoding>() -> NativeType<Stored<E::Sketch>> {
+    NativeType::new::<Reader<E>>(E::NAME, VERSION)
+}
+
+/// A sketch that the server keeps.
+pub struct Stored<S>(S);
+
+impl<S: Sketch> Stored<S> {
+    pub fn new(sketch: S) -> Self {
+        SKETCHES.increment();
+        Self(sketch)
+    }
+
+    /// The sketch itself.
+    pub fn sketch(&self) -> &S {
+        &self.0
+    }
+
+    pub fn sketch_mut(&mut self) -> &mut S {
+        &mut self.0
+    }
+}
+
+impl<S> Drop for Stored<S> {
+    fn drop(&mut self) {
+        SKETCHES.decrement();
+    }
+}
+
+impl<S: Sketch> Value for Stored<S> {
+    fn native() -> &'static NativeType<Self> {
+        S::native()
+    }
+
+    fn other_native() -> Option<&'static NativeType<Self>> {
+        S::other_native()
+    }
+
+    fn own_native(&self) -> &'static NativeType<Self> {
+        let other = S::other_native().filter(|_| self.0.is_other());
+        other.unwrap_or(S::native())
+    }
+
+    fn save(&self, target: &mut RdbTarget) {
+        if self.0.save(target).is_err() {
+            // A child that writes a file ends, and the old file is kept. In the server's own
+            // process no module can make a save fail, and the value is saved without its fields.
+            panic!("not enough memory to save a sketch");
+        }
+    }
+
+    fn rewrite(&self, target: &mut AofTarget) {
+        assert!(target.restore(self), "not enough memory to write a sketch");
+    }
+
+    fn memory_usage(&self) -> usize {
+        usable_bytes::<Self>(|visit| self.0.visit_allocations(visit))
+    }
+
+    fn free_effort(&self) -> usize {
+        self.0.allocations()
+    }
+
+    fn try_copy(&mut self, _: &CopyTarget) -> Option<Self> {
+        self.0.try_clone().ok().map(Self::new)
+    }
+
+    fn digest(&self) -> u128 {
+        self.0.digest()
+    }
+
+    fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {
+        self.0.relocate(from, &mut &*defrag)
+    }
+}
+
+/// Reads the encoding `E`, and says in the log why a value was refused.
+struct Reader<E>(PhantomData<E>);
+
+impl<E: Encoding> Load<Stored<E::Sketch>> for Reader<E> {
+    fn load(source: &mut RdbSource, version: i32) -> Option<Stored<E::Sketch>> {
+        let name = E::NAME;
+        if version != VERSION {
+            let key = source.shown_key();
+            warn(format_args!(
+                "refused a value of type {name} in encoding version {version}. This module reads \
+                 version {VERSION}. Update splitsketch. Key {key}"
+            ));
+            return None;
+        }
+        match E::read(source) {
+            Ok(sketch) => Some(Stored::new(sketch)),
+            Err(error) => {
+                let key = source.shown_key();
+                warn(format_args!(
+                    "refused a value of type {name}: {error}. The file or dump is damaged. Key \
+                     {key}"
+                ));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! TDIGEST.ADD.
+
+use super::errors::{BAD_NUMBER, MISSING, NOT_FINITE, NO_MEMORY};
+use super::value::StoredDigest;
+use crate::errors::ReplyError;
+use splitbloom_foundation::number::parse_double;
+use splitbloom_server::allocator::try_vec;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
+use splitbloom_server::context::Context;
+
+pub const ADD: Command<ReplyError> = Command {
+    name: c"tdigest.add",
+    arity: -3,
+    summary: c"Adds numbers to a t-digest",
+    complexity: c"O(N*log(C)) with N numbers and a capacity of C nodes",
+    parameters: &[Parameter::KEY, Parameter::new(c"value", Kind::Double, Times::OnceOrMore)],
+    run: add,
+    ..Command::WRITE
+};
+
+/// Numbers that need no memory from the server.
+const FEW: usize = 8;
+
+fn add(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let name = arguments.at(1);
+    let mut key = context.open_to_write(name)?;
+    let digest = key.value::<StoredDigest>()?.ok_or(MISSING)?.sketch_mut();
+    let words = arguments.bytes_from(2);
+    let (mut few, mut many) = ([0.0; FEW], None);
+    let numbers = match few.get_mut(..words.len()) {
+        Some(few) => few,
+        None => {
+            let many = many.insert(try_vec(words.len()).ok_or(NO_MEMORY)?);
+            many.resize(words.len(), 0.0);
+            &mut many[..]
+        }
+    };
+    for (number, word) in numbers.iter_mut().zip(words) {
+        *number = parse_double(word).ok_or(BAD_NUMBER)?;
+        if number.is_infinite() {
+            return Err(NOT_FINITE);
+        }
+    }
+    digest.add(numbers)?;
+    drop(key); // before a module is notified that might delete it
+    context.replicate_verbatim();
+    context.signal_change(c"tdigest.add", name);
+    context.reply_ok();
+    Ok(())
+}

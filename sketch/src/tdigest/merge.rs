@@ -1,0 +1,192 @@
+//! TDIGEST.MERGE: puts the numbers of some digests into one.
+
+use super::create::{parse_compression, COMPRESSION};
+use super::errors::{
+    BAD_NUMBER_OF_KEYS, MISSING, NO_MEMORY_TO_MERGE, SEVERAL_SLOTS, SLOT_MOVES, TOO_FEW_KEYS,
+    WRONG_KEYWORD,
+};
+use super::value::StoredDigest;
+use crate::errors::ReplyError;
+use splitbloom_foundation::number::parse_integer;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_sketch::tdigest::{AddError, Compression, TDigest};
+
+/// The argument of the first source.
+const FIRST_SOURCE: usize = 3;
+
+pub const MERGE: Command<ReplyError> = Command {
+    name: c"tdigest.merge",
+    arity: -4,
+    access: KeyAccess::AddFromOthers,
+    summary: c"Adds the numbers of some t-digests to one, or puts them in the place of its own",
+    complexity: c"O(N*C) with N sources and a capacity of C nodes",
+    parameters: &[
+        Parameter::new(c"destination", Kind::Key, Times::Once),
+        Parameter::new(c"numkeys", Kind::Integer, Times::Once),
+        Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
+        COMPRESSION,
+        Parameter::new(c"override", Kind::Token, Times::AtMostOnce).after(c"OVERRIDE"),
+    ],
+    run: merge,
+    ..Command::WRITE
+};
+
+/// What becomes of the destination.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    /// Its compression, if one is requested.
+    compression: Option<Compression>,
+    /// Whether its own numbers are left out.
+    overrides: bool,
+}
+
+fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    match put_union(context, arguments) {
+        Err(MISSING) if context.may_be_elsewhere(arguments.bytes(1)) => Err(SLOT_MOVES),
+        Err(error) => Err(error),
+        Ok(()) => {
+            context.replicate_verbatim();
+            context.signal_change(c"tdigest.merge", arguments.at(1));
+            context.reply_ok();
+            Ok(())
+        }
+    }
+}
+
+/// The argument after the last source, if all words up to `len` were arguments.
+fn parse_end(word: &[u8], len: usize) -> Result<usize, ReplyError> {
+    let number = parse_integer(word).ok_or(BAD_NUMBER_OF_KEYS)?;
+    let number = usize::try_from(number).ok().filter(|number| *number > 0);
+    let end = number.ok_or(TOO_FEW_KEYS)?.saturating_add(FIRST_SOURCE);
+    if end > len {
+        return Err(ReplyError::WRONG_ARITY);
+    }
+    Ok(end)
+}
+
+/// Of words that come several times, the first counts, as in RedisBloom. That also skips all other
+/// words once one of the two is there, and replicates them.
+fn parse_options<'a>(
+    mut words: impl Iterator<Item = &'a [u8]>,
+    is_replay: bool,
+) -> Result<Options, ReplyError> {
+    let mut options = Options { compression: None, overrides: false };
+    while let Some(word) = words.next() {
+        if word.eq_ignore_ascii_case(b"OVERRIDE") {
+            options.overrides = true;
+        } else if is_replay && options.compression.is_some() {
+            // Not even a second compression is looked at there.
+        } else if word.eq_ignore_ascii_case(b"COMPRESSION") {
+            let word = words.next().ok_or(ReplyError::WRONG_ARITY)?;
+            let compression = parse_compression(word, is_replay)?;
+            options.compression.get_or_insert(compression);
+        } else if !is_replay {
+            return Err(WRONG_KEYWORD);
+        }
+    }
+    Ok(options)
+}
+
+/// Puts the union into the destination. A client's errors come in RedisBloom's order.
+fn put_union(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let end = parse_end(arguments.bytes(2), arguments.len());
+    // Before any key is opened: newer servers would look for it in the slot of the destination.
+    if end.is_ok_and(|end| context.needs_several_slots(arguments, FIRST_SOURCE..end)) {
+        return Err(SEVERAL_SLOTS);
+    }
+    let mut key = context.open_to_write(arguments.at(1))?;
+    let own = key.value::<StoredDigest>()?.map(|stored| stored.sketch());
+    let end = end?;
+    let options = parse_options(arguments.bytes_from(end), context.is_replay())?;
+    let own = own.filter(|_| !options.overrides);
+    let compression = match (options.compression, own) {
+        (Some(compression), _) => compression,
+        (None, Some(own)) => own.compression(),
+        (None, None) => largest_compression(context, arguments, end)?,
+    };
+    let mut union = TDigest::new(compression);
+    if let Some(own) = own {
+        add(&mut union, own)?;
+    }
+    for source in FIRST_SOURCE..end {
+        let source = context.open_to_read(arguments.at(source));
+        add(&mut union, source.value::<StoredDigest>()?.ok_or(MISSING)?.sketch())?;
+    }
+    match key.value::<StoredDigest>()? {
+        Some(stored) => *stored.sketch_mut() = union,
+        None => {
+            key.put(StoredDigest::new(union)).ok_or(NO_MEMORY_TO_MERGE)?;
+        }
+    }
+    Ok(())
+}
+
+/// The largest compression of the sources.
+fn largest_compression(
+    context: &Context,
+    arguments: Arguments<'_>,
+    end: usize,
+) -> Result<Compression, ReplyError> {
+    let compressions = (FIRST_SOURCE..end).map(|source| {
+        let source = context.open_to_read(arguments.at(source));
+        Ok(source.value::<StoredDigest>()?.ok_or(MISSING)?.sketch().compression())
+    });
+    let largest = |largest: Compression, next: Result<_, ReplyError>| Ok(largest.max(next?));
+    let least = Compression::new(1).unwrap_or(Compression::DEFAULT);
+    compressions.into_iter().try_fold(least, largest)
+}
+
+fn add(union: &mut TDigest, source: &TDigest) -> Result<(), ReplyError> {
+    union.merge(source).map_err(|error| match error {
+        AddError::OutOfMemory => NO_MEMORY_TO_MERGE,
+        error => error.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str, is_replay: bool) -> Result<Options, ReplyError> {
+        parse_options(line.split_whitespace().map(str::as_bytes), is_replay)
+    }
+
+    fn some(compression: Option<u64>, overrides: bool) -> Result<Options, ReplyError> {
+        Ok(Options { compression: compression.and_then(Compression::new), overrides })
+    }
+
+    #[test]
+    fn the_words_after_the_sources_are_options() {
+        let options = |line: &str| parse(line, false);
+        assert_eq!(options(""), some(None, false));
+        assert_eq!(options("override"), some(None, true));
+        assert_eq!(options("compression 30 OVERRIDE"), some(Some(30), true));
+        assert_eq!(options("OVERRIDE COMPRESSION 30 COMPRESSION 40"), some(Some(30), true));
+        assert_eq!(options("COMPRESSION"), Err(ReplyError::WRONG_ARITY));
+        assert_eq!(options("COMPRESSION OVERRIDE"), Err(super::super::errors::BAD_COMPRESSION));
+        assert_eq!(options("OVERRIDE x"), Err(WRONG_KEYWORD));
+    }
+
+    #[test]
+    fn a_replay_skips_the_words_that_redisbloom_skips() {
+        let options = |line: &str| parse(line, true);
+        assert_eq!(options("x OVERRIDE y"), some(None, true));
+        assert_eq!(options("COMPRESSION 30 x"), some(Some(30), false));
+        assert_eq!(options("COMPRESSION 30 COMPRESSION x"), some(Some(30), false));
+        assert_eq!(options("COMPRESSION 30 COMPRESSION OVERRIDE"), some(Some(30), true));
+        assert_eq!(options("COMPRESSION x"), Err(super::super::errors::BAD_COMPRESSION));
+    }
+
+    #[test]
+    fn the_sources_are_as_many_as_their_number_says() {
+        assert_eq!(parse_end(b"2", 5), Ok(5));
+        assert_eq!(parse_end(b"2", 6), Ok(5));
+        assert_eq!(parse_end(b"3", 5), Err(ReplyError::WRONG_ARITY));
+        assert_eq!(parse_end(b"9223372036854775807", 5), Err(ReplyError::WRONG_ARITY));
+        assert_eq!(parse_end(b"0", 5), Err(TOO_FEW_KEYS));
+        assert_eq!(parse_end(b"-1", 5), Err(TOO_FEW_KEYS));
+        assert_eq!(parse_end(b"x", 5), Err(BAD_NUMBER_OF_KEYS));
+    }
+}

@@ -1,0 +1,55 @@
+//! The `TDIGEST.*` commands, on the digests of [`splitbloom_sketch::tdigest`].
+//!
+//! ```text
+//!   create   TDIGEST.CREATE, TDIGEST.RESET      ask      MIN, MAX, QUANTILE, CDF, RANK, REVRANK,
+//!   add      TDIGEST.ADD                                 BYRANK, BYREVRANK, TRIMMED_MEAN
+//!   merge    TDIGEST.MERGE                      value    what a key holds
+//!   info     TDIGEST.INFO                       errors   what a client sees
+//! ```
+
+mod add;
+mod ask;
+mod create;
+mod errors;
+mod info;
+mod merge;
+mod value;
+
+use crate::errors::ReplyError;
+use splitbloom_server::command::add_category;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::register_commands;
+
+/// The ACL category, on servers that let a module create one.
+const CATEGORY: &str = "tdigest";
+
+/// Registers type and commands.
+///
+/// # Errors
+/// What the server refused.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    value::TYPE.register(context)?;
+    add_category(context, CATEGORY);
+    register_commands!(
+        context,
+        CATEGORY,
+        ReplyError,
+        [
+            create::CREATE,
+            create::RESET,
+            add::ADD,
+            merge::MERGE,
+            ask::MIN,
+            ask::MAX,
+            ask::QUANTILE,
+            ask::CDF,
+            ask::RANK,
+            ask::REVERSE_RANK,
+            ask::BY_RANK,
+            ask::BY_REVERSE_RANK,
+            ask::TRIMMED_MEAN,
+            info::INFO,
+        ]
+    )
+}

@@ -1,0 +1,165 @@
+//! TOPK.ADD and TOPK.INCRBY, which add items now, and TOPK.ADDAT and TOPK.INCRBYAT, which add them
+//! to a window at a time of the client's.
+//!
+//! In a window, what takes effect is replicated with its time, so that replicas and a restarted
+//! server have the same slices.
+
+use super::errors::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW};
+use super::value::StoredTopK;
+use crate::errors::ReplyError;
+use crate::window::{parse_time, time_of, TIME};
+use splitbloom_foundation::number::parse_within;
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_server::arguments::Arguments;
+use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, Times};
+use splitbloom_server::context::Context;
+use splitbloom_server::text::Line;
+use splitbloom_sketch::topk::MAX_UNITS;
+use std::ffi::CStr;
+
+const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
+const PAIRS: Parameter = Parameter::block(
+    c"item_increment",
+    Times::OnceOrMore,
+    &[
+        Parameter::new(c"item", Kind::Text, Times::Once),
+        Parameter::new(c"increment", Kind::Integer, Times::Once),
+    ],
+);
+
+pub const ADD: Command<ReplyError> = Command {
+    name: c"topk.add",
+    arity: -3,
+    output: Output::Varies,
+    summary: c"Adds items, and returns for each which item has left the list for it",
+    complexity: c"O(N * (depth + log k)) with N items",
+    parameters: &[Parameter::KEY, ITEMS],
+    run: |context, arguments| add(context, arguments, &Form::ADD),
+    ..Command::WRITE
+};
+
+pub const INCRBY: Command<ReplyError> = Command {
+    name: c"topk.incrby",
+    arity: -4,
+    summary: c"Adds items several times, and returns for each which item has left the list for it",
+    complexity: c"O(N * (depth * increment + log k)) with N items; most increments take far less",
+    parameters: &[Parameter::KEY, PAIRS],
+    run: |context, arguments| add(context, arguments, &Form::INCRBY),
+    ..ADD
+};
+
+pub const ADD_AT: Command<ReplyError> = Command {
+    name: c"topk.addat",
+    summary: c"Adds items to a window at a time in the past, as TOPK.ADD adds them now",
+    parameters: &[Parameter::KEY, TIME, ITEMS],
+    run: |context, arguments| add(context, arguments, &Form::ADD_AT),
+    ..ADD
+};
+
+pub const INCRBY_AT: Command<ReplyError> = Command {
+    name: c"topk.incrbyat",
+    arity: -3,
+    summary: c"Adds items to a window at a time in the past, as TOPK.INCRBY adds them now",
+    parameters: &[Parameter::KEY, TIME, PAIRS],
+    run: |context, arguments| add(context, arguments, &Form::INCRBY_AT),
+    ..INCRBY
+};
+
+/// What the commands differ in.
+struct Form {
+    /// The command itself, and the one that adds the same items at a time.
+    name: &'static CStr,
+    with_time: &'static CStr,
+    event: &'static CStr,
+    /// The first argument of the first item.
+    first: usize,
+    /// Arguments of an item: itself, and its increment.
+    step: usize,
+}
+
+impl Form {
+    const ADD: Self =
+        Self { name: c"TOPK.ADD", with_time: c"TOPK.ADDAT", event: c"topk.add", first: 2, step: 1 };
+    const INCRBY: Self = Self {
+        name: c"TOPK.INCRBY",
+        with_time: c"TOPK.INCRBYAT",
+        event: c"topk.incrby",
+        first: 2,
+        step: 2,
+    };
+    const ADD_AT: Self = Self { first: 3, ..Self::ADD };
+    const INCRBY_AT: Self = Self { first: 3, ..Self::INCRBY };
+}
+
+fn add(context: &Context, arguments: Arguments<'_>, form: &Form) -> Result<(), ReplyError> {
+    let rest = arguments.len() - form.first;
+    if !rest.is_multiple_of(form.step) {
+        return Err(ReplyError::WRONG_ARITY);
+    }
+    let given = (form.first > 2).then(|| parse_time(arguments.bytes(2))).transpose()?;
+    let name = arguments.at(1);
+    let mut key = context.open_to_write(name)?;
+    let topk = key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch_mut();
+    let time = match topk.window() {
+        Some(span) => Some(time_of(context, span, given)?),
+        None if given.is_some() => return Err(NO_WINDOW),
+        None => None,
+    };
+    let items = arguments.bytes_from(form.first).step_by(form.step);
+    let units = |n| form.units(arguments, n);
+    // Items are added up to the first increment that is none.
+    let sound = (0..items.len()).take_while(|n| units(*n).is_some()).count();
+    let open = topk.open(time.unwrap_or(0)).map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
+    let is_whole = sound == items.len();
+    context.reply_array(sound + usize::from(!is_whole));
+    let mut added = 0;
+    let pairs = items.take(sound).enumerate().map(|(n, item)| (item, units(n).unwrap_or(0)));
+    let end = open.add_many(pairs, |left| {
+        added += 1;
+        match left {
+            Some(item) => context.reply_bytes(item),
+            None => context.reply_null(),
+        }
+    });
+    (added..sound).for_each(|_| NO_MEMORY_TO_ADD.reply(context));
+    if !is_whole {
+        BAD_INCREMENT.reply(context);
+    }
+    drop(key); // before a module is notified that might delete it
+    if end.is_ok() && is_whole && time.is_none() {
+        context.replicate_verbatim();
+    } else if added > 0 || time.is_some() {
+        form.replicate(context, arguments, time, added);
+    }
+    if added > 0 || time.is_some() {
+        context.signal_change(form.event, name);
+    }
+    Ok(())
+}
+
+impl Form {
+    /// The units of item `n`; `None` if its increment is none.
+    fn units(&self, arguments: Arguments<'_>, n: usize) -> Option<u32> {
+        if self.step == 1 {
+            return Some(1);
+        }
+        let increment = arguments.bytes(self.first + n * self.step + 1);
+        parse_within(increment, 0..=MAX_UNITS.into()).ok().map(|units| units as u32)
+    }
+
+    /// Replicates the first `number` items, with their time if they have one. Without items it
+    /// replicates that the time has advanced.
+    fn replicate(
+        &self,
+        context: &Context,
+        arguments: Arguments<'_>,
+        time: Option<u64>,
+        number: usize,
+    ) {
+        let name = if time.is_some() { self.with_time } else { self.name };
+        let time = time.map(Line::of);
+        let items = (self.first, self.first + number * self.step);
+        let time = time.iter().map(Line::bytes);
+        context.replicate_before(name, arguments.at(1), time, arguments, items);
+    }
+}

@@ -1,0 +1,62 @@
+//! What clients see when a `TOPK.*` command fails. The texts are RedisBloom's where it has one.
+
+use crate::errors::ReplyError;
+use splitbloom_sketch::topk::ShapeError;
+
+pub const MISSING: ReplyError = ReplyError("TopK: key does not exist");
+pub const EXISTS: ReplyError = ReplyError("TopK: key already exists");
+pub const BAD_K: ReplyError = ReplyError("TopK: invalid k");
+pub const BAD_WIDTH: ReplyError = ReplyError("TopK: invalid width");
+pub const BAD_DEPTH: ReplyError = ReplyError("TopK: invalid depth");
+pub const BAD_DECAY: ReplyError = ReplyError("TopK: invalid decay value. must be '<= 1' & '> 0'");
+/// The spaces are RedisBloom's.
+pub const BAD_INCREMENT: ReplyError = ReplyError(
+    "TopK: increment must be an integer greater or equal to 0                            \
+     and smaller or equal to 100,000",
+);
+pub const WITHCOUNT: ReplyError = ReplyError("WITHCOUNT keyword expected");
+pub const NO_MEMORY_TO_CREATE: ReplyError =
+    ReplyError("ERR Insufficient memory to create topk data structure");
+
+// What RedisBloom has no text for.
+
+pub const NO_MEMORY_TO_ADD: ReplyError = ReplyError("TopK: Insufficient memory to add the item");
+pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("TopK: Insufficient memory to reply");
+pub const NO_WINDOW: ReplyError = ReplyError("TopK: the sketch has no window");
+const K_RANGE: ReplyError = ReplyError("TopK: invalid k: it must be in the range [1, 1048576]");
+const DEPTH_RANGE: ReplyError = ReplyError("TopK: invalid depth: it must be in the range [1, 256]");
+const TOO_LARGE: ReplyError =
+    ReplyError("TopK: invalid width: width times depth must be in the range [1, 33554432]");
+const WINDOW_TOO_LARGE: ReplyError = ReplyError(
+    "TopK: invalid window: times one more than the slices, k must be at most 1048576, and width \
+     times depth at most 33554432",
+);
+
+impl From<ShapeError> for ReplyError {
+    fn from(error: ShapeError) -> Self {
+        match error {
+            ShapeError::K => K_RANGE,
+            ShapeError::Width => BAD_WIDTH,
+            ShapeError::Depth => DEPTH_RANGE,
+            ShapeError::Buckets => TOO_LARGE,
+            ShapeError::Window => WINDOW_TOO_LARGE,
+            ShapeError::Decay => BAD_DECAY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splitbloom_sketch::topk::{DEPTH, K, MAX_BUCKETS, MAX_UNITS};
+
+    #[test]
+    fn the_texts_say_what_is_allowed() {
+        assert!(K_RANGE.0.ends_with(&format!("[1, {}]", K.end())));
+        assert!(DEPTH_RANGE.0.ends_with(&format!("[1, {}]", DEPTH.end())));
+        assert!(TOO_LARGE.0.ends_with(&format!("[1, {MAX_BUCKETS}]")));
+        assert!(WINDOW_TOO_LARGE.0.contains(&format!("k must be at most {},", K.end())));
+        assert!(WINDOW_TOO_LARGE.0.ends_with(&format!("at most {MAX_BUCKETS}")));
+        assert!(BAD_INCREMENT.0.replace(',', "").ends_with(&format!(" {MAX_UNITS}")));
+    }
+}

@@ -1,0 +1,48 @@
+//! The `TOPK.*` commands.
+//!
+//! ```text
+//!   reserve   TOPK.RESERVE
+//!   add       TOPK.ADD, TOPK.INCRBY, and both with a time
+//!   read      TOPK.QUERY, TOPK.COUNT, TOPK.LIST, TOPK.INFO
+//!   value     how values are saved        errors   what clients see if a command fails
+//! ```
+
+mod add;
+mod errors;
+mod read;
+mod reserve;
+mod value;
+
+use crate::errors::ReplyError;
+use splitbloom_server::command::add_category;
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::register_commands;
+
+/// The ACL category, on servers that let a module create one.
+const CATEGORY: &str = "topk";
+
+/// Registers types and commands.
+///
+/// # Errors
+/// What the server refused.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    add_category(context, CATEGORY);
+    value::register(context)?;
+    register_commands!(
+        context,
+        CATEGORY,
+        ReplyError,
+        [
+            reserve::RESERVE,
+            add::ADD,
+            add::INCRBY,
+            add::ADD_AT,
+            add::INCRBY_AT,
+            read::QUERY,
+            read::COUNT,
+            read::LIST,
+            read::INFO,
+        ]
+    )
+}

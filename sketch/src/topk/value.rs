@@ -1,0 +1,90 @@
+//! How a top-k is saved and loaded: in RedisBloom's encoding, or with a window in ours.
+
+use crate::stored::{native, Encoding, Sketch, Stored};
+use splitbloom_foundation::alloc::Mover;
+use splitbloom_foundation::fields::{FieldSink, Fields};
+use splitbloom_foundation::OutOfMemory;
+use splitbloom_server::context::Context;
+use splitbloom_server::data_type::NativeType;
+use splitbloom_server::entry::Refused;
+use splitbloom_sketch::topk::{TopK, TYPE_NAME, WINDOW_TYPE_NAME};
+use splitbloom_sketch::DecodeError;
+use std::alloc::Layout;
+use std::num::NonZeroU64;
+
+/// What a key holds.
+pub type StoredTopK = Stored<TopK>;
+
+static WHOLE: NativeType<StoredTopK> = native::<Whole>();
+static WINDOWED: NativeType<StoredTopK> = native::<Windowed>();
+
+/// Registers both types.
+///
+/// # Errors
+/// The server already has a type of one of these names.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    WHOLE.register(context)?;
+    WINDOWED.register(context)
+}
+
+/// RedisBloom's encoding.
+struct Whole;
+
+impl Encoding for Whole {
+    type Sketch = TopK;
+    const NAME: &'static str = TYPE_NAME;
+
+    fn read(fields: &mut impl Fields) -> Result<TopK, DecodeError> {
+        TopK::decode(fields)
+    }
+}
+
+/// Ours, for those with a window.
+struct Windowed;
+
+impl Encoding for Windowed {
+    type Sketch = TopK;
+    const NAME: &'static str = WINDOW_TYPE_NAME;
+
+    fn read(fields: &mut impl Fields) -> Result<TopK, DecodeError> {
+        TopK::decode_windowed(fields)
+    }
+}
+
+impl Sketch for TopK {
+    fn native() -> &'static NativeType<StoredTopK> {
+        &WHOLE
+    }
+
+    fn other_native() -> Option<&'static NativeType<StoredTopK>> {
+        Some(&WINDOWED)
+    }
+
+    fn is_other(&self) -> bool {
+        self.window().is_some()
+    }
+
+    fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {
+        self.encode(to)
+    }
+
+    fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
+        self.visit_allocations(visit);
+    }
+
+    fn allocations(&self) -> usize {
+        self.allocations()
+    }
+
+    fn try_clone(&mut self) -> Result<Self, OutOfMemory> {
+        self.try_clone()
+    }
+
+    fn digest(&self) -> u128 {
+        self.digest()
+    }
+
+    fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
+        self.relocate(from, mover)
+    }
+}
