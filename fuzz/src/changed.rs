@@ -1,4 +1,4 @@
-//! Kept inputs that somebody has changed.
+//! Kept inputs that somebody has changed, and the tests of a target with these and any bytes.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -29,3 +29,29 @@ pub fn one_changed(inputs: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
         bytes
     })
 }
+
+/// Tests `target` with any bytes, and with changed inputs of the folder `folder` of `kept`.
+macro_rules! test_laws {
+    ($folder:literal, $target:ident) => {
+        mod tests {
+            use proptest::prelude::*;
+
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+                #[test]
+                fn any_bytes_keep_the_laws(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+                    super::$target(&bytes);
+                }
+
+                #[test]
+                fn changed_inputs_keep_the_laws(
+                    bytes in $crate::changed::one_changed($crate::kept::inputs($folder, ""))
+                ) {
+                    super::$target(&bytes);
+                }
+            }
+        }
+    };
+}
+pub(crate) use test_laws;

@@ -83,6 +83,21 @@ fn kept_operations_on_windowed_filters_break_no_law() {
 }
 
 #[test]
+fn kept_count_min_sketches_break_no_law() {
+    replay("cms", super::cms::cms);
+}
+
+#[test]
+fn kept_top_k_sketches_break_no_law() {
+    replay("topk", super::topk::topk);
+}
+
+#[test]
+fn kept_t_digests_break_no_law() {
+    replay("tdigest", super::tdigest::tdigest);
+}
+
+#[test]
 fn kept_options_break_no_law() {
     replay("options", super::options::options);
 }

@@ -13,6 +13,9 @@
 //!   options     the words of BF.RESERVE, BF.INSERT, loadmodule against their meaning
 //!   packing     items in one argument                         against what packs them
 //!   file        a file of the tool, checksums corrected        against a second reader
+//!   cms         saved count-min sketches, and what comes then  against a second reader
+//!   topk        saved top-k sketches, and what comes then      against a second reader
+//!   tdigest     saved t-digests, and what comes then           against a second reader
 //! ```
 //!
 //! `laws` has the invariants of every filter, wherever it came from, and `survival` what each gets
@@ -22,12 +25,15 @@
 
 mod chains;
 pub mod chunks;
+pub mod cms;
+mod count_min;
 pub mod counting;
 pub mod cuckoo;
 pub mod decode;
 pub mod file;
 pub mod foreign;
 mod fuzzed;
+mod heavy_keeper;
 mod laws;
 mod loaded;
 pub mod operations;
@@ -37,6 +43,8 @@ mod plain_reader;
 mod redisbloom;
 mod stream;
 mod survival;
+pub mod tdigest;
+pub mod topk;
 mod twins;
 pub mod valkey;
 mod valkey_bloom;

@@ -55,11 +55,12 @@ pub fn options(bytes: &[u8]) {
         let written = match &insertion.creation {
             Some(creation) => {
                 assert_counting_in_range(creation);
-                let capacity = creation.capacity;
-                let only_capacity = CountingCreation { capacity, ..CountingCreation::default() };
-                assert_eq!(*creation, only_capacity, "CF.INSERT has no other words");
-                let capacity = capacity.map_or(String::new(), |n| format!("CAPACITY {n} "));
-                format!("{capacity}ITEMS i")
+                let CountingCreation { capacity, expiry, .. } = *creation;
+                let others = CountingCreation { capacity, expiry, ..CountingCreation::default() };
+                assert_eq!(*creation, others, "CF.INSERT has no other words");
+                let capacity = capacity.map_or(String::new(), |n| format!(" CAPACITY {n}"));
+                let line = format!("{capacity}{} ITEMS i", expiry_in_words(expiry));
+                line.trim_start().to_owned()
             }
             None => "NOCREATE ITEMS i".to_owned(),
         };
@@ -144,20 +145,26 @@ fn seed_in_words(seed: Option<Seed>) -> String {
     seed.map_or(String::new(), |seed| format!(" SEED {:016x}", seed.0))
 }
 
+fn expiry_in_words(expiry: Option<u64>) -> String {
+    expiry.map_or(String::new(), |seconds| format!(" EX {seconds}"))
+}
+
 fn as_reserve(creation: &Creation) -> String {
     let (rate, capacity) = (creation.error_rate.unwrap(), creation.capacity.unwrap());
     format!(
-        "{rate} {capacity}{}{}{}",
+        "{rate} {capacity}{}{}{}{}",
         growth_in_words(creation.growth),
         window_in_words(creation.window),
-        seed_in_words(creation.seed)
+        seed_in_words(creation.seed),
+        expiry_in_words(creation.expiry)
     )
 }
 
 fn as_insert(creation: &Creation) -> String {
     let mut line = growth_in_words(creation.growth)
         + &window_in_words(creation.window)
-        + &seed_in_words(creation.seed);
+        + &seed_in_words(creation.seed)
+        + &expiry_in_words(creation.expiry);
     if let Some(rate) = creation.error_rate {
         line += &format!(" ERROR {rate}");
     }
@@ -180,5 +187,6 @@ fn as_counting_reserve(creation: &CountingCreation) -> String {
     write("EXPANSION", creation.expansion.map(|n| n.to_string()));
     write("ERROR", creation.error_rate.map(|n| n.to_string()));
     write("SEED", creation.seed.map(|seed| format!("{:016x}", seed.0)));
+    write("EX", creation.expiry.map(|seconds| seconds.to_string()));
     line
 }

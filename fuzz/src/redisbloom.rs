@@ -234,6 +234,11 @@ const LONG: Murmur =
 const SHORT: Murmur =
     Murmur { m: 0x5bd1_e995, width: 4, shift: 24, last_shifts: [13, 15], is_long: false };
 
+/// MurmurHash2 of 32 bits.
+pub fn short_murmur(item: &[u8], seed: u32) -> u64 {
+    murmur(item, seed.into(), &SHORT)
+}
+
 /// Austin Appleby's public-domain functions, both in one.
 fn murmur(item: &[u8], seed: u64, with: &Murmur) -> u64 {
     let modulus = 1u128 << (8 * with.width);

@@ -2,7 +2,7 @@
 //! standard library's threads are not instrumented, so their synchronization would look like races;
 //! hence a single file that calls `pthread_create`.
 
-#[path = "../../crates/filter/src/storage/shared.rs"]
+#[path = "../../crates/foundation/src/shared.rs"]
 mod shared;
 
 use shared::Shared;

@@ -1,0 +1,307 @@
+//! A second reader of saved top-k sketches, plain and with windows, written from the formats'
+//! description and the paper alone: buckets in a map, a list that is scanned, powers that are
+//! multiplied out.
+
+use super::redisbloom::short_murmur;
+use splitbloom_foundation::fields::Fields;
+use std::collections::BTreeMap;
+
+/// The state of SplitMix64.
+#[derive(Clone, Debug)]
+pub struct Generator(pub u64);
+
+impl Generator {
+    fn draw(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        (mixed >> 11) as f64 * (-53f64).exp2()
+    }
+}
+
+/// A place of the list.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    pub count: u64,
+    pub item: Option<Vec<u8>>,
+    /// Whether queries find it: its fingerprint is its own, and no place before had the same.
+    found: bool,
+}
+
+/// Parameters.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub k: u64,
+    pub width: u64,
+    pub depth: u64,
+    pub decay: f64,
+}
+
+/// Buckets and list.
+#[derive(Clone, Debug)]
+pub struct Plain {
+    pub shape: Shape,
+    /// By number, over all rows: the fingerprint of the owner, and the count. Those of 0 and 0 are
+    /// left out.
+    buckets: BTreeMap<u64, (u64, u64)>,
+    pub places: Vec<Place>,
+}
+
+pub fn fingerprint(item: &[u8]) -> u64 {
+    short_murmur(item, 1919)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+impl Shape {
+    fn of_fields(from: &mut impl Fields) -> Option<Self> {
+        let (k, width, depth) = (from.unsigned()?, from.unsigned()?, from.unsigned()?);
+        let decay = from.double()?;
+        let is_good = [k, width, depth].iter().all(|n| (1..1 << 32).contains(n));
+        (is_good && (0.0..=1.0).contains(&decay)).then_some(Self { k, width, depth, decay })
+    }
+
+    /// The probability that a bucket of `count` loses one: each further one is a product.
+    fn power(&self, count: u64) -> f64 {
+        match count {
+            0..256 => (0..count).fold(1.0, |power, _| power * self.decay),
+            _ => self.squared(count),
+        }
+    }
+
+    /// The same from the squares that the binary digits name.
+    fn squared(&self, count: u64) -> f64 {
+        let mut squares = vec![self.decay];
+        squares.extend((1..32).scan(self.decay, |square, _| {
+            *square *= *square;
+            Some(*square)
+        }));
+        let digits = squares.iter().enumerate().filter(|(digit, _)| count >> digit & 1 == 1);
+        digits.fold(1.0, |power, (_, square)| power * square)
+    }
+}
+
+impl Plain {
+    /// Buckets, list, and the first pointer.
+    fn of_fields(shape: Shape, from: &mut impl Fields) -> Option<(Self, u64)> {
+        let mut plain = Self { shape, buckets: BTreeMap::new(), places: Vec::new() };
+        let buckets = from.string()?;
+        let len = u128::from(plain.shape.width) * u128::from(plain.shape.depth) * 8;
+        if buckets.as_ref().len() as u128 != len {
+            return None;
+        }
+        for (place, bucket) in (0..).zip(buckets.as_ref().chunks(8)) {
+            let bucket = (number(&bucket[..4]), number(&bucket[4..]));
+            if bucket != (0, 0) {
+                plain.buckets.insert(place, bucket);
+            }
+        }
+        let places = from.string()?;
+        if places.as_ref().len() as u128 != u128::from(plain.shape.k) * 24 {
+            return None;
+        }
+        for place in places.as_ref().chunks(24) {
+            let (fingerprint, count) = (number(&place[..4]), number(&place[16..20]));
+            let item = from.string()?;
+            let item = item.as_ref().strip_suffix(&[0])?;
+            let is_none = item.is_empty() && fingerprint == 0 && count == 0;
+            let found = !is_none && fingerprint == self::fingerprint(item) && !plain.lists(item);
+            let item = (!is_none).then(|| item.to_vec());
+            plain.places.push(Place { count, item, found });
+        }
+        Some((plain, number(&places.as_ref()[8..16])))
+    }
+
+    fn cells(&self, item: &[u8]) -> Vec<u64> {
+        let Shape { width, depth, .. } = self.shape;
+        (0..depth).map(|row| row * width + short_murmur(item, row as u32) % width).collect()
+    }
+
+    /// The counts of the buckets that an item owns.
+    fn owned(&self, item: &[u8]) -> Vec<u64> {
+        let cells = self.cells(item).into_iter();
+        let buckets = cells.map(|cell| self.buckets.get(&cell).copied().unwrap_or((0, 0)));
+        buckets.filter(|bucket| bucket.0 == fingerprint(item)).map(|bucket| bucket.1).collect()
+    }
+
+    fn place_of(&self, item: &[u8]) -> Option<usize> {
+        let mut places = self.places.iter();
+        places.position(|place| place.found && place.item.as_deref() == Some(item))
+    }
+
+    pub fn lists(&self, item: &[u8]) -> bool {
+        self.place_of(item).is_some()
+    }
+
+    pub fn count(&self, item: &[u8]) -> u64 {
+        let least = if self.lists(item) { self.places[0].count } else { 0 };
+        let owned = self.owned(item).into_iter();
+        owned.filter(|count| *count >= least).max().unwrap_or(0)
+    }
+
+    pub fn list(&self) -> Vec<(Vec<u8>, u64)> {
+        let places = self.places.iter().filter(|place| place.count > 0);
+        let items = places.filter_map(|place| Some((place.item.clone()?, place.count)));
+        let mut list: Vec<_> = items.collect();
+        list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        list
+    }
+
+    /// Adds one unit of an item. Returns the item that has left the list.
+    pub fn add(&mut self, item: &[u8], generator: &mut Generator) -> Option<Vec<u8>> {
+        let own = fingerprint(item);
+        let mut highest = 0;
+        for cell in self.cells(item) {
+            let (owner, count) = self.buckets.get(&cell).copied().unwrap_or((own, 0));
+            let bucket = if owner == own || count == 0 {
+                (own, (count + 1).min(u32::MAX.into()))
+            } else if self.shape.squared(count) < (-53f64).exp2() // so rarely that nothing is drawn
+                || generator.draw() >= self.shape.power(count)
+            {
+                (owner, count)
+            } else if count == 1 {
+                (own, 1)
+            } else {
+                (owner, count - 1)
+            };
+            self.buckets.insert(cell, bucket);
+            if bucket.0 == own {
+                highest = highest.max(bucket.1);
+            }
+        }
+        if highest < self.places[0].count {
+            return None;
+        }
+        if let Some(place) = self.place_of(item) {
+            self.places[place].count = self.places[place].count.max(highest);
+            self.sift(place);
+            return None;
+        }
+        let new = Place { count: highest, item: Some(item.to_vec()), found: true };
+        let left = std::mem::replace(&mut self.places[0], new);
+        self.sift(0);
+        left.item
+    }
+
+    /// Swaps a place with the lower of those below it: in the first step also with an equal one.
+    fn sift(&mut self, from: usize) {
+        let mut place = from;
+        loop {
+            let below = [2 * place + 1, 2 * place + 2];
+            let below = below.into_iter().filter(|below| *below < self.places.len());
+            let Some(lowest) = below.min_by_key(|below| self.places[*below].count) else { return };
+            let (above, below) = (self.places[place].count, self.places[lowest].count);
+            if below > above || below == above && place != from {
+                return;
+            }
+            self.places.swap(place, lowest);
+            place = lowest;
+        }
+    }
+}
+
+/// One without a window.
+#[derive(Clone, Debug)]
+pub struct PlainTopK {
+    pub plain: Plain,
+    pub generator: Generator,
+}
+
+impl PlainTopK {
+    pub fn of_fields(from: &mut impl Fields) -> Option<Self> {
+        let (plain, state) = Plain::of_fields(Shape::of_fields(from)?, from)?;
+        Some(Self { plain, generator: Generator(state) })
+    }
+}
+
+/// One with a window.
+#[derive(Clone, Debug)]
+pub struct PlainWindow {
+    pub seconds: u64,
+    pub slices: u64,
+    pub latest: u64,
+    pub generator: Generator,
+    shape: Shape,
+    /// By the number of the slice, counted from 1970.
+    sketches: BTreeMap<u64, Plain>,
+}
+
+/// The latest time.
+const LAST: u64 = (1 << 53) - 1;
+
+impl PlainWindow {
+    pub fn of_fields(from: &mut impl Fields) -> Option<Self> {
+        let (seconds, slices, latest) = (from.unsigned()?, from.unsigned()?, from.unsigned()?);
+        let generator = Generator(from.unsigned()?);
+        let shape = Shape::of_fields(from)?;
+        if !(1..=315_360_000).contains(&seconds) || !(2..=14).contains(&slices) {
+            return None;
+        }
+        // Only splitbloom writes these, so the limits are those of new ones.
+        let places = shape.k * (slices + 1);
+        let buckets = (shape.width * shape.depth).saturating_mul(slices + 1);
+        if places > 1 << 20 || buckets > 1 << 25 || shape.depth > 256 || shape.decay == 0.0 {
+            return None;
+        }
+        let mut window =
+            Self { seconds, slices, latest, generator, shape, sketches: BTreeMap::new() };
+        for age in (0..=slices).rev() {
+            match from.unsigned()? {
+                0 => {}
+                1 => {
+                    let (plain, _) = Plain::of_fields(window.shape.clone(), from)?;
+                    window.sketches.insert(window.slice(latest).checked_sub(age)?, plain);
+                }
+                _ => return None,
+            }
+        }
+        (latest <= LAST).then_some(window)
+    }
+
+    /// The slice that a time lies in.
+    fn slice(&self, time: u64) -> u64 {
+        (u128::from(time) * u128::from(self.slices) / (u128::from(self.seconds) * 1000)) as u64
+    }
+
+    fn live(&self, now: u64) -> impl Iterator<Item = &Plain> {
+        let now = now.min(LAST).max(self.latest);
+        let oldest = self.slice(now).saturating_sub(self.slices);
+        self.sketches.range(oldest..).map(|(_, plain)| plain)
+    }
+
+    pub fn count(&self, item: &[u8], now: u64) -> u64 {
+        let counts = self.live(now).map(|plain| {
+            let listed = plain.place_of(item).map(|place| plain.places[place].count);
+            plain.owned(item).into_iter().chain(listed).max().unwrap_or(0)
+        });
+        counts.sum()
+    }
+
+    pub fn list(&self, now: u64) -> Vec<(Vec<u8>, u64)> {
+        let items = self.live(now).flat_map(|plain| &plain.places);
+        let mut sums: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for item in items.filter_map(|place| place.item.as_ref()) {
+            sums.insert(item.clone(), self.count(item, now));
+        }
+        let mut list: Vec<_> = sums.into_iter().filter(|(_, count)| *count > 0).collect();
+        list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        list.truncate(self.shape.k as usize);
+        list
+    }
+
+    pub fn add(&mut self, item: &[u8], now: u64) -> Option<Vec<u8>> {
+        self.latest = now.min(LAST).max(self.latest);
+        let slice = self.slice(self.latest);
+        let shape = &self.shape;
+        let plain = self.sketches.entry(slice).or_insert_with(|| Plain {
+            shape: shape.clone(),
+            buckets: BTreeMap::new(),
+            places: vec![Place::default(); shape.k as usize],
+        });
+        plain.add(item, &mut self.generator)
+    }
+}
