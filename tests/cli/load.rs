@@ -93,7 +93,8 @@ fn packed_files_one_after_another_are_one_input() {
     let gzip = b"\x1f\x8b\x08\0\0\0\0\0\x02\x03K\xe4J\xe2\x02\0\x97*W\x18\x04\0\0\0";
     let files = [work.file("plain", b"c\nd"), work.file("gzip", gzip), work.file("more", b"\ne\n")];
     let words: Vec<&str> = files.iter().map(String::as_str).collect();
-    let text = tool_on(&server, &[["load", "letters"].as_slice(), &words].concat()).prints();
+    let load = ["load", "letters", "--capacity", "1000", "--error", "1e-9"];
+    let text = tool_on(&server, &[load.as_slice(), &words].concat()).prints();
     assert_eq!(text, "6 items, 6 new\n");
     let mut db = server.connect();
     for item in ["a", "b", "c", "d", "", "e"] {

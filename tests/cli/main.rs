@@ -20,6 +20,7 @@ mod migrate;
 mod outputs;
 mod partitions;
 mod redisbloom;
+mod shrink;
 mod size;
 mod terminal;
 mod tls;

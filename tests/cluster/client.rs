@@ -70,7 +70,7 @@ fn a_filter_is_described_and_deleted_as_one() {
     let items: Vec<[u8; 16]> = (0..1000).map(item).collect();
     let new = all_good(users.madd(&items)).iter().filter(|new| **new).count() as u64;
     let info = users.info().expect("all partitions");
-    let Info { capacity, bytes, sub_filters, items } = info;
+    let Info { capacity, bytes, sub_filters, items, .. } = info;
     assert_eq!((sub_filters, items), (16, new));
     assert!((16_000..20_000).contains(&capacity), "{info:?}");
     assert!(bytes >= capacity * 9 / 8, "9.9 bits an item: {info:?}");

@@ -2,7 +2,7 @@
 //! the repository, with the programs and files that documents take for granted.
 
 use super::{root, Outcome};
-use crate::harness::{module_path, Options, Server};
+use crate::harness::{module_path, sketch_module_path, Options, Server};
 use std::cell::OnceCell;
 use std::io::Write as _;
 use std::os::unix::fs::{symlink, PermissionsExt as _};
@@ -27,8 +27,7 @@ pub struct Desk {
 
 impl Desk {
     pub fn for_readers_of(document: &str) -> Desk {
-        let desk =
-            Desk { document: document.to_owned(), server: Server::start(), other: OnceCell::new() };
+        let desk = Desk { document: document.to_owned(), server: server(), other: OnceCell::new() };
         fs::create_dir_all(desk.folder().join("bin")).expect("a folder");
         for entry in fs::read_dir(root()).expect("the repository") {
             let entry = entry.expect("an entry");
@@ -86,7 +85,7 @@ impl Desk {
         if !text.contains("6380") {
             return text;
         }
-        let other = self.other.get_or_init(Server::start);
+        let other = self.other.get_or_init(server);
         text.replace("6380", &other.port().to_string())
     }
 
@@ -141,15 +140,17 @@ impl Desk {
 
     /// Starts a server with these lines in its configuration.
     pub fn start_with(&self, lines: &str) -> Outcome {
-        let module = module_path().display().to_string();
-        let is_module = |word: &str| word.ends_with("/libsplitbloom.so");
-        let with_our_module = |line: &str| {
-            let words = line.split(' ');
-            let words = words.map(|word| if is_module(word) { &module } else { word });
+        let ours = [module_path(), sketch_module_path()].map(|path| path.display().to_string());
+        let with_our_modules = |line: &str| {
+            let words = line.split(' ').map(|word| {
+                let name = word.rsplit('/').next().filter(|name| name.ends_with(".so"));
+                let module = ours.iter().find(|path| name.is_some_and(|name| path.ends_with(name)));
+                module.map_or(word, String::as_str)
+            });
             words.collect::<Vec<_>>().join(" ")
         };
         let server = Server::with(Options {
-            settings: lines.lines().map(with_our_module).collect(),
+            settings: lines.lines().map(with_our_modules).collect(),
             without_module: true,
             ..Options::default()
         });
@@ -191,6 +192,11 @@ impl Desk {
             )),
         }
     }
+}
+
+/// A server with both modules.
+fn server() -> Server {
+    Server::with(Options { with_sketches: true, ..Options::default() })
 }
 
 /// The tool, which is built with the module.

@@ -5,8 +5,9 @@ use std::env;
 
 /// Every write command in a form that creates its key (`KEY`), and the events it publishes. What
 /// CF.DEL and CF.PACKDEL delete from is created before.
-const CREATIONS: [(&str, &[&str]); 17] = [
+const CREATIONS: [(&str, &[&str]); 19] = [
     ("BF.RESERVE KEY 0.001 1000", &["bf.reserve"]),
+    ("BF.RESERVE KEY 0.001 1000 EX 1000", &["bf.reserve"]),
     ("BF.ADD KEY a", &["bf.reserve", "bf.add"]),
     ("BF.MADD KEY a b c", &["bf.reserve", "bf.madd"]),
     ("BF.INSERT KEY CAPACITY 5 ERROR 0.001 ITEMS a b", &["bf.reserve", "bf.insert"]),
@@ -19,6 +20,7 @@ const CREATIONS: [(&str, &[&str]); 17] = [
     ("CF.ADD KEY a", &["cf.reserve", "cf.add"]),
     ("CF.ADDNX KEY a", &["cf.reserve", "cf.addnx"]),
     ("CF.INSERT KEY CAPACITY 5 ITEMS a a b", &["cf.reserve", "cf.insert"]),
+    ("CF.INSERT KEY EX 1000 ITEMS a", &["cf.reserve", "cf.insert"]),
     ("CF.INSERTNX KEY ITEMS a b", &["cf.reserve", "cf.insertnx"]),
     ("CF.PACKADD KEY LINES a", &["cf.reserve", "cf.packadd"]),
     ("CF.LOADCHUNK KEY", &["cf.loadchunk"]),
@@ -77,7 +79,7 @@ fn primary_replica_and_file_agree_whatever_another_module_does_to_a_key_in_its_e
             }
         }
     }
-    assert_eq!(done, 4 * 28);
+    assert_eq!(done, 4 * 31);
 }
 
 /// The type of the key after the interference: the filter is gone.

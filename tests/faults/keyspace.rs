@@ -103,7 +103,7 @@ fn a_scan_by_type_finds_the_filters_and_nothing_else() {
 
 #[test]
 fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
-    let primary = Server::start();
+    let primary = Server::configured(&["bf.error-rate 0.000001"]);
     let replica = primary.replica(&OTHER_SETTINGS);
     let mut db = primary.connect();
     db.run("BF.RESERVE full 0.0001 2 NONSCALING");

@@ -26,9 +26,12 @@ fn without_eviction_a_full_server_refuses_every_write_and_answers_every_read() {
     }) {
         added += 100;
     }
+    // A command of few words must not find the room that one of a hundred items did not.
+    db.run(&format!("CONFIG SET maxmemory {}", used + (7 << 19)));
     let digest = db.digest_of_everything();
     for write in [
         "BF.RESERVE new 0.01 100",
+        "BF.RESERVE new 0.01 100 EX 100",
         "BF.ADD k more",
         "BF.ADD k item:0",
         "BF.MADD k more",

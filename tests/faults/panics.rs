@@ -78,7 +78,10 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("bf.mexists", words("BF.MEXISTS k item:1 item:2 c")),
         ("bf.packadd", words("BF.PACKADD new FIXED 1 abc BITS")),
         ("bf.packexists", words("BF.PACKEXISTS k LINES c")),
+        ("bf.insert", words("BF.INSERT new EX 1000 ITEMS a")),
+        ("bf.packexists", words("BF.PACKEXISTS new LINES c MUSTEXIST")),
         ("bf.merge", words("BF.MERGE new 2 k k")),
+        ("bf.shrink", words("BF.SHRINK k")),
         ("bf.keys", words("BF.KEYS k PARTITIONS 4")),
         ("bf.card", words("BF.CARD k")),
         ("bf.debug", words("BF.DEBUG k")),
@@ -111,6 +114,8 @@ fn a_panic_in_a_command_is_an_error_reply_and_the_server_survives() {
         ("cf.compact", words("CF.COMPACT counted")),
         ("cf.scandump", words("CF.SCANDUMP counted 0")),
         ("cf.loadchunk", load_counting),
+        ("bf.clear", words("BF.CLEAR window")),
+        ("cf.clear", words("CF.CLEAR counted")),
     ] {
         for protocol in [2, 3] {
             db.run(&format!("HELLO {protocol}"));

@@ -49,7 +49,7 @@ pub use primary::Primary;
 pub use process::server_path;
 pub use random::{trials, Random};
 pub use reply::Reply;
-pub use server::{module_path, Options, Server};
+pub use server::{module_path, sketch_module_path, Options, Server};
 pub use specimens::{delete_items, load_chunks, scan_dump, Fingerprint, Specimen, Specimens};
 pub use wait::{eventually, patient};
 pub use writers::{Pace, Writers};

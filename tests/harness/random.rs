@@ -48,4 +48,15 @@ impl Random {
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.next() as u8).collect()
     }
+
+    /// The bytes with one of them changed, or in a tenth of the cases two, from `first` on.
+    pub fn mutated(&mut self, bytes: &[u8], first: usize) -> Vec<u8> {
+        let mut mutant = bytes.to_vec();
+        let changes = if self.percent(90) { 1 } else { 2 };
+        for _ in 0..changes {
+            let at = first + self.index(bytes.len() - first);
+            mutant[at] ^= 1 + self.below(255) as u8;
+        }
+        mutant
+    }
 }

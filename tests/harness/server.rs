@@ -34,6 +34,8 @@ pub struct Options {
     pub without_module: bool,
     /// Another build of the module than the one under test.
     pub module: Option<PathBuf>,
+    /// Load the module for sketches, too.
+    pub with_sketches: bool,
     /// Another server than the one under test.
     pub executable: Option<PathBuf>,
     /// The test provokes panics, so the module may catch some.
@@ -130,6 +132,7 @@ impl Server {
     /// A replica that reaches this server through another port.
     pub fn replica_through(&self, port: u16, lines: &[&str]) -> Server {
         let mut options = Options::settings(lines);
+        options.with_sketches = self.options.with_sketches;
         options.settings.push(format!("replicaof 127.0.0.1 {port}"));
         let replica = Server::with(options);
         self.wait_for(&replica);
@@ -285,6 +288,13 @@ impl Drop for Server {
     }
 }
 
+/// The module for sketches, next to the one under test.
+pub fn sketch_module_path() -> PathBuf {
+    let path = module_path().with_file_name("libsplitsketch.so");
+    assert!(path.is_file(), "no module at {}: build it", path.display());
+    path
+}
+
 /// The module under test.
 pub fn module_path() -> PathBuf {
     let built_here =
@@ -312,6 +322,9 @@ fn configuration(port: u16, options: &Options, dies_of_propagation_errors: bool)
     if !options.without_module {
         let module = options.module.clone().unwrap_or_else(module_path);
         lines.push_str(&format!("loadmodule {} {}\n", module.display(), options.module_arguments));
+    }
+    if options.with_sketches {
+        lines.push_str(&format!("loadmodule {}\n", sketch_module_path().display()));
     }
     lines + &options.settings.join("\n") + "\n"
 }

@@ -22,13 +22,7 @@ fn a_replica_denies_nothing_that_its_primary_acknowledged() {
     let link = Link::to(primary.port());
     let replica = primary.replica_through(link.port(), &[]);
     for cut in 0..cuts {
-        match cut % 3 {
-            // Partly resynchronised from the backlog,
-            0 => link.cut(),
-            1 => link.cut_after(random.below(100_000)),
-            // or in full, as the backlog has not lasted.
-            _ => link.break_after(random.below(10_000)),
-        }
+        cut_link(&link, cut, &mut random);
         play(&mut db, &mut random, &mut acknowledged, commands / cuts);
         link.repair();
         primary.wait_for(&replica);
@@ -50,6 +44,17 @@ fn a_replica_denies_nothing_that_its_primary_acknowledged() {
         "replica: {commands} commands, {cuts} cuts, {full} full copies, {items} items, 0 denied, \
          {ignored} commands ignored"
     );
+}
+
+/// Cuts `link` for the `cut`-th time.
+pub fn cut_link(link: &Link, cut: u64, random: &mut Random) {
+    match cut % 3 {
+        // Partly resynchronised from the backlog,
+        0 => link.cut(),
+        1 => link.cut_after(random.below(100_000)),
+        // or in full, as the backlog has not lasted.
+        _ => link.break_after(random.below(10_000)),
+    }
 }
 
 /// The replica writes an append-only file of its own, and starts again from it.

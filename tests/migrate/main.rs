@@ -4,6 +4,7 @@
 //! | variable        | meaning                                        | default   |
 //! |-----------------|------------------------------------------------|-----------|
 //! | `FILTERS`       | Bloom filters; a fifth as many cuckoo filters  | 60        |
+//! | `SKETCHES`      | count-min sketches, and as many of both others | 60        |
 //! | `MOST_CAPACITY` | of a Bloom filter; the first one has it        | 1 000 000 |
 //! | `MOST_ITEMS`    | items of a filter, but for the first one       | 200 000   |
 //! | `STRANGERS`     | items looked up that were never added          | 20 000    |
@@ -19,6 +20,8 @@ mod follow;
 mod moves;
 mod settings;
 mod shapes;
+mod sketches;
+mod ways;
 mod words;
 
 use std::env;

@@ -89,7 +89,7 @@ const TABLE: [Row; 34] = [
     Row {
         name: "bf.shrink",
         arity: -2,
-        flags: &["write"],
+        flags: &["write", "blocking"],
         access: &["RW", "update"],
         example: "BF.SHRINK k",
     },

@@ -86,6 +86,7 @@ fn an_add_creates_the_key_with_the_defaults() {
 fn items_can_be_any_bytes() {
     let server = Server::start();
     let mut db = server.connect();
+    db.run("BF.RESERVE k 0.000001 100");
     let long = vec![b'x'; 1 << 20];
     let items: [&[u8]; 8] = [b"", b"\0", b"\0\0", b"a\0", b"a\r\nb", b"\xff\xfe", b" ", &long];
     for item in items {
@@ -410,7 +411,7 @@ fn size_agrees_with_memory_usage() {
     }
 }
 
-const FULL_FIELDS: [&str; 14] = [
+const FULL_FIELDS: [&str; 16] = [
     "Capacity",
     "Size",
     "Number of filters",
@@ -423,6 +424,8 @@ const FULL_FIELDS: [&str; 14] = [
     "Bits per item",
     "Segments allocated",
     "Segments reserved",
+    "Capacity if shrunk",
+    "Size if shrunk",
     "Sub-filters",
     "Table",
 ];

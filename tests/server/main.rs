@@ -37,6 +37,7 @@ mod replays;
 mod replication;
 mod secrecy;
 mod shrink;
+mod shrinking;
 mod windows;
 
 use foreign::samples;

@@ -2,7 +2,7 @@
 //! itself too, and that alerts and dashboard ask for nothing that is not shown.
 
 use crate::foreign::samples::OF_VALKEY_BLOOM;
-use crate::harness::{eventually, Connection, Server};
+use crate::harness::{eventually, Connection, Options, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};
@@ -43,9 +43,9 @@ fn values(db: &mut Connection) -> BTreeMap<String, f64> {
     pairs.collect()
 }
 
-/// A server whose filters show everything that can be shown.
+/// A server with both modules, whose filters show everything that can be shown.
 fn watched_server() -> Server {
-    let server = Server::start();
+    let server = Server::with(Options { with_sketches: true, ..Options::default() });
     let mut db = server.connect();
     db.run("BF.RESERVE fixed 0.01 4 NONSCALING");
     db.run("BF.MADD fixed a b c");
@@ -65,11 +65,11 @@ fn the_script_shows_every_number_of_info_and_the_filters_that_are_watched() {
     let server = watched_server();
     let mut db = server.connect();
     let values = values(&mut db);
-    let info = db.run("INFO bf").text();
+    let info = ["INFO bf", "INFO sketch"].map(|section| db.run(section).text()).concat();
     let fields = info.lines().filter_map(|line| line.split_once(':'));
     let numbers = fields.filter_map(|(name, value)| Some((name, value.parse::<f64>().ok()?)));
     let numbers: Vec<(&str, f64)> = numbers.collect();
-    assert!(numbers.len() >= 10, "{info}");
+    assert!(numbers.len() >= 20, "{info}");
     for (name, value) in numbers {
         assert_eq!(values.get(name), Some(&value), "{name}");
     }
@@ -149,22 +149,29 @@ fn metrics_of(suite: &str, server: &Server) -> String {
     let found = Command::new(script).arg(suite).output().expect("bash");
     assert!(found.status.success(), "get-exporter {suite}");
     let path = String::from_utf8(found.stdout).expect("a path");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    drop(listener);
-    let mut command = Command::new(path.trim());
-    command
-        .arg("-redis.addr")
-        .arg(format!("redis://127.0.0.1:{}", server.port()))
-        .args(["-redis.user", "exporter", "-redis.password", "secret"])
-        .arg("-script")
-        .arg(monitoring("splitbloom.lua"))
-        .args(["-web.listen-address", &address])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let _exporter = Exporter(command.spawn().expect("the exporter"));
+    let start = || {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        drop(listener);
+        let mut command = Command::new(path.trim());
+        command
+            .arg("-redis.addr")
+            .arg(format!("redis://127.0.0.1:{}", server.port()))
+            .args(["-redis.user", "exporter", "-redis.password", "secret"])
+            .arg("-script")
+            .arg(monitoring("splitbloom.lua"))
+            .args(["-web.listen-address", &address])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        (Exporter(command.spawn().expect("the exporter")), address)
+    };
+    let (mut exporter, mut address) = start();
     let mut metrics = String::new();
     eventually("the exporter answers", || {
+        // Another process may have taken the port before it did; then it has ended.
+        if exporter.0.try_wait().expect("a status").is_some() {
+            (exporter, address) = start();
+        }
         metrics = get(&address).unwrap_or_default();
         metrics.contains("redis_up")
     });

@@ -46,6 +46,8 @@ fn packed_items_are_added_and_found_as_others_are() {
     for mut db in [server.connect(), server.connect_resp3()] {
         db.run("FLUSHALL");
         db.converse(&[
+            ("BF.RESERVE k 0.000001 100", "+OK"),
+            ("CF.RESERVE c 100 ERROR 0.000001", "+OK"),
             ("BF.PACKADD k FIXED 2 aabbaa", ":2"),
             ("BF.PACKEXISTS k FIXED 2 aabbcc", "$\\x03"),
             ("BF.PACKADD k FIXED 2 bbccddbb BITS", "$\\x06"),
@@ -156,6 +158,7 @@ fn items_can_be_any_bytes_as_far_as_their_layout_allows() {
     let items = items.map(<[u8]>::to_vec);
     for layout in LAYOUTS {
         db.run("FLUSHALL");
+        db.run("BF.RESERVE k 0.000001 100");
         let bytes = packed(layout, &items);
         let added = call(&mut db, &format!("BF.PACKADD k {layout}"), &bytes, "");
         assert_eq!(added.integer(), items.len() as i64, "{layout}");

@@ -79,7 +79,7 @@ fn a_refused_item_of_a_full_filter_does_not_reach_the_replica() {
         ("BF.ADD k d", "-ERR non scaling filter is full"),
         ("BF.MADD k a d", "[:0, -ERR non scaling filter is full]"),
         (
-            "BF.INSERT l CAPACITY 2 NONSCALING ITEMS a b c",
+            "BF.INSERT l CAPACITY 2 ERROR 0.0001 NONSCALING ITEMS a b c",
             "[:1, :1, -ERR non scaling filter is full]",
         ),
         ("BF.ADD m a", ":1"),

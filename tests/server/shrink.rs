@@ -2,7 +2,7 @@
 
 use crate::errors::check_errors;
 use crate::harness::{
-    add_items, commands_in_append_only_file, missing_items, scan_dump, Random, Server,
+    add_items, commands_in_append_only_file, missing_items, scan_dump, Random, Reply, Server,
 };
 
 const SEED: &str = "SEED 0123456789abcdef";
@@ -18,7 +18,12 @@ fn a_shrunk_filter_is_the_one_that_was_reserved_so() {
         add_items(&mut db, "large", 0..20_000);
         db.run("COPY large copy");
         let digest = db.digest("copy");
+        let foretold = db.line("BF.INFO large FULL");
         let capacity = db.line("BF.SHRINK large").integer();
+        assert_eq!(foretold.field("Capacity if shrunk").integer(), capacity);
+        let info = db.line("BF.INFO large FULL");
+        assert!(matches!(info.field("Capacity if shrunk"), Reply::Null));
+        assert!(matches!(info.field("Size if shrunk"), Reply::Null));
         assert!((20_000..40_400).contains(&capacity), "{capacity}");
         assert_eq!(db.ask("BF.INFO large CAPACITY"), format!("[:{capacity}]"));
         assert_eq!(missing_items(&mut db, "large", 0..20_000), 0);
@@ -44,6 +49,21 @@ fn a_shrunk_filter_is_the_one_that_was_reserved_so() {
         db.run("DEBUG RELOAD");
         assert_eq!(db.digest_of_everything(), all);
         db.run("CONFIG SET bf.max-merge-bytes 64mb");
+    }
+}
+
+#[test]
+fn the_size_of_a_shrunk_filter_is_foretold() {
+    let server = Server::start();
+    let mut db = server.connect();
+    for (rate, capacity) in [("0.01", 3_000_000), ("0.0001", 300_000)] {
+        db.run("DEL k");
+        db.run(&format!("BF.RESERVE k {rate} {capacity} {SEED}"));
+        add_items(&mut db, "k", 0..20_000);
+        let most = db.line("BF.INFO k FULL").field("Size if shrunk").integer();
+        db.run("BF.SHRINK k");
+        let info = db.line("BF.INFO k FULL");
+        assert!((most * 9 / 10..=most).contains(&info.field("Size").integer()), "{most} {info}");
     }
 }
 
@@ -121,15 +141,20 @@ fn a_filter_that_is_being_loaded_is_not_shrunk() {
 }
 
 #[test]
-fn filters_of_unequal_size_unite_at_the_largest_size_that_they_have_in_common() {
+fn filters_of_unequal_size_unite_at_the_smallest_of_their_sizes() {
     let primary = Server::configured(&["appendonly yes", "appendfsync no"]);
     let replica = primary.replica(&["bf.max-merge-bytes 1"]);
     let mut db = primary.connect();
     let mut random = Random::seeded(23);
-    for (family, rate) in ["0.01", "0.001"].iter().enumerate() {
+    // Sizes that divide each other, and some that do not.
+    let families = [
+        ("0.01", [40_000, 80_000, 160_000, 320_000]),
+        ("0.001", [40_000, 57_000, 130_000, 999_000]),
+    ];
+    for (family, (rate, capacities)) in families.iter().enumerate() {
         let keys: Vec<String> = (0..4).map(|n| format!("k{family}{n}")).collect();
-        for (n, key) in keys.iter().enumerate() {
-            db.run(&format!("BF.RESERVE {key} {rate} {} {SEED}", 40_000 << n));
+        for (key, capacity) in keys.iter().zip(capacities) {
+            db.run(&format!("BF.RESERVE {key} {rate} {capacity} {SEED}"));
             let first = random.below(100_000);
             add_items(&mut db, key, first..first + 2_000);
         }

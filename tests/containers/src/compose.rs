@@ -1,4 +1,5 @@
-//! The cluster in docker/compose.yml, with a name and ports of its own; removed when the test ends.
+//! Compose, and the cluster in docker/compose.yml, with a name and ports of its own; removed when
+//! the test ends.
 
 use crate::docker::{docker, output, own_name};
 use crate::patience::eventually;
@@ -7,6 +8,21 @@ use std::env;
 use std::process::Command;
 
 pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", "node-6"];
+
+/// Runs a Compose command for a project made from a file of the repository, with these variables.
+pub fn compose(
+    file: &str,
+    project: &str,
+    variables: impl IntoIterator<Item = (String, String)>,
+    arguments: &[&str],
+) -> String {
+    let file = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
+    let compose = env::var("SPLITBLOOM_COMPOSE").unwrap_or_else(|_| "docker compose".into());
+    let mut words = compose.split(' ');
+    let mut command = Command::new(words.next().expect("a program"));
+    command.args(words).args(["--file", &file, "--project-name", project]).envs(variables);
+    output(command.args(arguments))
+}
 
 pub struct Cluster {
     project: String,
@@ -34,17 +50,9 @@ impl Cluster {
 
     /// Runs a Compose command for this cluster.
     pub fn compose(&self, arguments: &[&str]) -> String {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docker/compose.yml");
-        let compose = env::var("SPLITBLOOM_COMPOSE").unwrap_or_else(|_| "docker compose".into());
-        let mut words = compose.split(' ');
-        let mut command = Command::new(words.next().expect("a program"));
-        command.args(words);
-        command.args(["--file", file, "--project-name", &self.project]);
         // An empty number lets the engine choose a port.
-        (1..=NODES.len()).for_each(|number| {
-            command.env(format!("PORT_{number}"), "");
-        });
-        output(command.args(arguments))
+        let ports = (1..=NODES.len()).map(|number| (format!("PORT_{number}"), String::new()));
+        compose("docker/compose.yml", &self.project, ports, arguments)
     }
 
     /// The container of a service, running or not. Asking the engine is much faster than asking

@@ -1,6 +1,7 @@
-//! Tests of the image `splitbloom` and of the cluster in docker/compose.yml.
+//! Tests of the images `splitbloom` and `splitbloom-modules`, and of what uses them: the cluster in
+//! docker/compose.yml, docker/public and packaging/kubernetes.
 //!
-//! They need a container engine and the image. `scripts/container-tests` builds the image first, or
+//! They need a container engine and the images. `scripts/container-tests` builds these first, or
 //! lists the tests as skipped if no engine answers. `SPLITBLOOM_COMPOSE` is the Compose command, by
 //! default `docker compose`.
 
@@ -9,6 +10,7 @@ mod compose;
 mod docker;
 mod image;
 mod items;
+mod modules;
 mod patience;
 mod replication;
 mod server;

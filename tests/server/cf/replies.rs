@@ -6,7 +6,7 @@ use crate::harness::Server;
 fn copies_are_added_counted_and_deleted() {
     let server = Server::start();
     server.connect().converse(&[
-        ("CF.RESERVE k 1000", "+OK"),
+        ("CF.RESERVE k 1000 ERROR 0.000001", "+OK"),
         ("CF.EXISTS k a", ":0"),
         ("CF.ADD k a", ":1"),
         ("CF.ADD k a", ":1"),
@@ -32,6 +32,7 @@ fn copies_are_added_counted_and_deleted() {
 fn resp3_replies_are_booleans_but_for_counts_and_insertnx() {
     let server = Server::start();
     server.connect_resp3().converse(&[
+        ("CF.RESERVE k 1000 ERROR 0.000001", "+OK"),
         ("CF.ADD k a", "#t"),
         ("CF.ADD k a", "#t"),
         ("CF.ADDNX k a", "#f"),

@@ -47,6 +47,7 @@ fn wakes_of_deletions(server: &Server) -> bool {
 fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
     let server = Server::start();
     let mut db = server.connect();
+    db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
     for resp3 in [false, true] {
         for (number, command) in
@@ -78,6 +79,7 @@ fn every_command_that_adds_a_new_item_wakes_those_who_wait() {
 fn those_who_wait_get_all_of_a_transaction_or_script_at_once() {
     let server = Server::start();
     let mut db = server.connect();
+    db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
     let now = position(&mut db, "f");
     let mut follower = Waiting::for_news(&server, "f", &now);

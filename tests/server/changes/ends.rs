@@ -60,6 +60,7 @@ fn a_journal_ends_with_the_process() {
 fn a_journal_stays_with_its_filter_wherever_it_goes() {
     let server = Server::start();
     let mut db = server.connect();
+    db.run("BF.RESERVE f 0.000001 100");
     db.run("BF.ADD f a");
     let before = position(&mut db, "f");
     let mut expected = 0;

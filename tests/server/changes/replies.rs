@@ -17,6 +17,7 @@ fn a_reply_has_the_position_and_the_hashes_of_new_items() {
     let server = Server::start();
     for mut db in [server.connect(), server.connect_resp3()] {
         db.run("FLUSHALL");
+        db.run("BF.RESERVE f 0.000001 100");
         db.run("BF.MADD f a b");
         let (begin, none) = changes(&mut db, "f 0");
         assert_eq!(none, None, "the filter must be fetched first");

@@ -50,8 +50,8 @@ fn a_follower_has_what_the_server_has_and_gets_what_is_new() {
         assert!(false_positives.count() < 300, "{shape}");
 
         add_items(&mut db, "f", 50_000..60_000);
-        eventually("the last item has come", || has(&follower, 59_999));
-        assert!(has_all(&follower, 50_000..60_000), "{shape}");
+        // All of them: any one may be found before it comes, as a false positive.
+        eventually("what is new has come", || has_all(&follower, 50_000..60_000));
         let status = follower.status();
         assert_eq!(status.fetches, 1, "{shape}");
         assert!((9_500..=10_000).contains(&status.changes), "{shape}: {status:?}");
@@ -125,8 +125,7 @@ fn a_filter_that_takes_the_key_of_another_is_swapped_in_as_a_whole() {
             add_items(&mut db, "next", 7..8);
             add_items(&mut db, "next", numbers.clone());
             db.run("RENAME next f");
-            eventually("the new one is there", || has(&follower, numbers.start));
-            assert!(has_all(&follower, numbers));
+            eventually("the new one is there", || has_all(&follower, numbers.clone()));
         }
         done.store(true, SeqCst);
     });
@@ -175,14 +174,14 @@ fn a_follower_comes_back_after_cuts_and_misses_nothing() {
     let link = Link::to(server.port());
     let follower = following(link.port(), "f");
     for round in 0..12_u64 {
-        // Amid a fetch, and amid changes.
-        link.cut_after(round * round * 2_000);
+        // Amid a fetch, and amid changes. No fetch can end between two cuts.
+        link.repair();
+        link.break_after(round * round * 2_000);
         add_items(&mut db, "f", 100_000 + round * 1_000..101_000 + round * 1_000);
         eventually("the link is cut", || link.cuts() > round);
     }
     link.repair();
-    eventually("the last item has come", || has(&follower, 111_999));
-    assert!(has_all(&follower, 0..112_000));
+    eventually("all items have come", || has_all(&follower, 0..112_000));
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! LOADCHUNK of chunks that no SCANDUMP wrote, or that belong elsewhere.
 
-use super::{
-    bodies_with_boundaries, chunks_of_victims, exercise, forged, mutated, siege, CHECKSUM_BYTES,
-};
+use super::{bodies_with_boundaries, chunks_of_victims, exercise, forged, siege, CHECKSUM_BYTES};
 use crate::harness::{Connection, Family, Random, Reply, Server};
 
 const REFUSED: &str = "-ERR received bad data";
@@ -29,7 +27,7 @@ fn a_mutated_chunk_is_refused_and_leaves_no_key() {
         let mut random = Random::seeded(3);
         for (family, iterator, bytes) in chunks_of_victims(db) {
             for _ in 0..MUTATIONS {
-                let bytes = mutated(&mut random, &bytes, 0);
+                let bytes = random.mutated(&bytes, 0);
                 assert_eq!(family.load(db, "k", iterator, &bytes), REFUSED);
             }
             assert_eq!(db.ask("EXISTS k"), ":0");
@@ -45,7 +43,7 @@ fn a_forged_chunk_is_refused_or_works() {
         for (family, iterator, bytes) in chunks_of_victims(db) {
             let body = &bytes[..bytes.len() - CHECKSUM_BYTES];
             for _ in 0..MUTATIONS {
-                let body = mutated(&mut random, body, 0);
+                let body = random.mutated(body, 0);
                 load_and_exercise(db, family, iterator, &forged(&body));
             }
             for length in 0..body.len() {

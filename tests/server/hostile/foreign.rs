@@ -3,7 +3,7 @@
 
 use super::payloads::{restore, TYPE_BYTES};
 use super::storm::{is_a_working_value, storm};
-use super::{bodies_with_boundaries, exercise, mutated, siege, BOUNDARIES};
+use super::{bodies_with_boundaries, exercise, siege, BOUNDARIES};
 use crate::foreign::samples::{
     dumped, earlier_bodies, loads, payload, Sample, ALL, OF_VALKEY_BLOOM,
 };
@@ -51,7 +51,7 @@ fn each_of_very_many_mutated_values_of_valkey_bloom_is_refused_or_works() {
 fn storm_of_values(of: &str, bodies: &[Vec<u8>], seed: u64) {
     let mut random = Random::seeded(seed);
     storm(of, bodies.len(), |db, number| {
-        let body = mutated(&mut random, &bodies[number % bodies.len()], TYPE_BYTES);
+        let body = random.mutated(&bodies[number % bodies.len()], TYPE_BYTES);
         let payload = payload(db, &body);
         restore(db, &payload) && is_a_working_value(db)
     });
@@ -65,7 +65,7 @@ fn each_of_very_many_mutated_pieces_of_redisbloom_is_refused_or_works() {
         let mut pieces = sample.pieces();
         let place = random.index(pieces.len());
         if random.percent(70) {
-            pieces[place].1 = mutated(&mut random, &pieces[place].1, 0);
+            pieces[place].1 = random.mutated(&pieces[place].1, 0);
         } else {
             let iterator = *random.pick(&BOUNDARIES) as i64;
             pieces[place].0 = iterator.wrapping_sub(random.below(3) as i64);
@@ -80,7 +80,7 @@ fn each_of_very_many_mutated_loads_of_valkey_bloom_is_refused_or_works() {
     let loads = loads();
     storm("loads of valkey-bloom", loads.len(), |db, number| {
         let (_, bytes) = &loads[number % loads.len()];
-        let bytes = mutated(&mut random, bytes, 0);
+        let bytes = random.mutated(bytes, 0);
         let reply = db.call([b"BF.LOAD".as_slice(), b"k", &bytes]).to_string();
         assert!(reply == "+OK" || reply == "-ERR received bad data", "{reply}");
         reply == "+OK" && is_a_working_value(db)

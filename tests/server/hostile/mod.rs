@@ -8,7 +8,7 @@ mod orders;
 mod payloads;
 mod storm;
 
-use crate::harness::{delete_items, eventually, words, Connection, Family, Random, Server};
+use crate::harness::{delete_items, eventually, words, Connection, Family, Server};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How a small filter is made of `k`, and how many items it is given.
@@ -114,17 +114,22 @@ const QUESTIONS_OF_THE_SERVER: [&str; 4] =
     ["DEBUG DIGEST-VALUE k", "MEMORY USAGE k", "DUMP k", "COPY k copy"];
 
 /// Changes to its copy, which may be full or partly loaded.
-const CHANGES_OF_BLOOM: [&str; 8] = [
+const CHANGES_OF_BLOOM: [&str; 13] = [
     "BF.CARD copy",
     "BF.ADD copy a",
     "BF.MADD copy b c d e f g h i j",
     "BF.INSERT copy ITEMS k l",
     "BF.INSERT copy AT 1000000000005 ITEMS m",
     "BF.FORGET copy 1000000000005",
+    "BF.PACKEXISTS copy FIXED 1 abc MUSTEXIST",
+    "BF.MERGE copy 1 k",
+    "BF.SHRINK copy CAPACITY 500",
+    "BF.SHRINK copy",
     "DUMP copy",
+    "BF.CLEAR copy",
     "DEL copy",
 ];
-const CHANGES_OF_COUNTING: [&str; 10] = [
+const CHANGES_OF_COUNTING: [&str; 12] = [
     "CF.COUNT copy a",
     "CF.ADD copy a",
     "CF.INSERT copy ITEMS b c d e f g h i a a a a a",
@@ -133,7 +138,9 @@ const CHANGES_OF_COUNTING: [&str; 10] = [
     "CF.DEL copy item:1",
     "CF.DEL copy a",
     "CF.COMPACT copy",
+    "CF.PACKEXISTS copy FIXED 1 abc MUSTEXIST",
     "DUMP copy",
+    "CF.CLEAR copy",
     "DEL copy",
 ];
 
@@ -226,17 +233,6 @@ fn bodies_with_boundaries(body: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
             })
         })
     })
-}
-
-/// The bytes with one of them changed, or in a tenth of the cases two, from `first` on.
-fn mutated(random: &mut Random, bytes: &[u8], first: usize) -> Vec<u8> {
-    let mut mutant = bytes.to_vec();
-    let changes = if random.percent(90) { 1 } else { 2 };
-    for _ in 0..changes {
-        let at = first + random.index(bytes.len() - first);
-        mutant[at] ^= 1 + random.below(255) as u8;
-    }
-    mutant
 }
 
 /// Runs an attack on a server of its own. Deleting all keys must return all memory.

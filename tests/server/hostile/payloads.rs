@@ -2,7 +2,7 @@
 //! the chunk inside too.
 
 use super::{
-    bodies_with_boundaries, exercise, forged, head_record_bytes, mutated, siege, CHECKSUM_BYTES,
+    bodies_with_boundaries, exercise, forged, head_record_bytes, siege, CHECKSUM_BYTES,
     COUNTING_FILTER, HEAD_BYTES, VICTIMS, WITH_BLOOM,
 };
 use crate::harness::{with_fresh_footer, Connection, Random, Server};
@@ -39,7 +39,7 @@ fn a_mutated_payload_is_refused_or_works() {
         for payload in payloads(db) {
             for _ in 0..MUTATIONS {
                 let body = &payload[..payload.len() - FOOTER_BYTES];
-                let body = mutated(&mut random, body, TYPE_BYTES);
+                let body = random.mutated(body, TYPE_BYTES);
                 restore_and_exercise(db, &with_fresh_footer(&payload, &body));
                 if random.below(200) == 0 {
                     db.run("DEBUG RELOAD");
@@ -57,7 +57,7 @@ fn a_payload_around_a_forged_chunk_is_refused_or_works() {
         for payload in payloads(db) {
             let (head, body) = around_the_chunk(&payload);
             for _ in 0..MUTATIONS {
-                let body = mutated(&mut random, body, 0);
+                let body = random.mutated(body, 0);
                 restore_and_exercise(db, &payload_around(&payload, head, &body));
                 if random.below(200) == 0 {
                     db.run("DEBUG RELOAD");

@@ -4,7 +4,7 @@
 use super::payloads::{
     around_the_chunk, payload_around, payloads, restore, FOOTER_BYTES, TYPE_BYTES,
 };
-use super::{exercise, forgets, held, mutated, returns_all_memory};
+use super::{exercise, forgets, held, returns_all_memory};
 use crate::harness::{eventually, with_fresh_footer, Connection, Family, Random, Server};
 use std::env;
 use std::time::Instant;
@@ -79,11 +79,11 @@ pub fn storm(of: &str, samples: usize, mut attempt: impl FnMut(&mut Connection, 
 fn mutate_and_restore(db: &mut Connection, payload: &[u8], random: &mut Random) -> bool {
     let mutant = if random.percent(30) {
         // The server's checksum is correct; the chunk's is not, unless the mutation is elsewhere.
-        let body = mutated(random, &payload[..payload.len() - FOOTER_BYTES], TYPE_BYTES);
+        let body = random.mutated(&payload[..payload.len() - FOOTER_BYTES], TYPE_BYTES);
         with_fresh_footer(payload, &body)
     } else {
         let (head, body) = around_the_chunk(payload);
-        payload_around(payload, head, &mutated(random, body, 0))
+        payload_around(payload, head, &random.mutated(body, 0))
     };
     restore(db, &mutant) && is_a_working_value(db)
 }

@@ -19,7 +19,7 @@ fn without_time(command: &str) -> String {
 
 #[test]
 fn commands_are_propagated_with_their_time() {
-    const RESERVE: &str = "BF.RESERVE k 0.01 100 EXPANSION 2 WINDOW 500 SLICES 8 SEED …";
+    const RESERVE: &str = "BF.RESERVE k 0.000001 100 EXPANSION 2 WINDOW 500 SLICES 8 SEED …";
     let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, propagated) in [
@@ -31,7 +31,10 @@ fn commands_are_propagated_with_their_time() {
             "BF.RESERVE f 0.0001 2 WINDOW 999 NONSCALING",
             &["BF.RESERVE f 0.0001 2 NONSCALING WINDOW 999 SLICES 8 SEED …"],
         ),
-        ("BF.INSERT k WINDOW 500 ITEMS a", &["MULTI", RESERVE, "BF.INSERT k AT … ITEMS a", "EXEC"]),
+        (
+            "BF.INSERT k ERROR 0.000001 WINDOW 500 ITEMS a",
+            &["MULTI", RESERVE, "BF.INSERT k AT … ITEMS a", "EXEC"],
+        ),
         ("BF.ADD k a", &[]),
         ("BF.ADD k b", &["BF.INSERT k AT … ITEMS b"]),
         ("BF.MADD k a b", &[]),
@@ -227,11 +230,12 @@ fn a_paused_primary_does_not_sweep() {
     let server = Server::configured(&APPEND_ONLY);
     let mut db = server.connect();
     db.run("BF.INSERT w WINDOW 1 SLICES 2 ITEMS a b");
-    db.run("CLIENT PAUSE 3000 WRITE");
+    db.run("CLIENT PAUSE 100000 WRITE");
     let written = || commands_in_append_only_file(&server).len();
     let before = written();
     eventually("the window has passed", || db.ask("BF.CARD w") == ":0");
     assert_eq!(field(&mut db, "w", "Items forgotten"), ":0");
     assert_eq!(written(), before);
+    db.run("CLIENT UNPAUSE");
     wait_until_swept(&mut db, &["w"]);
 }

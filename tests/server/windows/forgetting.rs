@@ -83,7 +83,8 @@ fn a_filter_whose_window_has_passed_gives_its_memory_back_on_primary_and_replica
     let replica = primary.replica(&[]);
     let mut db = primary.connect();
     let mut there = replica.connect();
-    db.run("BF.RESERVE w 0.01 100 WINDOW 1 SLICES 4");
+    // Long enough for all items to come before the first is forgotten.
+    db.run("BF.RESERVE w 0.01 100 WINDOW 4 SLICES 4");
     assert!(add_items(&mut db, "w", 0..50_000) > 49_000);
     let full = db.run("MEMORY USAGE w").integer();
     assert!(full > 50_000, "{full}");

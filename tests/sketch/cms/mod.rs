@@ -1,0 +1,7 @@
+//! The `CMS.*` commands.
+
+mod errors;
+mod info;
+mod replies;
+mod values;
+mod windows;

@@ -1,0 +1,97 @@
+//! What the commands return, in both protocols.
+
+use crate::module::server;
+
+#[test]
+fn counts_go_up_by_their_increments() {
+    server().connect().converse(&[
+        ("CMS.INITBYDIM k 2000 7", "+OK"),
+        ("CMS.INCRBY k a 3 b 4 a 1", "[:3, :4, :4]"),
+        ("CMS.INCRBY k a 0", "[:4]"),
+        ("cms.query k a b c", "[:4, :4, :0]"),
+        ("TYPE k", "+CMSk-TYPE"),
+    ]);
+}
+
+#[test]
+fn info_has_the_fields_of_redisbloom_a_map_in_resp3() {
+    let server = server();
+    server.connect().converse(&[
+        ("CMS.INITBYPROB k 0.001 0.01", "+OK"),
+        ("CMS.INCRBY k a 5", "[:5]"),
+        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5]"),
+    ]);
+    server.connect_resp3().converse(&[
+        ("CMS.INFO k", "{+width: :2000, +depth: :7, +count: :5}"),
+        ("CMS.QUERY k a", "[:5]"),
+    ]);
+}
+
+#[test]
+fn an_item_at_the_end_of_its_counters_gets_an_error_and_the_others_their_counts() {
+    server().connect().converse(&[
+        ("CMS.INITBYDIM k 2000 7", "+OK"),
+        (
+            "CMS.INCRBY k a 4294967294 b 1 a 1 c 9223372036854775807 b 1",
+            "[:4294967294, :1, -CMS: INCRBY overflow, -CMS: INCRBY overflow, :2]",
+        ),
+        ("CMS.QUERY k a b c", "[:4294967295, :2, :4294967295]"),
+        // The sum of increments has a sign, as RedisBloom's.
+        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :-9223372032559808512]"),
+    ]);
+}
+
+#[test]
+fn items_may_be_any_bytes() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("CMS.INITBYDIM k 2000 7");
+    for (increment, item) in
+        [&b""[..], b"\0", b"a\0b", b"a\0c", b"\r\n", &[255; 300]].iter().enumerate()
+    {
+        let increment = (increment + 1).to_string();
+        let counted = db.call([b"CMS.INCRBY".as_slice(), b"k", item, increment.as_bytes()]);
+        assert_eq!(counted.elements()[0].integer().to_string(), increment);
+    }
+    let all = db.call([b"CMS.QUERY".as_slice(), b"k", b"", b"\0", b"a\0b", b"a\0c", b"\r\n"]);
+    assert_eq!(all.to_string(), "[:1, :2, :3, :4, :5]");
+}
+
+#[test]
+fn a_sum_of_sketches_replaces_the_destination() {
+    server().connect().converse(&[
+        ("CMS.INITBYDIM a 2000 7", "+OK"),
+        ("CMS.INITBYDIM b 2000 7", "+OK"),
+        ("CMS.INITBYDIM sum 2000 7", "+OK"),
+        ("CMS.INCRBY a x 10 y 20", "[:10, :20]"),
+        ("CMS.INCRBY b x 1", "[:1]"),
+        ("CMS.INCRBY sum z 9", "[:9]"),
+        ("CMS.MERGE sum 2 a b", "+OK"),
+        ("CMS.QUERY sum x y z", "[:11, :20, :0]"),
+        ("CMS.MERGE sum 2 a b WEIGHTS 2 -3", "+OK"),
+        ("CMS.QUERY sum x y z", "[:17, :40, :0]"),
+        ("CMS.MERGE sum 3 sum sum a weights 1 1 0", "+OK"),
+        ("CMS.QUERY sum x y", "[:34, :80]"),
+        ("CMS.INFO sum", "[+width, :2000, +depth, :7, +count, :114]"),
+        ("CMS.QUERY a x y", "[:10, :20]"),
+    ]);
+}
+
+#[test]
+fn batches_on_a_large_sketch_return_what_single_items_do() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("CMS.INITBYDIM batch 100000 7");
+    db.run("CMS.INITBYDIM single 100000 7");
+    let item = |number: u64| format!("item:{}", number * number % 1_000);
+    let mut batch = "CMS.INCRBY batch".to_string();
+    let mut counts = Vec::new();
+    for number in 0..2_000 {
+        batch += &format!(" {} {}", item(number), number % 5);
+        let single = db.run(&format!("CMS.INCRBY single {} {}", item(number), number % 5));
+        counts.push(single.elements()[0].integer());
+    }
+    let all: Vec<i64> = db.run(&batch).elements().iter().map(|one| one.integer()).collect();
+    assert_eq!(all, counts);
+    assert_eq!(db.digest("batch"), db.digest("single"));
+}

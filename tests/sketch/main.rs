@@ -1,0 +1,10 @@
+//! The module for sketches, on a real server, next to the module for filters.
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod cms;
+mod hostile;
+mod module;
+mod tdigest;
+mod topk;

@@ -1,0 +1,37 @@
+//! The module as a whole.
+
+use crate::harness::{sketch_module_path, Options, Server};
+
+/// A server with both modules.
+pub fn server() -> Server {
+    Server::with(Options { with_sketches: true, ..Options::default() })
+}
+
+#[test]
+fn filters_and_sketches_are_loaded_side_by_side() {
+    let server = server();
+    let mut db = server.connect();
+    let modules = db.run("MODULE LIST").to_string();
+    for name in ["bf", "sketch"] {
+        assert!(modules.contains(&format!("${name},")), "{modules}");
+    }
+    assert_eq!(db.info_number("sketch", "sketch_sketches"), 0);
+    let log = server.log();
+    let line =
+        log.lines().find(|line| line.contains(concat!("splitsketch ", env!("CARGO_PKG_VERSION"))));
+    assert!(line.is_some_and(|line| line.contains(" on ")), "{log}");
+}
+
+#[test]
+fn sketches_are_loaded_alone_and_take_no_arguments() {
+    let path = sketch_module_path();
+    let path = path.display();
+    let alone =
+        |line: String| Options { without_module: true, settings: vec![line], ..Options::default() };
+    let server = Server::with(alone(format!("loadmodule {path}")));
+    assert!(server.connect().run("MODULE LIST").to_string().contains("$sketch,"));
+    let log = Server::refusal(alone(format!("loadmodule {path} WORD")));
+    assert!(log.contains("splitsketch was not loaded: it takes no arguments"), "{log}");
+    let log = Server::refusal(alone(format!("loadmodule {path}\nloadmodule {path}")));
+    assert!(log.contains("splitsketch was not loaded: the module name sketch is taken"), "{log}");
+}

@@ -1,0 +1,327 @@
+//! TOPK.*: replies as RedisBloom's, values that survive whatever a server does with keys, replicas
+//! that are equal bit by bit.
+
+use crate::harness::{eventually, words, Connection, Options, Random, Server};
+use crate::module::server;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The spaces are RedisBloom's.
+const BAD_INCREMENT: &str = concat!(
+    "-TopK: increment must be an integer greater or equal to 0",
+    "                            and smaller or equal to 100,000"
+);
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    since.as_millis() as u64
+}
+
+/// Skewed items, so that a few are heavy and most decay others.
+fn items(random: &mut Random, len: usize) -> Vec<Vec<u8>> {
+    let mut item = || {
+        let digits = random.below(12);
+        random.below(1 << digits).to_string().into_bytes()
+    };
+    (0..len).map(|_| item()).collect()
+}
+
+/// Adds items to a plain key and to one with a window, in batches, one by one and with increments.
+fn fill(db: &mut Connection, seed: u64) {
+    let mut random = Random::seeded(seed);
+    for key in ["plain", "windowed"] {
+        for _ in 0..20 {
+            let mut batch = words(&format!("TOPK.ADD {key}"));
+            batch.extend(items(&mut random, 50));
+            assert!(!db.call(batch).is_error());
+            let mut pairs = words(&format!("TOPK.INCRBY {key}"));
+            for item in items(&mut random, 10) {
+                pairs.extend([item, random.below(300).to_string().into_bytes()]);
+            }
+            assert!(!db.call(pairs).is_error());
+        }
+    }
+    let past = now() - 25_000;
+    for step in 0..20 {
+        let mut batch = words(&format!("TOPK.ADDAT windowed {}", past + 1_000 * step));
+        batch.extend(items(&mut random, 20));
+        assert!(!db.call(batch).is_error());
+    }
+}
+
+/// Keys with few buckets, so that adds decay, and items of any bytes.
+fn create(db: &mut Connection) {
+    db.run("TOPK.RESERVE plain 10 8 3 0.9");
+    db.run("TOPK.RESERVE windowed 10 8 3 0.9 WINDOW 60 SLICES 6");
+    db.run("TOPK.RESERVE empty 5");
+    db.run("TOPK.RESERVE bytes 5 100 3 0.9");
+    db.call([&b"TOPK.ADD"[..], b"bytes", b"", b"\0", b"a\0b", b"a\0c", b"\xff\n\r"]);
+}
+
+const KEYS: [&str; 4] = ["plain", "windowed", "empty", "bytes"];
+
+fn digests(db: &mut Connection) -> Vec<String> {
+    KEYS.iter().map(|key| db.digest(key)).collect()
+}
+
+#[test]
+fn replies_are_those_of_redisbloom() {
+    let server = server();
+    let mut db = server.connect();
+    db.converse(&[
+        // Redis 7.0 writes 17 digits of a double, so this one is a power of two.
+        ("TOPK.RESERVE k 2 2000 3 0.5", "+OK"),
+        ("TOPK.RESERVE k 2", "-TopK: key already exists"),
+        ("TOPK.ADD k a b b", "[_, _, _]"),
+        ("TOPK.INCRBY k c 5 a 0", "[$a, _]"),
+        ("TOPK.QUERY k a b c", "[:0, :1, :1]"),
+        ("TOPK.COUNT k a b none", "[:1, :2, :0]"),
+        ("TOPK.LIST k", "[$c, $b]"),
+        ("TOPK.LIST k withcount", "[$c, :5, $b, :2]"),
+        ("TOPK.INFO k", "[+k, :2, +width, :2000, +depth, :3, +decay, $0.5]"),
+    ]);
+    let mut db = server.connect_resp3();
+    db.converse(&[
+        ("TOPK.QUERY k a b", "[#f, #t]"),
+        ("TOPK.LIST k WITHCOUNT", "[$c, :5, $b, :2]"),
+        ("TOPK.INFO k", "{+k: :2, +width: :2000, +depth: :3, +decay: ,0.5}"),
+    ]);
+    db.run("TOPK.RESERVE w 3 8 7 0.5 WINDOW 60");
+    assert_eq!(
+        db.ask("TOPK.INFO w"),
+        "{+k: :3, +width: :8, +depth: :7, +decay: ,0.5, +window: :60, +slices: :8, +latest: :0}"
+    );
+}
+
+#[test]
+fn errors_are_those_of_redisbloom_and_say_what_is_allowed() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("SET string 1");
+    db.run("TOPK.RESERVE k 2 2000 3 0.9");
+    let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    let decay = "-TopK: invalid decay value. must be '<= 1' & '> 0'";
+    db.converse(&[
+        ("TOPK.RESERVE string 2", "-TopK: key already exists"),
+        ("TOPK.RESERVE n x", "-TopK: invalid k"),
+        ("TOPK.RESERVE n 0", "-TopK: invalid k"),
+        ("TOPK.RESERVE n 2 8", "-ERR wrong number of arguments for 'topk.reserve' command"),
+        ("TOPK.RESERVE n 2 0 7 0.9", "-TopK: invalid width"),
+        ("TOPK.RESERVE n 2 8 x 0.9", "-TopK: invalid depth"),
+        ("TOPK.RESERVE n 2 8 7 0", decay),
+        ("TOPK.RESERVE n 2 8 7 nan", decay),
+        ("TOPK.RESERVE n 1048577", "-TopK: invalid k: it must be in the range [1, 1048576]"),
+        ("TOPK.RESERVE n 2 8 257 0.9", "-TopK: invalid depth: it must be in the range [1, 256]"),
+        (
+            "TOPK.RESERVE n 2 4294967295 256 0.9",
+            "-TopK: invalid width: width times depth must be in the range [1, 33554432]",
+        ),
+        ("TOPK.RESERVE n 2 WINDOW 0", "-ERR window must be in the range [1, 315360000]"),
+        ("TOPK.RESERVE n 2 WINDOW 9 SLICES 1", "-ERR slices must be in the range [2, 14]"),
+        ("TOPK.ADD none a", "-TopK: key does not exist"),
+        ("TOPK.ADD string a", wrong_type),
+        ("TOPK.INCRBY none a 1", "-TopK: key does not exist"),
+        ("TOPK.INCRBY k a", "-ERR wrong number of arguments for 'topk.incrby' command"),
+        ("TOPK.INCRBY k a 1 b", "-ERR wrong number of arguments for 'topk.incrby' command"),
+        ("TOPK.QUERY none a", "-TopK: key does not exist"),
+        ("TOPK.COUNT string a", wrong_type),
+        ("TOPK.LIST none", "-TopK: key does not exist"),
+        ("TOPK.LIST k x", "-WITHCOUNT keyword expected"),
+        ("TOPK.INFO string", wrong_type),
+        ("TOPK.ADDAT k 1700000000000 a", "-TopK: the sketch has no window"),
+        ("TOPK.ADDAT k x a", "-ERR bad time"),
+        ("EXISTS n", ":0"),
+    ]);
+    // Items before a bad increment are added. RedisBloom announces all replies and sends as many.
+    assert_eq!(db.ask("TOPK.INCRBY k a 7 b x c 1"), format!("[_, {BAD_INCREMENT}]"));
+    assert_eq!(db.ask("TOPK.INCRBY k b 100001"), format!("[{BAD_INCREMENT}]"));
+    assert_eq!(db.ask("TOPK.COUNT k a b c"), "[:7, :0, :0]");
+    db.run("TOPK.RESERVE w 2 WINDOW 60");
+    db.converse(&[
+        (
+            "TOPK.ADDAT w 1700000000 a",
+            "-ERR the time is before 1973: it must be in milliseconds since 1970",
+        ),
+        (
+            "TOPK.INCRBYAT w 9000000000000 a 1",
+            "-ERR the time is more than one window ahead of the server's clock",
+        ),
+    ]);
+}
+
+#[test]
+fn a_window_sums_its_slices_and_forgets_them() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("TOPK.RESERVE w 2 100 3 0.9 WINDOW 60 SLICES 6");
+    let start = now() / 10_000 * 10_000 - 200_000;
+    let mut at = |seconds: u64, rest: &str| {
+        db.ask(&format!("TOPK.INCRBYAT w {} {rest}", start + 1_000 * seconds))
+    };
+    assert_eq!(at(0, "old 9"), "[_]");
+    assert_eq!(at(60, "old 1 new 2"), "[_, _]");
+    // The slice of second 0 counts until second 70.
+    assert_eq!(at(69, "third 5"), "[$old]");
+    let reply = db.ask("TOPK.LIST w WITHCOUNT");
+    assert_eq!(reply, "[]", "a window has passed since");
+    // What a client adds now counts now.
+    db.run("TOPK.ADD w fresh fresh");
+    assert_eq!(db.ask("TOPK.LIST w WITHCOUNT"), "[$fresh, :2]");
+    assert_eq!(db.ask("TOPK.QUERY w fresh old"), "[:1, :0]");
+    assert_eq!(db.ask("TOPK.COUNT w fresh old"), "[:2, :0]");
+}
+
+#[test]
+fn replicas_are_equal_bit_by_bit_whatever_is_refused() {
+    let primary = server();
+    let mut db = primary.connect();
+    create(&mut db);
+    let replica = primary.replica(&[]);
+    for seed in 0..5 {
+        fill(&mut db, seed);
+        db.line("TOPK.INCRBY plain a 5 b x c 7");
+        db.line("TOPK.INCRBY windowed a 5 b x c 7");
+        db.line("TOPK.ADDAT windowed 1700000000000 long-ago");
+        if seed == 2 {
+            db.run("CLIENT KILL TYPE replica");
+        }
+    }
+    primary.wait_for(&replica);
+    assert_eq!(digests(&mut replica.connect()), digests(&mut db));
+    let late = primary.replica(&[]);
+    fill(&mut db, 9);
+    primary.wait_for(&late);
+    assert_eq!(digests(&mut late.connect()), digests(&mut db));
+}
+
+#[test]
+fn values_survive_files_dumps_and_copies() {
+    for preamble in ["yes", "no"] {
+        let options = Options {
+            with_sketches: true,
+            ..Options::settings(&[
+                "appendonly yes",
+                "appendfsync no",
+                &format!("aof-use-rdb-preamble {preamble}"),
+            ])
+        };
+        let mut server = Server::with(options);
+        let mut db = server.connect();
+        create(&mut db);
+        fill(&mut db, 1);
+        let before = digests(&mut db);
+        db.run("DEBUG RELOAD");
+        assert_eq!(digests(&mut db), before);
+        for (key, digest) in KEYS.iter().zip(&before) {
+            db.run(&format!("COPY {key} copy"));
+            let dump = db.run(&format!("DUMP {key}"));
+            let restore = [&b"RESTORE"[..], b"restored", b"0", dump.bytes()];
+            assert!(!db.call(restore).is_error());
+            for copy in ["copy", "restored"] {
+                assert_eq!(&db.digest(copy), digest, "{key}");
+                assert!(db.run(&format!("MEMORY USAGE {copy}")).integer() > 0);
+                db.run(&format!("TOPK.ADD {copy} more"));
+                assert_eq!(&db.digest(key), digest, "{key} is not its copy");
+                db.run(&format!("UNLINK {copy}"));
+            }
+        }
+        // From the commands, and from a rewritten file with more commands after it.
+        server.restart();
+        let mut db = server.connect();
+        assert_eq!(digests(&mut db), before);
+        db.run("BGREWRITEAOF");
+        eventually("the rewrite ends", || {
+            db.info("persistence", "aof_rewrite_in_progress") == "0"
+                && db.info("persistence", "aof_rewrite_scheduled") == "0"
+        });
+        assert_eq!(db.info("persistence", "aof_last_bgrewrite_status"), "ok");
+        fill(&mut db, 2);
+        let before = digests(&mut db);
+        server.restart();
+        assert_eq!(digests(&mut server.connect()), before);
+    }
+}
+
+#[test]
+fn keys_without_a_window_have_redisbloom_s_type_and_others_their_own() {
+    let server = server();
+    let mut db = server.connect();
+    create(&mut db);
+    db.converse(&[("TYPE plain", "+TopK-TYPE"), ("TYPE windowed", "+TopKwindw")]);
+}
+
+#[test]
+fn damaged_dumps_are_refused_or_are_values_that_work() {
+    let server = server();
+    let mut db = server.connect();
+    create(&mut db);
+    fill(&mut db, 3);
+    db.run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
+    let mut random = Random::seeded(5);
+    for key in ["plain", "windowed", "bytes"] {
+        let dump = db.run(&format!("DUMP {key}")).bytes().to_vec();
+        let mut works = 0;
+        for _ in 0..400 {
+            let mut damaged = dump.clone();
+            let place = 10 + random.below(dump.len() as u64 - 20) as usize;
+            damaged[place] ^= 1 << random.below(8);
+            let reply = db.call([&b"RESTORE"[..], b"d", b"0", &damaged]);
+            if reply.is_error() {
+                continue;
+            }
+            works += 1;
+            db.run("TOPK.LIST d");
+            db.run("TOPK.ADD d x y z");
+            db.run("DUMP d");
+            db.run("DEL d");
+        }
+        assert!(works > 0, "{key}");
+    }
+}
+
+/// The fields of a module's value, as DUMP has them before its type and version are checked.
+fn unsigned(number: u64) -> Vec<u8> {
+    [&[2, 0x81][..], &number.to_be_bytes()].concat()
+}
+
+#[test]
+fn a_window_without_slices_that_claims_to_be_huge_is_refused() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("TOPK.RESERVE k 3 10 2 0.9 WINDOW 60 SLICES 2");
+    db.run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
+    let dump = db.run("DUMP k").bytes().to_vec();
+    // 7, a length of nine bytes, and 60, 2, 0, the generator's state, k, width, depth.
+    let small = [&[2, 3, 2, 10, 2, 2][..], &[4]].concat();
+    let place = dump.windows(small.len()).position(|bytes| bytes == small).expect("its shape");
+    for (k, width, depth) in [
+        (1, u32::MAX, u32::MAX),
+        (1, 3_037_000_500, 3_037_000_500),
+        (u32::MAX, 1, 1),
+        (1, 1, u32::MAX),
+    ] {
+        let shape = [k, width, depth].map(|number| unsigned(number.into())).concat();
+        let forged = [&dump[..place], &shape, &dump[place + 6..]].concat();
+        let reply = db.call([&b"RESTORE"[..], b"forged", b"0", &forged]).to_string();
+        assert!(reply.starts_with("-ERR Bad data format"), "{reply}");
+    }
+    let log = server.log();
+    assert_eq!(log.matches("refused a value of type TopKwindw").count(), 4, "{log}");
+}
+
+#[test]
+fn a_window_is_one_value_with_all_its_slices() {
+    let server = server();
+    let mut db = server.connect();
+    let error = "-TopK: invalid window: times one more than the slices, k must be at most \
+                 1048576, and width times depth at most 33554432";
+    db.converse(&[
+        ("TOPK.RESERVE k 1048576 WINDOW 60 SLICES 2", error),
+        ("TOPK.RESERVE k 1 16777216 1 0.9 WINDOW 60 SLICES 2", error),
+        ("TOPK.RESERVE k 349525 16 1 0.9 WINDOW 60 SLICES 2", "+OK"),
+        (
+            "CMS.INITBYDIM c 134201344 1 WINDOW 60 SLICES 14",
+            "-CMS: invalid init arguments: width times depth times one more than the slices must \
+             be in the range [1, 134201344]",
+        ),
+    ]);
+}
