@@ -10,7 +10,7 @@
 //! | `BIG_SIZES` | | sizes to run instead, separated by spaces |
 //! | `BIG_FILL` | full | `sparse`: just enough items to touch all pages |
 //! | `BIG_URLS` | 2000000000 | URLs of the blacklist; its memory budget scales with them |
-//! | `BIG_PARTS` | stalls growth blacklist | benchmarks to run; also `transfer`, a part of stalls |
+//! | `BIG_PARTS` | stalls growth blacklist | benchmarks to run; also `transfer` and `shrink` |
 //! | `BIG_SAVE` | | `yes`: save the tables of such a run too |
 //! | `PEER`, `PEER_SERVER` | | another module, run through the phases that it supports |
 //!
@@ -24,6 +24,7 @@ mod progress;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod session;
+mod shrink;
 mod snapshot;
 mod traffic;
 mod transfer;
@@ -104,6 +105,13 @@ fn main() -> Outcome<()> {
             phases::growth(&mut session, &mut copied)?;
         }
     }
+    let mut shrunk = shrink::table();
+    if runs("shrink") {
+        shrink::one(items, &mut stalls, &mut shrunk)?;
+        shrink::tenants(&mut shrunk)?;
+        shrink::unions(&mut shrunk)?;
+    }
+    show("shrink", &shrunk, is_saved)?;
     show("stalls", &stalls, is_saved)?;
     show("transfer", &transfers, is_saved)?;
     show("cow", &copied, is_saved)?;

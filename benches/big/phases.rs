@@ -103,7 +103,7 @@ pub fn growth(session: &mut Session, copied: &mut Table) -> Outcome<()> {
     delete(session, "UNLINK of the grown filter", |session| session.run("UNLINK", &[FILTER]))
 }
 
-fn idle(session: &mut Session) -> Outcome<()> {
+pub fn idle(session: &mut Session) -> Outcome<()> {
     session.phase("idle", |_| {
         thread::sleep(IDLE);
         Ok(Phase::Done("the machine alone".to_string()))

@@ -1,0 +1,133 @@
+//! Count-min sketches.
+
+use super::duel::{Case, Side};
+use super::rig::numbers::splitmix64;
+use super::rig::server::Setup;
+use super::rig::table::Table;
+use super::rig::Outcome;
+use super::zipf::Zipf;
+use redis::{cmd, Cmd, Connection};
+
+const KEY: &str = "counts";
+/// A sketch in the second-level cache, of 56 KB, and one of 56 MB.
+const SIZES: [(&str, u64, u64); 2] = [("small", 2_000, 10_000), ("large", 2_000_000, 10_000_000)];
+const DEPTH: u64 = 7;
+/// Items of a command, and commands of a round.
+const BATCHES: (u64, u64) = (3_000, 100);
+const SINGLES: (u64, u64) = (30_000, 1);
+
+/// An item out of `distinct`, all equally likely.
+fn item(number: u64, distinct: u64) -> String {
+    format!("item:{}", splitmix64(number) % distinct)
+}
+
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (size, width, distinct) in SIZES {
+        for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one item")] {
+            let mut create = cmd("CMS.INITBYDIM");
+            create.arg(KEY).arg(width).arg(DEPTH);
+            // As many items as fill the counters.
+            let mut filled = vec![create];
+            for first in (0..distinct / 10).step_by(1_000) {
+                let mut fill = cmd("CMS.INCRBY");
+                fill.arg(KEY);
+                (first..first + 1_000).for_each(|n| increment(&mut fill, n, distinct));
+                filled.push(fill);
+            }
+            let name = |command: &str| format!("{command}, {size}, {how}");
+            cases.push(Case::new(
+                (&name("CMS.INCRBY"), "CMS.INCRBY"),
+                filled.clone(),
+                batches,
+                KEY,
+                |words, number| increment(words, number, distinct),
+            ));
+            cases.push(Case::new(
+                (&name("CMS.QUERY"), "CMS.QUERY"),
+                filled,
+                batches,
+                KEY,
+                |words, number| {
+                    words.arg(item(number, distinct));
+                },
+            ));
+        }
+    }
+    cases
+}
+
+fn increment(words: &mut Cmd, number: u64, distinct: u64) {
+    words.arg(item(number, distinct)).arg(1);
+}
+
+/// Distinct items, and how many are drawn of them.
+const DISTINCT: usize = 1_000_000;
+const DRAWS: u64 = 10_000_000;
+/// The bounds that the sketch is created for.
+const ERROR: f64 = 0.001;
+const PROBABILITY: f64 = 0.01;
+
+/// Errors on Zipf-distributed items: of the estimates of all distinct items, in units of the error
+/// that the sketch is created for.
+pub fn errors() -> Outcome<()> {
+    let mut ours = Side::start(Setup::ours()?)?;
+    let mut peer = Setup::peer()?.map(Side::start).transpose()?;
+    let mut table = Table::new(&[
+        "exponent",
+        "mean error / bound",
+        "99th percentile / bound",
+        "largest / bound",
+        "share above the bound",
+        "allowed",
+    ]);
+    for exponent in [0.8, 1.1, 1.4] {
+        let counts = Zipf::new(DISTINCT, exponent).counts(DRAWS);
+        let estimates = estimates(&mut ours.connection, &counts)?;
+        if let Some(peer) = &mut peer {
+            assert_eq!(self::estimates(&mut peer.connection, &counts)?, estimates);
+        }
+        let bound = ERROR * DRAWS as f64;
+        let excess = estimates.iter().zip(&counts);
+        let mut excess: Vec<f64> =
+            excess.map(|(estimate, count)| (estimate - count) as f64 / bound).collect();
+        excess.sort_by(f64::total_cmp);
+        let above = excess.iter().filter(|excess| **excess > 1.0).count();
+        table.row(&[
+            exponent.to_string(),
+            format!("{:.4}", excess.iter().sum::<f64>() / excess.len() as f64),
+            format!("{:.4}", excess[excess.len() * 99 / 100]),
+            format!("{:.4}", excess[excess.len() - 1]),
+            format!("{:.6}", above as f64 / excess.len() as f64),
+            PROBABILITY.to_string(),
+        ]);
+    }
+    println!("\n{}", table.markdown());
+    table.save("sketch-cms-error")
+}
+
+/// Counts all items, and returns the estimate of each. An item's increments come at once: the
+/// counters are sums, so their order and size do not matter.
+fn estimates(connection: &mut Connection, counts: &[u64]) -> Outcome<Vec<u64>> {
+    const BATCH: usize = 1_000;
+    cmd("UNLINK").arg(KEY).query::<()>(connection)?;
+    cmd("CMS.INITBYPROB").arg(KEY).arg(ERROR).arg(PROBABILITY).query::<()>(connection)?;
+    for (first, counts) in (0..).step_by(BATCH).zip(counts.chunks(BATCH)) {
+        let mut add = cmd("CMS.INCRBY");
+        add.arg(KEY);
+        for (number, count) in (first..).zip(counts) {
+            add.arg(format!("item:{number}")).arg(count);
+        }
+        add.query::<()>(connection)?;
+    }
+    let mut estimates = Vec::with_capacity(counts.len());
+    for first in (0..counts.len()).step_by(BATCH) {
+        let mut ask = cmd("CMS.QUERY");
+        ask.arg(KEY);
+        for number in first..(first + BATCH).min(counts.len()) {
+            ask.arg(format!("item:{number}"));
+        }
+        estimates.extend(ask.query::<Vec<u64>>(connection)?);
+    }
+    Ok(estimates)
+}

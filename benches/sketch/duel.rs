@@ -1,0 +1,139 @@
+//! The same commands on both modules: nanoseconds an item in the command.
+
+use super::rig::info::microseconds_in;
+use super::rig::process::prefer;
+use super::rig::server::{Server, Setup};
+use super::rig::statistics::{median, median_ratio};
+use super::rig::table::Table;
+use super::rig::Outcome;
+use redis::{Cmd, Connection, Pipeline};
+use std::env;
+
+/// An odd number, so that the median is one of the rounds.
+const ROUNDS: usize = 7;
+
+/// What is measured.
+pub struct Case {
+    /// What the table calls it.
+    pub name: String,
+    /// The command, as the server's statistics name it.
+    pub command: &'static str,
+    /// Sent once, before all rounds.
+    pub prepare: Vec<Cmd>,
+    /// Sent in each round.
+    pub round: Vec<Pipeline>,
+    /// Items in a round.
+    pub items: u64,
+}
+
+impl Case {
+    /// A case whose rounds send `commands` commands of `batch` items each, which `write` appends:
+    /// it gets the number of each item, counted over all commands.
+    pub fn new(
+        (name, command): (&str, &'static str),
+        prepare: Vec<Cmd>,
+        (commands, batch): (u64, u64),
+        key: &str,
+        write: impl Fn(&mut Cmd, u64),
+    ) -> Self {
+        /// Commands in flight.
+        const PIPELINE: u64 = 100;
+        let round = (0..commands.div_ceil(PIPELINE)).map(|first| {
+            let mut pipeline = redis::pipe();
+            for number in first * PIPELINE..commands.min((first + 1) * PIPELINE) {
+                let mut words = redis::cmd(command);
+                words.arg(key);
+                (number * batch..(number + 1) * batch).for_each(|item| write(&mut words, item));
+                pipeline.add_command(words).ignore();
+            }
+            pipeline
+        });
+        let round = round.collect();
+        Self { name: name.to_string(), command, prepare, round, items: commands * batch }
+    }
+}
+
+/// A server with one of the modules.
+pub struct Side {
+    pub connection: Connection,
+    _server: Server,
+}
+
+impl Side {
+    pub fn start(setup: Setup) -> Outcome<Self> {
+        let mut server = Server::start(setup)?;
+        prefer(server.process_id());
+        Ok(Self { connection: server.connect()?, _server: server })
+    }
+
+    fn prepare(&mut self, case: &Case) -> Outcome<()> {
+        redis::cmd("FLUSHALL").query::<()>(&mut self.connection)?;
+        for command in &case.prepare {
+            command.query::<()>(&mut self.connection)?;
+        }
+        Ok(())
+    }
+
+    /// Nanoseconds an item in the command, in one round.
+    fn round(&mut self, case: &Case) -> Outcome<f64> {
+        let before = microseconds_in(&mut self.connection, case.command)?;
+        for pipeline in &case.round {
+            pipeline.query::<()>(&mut self.connection)?;
+        }
+        let after = microseconds_in(&mut self.connection, case.command)?;
+        Ok((after - before) as f64 * 1_000.0 / case.items as f64)
+    }
+}
+
+/// Both modules, or ours alone.
+pub struct Duel;
+
+impl Duel {
+    /// Measures all cases, prints them, and saves them as the table `name-PEER` if there is a peer.
+    pub fn of(name: &str, cases: &[Case]) -> Outcome<()> {
+        let mut ours = Side::start(Setup::ours()?)?;
+        let mut peer = Setup::peer()?.map(Side::start).transpose()?;
+        let rounds = env::var("BENCH_ROUNDS").ok().filter(|rounds| !rounds.is_empty());
+        let rounds = rounds.map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
+        let mut table = Table::new(&["case", "ns an item", "peer, ns", "peer / ours"]);
+        for case in cases {
+            eprintln!("{}", case.name);
+            let mut times = [Vec::new(), Vec::new()];
+            ours.prepare(case)?;
+            peer.iter_mut().try_for_each(|peer| peer.prepare(case))?;
+            for round in 0..=rounds {
+                let mut both = [None, None];
+                for turn in [round % 2, (round + 1) % 2] {
+                    let side = match turn {
+                        0 => Some(&mut ours),
+                        _ => peer.as_mut(),
+                    };
+                    both[turn] = side.map(|side| side.round(case)).transpose()?;
+                }
+                // The first one touches memory for the first time.
+                if round > 0 {
+                    times.iter_mut().zip(both).for_each(|(times, time)| times.extend(time));
+                }
+            }
+            let [ours, peer] = &times;
+            let of_peer = |number: f64| match peer.is_empty() {
+                true => String::new(),
+                false => format!("{number:.2}"),
+            };
+            table.row(&[
+                case.name.clone(),
+                format!("{:.1}", median(ours)),
+                of_peer(median(peer)),
+                of_peer(median_ratio(peer, ours)),
+            ]);
+        }
+        println!("\n{}", table.markdown());
+        match Setup::peer()? {
+            Some(setup) => {
+                let stem = setup.module.file_stem().unwrap_or_default();
+                table.save(&format!("{name}-{}", stem.to_string_lossy()))
+            }
+            None => Ok(()),
+        }
+    }
+}

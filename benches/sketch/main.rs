@@ -1,0 +1,57 @@
+//! The sketches in a server: time in the command beside another module's, and how far estimates are
+//! from exact ones.
+//!
+//! | part | measures | tables in docs/performance |
+//! |---|---|---|
+//! | `cms` | CMS.INCRBY and QUERY, on a sketch in the cache and one of 56 MB | `sketch-cms-PEER` |
+//! | `cms-error` | errors of count-min sketches on Zipf-distributed items | `sketch-cms-error` |
+//! | `topk` | TOPK.ADD and TOPK.QUERY, of skewed items and of uniform ones | `sketch-topk-PEER` |
+//! | `topk-error` | recall and errors of lists on Zipf-distributed items | `sketch-topk-error` |
+//! | `tdigest` | TDIGEST.ADD and TDIGEST.QUANTILE | `sketch-tdigest-PEER` |
+//! | `tdigest-error` | errors of quantiles, next to a crate's | `sketch-tdigest-error` |
+//!
+//! Each round sends the same commands to both servers, one after the other; every other round the
+//! peer comes first. The time is the server's own count of microseconds in the command. The tables
+//! have medians over the rounds, and medians of per-round ratios.
+//!
+//! `make bench-sketch` runs it. Environment variables:
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `BENCH_PARTS` | the parts to run, separated by spaces; all by default |
+//! | `BENCH_ROUNDS` | rounds |
+//! | `PEER`, `PEER_SERVER` | the other module, and its server if it is not the same |
+
+mod cms;
+mod duel;
+#[path = "../rig/mod.rs"]
+mod rig;
+mod tdigest;
+mod topk;
+mod zipf;
+
+use duel::Duel;
+use rig::Outcome;
+use std::env;
+
+/// A name, and what it runs.
+type Part = (&'static str, fn() -> Outcome<()>);
+
+fn main() -> Outcome<()> {
+    let parts: [Part; 6] = [
+        ("cms", || Duel::of("sketch-cms", &cms::cases())),
+        ("cms-error", cms::errors),
+        ("topk", || Duel::of("sketch-topk", &topk::cases())),
+        ("topk-error", topk::errors),
+        ("tdigest", || Duel::of("sketch-tdigest", &tdigest::cases())),
+        ("tdigest-error", tdigest::errors),
+    ];
+    let chosen = env::var("BENCH_PARTS").ok().filter(|parts| !parts.is_empty());
+    for (name, run) in parts {
+        let is_chosen = |parts: &String| parts.split_whitespace().any(|part| part == name);
+        if chosen.as_ref().is_none_or(is_chosen) {
+            run()?;
+        }
+    }
+    Ok(())
+}
