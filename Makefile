@@ -10,31 +10,37 @@ PROBES ?= 1e10
 TRIALS ?= 10000000
 TEXT ?= README.md
 PLOT ?= build/guard.svg
+SKETCH_MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitsketch.so
 MODULE := $(or $(CARGO_TARGET_DIR),target)/release/libsplitbloom.so
+
+PUBLISHED := $(addprefix --package splitbloom-,foundation filter partition client)
 
 MINUTES ?= 10
 
 export PEER PEER_SERVER
 
 .DEFAULT_GOAL := help
-.PHONY: help build module run test test-core test-python wheel wheel-test matrix test-aarch64 build-aarch64 build-musl package package-test version faults models soak hostile fuzz sanitize memcheck migrate clients demo demo-guard fpr bits bench bench-core bench-server bench-bulk bench-follow bench-python bench-big cluster report docker docker-cluster fmt fmt-check lint layers deny docs check clean toolchain
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 } /^## / { print (n++ ? "  " : "\n  ") substr($$0, 4) }' $(MAKEFILE_LIST)
 
-build: module ## builds the module and the tool: target/release/libsplitbloom.so, target/release/splitbloom
+# The compiler is told the commit; after another one, only what reports it is compiled again.
+module build build-aarch64 build-musl: export SPLITBLOOM_BUILD = $(shell scripts/version --build)
+
+build: module ## builds the modules and the tool: target/release/libsplitbloom.so, libsplitsketch.so, splitbloom
 	cargo build --release --package splitbloom-cli
 
-module: toolchain ## builds the module alone
-	cargo build --release
-	@chmod +x $(MODULE) # servers load only executable files
+module: toolchain ## builds the modules alone, for filters and for sketches
+	cargo build --release --package splitbloom --package splitsketch
+	@chmod +x $(MODULE) $(SKETCH_MODULE) # servers load only executable files
 
-run: module ## runs a server with the module on 127.0.0.1 (PORT=6379, SERVER=)
+run: module ## runs a server with the modules on 127.0.0.1 (PORT=6379, SERVER=)
 	@scripts/run $(SERVER) $(PORT) $(MODULE)
 
 test-core: ## tests the core alone, in seconds: no server, no libclang
 	@scripts/need build-essential
-	cargo test --package splitbloom-filter --package splitbloom-grammar --package splitbloom-partition --package splitbloom-fuzz
+	cargo test --package splitbloom-foundation --package splitbloom-filter --package splitbloom-sketch --package splitbloom-grammar --package splitbloom-partition --package splitbloom-fuzz
 
 test: toolchain ## runs all tests: unit, property, golden, on a server (SERVER=), and the image if an engine answers
 	cargo build --workspace --bins --tests --example 'recipe-*' # all at once keeps every core busy
@@ -70,25 +76,39 @@ matrix: module ## runs the server and fault tests on each server in MATRIX=
 test-aarch64: ## runs the core tests and some server tests for aarch64, in QEMU (installs a cross compiler and QEMU)
 	@scripts/test-aarch64
 
-build-aarch64: ## builds the module for aarch64: target/aarch64-unknown-linux-gnu/release/libsplitbloom.so
-	@scripts/with-aarch64 cargo build --release --lib --target aarch64-unknown-linux-gnu
-	@chmod +x $(dir $(MODULE))../aarch64-unknown-linux-gnu/release/libsplitbloom.so
+build-aarch64: ## builds the modules for aarch64, in target/aarch64-unknown-linux-gnu/release
+	@scripts/with-aarch64 cargo build --release --lib --package splitbloom --package splitsketch --target aarch64-unknown-linux-gnu
+	@chmod +x $(dir $(MODULE))../aarch64-unknown-linux-gnu/release/libsplit*.so
 
-build-musl: ## builds the module for servers on Alpine: target/x86_64-unknown-linux-musl/release/libsplitbloom.so
-	@scripts/build-musl
+build-musl: ## builds the modules for servers on Alpine, in target/x86_64-unknown-linux-musl/release
+	@scripts/with-musl cargo build --release --lib --package splitbloom --package splitsketch --target x86_64-unknown-linux-musl
+	@chmod +x $(dir $(MODULE))../x86_64-unknown-linux-musl/release/libsplit*.so
+	@[ "$$(scripts/libc-of $(dir $(MODULE))../x86_64-unknown-linux-musl/release/libsplit*.so)" = musl ]
 
-package: toolchain ## builds a .deb and a .tar.gz, with checksums, in build/package
+package: toolchain ## builds a .deb, a .tar.gz and debug symbols, with checksums, in build/package
 	@scripts/package
 
-package-test: package ## installs, uses and removes the .deb on fresh Debian systems (needs root)
+package-test: package ## installs, uses, upgrades and removes the .deb on fresh Debian systems (needs root)
 	@scripts/package-test bookworm redis
 	@scripts/package-test trixie valkey
+
+release: toolchain ## fills dist with a release, or a trial of one, from a clean work tree (TARGETS=, SIGN= a private key; an hour)
+	@SIGN=$(SIGN) scripts/release $(TARGETS)
+
+verify: ## checks the signature (KEY= a public key) and the checksums of dist
+	@KEY=$(KEY) scripts/verify
+
+reproduce: toolchain ## builds the release a second time, elsewhere, and compares it with dist (TARGETS=)
+	@scripts/reproduce $(TARGETS)
+
+distributions: toolchain ## builds source and binary packages as distributions do, in build/distributions
+	@scripts/distributions
 
 version: ## prints the version of module, package and image
 	@scripts/version
 
-hostile: build ## loads PAYLOADS=100000 mutants of each kind of dump into a server (SERVER=, half an hour)
-	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server hostile -- --nocapture
+hostile: build ## loads PAYLOADS=100000 mutants of each kind of dump into a server (SERVER=, three quarters of an hour)
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server --test sketch hostile -- --nocapture
 
 fuzz: toolchain ## runs the fuzz targets for SECONDS=60 each
 	@scripts/fuzz $(SECONDS)
@@ -137,6 +157,9 @@ bench-server: build ## measures the server alone (BENCH_PARTS=, BENCH_SIZES=, BE
 bench-bulk: build ## measures packed commands beside the same batches unpacked, and the tool (PEER=, BENCH_SIZES=)
 	@BENCH_PARTS="$(or $(BENCH_PARTS),bulk tool)" scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench server
 
+bench-sketch: module ## measures sketches in the command next to PEER=, and their errors (BENCH_PARTS=)
+	@scripts/with-server $(BENCH_SERVER) $(SKETCH_MODULE) cargo bench --bench sketch
+
 bench-big: build ## measures stalls and snapshots at 10^9 items; 2*10^9 URLs in 500 MiB (15 minutes; BIG_PARTS=)
 	@scripts/with-server $(BENCH_SERVER) $(MODULE) cargo bench --bench big
 
@@ -146,7 +169,7 @@ cluster: build ## fills a filter on six nodes while slots move and one node dies
 report: toolchain ## updates the documentation's plots and tables from the last benchmarks
 	cargo run --quiet --release --example report
 
-docker: ## builds the image splitbloom, and its base images if no registry answers
+docker: ## builds the images splitbloom and splitbloom-modules, and their bases if no registry answers
 	@scripts/make-image
 
 docker-cluster: docker ## starts a cluster of six containers that forms itself; ports 7001 to 7006
@@ -173,17 +196,32 @@ lint: toolchain ## runs clippy; warnings are errors
 layers: ## checks what the lints cannot: dependencies between layers, panic guards
 	@scripts/check-layers
 
+workflows: toolchain ## checks the workflows for GitHub
+	@scripts/check-workflows
+
+manifests: toolchain ## checks packaging/kubernetes against the schemas of Kubernetes
+	@scripts/check-manifests
+
 docs: toolchain ## builds the rustdoc; warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
 
 deny: toolchain ## checks licences, sources and duplicates of the dependencies
 	@scripts/deny
 
-check: fmt-check lint layers deny docs ## runs all static checks: format, lint, layers, dependencies, docs
+crates: ## packs the crates that are published, and builds each from its package (cargo 1.90)
+	@scripts/need build-essential
+	cargo package --allow-dirty $(PUBLISHED)
+
+# Not a part of `check`: it refuses a registry that is replaced by a mirror.
+publish-check: crates ## publishes these crates for trial only, and compares their interfaces with the last tag
+	cargo publish --dry-run --no-verify --allow-dirty $(PUBLISHED)
+	@scripts/semver
+
+check: fmt-check lint layers workflows manifests deny docs crates ## runs all static checks: format, lint, layers, workflows, manifests, dependencies, docs, crates
 
 clean: ## removes target and build
 	cargo clean
-	rm -rf build
+	rm -rf build dist
 
 # Debian packages that a target needs besides Rust. All goals are checked at once, before anything
 # is built, and missing packages are installed. Steps that only root can do, or that a test can
@@ -198,10 +236,15 @@ needs-test-python := python3-venv
 needs-bench-python := python3-venv
 needs-demo-guard := postgresql
 needs-clients := python3-venv mmdebstrap
+needs-workflows := python3-venv
 needs-deny := python3-venv
+needs-manifests := python3-venv
 needs-check := python3-venv
 needs-package := dpkg-dev
 needs-package-test := dpkg-dev
+needs-release := dpkg-dev python3-venv openssl
+needs-reproduce := dpkg-dev python3-venv openssl
+needs-distributions := debhelper lintian rpm
 needs-memcheck := python3-venv valgrind
 # The AddressSanitizer runtime comes with the clang of the Rust compiler's own LLVM version.
 needs-sanitize = python3-venv $(addprefix libclang-rt-,$(addsuffix -dev,$(shell scripts/llvm-version)))

@@ -4,7 +4,8 @@
 --
 -- The exporter shows each value as redis_script_values{key="NAME"}:
 --
---   * every number of INFO bf by its name: bf_lookups, bf_bytes_held, …
+--   * every number of INFO bf by its name: bf_lookups, bf_bytes_held, …; and of INFO sketch, if
+--     that module is loaded: sketch_sketches, sketch_bytes_held, …
 --   * of each filter whose key is in the set splitbloom:watched
 --       bf_filter_present:KEY               1, or 0 if there is no filter of that key
 --       bf_filter_items:KEY                 items inserted
@@ -25,8 +26,10 @@ local function export(name, value)
     end
 end
 
-for name, value in string.gmatch(redis.call('INFO', 'bf'), '([%w_]+):([^\r\n]*)') do
-    export(name, value)
+for _, section in ipairs({'bf', 'sketch'}) do
+    for name, value in string.gmatch(redis.call('INFO', section), '([%w_]+):([^\r\n]*)') do
+        export(name, value)
+    end
 end
 
 local COMMAND_FOR = {
