@@ -10,8 +10,6 @@ import redis
 class Products:
     def __init__(self, cache, table):
         self.cache, self.table, self.asked = cache, table, 0
-        # A server that restarted may have a filter without the last ids: its mark is another one.
-        self.mark = "filled on " + cache.info("server")["run_id"]
 
     def fill(self):
         (rows,) = self.table.execute("SELECT count(*) FROM product").fetchone()
@@ -20,19 +18,19 @@ class Products:
         ids = self.table.execute("SELECT id FROM product")
         while batch := [id for (id,) in ids.fetchmany(1000)]:
             self.cache.execute_command("BF.INSERT", "ids:next", "NOCREATE", "ITEMS", *batch)
-        self.cache.execute_command("BF.INSERT", "ids:next", "NOCREATE", "ITEMS", self.mark)
         self.cache.rename("ids:next", "ids")
 
     def find(self, id):
         try:
             known = self.cache.pipeline(transaction=False)
             known.get(f"row:{id}").exists(f"absent:{id}")
-            known.execute_command("BF.MEXISTS", "ids", id, self.mark)
-            name, is_absent, (is_valid, is_filled) = known.execute()
+            known.execute_command("BF.PACKEXISTS", "ids", "LINES", id, "MUSTEXIST")
+            name, is_absent, found = known.execute(raise_on_error=False)
         except redis.RedisError:
             return self.ask(id)  # no cache: fail open
-        if name is not None or is_absent or (is_filled and not is_valid):
+        if name is not None or is_absent or found == b"\0":
             return name and name.decode()
+        # Perhaps there is such a product; or `found` is the error NOFILTER, and fill() is due.
         name = self.ask(id)
         key, seconds = (f"row:{id}", 60) if name else (f"absent:{id}", 10)
         self.cache.set(key, name or "", ex=seconds)

@@ -47,12 +47,11 @@ print("worked:", *worked, "/ asked about:", *asked)
 
 # Without a window: a key for each day, and two of them are asked.
 def is_first(day, item):
-    today = f"example:seen:{day}"
-    step = db.pipeline()  # MULTI: the filter always gets its expiry
+    step = db.pipeline(transaction=False)
     step.execute_command("BF.EXISTS", f"example:seen:{day - 1}", item)
-    step.execute_command("BF.INSERT", today, "CAPACITY", 100_000, "ERROR", 0.001, "ITEMS", item)
-    step.expire(today, 2 * DAY)
-    yesterday, (is_new,), _ = step.execute()
+    options = ("CAPACITY", 100_000, "ERROR", 0.001, "EX", 2 * DAY)
+    step.execute_command("BF.INSERT", f"example:seen:{day}", *options, "ITEMS", item)
+    yesterday, (is_new,) = step.execute()
     return bool(is_new and not yesterday)
 
 
