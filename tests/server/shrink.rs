@@ -210,3 +210,18 @@ fn a_union_above_the_error_rate_is_refused_unless_it_is_forced() {
     db.run("DEBUG LOADAOF");
     assert_eq!(db.digest_of_everything(), all);
 }
+
+#[test]
+fn a_forced_union_with_a_small_filter_can_be_saved_and_loaded() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run(&format!("BF.RESERVE large 0.01 500000 NONSCALING {SEED}"));
+    db.run(&format!("BF.RESERVE small 0.01 50000 NONSCALING {SEED}"));
+    add_items(&mut db, "large", 0..100_000);
+    assert!(db.ask("BF.MERGE large 1 small").starts_with("-ERR the union would"));
+    assert_eq!(db.ask("BF.MERGE large 1 small FORCE"), "+OK");
+    let digest = db.digest("large");
+    db.run("DEBUG RELOAD");
+    assert_eq!(db.digest("large"), digest);
+    assert_eq!(missing_items(&mut db, "large", 0..100_000), 0);
+}

@@ -81,7 +81,7 @@ fn unite(filter: &Base, other: &Bound<'_, BloomFilter>, promise: Promise) -> PyR
     if !other.may_be_united() || !filter.read(py, Filter::may_be_united)? {
         return Err(PyValueError::new_err("a filter from another module cannot be united"));
     }
-    if let Some(difference) = filter.read(py, |filter| filter.difference(&other))? {
+    if let Some(difference) = filter.read(py, |filter| filter.difference(&[&other]))? {
         let name = match difference {
             Difference::ErrorRate => "error rates",
             Difference::Capacity => "capacities",

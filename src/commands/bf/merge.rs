@@ -13,6 +13,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
+use splitbloom_server::thread::free_in_background;
 
 /// The argument of the first source.
 const FIRST_SOURCE: usize = 3;
@@ -106,8 +107,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
             created.insert(new.map_err(ReplyError::of_creation)?)
         }
     };
-    let different = sources.iter().find_map(|source| filter.difference(source));
-    if let Some(difference) = different {
+    if let Some(difference) = filter.difference(&sources) {
         return Err(ReplyError::of_difference(difference).into());
     }
     let before = filter.progress();
@@ -119,6 +119,9 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
         error => ReplyError::of_union(error).into(),
     })?;
     let has_changed = union.has_changed;
+    if let Some(old) = union.replaced {
+        free_in_background("bf-free", old);
+    }
     stats::added(0, filter.counters_since(before));
     if has_changed {
         journal::end_and_wake(context, filter, arguments.at(1));

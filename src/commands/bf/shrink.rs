@@ -75,7 +75,13 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     if promise == Promise::Kept && (1..filter.items()).contains(&capacity) {
         return Err(ReplyError::HOLDS_MORE);
     }
-    let progress = shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?;
+    let progress = match promise {
+        // Whoever shrinks it here meanwhile is told that it has changed.
+        Promise::Waived => Progress::NotBegun,
+        Promise::Kept => {
+            shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?
+        }
+    };
     let old = match progress {
         Progress::Shrunk(old) => Some(old),
         Progress::IsSmallest => None,

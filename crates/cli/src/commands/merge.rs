@@ -39,7 +39,7 @@ impl Arguments {
         // One at a time: memory for two.
         for path in others {
             let other = lasting(path)?;
-            if let Some(difference) = union.difference(&other) {
+            if let Some(difference) = union.difference(&[&other]) {
                 let name = name_of(difference);
                 return Err(Error::Contents(format!(
                     "{} and {} differ in {name}",

@@ -323,7 +323,7 @@ impl BlockedBloom {
         self.segments.absorb(other.segments)
     }
 
-    /// Sets the number of items counted.
+    /// Sets the number of items counted, or the capacity if that is less.
     pub(crate) fn set_items(&mut self, items: u64) {
         self.fill.set_items(items);
     }

@@ -35,9 +35,10 @@ impl Fill {
         self.items
     }
 
-    /// Sets the number of items, after a union an estimate.
+    /// Sets the number of items, after a union an estimate. It counts `capacity` of more: no header
+    /// with more is read.
     pub fn set_items(&mut self, items: u64) {
-        self.items = items;
+        self.items = items.min(self.capacity);
     }
 
     /// The sum of the weights of all sub-bitmaps.

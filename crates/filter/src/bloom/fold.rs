@@ -46,6 +46,9 @@ impl Header {
     /// largest first; with the header after that.
     pub(crate) fn folds_for(&self, capacity: u64) -> impl Iterator<Item = (u64, Self)> + '_ {
         let n = self.shape.num_sub_bitmaps;
+        let sizing = Split::at(self.error_rate);
+        // That of a header that sizing makes is at most this; a forged one may be any number.
+        let most = sizing.capacity_of(&self.shape).unwrap_or(0);
         // A forged number may have any factors; one that sizing makes has an odd part below 256.
         let odd = n >> n.trailing_zeros();
         let odd_factors =
@@ -53,7 +56,7 @@ impl Header {
         let mut factors = [0; 1024];
         let mut len = 0;
         // 128 divisors at most, and 46 powers of two: only those that leave enough matter.
-        let fewest = (capacity as f64 / self.capacity as f64 * n as f64 * 0.9) as u64;
+        let fewest = (capacity as f64 / most as f64 * n as f64 * 0.9) as u64;
         for odd in odd_factors {
             for twos in 0..=n.trailing_zeros() {
                 let factor = odd << twos;
@@ -64,10 +67,9 @@ impl Header {
             }
         }
         factors[..len].sort_unstable_by(|one, other| other.cmp(one));
-        let sizing = Split::at(self.error_rate);
         let fold = move |factor| Some((factor, self.folded_at(n / factor, &sizing)?));
         let folds = factors.into_iter().take(len).filter_map(fold);
-        folds.filter(move |(_, header)| header.capacity >= capacity)
+        folds.filter(move |(_, header)| (capacity..self.capacity).contains(&header.capacity))
     }
 }
 
@@ -165,9 +167,9 @@ impl Folding {
         &mut self.folded
     }
 
-    /// The folded sub-filter, after the last step, with as many items as `bloom`.
-    pub fn end(mut self, bloom: &BlockedBloom) -> BlockedBloom {
-        self.folded.set_items(bloom.fill().items());
+    /// The folded sub-filter, after the last step, with as many `items` as it can count.
+    pub fn end(mut self, items: u64) -> BlockedBloom {
+        self.folded.set_items(items);
         self.folded
     }
 }
@@ -188,7 +190,8 @@ pub(super) fn set_all(union: &mut [u64], words: &[u64]) {
 
 impl BlockedBloom {
     /// A copy whose sub-bitmaps are unions of neighbours of this one, with the header `header`,
-    /// that of [`Header::folded`]. It counts the same items, and weighs its bits anew.
+    /// that of [`Header::folded`]. It weighs its bits anew, and counts the same items; or, if
+    /// sub-bitmaps are in two unions, the items that would set as many bits.
     ///
     /// It costs what reading this one costs, and at most the memory of `header`.
     ///
@@ -197,7 +200,10 @@ impl BlockedBloom {
     pub(crate) fn fold(&self, header: Header) -> Result<Self, AddError> {
         let mut folding = Folding::begin(header)?;
         while folding.step(self)? {}
-        Ok(folding.end(self))
+        let items = self.fill().items();
+        let mut folded = folding.end(items);
+        folded.estimate_items(items, self.most_items_in(header.shape.num_sub_bitmaps));
+        Ok(folded)
     }
 
     /// Splits the allocated sub-bitmaps of `segment` by the sub-bitmap that each folds to in a

@@ -38,18 +38,29 @@ impl BlockedBloom {
     /// memory. Returns whether any was new.
     ///
     /// The number of items is an estimate from then on, from the set bits; at least that of either,
-    /// at most their sum and the capacity.
+    /// at most their sum, where one of `other` may count as two, and the capacity.
     pub(crate) fn unite(&mut self, other: &Self) -> bool {
         let before = self.set_bits();
         self.take_bits_of(other);
         let has_changed = self.set_bits() > before;
         if has_changed {
-            let (own, others) = (self.fill().items(), other.fill().items());
-            let (least, most) = (own.max(others), own.saturating_add(others));
-            let estimate = items_that_set(self.set_bits(), self.header().shape, least, most);
-            self.set_items(estimate.min(self.fill().capacity()));
+            let own = self.fill().items();
+            let others = other.most_items_in(self.num_sub_bitmaps());
+            self.estimate_items(own.max(other.fill().items()), own.saturating_add(others));
         }
         has_changed
+    }
+
+    /// Counts as many items, between `least` and `most`, as set its bits on average.
+    pub(super) fn estimate_items(&mut self, least: u64, most: u64) {
+        self.set_items(items_that_set(self.set_bits(), self.header().shape, least, most));
+    }
+
+    /// The number of items, or twice that if some sub-bitmaps fold to two of `num_sub_bitmaps`:
+    /// the items in those set bits in both.
+    pub(super) fn most_items_in(&self, num_sub_bitmaps: u64) -> u64 {
+        let is_exact = self.num_sub_bitmaps().is_multiple_of(num_sub_bitmaps);
+        self.fill().items().saturating_mul(if is_exact { 1 } else { 2 })
     }
 
     /// Sets the bits of another sub-filter, counts and weighs them.
@@ -98,22 +109,21 @@ impl BlockedBloom {
     /// if they have no bit that this one lacks. It costs what reading them and the segments that
     /// they touch costs, and 64 KiB.
     ///
-    /// `is_exact` says that no sub-bitmap is in two unions: then the union has the bits of a
-    /// sub-filter that the items were added to.
+    /// `before` is the sub-filter that this one is folded from, or this one.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub(crate) fn rate_of_union(
         &self,
+        before: &Self,
         others: &[&Self],
-        is_exact: bool,
     ) -> Result<Option<(f64, u64)>, AddError> {
         let (header, len) = (self.header(), self.sub_bitmap_words());
         let n = header.shape.num_sub_bitmaps;
         let in_segment = (SEGMENT_WORDS / len).max(1) as u64;
         let division = |other: &Self| Division { from: other.num_sub_bitmaps(), to: n };
         // The first segment from `from` on that the items of `other` may be in.
-        let touched = |from: u64, other: &&Self| {
+        let touched = |from: u64, other: &Self| {
             let first = division(other).of(from * in_segment..n).start;
             let segment = other.segments().next_allocated(first / in_segment)?;
             let of_it = division(other).folded(segment * in_segment) / in_segment;
@@ -121,8 +131,9 @@ impl BlockedBloom {
         };
         let mut union = try_vec(SEGMENT_WORDS)?;
         let (mut weight, mut set_bits) = (self.fill().weight(), self.set_bits());
-        let mut next = 0;
-        while let Some(segment) = others.iter().filter_map(|other| touched(next, other)).min() {
+        let mut nexts = try_vec(others.len())?;
+        nexts.extend(others.iter().map(|other| touched(0, other)));
+        while let Some(segment) = nexts.iter().copied().flatten().min() {
             union.clear();
             union.resize(SEGMENT_WORDS, 0);
             let first = segment * in_segment;
@@ -141,7 +152,12 @@ impl BlockedBloom {
                     }
                 }
             };
-            others.iter().for_each(|other| unite(other));
+            for (other, next) in others.iter().zip(&mut nexts) {
+                if *next == Some(segment) {
+                    unite(other);
+                    *next = touched(segment + 1, other);
+                }
+            }
             let weigh = |set| self.scale().gained_between(0, set);
             let mut own = self.sub_bitmaps_of(segment).peekable();
             for (unit, words) in (first..).zip(union.chunks_mut(len)) {
@@ -154,15 +170,16 @@ impl BlockedBloom {
                 weight = weight.saturating_add(weigh(after) - weigh(before));
                 set_bits += u64::from(after - before);
             }
-            next = segment + 1;
         }
         if set_bits == self.set_bits() {
             return Ok(None);
         }
-        let all = others.iter().copied().chain([self]);
-        let items = all.map(|other| other.fill().items());
-        let least = items.clone().max().unwrap_or(0);
-        let most = items.fold(0, u64::saturating_add);
+        let all = || others.iter().copied().chain([before]);
+        // No sub-bitmap is in two unions: the union has the bits of a sub-filter that the items
+        // were added to.
+        let is_exact = all().all(|bloom| bloom.num_sub_bitmaps().is_multiple_of(n));
+        let least = all().map(|other| other.fill().items()).max().unwrap_or(0);
+        let most = all().map(|other| other.most_items_in(n)).fold(0, u64::saturating_add);
         let units = weight as f64 / UNIT as f64 / header.shape.num_sub_bitmaps as f64;
         // The weight of `capacity` random items is above the error rate by chance in half of all
         // filters. They are accepted one by one, so they are in a union, and so is a filter that

@@ -91,7 +91,8 @@ impl Filter {
 
     /// Begins with the smallest size by a factor below `below`.
     fn try_size(&self, capacity: u64, below: u64) -> Result<Option<Shrinking>, AddError> {
-        let Some(bloom) = self.bloom().filter(|_| self.may_be_united()) else {
+        let Some(bloom) = self.bloom().filter(|_| self.may_be_united() && self.table().is_none())
+        else {
             return Ok(None);
         };
         let header = bloom.header();
@@ -141,8 +142,9 @@ impl Shrinking {
         let Some(bloom) = filter.bloom() else {
             return Ok(Shrunk::Not(None));
         };
-        let folded = self.folding.end(bloom);
-        let fits = folded.header().capacity >= folded.fill().items() && folded.keeps_its_rate();
+        let items = bloom.fill().items();
+        let folded = self.folding.end(items);
+        let fits = folded.header().capacity >= items && folded.keeps_its_rate();
         if promise == Promise::Kept && !fits {
             return filter.try_size(self.capacity, self.factor).map(Shrunk::Not);
         }

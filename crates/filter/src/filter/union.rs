@@ -23,13 +23,12 @@ pub enum Promise {
 }
 
 /// What a union has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Union {
     /// Whether the filter has changed at all.
     pub has_changed: bool,
-    /// Whether it has become smaller.
-    pub has_shrunk: bool,
+    /// Its old sub-filter, which may be large and is to be freed, if it has become smaller.
+    pub replaced: Option<BlockedBloom>,
 }
 
 /// The first respect in which two filters differ.
@@ -51,45 +50,49 @@ impl Filter {
         self.kind() == Kind::Bloom && self.layers().is_none()
     }
 
-    /// What keeps the two from being united, if anything does. Their capacities may differ if the
-    /// sub-filters are of one kind, as those of more than some thousand items are.
-    pub fn difference(&self, other: &Self) -> Option<Difference> {
-        let (own, others) = (self.parameters(), other.parameters());
-        if own.error_rate != others.error_rate {
-            Some(Difference::ErrorRate)
-        } else if own.growth != others.growth {
-            Some(Difference::Expansion)
-        } else if self.common_header(&[other]).is_none() {
-            Some(Difference::Capacity)
-        } else if own.seed != others.seed {
-            Some(Difference::Seed)
-        } else {
-            None
-        }
+    /// What keeps it from being united with others, if anything does: a difference from the first
+    /// one that differs. Capacities may differ if the sub-filters are of one kind, as those of more
+    /// than some thousand items are.
+    pub fn difference(&self, others: &[&Self]) -> Option<Difference> {
+        let own = self.parameters();
+        let of_one = |other: &&Self| {
+            let others = other.parameters();
+            if own.error_rate != others.error_rate {
+                Some(Difference::ErrorRate)
+            } else if own.growth != others.growth {
+                Some(Difference::Expansion)
+            } else if self.kind_of_bloom() != other.kind_of_bloom() {
+                Some(Difference::Capacity)
+            } else if own.seed != others.seed {
+                Some(Difference::Seed)
+            } else {
+                None
+            }
+        };
+        // There may be any number of others, so only one size is computed.
+        let sizes = || self.common_header(others).is_none().then_some(Difference::Capacity);
+        others.iter().find_map(of_one).or_else(sizes)
+    }
+
+    /// What sub-filters that are united have in common. The shape is stored: a chunk may name any.
+    fn kind_of_bloom(&self) -> Option<(u32, u32, bool, u64)> {
+        let Header { shape, error_rate, .. } = self.bloom()?.header();
+        let Shape { sub_bitmap_bits, num_hashes, .. } = shape;
+        Some((sub_bitmap_bits, num_hashes, shape.is_undivided(), error_rate.to_bits()))
     }
 
     /// The header that the sub-filter of this filter would have with the least number of
     /// sub-bitmaps that one of the filters has; in `Some` nothing if none has a sub-filter. `None`
     /// if the sub-filters are of different kinds.
     fn common_header(&self, others: &[&Self]) -> Option<Option<Header>> {
-        let Some(own) = self.bloom().map(BlockedBloom::header) else {
-            return others.iter().all(|other| other.bloom().is_none()).then_some(None);
-        };
-        // The shape is stored: a chunk may name any.
-        let kind = |header: &Header| {
-            let Shape { sub_bitmap_bits, num_hashes, .. } = header.shape;
-            let is_undivided = header.shape.is_undivided();
-            (sub_bitmap_bits, num_hashes, is_undivided, header.error_rate.to_bits())
-        };
-        let mut least = own.shape.num_sub_bitmaps;
-        for other in others {
-            let header = other.bloom()?.header();
-            if kind(&header) != kind(&own) {
-                return None;
-            }
-            least = least.min(header.shape.num_sub_bitmaps);
+        let kind = self.kind_of_bloom();
+        if others.iter().any(|other| other.kind_of_bloom() != kind) {
+            return None;
         }
-        own.folded(least).map(Some)
+        let Some(own) = self.bloom() else { return Some(None) };
+        let others = others.iter().filter_map(|other| other.bloom());
+        let least = others.map(BlockedBloom::num_sub_bitmaps).fold(own.num_sub_bitmaps(), u64::min);
+        own.header().folded(least).map(Some)
     }
 
     /// What uniting it with another one costs at least, in bytes of a sub-filter: those that its
@@ -159,15 +162,15 @@ impl Filter {
             return Err(error);
         }
         // Nothing fails from here on.
-        let has_shrunk = folded.is_some();
-        folded.map(|folded| self.replace_bloom(folded));
-        let mut has_changed = has_shrunk || united.is_some_and(|united| united.has_changed());
+        let replaced = folded.and_then(|folded| self.replace_bloom(folded));
+        let mut has_changed =
+            replaced.is_some() || united.is_some_and(|united| united.has_changed());
         if let Some(bloom) = self.body.bloom_mut() {
             for other in sources {
                 has_changed |= bloom.unite(other);
             }
         }
-        Ok(Union { has_changed, has_shrunk })
+        Ok(Union { has_changed, replaced })
     }
 
     /// Checks the promise, allocates what the sub-filters of others need, in this filter's or in
@@ -208,16 +211,15 @@ impl Filter {
         let bloom = folded.or(self.bloom());
         let share = bloom.map_or(0.0, |bloom| bloom.header().error_rate);
         let share_of_table = requested - share;
-        let all = || self.bloom().into_iter().chain(others.iter().copied());
-        let union = bloom.map_or(Ok(None), |bloom| {
-            let size = bloom.num_sub_bitmaps();
-            let is_exact = all().all(|bloom| bloom.num_sub_bitmaps().is_multiple_of(size));
-            bloom.rate_of_union(others, is_exact)
-        })?;
-        let as_it_is =
-            || bloom.map_or((0.0, 0), |one| (one.false_positive_rate(), one.fill().items()));
+        let (union, as_it_is) = match (bloom, self.bloom()) {
+            (Some(bloom), Some(before)) => (
+                bloom.rate_of_union(before, others)?,
+                (bloom.false_positive_rate(), before.fill().items()),
+            ),
+            _ => (None, (0.0, 0)),
+        };
         let is_asked = union.is_some() || folded.is_some();
-        let (rate, items) = union.unwrap_or_else(as_it_is);
+        let (rate, items) = union.unwrap_or(as_it_is);
         let of_table = table.map_or(0.0, Table::false_positive_rate);
         // A replica's table of a filter that does not grow has no share: see `parameters`.
         let is_table_asked = table_has_changed && self.parameters().growth != Growth::Fixed;
@@ -301,7 +303,7 @@ mod tests {
             let digests: Vec<u128> = filters.iter().map(Filter::digest).collect();
             let mut union = filter_of(parameters, 0..0);
             let all: Vec<&Filter> = filters.iter().collect();
-            prop_assert!(others.iter().all(|other| first.difference(other).is_none()));
+            prop_assert!(first.difference(&all[1..]).is_none());
             let has_items = filters.iter().any(|filter| filter.items() > 0);
             let again = union.unite(&all, UNLIMITED, u64::MAX, Promise::Waived);
             prop_assert_eq!(united(again), Ok(has_items));
@@ -372,6 +374,37 @@ mod tests {
     }
 
     #[test]
+    fn a_union_that_folds_counts_no_more_items_than_it_may() {
+        let mut large = filter_of(parameters(500_000, Growth::Fixed), 0..100_000);
+        let small = filter_of(parameters(50_000, Growth::Fixed), 0..0);
+        let union = large.unite(&[&small], UNLIMITED, u64::MAX, Promise::Waived);
+        assert!(union.unwrap().replaced.is_some());
+        assert!(large.capacity() < 60_000);
+        assert_eq!(large.items(), large.capacity());
+        assert!((0..100_000u64).all(|n| large.contains(&n.to_le_bytes())));
+    }
+
+    #[test]
+    fn items_in_two_sub_bitmaps_of_a_union_count_as_two_in_the_next() {
+        let of_size = |size, items| {
+            let capacities = 5_000..10_000;
+            let of = |capacity| filter_of(parameters(capacity, Growth::Fixed), 0..0);
+            let is_its = |capacity: &u64| {
+                of(*capacity).bloom().is_some_and(|bloom| bloom.num_sub_bitmaps() == size)
+            };
+            let capacity = capacities.step_by(10).find(is_its).expect("a capacity");
+            filter_of(parameters(capacity, Growth::Fixed), items)
+        };
+        let mut union = of_size(129, 0..3_200);
+        let united = union.unite(&[&of_size(128, 0..0)], UNLIMITED, u64::MAX, Promise::Kept);
+        assert!(united.is_ok());
+        assert!((6_000..6_450).contains(&union.items()), "{}", union.items());
+        let more = of_size(128, 10_000..10_600);
+        let united = union.unite(&[&more], UNLIMITED, u64::MAX, Promise::Kept);
+        assert!(matches!(united, Err(UnionError::Overfull { items: 6_600..7_100, .. })));
+    }
+
+    #[test]
     fn the_first_difference_is_named() {
         let like = parameters(1_000, Growth::Times(2));
         let filter = filter_of(like, 0..10);
@@ -383,7 +416,7 @@ mod tests {
             (Parameters { growth: Growth::Fixed, ..like }, Some(Difference::Expansion)),
             (Parameters { seed: Seed(6), ..like }, Some(Difference::Seed)),
         ] {
-            assert_eq!(filter.difference(&filter_of(other, 0..0)), difference);
+            assert_eq!(filter.difference(&[&filter_of(other, 0..0)]), difference);
         }
     }
 
