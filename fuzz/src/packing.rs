@@ -1,7 +1,7 @@
 //! Items packed into one argument. The first two bytes choose a width; the rest is packed in every
 //! layout.
 
-use splitbloom_grammar::packing::{Layout, Packing};
+use splitbloom_foundation::packing::{Layout, Packing};
 
 /// What is accepted is made of its items and nothing else, and can be cut behind each of them.
 pub fn packing(bytes: &[u8]) {

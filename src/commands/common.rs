@@ -26,11 +26,6 @@ pub const EXPIRY: Parameter =
     Parameter::new(c"seconds", Kind::Integer, Times::AtMostOnce).after(c"EX");
 pub const SEED: Parameter = Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED");
 
-/// A keyword that stands for itself.
-pub const fn word(name: &'static CStr, token: &'static CStr) -> Parameter {
-    Parameter::new(name, Kind::Token, Times::Once).after(token)
-}
-
 // The costs. An item is in one sub-filter or page, except in a filter that RedisBloom or
 // valkey-bloom grew by sub-filters.
 

@@ -1,52 +1,39 @@
 //! Commands with all their items in one argument: the part that all kinds of filter share.
 
 use crate::commands::bits::Bits;
-use crate::commands::common::{word, TIME};
+use crate::commands::common::TIME;
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::config;
 use crate::slow_log::hide_seeds;
 use crate::stats;
 use crate::types::{now_for, Family};
-use splitbloom_grammar::packing::{
+use splitbloom_grammar::packed::{
     parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
 };
 use splitbloom_grammar::WordsError;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Kind, Parameter, Times};
+use splitbloom_server::command::Parameter;
 use splitbloom_server::context::Context;
-use splitbloom_server::text::Line;
+use splitbloom_server::packed::{PackedCommand, ITEMS, LAYOUT};
 use std::ffi::CStr;
-use std::ops::Range;
 
 /// The index of the argument after the key.
 const FIRST: usize = 2;
 
-/// How the items are separated.
-const LAYOUT: Parameter = Parameter::one_of(
-    c"layout",
-    Times::Once,
-    &[
-        Parameter::new(c"width", Kind::Integer, Times::Once).after(c"FIXED"),
-        word(c"lines", c"LINES"),
-        word(c"prefixed", c"PREFIXED"),
-    ],
-);
-const PACKING: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
-
 /// The parameters of a lookup, of a change, and of an add to a filter that may forget.
 pub const OF_A_LOOKUP: &[Parameter] =
-    &[Parameter::KEY, LAYOUT, PACKING, word(c"mustexist", c"MUSTEXIST").optional()];
+    &[Parameter::KEY, LAYOUT, ITEMS, Parameter::word(c"mustexist", c"MUSTEXIST").optional()];
 pub const OF_A_CHANGE: &[Parameter] =
-    &[Parameter::KEY, LAYOUT, PACKING, word(c"bits", c"BITS").optional()];
+    &[Parameter::KEY, LAYOUT, ITEMS, Parameter::word(c"bits", c"BITS").optional()];
 
 pub const OF_AN_ADD: &[Parameter] = &[
     Parameter::KEY,
     TIME.after(c"AT").optional(),
     LAYOUT,
-    PACKING,
-    word(c"bits", c"BITS").optional(),
+    ITEMS,
+    Parameter::word(c"bits", c"BITS").optional(),
 ];
 
 /// The items of a command, and their packing.
@@ -54,9 +41,7 @@ pub struct Packed<'a> {
     pub items: Packing<'a>,
     /// Their time, if the command has one.
     pub at: Option<u64>,
-    arguments: Arguments<'a>,
-    /// The arguments from the layout up to the items.
-    layout: Range<usize>,
+    command: PackedCommand<'a>,
     with_bits: bool,
     must_exist: bool,
 }
@@ -93,10 +78,9 @@ impl<'a> Packed<'a> {
             return Err(ReplyError::PACKING_TOO_LONG);
         }
         Ok(Self {
-            items: Packing::new(words.layout, words.bytes)?,
+            items: Packing::new(words.layout, words.bytes).map_err(WordsError::from)?,
             at: words.at,
-            arguments,
-            layout: FIRST + words.first..FIRST + words.place,
+            command: PackedCommand::new(arguments, FIRST + words.first..FIRST + words.place),
             with_bits: words.with_bits,
             must_exist: words.must_exist,
         })
@@ -124,21 +108,8 @@ impl<'a> Packed<'a> {
         time: Option<u64>,
         number: usize,
     ) {
-        let time = time.map(Line::of);
-        let before = time.iter().flat_map(|time| [b"AT".as_slice(), time.bytes()]);
-        if number == self.items.len() {
-            let rest = (self.layout.start, self.layout.end + 1);
-            return context.replicate_before(
-                name,
-                self.arguments.at(1),
-                before,
-                self.arguments,
-                rest,
-            );
-        }
-        let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
-        let items = self.items.first(number);
-        context.replicate(name, self.arguments.at(1), before.chain(layout).chain([items]));
+        let fewer = (number < self.items.len()).then(|| self.items.first(number));
+        self.command.replicate(context, name, time, fewer);
     }
 }
 

@@ -5,7 +5,7 @@
 //!   segment    64 KiB of zeroed cache lines        shared     a value with several owners
 //!   prefetch   hints about cache lines             murmur     MurmurHash2
 //!   fields     what a saved value consists of     number     numbers as clients write them
-//!   span       lengths of time in slices
+//!   span       lengths of time in slices       packing    many items in one argument
 //! ```
 #![deny(missing_docs)]
 
@@ -13,6 +13,7 @@ pub mod alloc;
 pub mod fields;
 pub mod murmur;
 pub mod number;
+pub mod packing;
 #[allow(unsafe_code, reason = "prefetch instructions")]
 pub mod prefetch;
 #[allow(

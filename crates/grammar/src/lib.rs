@@ -6,7 +6,7 @@
 //!   window          what both say of filters that forget
 //!   expiry          what RESERVE and INSERT say of the key's end
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
-//!   packing         many items in one argument
+//!   packed          commands with many items in one argument
 //!   changes         BF.CHANGES, and its positions
 //!   load_arguments  loadmodule
 //!   loose           words that RedisBloom takes, in what it replicated
@@ -20,7 +20,7 @@ mod expiry;
 pub mod load_arguments;
 pub mod loose;
 pub mod options;
-pub mod packing;
+pub mod packed;
 pub mod window;
 
 pub use splitbloom_foundation::number;

@@ -103,6 +103,11 @@ impl Parameter {
         Self { name, kind, token: None, times, choices: &[] }
     }
 
+    /// The keyword `token`, called `name`.
+    pub const fn word(name: &'static CStr, token: &'static CStr) -> Self {
+        Self::new(name, Kind::Token, Times::Once).after(token)
+    }
+
     /// The same, after the keyword `token`.
     pub const fn after(self, token: &'static CStr) -> Self {
         Self { token: Some(token), ..self }

@@ -15,6 +15,7 @@
 //!   replay      commands that have run before            thread       which thread runs
 //!   cluster     a node and its slots                     saving       saves on other threads
 //!   blocking    commands that wait                     dump         what RESTORE takes
+//!   packed      commands with packed items
 //! ```
 //!
 //! Every call into the server is `unsafe`, and each such block says why it is sound. A module on
@@ -46,6 +47,7 @@ pub mod info;
 pub mod key;
 pub mod location;
 pub mod log;
+pub mod packed;
 mod progress;
 pub mod queue;
 mod refused;

@@ -4,7 +4,7 @@ mod parts;
 mod window;
 
 use super::newest;
-use crate::commands::common::{word, BLOOM_ITEM};
+use crate::commands::common::BLOOM_ITEM;
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::commands::time::items_now;
@@ -47,12 +47,12 @@ pub const INFO: Command<ReplyError> = Command {
             c"field",
             Times::AtMostOnce,
             &[
-                word(c"capacity", c"CAPACITY"),
-                word(c"size", c"SIZE"),
-                word(c"filters", c"FILTERS"),
-                word(c"items", c"ITEMS"),
-                word(c"expansion", c"EXPANSION"),
-                word(c"full", c"FULL"),
+                Parameter::word(c"capacity", c"CAPACITY"),
+                Parameter::word(c"size", c"SIZE"),
+                Parameter::word(c"filters", c"FILTERS"),
+                Parameter::word(c"items", c"ITEMS"),
+                Parameter::word(c"expansion", c"EXPANSION"),
+                Parameter::word(c"full", c"FULL"),
             ],
         ),
     ],

@@ -1,6 +1,5 @@
 //! CF.INFO and CF.DEBUG: describe a counting filter.
 
-use crate::commands::common::word;
 use crate::commands::reply_error::ReplyError;
 use crate::types::CountingFilter;
 use splitbloom_filter::foreign::cuckoo::CuckooSeries;
@@ -25,7 +24,7 @@ pub const INFO: Command<ReplyError> = Command {
     output: Output::Varies,
     summary: c"Describes a counting filter",
     complexity: c"O(1); O(N) with N pieces of 4 MiB of what RedisBloom made",
-    parameters: &[Parameter::KEY, word(c"full", c"FULL").optional()],
+    parameters: &[Parameter::KEY, Parameter::word(c"full", c"FULL").optional()],
     run: info,
     ..Command::FAST_READ
 };

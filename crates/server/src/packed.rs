@@ -1,0 +1,60 @@
+//! Commands with many items in one argument: how their words are described, and how they are
+//! replicated.
+
+use super::arguments::Arguments;
+use super::command::{Kind, Parameter, Times};
+use super::context::Context;
+use super::text::Line;
+use std::ffi::CStr;
+use std::ops::Range;
+
+/// How the items are separated.
+pub const LAYOUT: Parameter = Parameter::one_of(
+    c"layout",
+    Times::Once,
+    &[
+        Parameter::new(c"width", Kind::Integer, Times::Once).after(c"FIXED"),
+        Parameter::word(c"lines", c"LINES"),
+        Parameter::word(c"prefixed", c"PREFIXED"),
+    ],
+);
+/// The items, one after another.
+pub const ITEMS: Parameter = Parameter::new(c"items", Kind::Text, Times::Once);
+
+/// A running command with a layout, and behind it all its items in one argument.
+pub struct PackedCommand<'a> {
+    arguments: Arguments<'a>,
+    /// The arguments from the layout up to the items.
+    layout: Range<usize>,
+}
+
+impl<'a> PackedCommand<'a> {
+    /// The command with these `arguments`, of which those in `layout` are the layout.
+    pub fn new(arguments: Arguments<'a>, layout: Range<usize>) -> Self {
+        Self { arguments, layout }
+    }
+
+    /// Replicates it as `name key [AT time] layout items`, with its own items or with `fewer`. Its
+    /// own are not copied.
+    pub fn replicate(
+        &self,
+        context: &Context,
+        name: &CStr,
+        time: Option<u64>,
+        fewer: Option<&[u8]>,
+    ) {
+        let key = self.arguments.at(1);
+        let time = time.map(Line::of);
+        let before = time.iter().flat_map(|time| [b"AT".as_slice(), time.bytes()]);
+        match fewer {
+            None => {
+                let rest = (self.layout.start, self.layout.end + 1);
+                context.replicate_before(name, key, before, self.arguments, rest);
+            }
+            Some(items) => {
+                let layout = self.layout.clone().map(|word| self.arguments.bytes(word));
+                context.replicate(name, key, before.chain(layout).chain([items]));
+            }
+        }
+    }
+}
