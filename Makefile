@@ -242,8 +242,9 @@ needs-manifests := python3-venv
 needs-check := python3-venv
 needs-package := dpkg-dev
 needs-package-test := dpkg-dev
-needs-release := dpkg-dev python3-venv openssl
-needs-reproduce := dpkg-dev python3-venv openssl
+# Each architecture's binutils is in the archive of both.
+needs-release := dpkg-dev python3-venv openssl musl-tools binutils-aarch64-linux-gnu binutils-x86-64-linux-gnu
+needs-reproduce := $(needs-release)
 needs-distributions := debhelper lintian rpm
 needs-memcheck := python3-venv valgrind
 # The AddressSanitizer runtime comes with the clang of the Rust compiler's own LLVM version.
