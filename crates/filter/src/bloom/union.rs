@@ -106,7 +106,7 @@ impl BlockedBloom {
     }
 
     /// The false-positive rate after a union with others, and the estimated number of items; `None`
-    /// if they have no bit that this one lacks. It costs what reading them and the segments that
+    /// if they have no bit that it lacks and it is not folded. It costs what reading them and the segments that
     /// they touch costs, and 64 KiB.
     ///
     /// `before` is the sub-filter that this one is folded from, or this one.
@@ -171,7 +171,7 @@ impl BlockedBloom {
                 set_bits += u64::from(after - before);
             }
         }
-        if set_bits == self.set_bits() {
+        if set_bits == self.set_bits() && before.num_sub_bitmaps() == n {
             return Ok(None);
         }
         let all = || others.iter().copied().chain([before]);

@@ -438,6 +438,23 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_that_folds_into_a_full_one_is_taken_as_that_one_would_be() {
+        let mut above = 0;
+        for n in (0..400_000).step_by(20_000) {
+            let mut large = filter_of(parameters(40_000, Growth::Fixed), n..n);
+            let small = filter_of(parameters(20_000, Growth::Fixed), 0..0);
+            let sizes = [&large, &small].map(|one| one.bloom().unwrap().num_sub_bitmaps());
+            assert!(sizes[0].is_multiple_of(sizes[1]), "{sizes:?}");
+            let fits = small.capacity();
+            (n..n + fits).for_each(|n| drop(large.add(&n.to_le_bytes(), UNLIMITED).unwrap()));
+            let union = large.unite(&[&small], UNLIMITED, u64::MAX, Promise::Kept);
+            assert_eq!(united(union), Ok(true), "{n}");
+            above += u32::from(large.false_positive_rate() > 0.01);
+        }
+        assert!(above > 3, "{above}");
+    }
+
+    #[test]
     fn a_union_over_the_limit_changes_nothing() {
         let parameters = parameters(1_000, Growth::Times(2));
         let mut filter = filter_of(parameters, 0..1_500);
