@@ -92,11 +92,11 @@ pub struct PlainWindow {
 impl PlainWindow {
     pub fn of_fields(from: &mut impl Fields) -> Option<Self> {
         let empty = Plain::empty(from.unsigned()?, from.unsigned()?);
-        let bytes = empty.bytes((512 << 20) - SEGMENT)?;
         let (seconds, slices) = (from.unsigned()?, from.unsigned()?);
         if !(1..=315_360_000).contains(&seconds) || !(2..=14).contains(&slices) {
             return None;
         }
+        let bytes = empty.bytes(((512 << 20) - 3 * SEGMENT) / (slices + 1))?;
         let latest = from.unsigned()?;
         let mut window = Self { seconds, slices, latest, empty, sketches: BTreeMap::new() };
         for age in (0..=slices).rev() {

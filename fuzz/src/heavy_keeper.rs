@@ -26,7 +26,7 @@ impl Generator {
 pub struct Place {
     pub count: u64,
     pub item: Option<Vec<u8>>,
-    /// Whether queries find it: its fingerprint is its own, and no place before had the same.
+    /// Whether queries find it: its fingerprint is its own.
     found: bool,
 }
 
@@ -109,7 +109,10 @@ impl Plain {
             let item = from.string()?;
             let item = item.as_ref().strip_suffix(&[0])?;
             let is_none = item.is_empty() && fingerprint == 0 && count == 0;
-            let found = !is_none && fingerprint == self::fingerprint(item) && !plain.lists(item);
+            let found = !is_none && fingerprint == self::fingerprint(item);
+            if found && plain.lists(item) {
+                return None;
+            }
             let item = (!is_none).then(|| item.to_vec());
             plain.places.push(Place { count, item, found });
         }
@@ -242,9 +245,12 @@ impl PlainWindow {
             return None;
         }
         // Only splitbloom writes these, so the limits are those of new ones.
-        let places = shape.k * (slices + 1);
         let buckets = (shape.width * shape.depth).saturating_mul(slices + 1);
-        if places > 1 << 20 || buckets > 1 << 25 || shape.depth > 256 || shape.decay == 0.0 {
+        if buckets > 1 << 25 || shape.depth > 256 || shape.decay == 0.0 {
+            return None;
+        }
+        let lookups = shape.k * (slices + 1) * (slices + 1);
+        if lookups.saturating_mul(shape.depth + 2) > 1 << 22 {
             return None;
         }
         let mut window =

@@ -62,7 +62,7 @@ fn items<'a>(from: &mut Stream<'a>) -> Vec<(&'a [u8], u32)> {
 /// Adds items. Returns the items that have left the list.
 fn add(topk: &mut TopK, now: u64, items: &[(&[u8], u32)]) -> Vec<Option<Vec<u8>>> {
     let mut left = Vec::new();
-    let open = topk.open(now).expect("memory");
+    let open = topk.open(now, drop).expect("memory");
     let answer = |item: Option<&[u8]>| left.push(item.map(<[u8]>::to_vec));
     open.add_many(items.iter().copied(), answer).expect("memory");
     left

@@ -18,6 +18,16 @@ impl ReplyError {
     pub const IN_USE: Self = Self("TRYAGAIN the server is saving the key");
 }
 
+impl ReplyError {
+    /// Replies with the error of a command of which only the first `number` items took effect.
+    pub fn reply_after(self, context: &Context, number: usize) {
+        if context.is_replay() {
+            context.note_loss(self.0);
+        }
+        context.reply_error(format_args!("{}: only the first {number} took effect", self.0));
+    }
+}
+
 impl ErrorReply for ReplyError {
     fn reply(self, context: &Context) {
         if context.is_replay() {

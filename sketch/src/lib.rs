@@ -4,9 +4,11 @@
 //!
 //! ```text
 //!   module        what happens when a server loads the module
+//!   config        the settings
 //!   cms           CMS.*        stored    sketches as values of the server
 //!   topk          TOPK.*       errors    what a client sees if a command fails
 //!   tdigest       TDIGEST.*    window    the words of sketches over a window
+//!   free          frees what a command has replaced
 //! ```
 //!
 //! Each family has a file for each group of its commands, and one that says how its values are
@@ -15,7 +17,9 @@
 #![forbid(unsafe_code)]
 
 mod cms;
+mod config;
 mod errors;
+mod free;
 mod module;
 mod stored;
 mod tdigest;

@@ -1,6 +1,6 @@
-//! What happens when a server loads the module: types, commands, INFO.
+//! What happens when a server loads the module: types, commands, settings, INFO.
 
-use crate::{cms, stored, tdigest, topk};
+use crate::{cms, config, stored, tdigest, topk};
 use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::catch_panic::caught_panics;
@@ -8,8 +8,7 @@ use splitbloom_server::context::Context;
 use splitbloom_server::entry::{version_number, Module, Refused};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
-use splitbloom_server::replay::{self, replays_refused};
-use splitbloom_server::settings;
+use splitbloom_server::replay::replays_refused;
 
 /// The version, with the commit if `scripts/version --build` named one to the compiler.
 const VERSION: &str = match option_env!("SPLITBLOOM_BUILD") {
@@ -42,8 +41,7 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     cms::register(context)?;
     topk::register(context)?;
     tdigest::register(context)?;
-    replay::register(context, "sketch.aof-load-damaged")?;
-    settings::load(context)?;
+    config::register(context)?;
     info::register(context, INFO);
     let server = context.server();
     notice(context, format_args!("splitsketch {VERSION} on {server}"));

@@ -122,6 +122,30 @@ fn errors_are_those_of_redisbloom_and_change_nothing() {
 }
 
 #[test]
+fn a_union_beyond_the_limit_is_refused_but_not_by_a_replica() {
+    let server = server();
+    let mut db = server.connect();
+    let replica = server.replica(&["sketch.max-merge-bytes 1"]);
+    let refused = "-ERR T-Digest: digests to merge would exceed sketch.max-merge-bytes";
+    db.converse(&[
+        ("TDIGEST.CREATE k", "+OK"),
+        ("TDIGEST.ADD k 1 2", "+OK"),
+        // 16 bytes for each of the two nodes, then for those and two more.
+        ("CONFIG SET sketch.max-merge-bytes 95", "+OK"),
+        ("TDIGEST.MERGE m 2 k k", refused),
+        ("TDIGEST.MERGE m 2 k none", "-ERR T-Digest: key does not exist"),
+        ("EXISTS m", ":0"),
+        ("CONFIG SET sketch.max-merge-bytes 96", "+OK"),
+        ("TDIGEST.MERGE m 2 k k", "+OK"),
+        ("TDIGEST.MERGE m 1 k", "+OK"),
+        ("TDIGEST.MERGE m 1 k", refused),
+        ("TDIGEST.MERGE m 1 k OVERRIDE", "+OK"),
+    ]);
+    server.wait_for(&replica);
+    assert_eq!(replica.connect().digest("m"), db.digest("m"));
+}
+
+#[test]
 fn replicas_are_equal_bit_by_bit_whoever_asks_them() {
     let primary = server();
     let mut db = primary.connect();

@@ -1,7 +1,7 @@
 //! TOPK.*: replies as RedisBloom's, values that survive whatever a server does with keys, replicas
 //! that are equal bit by bit.
 
-use crate::harness::{eventually, words, Connection, Options, Random, Server};
+use crate::harness::{eventually, words, Connection, Options, Primary, Random, Server};
 use crate::module::server;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -194,6 +194,30 @@ fn replicas_are_equal_bit_by_bit_whatever_is_refused() {
 }
 
 #[test]
+fn a_replica_adds_what_redisbloom_has_added_before_a_bad_increment() {
+    let replica = server();
+    let mut primary = Primary::with_empty_replica(&replica);
+    let commands =
+        ["SELECT 0", "TOPK.RESERVE k 2 2000 3 0.9", "TOPK.INCRBY k a 5 b x c 7", "TOPK.ADD k d"];
+    primary.send_all(&replica, &commands);
+    let mut db = replica.connect();
+    db.converse(&[("TOPK.LIST k WITHCOUNT", "[$a, :5, $d, :1]")]);
+    assert_eq!(db.info_number("sketch", "sketch_replays_refused"), 0);
+}
+
+#[test]
+fn the_items_of_commands_with_a_time_are_optional_in_their_documentation() {
+    let server = server();
+    let mut db = server.connect();
+    for (command, is_optional) in
+        [("topk.addat", true), ("topk.incrbyat", true), ("topk.add", false)]
+    {
+        let docs = db.run(&format!("COMMAND DOCS {command}")).to_string();
+        assert_eq!(docs.contains("optional"), is_optional, "{docs}");
+    }
+}
+
+#[test]
 fn values_survive_files_dumps_and_copies() {
     for preamble in ["yes", "no"] {
         let options = Options {
@@ -312,16 +336,19 @@ fn a_window_without_slices_that_claims_to_be_huge_is_refused() {
 fn a_window_is_one_value_with_all_its_slices() {
     let server = server();
     let mut db = server.connect();
-    let error = "-TopK: invalid window: times one more than the slices, k must be at most \
-                 1048576, and width times depth at most 33554432";
+    let error = "-TopK: invalid window: width times depth times one more than the slices must be \
+                 at most 33554432";
+    let slow = "-TopK: invalid window: k times two more than depth times the square of one more \
+                than the slices must be at most 4194304";
     db.converse(&[
-        ("TOPK.RESERVE k 1048576 WINDOW 60 SLICES 2", error),
+        ("TOPK.RESERVE k 1048576 WINDOW 60 SLICES 2", slow),
         ("TOPK.RESERVE k 1 16777216 1 0.9 WINDOW 60 SLICES 2", error),
-        ("TOPK.RESERVE k 349525 16 1 0.9 WINDOW 60 SLICES 2", "+OK"),
+        ("TOPK.RESERVE k 5754 WINDOW 60", slow),
+        ("TOPK.RESERVE k 5753 WINDOW 60", "+OK"),
         (
             "CMS.INITBYDIM c 134201344 1 WINDOW 60 SLICES 14",
             "-CMS: invalid init arguments: width times depth times one more than the slices must \
-             be in the range [1, 134201344]",
+             be in the range [1, 134168576]",
         ),
     ]);
 }

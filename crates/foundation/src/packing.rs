@@ -158,14 +158,15 @@ pub enum PackingError {
     BadPacking,
 }
 
+/// A layout, the packed items after it, not checked yet, and the words after these.
+type LayoutAndItems<'w, 'a> = (Layout, &'a [u8], &'w [&'a [u8]]);
+
 /// Parses `FIXED width`, `LINES` or `PREFIXED`. Returns the layout, the packed items after it, not
 /// checked yet, and the words after these.
 ///
 /// # Errors
 /// What is wrong with these words.
-pub fn parse_layout<'w, 'a>(
-    words: &'w [&'a [u8]],
-) -> Result<(Layout, &'a [u8], &'w [&'a [u8]]), PackingError> {
+pub fn parse_layout<'w, 'a>(words: &'w [&'a [u8]]) -> Result<LayoutAndItems<'w, 'a>, PackingError> {
     let (first, rest) = words.split_first().ok_or(PackingError::TooFewWords)?;
     let (layout, rest) = if first.eq_ignore_ascii_case(b"LINES") {
         (Layout::Lines, rest)

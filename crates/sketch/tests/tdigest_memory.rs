@@ -46,6 +46,50 @@ fn a_batch_is_added_whole_or_not_at_all_however_many_passes_it_takes() {
     assert_eq!(refused, 4, "two lists for the passes, and the digest's own two");
 }
 
+/// A digest without singles, whose next pass leaves one: it joins the second and the third node,
+/// and then the fourth, of weight 1, makes either neighbour too large.
+fn digest_without_singles() -> TDigest {
+    let first = [(0.0, 10.0), (1.0, 2.0), (2.0, 2.0), (2.0, 1.0), (3.0, 6.0)];
+    let nodes: Vec<(f64, f64)> =
+        first.into_iter().chain((4..608).map(|mean| (f64::from(mean), 2.0))).collect();
+    let digest = digest_with(100, &nodes);
+    assert_eq!((digest.num_nodes(), digest.num_singles()), (609, 0));
+    digest
+}
+
+/// A digest that was saved with these nodes after a pass: the mean and the weight of each.
+fn digest_with(compression: u32, nodes: &[(f64, f64)]) -> TDigest {
+    let weight: f64 = nodes.iter().map(|(_, weight)| weight).sum();
+    let ends = [nodes[0].0, nodes[nodes.len() - 1].0];
+    let mut fields = [compression.into(), ends[0], ends[1]].map(Field::Double).to_vec();
+    let capacity = 6 * u64::from(compression) + 10;
+    fields.extend([capacity, nodes.len() as u64, 0, 1].map(Field::Unsigned));
+    fields.extend([weight, 0.0].map(Field::Double));
+    fields.extend(nodes.iter().map(|(mean, _)| Field::Double(*mean)));
+    fields.extend(nodes.iter().map(|(_, weight)| Field::Double(*weight)));
+    TDigest::decode(&mut fields.into_iter()).unwrap()
+}
+
+#[test]
+fn a_pass_that_finds_new_singles_has_room_for_them() {
+    let digest = digest_without_singles();
+    let refused = refusals(&digest, &[5.5; 3], TDigest::add);
+    assert_eq!(refused, 3, "two lists for the pass, and one of singles");
+    let mut digest = digest;
+    digest.add(&mut [5.5; 3]).unwrap();
+    assert_eq!((digest.passes(), digest.num_singles()), (2, 4));
+}
+
+#[test]
+fn a_question_to_a_few_nodes_takes_little_whatever_the_compression() {
+    // The two nodes in the middle are light, so that a pass joins them.
+    let heavy = f64::from(1 << 30) * f64::from(1 << 19);
+    let nodes = [(0.0, heavy), (1.0, 2.0), (2.0, 1.0), (3.0, heavy)];
+    let digest = digest_with(300_000_000, &nodes);
+    let (_, taken) = meter::measured(|| digest.answers().map(drop).unwrap());
+    assert!((1..1_000).contains(&taken.peak), "{taken:?}");
+}
+
 #[test]
 fn a_union_is_made_whole_or_not_at_all() {
     let other = digest_of(0..5_000);

@@ -15,7 +15,7 @@ fn shape() -> Shape {
 }
 
 fn add(topk: &mut TopK, item: &[u8], now: u64) -> bool {
-    topk.open(now).and_then(|open| open.add_many([(item, 3)].into_iter(), |_| {})).is_ok()
+    topk.open(now, drop).and_then(|open| open.add_many([(item, 3)].into_iter(), |_| {})).is_ok()
 }
 
 /// With a full list, whose lowest count is 3.
@@ -56,7 +56,7 @@ fn an_item_that_finds_no_memory_for_its_exact_size_takes_what_was_requested() {
     let prepare = || {
         let mut topk = filled();
         let items = [(&[7; 3_000][..], 1)].into_iter();
-        topk.open(0).unwrap().add_many(items, |left| assert_eq!(left, None)).unwrap();
+        topk.open(0, drop).unwrap().add_many(items, |left| assert_eq!(left, None)).unwrap();
         topk
     };
     let mut used = 0;
@@ -78,12 +78,12 @@ fn a_slice_begins_whole_or_not_at_all() {
     // The time may advance without the item, so a slice begins before.
     let prepare = || {
         let mut topk = windowed();
-        assert!(topk.open(150_000).is_ok());
+        assert!(topk.open(150_000, drop).is_ok());
         topk
     };
     let refused = refusal::at_every(prepare, |topk| add(topk, b"new", 150_000), TopK::digest);
     assert!(refused > 9, "{refused}");
-    let begin = |topk: &mut TopK| topk.open(150_000).is_ok();
+    let begin = |topk: &mut TopK| topk.open(150_000, drop).is_ok();
     let refused = refusal::at_every(windowed, begin, TopK::digest);
     assert_eq!(refused, 2, "the lists of segments and of items");
 }

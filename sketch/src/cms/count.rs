@@ -7,7 +7,7 @@ use super::errors::{
     INCREMENT_OVERFLOW, MISSING, NEGATIVE, NOT_A_NUMBER, NO_MEMORY_TO_COUNT, NO_MEMORY_TO_REPLY,
     NO_WINDOW,
 };
-use super::value::{Counts, StoredCounts};
+use super::value::{free_slice, Counts, StoredCounts};
 use crate::errors::ReplyError;
 use crate::window::{parse_time, time_of, TIME};
 use splitbloom_foundation::number::parse_integer;
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
     }
 
     /// The pairs. (Not `bytes_from` and `step_by`: that calls the server for increments as well.)
-    fn pairs(&self) -> impl Iterator<Item = (&[u8], u64)> {
+    fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         let places = (self.first..self.arguments.len()).step_by(2);
         let items = places.map(|place| self.arguments.bytes(place));
         items.zip(self.increments.iter().copied())
@@ -111,6 +111,36 @@ fn reply_counted(context: &Context, estimate: u32) {
     }
 }
 
+/// Counts `pairs`, at the time `given` if the client gives one, and calls `answer` with the
+/// estimate of each after it. Returns whether there was memory for all, and the time of a sketch
+/// with a window.
+///
+/// # Errors
+/// What is wrong with the time; no memory for a new slice. Nothing has changed.
+pub(super) fn count<'a>(
+    context: &Context,
+    counts: &mut Counts,
+    given: Option<u64>,
+    mut pairs: impl ExactSizeIterator<Item = (&'a [u8], u64)>,
+    mut answer: impl FnMut(u32),
+) -> Result<(Result<(), OutOfMemory>, Option<u64>), ReplyError> {
+    match counts {
+        Counts::Plain(_) if given.is_some() => Err(NO_WINDOW),
+        // One item is not worth setting up a batch.
+        Counts::Plain(sketch) if pairs.len() == 1 => {
+            let mut count = |(item, by)| sketch.increment(item, by).map(&mut answer);
+            Ok((pairs.try_for_each(&mut count), None))
+        }
+        Counts::Plain(sketch) => Ok((sketch.increment_many(pairs, answer), None)),
+        Counts::Windowed(sketch) => {
+            let time = time_of(context, sketch.span(), given)?;
+            // Without memory for a new slice nothing changes, here or on replicas.
+            sketch.advance(time, free_slice).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
+            Ok((sketch.increment_many(pairs, time, answer, free_slice), Some(time)))
+        }
+    }
+}
+
 fn increment(
     context: &Context,
     arguments: Arguments<'_>,
@@ -126,29 +156,14 @@ fn increment(
     let request = Request::parse(arguments, first)?;
     let number = request.increments.len();
     let mut answered = 0;
-    let mut answer = |estimate| {
+    let answer = |estimate| {
         if answered == 0 {
             context.reply_array(number);
         }
         answered += 1;
         reply_counted(context, estimate);
     };
-    let (counted, time) = match counts {
-        Counts::Plain(_) if given.is_some() => return Err(NO_WINDOW),
-        // One item is not worth setting up a batch.
-        Counts::Plain(sketch) if number == 1 => {
-            let mut pairs = request.pairs();
-            let mut count = |(item, by)| sketch.increment(item, by).map(&mut answer);
-            (pairs.try_for_each(&mut count), None)
-        }
-        Counts::Plain(sketch) => (sketch.increment_many(request.pairs(), answer), None),
-        Counts::Windowed(sketch) => {
-            let time = time_of(context, sketch.span(), given)?;
-            // Without memory for a new slice nothing changes, here or on replicas.
-            sketch.advance(time, drop).map_err(|OutOfMemory| NO_MEMORY_TO_COUNT)?;
-            (sketch.increment_many(request.pairs(), time, answer, drop), Some(time))
-        }
-    };
+    let (counted, time) = count(context, counts, given, request.pairs(), answer)?;
     drop(key); // before a module is notified that might delete it
     if answered > 0 || time.is_some() {
         request.replicate(context, time, answered);

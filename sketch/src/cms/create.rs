@@ -41,32 +41,36 @@ pub const BY_BOUNDS: Command<ReplyError> = Command {
         WINDOW,
         SLICES,
     ],
-    run: |context, arguments| create(context, arguments, |_, words| parse_bounds(words)),
+    run: |context, arguments| create(context, arguments, parse_bounds),
     ..BY_DIMENSIONS
 };
 
-/// Width and depth. What a primary has created is not too large here.
-fn parse_dimensions(context: &Context, words: [&[u8]; 2]) -> Result<Shape, ReplyError> {
+/// Width and depth from themselves.
+fn parse_dimensions(words: [&[u8]; 2]) -> Result<(u64, u64), ReplyError> {
     let [width, depth] = words.map(|word| parse_within(word, 1..=i64::MAX as u64));
-    let (width, depth) = (width.map_err(|_| BAD_WIDTH)?, depth.map_err(|_| BAD_DEPTH)?);
-    let shape = Shape::new(width, depth);
-    match shape {
-        Err(ShapeError::TooLarge) if context.is_replay() => Ok(Shape::saved(width, depth)?),
-        shape => Ok(shape?),
-    }
+    Ok((width.map_err(|_| BAD_WIDTH)?, depth.map_err(|_| BAD_DEPTH)?))
 }
 
-/// Error and probability.
-fn parse_bounds([error, probability]: [&[u8]; 2]) -> Result<Shape, ReplyError> {
+/// Width and depth from error and probability.
+fn parse_bounds([error, probability]: [&[u8]; 2]) -> Result<(u64, u64), ReplyError> {
     let error = parse_error_rate(error).map_err(|_| BAD_ERROR)?;
     let probability = parse_error_rate(probability).map_err(|_| BAD_PROBABILITY)?;
-    Ok(Shape::for_bounds(error, probability)?)
+    Ok(Shape::dimensions_for(error, probability))
+}
+
+/// The shape of a sketch of `width` and `depth`. On replay, what a primary has created is not too
+/// large.
+fn shape_of((width, depth): (u64, u64), is_replay: bool) -> Result<Shape, ShapeError> {
+    match is_replay {
+        true => Shape::saved(width, depth),
+        false => Shape::new(width, depth),
+    }
 }
 
 fn create(
     context: &Context,
     arguments: Arguments<'_>,
-    parse_shape: impl Fn(&Context, [&[u8]; 2]) -> Result<Shape, ReplyError>,
+    parse: impl Fn([&[u8]; 2]) -> Result<(u64, u64), ReplyError>,
 ) -> Result<(), ReplyError> {
     let name = arguments.at(1);
     let mut key = context.open_to_write(name)?;
@@ -74,7 +78,8 @@ fn create(
         return Err(EXISTS); // also for a key of another type, as in RedisBloom
     }
     let words = arguments.try_list_from(4).ok_or(NO_MEMORY_TO_CREATE)?;
-    let shape = parse_shape(context, [arguments.bytes(2), arguments.bytes(3)])?;
+    let dimensions = parse([arguments.bytes(2), arguments.bytes(3)])?;
+    let shape = shape_of(dimensions, context.is_replay())?;
     let span = parse_window(&words)?;
     let shape = span.map_or(Ok(shape), |span| shape.in_window(span))?;
     let sketch = new(shape, span).map_err(|OutOfMemory| NO_MEMORY_TO_CREATE)?;
@@ -103,4 +108,23 @@ fn replicate(context: &Context, arguments: Arguments<'_>, shape: Shape, span: Op
     });
     let words = dimensions.iter().map(Line::bytes).chain(window);
     context.replicate(c"CMS.INITBYDIM", arguments.at(1), words);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_primary_has_created_is_not_too_large_by_dimensions_or_by_bounds() {
+        for dimensions in [
+            parse_dimensions([b"2000000000", b"7"]),
+            parse_bounds([b"0.000000001", b"0.01"]),
+            parse_dimensions([b"5", b"2000"]),
+        ] {
+            let (width, depth) = dimensions.unwrap();
+            assert!(shape_of((width, depth), false).is_err());
+            let shape = shape_of((width, depth), true).unwrap();
+            assert_eq!((shape.width(), shape.depth()), (width, depth));
+        }
+    }
 }

@@ -31,15 +31,23 @@ pub const NO_MEMORY_TO_REPLY: ReplyError = ReplyError("CMS: Insufficient memory 
 pub const NO_MEMORY_TO_MERGE: ReplyError = ReplyError("CMS: Insufficient memory to merge");
 pub const NO_WINDOW: ReplyError = ReplyError("CMS: the sketch has no window");
 pub const WINDOW_MERGED: ReplyError = ReplyError("CMS: sketches with a window cannot be merged");
+pub const MERGE_TOO_LARGE: ReplyError =
+    ReplyError("CMS: sketches to merge would exceed sketch.max-merge-bytes");
+pub const PACKING_TOO_LONG: ReplyError =
+    ReplyError("CMS: packing times depth would exceed 134217728 bytes");
+// The texts of filters with packed items.
+pub const SYNTAX: ReplyError = ReplyError("ERR syntax error");
+pub const BAD_WIDTH_OF_ITEMS: ReplyError = ReplyError("ERR bad width");
+pub const BAD_PACKING: ReplyError = ReplyError("ERR bad packing");
 /// RedisBloom's text where its counters do not fit an allocation.
 const TOO_LARGE: ReplyError = ReplyError(
     "CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
 );
 const WINDOW_TOO_LARGE: ReplyError = ReplyError(
     "CMS: invalid init arguments: width times depth times one more than the slices must be in the \
-     range [1, 134201344]",
+     range [1, 134168576]",
 );
-const TOO_DEEP: ReplyError = ReplyError("CMS: invalid depth: it must be in the range [1, 65536]");
+const TOO_DEEP: ReplyError = ReplyError("CMS: invalid depth: it must be in the range [1, 1024]");
 /// The server's own texts.
 pub const SEVERAL_SLOTS: ReplyError =
     ReplyError("CROSSSLOT Keys in request don't hash to the same slot");
@@ -70,14 +78,15 @@ impl From<MergeError> for ReplyError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pack::MAX_WORK;
     use super::*;
-    use splitbloom_sketch::cms::{MAX_DEPTH, MAX_NEW_BYTES};
+    use splitbloom_sketch::cms::{MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
     #[test]
     fn the_texts_say_what_is_allowed() {
-        for text in [TOO_LARGE, WINDOW_TOO_LARGE] {
-            assert!(text.0.ends_with(&format!("[1, {}]", MAX_NEW_BYTES / 4)));
-        }
-        assert!(TOO_DEEP.0.ends_with(&format!("[1, {MAX_DEPTH}]")));
+        assert!(TOO_LARGE.0.ends_with(&format!("[1, {}]", MAX_NEW_BYTES / 4)));
+        assert!(WINDOW_TOO_LARGE.0.ends_with(&format!("[1, {}]", MAX_WINDOW_BYTES / 4)));
+        assert!(PACKING_TOO_LONG.0.ends_with(&format!(" {MAX_WORK} bytes")));
+        assert!(TOO_DEEP.0.ends_with(&format!("[1, {MAX_NEW_DEPTH}]")));
     }
 }

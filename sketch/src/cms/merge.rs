@@ -1,10 +1,11 @@
 //! CMS.MERGE: puts the weighted sum of some sketches into one.
 
 use super::errors::{
-    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MISSING, NO_MEMORY_TO_MERGE, SEVERAL_SLOTS,
-    SLOT_MOVES, TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
+    BAD_NUMBER_OF_KEYS, BAD_WEIGHT, DIMENSIONS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE,
+    SEVERAL_SLOTS, SLOT_MOVES, TOO_FEW_KEYS, WINDOW_MERGED, WRONG_KEYS, WRONG_KEYS_OR_WEIGHTS,
 };
-use super::value::{Counts, StoredCounts};
+use super::value::{free_counts, Counts, StoredCounts};
+use crate::config::max_merge_bytes;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::allocator::try_vec;
@@ -79,7 +80,7 @@ fn put_sum(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     let weights = weights_of(number, &words)?;
     let merged = sum(context, arguments, shape, number, weights)?;
     if let Some(stored) = key.value::<StoredCounts>()? {
-        *stored.sketch_mut() = Counts::Plain(merged);
+        free_counts(std::mem::replace(stored.sketch_mut(), Counts::Plain(merged)));
     }
     Ok(())
 }
@@ -103,6 +104,9 @@ fn sum(
             return Err(DIMENSIONS);
         }
         keys.push((key, weight));
+    }
+    if shape.bytes().saturating_mul(number as u64) > max_merge_bytes(context) {
+        return Err(MERGE_TOO_LARGE);
     }
     let mut sources = try_vec(number).ok_or(NO_MEMORY_TO_MERGE)?;
     for (key, weight) in &keys {

@@ -3,6 +3,7 @@
 //! ```text
 //!   create   CMS.INITBYDIM, CMS.INITBYPROB               value    what a key holds
 //!   count    CMS.INCRBY, CMS.INCRBYAT, CMS.QUERY         errors   what a client sees
+//!   pack     CMS.PACKINCR
 //!   merge    CMS.MERGE              info   CMS.INFO
 //! ```
 
@@ -11,6 +12,7 @@ mod create;
 mod errors;
 mod info;
 mod merge;
+mod pack;
 mod value;
 
 use crate::errors::ReplyError;
@@ -40,6 +42,7 @@ pub fn register(context: &Context) -> Result<(), Refused> {
             count::INCREMENT,
             count::INCREMENT_AT,
             count::QUERY,
+            pack::PACKED_INCREMENT,
             merge::MERGE,
             info::INFO,
         ]

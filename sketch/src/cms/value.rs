@@ -1,5 +1,6 @@
 //! A count-min sketch as a value of the server, with a window or without.
 
+use crate::free::free;
 use crate::stored::{native, Encoding, Sketch, Stored};
 use splitbloom_foundation::alloc::Mover;
 use splitbloom_foundation::fields::{FieldSink, Fields};
@@ -25,6 +26,29 @@ pub enum Counts {
     Plain(CountMinSketch),
     /// Of the last seconds.
     Windowed(WindowedSketch),
+}
+
+impl Counts {
+    /// The rows of all its slices.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Self::Plain(sketch) => sketch.shape().depth(),
+            Self::Windowed(sketch) => {
+                sketch.shape().depth() * (u64::from(sketch.span().slices()) + 1)
+            }
+        }
+    }
+}
+
+/// Frees a sketch that has been replaced.
+pub fn free_counts(counts: Counts) {
+    let allocations = counts.allocations();
+    free(counts, allocations);
+}
+
+/// Frees a slice that is over.
+pub fn free_slice(slice: CountMinSketch) {
+    free_counts(Counts::Plain(slice));
 }
 
 impl Sketch for Counts {

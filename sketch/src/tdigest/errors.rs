@@ -37,6 +37,8 @@ const TOO_HEAVY: ReplyError = ReplyError("ERR T-Digest: overflow detected");
 
 pub const COMPRESSION_RANGE: ReplyError =
     ReplyError("ERR T-Digest: compression parameter needs to be at most 100000");
+pub const MERGE_TOO_LARGE: ReplyError =
+    ReplyError("ERR T-Digest: digests to merge would exceed sketch.max-merge-bytes");
 /// The server's own texts.
 pub const SEVERAL_SLOTS: ReplyError =
     ReplyError("CROSSSLOT Keys in request don't hash to the same slot");

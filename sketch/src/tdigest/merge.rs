@@ -2,10 +2,11 @@
 
 use super::create::{parse_compression, COMPRESSION};
 use super::errors::{
-    BAD_NUMBER_OF_KEYS, MISSING, NO_MEMORY_TO_MERGE, SEVERAL_SLOTS, SLOT_MOVES, TOO_FEW_KEYS,
-    WRONG_KEYWORD,
+    BAD_NUMBER_OF_KEYS, MERGE_TOO_LARGE, MISSING, NO_MEMORY_TO_MERGE, SEVERAL_SLOTS, SLOT_MOVES,
+    TOO_FEW_KEYS, WRONG_KEYWORD,
 };
 use super::value::StoredDigest;
+use crate::config::max_merge_bytes;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
@@ -15,6 +16,8 @@ use splitbloom_sketch::tdigest::{AddError, Compression, TDigest};
 
 /// The argument of the first source.
 const FIRST_SOURCE: usize = 3;
+/// Bytes of a node: its mean, and the sum of weights up to it.
+const NODE_BYTES: u64 = 16;
 
 pub const MERGE: Command<ReplyError> = Command {
     name: c"tdigest.merge",
@@ -106,14 +109,7 @@ fn put_union(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
         (None, Some(own)) => own.compression(),
         (None, None) => largest_compression(context, arguments, end)?,
     };
-    let mut union = TDigest::new(compression);
-    if let Some(own) = own {
-        add(&mut union, own)?;
-    }
-    for source in FIRST_SOURCE..end {
-        let source = context.open_to_read(arguments.at(source));
-        add(&mut union, source.value::<StoredDigest>()?.ok_or(MISSING)?.sketch())?;
-    }
+    let union = unite(context, arguments, end, own, compression)?;
     match key.value::<StoredDigest>()? {
         Some(stored) => *stored.sketch_mut() = union,
         None => {
@@ -123,19 +119,55 @@ fn put_union(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     Ok(())
 }
 
+/// Calls `visit` with each source, up to the argument before `end`.
+fn visit_sources(
+    context: &Context,
+    arguments: Arguments<'_>,
+    end: usize,
+    mut visit: impl FnMut(&TDigest) -> Result<(), ReplyError>,
+) -> Result<(), ReplyError> {
+    (FIRST_SOURCE..end).try_for_each(|source| {
+        let source = context.open_to_read(arguments.at(source));
+        visit(source.value::<StoredDigest>()?.ok_or(MISSING)?.sketch())
+    })
+}
+
 /// The largest compression of the sources.
 fn largest_compression(
     context: &Context,
     arguments: Arguments<'_>,
     end: usize,
 ) -> Result<Compression, ReplyError> {
-    let compressions = (FIRST_SOURCE..end).map(|source| {
-        let source = context.open_to_read(arguments.at(source));
-        Ok(source.value::<StoredDigest>()?.ok_or(MISSING)?.sketch().compression())
-    });
-    let largest = |largest: Compression, next: Result<_, ReplyError>| Ok(largest.max(next?));
-    let least = Compression::new(1).unwrap_or(Compression::DEFAULT);
-    compressions.into_iter().try_fold(least, largest)
+    let mut largest = Compression::new(1).unwrap_or(Compression::DEFAULT);
+    visit_sources(context, arguments, end, |source| {
+        largest = largest.max(source.compression());
+        Ok(())
+    })?;
+    Ok(largest)
+}
+
+/// The union of `own` and the sources. Each source costs a step for each node of the union before
+/// it and of its own: if that is more than the setting allows, nothing is done.
+fn unite(
+    context: &Context,
+    arguments: Arguments<'_>,
+    end: usize,
+    own: Option<&TDigest>,
+    compression: Compression,
+) -> Result<TDigest, ReplyError> {
+    let (mut nodes, mut work) = (own.map_or(0, TDigest::num_nodes), 0);
+    visit_sources(context, arguments, end, |source| {
+        nodes = compression.most_of_union(nodes) + source.num_nodes();
+        work += nodes as u64 * NODE_BYTES;
+        Ok(())
+    })?;
+    if work > max_merge_bytes(context) {
+        return Err(MERGE_TOO_LARGE);
+    }
+    let mut union = TDigest::new(compression);
+    own.map_or(Ok(()), |own| add(&mut union, own))?;
+    visit_sources(context, arguments, end, |source| add(&mut union, source))?;
+    Ok(union)
 }
 
 fn add(union: &mut TDigest, source: &TDigest) -> Result<(), ReplyError> {

@@ -7,6 +7,7 @@
 use super::errors::{BAD_INCREMENT, MISSING, NO_MEMORY_TO_ADD, NO_WINDOW};
 use super::value::StoredTopK;
 use crate::errors::ReplyError;
+use crate::free::free;
 use crate::window::{parse_time, time_of, TIME};
 use splitbloom_foundation::number::parse_within;
 use splitbloom_foundation::OutOfMemory;
@@ -14,7 +15,7 @@ use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, ErrorReply, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
-use splitbloom_sketch::topk::MAX_UNITS;
+use splitbloom_sketch::topk::{Over, TopK, MAX_UNITS};
 use std::ffi::CStr;
 
 const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
@@ -51,7 +52,7 @@ pub const INCRBY: Command<ReplyError> = Command {
 pub const ADD_AT: Command<ReplyError> = Command {
     name: c"topk.addat",
     summary: c"Adds items to a window at a time in the past, as TOPK.ADD adds them now",
-    parameters: &[Parameter::KEY, TIME, ITEMS],
+    parameters: &[Parameter::KEY, TIME, ITEMS.optional()],
     run: |context, arguments| add(context, arguments, &Form::ADD_AT),
     ..ADD
 };
@@ -60,7 +61,7 @@ pub const INCRBY_AT: Command<ReplyError> = Command {
     name: c"topk.incrbyat",
     arity: -3,
     summary: c"Adds items to a window at a time in the past, as TOPK.INCRBY adds them now",
-    parameters: &[Parameter::KEY, TIME, PAIRS],
+    parameters: &[Parameter::KEY, TIME, PAIRS.optional()],
     run: |context, arguments| add(context, arguments, &Form::INCRBY_AT),
     ..INCRBY
 };
@@ -100,16 +101,13 @@ fn add(context: &Context, arguments: Arguments<'_>, form: &Form) -> Result<(), R
     let name = arguments.at(1);
     let mut key = context.open_to_write(name)?;
     let topk = key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch_mut();
-    let time = match topk.window() {
-        Some(span) => Some(time_of(context, span, given)?),
-        None if given.is_some() => return Err(NO_WINDOW),
-        None => None,
-    };
+    let time = time_for(context, topk, given)?;
     let items = arguments.bytes_from(form.first).step_by(form.step);
     let units = |n| form.units(arguments, n);
     // Items are added up to the first increment that is none.
     let sound = (0..items.len()).take_while(|n| units(*n).is_some()).count();
-    let open = topk.open(time.unwrap_or(0)).map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
+    let open = topk.open(time.unwrap_or(0), free_slice);
+    let open = open.map_err(|OutOfMemory| NO_MEMORY_TO_ADD)?;
     let is_whole = sound == items.len();
     context.reply_array(sound + usize::from(!is_whole));
     let mut added = 0;
@@ -121,10 +119,7 @@ fn add(context: &Context, arguments: Arguments<'_>, form: &Form) -> Result<(), R
             None => context.reply_null(),
         }
     });
-    (added..sound).for_each(|_| NO_MEMORY_TO_ADD.reply(context));
-    if !is_whole {
-        BAD_INCREMENT.reply(context);
-    }
+    reply_refused(context, sound - added, is_whole);
     drop(key); // before a module is notified that might delete it
     if end.is_ok() && is_whole && time.is_none() {
         context.replicate_verbatim();
@@ -135,6 +130,41 @@ fn add(context: &Context, arguments: Arguments<'_>, form: &Form) -> Result<(), R
         context.signal_change(form.event, name);
     }
     Ok(())
+}
+
+/// The time of what is added to `topk`, `given` by the client or that of the server; `None` without
+/// a window.
+///
+/// # Errors
+/// What is wrong with it; `NO_WINDOW`.
+fn time_for(context: &Context, topk: &TopK, given: Option<u64>) -> Result<Option<u64>, ReplyError> {
+    match topk.window() {
+        Some(span) => time_of(context, span, given).map(Some),
+        None if given.is_some() => Err(NO_WINDOW),
+        None => Ok(None),
+    }
+}
+
+/// Replies for `unadded` items for which there was no memory, and for a bad increment unless the
+/// command `is_whole`.
+fn reply_refused(context: &Context, unadded: usize, is_whole: bool) {
+    if unadded > 0 {
+        // On replay one loss, however many items.
+        (1..unadded).for_each(|_| context.reply_error(NO_MEMORY_TO_ADD.0));
+        NO_MEMORY_TO_ADD.reply(context);
+    }
+    match is_whole {
+        true => {}
+        // RedisBloom replicates the increment that it has refused, so nothing is lost.
+        false if context.is_replay() => context.reply_null(),
+        false => BAD_INCREMENT.reply(context),
+    }
+}
+
+/// Frees a slice that is over.
+fn free_slice(slice: Over) {
+    let allocations = slice.allocations();
+    free(slice, allocations);
 }
 
 impl Form {

@@ -28,8 +28,12 @@ const DEPTH_RANGE: ReplyError = ReplyError("TopK: invalid depth: it must be in t
 const TOO_LARGE: ReplyError =
     ReplyError("TopK: invalid width: width times depth must be in the range [1, 33554432]");
 const WINDOW_TOO_LARGE: ReplyError = ReplyError(
-    "TopK: invalid window: times one more than the slices, k must be at most 1048576, and width \
-     times depth at most 33554432",
+    "TopK: invalid window: width times depth times one more than the slices must be at most \
+     33554432",
+);
+const SLOW_WINDOW: ReplyError = ReplyError(
+    "TopK: invalid window: k times two more than depth times the square of one more than the \
+     slices must be at most 4194304",
 );
 
 impl From<ShapeError> for ReplyError {
@@ -40,6 +44,7 @@ impl From<ShapeError> for ReplyError {
             ShapeError::Depth => DEPTH_RANGE,
             ShapeError::Buckets => TOO_LARGE,
             ShapeError::Window => WINDOW_TOO_LARGE,
+            ShapeError::Reads => SLOW_WINDOW,
             ShapeError::Decay => BAD_DECAY,
         }
     }
@@ -48,15 +53,15 @@ impl From<ShapeError> for ReplyError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbloom_sketch::topk::{DEPTH, K, MAX_BUCKETS, MAX_UNITS};
+    use splitbloom_sketch::topk::{DEPTH, K, MAX_BUCKETS, MAX_UNITS, MAX_WINDOW_READS};
 
     #[test]
     fn the_texts_say_what_is_allowed() {
         assert!(K_RANGE.0.ends_with(&format!("[1, {}]", K.end())));
         assert!(DEPTH_RANGE.0.ends_with(&format!("[1, {}]", DEPTH.end())));
         assert!(TOO_LARGE.0.ends_with(&format!("[1, {MAX_BUCKETS}]")));
-        assert!(WINDOW_TOO_LARGE.0.contains(&format!("k must be at most {},", K.end())));
         assert!(WINDOW_TOO_LARGE.0.ends_with(&format!("at most {MAX_BUCKETS}")));
+        assert!(SLOW_WINDOW.0.ends_with(&format!("at most {MAX_WINDOW_READS}")));
         assert!(BAD_INCREMENT.0.replace(',', "").ends_with(&format!(" {MAX_UNITS}")));
     }
 }

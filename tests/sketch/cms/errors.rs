@@ -15,7 +15,7 @@ fn a_sketch_that_cannot_be_created() {
         ("CMS.INITBYDIM l 05 2", "-CMS: invalid width"),
         ("CMS.INITBYDIM l 5 0", "-CMS: invalid depth"),
         ("CMS.INITBYDIM l 5 x", "-CMS: invalid depth"),
-        ("CMS.INITBYDIM l 5 65537", "-CMS: invalid depth: it must be in the range [1, 65536]"),
+        ("CMS.INITBYDIM l 5 1025", "-CMS: invalid depth: it must be in the range [1, 1024]"),
         (
             "CMS.INITBYDIM l 67100673 2",
             "-CMS: invalid init arguments: width times depth must be in the range [1, 134201344]",
@@ -46,6 +46,26 @@ fn the_largest_sketch_takes_nothing_before_it_is_used_and_is_saved() {
     let digest = db.digest("k");
     db.run("DEBUG RELOAD");
     assert_eq!(db.digest("k"), digest);
+}
+
+#[test]
+fn a_sum_beyond_the_limit_is_refused() {
+    let server = server();
+    let mut db = server.connect();
+    let refused = "-CMS: sketches to merge would exceed sketch.max-merge-bytes";
+    db.converse(&[
+        ("CMS.INITBYDIM k 134201344 1", "+OK"),
+        ("CMS.INCRBY k a 7", "[:7]"),
+        ("CMS.MERGE k 3 k k k", refused),
+        ("CMS.MERGE k 2 k k", "+OK"),
+        ("CMS.QUERY k a", "[:14]"),
+        ("CMS.INITBYDIM small 5 2", "+OK"),
+        ("CONFIG SET sketch.max-merge-bytes 79", "+OK"),
+        ("CMS.MERGE small 2 small small", refused),
+        ("CMS.MERGE small 2 small none", "-CMS: key does not exist"),
+        ("CONFIG SET sketch.max-merge-bytes 80", "+OK"),
+        ("CMS.MERGE small 2 small small", "+OK"),
+    ]);
 }
 
 #[test]

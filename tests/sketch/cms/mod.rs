@@ -2,6 +2,7 @@
 
 mod errors;
 mod info;
+mod packed;
 mod replies;
 mod values;
 mod windows;

@@ -42,6 +42,14 @@ fn an_item_at_the_end_of_its_counters_gets_an_error_and_the_others_their_counts(
 }
 
 #[test]
+fn a_probability_next_to_one_takes_a_row() {
+    server().connect().converse(&[
+        ("CMS.INITBYPROB k 0.1 0.99999999", "+OK"),
+        ("CMS.INFO k", "[+width, :20, +depth, :1, +count, :0]"),
+    ]);
+}
+
+#[test]
 fn items_may_be_any_bytes() {
     let server = server();
     let mut db = server.connect();

@@ -1,6 +1,8 @@
 //! Sketches as values: copied, measured, saved, replicated, restored.
 
-use crate::harness::{commands_in_append_only_file, eventually, Connection, Options, Server};
+use crate::harness::{
+    commands_in_append_only_file, eventually, words, Connection, Options, Primary, Server,
+};
 use crate::module::server;
 
 /// Fills a sketch of several segments, an empty one, one that is full to the brim, and a windowed
@@ -80,7 +82,7 @@ fn a_replica_is_equal_from_the_stream_and_from_a_file() {
     let server = server();
     let mut db = server.connect();
     fill(&mut db);
-    let replica = server.replica(&[]);
+    let replica = server.replica(&["sketch.max-merge-bytes 1"]);
     server.wait_for(&replica);
     let mut copy = replica.connect();
     assert_eq!(digests(&mut copy), digests(&mut db));
@@ -96,6 +98,21 @@ fn a_replica_is_equal_from_the_stream_and_from_a_file() {
     }
     server.wait_for(&replica);
     assert_eq!(copy.digest_of_everything(), db.digest_of_everything());
+}
+
+#[test]
+fn a_replica_creates_what_redisbloom_has_created() {
+    let replica = server();
+    let mut primary = Primary::with_empty_replica(&replica);
+    let sketches =
+        ["SELECT 0", "CMS.INITBYPROB wide 0.000000001 0.01", "CMS.INITBYDIM deep 5 2000"];
+    primary.send_all(&replica, &sketches);
+    let mut db = replica.connect();
+    db.converse(&[
+        ("CMS.INFO wide", "[+width, :2000000000, +depth, :7, +count, :0]"),
+        ("CMS.INFO deep", "[+width, :5, +depth, :2000, +count, :0]"),
+    ]);
+    assert_eq!(db.info_number("sketch", "sketch_replays_refused"), 0);
 }
 
 #[test]
@@ -146,6 +163,31 @@ fn memory_is_that_of_the_segments_touched_and_returns() {
     }
     eventually("memory returns", || held(&mut db) == before);
     assert_eq!(db.info_number("sketch", "sketch_sketches"), 0);
+}
+
+#[test]
+fn what_is_replaced_or_over_is_freed() {
+    let server = server();
+    let mut db = server.connect();
+    let held = |db: &mut Connection| db.info_number("sketch", "sketch_bytes_held");
+    let before = held(&mut db);
+    // More than a thousand segments, which a thread frees.
+    db.run("CMS.INITBYDIM k 8000000 4");
+    db.run("CMS.INITBYDIM w 8000000 4 WINDOW 60 SLICES 2");
+    for command in ["CMS.INCRBY k", "CMS.INCRBYAT w 1700000000000"] {
+        let mut increment = words(command);
+        increment.extend((0..500).flat_map(|item| [item.to_string().into(), b"1".to_vec()]));
+        assert!(!db.call(increment).is_error());
+    }
+    let size = |db: &mut Connection, key| db.run(&format!("MEMORY USAGE {key}")).integer();
+    let full = size(&mut db, "k");
+    assert!(full > 1_001 * 65_536, "{full}");
+    db.run("CMS.MERGE k 1 k");
+    assert_eq!(size(&mut db, "k"), full);
+    db.run("CMS.INCRBY w a 1");
+    assert!(size(&mut db, "w") < full / 100);
+    db.run("DEL k w");
+    eventually("memory returns", || held(&mut db) == before);
 }
 
 /// A dump that RedisBloom has made: crates/sketch/src/cms/golden/by-probability.txt.

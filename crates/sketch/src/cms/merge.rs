@@ -2,7 +2,7 @@
 
 use super::{CountMinSketch, Shape};
 use crate::counters::Counters;
-use splitbloom_foundation::alloc::OutOfMemory;
+use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 
 /// Why there is no sum of some sketches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ fn add(sum: i64, value: i64, weight: i64) -> Result<i64, MergeError> {
 impl CountMinSketch {
     /// The sum of `sketches`, each counted as often as its weight says, in a sketch of `shape`. A
     /// weight may be negative. An estimate of the sum is at least the sum of the exact counts if no
-    /// weight is negative.
+    /// weight is negative. Cost: a step for each counter of each sketch.
     ///
     /// # Errors
     /// What keeps them from being added.
@@ -40,12 +40,13 @@ impl CountMinSketch {
             return Err(MergeError::Dimensions);
         }
         let mut counters = Counters::new(shape.cells())?;
+        let mut sums = try_vec(counters.len_of(0))?;
         for index in 0..counters.reserved() {
             let present = sketches
                 .iter()
                 .filter_map(|(sketch, weight)| Some((sketch.counters.segment(index)?, *weight)));
-            if present.clone().next().is_some() {
-                sum_up(counters.segment_mut(index)?, present)?;
+            if sum_up(&mut sums, counters.len_of(index), present)? {
+                write(&sums, counters.segment_mut(index)?)?;
             }
         }
         // As the server shows it, the count has a sign.
@@ -56,16 +57,27 @@ impl CountMinSketch {
     }
 }
 
-/// Writes the sums of some segments.
+/// Sums some segments of `len` counters into `sums`, which has room: one after the other, so that
+/// the sums stay in the caches. Returns whether there are any segments.
 fn sum_up<'a>(
-    sums: &mut [u32],
-    segments: impl Iterator<Item = (&'a [u32], i64)> + Clone,
-) -> Result<(), MergeError> {
-    for (place, sum) in sums.iter_mut().enumerate() {
-        let mut counters = segments.clone();
-        let total = counters
-            .try_fold(0, |sum, (counters, weight)| add(sum, counters[place].into(), weight))?;
-        *sum = u32::try_from(total).map_err(|_| MergeError::Overflow)?;
+    sums: &mut Vec<i64>,
+    len: usize,
+    segments: impl Iterator<Item = (&'a [u32], i64)>,
+) -> Result<bool, MergeError> {
+    sums.clear();
+    for (counters, weight) in segments {
+        sums.resize(len, 0);
+        for (sum, counter) in sums.iter_mut().zip(counters) {
+            *sum = add(*sum, (*counter).into(), weight)?;
+        }
+    }
+    Ok(!sums.is_empty())
+}
+
+/// Writes `sums` to `counters`.
+fn write(sums: &[i64], counters: &mut [u32]) -> Result<(), MergeError> {
+    for (counter, sum) in counters.iter_mut().zip(sums) {
+        *counter = u32::try_from(*sum).map_err(|_| MergeError::Overflow)?;
     }
     Ok(())
 }

@@ -3,13 +3,18 @@
 use splitbloom_foundation::segment::SEGMENT_BYTES;
 use splitbloom_foundation::span::Span;
 
-/// The most rows. A row halves the probability of an error above the bound, so 64 leave one in
-/// 2^64, and more only cost time: at this depth, an item takes 0.1 ms. But a sketch may come from a
-/// server where somebody has mistaken the depth for the width.
+/// The most rows of a new sketch. A row halves the probability of an error above the bound, so 64
+/// leave one in 2^64. An item allocates up to a segment for each row: 64 MiB at this depth.
+pub const MAX_NEW_DEPTH: u64 = 1 << 10;
+/// The most rows of one that exists: it may come from a server where somebody has mistaken the
+/// depth for the width. At this depth, an item takes 0.1 ms.
 pub const MAX_DEPTH: u64 = 1 << 16;
 /// The most bytes of counters of a new sketch. Its value is one string in files and dumps, and this
 /// is the longest string that servers take in a command by default, so RESTORE can take it.
 pub const MAX_NEW_BYTES: u64 = (512 << 20) - SEGMENT_BYTES as u64;
+/// The most bytes of counters in all slices of a window together. Its dump has up to 11 bytes more
+/// for each segment, two opcodes, an index and a length: 90 KB.
+pub const MAX_WINDOW_BYTES: u64 = MAX_NEW_BYTES - 2 * SEGMENT_BYTES as u64;
 /// Bytes of a counter.
 pub(super) const COUNTER_BYTES: u64 = 4;
 
@@ -27,11 +32,11 @@ pub enum ShapeError {
     NoWidth,
     /// There must be a row.
     NoDepth,
-    /// There are more than [`MAX_DEPTH`] rows.
+    /// There are more than [`MAX_NEW_DEPTH`] rows in a new sketch, or than [`MAX_DEPTH`].
     TooDeep,
     /// The counters take more than [`MAX_NEW_BYTES`].
     TooLarge,
-    /// Those of all slices of a window do.
+    /// Those of all slices of a window take more than [`MAX_WINDOW_BYTES`].
     WindowTooLarge,
 }
 
@@ -42,9 +47,10 @@ impl Shape {
     /// What is out of range.
     pub fn new(width: u64, depth: u64) -> Result<Self, ShapeError> {
         let shape = Self::saved(width, depth)?;
-        match shape.bytes() <= MAX_NEW_BYTES {
-            true => Ok(shape),
-            false => Err(ShapeError::TooLarge),
+        match shape {
+            _ if depth > MAX_NEW_DEPTH => Err(ShapeError::TooDeep),
+            _ if shape.bytes() > MAX_NEW_BYTES => Err(ShapeError::TooLarge),
+            _ => Ok(shape),
         }
     }
 
@@ -54,7 +60,7 @@ impl Shape {
     /// `WindowTooLarge`.
     pub fn in_window(self, span: Span) -> Result<Self, ShapeError> {
         let bytes = self.bytes().saturating_mul(u64::from(span.slices()) + 1);
-        (bytes <= MAX_NEW_BYTES).then_some(self).ok_or(ShapeError::WindowTooLarge)
+        (bytes <= MAX_WINDOW_BYTES).then_some(self).ok_or(ShapeError::WindowTooLarge)
     }
 
     /// The same for a sketch that another server has saved, which may be larger: memory for it is
@@ -77,17 +83,15 @@ impl Shape {
         }
     }
 
-    /// The smallest sketch whose estimates are too high by more than `error` times the sum of all
-    /// increments with a probability of at most `probability`: see [`super`] for the derivation.
-    /// Both are between 0 and 1, exclusive. RedisBloom computes the depth in single precision, and
-    /// so does this: equal commands create equal sketches.
-    ///
-    /// # Errors
-    /// `TooLarge`, or `TooDeep`.
-    pub fn for_bounds(error: f64, probability: f64) -> Result<Self, ShapeError> {
-        let depth = ((probability as f32).log10() / 0.5f32.log10()).ceil();
+    /// Width and depth of the smallest sketch whose estimates are too high by more than `error`
+    /// times the sum of all increments with a probability of at most `probability`: see [`super`]
+    /// for the derivation. Both are between 0 and 1, exclusive. RedisBloom computes the depth in
+    /// single precision, and so does this: equal commands create equal sketches. (In that, a
+    /// probability may be 1, which takes no row.)
+    pub fn dimensions_for(error: f64, probability: f64) -> (u64, u64) {
+        let depth = ((probability as f32).log10() / 0.5f32.log10()).ceil().max(1.0);
         // `as` saturates: what is too large stays so.
-        Self::new((2.0 / error).ceil() as u64, depth as u64)
+        ((2.0 / error).ceil() as u64, depth as u64)
     }
 
     /// Counters in a row.
@@ -126,6 +130,7 @@ mod tests {
             (0.01, 0.001, 200, 10),
             (0.01, 1e-9, 200, 30),
             (0.01, 0.99, 200, 1),
+            (0.01, 0.999_999_99, 200, 1), // not of RedisBloom, whose depth is 0
             (0.01, 0.125, 200, 3),
             (0.99, 0.1, 3, 4),
             (0.3, 0.1, 7, 4),
@@ -136,8 +141,8 @@ mod tests {
             (0.1, 1.455190308530252e-11, 20, 36),
             (0.1, 5.9604587931971764e-08, 20, 24),
         ] {
-            let shape = Shape::for_bounds(error, probability).unwrap();
-            assert_eq!((shape.width(), shape.depth()), (width, depth), "{error} {probability}");
+            let dimensions = Shape::dimensions_for(error, probability);
+            assert_eq!(dimensions, (width, depth), "{error} {probability}");
         }
     }
 
@@ -147,6 +152,7 @@ mod tests {
         for (width, depth, error) in [
             (0, 1, ShapeError::NoWidth),
             (1, 0, ShapeError::NoDepth),
+            (1, MAX_NEW_DEPTH + 1, ShapeError::TooDeep),
             (1, MAX_DEPTH + 1, ShapeError::TooDeep),
             (most + 1, 1, ShapeError::TooLarge),
             (most / 2 + 1, 2, ShapeError::TooLarge),
@@ -157,11 +163,18 @@ mod tests {
         }
         assert!(Shape::new(most, 1).is_ok() && Shape::saved(most + 1, 1).is_ok());
         assert_eq!(Shape::saved(1 << 60, 8), Err(ShapeError::TooLarge));
+        assert!(Shape::new(1, MAX_NEW_DEPTH).is_ok() && Shape::saved(1, MAX_DEPTH).is_ok());
+        assert_eq!(Shape::saved(1, MAX_DEPTH + 1), Err(ShapeError::TooDeep));
         let span = Span::new(60, 14).unwrap();
         let in_window = |width| Shape::new(width, 1).unwrap().in_window(span);
+        let most = MAX_WINDOW_BYTES / COUNTER_BYTES;
         assert!(in_window(most / 15).is_ok());
         assert_eq!(in_window(most / 15 + 1), Err(ShapeError::WindowTooLarge));
-        assert_eq!(Shape::for_bounds(1e-300, 0.1), Err(ShapeError::TooLarge));
-        assert_eq!(Shape::for_bounds(0.1, 1e-300), Err(ShapeError::TooDeep));
+        let for_bounds = |error, probability| {
+            let (width, depth) = Shape::dimensions_for(error, probability);
+            Shape::new(width, depth)
+        };
+        assert_eq!(for_bounds(1e-300, 0.1), Err(ShapeError::TooLarge));
+        assert_eq!(for_bounds(0.1, 1e-300), Err(ShapeError::TooDeep));
     }
 }

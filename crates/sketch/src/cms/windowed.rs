@@ -34,7 +34,7 @@ use crate::counters::{read_counters, write_counters, Counters};
 use crate::error::DecodeError;
 use crate::rows::Rows;
 use crate::window::Ring;
-use splitbloom_foundation::alloc::{try_push, try_vec, Mover, OutOfMemory};
+use splitbloom_foundation::alloc::{try_vec, Mover, OutOfMemory};
 use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::segment::SEGMENT_BYTES;
 use splitbloom_foundation::span::Span;
@@ -240,7 +240,7 @@ impl WindowedSketch {
     /// # Errors
     /// What is wrong with them.
     pub fn decode(fields: &mut impl Fields) -> Result<Self, DecodeError> {
-        let shape = Shape::new(unsigned(fields)?, unsigned(fields)?)?;
+        let shape = Shape::saved(unsigned(fields)?, unsigned(fields)?)?;
         let (seconds, slices) = (unsigned(fields)?, unsigned(fields)?);
         let span = match (u32::try_from(seconds), u8::try_from(slices)) {
             (Ok(seconds), Ok(slices)) => Span::new(seconds, slices),
@@ -249,14 +249,14 @@ impl WindowedSketch {
         let span = span.ok_or(DecodeError::Field("the window"))?;
         let shape = shape.in_window(span)?;
         let latest = unsigned(fields)?;
-        let mut slots = Vec::new();
+        // Exactly as many, so that the ring need not shrink it.
+        let mut slots = try_vec(usize::from(span.slices()) + 1)?;
         for _ in 0..=span.slices() {
-            let slice = match unsigned(fields)? {
+            slots.push(match unsigned(fields)? {
                 0 => None,
                 1 => Some(read_slice(shape, fields)?),
                 _ => return Err(DecodeError::Field("a slice")),
-            };
-            try_push(&mut slots, slice)?;
+            });
         }
         let ring = Ring::restore(span, latest, slots);
         Ok(Self { shape, ring: ring.ok_or(DecodeError::Field("the time"))? })

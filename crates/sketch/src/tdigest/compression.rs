@@ -47,4 +47,10 @@ impl Compression {
     pub fn most_joined(self) -> usize {
         (self.0 as usize + 20).min(self.capacity() / 2)
     }
+
+    /// The most nodes of a union of two digests that have at most `nodes` nodes together. Never
+    /// less for more `nodes`: a pass leaves fewer, but there may be none.
+    pub fn most_of_union(self, nodes: usize) -> usize {
+        nodes.min(self.most_nodes())
+    }
 }

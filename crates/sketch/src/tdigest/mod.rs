@@ -168,13 +168,15 @@ impl TDigest {
             return Err(AddError::TooHeavy);
         }
         let most = self.compression.most_nodes();
-        let mut joined = None;
+        let (mut joined, mut added) = (None, numbers.len());
         if self.nodes.count() + numbers.len() > most {
             let most_joined = self.compression.most_joined();
             joined = Some(Nodes::with_room(most_joined, most_joined)?);
             self.nodes.reserve_joined(most_joined)?;
+            // After a pass, nodes of weight 1 that were among the centroids may be singles.
+            added += most_joined;
         }
-        self.nodes.reserve_singles(numbers.len(), most)?;
+        self.nodes.reserve_singles(added, most)?;
         self.joined = Joined::default();
         let mut rest = numbers;
         while !rest.is_empty() {

@@ -23,8 +23,8 @@ pub(super) fn join(nodes: &Nodes, compression: Compression, joined: &mut Nodes) 
 /// # Errors
 /// `OutOfMemory`.
 pub(super) fn try_join(nodes: &Nodes, compression: Compression) -> Result<Nodes, OutOfMemory> {
-    let most_joined = compression.most_joined();
-    let mut joined = Nodes::with_room(most_joined, most_joined)?;
+    let most = compression.most_joined().min(nodes.count());
+    let mut joined = Nodes::with_room(most, most)?;
     join(nodes, compression, &mut joined);
     Ok(joined)
 }

@@ -174,7 +174,7 @@ fn decode_shape(
     let decay = fields.double().ok_or(DecodeError::Length)?;
     shape(k, width, depth, decay).map_err(|error| {
         DecodeError::Field(match error {
-            ShapeError::K => "k",
+            ShapeError::K | ShapeError::Reads => "k",
             ShapeError::Width | ShapeError::Buckets | ShapeError::Window => "width",
             ShapeError::Depth => "depth",
             ShapeError::Decay => "decay",
@@ -205,7 +205,8 @@ fn decode_slice<F: Fields>(rules: &Rules, fields: &mut F) -> Result<(Slice, u64)
         // What RedisBloom has cut has another fingerprint than what is left of it.
         let findable = path.fingerprint == fingerprint;
         path.fingerprint = fingerprint;
-        list.load(number, count, is_item.then_some((item, path)), findable)?;
+        let item = is_item.then_some((item, path));
+        within("item that comes twice", list.load(number, count, item, findable)?)?;
     }
     let state = places
         .first()

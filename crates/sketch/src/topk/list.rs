@@ -22,6 +22,9 @@ const KEPT_BYTES: usize = 4096;
 /// place they take, so nothing is allocated and freed for them.
 const SLACK: usize = 32;
 
+/// Items that are moved in one step: some 10 µs.
+const ITEMS_OF_STEP: usize = 256;
+
 /// A place of the heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -70,8 +73,8 @@ impl List {
     }
 
     /// Sets the next place of a list that is being loaded. Its count need not be in order. An item
-    /// that is not `findable` is listed, but not found. Of equal items the first is found: no
-    /// command creates a second.
+    /// that is not `findable` is listed, but not found. Returns false for the second of two equal
+    /// items that are: no command creates one, and which is found would depend on what was loaded.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -81,11 +84,14 @@ impl List {
         count: u32,
         item: Option<(&[u8], Path)>,
         findable: bool,
-    ) -> Result<(), OutOfMemory> {
+    ) -> Result<bool, OutOfMemory> {
         self.heap[place].count = count;
         if let Some((item, path)) = item {
             let (entry, hash) = (self.entries.len() as u32, hash(item));
-            if findable && self.find(hash, item).is_none() {
+            if findable {
+                if self.find(hash, item).is_some() {
+                    return Ok(false);
+                }
                 self.index.reserve()?;
                 self.index.insert(hash, entry);
             }
@@ -93,7 +99,7 @@ impl List {
             try_push(&mut self.entries, Entry { item, path, hash, place: place as u32 })?;
             self.heap[place].entry = entry;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The places of the heap, in order: the count of each, and its item, if it has one.
@@ -274,12 +280,21 @@ impl List {
         }
     }
 
-    /// Passes all its allocations through `mover`.
-    pub fn relocate(&mut self, mover: &mut impl Mover) {
-        self.heap = relocate_box(std::mem::take(&mut self.heap), mover);
-        self.entries = mover.relocate(std::mem::take(&mut self.entries));
-        self.index.relocate(mover);
-        for entry in &mut self.entries {
+    /// The number of steps of [`List::relocate`].
+    pub fn steps(&self) -> u64 {
+        self.heap.len().div_ceil(ITEMS_OF_STEP) as u64
+    }
+
+    /// Passes the allocations of step `step` through `mover`: some items, and first everything
+    /// else.
+    pub fn relocate(&mut self, step: u64, mover: &mut impl Mover) {
+        if step == 0 {
+            self.heap = relocate_box(std::mem::take(&mut self.heap), mover);
+            self.entries = mover.relocate(std::mem::take(&mut self.entries));
+            self.index.relocate(mover);
+        }
+        let first = (step as usize).saturating_mul(ITEMS_OF_STEP);
+        for entry in self.entries.iter_mut().skip(first).take(ITEMS_OF_STEP) {
             entry.item = mover.relocate(std::mem::take(&mut entry.item));
         }
     }

@@ -44,6 +44,7 @@ mod totals;
 pub use codec::{TYPE_NAME, VERSION, WINDOW_TYPE_NAME, WINDOW_VERSION};
 pub use shape::{
     Shape, ShapeError, DEFAULT_DECAY, DEFAULT_DEPTH, DEFAULT_WIDTH, DEPTH, K, MAX_BUCKETS,
+    MAX_WINDOW_READS,
 };
 pub use totals::{Counts, Listed, Lookup};
 
@@ -69,6 +70,16 @@ pub struct TopK {
 enum Body {
     Whole(Slice),
     Window(Ring<Slice>),
+}
+
+/// A slice of a window that is over.
+pub struct Over(Slice);
+
+impl Over {
+    /// The number of its allocations.
+    pub fn allocations(&self) -> usize {
+        self.0.allocations()
+    }
 }
 
 /// What items are added to: all of it, or the current slice of its window.
@@ -141,16 +152,18 @@ impl TopK {
         }
     }
 
-    /// Advances the time to `now` and drops slices that are over, so that items can be added.
-    /// Without a window `now` is ignored.
+    /// Advances the time to `now`, so that items can be added. Calls `over` with each slice that is
+    /// over. Without a window both are ignored.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
-    pub fn open(&mut self, now: u64) -> Result<Open<'_>, OutOfMemory> {
+    pub fn open(&mut self, now: u64, mut over: impl FnMut(Over)) -> Result<Open<'_>, OutOfMemory> {
         let Self { rules, random, body } = self;
         let slice = match body {
             Body::Whole(slice) => slice,
-            Body::Window(ring) => ring.open(now, || Slice::new(rules.shape), drop)?,
+            Body::Window(ring) => {
+                ring.open(now, || Slice::new(rules.shape), |slice| over(Over(slice)))?
+            }
         };
         Ok(Open { rules, random, slice })
     }

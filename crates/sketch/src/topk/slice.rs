@@ -239,13 +239,18 @@ impl Slice {
         4 + self.buckets.allocated() + self.list.len()
     }
 
-    /// Passes its memory through `mover`, from segment `from` on, until it says stop. Returns where
-    /// to continue.
+    /// Passes its memory through `mover`, from step `from` on, until it says stop: those of the
+    /// list come before the segments. Returns where to continue.
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<NonZeroU64> {
-        if from == 0 {
-            self.list.relocate(mover);
+        let steps = self.list.steps();
+        for step in from..steps {
+            self.list.relocate(step, mover);
+            if mover.should_stop() {
+                return NonZeroU64::new(step + 1);
+            }
         }
-        self.buckets.relocate(from, mover)
+        let next = self.buckets.relocate(from.saturating_sub(steps), mover)?;
+        next.checked_add(steps)
     }
 }
 

@@ -59,7 +59,8 @@ impl TopK {
     /// in the order of the heap, or in a window of their bytes.
     ///
     /// Cost in a window: for each item that is in the list of a slice, a hash for each row, and a
-    /// step for each row and slice: 9 slices with 1 000 items each take some milliseconds.
+    /// step for each row and slice: 9 slices with 1 000 items each take some milliseconds. See
+    /// [`MAX_WINDOW_READS`](super::MAX_WINDOW_READS).
     ///
     /// # Errors
     /// `OutOfMemory`.

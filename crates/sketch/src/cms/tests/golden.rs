@@ -47,7 +47,8 @@ fn our_increments_leave_the_bytes_that_redisblooms_leave() {
         match key {
             "one-counter" => (sketch(1, 1), vec![(b"x".into(), 1), (b"y".into(), 2)]),
             "by-probability" => {
-                let shape = Shape::for_bounds(0.05, 0.02).unwrap();
+                let (width, depth) = Shape::dimensions_for(0.05, 0.02);
+                let shape = Shape::new(width, depth).unwrap();
                 let item = |n: u64| (format!("item:{n}").into_bytes(), 7 * n + 1);
                 (CountMinSketch::new(shape).unwrap(), (0..40).map(item).collect())
             }

@@ -107,6 +107,7 @@ fn a_window_without_slices_is_bounded_by_the_limits_of_new_ones() {
         (most, 1, 1),
         (1 << 20, 1, 1), // in each of three slices
         (1, 1 << 25, 1),
+        (1_807, 1, 256), // too many reads
     ] {
         let mut forged = empty.clone();
         forged[4..7]
@@ -115,16 +116,34 @@ fn a_window_without_slices_is_bounded_by_the_limits_of_new_ones() {
         assert!(matches!(error, Some(DecodeError::Field(_))), "{k} {width} {depth}: {error:?}");
     }
     // The largest that there is saves nothing but its parameters.
-    let largest = Shape::new(349_525, 43_690, 256, 0.9).unwrap().in_window(span).unwrap();
+    let largest = Shape::new(1_806, 43_690, 256, 0.9).unwrap().in_window(span).unwrap();
     let largest = TopK::windowed(largest, span).unwrap();
     assert_eq!(fields(&largest).len(), empty.len());
 }
 
 #[test]
-fn a_list_without_a_window_has_a_largest_depth() {
-    let saved = |depth| Shape::saved(1, 1, depth, 0.9);
-    assert!(saved(1 << 16).is_ok());
-    assert_eq!(saved((1 << 16) + 1), Err(ShapeError::Depth));
+fn a_list_without_a_window_has_a_largest_depth_and_length() {
+    let saved = |k, depth| Shape::saved(k, 1, depth, 0.9);
+    assert!(saved(1 << 27, 1 << 16).is_ok());
+    assert_eq!(saved(1, (1 << 16) + 1), Err(ShapeError::Depth));
+    assert_eq!(saved((1 << 27) + 1, 1), Err(ShapeError::K));
+}
+
+#[test]
+fn an_item_that_queries_find_comes_once() {
+    let mut topk = whole(2, 10, 1);
+    add(&mut topk, b"a", 2, 0);
+    add(&mut topk, b"b", 3, 0);
+    let mut saved = fields(&topk);
+    let place_of = |item: &[u8]| [slice::fingerprint(item), 1, 0, 0, 3, 0].map(u32::to_le_bytes);
+    saved[5] = Field::String([place_of(b"a"), place_of(b"a")].concat().concat());
+    saved[6] = Field::String(b"a\0".to_vec());
+    saved[7] = saved[6].clone();
+    let error = TopK::decode(&mut saved.clone().into_iter()).err();
+    assert_eq!(error, Some(DecodeError::Field("item that comes twice")));
+    // As RedisBloom has cut it.
+    saved[5] = Field::String([place_of(b"a"), place_of(b"a\0b")].concat().concat());
+    use_it(TopK::decode(&mut saved.into_iter()).unwrap());
 }
 
 #[test]

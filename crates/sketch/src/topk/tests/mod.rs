@@ -21,13 +21,13 @@ pub fn whole(k: u32, width: u32, depth: u32) -> TopK {
 pub fn add(topk: &mut TopK, item: &[u8], units: u32, now: u64) -> Option<Vec<u8>> {
     let mut left = None;
     let items = [(item, units)].into_iter();
-    topk.open(now).unwrap().add_many(items, |item| left = item.map(<[u8]>::to_vec)).unwrap();
+    topk.open(now, drop).unwrap().add_many(items, |item| left = item.map(<[u8]>::to_vec)).unwrap();
     left
 }
 
 fn add_all(topk: &mut TopK, items: &[Vec<u8>], units: u32) {
     let items = items.iter().map(|item| (&**item, units));
-    topk.open(0).unwrap().add_many(items, |_| {}).unwrap();
+    topk.open(0, drop).unwrap().add_many(items, |_| {}).unwrap();
 }
 
 pub fn list(topk: &TopK, now: u64) -> Vec<(Vec<u8>, u64)> {
@@ -217,6 +217,25 @@ fn buckets_are_allocated_as_they_are_touched() {
     assert!(bytes(&topk) < 32 << 10, "{}", bytes(&topk));
     add(&mut topk, b"a", 1, 0);
     assert!(bytes(&topk) < (32 << 10) + (7 << 16), "{}", bytes(&topk));
+}
+
+#[test]
+fn a_long_list_is_moved_in_steps() {
+    let mut topk = whole(2_000, 200_000, 1);
+    for item in 0..2_000_u32 {
+        add(&mut topk, &item.to_le_bytes(), item, 0);
+    }
+    let (digest, mut from, mut moved) = (topk.digest(), 0, Vec::new());
+    loop {
+        let mut mover = Restless(0);
+        let next = topk.relocate(from, &mut mover);
+        moved.push(mover.0);
+        let Some(next) = next else { break };
+        from = next.get();
+    }
+    assert!(moved.len() > 7 && moved.iter().all(|blocks| *blocks < 300), "{moved:?}");
+    assert!(moved.iter().sum::<u64>() > 2_000);
+    assert_eq!(topk.digest(), digest);
 }
 
 /// Moves blocks, and stops after each.

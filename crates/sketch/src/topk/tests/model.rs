@@ -117,7 +117,7 @@ proptest! {
             let mut left = Vec::new();
             let items = steps.iter().map(|(item, units)| (&**item, *units));
             let answer = |item: Option<&[u8]>| left.push(item.map(<[u8]>::to_vec));
-            topk.open(0).unwrap().add_many(items, answer).unwrap();
+            topk.open(0, drop).unwrap().add_many(items, answer).unwrap();
             let expected: Vec<_> =
                 steps.iter().map(|(item, units)| twin.add(item, *units)).collect();
             prop_assert_eq!(left, expected);

@@ -1,0 +1,33 @@
+//! The settings: the operator's limits.
+//!
+//! | setting | default | range |
+//! |---|---|---|
+//! | `sketch.max-merge-bytes` | 1 GiB | 1 …, work of one CMS.MERGE or TDIGEST.MERGE, in bytes |
+//! | `sketch.aof-load-damaged` | no | whether to go on loading after a command is refused |
+
+use splitbloom_server::context::Context;
+use splitbloom_server::entry::Refused;
+use splitbloom_server::replay;
+use splitbloom_server::settings::{self, Integer};
+
+/// Two of the largest count-min sketches that a client can create.
+static MAX_MERGE_BYTES: Integer = Integer::bytes(1 << 30, 1);
+
+/// Registers all settings, and sets them from the server's configuration file.
+///
+/// # Errors
+/// The server refused a name or a value.
+pub fn register(context: &Context) -> Result<(), Refused> {
+    settings::register(context, "sketch.max-merge-bytes", &MAX_MERGE_BYTES)?;
+    replay::register(context, "sketch.aof-load-damaged")?;
+    settings::load(context)
+}
+
+/// The limit on the work of merging sketches in the running command, in bytes. Commands from the
+/// primary or the append-only file have run before and are never refused.
+pub fn max_merge_bytes(context: &Context) -> u64 {
+    match context.is_replay() {
+        true => u64::MAX,
+        false => MAX_MERGE_BYTES.get().unsigned_abs(),
+    }
+}

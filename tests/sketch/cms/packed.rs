@@ -1,0 +1,118 @@
+//! CMS.PACKINCR, which has all its items in one argument.
+
+use crate::harness::{words, Connection, Options, Random, Reply, Server};
+use crate::module::server;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+fn packed(layout: &str, items: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for item in items {
+        match layout {
+            "LINES" => bytes.extend(item.iter().chain(b"\n")),
+            "PREFIXED" => {
+                bytes.extend((item.len() as u32).to_le_bytes());
+                bytes.extend(item);
+            }
+            _ => bytes.extend(item),
+        }
+    }
+    bytes
+}
+
+/// `head items`.
+fn call(db: &mut Connection, head: &str, items: &[u8]) -> Reply {
+    db.call(words(head).into_iter().chain([items.to_vec()]))
+}
+
+/// Items of four bytes, some of which come often.
+fn random_items(random: &mut Random, number: usize) -> Vec<Vec<u8>> {
+    let mut item = || format!("{:04}", random.below(40) * random.below(40)).into_bytes();
+    (0..number).map(|_| item()).collect()
+}
+
+#[test]
+fn packed_items_are_counted_as_others_are() {
+    let server = server();
+    let mut random = Random::seeded(35);
+    let mut clients = [server.connect(), server.connect_resp3()];
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    for (window, at) in [("", String::new()), (" WINDOW 3600 SLICES 3", format!(" AT {now}"))] {
+        let db = &mut clients[0];
+        db.run("FLUSHALL");
+        db.run(&format!("CMS.INITBYDIM c 50 4{window}"));
+        db.run("COPY c single");
+        for layout in ["LINES", "PREFIXED", "FIXED 4"] {
+            for db in &mut clients {
+                let items = random_items(&mut random, 200);
+                let bytes = packed(layout, &items);
+                let pairs = items.iter().flat_map(|item| [item.clone(), b"1".to_vec()]);
+                let single = match at.is_empty() {
+                    true => words("CMS.INCRBY single"),
+                    false => words(&format!("CMS.INCRBYAT single {now}")),
+                };
+                let expected = db.call(single.into_iter().chain(pairs));
+                let expected = expected.elements().iter().map(|count| count.integer() as u32);
+                let expected: Vec<u8> = expected.flat_map(u32::to_le_bytes).collect();
+                let counts = call(db, &format!("CMS.PACKINCR c{at} {layout}"), &bytes);
+                assert_eq!(counts, Reply::Bulk(expected));
+                assert_eq!(db.digest("c"), db.digest("single"));
+            }
+        }
+    }
+}
+
+#[test]
+fn packed_items_are_replicated_with_their_time() {
+    let settings = Options::settings(&["appendonly yes", "appendfsync no"]);
+    let primary = Server::with(Options { with_sketches: true, ..settings });
+    let replica = primary.replica(&[]);
+    let mut db = primary.connect();
+    for (n, window) in ["", " WINDOW 60"].iter().enumerate() {
+        db.run(&format!("CMS.INITBYDIM c{n} 50 4{window}"));
+        db.run(&format!("CMS.PACKINCR c{n} FIXED 1 aabcdefgab"));
+    }
+    let all = db.digest_of_everything();
+    primary.wait_for(&replica);
+    assert_eq!(replica.connect().digest_of_everything(), all);
+    db.run("DEBUG LOADAOF");
+    assert_eq!(db.digest_of_everything(), all);
+}
+
+#[test]
+fn bad_words_are_errors_and_change_nothing() {
+    let server = server();
+    let mut db = server.connect();
+    db.run("CMS.INITBYDIM k 50 4");
+    db.run("SET text x");
+    let digest = db.digest_of_everything();
+    let arity = "-ERR wrong number of arguments for 'cms.packincr' command";
+    db.converse(&[
+        ("CMS.PACKINCR missing LINES a", "-CMS: key does not exist"),
+        (
+            "CMS.PACKINCR text LINES a",
+            "-WRONGTYPE Operation against a key holding the wrong kind of value",
+        ),
+        ("CMS.PACKINCR k LINE a", "-ERR syntax error"),
+        ("CMS.PACKINCR k LINES a BITS", "-ERR syntax error"),
+        ("CMS.PACKINCR k FIXED x a", "-ERR bad width"),
+        ("CMS.PACKINCR k FIXED 0 a", "-ERR bad packing"),
+        ("CMS.PACKINCR k FIXED 2 abc", "-ERR bad packing"),
+        ("CMS.PACKINCR k PREFIXED abc", "-ERR bad packing"),
+        ("CMS.PACKINCR k AT x LINES a", "-ERR bad time"),
+        ("CMS.PACKINCR k FIXED 2", arity),
+        ("CMS.PACKINCR k AT 5", arity),
+        ("CMS.PACKINCR k AT 1789000000000 LINES a", "-CMS: the sketch has no window"),
+    ]);
+    // A byte for each row.
+    db.run("CMS.INITBYDIM deep 1 1024");
+    let digest_with_deep = db.digest_of_everything();
+    let too_long = "-CMS: packing times depth would exceed 134217728 bytes";
+    for (key, rows) in [("deep", 1024), ("k", 8)] {
+        let long = vec![b'\n'; (1 << 27) / rows + 1];
+        let reply = call(&mut db, &format!("CMS.PACKINCR {key} LINES"), &long);
+        assert_eq!(reply.to_string(), too_long);
+    }
+    assert_eq!(db.digest_of_everything(), digest_with_deep);
+    db.run("DEL deep");
+    assert_eq!(db.digest_of_everything(), digest);
+}
