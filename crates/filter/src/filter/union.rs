@@ -299,7 +299,7 @@ mod tests {
             let parameters = parameters(capacity, Growth::Times(2));
             let filters: Vec<Filter> =
                 runs.iter().map(|(n, len)| filter_of(parameters, *n..n + len)).collect();
-            let [first, others @ ..] = &filters[..] else { unreachable!() };
+            let [first, ..] = &filters[..] else { unreachable!() };
             let digests: Vec<u128> = filters.iter().map(Filter::digest).collect();
             let mut union = filter_of(parameters, 0..0);
             let all: Vec<&Filter> = filters.iter().collect();
