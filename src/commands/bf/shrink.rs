@@ -76,7 +76,7 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         return Err(ReplyError::HOLDS_MORE);
     }
     let progress = match promise {
-        // Whoever shrinks it here meanwhile is told that it has changed.
+        // A local job on the filter ends with an error: the filter has changed.
         Promise::Waived => Progress::NotBegun,
         Promise::Kept => {
             shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?

@@ -106,8 +106,8 @@ impl BlockedBloom {
     }
 
     /// The false-positive rate after a union with others, and the estimated number of items; `None`
-    /// if they have no bit that it lacks and it is not folded. It costs what reading them and the segments that
-    /// they touch costs, and 64 KiB.
+    /// if they have no bit that it lacks and it is not folded. It costs what reading them and the
+    /// segments that they touch costs, and 64 KiB.
     ///
     /// `before` is the sub-filter that this one is folded from, or this one.
     ///
