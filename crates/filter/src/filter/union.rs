@@ -446,7 +446,9 @@ mod tests {
             let sizes = [&large, &small].map(|one| one.bloom().unwrap().num_sub_bitmaps());
             assert!(sizes[0].is_multiple_of(sizes[1]), "{sizes:?}");
             let fits = small.capacity();
-            (n..n + fits).for_each(|n| drop(large.add(&n.to_le_bytes(), UNLIMITED).unwrap()));
+            for n in n..n + fits {
+                large.add(&n.to_le_bytes(), UNLIMITED).unwrap();
+            }
             let union = large.unite(&[&small], UNLIMITED, u64::MAX, Promise::Kept);
             assert_eq!(united(union), Ok(true), "{n}");
             above += u32::from(large.false_positive_rate() > 0.01);
