@@ -6,7 +6,7 @@ use redis::{Commands, Connection, RedisResult};
 
 type Known = (RedisResult<Option<String>>, RedisResult<bool>, RedisResult<Vec<u8>>);
 
-/// The cache, and how often the database was asked.
+/// The cache, and the number of queries to the database.
 struct Products(Connection, u32);
 
 impl Products {

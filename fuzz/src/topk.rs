@@ -9,7 +9,7 @@ use splitbloom_sketch::topk::{TopK, MAX_UNITS};
 use splitbloom_sketch::DecodeError;
 use splitbloom_test_allocator::meter::{bytes_held, measured};
 
-/// What a top-k takes in addition to its bytes: the powers of its decay, and the slots of a window.
+/// Allocations of a top-k besides its bytes: the powers of its decay, and the slots of a window.
 const MEMORY_BEFORE: isize = 16_384;
 /// The most bytes that are held for a byte of input: an item of one byte has an entry, and its
 /// bucket a cache line.

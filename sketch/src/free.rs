@@ -1,4 +1,4 @@
-//! Freeing what a command has replaced.
+//! Frees values that a command has replaced.
 
 use splitbloom_server::thread::free_in_background;
 

@@ -8,7 +8,7 @@
 //!   cms           CMS.*        stored    sketches as values of the server
 //!   topk          TOPK.*       errors    what a client sees if a command fails
 //!   tdigest       TDIGEST.*    window    the words of sketches over a window
-//!   free          frees what a command has replaced
+//!   free          frees values that a command has replaced
 //! ```
 //!
 //! Each family has a file for each group of its commands, and one that says how its values are

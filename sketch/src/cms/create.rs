@@ -58,8 +58,8 @@ fn parse_bounds([error, probability]: [&[u8]; 2]) -> Result<(u64, u64), ReplyErr
     Ok(Shape::dimensions_for(error, probability))
 }
 
-/// The shape of a sketch of `width` and `depth`. On replay, what a primary has created is not too
-/// large.
+/// Returns the shape of `width` and `depth`. If `is_replay`, a primary has created the sketch, and
+/// the limits for new ones do not apply.
 fn shape_of((width, depth): (u64, u64), is_replay: bool) -> Result<Shape, ShapeError> {
     match is_replay {
         true => Shape::saved(width, depth),

@@ -32,8 +32,8 @@ pub const RESET: Command<ReplyError> = Command {
     ..Command::FAST_WRITE
 };
 
-/// The compression that the word after `COMPRESSION` is. On replay, what a primary has created is
-/// not too large.
+/// Parses `word`, a compression. If `is_replay`, a primary has created the digest, and the limit
+/// for new ones does not apply.
 pub fn parse_compression(word: &[u8], is_replay: bool) -> Result<Compression, ReplyError> {
     let number = parse_integer(word).ok_or(BAD_COMPRESSION)?;
     let number = u64::try_from(number).ok().filter(|number| *number > 0).ok_or(NO_COMPRESSION)?;

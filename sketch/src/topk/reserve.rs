@@ -57,8 +57,8 @@ fn reserve(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     Ok(())
 }
 
-/// Parses `k [width depth decay] [WINDOW seconds [SLICES n]]`. On replay, what RedisBloom has
-/// created is not too large; it has no windows.
+/// Parses `words`: `k [width depth decay] [WINDOW seconds [SLICES n]]`. If `is_replay`, the limits
+/// for new lists do not apply to one without a window, which RedisBloom may have created.
 fn parse(words: &[&[u8]], is_replay: bool) -> Result<(Shape, Option<Span>), ReplyError> {
     let is_window = |word: &&[u8]| word.eq_ignore_ascii_case(b"WINDOW");
     let end = words.iter().position(is_window).unwrap_or(words.len());

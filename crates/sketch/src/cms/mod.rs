@@ -23,7 +23,7 @@
 //! items can make them collide.
 //!
 //! # Arithmetic
-//! The counters are RedisBloom's, one for one, so that both can read what the other has saved: the
+//! The counters are laid out as RedisBloom's, so that each loads what the other has saved: the
 //! counter of row `i` is MurmurHash2 of the item under seed `i`, modulo `w`. Counters stop at
 //! 2^32 - 1; the sum of increments wraps around at 2^64.
 //!
