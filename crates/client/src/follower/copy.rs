@@ -161,12 +161,15 @@ impl Copy {
     /// `OutOfMemory`; some of them are missing then.
     pub fn apply(&self, partition: usize, hashes: &[ItemHash]) -> Result<(), AddError> {
         for hashes in hashes.chunks(TURN) {
-            self.write(|now| match now.as_mut().and_then(|filters| filters.get_mut(partition)) {
-                Some(filter) => apply(filter, hashes),
-                None => Ok(()),
+            self.write(|now| {
+                // With the lock, so that whoever finds an item finds it counted.
+                self.changes.fetch_add(hashes.len() as u64, Relaxed);
+                match now.as_mut().and_then(|filters| filters.get_mut(partition)) {
+                    Some(filter) => apply(filter, hashes),
+                    None => Ok(()),
+                }
             })?;
         }
-        self.changes.fetch_add(hashes.len() as u64, Relaxed);
         Ok(())
     }
 
