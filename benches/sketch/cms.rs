@@ -41,14 +41,14 @@ pub fn cases() -> Vec<Case> {
                 filled.clone(),
                 batches,
                 KEY,
-                |words, number| increment(words, number, distinct),
+                move |words, number| increment(words, number, distinct),
             ));
             cases.push(Case::new(
                 (&name("CMS.QUERY"), "CMS.QUERY"),
                 filled,
                 batches,
                 KEY,
-                |words, number| {
+                move |words, number| {
                     words.arg(item(number, distinct));
                 },
             ));

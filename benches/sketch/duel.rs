@@ -12,44 +12,59 @@ use std::env;
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 7;
 
+/// Above the number of any item that fills a sketch, so that a stream of different items is one.
+const BEYOND_FILLING: u64 = 1 << 24;
+
 /// What is measured.
 pub struct Case {
     /// What the table calls it.
     pub name: String,
     /// The command, as the server's statistics name it.
     pub command: &'static str,
+    /// The key of the sketch.
+    pub key: &'static str,
     /// Sent once, before all rounds.
     pub prepare: Vec<Cmd>,
-    /// Sent in each round.
-    pub round: Vec<Pipeline>,
-    /// Items in a round.
-    pub items: u64,
+    /// Commands in a round, and items in each.
+    pub shape: (u64, u64),
+    /// Appends the item of a number to a command. Numbers go on from round to round.
+    pub write: Box<dyn Fn(&mut Cmd, u64)>,
 }
 
 impl Case {
-    /// A case whose rounds send `commands` commands of `batch` items each, which `write` appends:
-    /// it gets the number of each item, counted over all commands.
+    /// A case whose rounds send commands of this shape, to which `write` appends the items.
     pub fn new(
         (name, command): (&str, &'static str),
         prepare: Vec<Cmd>,
-        (commands, batch): (u64, u64),
-        key: &str,
-        write: impl Fn(&mut Cmd, u64),
+        shape: (u64, u64),
+        key: &'static str,
+        write: impl Fn(&mut Cmd, u64) + 'static,
     ) -> Self {
+        Self { name: name.to_string(), command, key, prepare, shape, write: Box::new(write) }
+    }
+
+    fn items(&self) -> u64 {
+        self.shape.0 * self.shape.1
+    }
+
+    /// The commands of a round.
+    fn pipelines(&self, round: usize) -> Vec<Pipeline> {
         /// Commands in flight.
         const PIPELINE: u64 = 100;
-        let round = (0..commands.div_ceil(PIPELINE)).map(|first| {
+        let (commands, batch) = self.shape;
+        let before = BEYOND_FILLING / batch + round as u64 * commands;
+        let pipelines = (0..commands.div_ceil(PIPELINE)).map(|first| {
             let mut pipeline = redis::pipe();
             for number in first * PIPELINE..commands.min((first + 1) * PIPELINE) {
-                let mut words = redis::cmd(command);
-                words.arg(key);
-                (number * batch..(number + 1) * batch).for_each(|item| write(&mut words, item));
+                let mut words = redis::cmd(self.command);
+                words.arg(self.key);
+                let first = (before + number) * batch;
+                (first..first + batch).for_each(|item| (self.write)(&mut words, item));
                 pipeline.add_command(words).ignore();
             }
             pipeline
         });
-        let round = round.collect();
-        Self { name: name.to_string(), command, prepare, round, items: commands * batch }
+        pipelines.collect()
     }
 }
 
@@ -74,14 +89,14 @@ impl Side {
         Ok(())
     }
 
-    /// Nanoseconds an item in the command, in one round.
-    fn round(&mut self, case: &Case) -> Outcome<f64> {
+    /// Nanoseconds an item in the command, for the pipelines of one round.
+    fn round(&mut self, case: &Case, pipelines: &[Pipeline]) -> Outcome<f64> {
         let before = microseconds_in(&mut self.connection, case.command)?;
-        for pipeline in &case.round {
+        for pipeline in pipelines {
             pipeline.query::<()>(&mut self.connection)?;
         }
         let after = microseconds_in(&mut self.connection, case.command)?;
-        Ok((after - before) as f64 * 1_000.0 / case.items as f64)
+        Ok((after - before) as f64 * 1_000.0 / case.items() as f64)
     }
 }
 
@@ -102,13 +117,13 @@ impl Duel {
             ours.prepare(case)?;
             peer.iter_mut().try_for_each(|peer| peer.prepare(case))?;
             for round in 0..=rounds {
-                let mut both = [None, None];
+                let (mut both, pipelines) = ([None, None], case.pipelines(round));
                 for turn in [round % 2, (round + 1) % 2] {
                     let side = match turn {
                         0 => Some(&mut ours),
                         _ => peer.as_mut(),
                     };
-                    both[turn] = side.map(|side| side.round(case)).transpose()?;
+                    both[turn] = side.map(|side| side.round(case, &pipelines)).transpose()?;
                 }
                 // The first one touches memory for the first time.
                 if round > 0 {

@@ -26,14 +26,20 @@ fn uniform(number: u64) -> String {
     format!("item:{}", splitmix64(number) % 1_000_000)
 }
 
+/// One of 2^64 items, all equally likely: none comes twice.
+fn different(number: u64) -> String {
+    format!("item:{:016x}", splitmix64(number))
+}
+
 /// What a case calls its sketch, k and width, and how its items are drawn.
 type Sketch = (&'static str, u64, u64, fn(u64) -> String);
 
 pub fn cases() -> Vec<Case> {
-    const SKETCHES: [Sketch; 3] = [
+    const SKETCHES: [Sketch; 4] = [
         ("k = 100, Pareto 1.1", 100, 2_000, pareto),
         ("k = 1 000, Pareto 1.1", 1_000, 20_000, pareto),
         ("k = 1 000, uniform", 1_000, 20_000, uniform),
+        ("k = 1 000, all different", 1_000, 20_000, different),
     ];
     let mut cases = Vec::new();
     for (sketch, k, width, draw) in SKETCHES {
@@ -48,7 +54,7 @@ pub fn cases() -> Vec<Case> {
         for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one item")] {
             for command in ["TOPK.ADD", "TOPK.QUERY"] {
                 let name = format!("{command}, {sketch}, {how}");
-                let write = |words: &mut redis::Cmd, number| {
+                let write = move |words: &mut redis::Cmd, number| {
                     words.arg(draw(number));
                 };
                 cases.push(Case::new((&name, command), filled.clone(), batches, KEY, write));
