@@ -66,35 +66,36 @@ pub const INCRBY_AT: Command<ReplyError> = Command {
     ..INCRBY
 };
 
-/// What the commands differ in.
-struct Form {
+/// What the commands differ in. An item takes `STEP` arguments: itself, and perhaps its increment.
+/// (A constant, since divisions by a variable would take 15 ns.)
+struct Form<const STEP: usize> {
     /// The command itself, and the one that adds the same items at a time.
     name: &'static CStr,
     with_time: &'static CStr,
     event: &'static CStr,
     /// The first argument of the first item.
     first: usize,
-    /// Arguments of an item: itself, and its increment.
-    step: usize,
 }
 
-impl Form {
+impl Form<1> {
     const ADD: Self =
-        Self { name: c"TOPK.ADD", with_time: c"TOPK.ADDAT", event: c"topk.add", first: 2, step: 1 };
-    const INCRBY: Self = Self {
-        name: c"TOPK.INCRBY",
-        with_time: c"TOPK.INCRBYAT",
-        event: c"topk.incrby",
-        first: 2,
-        step: 2,
-    };
+        Self { name: c"TOPK.ADD", with_time: c"TOPK.ADDAT", event: c"topk.add", first: 2 };
     const ADD_AT: Self = Self { first: 3, ..Self::ADD };
+}
+
+impl Form<2> {
+    const INCRBY: Self =
+        Self { name: c"TOPK.INCRBY", with_time: c"TOPK.INCRBYAT", event: c"topk.incrby", first: 2 };
     const INCRBY_AT: Self = Self { first: 3, ..Self::INCRBY };
 }
 
-fn add(context: &Context, arguments: Arguments<'_>, form: &Form) -> Result<(), ReplyError> {
+fn add<const STEP: usize>(
+    context: &Context,
+    arguments: Arguments<'_>,
+    form: &Form<STEP>,
+) -> Result<(), ReplyError> {
     let rest = arguments.len() - form.first;
-    if !rest.is_multiple_of(form.step) {
+    if !rest.is_multiple_of(STEP) {
         return Err(ReplyError::WRONG_ARITY);
     }
     let given = (form.first > 2).then(|| parse_time(arguments.bytes(2))).transpose()?;
@@ -102,7 +103,7 @@ fn add(context: &Context, arguments: Arguments<'_>, form: &Form) -> Result<(), R
     let mut key = context.open_to_write(name)?;
     let topk = key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch_mut();
     let time = time_for(context, topk, given)?;
-    let items = arguments.bytes_from(form.first).step_by(form.step);
+    let items = arguments.bytes_from(form.first).step_by(STEP);
     let units = |n| form.units(arguments, n);
     // Items are added up to the first increment that is none.
     let sound = (0..items.len()).take_while(|n| units(*n).is_some()).count();
@@ -167,13 +168,13 @@ fn free_slice(slice: Over) {
     free(slice, allocations);
 }
 
-impl Form {
+impl<const STEP: usize> Form<STEP> {
     /// The units of item `n`; `None` if its increment is none.
     fn units(&self, arguments: Arguments<'_>, n: usize) -> Option<u32> {
-        if self.step == 1 {
+        if STEP == 1 {
             return Some(1);
         }
-        let increment = arguments.bytes(self.first + n * self.step + 1);
+        let increment = arguments.bytes(self.first + n * STEP + 1);
         parse_within(increment, 0..=MAX_UNITS.into()).ok().map(|units| units as u32)
     }
 
@@ -188,7 +189,7 @@ impl Form {
     ) {
         let name = if time.is_some() { self.with_time } else { self.name };
         let time = time.map(Line::of);
-        let items = (self.first, self.first + number * self.step);
+        let items = (self.first, self.first + number * STEP);
         let time = time.iter().map(Line::bytes);
         context.replicate_before(name, arguments.at(1), time, arguments, items);
     }

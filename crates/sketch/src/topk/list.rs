@@ -139,7 +139,8 @@ impl List {
         self.entered
     }
 
-    /// Requests the memory that [`List::offer`] may need for an item of `len` bytes.
+    /// Requests the memory that [`List::offer`] may need for an item of `len` bytes that has no
+    /// entry.
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
@@ -158,8 +159,8 @@ impl List {
         self.index.reserve()
     }
 
-    /// Offers an item with its hash, path and count, and its entry if it has one; [`List::reserve`]
-    /// has been called for it. Returns the item that has left the list for it, if one has.
+    /// Offers an item with its hash, path and count, and its entry if it has one; for others
+    /// [`List::reserve`] has been called. Returns the item that has left the list for it, if one has.
     ///
     /// An item of the list whose bucket has decayed keeps the higher count, as in the paper.
     #[inline]

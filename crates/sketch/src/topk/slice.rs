@@ -170,7 +170,9 @@ impl Slice {
     ) -> Result<Option<&[u8]>, OutOfMemory> {
         let Coming { item, units, hash, entry, ref path } = *coming;
         let Self { buckets, list } = self;
-        list.reserve(item.len())?;
+        if entry.is_none() {
+            list.reserve(item.len())?;
+        }
         if !buckets.owns_all() {
             let mut owned = Ok(());
             rules.visit(item, path, |cell| {
