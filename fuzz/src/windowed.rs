@@ -126,6 +126,7 @@ impl Subject {
             }
             Operation::ContainsMany { first, number } => self.contains_many(first, number),
             Operation::Wait { thousandths } => {
+                self.sweep_all();
                 self.now += self.length() * u64::from(thousandths) / 1_000;
             }
             Operation::Sweep => {
@@ -165,8 +166,15 @@ impl Subject {
         self.came.get(&item).map(|came| self.now - came)
     }
 
-    /// Not forgotten early; and where no item is taken for another, not late. (Tables here are so
-    /// small that each sweep is at its end when the next slice comes.)
+    /// Sweeps to the end, as the server's timer does. Without, slices may pass faster than they are
+    /// swept, and the newest ones are remembered longer.
+    fn sweep_all(&mut self) {
+        for filter in [&mut self.filter, &mut self.twin] {
+            while !filter.sweep_step(self.now).expect("memory").is_done {}
+        }
+    }
+
+    /// Not forgotten early; and where no item is taken for another, not late.
     fn assert_knows(&self, item: u16) {
         let (known, age) = (self.filter.contains_at(&item.to_le_bytes(), self.now), self.age(item));
         assert!(known || age.is_none_or(|age| age > self.length()));

@@ -42,7 +42,7 @@ def test_the_tool_and_the_package_write_the_same_file(
 
 def test_the_tool_reads_a_counting_filter(tool: Path, tmp_path: Path) -> None:
     path = tmp_path / "counting.sbf"
-    filter = CountingFilter(1000)
+    filter = CountingFilter(1000, seed=SEED)
     filter.update(["a", "a", "b"])
     filter.save(path)
     assert json.loads(run(tool, "info", path, "--json"))["Number of items inserted"] == 3

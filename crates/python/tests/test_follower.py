@@ -66,7 +66,7 @@ def test_without_a_copy_the_caller_says_what_a_lookup_answers(db: redis.Redis, u
         with pytest.raises(NotReadyError):
             strict.contains(["a"])
         assert "a" in lenient and lenient.contains(["a", "b"]) == [True, True]
-        db.bf().add("none", "a")
+        db.bf().insert("none", ["a"], error=1e-6)
         eventually(lambda: strict.is_ready and lenient.is_ready)
         assert "a" in strict and lenient.contains(["a", "b"]) == [True, False]
         db.delete("none")

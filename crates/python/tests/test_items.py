@@ -54,7 +54,7 @@ def test_text_is_its_utf_8_and_a_number_its_digits() -> None:
 
 
 @pytest.mark.parametrize("item", [None, True, 1.5, Number.ONE, ("a",), object(), ["a"]])
-@pytest.mark.parametrize("filter", [Filter(10), CountingFilter(10)])
+@pytest.mark.parametrize("filter", [Filter(10, seed=1), CountingFilter(10, seed=1)])
 def test_another_type_is_refused_by_name(filter: Any, item: Any) -> None:
     for call in (filter.add, filter.__contains__):
         with pytest.raises(TypeError, match="str, bytes, bytearray, memoryview or int, not "):

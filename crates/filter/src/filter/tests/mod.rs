@@ -240,7 +240,7 @@ proptest! {
         factor in 1u32..5,
         batched in any::<bool>(),
     ) {
-        let mut filter = filter(1e-6, capacity, Growth::Times(factor));
+        let mut filter = filter(1e-12, capacity, Growth::Times(factor));
         let mut set = HashSet::new();
         for (is_add, item) in operations {
             let bytes = item.to_le_bytes();
