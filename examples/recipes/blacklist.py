@@ -19,7 +19,7 @@ def digest(password):
 def build(digests, batch=100_000):
     """Fills a new filter and puts it in the place of the old one."""
     db.unlink(NEXT)
-    db.execute_command("BF.RESERVE", NEXT, 0.001, len(digests))
+    db.execute_command("BF.RESERVE", NEXT, 0.000001, len(digests))
     for start in range(0, len(digests), batch):
         packed = b"".join(digests[start:start + batch])
         db.execute_command("BF.PACKADD", NEXT, "FIXED", 20, packed)

@@ -13,7 +13,7 @@ const LINES: usize = 100_000;
 /// Fills a new filter and puts it in the place of the old one.
 fn build(db: &mut Connection, urls: &[String]) -> RedisResult<()> {
     let () = db.unlink(NEXT)?;
-    let () = db.bf_reserve(NEXT, 0.001, urls.len())?;
+    let () = db.bf_reserve(NEXT, 0.000001, urls.len())?;
     for urls in urls.chunks(LINES) {
         let mut add = cmd("BF.PACKADD");
         add.arg(NEXT).arg("LINES").arg(urls.join("\n")).exec(db)?;

@@ -1,7 +1,7 @@
 //! The cache, and the filter of valid ids in it.
 //!
 //! ```text
-//! ids            the filter; its last item is the mark of the server that it was filled on
+//! ids            the filter; its last items are the marks of the server that filled it
 //! ids:next       a filter that is being filled; it replaces the first by RENAME
 //! ids:filling    who fills it
 //! row:ID         a row, for a minute
@@ -11,6 +11,7 @@
 use redis::aio::MultiplexedConnection;
 use redis::{cmd, pipe, AsyncConnectionConfig, RedisError, RedisResult, Script};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
@@ -23,13 +24,13 @@ const PROOF_SECONDS: u64 = 10;
 const FILLING_SECONDS: u64 = 30;
 /// Few enough that no other client waits long.
 const ITEMS_PER_COMMAND: usize = 1_000;
-/// Longer than a healthy cache ever takes. A request then asks the database.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// One would not do: at 1 %, a hundredth of all old filters have it as a false positive.
+const MARKS: usize = 4;
 
 /// Swaps the filters, if nobody else has begun to fill one since: theirs may be incomplete.
 const SWAP: &str = "
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return 0 end
-redis.call(ARGV[2] .. '.INSERT', KEYS[2], 'NOCREATE', 'ITEMS', ARGV[3])
+redis.call(ARGV[2] .. '.INSERT', KEYS[2], 'NOCREATE', 'ITEMS', unpack(ARGV, 3))
 redis.call('RENAME', KEYS[2], KEYS[1])
 redis.call('DEL', KEYS[3])
 return 1";
@@ -68,12 +69,12 @@ pub enum Known {
     NoFilter,
 }
 
-/// A connection, and the mark of a filter that was filled on this run of the server. A server that
-/// restarted or took over may have a filter without the last ids: it has another mark.
+/// A connection, and the marks of a filter that was filled on this run of the server. A server that
+/// restarted or took over may have a filter without the last ids: it lacks these marks.
 #[derive(Clone)]
 struct Live {
     connection: MultiplexedConnection,
-    mark: String,
+    marks: Arc<[String; MARKS]>,
 }
 
 /// A client of the cache.
@@ -81,19 +82,27 @@ pub struct Cache {
     client: redis::Client,
     kind: Option<Kind>,
     keeps_proofs: bool,
+    patience: Duration,
     live: Mutex<Option<Live>>,
 }
 
 impl Cache {
-    /// A cache with a filter of that kind in front, or none, and with proofs of absence or not.
+    /// A cache with a filter of that kind in front, or none, and with proofs of absence or not. Its
+    /// methods fail after `patience`: that should be longer than a healthy cache ever takes.
     ///
     /// # Errors
     /// The address is not one.
-    pub fn new(address: &str, kind: Option<Kind>, keeps_proofs: bool) -> RedisResult<Cache> {
+    pub fn new(
+        address: &str,
+        kind: Option<Kind>,
+        keeps_proofs: bool,
+        patience: Duration,
+    ) -> RedisResult<Cache> {
         Ok(Cache {
             client: redis::Client::open(address)?,
             kind,
             keeps_proofs,
+            patience,
             live: Mutex::new(None),
         })
     }
@@ -112,21 +121,22 @@ impl Cache {
         asked.cmd("GET").arg(row(id)).cmd("EXISTS").arg(proof(id));
         if let Some(kind) = self.kind {
             let mut exists = kind.command("MEXISTS");
-            exists.arg(FILTER).arg(id).arg(&live.mark);
+            exists.arg(FILTER).arg(id).arg(&*live.marks);
             asked.add_command(exists);
         }
-        type Replies = (Option<String>, bool, Option<(bool, bool)>);
-        let replies: Replies = match self.kind {
+        type Replies = (Option<String>, bool, Vec<bool>);
+        let (row, is_proved, found): Replies = match self.kind {
             Some(_) => self.query(live, &asked).await?,
             None => {
                 let (row, proof) = self.query(live, &asked).await?;
-                (row, proof, None)
+                (row, proof, Vec::new())
             }
         };
-        Ok(match replies {
+        Ok(match (row, is_proved, found.split_first()) {
             (Some(row), ..) => Known::Row(row),
-            (_, true, _) | (_, _, Some((false, true))) => Known::Absent,
-            (_, _, Some((_, false))) => Known::NoFilter,
+            (_, true, _) => Known::Absent,
+            (.., Some((_, marks))) if marks.contains(&false) => Known::NoFilter,
+            (.., Some((false, _))) => Known::Absent,
             _ => Known::Nothing,
         })
     }
@@ -140,10 +150,10 @@ impl Cache {
             return Ok(false);
         };
         let mut live = self.live().await?;
-        let mut exists = kind.command("EXISTS");
-        exists.arg(FILTER).arg(&live.mark);
-        let is_filled = exists.query_async::<bool>(&mut live.connection).await;
-        Ok(!self.seen(is_filled).await?)
+        let mut exists = kind.command("MEXISTS");
+        exists.arg(FILTER).arg(&*live.marks);
+        let marks = exists.query_async::<Vec<bool>>(&mut live.connection).await;
+        Ok(self.seen(marks).await?.contains(&false))
     }
 
     /// Keeps what the database said.
@@ -217,9 +227,9 @@ impl Cache {
         let Some(kind) = self.kind else {
             return Ok(None);
         };
-        let Live { mut connection, mark } = self.live().await?;
+        let Live { mut connection, marks } = self.live().await?;
         // The standard library seeds its hashers at random.
-        let token = RandomState::new().hash_one(&mark);
+        let token = RandomState::new().hash_one(&marks);
         let mut lock = cmd("SET");
         lock.arg(FILLING).arg(token).arg("NX").arg("EX").arg(FILLING_SECONDS);
         if lock.query_async::<Option<String>>(&mut connection).await?.is_none() {
@@ -233,7 +243,7 @@ impl Cache {
         let mut both = pipe();
         both.cmd("UNLINK").arg(NEXT).ignore().add_command(reserve).ignore();
         both.query_async::<()>(&mut connection).await?;
-        Ok(Some(Filling { cache: self, kind, connection, mark, token }))
+        Ok(Some(Filling { cache: self, kind, connection, marks, token }))
     }
 
     /// A live connection, opened if there is none.
@@ -243,14 +253,14 @@ impl Cache {
             return Ok(live.clone());
         }
         let patience = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PATIENCE))
-            .set_response_timeout(Some(PATIENCE));
+            .set_connection_timeout(Some(self.patience))
+            .set_response_timeout(Some(self.patience));
         let opened = self.client.get_multiplexed_async_connection_with_config(&patience);
         let mut connection = opened.await?;
         let info: redis::InfoDict = cmd("INFO").arg("server").query_async(&mut connection).await?;
         let run: String = info.get("run_id").unwrap_or_default();
-        let opened = Live { connection, mark: format!("filled on {run}") };
-        Ok(live.insert(opened).clone())
+        let marks = std::array::from_fn(|n| format!("filled on {run}:{n}"));
+        Ok(live.insert(Live { connection, marks: Arc::new(marks) }).clone())
     }
 
     async fn query<T: redis::FromRedisValue>(
@@ -278,7 +288,7 @@ pub struct Filling<'a> {
     cache: &'a Cache,
     kind: Kind,
     connection: MultiplexedConnection,
-    mark: String,
+    marks: Arc<[String; MARKS]>,
     token: u64,
 }
 
@@ -299,7 +309,7 @@ impl Filling<'_> {
         self.cache.seen(added).await
     }
 
-    /// Adds the mark and puts the filter in the place of the old one; returns whether it did, or
+    /// Adds the marks and puts the filter in the place of the old one; returns whether it did, or
     /// somebody else took over.
     ///
     /// # Errors
@@ -307,7 +317,7 @@ impl Filling<'_> {
     pub async fn finish(mut self) -> RedisResult<bool> {
         let swap = Script::new(SWAP);
         let mut swap = swap.key(&[FILTER, NEXT, FILLING][..]);
-        swap.arg(self.token).arg(self.kind.prefix()).arg(&self.mark);
+        swap.arg(self.token).arg(self.kind.prefix()).arg(&*self.marks);
         let swapped = swap.invoke_async(&mut self.connection).await;
         self.cache.seen(swapped).await
     }

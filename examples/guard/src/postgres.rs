@@ -1,7 +1,7 @@
 //! A PostgreSQL of our own in a temporary folder; dropping it removes both.
 
+use crate::server::Port;
 use crate::Outcome;
-use std::net::TcpListener;
 use std::os::unix::fs::{chown, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct Postgres {
     user: Option<(u32, u32)>,
     process: Child,
     folder: PathBuf,
-    port: u16,
+    port: Port,
 }
 
 impl Postgres {
@@ -44,10 +44,10 @@ impl Postgres {
         if !made.status.success() {
             return Err(String::from_utf8_lossy(&made.stderr).into());
         }
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(); // freed at once
+        let port = Port::free()?;
         let log = fs::File::create(folder.join("log"))?;
         let process = command("postgres")
-            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"])
+            .args(["-p", &port.number().to_string(), "-c", "listen_addresses=127.0.0.1"])
             .args(["-c", "unix_socket_directories=", "-c", "fsync=off"])
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -61,7 +61,7 @@ impl Postgres {
     /// It never does; the error contains its log.
     pub async fn config(&mut self) -> Outcome<tokio_postgres::Config> {
         let mut config = tokio_postgres::Config::new();
-        config.host("127.0.0.1").port(self.port);
+        config.host("127.0.0.1").port(self.port.number());
         config.user("postgres").dbname("postgres");
         for _ in 0..TRIES {
             if config.connect(tokio_postgres::NoTls).await.is_ok() {

@@ -13,6 +13,10 @@ use redis::InfoDict;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How long a request waits for the cache before it asks the database. In service a second would
+/// do; here one machine plays all parts, and may be busy for longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How much of everything.
 #[derive(Clone, Copy)]
 pub struct Size {
@@ -135,7 +139,7 @@ impl Stage {
         let address = format!("redis://127.0.0.1:{}", server.port());
         let ids: Vec<i64> = (0..products).map(product).collect();
         let table = Table::create(postgres.config().await?, &ids).await?;
-        let service = Service::new(Cache::new(&address, kind, keeps_proofs)?, table);
+        let service = Service::new(Cache::new(&address, kind, keeps_proofs, PATIENCE)?, table);
         Ok(Stage { service: Arc::new(service), cache, server, _postgres: postgres })
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 const SIZE: Size = Size {
     products: 20_000,
     rates: Rates { customers: 200, old_links: 30, attackers: 600 },
-    phase: Duration::from_secs(1),
+    phase: Duration::from_secs(3),
     step: Duration::from_millis(100),
 };
 const PRODUCTS: u64 = 2_000;
