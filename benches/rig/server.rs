@@ -2,12 +2,16 @@
 
 use redis::Connection;
 use std::error::Error;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{env, fs, thread};
+
+#[path = "../../tests/harness/port.rs"]
+mod port;
+
+pub use port::Port;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -60,7 +64,7 @@ impl Setup {
 pub struct Server {
     setup: Setup,
     process: Child,
-    port: u16,
+    port: Port,
     folder: PathBuf,
 }
 
@@ -72,8 +76,9 @@ impl Server {
         let folder =
             env::temp_dir().join(format!("splitbloom-run-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(); // freed at once
-        Ok(Server { process: Self::spawn(&setup, port, &folder)?, setup, port, folder })
+        let port = Port::free()?;
+        let process = Self::spawn(&setup, port.number(), &folder)?;
+        Ok(Server { setup, process, port, folder })
     }
 
     /// `--save ""`: the server saves only on request.
@@ -91,7 +96,7 @@ impl Server {
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.port.number()
     }
 
     pub fn process_id(&self) -> u32 {
@@ -104,7 +109,7 @@ impl Server {
 
     /// Connects once the server has loaded its data; the error contains its log if it never does.
     pub fn connect(&mut self) -> Outcome<Connection> {
-        let client = redis::Client::open(("127.0.0.1", self.port))?;
+        let client = redis::Client::open(("127.0.0.1", self.port.number()))?;
         for _ in 0..6_000 {
             if let Ok(mut connection) = client.get_connection() {
                 if redis::cmd("PING").query::<()>(&mut connection).is_ok() {
@@ -124,7 +129,7 @@ impl Server {
     pub fn restart(&mut self) -> Outcome<()> {
         self.process.kill()?;
         self.process.wait()?;
-        self.process = Self::spawn(&self.setup, self.port, &self.folder)?;
+        self.process = Self::spawn(&self.setup, self.port.number(), &self.folder)?;
         Ok(())
     }
 }

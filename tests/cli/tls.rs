@@ -1,9 +1,8 @@
 //! TLS, with an authority of the test's own.
 
-use crate::harness::Server;
+use crate::harness::{Port, Server};
 use crate::tool::{tool, Folder, Runs};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use std::net::TcpListener;
 use std::process::Command;
 
 /// An authority, and certificates that it has signed, in files.
@@ -46,9 +45,8 @@ impl Certificates {
 #[test]
 fn a_server_is_trusted_for_its_certificate_and_a_client_for_its_own() {
     let certificates = Certificates::new();
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = listener.local_addr().expect("an address").port();
-    drop(listener);
+    let held = Port::free().expect("a free port");
+    let port = held.number();
     let [certificate, key] = &certificates.server;
     let settings = [
         format!("tls-port {port}"),
@@ -64,7 +62,8 @@ fn a_server_is_trusted_for_its_certificate_and_a_client_for_its_own() {
     let file = certificates.work.file("items", b"a\nb\n");
     let url = format!("rediss://127.0.0.1:{port}");
     let load = |words: &[&str]| -> Command {
-        let mut command = tool(&[&["load", "seen", &file, "--url", &url], words].concat());
+        let load = ["load", "seen", &file, "--error=1e-9", "--url", &url];
+        let mut command = tool(&[&load, words].concat());
         command.env("SPLITBLOOM_PASSWORD", "secret");
         command
     };

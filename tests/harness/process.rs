@@ -4,6 +4,7 @@ use super::Connection;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -16,10 +17,18 @@ pub struct Folder(PathBuf);
 impl Folder {
     pub fn fresh() -> Folder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("splitbloom-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).expect("the temporary folder is writable");
-        Folder(path)
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = env::temp_dir().join(format!("splitbloom-{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                // Left by a process of the same number that was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                created => {
+                    created.expect("the temporary folder is writable");
+                    return Folder(path);
+                }
+            }
+        }
     }
 
     pub fn path(&self) -> &Path {

@@ -1,15 +1,11 @@
 //! A server for one test: started with the module, checked at the end, and removed.
 
 use super::process::{server_path, Folder, Process};
-use super::{eventually, Connection, Dialect};
-use std::net::TcpListener;
+use super::{eventually, Connection, Dialect, Port};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread::panicking;
 use std::{env, fs};
-
-/// Another process may take the port before the server does.
-const ATTEMPTS: u32 = 5;
 
 /// Settings of every server. The port, the module and the test's own lines are added.
 const SETTINGS: &str = "\
@@ -71,8 +67,8 @@ pub struct Server {
     // Dropped in this order: first the process, then its folder.
     process: Process,
     folder: Folder,
-    port: u16,
-    bus_port: u16,
+    port: Port,
+    bus_port: Port,
     options: Options,
     /// It has been stopped and not restarted.
     is_down: bool,
@@ -86,6 +82,19 @@ impl Server {
     /// A server with additional configuration lines.
     pub fn configured(lines: &[&str]) -> Server {
         Server::with(Options::settings(lines))
+    }
+
+    /// A server with additional lines, and no false positive by chance: until it restarts, the
+    /// error rate of filters that are created without one is so low.
+    pub fn strict(lines: &[&str]) -> Server {
+        let server = Server::configured(lines);
+        let counting = match server.dialect().has_unprefixed_settings() {
+            true => "cf.error-rate",
+            false => "bf.cf-error-rate",
+        };
+        let rate = "0.000001";
+        server.connect().run(&format!("CONFIG SET bf.error-rate {rate} {counting} {rate}"));
+        server
     }
 
     pub fn with(options: Options) -> Server {
@@ -102,31 +111,25 @@ impl Server {
 
     fn try_start(options: &Options, dies_of_propagation_errors: bool) -> Result<Server, String> {
         let folder = Folder::fresh();
-        for _ in 0..ATTEMPTS {
-            let (port, bus_port) = (free_port(), free_port());
-            let mut configuration = configuration(port, options, dies_of_propagation_errors);
-            if options.is_node {
-                configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
-            }
-            fs::write(folder.configuration(), configuration).expect("the folder is writable");
-            let mut process = Process::launch(&options.executable(), &folder);
-            if comes_up(&mut process, port) {
-                return Ok(Server {
-                    process,
-                    folder,
-                    port,
-                    bus_port,
-                    options: options.clone(),
-                    is_down: false,
-                });
-            }
+        let port = || Port::free().expect("a free port");
+        let (port, bus_port) = (port(), port());
+        let mut configuration = configuration(port.number(), options, dies_of_propagation_errors);
+        if options.is_node {
+            let bus_port = bus_port.number();
+            configuration += &format!("cluster-enabled yes\ncluster-port {bus_port}\n");
         }
-        Err(folder.tail_of_log())
+        fs::write(folder.configuration(), configuration).expect("the folder is writable");
+        let mut process = Process::launch(&options.executable(), &folder);
+        if !comes_up(&mut process, port.number()) {
+            return Err(folder.tail_of_log());
+        }
+        let options = options.clone();
+        Ok(Server { process, folder, port, bus_port, options, is_down: false })
     }
 
     /// A replica of this server that has caught up with it.
     pub fn replica(&self, lines: &[&str]) -> Server {
-        self.replica_through(self.port, lines)
+        self.replica_through(self.port(), lines)
     }
 
     /// A replica that reaches this server through another port.
@@ -151,7 +154,7 @@ impl Server {
     }
 
     pub fn connect(&self) -> Connection {
-        Connection::open(self.port).unwrap_or_else(|error| {
+        Connection::open(self.port()).unwrap_or_else(|error| {
             panic!("no connection: {error}; end of the log:\n{}", self.folder.tail_of_log())
         })
     }
@@ -168,7 +171,7 @@ impl Server {
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.port.number()
     }
 
     /// The process id.
@@ -178,7 +181,7 @@ impl Server {
 
     /// The port for other nodes of the cluster.
     pub fn bus_port(&self) -> u16 {
-        self.bus_port
+        self.bus_port.number()
     }
 
     pub fn folder(&self) -> &Path {
@@ -230,7 +233,7 @@ impl Server {
         let log_before = self.log().len();
         eventually("the port is free again", || {
             self.process = Process::launch(&self.options.executable(), &self.folder);
-            let up = comes_up(&mut self.process, self.port);
+            let up = comes_up(&mut self.process, self.port.number());
             let log = self.log();
             // A saving child may briefly outlive its parent and keep the port.
             let waits_for_port = log[log_before..].contains("Address already in use");
@@ -279,7 +282,7 @@ impl Drop for Server {
         if panicking() {
             eprintln!(
                 "end of the log of the server on port {}:\n{}",
-                self.port,
+                self.port(),
                 self.folder.tail_of_log()
             );
         } else if !self.is_down {
@@ -334,9 +337,4 @@ fn knows_panic_setting() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     let plain = Options { without_module: true, ..Options::default() };
     *KNOWN.get_or_init(|| Server::try_start(&plain, true).is_ok())
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
 }
