@@ -61,7 +61,8 @@ fn a_key_is_found_on_its_node_only_if_redirects_are_followed() {
     // Whichever node is asked, some of these are elsewhere.
     let mut elsewhere = 0;
     for key in ["a", "b", "c", "d"] {
-        let run = on_cluster(&cluster, &["load", key, "--cluster"]).run_with(b"x\ny\n");
+        let load = ["load", key, "--cluster", "--error=1e-9"];
+        let run = on_cluster(&cluster, &load).run_with(b"x\ny\n");
         assert_eq!(run.stdout, "2 items, 2 new\n", "{run:?}");
         let run = on_cluster(&cluster, &["check", key]).run_with(b"x\n");
         match run.code {

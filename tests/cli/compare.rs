@@ -13,7 +13,7 @@ fn servers_are_compared_item_by_item() {
     };
     let mut both = [old.connect(), new.connect()];
     for db in &mut both {
-        db.run("BF.RESERVE seen 0.000000001 1000");
+        db.run("BF.RESERVE seen 0.000000001 30000");
         let words = ["BF.PACKADD", "seen", "LINES", &items];
         assert_eq!(db.call(words).to_string(), ":20000");
     }

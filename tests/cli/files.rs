@@ -58,7 +58,7 @@ fn a_filter_that_was_built_and_pushed_has_the_digest_of_one_that_was_filled() {
 fn build_counts_the_items_of_files_and_asks_for_those_of_a_pipe() {
     let folder = Folder::new();
     let (items, file) = (folder.file("items", b"a\nb\nc"), folder.path("few.sbf"));
-    let text = tool(&["build", &items, &items, "-o", &file]).prints();
+    let text = tool(&["build", &items, &items, "-o", &file, "--seed", SEED]).prints();
     assert!(text.contains("6 items, 3 of them new"), "{text}");
     assert!(tool(&["info", &file]).prints().contains("Capacity                      6\n"));
     let none = folder.path("no.sbf");
@@ -75,7 +75,7 @@ fn build_counts_the_items_of_files_and_asks_for_those_of_a_pipe() {
     let run = tool(&pairs).run_with(b"aabb");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert!(run.stdout.contains("2 items, 2 of them new"), "{run:?}");
-    let full = ["build", &items, "-o", &folder.path("no.sbf"), "--capacity=2", "--nonscaling"];
+    let full = ["build", &items, "-o", &none, "--capacity=2", "--nonscaling", "--seed", SEED];
     let message = tool(&full).error(6);
     assert!(message.contains("full and does not grow"), "{message}");
     assert_eq!(folder.names(), ["few.sbf", "items"]);

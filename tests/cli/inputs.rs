@@ -66,7 +66,7 @@ fn line_ends_of_other_systems_are_warned_about_and_can_be_stripped() {
     let mut db = server.connect();
     let plain = folder.file("plain", b"a\nb\n\nc");
     let text = folder.file("text", b"\xef\xbb\xbfa\r\nb\r\n\r\nc");
-    let run = tool_on(&server, &["load", "raw", &text]).run();
+    let run = tool_on(&server, &["load", "raw", &text, "--error=1e-9"]).run();
     assert_eq!((run.code, run.stdout.as_str()), (0, "4 items, 4 new\n"));
     let warnings: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{run:?}");
@@ -114,9 +114,9 @@ fn an_item_longer_than_the_server_takes_packed_is_sent_by_itself() {
     let long = "x".repeat(200_000);
     let items = folder.file("items", format!("a\n{long}\nb\n{long}y\nc\n").as_bytes());
     for (key, load, partitions) in [
-        ("seen", ["--capacity=100"], "1"),
-        ("spread", ["--capacity=100"], "4"),
-        ("bag", ["--cf"], "1"),
+        ("seen", ["--capacity=100", "--error=1e-9"], "1"),
+        ("spread", ["--capacity=100", "--error=1e-9"], "4"),
+        ("bag", ["--cf", "--error=1e-9"], "1"),
     ] {
         let on = |command: &str, more: &[&str]| {
             let words = [command, key, &items];

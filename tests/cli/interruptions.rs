@@ -37,7 +37,7 @@ fn spawn(command: &mut Command) -> Child {
 #[test]
 fn an_interrupted_load_says_how_far_it_has_come_and_resumes_there() {
     let (server, folder) = (Server::start(), Folder::new());
-    let lines: String = (0..1_000_000).map(|number| format!("line {number}\n")).collect();
+    let lines: String = (0..5_000_000).map(|number| format!("line {number}\n")).collect();
     let items = folder.file("items", lines.as_bytes());
     let checkpoint = folder.path("done");
     let words = ["load", "seen", &items, "--checkpoint", &checkpoint];
@@ -59,7 +59,7 @@ fn an_interrupted_load_says_how_far_it_has_come_and_resumes_there() {
         assert_eq!(folder.names(), ["done", "items"]);
     }
     let text = tool_on(&server, &words).prints();
-    assert!(text.starts_with("1000000 items ("), "{text}");
+    assert!(text.starts_with("5000000 items ("), "{text}");
     let missing = ["check", "seen", &items, "--missing", "--count"];
     assert_eq!(tool_on(&server, &missing).prints(), "0\n");
     assert_eq!(folder.names(), ["items"]);

@@ -15,11 +15,11 @@ fn what_is_loaded_is_found_and_nothing_else() {
     let (server, work) = (Server::start(), Folder::new());
     let (here, there) = (lines(0..50_000), lines(50_000..60_000));
     let file = work.file("here", here.as_bytes());
-    let reserve = ["--capacity", "50000", "--error", "1e-9"];
+    let reserve = ["--capacity", "60000", "--error", "1e-9"];
     let text = tool_on(&server, &[["load", "seen", &file].as_slice(), &reserve].concat()).prints();
     assert_eq!(text, "50000 items, 50000 new\n");
     let capacity = server.connect().ask("BF.INFO seen CAPACITY");
-    assert!(capacity.contains(":50000"), "{capacity}");
+    assert!(capacity.contains(":60000"), "{capacity}");
 
     let check = |words: &[&str]| tool_on(&server, &[&["check", "seen"], words].concat());
     assert_eq!(check(&[&file]).prints(), here);
@@ -132,7 +132,7 @@ fn a_counting_filter_counts_what_is_loaded_until_it_is_unloaded() {
     let file = work.file("items", lines(0..1000).as_bytes());
     let on = |words: &[&str]| tool_on(&server, words);
     for _ in 0..2 {
-        let text = on(&["load", "bag", &file, "--cf", "--error", "0.0001"]).prints();
+        let text = on(&["load", "bag", &file, "--cf", "--error", "1e-9"]).prints();
         assert_eq!(text, "1000 items, 1000 new\n");
     }
     let mut db = server.connect();
@@ -156,7 +156,7 @@ fn a_counting_filter_counts_what_is_loaded_until_it_is_unloaded() {
 #[test]
 fn a_load_that_is_killed_goes_on_and_loses_nothing() {
     let (server, work) = (Server::start(), Folder::new());
-    let file = work.file("items", lines(0..1_000_000).as_bytes());
+    let file = work.file("items", lines(0..5_000_000).as_bytes());
     let checkpoint = work.path("done");
     let words = ["load", "seen", &file, "--checkpoint", &checkpoint, "--connections", "2"];
     // The filter is a table, which takes its time.
@@ -170,7 +170,7 @@ fn a_load_that_is_killed_goes_on_and_loses_nothing() {
     server.resume();
 
     let text = tool_on(&server, &words).prints();
-    let before = text.strip_prefix("1000000 items (").and_then(|rest| rest.split_once(' '));
+    let before = text.strip_prefix("5000000 items (").and_then(|rest| rest.split_once(' '));
     let before = before.and_then(|(before, _)| before.parse::<u64>().ok());
     assert!(before.is_some_and(|before| before > 0), "{text}");
     assert!(!work.names().contains(&"done".to_owned()), "it is complete");
@@ -178,7 +178,7 @@ fn a_load_that_is_killed_goes_on_and_loses_nothing() {
     assert_eq!(tool_on(&server, &missing).prints(), "0\n");
     // Again from the start, since there is no checkpoint.
     let text = tool_on(&server, &words).prints();
-    assert_eq!(text, "1000000 items, 0 new\n");
+    assert_eq!(text, "5000000 items, 0 new\n");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn assert_first_are_there(server: &Server, key: &str, items: &str, message: &str
 #[test]
 fn a_server_that_dies_ends_a_load_in_one_line() {
     let (mut server, work) = (Server::start(), Folder::new());
-    let file = work.file("items", lines(0..1_000_000).as_bytes());
+    let file = work.file("items", lines(0..5_000_000).as_bytes());
     let checkpoint = work.path("done");
     let mut load = tool_on(&server, &["load", "seen", &file, "--checkpoint", &checkpoint]);
     let load = load.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();

@@ -10,6 +10,11 @@ fn migrate(from: &str, to: &str, words: &[&str]) -> Command {
     tool(&[&["migrate", from, to], words].concat())
 }
 
+/// Two servers, at a rate at which no item is taken for another.
+fn exact() -> [Server; 2] {
+    [(); 2].map(|()| Server::configured(&["bf.error-rate 0.000001"]))
+}
+
 #[test]
 fn filters_of_all_kinds_move_from_every_database_with_their_expiry() {
     let (old, new) = (Server::start(), Server::start());
@@ -61,7 +66,7 @@ fn a_database_or_a_pattern_selects_filters() {
 
 #[test]
 fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
-    let (old, new) = (Server::start(), Server::start());
+    let [old, new] = exact();
     let (mut from, mut to) = (old.connect(), new.connect());
     from.run("BF.MADD grown a b c");
     from.run("BF.ADD text a");
@@ -89,8 +94,7 @@ fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
 
 #[test]
 fn a_check_names_what_is_missing_or_different() {
-    // At a rate at which no item is taken for another.
-    let [old, new] = [(); 2].map(|()| Server::configured(&["bf.error-rate 0.000001"]));
+    let [old, new] = exact();
     let work = Folder::new();
     let mut from = old.connect();
     for command in ["BF.MADD seen a b c", "CF.ADD bag a", "BF.MADD other a b"] {

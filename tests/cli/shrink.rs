@@ -172,7 +172,7 @@ fn what_cannot_be_shrunk_is_an_error_and_leaves_nothing() {
     let mut db = server.connect();
     db.run("BF.RESERVE window 0.01 100 WINDOW 3600");
     db.run("CF.ADD counting a");
-    db.run("BF.MADD few a b c");
+    db.run(&format!("BF.INSERT few SEED {SEED} ITEMS a b c"));
     for key in ["window", "counting", "few"] {
         tool_on(&server, &["pull", key, "-o", &folder.path(key)]).prints();
     }

@@ -78,8 +78,9 @@ impl Acknowledged {
     fn watch(&self, follower: &Follower, is_over: &AtomicBool) -> u64 {
         let mut checks = 0;
         while !is_over.load(SeqCst) {
-            let age = follower.staleness();
-            let current_at = age.and_then(|age| Instant::now().checked_sub(age));
+            // Before the age is known: a pause between the two makes the copy seem older.
+            let now = Instant::now();
+            let current_at = follower.staleness().and_then(|age| now.checked_sub(age));
             let batches = self.0.lock().expect("no thread panics with it").clone();
             for (numbers, since) in batches {
                 if current_at.is_some_and(|at| since < at) {

@@ -106,7 +106,13 @@ fn a_transaction_that_fails_halfway_is_replicated_as_it_took_effect() {
     let primary = Server::configured(&["bf.error-rate 0.000001"]);
     let replica = primary.replica(&OTHER_SETTINGS);
     let mut db = primary.connect();
-    db.run("BF.RESERVE full 0.0001 2 NONSCALING");
+    // Each item is new to these filters, and to counting filters too.
+    let counting = match primary.dialect().has_unprefixed_settings() {
+        true => "cf.error-rate",
+        false => "bf.cf-error-rate",
+    };
+    db.run(&format!("CONFIG SET {counting} 0.000001"));
+    db.run("BF.RESERVE full 0.000000001 2 NONSCALING");
     db.converse(&[
         ("MULTI", "+OK"),
         ("BF.MADD full a b c", "+QUEUED"),

@@ -52,6 +52,7 @@ fn items_of_a_batch_that_find_no_memory_are_refused_and_only_the_others_replicat
 fn a_deletion_that_finds_no_memory_changes_nothing() {
     let server = server_with_failpoints(&[]);
     let mut db = server.connect();
+    db.run("CF.RESERVE k 1000 ERROR 0.000001");
     db.run("CF.INSERT k ITEMS a a a a a b");
     // The pages of the two are common, so the first change needs a copy.
     db.run("COPY k copy");

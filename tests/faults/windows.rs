@@ -55,7 +55,7 @@ fn a_replica_answers_by_its_own_clock_and_holds_the_same() {
     let replica = replica_of(&primary, 120 * SECOND as i64);
     let mut here = Clocked::connect(&primary, 0);
     let mut there = replica.connect();
-    here.db.run("BF.INSERT w WINDOW 60 SLICES 4 ITEMS a b");
+    here.db.run("BF.INSERT w ERROR 0.000001 WINDOW 60 SLICES 4 ITEMS a b");
     primary.wait_for(&replica);
     assert_eq!(here.db.ask("BF.MEXISTS w a b"), "[:1, :1]");
     assert_eq!(there.ask("BF.MEXISTS w a b"), "[:0, :0]");
@@ -72,7 +72,7 @@ fn a_replica_answers_by_its_own_clock_and_holds_the_same() {
 fn a_clock_that_runs_back_makes_nothing_forgotten_early() {
     let server = server_with_failpoints(&[]);
     let mut clocked = Clocked::connect(&server, 3_600 * SECOND);
-    clocked.db.run("BF.INSERT w WINDOW 60 SLICES 4 ITEMS a");
+    clocked.db.run("BF.INSERT w ERROR 0.000001 WINDOW 60 SLICES 4 ITEMS a");
     clocked.offset = 0;
     clocked.advance(0);
     assert_eq!(clocked.db.ask("BF.INSERT w ITEMS a b"), "[:0, :1]");
@@ -269,6 +269,7 @@ fn a_write_to_a_key_in_use_changes_nothing_and_can_be_repeated() {
     let server = server_with_failpoints(&["bf.error-rate 0.000001"]);
     let mut db = server.connect();
     db.run("BF.ADD source a");
+    db.run("CF.RESERVE counting 1000 ERROR 0.000001");
     db.run("CF.ADD counting a");
     for command in [
         "BF.RESERVE reserved 0.01 100",

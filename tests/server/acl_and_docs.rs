@@ -434,7 +434,7 @@ fn a_user_who_may_only_write_keys_is_refused_every_read() {
 /// As docs/security.md says.
 #[test]
 fn a_user_who_may_only_write_keys_learns_from_an_add_what_was_present() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     server.connect().converse(&[
         ("BF.ADD k a", ":1"),
         ("ACL SETUSER adds on nopass +@all %W~*", "+OK"),

@@ -33,7 +33,7 @@ fn redis_rs_inserts_with_options() {
         assert_eq!(db.bf_insert::<_, _, Vec<bool>>("k", &["a", "b"])?, [true, true]);
         let options = BloomFilterInsertOptions::default()
             .capacity(2)
-            .error_rate(0.0001)
+            .error_rate(0.000001)
             .expansion(BloomFilterScalingOptions::NonScaling);
         assert_eq!(
             db.bf_insert_options::<_, _, Vec<bool>>("strict", &["a", "b"], options)?,
@@ -139,7 +139,7 @@ fn redis_py_works_in_resp3() {
 
 fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) {
     for protocol in ["resp2", "resp3"] {
-        let server = Server::start();
+        let server = Server::strict(&[]);
         let address = format!("redis://127.0.0.1:{}/?protocol={protocol}", server.port());
         let connected = redis::Client::open(address).and_then(|client| client.get_connection());
         let mut db = connected.expect("a connection");
@@ -148,7 +148,7 @@ fn in_both_protocols(conversation: impl Fn(&mut Connection) -> RedisResult<()>) 
 }
 
 fn run_redis_py(protocol: &str) {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/redis_py.py");
     run_python(&[script, &server.port().to_string(), protocol]);
 }

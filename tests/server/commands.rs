@@ -18,7 +18,7 @@ fn a_reserved_filter_is_empty() {
 
 #[test]
 fn an_add_returns_one_for_a_new_item_and_zero_for_a_known_one() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     server.connect().converse(&[
         ("BF.ADD k a", ":1"),
         ("BF.ADD k a", ":0"),
@@ -182,7 +182,7 @@ fn filters_created_without_a_seed_have_different_ones() {
 
 #[test]
 fn a_digest_changes_only_with_a_new_item() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     db.run("BF.ADD k a");
     let before = db.digest("k");
@@ -240,7 +240,7 @@ fn a_full_non_scaling_filter_refuses_only_new_items() {
     let server = Server::start();
     let mut db = server.connect();
     db.converse(&[
-        ("BF.RESERVE k 0.0001 3 NONSCALING", "+OK"),
+        ("BF.RESERVE k 0.000001 3 NONSCALING", "+OK"),
         ("BF.MADD k a b c", "[:1, :1, :1]"),
         ("BF.ADD k a", ":0"),
         ("BF.ADD k d", "-ERR non scaling filter is full"),
@@ -262,11 +262,11 @@ fn a_full_non_scaling_filter_refuses_only_new_items() {
 fn items_before_the_refused_one_are_kept() {
     let server = Server::start();
     server.connect().converse(&[
-        ("BF.RESERVE k 0.0001 3 NONSCALING", "+OK"),
+        ("BF.RESERVE k 0.000001 3 NONSCALING", "+OK"),
         ("BF.MADD k a b c d e", "[:1, :1, :1, -ERR non scaling filter is full]"),
         ("BF.MEXISTS k a b c d e", "[:1, :1, :1, :0, :0]"),
         (
-            "BF.INSERT l CAPACITY 2 ERROR 0.0001 NONSCALING ITEMS a b c",
+            "BF.INSERT l CAPACITY 2 ERROR 0.000001 NONSCALING ITEMS a b c",
             "[:1, :1, -ERR non scaling filter is full]",
         ),
         ("BF.MEXISTS l a b c", "[:1, :1, :0]"),
@@ -275,7 +275,7 @@ fn items_before_the_refused_one_are_kept() {
 
 #[test]
 fn insert_accepts_its_options_in_any_case_and_any_order() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     for (options, capacity, expansion) in [
         ("CAPACITY 500", 500, "[:2]"),
@@ -307,7 +307,7 @@ fn the_last_error_rate_given_to_insert_wins() {
 
 #[test]
 fn everything_after_items_is_data() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     server.connect().converse(&[
         ("BF.INSERT k ITEMS NOCREATE ITEMS CAPACITY", "[:1, :1, :1]"),
         ("BF.MEXISTS k NOCREATE ITEMS CAPACITY nocreate", "[:1, :1, :1, :0]"),
@@ -316,7 +316,7 @@ fn everything_after_items_is_data() {
 
 #[test]
 fn insert_with_nocreate_adds_to_an_existing_filter() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     server.connect().converse(&[
         ("BF.INSERT k NOCREATE ITEMS a", "-ERR not found"),
         ("EXISTS k", ":0"),

@@ -46,7 +46,7 @@ fn the_old_snapshot_loads_after_a_kill_during_bgsave() {
     add_items(&mut db, "k", 0..5000);
     db.run("SAVE");
     let before = Fingerprint::of(&mut db, Family::Bloom, "k", 5000);
-    db.run("CONFIG SET rdb-key-save-delay 1000000");
+    db.run("CONFIG SET rdb-key-save-delay 10000000");
     add_items(&mut db, "k", 5000..10_000);
     db.run("BGSAVE");
     assert_eq!(db.info("persistence", "rdb_bgsave_in_progress"), "1");
@@ -62,7 +62,7 @@ fn a_kill_during_a_rewrite_of_the_append_only_file_loses_nothing() {
         let mut db = server.connect();
         db.run("BF.RESERVE k 0.01 100");
         add_items(&mut db, "k", 0..5000);
-        db.run("CONFIG SET rdb-key-save-delay 1000000");
+        db.run("CONFIG SET rdb-key-save-delay 10000000");
         db.run("BGREWRITEAOF");
         add_items(&mut db, "k", 5000..10_000);
         let before = Fingerprint::of(&mut db, Family::Bloom, "k", 10_000);

@@ -4,7 +4,7 @@ use crate::harness::{scan_dump, Connection, Dialect, Server};
 
 /// The setup: a filter, a full one that cannot scale, and a key of another type.
 const SETUP: [&str; 4] = [
-    "BF.RESERVE filter 0.01 100",
+    "BF.RESERVE filter 0.000001 100",
     "BF.ADD filter a",
     "BF.INSERT full ERROR 0.000001 CAPACITY 2 NONSCALING ITEMS a b",
     "SET text a",
@@ -377,7 +377,7 @@ fn a_script_gets_the_error_at_the_end_of_an_array_which_newer_valkeys_raise() {
     let mut db = server.connect();
     for command in ["'BF.MADD', KEYS[1]", "'BF.INSERT', KEYS[1], 'ITEMS'"] {
         db.run("FLUSHALL");
-        db.run("BF.RESERVE three 0.001 3 NONSCALING");
+        db.run("BF.RESERVE three 0.000001 3 NONSCALING");
         let script =
             |call: &str| format!("return redis.{call}({command}, 'a', 'b', 'c', 'd', 'e')");
         let mut eval = |script: &str| db.call(["EVAL", script, "1", "three"]).to_string();

@@ -112,14 +112,14 @@ fn errors_are_those_of_set_and_change_nothing() {
 
 #[test]
 fn an_expiry_is_propagated_as_a_time_in_the_transaction_that_creates_the_filter() {
-    const RESERVE: &str = "BF.RESERVE k 0.01 100 EXPANSION 2 SEED …";
+    const RESERVE: &str = "BF.RESERVE k 0.000001 100 EXPANSION 2 SEED …";
     const COUNTING: &str =
-        "CF.RESERVE k 1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.01 SEED …";
-    let server = Server::configured(&APPEND_ONLY);
+        "CF.RESERVE k 1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.000001 SEED …";
+    let server = Server::strict(&APPEND_ONLY);
     let mut db = server.connect();
     let expire = "PEXPIREAT k …";
     for (command, expected) in [
-        ("BF.RESERVE k 0.01 100 EX 60", ["MULTI", RESERVE, expire, "EXEC"].as_slice()),
+        ("BF.RESERVE k 0.000001 100 EX 60", ["MULTI", RESERVE, expire, "EXEC"].as_slice()),
         ("BF.INSERT k EX 60 ITEMS a b", &["MULTI", RESERVE, "BF.MADD k a b", expire, "EXEC"]),
         (
             "BF.INSERT k CAPACITY 2 NONSCALING ERROR 0.0001 EX 60 ITEMS a b c d",
@@ -202,7 +202,7 @@ fn a_filter_whose_time_has_passed_in_a_file_is_gone_with_its_items() {
 /// RedisBloom takes `EX` in BF.INSERT for EXPANSION, and ignores it in RESERVE.
 #[test]
 fn the_words_of_a_redisbloom_make_no_filter_expire() {
-    let replica = Server::start();
+    let replica = Server::strict(&[]);
     let mut primary = Primary::with_empty_replica(&replica);
     for line in [
         "BF.INSERT i EX 4 ITEMS a",
@@ -223,7 +223,7 @@ fn the_words_of_a_redisbloom_make_no_filter_expire() {
 
 #[test]
 fn the_servers_own_event_follows_that_of_the_creation() {
-    let server = Server::configured(&["notify-keyspace-events KEA"]);
+    let server = Server::strict(&["notify-keyspace-events KEA"]);
     let events = events_of(&server, |db| {
         db.run("BF.RESERVE r 0.01 100 EX 60");
         db.run("BF.INSERT i EX 60 ITEMS a");

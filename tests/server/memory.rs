@@ -5,6 +5,8 @@ use crate::harness::{add_items, item, missing_items, Connection, Server};
 use std::f64::consts::LN_2;
 
 const MILLION: u64 = 1_000_000;
+/// So that a filter has one size.
+const SEED: &str = "SEED 0123456789abcdef";
 
 #[test]
 fn memory_usage_is_what_the_allocator_holds() {
@@ -21,7 +23,7 @@ fn memory_usage_is_what_the_allocator_holds() {
         let server = Server::configured(&settings);
         let before = used_memory(&server);
         let mut db = server.connect();
-        db.run(&format!("BF.RESERVE k {parameters}"));
+        db.run(&format!("BF.RESERVE k {parameters} {SEED}"));
         add_items(&mut db, "k", 0..items);
         drop(db);
         let taken = used_memory(&server) - before;
@@ -83,7 +85,7 @@ fn a_key_with_a_small_filter_takes_little() {
         let before = used_memory(&server);
         let mut db = server.connect();
         for key in 0..KEYS {
-            let words = format!("BF.INSERT filter:{key:06} {creation} ITEMS");
+            let words = format!("BF.INSERT filter:{key:06} {creation} {SEED} ITEMS");
             let words: Vec<Vec<u8>> = words.split_whitespace().map(|word| word.into()).collect();
             db.call(words.into_iter().chain((0..items).map(item)));
         }

@@ -2,13 +2,14 @@
 //! itself too, and that alerts and dashboard ask for nothing that is not shown.
 
 use crate::foreign::samples::OF_VALKEY_BLOOM;
-use crate::harness::{eventually, Connection, Options, Server};
+use crate::harness::{eventually, patient, Connection, Options, Server};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Releases of Debian whose exporter is tried: the oldest that one is likely to meet, and a newer.
 const SUITES: [&str; 2] = ["bookworm", "trixie"];
@@ -47,7 +48,7 @@ fn values(db: &mut Connection) -> BTreeMap<String, f64> {
 fn watched_server() -> Server {
     let server = Server::with(Options { with_sketches: true, ..Options::default() });
     let mut db = server.connect();
-    db.run("BF.RESERVE fixed 0.01 4 NONSCALING");
+    db.run("BF.RESERVE fixed 0.01 4 NONSCALING SEED 0123456789abcdef");
     db.run("BF.MADD fixed a b c");
     db.run("BF.ADD growing a");
     db.run("CF.RESERVE counting 10 EXPANSION 0");
@@ -189,6 +190,8 @@ impl Drop for Exporter {
 
 fn get(address: &str) -> std::io::Result<String> {
     let mut connection = TcpStream::connect(address)?;
+    // Another server that has taken the port may not answer.
+    connection.set_read_timeout(Some(patient(Duration::from_secs(5))))?;
     connection.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
     let mut page = String::new();
     connection.read_to_string(&mut page)?;

@@ -75,7 +75,7 @@ fn packed_items_come_to_filters_that_forget_with_their_time() {
     let server = Server::start();
     let mut db = server.connect();
     db.converse(&[
-        ("BF.RESERVE w 0.01 100 WINDOW 60", "+OK"),
+        ("BF.RESERVE w 0.000001 100 WINDOW 60", "+OK"),
         ("BF.PACKADD w FIXED 1 ab", ":2"),
         ("BF.PACKADD w FIXED 1 bc BITS", "$\\x02"),
         ("BF.PACKEXISTS w FIXED 1 abcx", "$\\x07"),
@@ -267,7 +267,7 @@ fn a_packing_that_lies_is_an_error_and_changes_nothing() {
 #[test]
 fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
     const DEFAULT: usize = 16 << 20;
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     let bytes = vec![b'\n'; DEFAULT];
     let added = call(&mut db, "BF.PACKADD k LINES", &bytes, "BITS");
@@ -295,7 +295,7 @@ fn a_packing_may_be_as_long_as_the_setting_and_sixteen_mebibytes_by_default() {
 
 #[test]
 fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
-    let server = Server::configured(&[
+    let server = Server::strict(&[
         "appendonly yes",
         "appendfsync no",
         "auto-aof-rewrite-percentage 0",
@@ -362,7 +362,7 @@ fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
 
 #[test]
 fn an_add_that_changes_nothing_breaks_no_watch() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let (mut db, mut other) = (server.connect(), server.connect());
     db.run("BF.PACKADD k FIXED 1 ab");
     db.run("CF.PACKADD c FIXED 1 ab");

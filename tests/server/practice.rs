@@ -125,7 +125,7 @@ fn a_chunk_that_a_client_turned_into_text_is_refused() {
 
 #[test]
 fn a_function_that_writes_nothing_can_count_copies() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     db.run("CF.INSERT k ITEMS a a b");
     let library = "#!lua name=filters

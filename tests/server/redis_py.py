@@ -35,7 +35,7 @@ def adds_and_looks_up(bloom):
 def inserts_with_options(bloom):
     assert bloom.insert("inserted", ["a", "b"]) == [1, 1]
     assert bloom.insert("inserted", ["b", "c"], noCreate=True) == [0, 1]
-    assert bloom.insert("strict", ["a", "b"], capacity=2, error=0.0001, noScale=True) == [1, 1]
+    assert bloom.insert("strict", ["a", "b"], capacity=2, error=1e-6, noScale=True) == [1, 1]
     refuses(lambda: bloom.add("strict", "c"), "full")
     *kept, refused = bloom.madd("strict", "a", "c", "d")
     assert kept == [0] and "full" in str(refused), (kept, refused)

@@ -74,12 +74,12 @@ fn a_refused_item_of_a_full_filter_does_not_reach_the_replica() {
     let replica = primary.replica(&REPLICA_SETTINGS);
     let mut db = primary.connect();
     db.converse(&[
-        ("BF.RESERVE k 0.0001 3 NONSCALING", "+OK"),
+        ("BF.RESERVE k 0.000001 3 NONSCALING", "+OK"),
         ("BF.MADD k a b c d e", "[:1, :1, :1, -ERR non scaling filter is full]"),
         ("BF.ADD k d", "-ERR non scaling filter is full"),
         ("BF.MADD k a d", "[:0, -ERR non scaling filter is full]"),
         (
-            "BF.INSERT l CAPACITY 2 ERROR 0.0001 NONSCALING ITEMS a b c",
+            "BF.INSERT l CAPACITY 2 ERROR 0.000001 NONSCALING ITEMS a b c",
             "[:1, :1, -ERR non scaling filter is full]",
         ),
         ("BF.ADD m a", ":1"),
@@ -111,7 +111,7 @@ fn a_promoted_replica_continues_like_its_primary() {
 
 #[test]
 fn a_replica_answers_reads_and_refuses_writes() {
-    let primary = Server::start();
+    let primary = Server::strict(&[]);
     let replica = primary.replica(&[]);
     primary.connect().run("BF.MADD k a b");
     primary.wait_for(&replica);
@@ -130,7 +130,7 @@ fn a_replica_answers_reads_and_refuses_writes() {
 
 #[test]
 fn commands_are_propagated_as_they_took_effect() {
-    let server = Server::configured(&APPEND_ONLY);
+    let server = Server::strict(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, propagated) in [
         ("BF.RESERVE r 0.01 1000", ["BF.RESERVE r 0.01 1000 EXPANSION 2 SEED …"].as_slice()),
@@ -139,7 +139,7 @@ fn commands_are_propagated_as_they_took_effect() {
         ("BF.RESERVE u 0.001 10 EXPANSION 0", &["BF.RESERVE u 0.001 10 NONSCALING SEED …"]),
         (
             "BF.ADD k a",
-            &["MULTI", "BF.RESERVE k 0.01 100 EXPANSION 2 SEED …", "BF.ADD k a", "EXEC"],
+            &["MULTI", "BF.RESERVE k 0.000001 100 EXPANSION 2 SEED …", "BF.ADD k a", "EXEC"],
         ),
         ("BF.ADD k a", &[]),
         ("BF.ADD k b", &["BF.ADD k b"]),
@@ -147,9 +147,9 @@ fn commands_are_propagated_as_they_took_effect() {
         ("BF.MADD k a b c", &["BF.MADD k a b c"]),
         (
             "BF.MADD l a b",
-            &["MULTI", "BF.RESERVE l 0.01 100 EXPANSION 2 SEED …", "BF.MADD l a b", "EXEC"],
+            &["MULTI", "BF.RESERVE l 0.000001 100 EXPANSION 2 SEED …", "BF.MADD l a b", "EXEC"],
         ),
-        ("BF.RESERVE n 0.0001 3 NONSCALING", &["BF.RESERVE n 0.0001 3 NONSCALING SEED …"]),
+        ("BF.RESERVE n 0.000001 3 NONSCALING", &["BF.RESERVE n 0.000001 3 NONSCALING SEED …"]),
         ("BF.MADD n a b", &["BF.MADD n a b"]),
         ("BF.MADD n a c d e", &["BF.MADD n a c"]),
         ("BF.MADD n a d", &[]),
@@ -168,14 +168,14 @@ fn commands_are_propagated_as_they_took_effect() {
 
 #[test]
 fn an_insert_is_propagated_as_it_took_effect() {
-    let server = Server::configured(&APPEND_ONLY);
+    let server = Server::strict(&APPEND_ONLY);
     let mut db = server.connect();
     for (command, reserve, added) in [
-        ("BF.INSERT k ITEMS a b", Some("BF.RESERVE k 0.01 100 EXPANSION 2 SEED …"), "a b"),
+        ("BF.INSERT k ITEMS a b", Some("BF.RESERVE k 0.000001 100 EXPANSION 2 SEED …"), "a b"),
         ("BF.INSERT k CAPACITY 7 NONSCALING ITEMS a c", None, "a c"),
         (
-            "BF.INSERT l ERROR 0.0001 CAPACITY 2 NONSCALING ITEMS a b c d",
-            Some("BF.RESERVE l 0.0001 2 NONSCALING SEED …"),
+            "BF.INSERT l ERROR 0.000001 CAPACITY 2 NONSCALING ITEMS a b c d",
+            Some("BF.RESERVE l 0.000001 2 NONSCALING SEED …"),
             "a b",
         ),
     ] {
@@ -189,7 +189,7 @@ fn an_insert_is_propagated_as_it_took_effect() {
 
 #[test]
 fn effects_of_a_transaction_or_script_are_replicated_once() {
-    let primary = Server::start();
+    let primary = Server::strict(&[]);
     let replica = primary.replica(&REPLICA_SETTINGS);
     let mut db = primary.connect();
     for line in ["MULTI", "BF.ADD k a", "BF.ADD k a", "BF.ADD l a", "BF.RESERVE k 0.01 100", "EXEC"]

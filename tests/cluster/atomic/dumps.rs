@@ -10,8 +10,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::spawn;
 
-/// The first bytes of every chunk of ours.
-const CHUNK: &[u8] = b"SBF";
+/// The first bytes of a filter's first chunk, which the server's compression leaves as they are:
+/// the magic, the version and a byte of the start. The magic alone also comes by chance.
+const CHUNK: &[u8] = b"SBF\x01\0";
 /// Of a filter with a few items, in a dump or in a chunk, this many follow them at least.
 const DAMAGED_BYTES: usize = 200;
 

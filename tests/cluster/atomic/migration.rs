@@ -37,12 +37,18 @@ impl AtomicMove {
 
     /// Starts to move a slot.
     pub fn begin(slot: u16, source: &Node, target: &Node) -> AtomicMove {
-        let director = director(&mut source.connect()).expect("the server supports it");
+        let mut from = source.connect();
+        let director = director(&mut from).expect("the server supports it");
+        // How long the source holds writes back, before it gives up: on a busy machine the few
+        // seconds of the defaults may pass.
+        from.run(match director {
+            Director::Source => "CONFIG SET cluster-manual-failover-timeout 60000",
+            Director::Target => "CONFIG SET cluster-slot-migration-write-pause-timeout 60000",
+        });
         let (mut db, command) = match director {
-            Director::Source => (
-                source.connect(),
-                format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", target.id),
-            ),
+            Director::Source => {
+                (from, format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", target.id))
+            }
             Director::Target => {
                 (target.connect(), format!("CLUSTER MIGRATION IMPORT {slot} {slot}"))
             }

@@ -6,6 +6,8 @@ use crate::patience::{eventually, PATIENCE};
 use redis::{cmd, Connection};
 
 const KEY: &str = "seen";
+/// No item is taken for another.
+const RATE: &str = "0.000000001";
 const BATCHES: u32 = 50;
 const BATCH: u32 = 100;
 
@@ -41,10 +43,10 @@ fn a_cluster_of_three_primaries_forms_itself_and_answers_redis_cli() {
     // them all.
     for number in 0..20 {
         let key = format!("seen:{number}");
-        let ask = |command: &str, item: &str| cluster.redis_cli("node-1", &[command, &key, item]);
-        assert_eq!(ask("BF.ADD", "alice"), "1");
-        assert_eq!(ask("BF.EXISTS", "alice"), "1");
-        assert_eq!(ask("BF.EXISTS", "bob"), "0");
+        let ask = |line: &[&str]| cluster.redis_cli("node-1", line);
+        assert_eq!(ask(&["BF.INSERT", &key, "ERROR", RATE, "ITEMS", "alice"]), "1");
+        assert_eq!(ask(&["BF.EXISTS", &key, "alice"]), "1");
+        assert_eq!(ask(&["BF.EXISTS", &key, "bob"]), "0");
     }
     for node in NODES {
         let keys: u32 = cmd("DBSIZE").query(&mut cluster.connect(node)).unwrap();
@@ -102,7 +104,7 @@ fn after_a_primary_is_killed_its_replica_has_every_acknowledged_item() {
 fn a_stopped_cluster_forms_again_with_new_addresses() {
     let cluster = Cluster::start();
     let cli = |line: &[&str]| cluster.redis_cli("node-1", line);
-    assert_eq!(cli(&["BF.ADD", KEY, "alice"]), "1");
+    assert_eq!(cli(&["BF.INSERT", KEY, "ERROR", RATE, "ITEMS", "alice"]), "1");
     cluster.compose(&["stop"]);
     // The engine assigns addresses in the order in which containers start.
     for node in NODES.iter().rev() {

@@ -8,13 +8,14 @@ use crate::replication::{
 
 #[test]
 fn commands_are_propagated_as_they_took_effect() {
-    let server = Server::configured(&APPEND_ONLY);
+    let server = Server::strict(&APPEND_ONLY);
     let mut db = server.connect();
-    const K: &str = "CF.RESERVE k 1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.01 SEED …";
+    const K: &str =
+        "CF.RESERVE k 1024 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.000001 SEED …";
     for (command, propagated) in [
         (
             "CF.RESERVE r 1000",
-            ["CF.RESERVE r 1000 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.01 SEED …"]
+            ["CF.RESERVE r 1000 BUCKETSIZE 2 MAXITERATIONS 20 EXPANSION 1 ERROR 0.000001 SEED …"]
                 .as_slice(),
         ),
         (
@@ -55,7 +56,7 @@ fn commands_are_propagated_as_they_took_effect() {
 
 #[test]
 fn events_are_published_for_changes_only() {
-    let server = Server::configured(&["notify-keyspace-events KEA"]);
+    let server = Server::strict(&["notify-keyspace-events KEA"]);
     let mut db = server.connect();
     db.run("CF.RESERVE full 1 EXPANSION 0");
     db.run("CF.ADD full a");
@@ -95,7 +96,7 @@ fn events_are_published_for_changes_only() {
 
 #[test]
 fn a_chunk_is_propagated_as_it_came() {
-    let server = Server::configured(&APPEND_ONLY);
+    let server = Server::strict(&APPEND_ONLY);
     let mut db = server.connect();
     db.run("CF.INSERT k ITEMS a a b");
     let chunks = Family::Counting.scan_dump(&mut db, "k");
@@ -111,7 +112,7 @@ fn a_chunk_is_propagated_as_it_came() {
 
 #[test]
 fn only_a_real_change_breaks_a_watch() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     let mut other = server.connect();
     db.run("CF.RESERVE full 1 EXPANSION 0 ERROR 0.000001");
@@ -153,7 +154,7 @@ fn a_replica_with_other_settings_holds_the_same() {
     }
     let mut db = primary.connect();
     db.converse(&[
-        ("CF.RESERVE f 3 EXPANSION 0", "+OK"),
+        ("CF.RESERVE f 3 EXPANSION 0 ERROR 0.000001", "+OK"),
         ("CF.INSERT f ITEMS a b c d", "[:1, :1, :1, :-1]"),
         ("CF.ADD f d", "-ERR Filter is full"),
         ("CF.INSERTNX f ITEMS d a", "[:-1, :0]"),
@@ -196,7 +197,7 @@ fn a_copy_is_equal_and_independent() {
 
 #[test]
 fn info_counts_the_work_done_and_deletion_returns_the_memory() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     let numbers = |db: &mut crate::harness::Connection| {
         ["bf_filters", "bf_items_added", "bf_items_deleted", "bf_lookups", "bf_lookup_hits"]

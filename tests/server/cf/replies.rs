@@ -90,7 +90,7 @@ fn a_full_filter_refuses_copies_and_knows_the_items_that_it_has() {
 
 #[test]
 fn insert_takes_its_options_in_any_case_and_order_and_then_only_items() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     server.connect().converse(&[
         ("CF.INSERT k NOCREATE ITEMS a", "-ERR not found"),
         ("EXISTS k", ":0"),

@@ -96,7 +96,7 @@ fn those_who_wait_get_all_of_a_transaction_or_script_at_once() {
 
 #[test]
 fn a_reply_that_can_be_given_is_given_at_once() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     db.run("BF.ADD f a");
     let (now, none) = changes(&mut db, "f 0 BLOCK 0");
@@ -145,7 +145,7 @@ fn client_unblock_ends_a_wait() {
 
 #[test]
 fn in_transactions_and_scripts_nobody_waits() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     db.run("BF.ADD f a");
     let now = position(&mut db, "f");

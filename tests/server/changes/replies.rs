@@ -151,7 +151,8 @@ fn a_reply_has_at_most_a_mebibyte() {
 
 #[test]
 fn it_changes_nothing_and_is_not_replicated() {
-    let primary = Server::start();
+    // Its pings would be replicated.
+    let primary = Server::configured(&["repl-ping-replica-period 3600"]);
     let replica = primary.replica(&[]);
     let (mut db, mut there) = (primary.connect(), replica.connect());
     db.run("BF.MADD f a b");
@@ -171,7 +172,7 @@ fn it_changes_nothing_and_is_not_replicated() {
 /// As docs/security.md says.
 #[test]
 fn a_follower_needs_two_commands_and_may_only_read() {
-    let server = Server::start();
+    let server = Server::strict(&[]);
     let mut db = server.connect();
     db.run("BF.ADD seen:1 a");
     let keys = "resetkeys %R~seen:* resetchannels";

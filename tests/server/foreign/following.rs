@@ -11,11 +11,11 @@ use crate::replication::assert_no_error_line;
 const STREAM: [&str; 17] = [
     "SELECT 0",
     "BF.RESERVE growing 0.01 100",
-    "BF.RESERVE made 0.01 100 FOO EXPANSION 4",
+    "BF.RESERVE made 0.000001 100 FOO EXPANSION 4",
     "BF.ADD made a",
     "BF.ADD made a",
     "BF.MADD made a b c",
-    "BF.INSERT short cap 10 err 0.001 nons items a b c",
+    "BF.INSERT short cap 10 err 0.000001 nons items a b c",
     "BF.ADD fixed item:1",
     "BF.ADD fixed acknowledged",
     "SET text 1",
@@ -42,7 +42,7 @@ const FAILED: [&str; 7] = [
 
 #[test]
 fn a_replica_follows_a_redisbloom_without_an_error_and_denies_nothing() {
-    let replica = Server::start();
+    let replica = Server::strict(&[]);
     let mut primary = Primary::with_replica(&replica, &rdb_for_all_servers(RDB));
     primary.send_all(&replica, &STREAM);
     let mut db = replica.connect();

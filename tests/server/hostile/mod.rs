@@ -9,6 +9,7 @@ mod payloads;
 mod storm;
 
 use crate::harness::{delete_items, eventually, words, Connection, Family, Server};
+use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How a small filter is made of `k`, and how many items it is given.
@@ -169,10 +170,12 @@ fn exercise(db: &mut Connection) {
     let forgets = forgets(db);
     // Together, since the window may be a second. What was added must survive a step of the sweep.
     let [add, ask] = ["ADD k a", "EXISTS k a"].map(|command| words(&family.command(command)));
+    let start = Instant::now();
     let replies = db.pipeline([add, words("BF.FORGET k 1000000000005"), ask]);
+    let is_in_time = start.elapsed() < Duration::from_millis(900);
     if !replies[0].is_error() {
         // An item that was there may have been forgotten since.
-        let is_certain = !forgets || replies[0].integer() == 1;
+        let is_certain = !forgets || is_in_time && replies[0].integer() == 1;
         assert!(!is_certain || replies[2].integer() == 1, "{}", replies[0]);
         if family == Family::Counting {
             assert!(db.line("CF.COUNT k a").integer() > 0);

@@ -12,14 +12,14 @@ fn now() -> u64 {
 fn counts_are_forgotten_after_the_window() {
     let server = server();
     let mut db = server.connect();
-    db.run("CMS.INITBYDIM k 2000 7 WINDOW 1 SLICES 2");
+    db.run("CMS.INITBYDIM k 2000 7 WINDOW 3 SLICES 2");
     db.converse(&[
         ("CMS.INCRBY k a 3 a 1 b 1", "[:3, :4, :1]"),
         ("CMS.QUERY k a b c", "[:4, :1, :0]"),
-        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5, +window, :1, +slices, :2]"),
+        ("CMS.INFO k", "[+width, :2000, +depth, :7, +count, :5, +window, :3, +slices, :2]"),
     ]);
     let used = db.run("MEMORY USAGE k").integer();
-    sleep(Duration::from_millis(1_600));
+    sleep(Duration::from_millis(4_600));
     db.converse(&[
         ("CMS.QUERY k a b", "[:0, :0]"),
         ("CMS.INCRBYAT k 0", "-ERR the time is before 1973: it must be in milliseconds since 1970"),
