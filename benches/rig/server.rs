@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{env, fs, thread};
 
+#[allow(clippy::duplicate_mod, reason = "one benchmark has the tests' harness, too")]
 #[path = "../../tests/harness/port.rs"]
 mod port;
 

@@ -15,6 +15,9 @@ const ROUNDS: usize = 7;
 /// Above the number of any item that fills a sketch, so that a stream of different items is one.
 const BEYOND_FILLING: u64 = 1 << 24;
 
+/// Appends the item of a number to a command. Numbers go on from round to round.
+type Write = Box<dyn Fn(&mut Cmd, u64)>;
+
 /// What is measured.
 pub struct Case {
     /// What the table calls it.
@@ -27,8 +30,7 @@ pub struct Case {
     pub prepare: Vec<Cmd>,
     /// Commands in a round, and items in each.
     pub shape: (u64, u64),
-    /// Appends the item of a number to a command. Numbers go on from round to round.
-    pub write: Box<dyn Fn(&mut Cmd, u64)>,
+    write: Write,
 }
 
 impl Case {
