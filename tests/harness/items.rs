@@ -46,3 +46,19 @@ pub fn batches(
         head.iter().cloned().chain((first..last).map(name)).collect()
     })
 }
+
+/// The argument of a packed command: items in this layout, LINES, PREFIXED or FIXED.
+pub fn packed(layout: &str, items: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for item in items {
+        match layout {
+            "LINES" => bytes.extend(item.iter().chain(b"\n")),
+            "PREFIXED" => {
+                bytes.extend((item.len() as u32).to_le_bytes());
+                bytes.extend(item);
+            }
+            _ => bytes.extend(item),
+        }
+    }
+    bytes
+}

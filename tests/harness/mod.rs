@@ -41,7 +41,7 @@ pub use connection::{words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;
 pub use family::Family;
-pub use items::{absent_item, add_items, count_found, item, missing_items};
+pub use items::{absent_item, add_items, count_found, item, missing_items, packed};
 pub use layers::layers;
 pub use limits::{address_space, limit, resident, Resource};
 pub use link::Link;

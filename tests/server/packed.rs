@@ -3,27 +3,12 @@
 use crate::errors::check_errors;
 use crate::foreign::samples::{ALL, CUCKOO, GROWING};
 use crate::harness::{
-    commands_in_append_only_file, item, missing_items, words, Connection, Family, Random, Reply,
-    Server,
+    commands_in_append_only_file, item, missing_items, packed, words, Connection, Family, Random,
+    Reply, Server,
 };
 
 /// The layouts that can hold any items.
 const LAYOUTS: [&str; 2] = ["LINES", "PREFIXED"];
-
-fn packed(layout: &str, items: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for item in items {
-        match layout {
-            "LINES" => bytes.extend(item.iter().chain(b"\n")),
-            "PREFIXED" => {
-                bytes.extend((item.len() as u32).to_le_bytes());
-                bytes.extend(item);
-            }
-            _ => bytes.extend(item),
-        }
-    }
-    bytes
-}
 
 /// `command key layout items`, and the further words.
 fn call(db: &mut Connection, head: &str, items: &[u8], options: &str) -> Reply {

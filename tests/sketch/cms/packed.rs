@@ -1,23 +1,8 @@
 //! CMS.PACKINCR, which has all its items in one argument.
 
-use crate::harness::{words, Connection, Options, Random, Reply, Server};
+use crate::harness::{packed, words, Connection, Options, Random, Reply, Server};
 use crate::module::server;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-fn packed(layout: &str, items: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for item in items {
-        match layout {
-            "LINES" => bytes.extend(item.iter().chain(b"\n")),
-            "PREFIXED" => {
-                bytes.extend((item.len() as u32).to_le_bytes());
-                bytes.extend(item);
-            }
-            _ => bytes.extend(item),
-        }
-    }
-    bytes
-}
 
 /// `head items`.
 fn call(db: &mut Connection, head: &str, items: &[u8]) -> Reply {
