@@ -120,7 +120,9 @@ fn add<const STEP: usize>(
             None => context.reply_null(),
         }
     });
-    reply_refused(context, sound - added, is_whole);
+    if added < sound || !is_whole {
+        reply_refused(context, sound - added, is_whole);
+    }
     drop(key); // before a module is notified that might delete it
     if end.is_ok() && is_whole && time.is_none() {
         context.replicate_verbatim();

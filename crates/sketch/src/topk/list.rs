@@ -160,7 +160,8 @@ impl List {
     }
 
     /// Offers an item with its hash, path and count, and its entry if it has one; for others
-    /// [`List::reserve`] has been called. Returns the item that has left the list for it, if one has.
+    /// [`List::reserve`] has been called. Returns the item that has left the list for it, if one
+    /// has.
     ///
     /// An item of the list whose bucket has decayed keeps the higher count, as in the paper.
     #[inline]

@@ -157,6 +157,7 @@ impl TopK {
     ///
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
+    #[inline]
     pub fn open(&mut self, now: u64, mut over: impl FnMut(Over)) -> Result<Open<'_>, OutOfMemory> {
         let Self { rules, random, body } = self;
         let slice = match body {
