@@ -103,7 +103,7 @@ fn fill(db: &mut Connection, keys: &[&str]) {
     }
 }
 
-/// Waits until these filters have forgotten so many items each: all that they had.
+/// Waits until each filter of `keys` has forgotten `items` items, which are all of its items.
 fn wait_until_swept(db: &mut Connection, keys: &[&str], items: u64) {
     for key in keys {
         eventually("the sweeper has come", || {

@@ -23,9 +23,9 @@
 //! items can make them collide.
 //!
 //! # Arithmetic
-//! The counters are laid out as RedisBloom's, so that each loads what the other has saved: the
-//! counter of row `i` is MurmurHash2 of the item under seed `i`, modulo `w`. Counters stop at
-//! 2^32 - 1; the sum of increments wraps around at 2^64.
+//! The layout is RedisBloom's, so both modules load each other's files. The counter of row `i` is
+//! MurmurHash2 of the item under seed `i`, modulo `w`. Counters stop at 2^32 - 1; the sum of
+//! increments wraps around at 2^64.
 //!
 //! ```text
 //!   shape   the dimensions      batch      counters of several items on their way at once
