@@ -29,7 +29,7 @@ pub fn parse_integer(word: &[u8]) -> Option<i64> {
     /// Digits of the largest number: any number of them fits 64 bits without a sign.
     const MOST_DIGITS: usize = 19;
     let (is_negative, digits) = match word {
-        b"0" => return Some(0),
+        [digit @ b'0'..=b'9'] => return Some(i64::from(*digit - b'0')), // most increments
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
