@@ -30,6 +30,7 @@ mod traffic;
 mod transfer;
 
 use phases::Fill;
+use rig::parts::Parts;
 use rig::server::Setup;
 use rig::table::Table;
 use rig::Outcome;
@@ -41,6 +42,9 @@ const URLS: u64 = 2_000_000_000;
 /// Fractions of the largest filter's items that filters grow to from the default settings; a peer
 /// only to the smaller one, which takes it half a minute.
 const GROWN: [u64; 2] = [100, 10];
+
+const DEFAULT_PARTS: [&str; 3] = ["stalls", "growth", "blacklist"];
+const PARTS: [&str; 5] = ["stalls", "growth", "blacklist", "transfer", "shrink"];
 
 fn main() -> Outcome<()> {
     let items = number("BIG_ITEMS", ITEMS)?;
@@ -54,8 +58,7 @@ fn main() -> Outcome<()> {
         Ok("full") | Err(_) => Fill::Full,
         Ok(other) => return Err(format!("BIG_FILL must be full or sparse, not {other}").into()),
     };
-    let parts = env::var("BIG_PARTS").unwrap_or("stalls growth blacklist".to_string());
-    let runs = |part| parts.split_whitespace().any(|chosen| chosen == part);
+    let parts = Parts::named("BIG_PARTS", &PARTS, &DEFAULT_PARTS)?;
     let is_default = (items, urls, fill) == (ITEMS, URLS, Fill::Full)
         && ["BIG_SIZES", "BIG_PARTS"].iter().all(|name| env::var_os(name).is_none());
     let is_saved = is_default || env::var("BIG_SAVE").is_ok_and(|answer| answer == "yes");
@@ -63,20 +66,20 @@ fn main() -> Outcome<()> {
     let mut stalls = stalls_table();
     let mut transfers = stalls_table();
     let mut copied = snapshot::table();
-    if runs("stalls") {
+    if parts.contain("stalls") {
         for items in &sizes {
             let mut session = Session::start("splitbloom", Setup::ours()?, *items, &mut stalls)?;
             phases::all(&mut session, fill, &mut copied)?;
         }
     }
-    if runs("transfer") {
+    if parts.contain("transfer") {
         for items in &sizes {
             let ours = Setup::ours()?;
             let mut session = Session::start("splitbloom", ours, *items, &mut transfers)?;
             phases::transfer_alone(&mut session)?;
         }
     }
-    if runs("growth") {
+    if parts.contain("growth") {
         for fraction in GROWN {
             let (ours, items) = (Setup::ours()?, items / fraction);
             let mut session = Session::start("splitbloom", ours, items, &mut stalls)?;
@@ -86,27 +89,27 @@ fn main() -> Outcome<()> {
     if let Some(setup) = Setup::peer()? {
         let name = setup.module.file_stem().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
-        if runs("stalls") {
+        if parts.contain("stalls") {
             for items in &sizes {
                 let mut session = Session::start(&name, setup.clone(), *items, &mut stalls)?;
                 phases::of_peer(&mut session, &mut copied)?;
             }
         }
-        if runs("transfer") {
+        if parts.contain("transfer") {
             for items in &sizes {
                 let setup = setup.clone();
                 let mut session = Session::start(&name, setup, *items, &mut transfers)?;
                 phases::transfer_alone(&mut session)?;
             }
         }
-        if runs("growth") {
+        if parts.contain("growth") {
             let items = items / GROWN[0];
             let mut session = Session::start(&name, setup, items, &mut stalls)?;
             phases::growth(&mut session, &mut copied)?;
         }
     }
     let mut shrunk = shrink::table();
-    if runs("shrink") {
+    if parts.contain("shrink") {
         shrink::one(items, &mut stalls, &mut shrunk)?;
         shrink::tenants(&mut shrunk)?;
         shrink::unions(&mut shrunk)?;
@@ -115,7 +118,7 @@ fn main() -> Outcome<()> {
     show("stalls", &stalls, is_saved)?;
     show("transfer", &transfers, is_saved)?;
     show("cow", &copied, is_saved)?;
-    if runs("blacklist") {
+    if parts.contain("blacklist") {
         show("blacklist", &blacklist::run(urls)?, is_saved)?;
     }
     Ok(())

@@ -22,22 +22,23 @@ mod rig;
 mod trial;
 mod trials;
 
+use rig::parts::Parts;
 use rig::table::Table;
 use rig::Outcome;
 use std::env;
 
 const ITEMS: u64 = 10_000_000;
-const PARTS: &str = "trial moves";
+const PARTS: [&str; 2] = ["trial", "moves"];
 
 fn main() -> Outcome<()> {
     let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let items: u64 = named("ITEMS").map_or(Ok(ITEMS), |text| text.parse())?;
-    let parts = named("CLUSTER_PARTS").unwrap_or(PARTS.to_owned());
+    let parts = Parts::named("CLUSTER_PARTS", &PARTS, &PARTS)?;
     let is_default = items == ITEMS;
-    if parts.contains("trial") {
+    if parts.contain("trial") {
         show("cluster", &trials::all(items)?, is_default)?;
     }
-    if parts.contains("moves") {
+    if parts.contain("moves") {
         show("slots", &moves::all()?, is_default)?;
     }
     Ok(())

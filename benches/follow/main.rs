@@ -20,6 +20,7 @@ mod rig;
 
 use redis::{cmd, Connection, IntoConnectionInfo};
 use rig::numbers::splitmix64;
+use rig::parts::Parts;
 use rig::server::Server;
 use rig::table::Table;
 use rig::Outcome;
@@ -29,7 +30,7 @@ use std::time::Duration;
 
 const ITEMS: u64 = 10_000_000;
 const SECONDS: u64 = 60;
-const PARTS: &str = "lookups load cost";
+const PARTS: [&str; 3] = ["lookups", "load", "cost"];
 const KEY: &str = "followed";
 
 type Item = [u8; 16];
@@ -38,7 +39,7 @@ fn main() -> Outcome<()> {
     let named = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let number = |name, default| named(name).map_or(Ok(default), |text| text.parse());
     let (items, seconds) = (number("ITEMS", ITEMS)?, number("SECONDS", SECONDS)?);
-    let parts = named("FOLLOW_PARTS").unwrap_or(PARTS.to_owned());
+    let parts = Parts::named("FOLLOW_PARTS", &PARTS, &PARTS)?;
     let show = |name: &str, table: &Table| -> Outcome<()> {
         println!("\n{}", table.markdown());
         match items == ITEMS {
@@ -46,13 +47,13 @@ fn main() -> Outcome<()> {
             false => Ok(()),
         }
     };
-    if parts.contains("lookups") {
+    if parts.contain("lookups") {
         show("follow-lookups", &lookups::run(items)?)?;
     }
-    if parts.contains("load") {
+    if parts.contain("load") {
         show("follow-load", &load::run(Duration::from_secs(seconds))?)?;
     }
-    if parts.contains("cost") {
+    if parts.contain("cost") {
         show("follow-cost", &cost::run()?)?;
     }
     Ok(())

@@ -4,6 +4,7 @@
 
 pub mod info;
 pub mod numbers;
+pub mod parts;
 pub mod process;
 pub mod server;
 pub mod slow;

@@ -1,5 +1,6 @@
 //! What the environment asks for: which parts, which sizes, how many rounds.
 
+use super::rig::parts::Parts;
 use super::rig::table::Table;
 use super::rig::Outcome;
 use std::env;
@@ -10,7 +11,7 @@ pub const PARTS: [&str; 8] =
     ["reserved", "growth", "memory", "steps", "windows", "sweep", "bulk", "tool"];
 
 pub struct Settings {
-    parts: Vec<String>,
+    parts: Parts,
     sizes: Option<Vec<u64>>,
     rounds: Option<usize>,
     is_saved: bool,
@@ -18,11 +19,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn from_environment() -> Outcome<Self> {
-        let parts = env::var("BENCH_PARTS").unwrap_or(PARTS.join(" "));
-        let parts: Vec<String> = parts.split_whitespace().map(str::to_string).collect();
-        if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
-            return Err(format!("BENCH_PARTS: no part {part}; {}", PARTS.join(", ")).into());
-        }
+        let parts = Parts::named("BENCH_PARTS", &PARTS, &PARTS)?;
         let sizes = numbers("BENCH_SIZES")?;
         let rounds = numbers("BENCH_ROUNDS")?.map(|rounds| rounds[0] as usize);
         // Only runs with the defaults are saved for the documents, unless asked for.
@@ -36,7 +33,7 @@ impl Settings {
     }
 
     pub fn runs(&self, part: &str) -> bool {
-        self.parts.iter().any(|chosen| chosen == part)
+        self.parts.contain(part)
     }
 
     pub fn sizes(&self, default: &[u64]) -> Vec<u64> {

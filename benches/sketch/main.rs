@@ -31,8 +31,8 @@ mod topk;
 mod zipf;
 
 use duel::Duel;
+use rig::parts::Parts;
 use rig::Outcome;
-use std::env;
 
 /// A name, and what it runs.
 type Part = (&'static str, fn() -> Outcome<()>);
@@ -46,10 +46,10 @@ fn main() -> Outcome<()> {
         ("tdigest", || Duel::of("sketch-tdigest", &tdigest::cases())),
         ("tdigest-error", tdigest::errors),
     ];
-    let chosen = env::var("BENCH_PARTS").ok().filter(|parts| !parts.is_empty());
+    let names = parts.map(|(name, _)| name);
+    let chosen = Parts::named("BENCH_PARTS", &names, &names)?;
     for (name, run) in parts {
-        let is_chosen = |parts: &String| parts.split_whitespace().any(|part| part == name);
-        if chosen.as_ref().is_none_or(is_chosen) {
+        if chosen.contain(name) {
             run()?;
         }
     }

@@ -1,0 +1,30 @@
+//! Which parts of a benchmark are to run.
+
+use super::Outcome;
+use std::env;
+
+/// The parts that a variable of the environment names, separated by spaces.
+pub struct Parts(Vec<String>);
+
+impl Parts {
+    /// The parts that `variable` names, out of `all`; those of `default` if it names none.
+    ///
+    /// # Errors
+    /// There is no such part: the message lists all.
+    pub fn named(variable: &str, all: &[&str], default: &[&str]) -> Outcome<Self> {
+        let text = env::var(variable).unwrap_or_default();
+        let mut parts: Vec<&str> = text.split_whitespace().collect();
+        if let Some(part) = parts.iter().find(|part| !all.contains(part)) {
+            return Err(format!("{variable}: no part {part}; {}", all.join(" ")).into());
+        }
+        if parts.is_empty() {
+            parts = default.to_vec();
+        }
+        Ok(Self(parts.into_iter().map(str::to_string).collect()))
+    }
+
+    /// Whether `part` is to run.
+    pub fn contain(&self, part: &str) -> bool {
+        self.0.iter().any(|named| named == part)
+    }
+}
