@@ -5,8 +5,7 @@ use crate::number::{parse_error_rate, parse_integer, parse_seed, parse_within};
 use crate::window::{parse_time, WindowOptions};
 use crate::WordsError;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use splitbloom_filter::filter::Window;
-use splitbloom_filter::filter::{Growth, Parameters, MAX_EXPANSION};
+use splitbloom_filter::filter::{Growth, Parameters, Window, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
 
 /// How a client describes a filter to be created. `None` means the default of the settings.

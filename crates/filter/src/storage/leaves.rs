@@ -36,8 +36,7 @@
 //! 80 bytes an item.
 
 use super::list::{List, Units, MAX_UNITS};
-use super::View;
-use super::{LINE_WORDS, SEGMENT_WORDS};
+use super::{View, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use splitbloom_foundation::alloc::{relocate_box, size_class, try_boxed, Mover};
 use splitbloom_foundation::segment::{words_of_segment, Segment, SEGMENT_LINES};

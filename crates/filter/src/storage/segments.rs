@@ -11,8 +11,7 @@
 
 use super::leaves::Leaves;
 use super::list::Units;
-use super::View;
-use super::{LINE_WORDS, SEGMENT_WORDS};
+use super::{View, LINE_WORDS, SEGMENT_WORDS};
 use crate::error::AddError;
 use splitbloom_foundation::alloc::{
     relocate_box, relocate_one, size_class, try_boxed, try_boxed_one, Mover,

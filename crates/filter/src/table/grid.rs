@@ -1,7 +1,6 @@
 //! How a page is cut: bits into buckets and slots, buckets into lines.
 
-use crate::table::fingerprint::Fingerprint;
-use crate::table::fingerprint::SlotShape;
+use crate::table::fingerprint::{Fingerprint, SlotShape};
 use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MAX_SPILLED};
 use crate::table::plan::MAX_LINES;
 

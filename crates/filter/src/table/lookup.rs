@@ -8,8 +8,7 @@
 //!   routes.fetch(table, hashes)   routes.fetch_lines(probes)   probes.answers(table)
 //! ```
 
-use crate::hash::ItemHash;
-use crate::hash::GROUP;
+use crate::hash::{ItemHash, GROUP};
 use crate::table::directory::Route;
 use crate::table::fingerprint::ALL_PAYLOADS;
 use crate::table::instructions::{compiled_per_cpu, Instructions};

@@ -7,8 +7,7 @@
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
 use crate::table::entries::{Entries, Surplus, COPIES};
-use crate::table::fingerprint::{Fingerprint, MAX_PAYLOAD};
-use crate::table::fingerprint::{SlotShape, MAX_SLOT_BITS};
+use crate::table::fingerprint::{Fingerprint, SlotShape, MAX_PAYLOAD, MAX_SLOT_BITS};
 use crate::table::grid::Shape;
 use crate::table::page::Page;
 use crate::table::path::Path;

@@ -51,8 +51,7 @@
 //! 2^17. However fast the table then grows, the budget for entries of full length is left.
 
 use crate::math::power;
-use crate::table::fingerprint::MAX_SLOT_BITS;
-use crate::table::fingerprint::{MAX_LENGTH, MAX_PAYLOAD};
+use crate::table::fingerprint::{MAX_LENGTH, MAX_PAYLOAD, MAX_SLOT_BITS};
 use crate::table::line::BODY_BITS;
 use crate::table::rate::Weight;
 

@@ -23,8 +23,7 @@
 use crate::storage::MEMORY_PER_BYTE;
 use crate::table::directory::Child;
 use crate::table::entries::Surplus;
-use crate::table::fingerprint::Fingerprint;
-use crate::table::fingerprint::MAX_SLOT_BITS;
+use crate::table::fingerprint::{Fingerprint, MAX_SLOT_BITS};
 use crate::table::grid::Shape;
 use crate::table::line::LINE_BYTES;
 use crate::table::page::Page;
