@@ -86,7 +86,8 @@ pub struct Leaves {
     full: u64,
     /// The number of segments and lists that are shared with a copy, or were.
     shared: u64,
-    set_bits: u64,
+    /// The number of set bits that were counted.
+    pub set_bits: u64,
 }
 
 impl Block {
@@ -101,13 +102,9 @@ impl Block {
 impl Slot {
     #[inline]
     fn segment(&self) -> Option<&Segment> {
-        match self {
-            Self::Own(Block::Full(segment)) => Some(segment),
-            Self::Shared(shared) => match &**shared {
-                Block::Full(segment) => Some(segment),
-                Block::List(_) => None,
-            },
-            Self::Empty | Self::Own(Block::List(_)) => None,
+        match self.block()? {
+            Block::Full(segment) => Some(segment),
+            Block::List(_) => None,
         }
     }
 
@@ -119,6 +116,7 @@ impl Slot {
         }
     }
 
+    #[inline]
     fn block(&self) -> Option<&Block> {
         match self {
             Self::Empty => None,
@@ -128,37 +126,32 @@ impl Slot {
     }
 
     fn list(&self) -> Option<&List> {
-        match self.block() {
-            Some(Block::List(list)) => Some(list),
-            _ => None,
+        match self.block()? {
+            Block::List(list) => Some(list),
+            Block::Full(_) => None,
         }
     }
 
     /// Takes sole ownership of a shared block whose other owner has been dropped. Returns whether
     /// it did.
     fn reclaim(&mut self) -> bool {
-        match std::mem::replace(self, Self::Empty) {
-            Self::Shared(shared) => {
-                *self = shared.try_into_inner().map_or_else(Self::Shared, Self::Own);
-                matches!(self, Self::Own(_))
-            }
-            other => {
-                *self = other;
-                false
-            }
-        }
+        let was_shared = matches!(self, Self::Shared(_));
+        *self = match std::mem::replace(self, Self::Empty) {
+            Self::Shared(shared) => shared.try_into_inner().map_or_else(Self::Shared, Self::Own),
+            other => other,
+        };
+        was_shared && matches!(self, Self::Own(_))
     }
 
-    /// Takes sole ownership of a shared block by copying it. Returns whether it was shared.
+    /// Takes sole ownership of a shared block, by copying it if the other owner still exists.
+    /// Returns whether it was shared.
     fn own(&mut self) -> Result<bool, AddError> {
-        if self.reclaim() {
-            return Ok(true);
+        let was_shared = matches!(self, Self::Shared(_));
+        self.reclaim();
+        if let Self::Shared(shared) = self {
+            *self = Self::Own(shared.try_clone()?);
         }
-        let Self::Shared(shared) = self else {
-            return Ok(false);
-        };
-        *self = Self::Own(shared.try_clone()?);
-        Ok(true)
+        Ok(was_shared)
     }
 
     /// Shares the block with a copy; `None` if the slot is empty.
@@ -190,16 +183,6 @@ impl Leaves {
     /// Leaves for `num_words` words, all 0. Allocates nothing.
     pub fn new(num_words: u64, units: Units) -> Self {
         Self { leaves: Vec::new(), num_words, units, allocated: 0, full: 0, shared: 0, set_bits: 0 }
-    }
-
-    /// The number of set bits that were counted.
-    pub fn set_bits(&self) -> u64 {
-        self.set_bits
-    }
-
-    /// Counts `new` bits that were set.
-    pub fn count_set_bits(&mut self, new: u64) {
-        self.set_bits += new;
     }
 
     /// The number of segments once every bit is in use.
@@ -287,10 +270,7 @@ impl Leaves {
     #[cold]
     fn search(&self, number: u64) -> Result<usize, usize> {
         let after = self.leaves.partition_point(|leaf| leaf.number <= number);
-        match after.checked_sub(1) {
-            Some(place) if self.covers(place, number) => Ok(place),
-            _ => Err(after),
-        }
+        after.checked_sub(1).filter(|place| self.covers(*place, number)).ok_or(after)
     }
 
     /// Whether the leaf at index `place`, the last one that does not come after leaf `number`, is
@@ -312,9 +292,10 @@ impl Leaves {
         leaf.slots.len() < self.leaf_len(leaf.number)
     }
 
-    /// The list of the range at index `place`; of another leaf, that of its first segment.
-    fn list_of_range(&self, place: usize) -> Option<&List> {
-        self.leaves[place].slots.first()?.list()
+    /// The list of the range at index `place`, perhaps an empty one.
+    fn list_of_range(&self, place: usize) -> &List {
+        static NO_UNITS: List = List::new();
+        self.leaves[place].slots.first().and_then(Slot::list).unwrap_or(&NO_UNITS)
     }
 
     /// The index of the slot of a segment in the leaf at index `place`.
@@ -405,21 +386,14 @@ impl Leaves {
         let segment = self.units.segment_of(unit);
         loop {
             let place = self.place_for(segment / LEAF_SEGMENTS)?;
-            let is_range = self.is_range(place);
-            let most = if is_range {
-                self.max_of_range()
-            } else {
-                self.units.max_in(self.len_of(segment))
-            };
-            if self.add_to_slot(place, most, unit)? {
-                break;
-            } else if is_range {
+            if self.add_to_slot(place, unit)? {
+                return self.unit_mut(unit).ok_or(AddError::OutOfMemory);
+            } else if self.is_range(place) {
                 self.divide(place)?;
             } else {
                 self.fill_slot(place, segment)?;
             }
         }
-        self.unit_mut(unit).ok_or(AddError::OutOfMemory)
     }
 
     /// Makes these units of segment `index`, which are sorted, writable. If there are many, it
@@ -440,9 +414,7 @@ impl Leaves {
             Ok(place) => self.is_range(place),
             Err(_) => self.leaf_len(number) > 1,
         };
-        let most =
-            if is_in_range { self.max_of_range() } else { self.units.max_in(self.len_of(index)) };
-        if units.clone().nth(most).is_some() {
+        if units.clone().nth(self.max_in_slot(is_in_range, index)).is_some() {
             let place = self.make_leaf(number)?;
             return self.fill_slot(place, index);
         }
@@ -454,33 +426,38 @@ impl Leaves {
         self.units.max_in(SEGMENT_WORDS)
     }
 
-    /// Makes a unit writable in its slot of the leaf at index `place`. Returns false if its list,
-    /// of at most `most` units, is full.
-    fn add_to_slot(&mut self, place: usize, most: usize, unit: u64) -> Result<bool, AddError> {
+    /// The maximum number of units in the list of a range, or in that of one segment.
+    fn max_in_slot(&self, is_range: bool, segment: u64) -> usize {
+        self.units.max_in(if is_range { SEGMENT_WORDS } else { self.len_of(segment) })
+    }
+
+    /// Makes a unit writable in its slot of the leaf at index `place`. Returns false if its list is
+    /// full.
+    fn add_to_slot(&mut self, place: usize, unit: u64) -> Result<bool, AddError> {
         let (units, segment) = (self.units, self.units.segment_of(unit));
-        let is_range = self.is_range(place);
+        let most = self.max_in_slot(self.is_range(place), segment);
         let index = self.slot_of(place, segment);
         let slot = &mut self.leaves[place].slots[index];
         self.shared -= u64::from(slot.own()?);
-        if matches!(slot, Slot::Empty) && most > 0 {
-            let mut list = List::new();
-            list.push(unit as u32, units)?;
-            *slot = Slot::Own(Block::List(list));
-            self.allocated += 1;
+        let mut first = List::new();
+        let list = match slot {
+            Slot::Empty => &mut first,
+            Slot::Own(Block::List(list)) => list,
+            Slot::Own(Block::Full(_)) => return Ok(true),
+            Slot::Shared(_) => return Ok(false),
+        };
+        if list.find(unit as u32).is_some() {
             return Ok(true);
+        } else if list.len() >= most {
+            return Ok(false);
         }
-        match slot {
-            Slot::Own(Block::Full(_)) => Ok(true),
-            Slot::Own(Block::List(list)) if list.find(unit as u32).is_some() => Ok(true),
-            Slot::Own(Block::List(list)) if list.len() < most => {
-                let is_its = |number| units.index_in(segment, number).is_some();
-                let is_known = !is_range || list.numbers().any(is_its);
-                list.push(unit as u32, units)?;
-                self.allocated += u64::from(!is_known);
-                Ok(true)
-            }
-            Slot::Own(Block::List(_)) | Slot::Empty | Slot::Shared(_) => Ok(false),
+        let is_known = list.numbers().any(|number| units.index_in(segment, number).is_some());
+        list.push(unit as u32, units)?;
+        self.allocated += u64::from(!is_known);
+        if matches!(slot, Slot::Empty) {
+            *slot = Slot::Own(Block::List(first));
         }
+        Ok(true)
     }
 
     /// Allocates a segment whole, in the leaf at index `place`, which is not a range.
@@ -537,24 +514,21 @@ impl Leaves {
     /// Divides a range whose list is full: at the leaf in the middle of its units, or into slots if
     /// all are in one leaf.
     fn divide(&mut self, place: usize) -> Result<(), AddError> {
-        let Some(list) = self.list_of_range(place) else {
-            return Ok(());
-        };
-        let leaf = |number: u32| self.unit_in(place, number) / self.units_per_leaf();
+        let list = self.list_of_range(place);
         let mut numbers = [0; MAX_UNITS];
         let len = numbers.len().min(list.len());
         let numbers = &mut numbers[..len];
         numbers.iter_mut().zip(list.numbers()).for_each(|(to, number)| *to = number);
-        let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else {
+        numbers.sort_unstable();
+        let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else {
             return Ok(());
         };
-        let (first, last) = (leaf(*first), leaf(*last));
-        if first == last {
-            return self.make_slots(place, first);
+        let [first, middle, last] =
+            [*first, numbers[len / 2], *last].map(|number| self.leaf_of(place, number));
+        match first == last {
+            true => self.make_slots(place, first),
+            false => self.split(place, middle.max(first + 1)),
         }
-        let (_, middle, _) = numbers.select_nth_unstable(len / 2);
-        let middle = leaf(*middle);
-        self.split(place, middle.max(first + 1))
     }
 
     /// The number of units of a leaf.
@@ -568,27 +542,24 @@ impl Leaves {
         first & !u64::from(u32::MAX) | u64::from(number)
     }
 
+    /// The number of the leaf that has this unit.
+    fn leaf_of(&self, place: usize, number: u32) -> u64 {
+        self.unit_in(place, number) / self.units_per_leaf()
+    }
+
     /// Splits a range: leaves from `number` on become a separate one.
     fn split(&mut self, place: usize, number: u64) -> Result<(), AddError> {
         let units = self.units;
         let first = (number * self.units_per_leaf()) as u32;
         let list = self.list_of_range(place);
         let is_right = |number| number >= first;
-        let (left, right) = match list {
-            None => (Slot::Empty, Slot::Empty),
-            Some(list) => (
-                slot_of(list.part(units, |number| !is_right(number))?),
-                match self.leaf_len(number) {
-                    // The last leaf may have one segment only, and that be a short one.
-                    1 => {
-                        let len = self.len_of(number * LEAF_SEGMENTS);
-                        slot_of_segment(list, units, len, is_right)?
-                    }
-                    _ => slot_of(list.part(units, is_right)?),
-                },
-            ),
+        let left = slot_of(list.part(units, |number| !is_right(number))?);
+        let right = match self.leaf_len(number) {
+            // The last leaf may have one segment only, and that be a short one.
+            1 => slot_of_segment(list, units, self.len_of(number * LEAF_SEGMENTS), is_right)?,
+            _ => slot_of(list.part(units, is_right)?),
         };
-        let is_full = matches!(right, Slot::Own(Block::Full(_)));
+        let is_full = right.segment().is_some();
         let right = try_boxed(1, |one| one.push(right))?;
         self.insert_leaf(place + 1, number, right)?;
         self.replace(place, 0, left);
@@ -600,12 +571,11 @@ impl Leaves {
     fn make_slots(&mut self, place: usize, number: u64) -> Result<(), AddError> {
         let (units, mut full) = (self.units, 0);
         let mut slots = empty_slots(self.leaf_len(number))?;
-        if let Some(list) = self.list_of_range(place) {
-            for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
-                let is_its = |number| units.index_in(segment, number).is_some();
-                *slot = slot_of_segment(list, units, self.len_of(segment), is_its)?;
-                full += u64::from(matches!(slot, Slot::Own(Block::Full(_))));
-            }
+        let list = self.list_of_range(place);
+        for (slot, segment) in slots.iter_mut().zip(number * LEAF_SEGMENTS..) {
+            let is_its = |number| units.index_in(segment, number).is_some();
+            *slot = slot_of_segment(list, units, self.len_of(segment), is_its)?;
+            full += u64::from(slot.segment().is_some());
         }
         self.replace(place, 0, Slot::Empty);
         self.leaves[place] = Leaf { number, slots };
@@ -627,12 +597,10 @@ impl Leaves {
             if !self.is_range(place) {
                 return Ok(place);
             }
-            let list = self.list_of_range(place);
-            let last = list.and_then(|list| list.numbers().max());
-            let last = last.map(|last| self.unit_in(place, last) / self.units_per_leaf());
+            let last = self.list_of_range(place).numbers().max();
             if self.leaves[place].number < number {
                 self.split(place, number)?;
-            } else if last.is_some_and(|last| last > number) {
+            } else if last.is_some_and(|last| self.leaf_of(place, last) > number) {
                 self.split(place, number + 1)?;
             } else {
                 self.make_slots(place, number)?;
@@ -680,7 +648,7 @@ impl Leaves {
         (place..self.leaves.len()).find_map(|place| {
             let leaf = &self.leaves[place];
             if self.is_range(place) {
-                let numbers = self.list_of_range(place)?.numbers();
+                let numbers = self.list_of_range(place).numbers();
                 let units = numbers.map(|number| self.unit_in(place, number));
                 let from = index * self.units.per_segment();
                 let next = units.filter(|unit| *unit >= from).min()?;
@@ -701,8 +669,7 @@ impl Leaves {
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn try_clone(&mut self) -> Result<Self, AddError> {
         let mut copy = Self::new(self.num_words, self.units);
-        for place in 0..self.leaves.len() {
-            let leaf = &mut self.leaves[place];
+        for (place, leaf) in self.leaves.iter_mut().enumerate() {
             let mut slots = empty_slots(leaf.slots.len())?;
             for (to, from) in slots.iter_mut().zip(&mut leaf.slots) {
                 let was_shared = matches!(from, Slot::Shared(_));
@@ -712,12 +679,10 @@ impl Leaves {
                     copy.shared += 1;
                 }
             }
-            let number = leaf.number;
-            copy.insert_leaf(place, number, slots)?;
+            copy.insert_leaf(place, leaf.number, slots)?;
         }
-        (copy.allocated, copy.full) = (self.allocated, self.full);
-        copy.set_bits = self.set_bits;
-        Ok(copy)
+        let Self { allocated, full, set_bits, .. } = *self;
+        Ok(Self { allocated, full, set_bits, ..copy })
     }
 
     /// The bytes that the allocator holds for `num_words` words once every segment is touched.
@@ -777,10 +742,29 @@ impl Leaves {
         }
     }
 
+    /// Passes all allocations through `mover`, from segment `from` on, until it says stop, but at
+    /// least one segment. Returns the segment to continue from, or `None` at the end.
+    pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+        if from == 0 {
+            self.leaves = mover.relocate(std::mem::take(&mut self.leaves));
+            for leaf in &mut self.leaves {
+                leaf.slots = relocate_box(std::mem::take(&mut leaf.slots), mover);
+            }
+        }
+        let mut segment = from;
+        while let Some(next) = self.relocate_next(segment, mover) {
+            segment = next;
+            if mover.should_stop() {
+                return Some(segment);
+            }
+        }
+        None
+    }
+
     /// Passes the segment or list that contains the first allocated segment at or after `from`
     /// through `mover`, unless it is shared. One whose other owner has been dropped is not shared.
     /// Returns the number after its last segment; `None` if there is none.
-    pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
+    fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         let segment = self.next_allocated(from)?;
         let place = self.find(segment / LEAF_SEGMENTS).ok()?;
         let index = self.slot_of(place, segment);
@@ -794,14 +778,6 @@ impl Leaves {
         let last = slot.list().and_then(|list| list.numbers().max());
         let last = last.map(|last| self.units.segment_of(self.unit_in(place, last)));
         Some(last.unwrap_or(segment) + 1)
-    }
-
-    /// Passes all other allocations through `mover`.
-    pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
-        self.leaves = mover.relocate(std::mem::take(&mut self.leaves));
-        for leaf in &mut self.leaves {
-            leaf.slots = relocate_box(std::mem::take(&mut leaf.slots), mover);
-        }
     }
 }
 

@@ -89,7 +89,7 @@ pub struct List(Vec<u64>);
 
 impl List {
     /// No units.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self(Vec::new())
     }
 

@@ -97,7 +97,7 @@ impl Segments {
                 let words = self.get(0).unwrap_or_default();
                 words.iter().map(|word| u64::from(word.count_ones())).sum()
             }
-            Storage::Leaves { .. } => self.leaves().map_or(0, Leaves::set_bits),
+            Storage::Leaves { .. } => self.leaves().map_or(0, |leaves| leaves.set_bits),
         }
     }
 
@@ -105,7 +105,7 @@ impl Segments {
     #[inline(always)]
     pub fn count_set_bits(&mut self, new: u64) {
         if let Some(leaves) = self.leaves_mut() {
-            leaves.count_set_bits(new);
+            leaves.set_bits += new;
         }
     }
 
@@ -217,13 +217,11 @@ impl Segments {
     /// `OutOfMemory`, and nothing visible has changed.
     pub fn allocate(&mut self, number: u64) -> Result<&mut [u64], AddError> {
         match &mut self.0 {
-            Storage::Inline { .. } => {}
-            Storage::Block { num_words, words, .. } => {
-                if words.is_empty() {
-                    let len = usize::from(*num_words);
-                    *words = try_boxed(len, |words| words.resize(len, 0))?;
-                }
+            Storage::Block { num_words, words, .. } if words.is_empty() => {
+                let len = usize::from(*num_words);
+                *words = try_boxed(len, |words| words.resize(len, 0))?;
             }
+            Storage::Inline { .. } | Storage::Block { .. } => {}
             Storage::Leaves { .. } => return self.touched_leaves()?.allocate(number),
         }
         self.unit_mut(number).ok_or(AddError::OutOfMemory)
@@ -363,40 +361,18 @@ impl Segments {
     /// Passes all allocations through `mover`, from segment `from` on, until it says stop, but at
     /// least one segment. Returns the segment to continue from, or `None` at the end.
     pub fn relocate(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
-        if from == 0 {
-            self.relocate_leaves(mover);
-        }
-        let mut segment = from;
-        while let Some(next) = self.relocate_next(segment, mover) {
-            segment = next;
-            if mover.should_stop() {
-                return Some(segment);
-            }
-        }
-        None
-    }
-
-    /// Passes the allocation that has the first allocated segment at or after `from` through
-    /// `mover`, if it is not shared. Returns the number after its last segment; `None` if there is
-    /// none.
-    pub fn relocate_next(&mut self, from: u64, mover: &mut impl Mover) -> Option<u64> {
         match &mut self.0 {
-            Storage::Leaves { .. } => self.leaves_mut()?.relocate_next(from, mover),
+            Storage::Leaves { leaves, .. } => {
+                if from == 0 {
+                    *leaves = leaves.take().and_then(|one| relocate_one(one, mover));
+                }
+                leaves.as_mut()?[0].relocate(from, mover)
+            }
             Storage::Block { words, .. } if from == 0 && !words.is_empty() => {
                 *words = relocate_box(std::mem::take(words), mover);
-                Some(1)
+                mover.should_stop().then_some(1)
             }
             _ => None,
-        }
-    }
-
-    /// Passes all other allocations through `mover`.
-    pub fn relocate_leaves(&mut self, mover: &mut impl Mover) {
-        if let Storage::Leaves { leaves, .. } = &mut self.0 {
-            *leaves = leaves.take().and_then(|one| relocate_one(one, mover));
-            if let Some(leaves) = leaves {
-                leaves[0].relocate_leaves(mover);
-            }
         }
     }
 }
