@@ -1,7 +1,7 @@
 //! The words of BF.CHANGES, and the positions that it returns.
 
 use crate::number::{parse_seed, parse_within};
-use crate::WordsError;
+use crate::{number_within, WordsError};
 use std::fmt::{Display, Formatter, Result as Formatted};
 use std::ops::RangeInclusive;
 
@@ -69,13 +69,11 @@ pub fn parse_changes(words: &[&[u8]]) -> Result<Following, WordsError> {
     while let Some(option) = rest.next() {
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
         if option.eq_ignore_ascii_case(b"COUNT") {
-            let count = parse_within(value()?, 1..=MAX_CHANGES);
-            let count = count.map_err(|e| e.either(WordsError::BadCount, WordsError::CountRange));
-            following.count = count?;
+            let errors = (WordsError::BadCount, WordsError::CountRange);
+            following.count = number_within(value()?, 1..=MAX_CHANGES, errors)?;
         } else if option.eq_ignore_ascii_case(b"BLOCK") {
-            let block = parse_within(value()?, BLOCK);
-            let block = block.map_err(|e| e.either(WordsError::BadBlock, WordsError::BlockRange));
-            following.block = Some(block?);
+            let errors = (WordsError::BadBlock, WordsError::BlockRange);
+            following.block = Some(number_within(value()?, BLOCK, errors)?);
         } else {
             return Err(WordsError::Syntax);
         }

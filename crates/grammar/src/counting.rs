@@ -1,9 +1,9 @@
 //! The options of CF.RESERVE and CF.INSERT.
 
 use crate::expiry::parse_expiry;
-use crate::number::{parse_seed, parse_within};
+use crate::number::parse_seed;
 use crate::options::{capacity, error_rate};
-use crate::WordsError;
+use crate::{number_within, WordsError};
 use splitbloom_filter::filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
 
@@ -35,52 +35,6 @@ impl CountingCreation {
     }
 }
 
-/// Stores the value of an option of CF.RESERVE.
-type Take = fn(&mut CountingCreation, &[u8]) -> Result<(), WordsError>;
-
-const OPTIONS: [(&[u8], Take); 6] = [
-    (b"BUCKETSIZE", |creation, word| {
-        let errors = (WordsError::BadBucketSize, WordsError::BucketSizeRange);
-        creation.bucket_size = Some(small(word, 1, MAX_BUCKET_SIZE, errors)?);
-        Ok(())
-    }),
-    (b"MAXITERATIONS", |creation, word| {
-        let errors = (WordsError::BadMaxIterations, WordsError::MaxIterationsRange);
-        creation.max_iterations = Some(small(word, 1, u16::MAX, errors)?);
-        Ok(())
-    }),
-    (b"EXPANSION", |creation, word| {
-        let errors = (WordsError::BadExpansion, WordsError::ExpansionRange);
-        creation.expansion = Some(small(word, 0, MAX_EXPANSION, errors)?);
-        Ok(())
-    }),
-    (b"ERROR", |creation, word| {
-        creation.error_rate = Some(error_rate(word)?);
-        Ok(())
-    }),
-    (b"SEED", |creation, word| {
-        let seed = parse_seed(word).ok_or(WordsError::BadSeed)?;
-        creation.seed = Some(Seed(seed));
-        Ok(())
-    }),
-    (b"EX", |creation, word| {
-        creation.expiry = Some(parse_expiry(word)?);
-        Ok(())
-    }),
-];
-
-/// Parses a number of at most 16 bits. The errors are for a malformed word, and one out of range.
-fn small(
-    word: &[u8],
-    min: u16,
-    max: u16,
-    (malformed, out_of_range): (WordsError, WordsError),
-) -> Result<u16, WordsError> {
-    parse_within(word, u64::from(min)..=u64::from(max))
-        .map(|value| value as u16)
-        .map_err(|error| error.either(malformed, out_of_range))
-}
-
 /// Parses the words of CF.RESERVE after the key:
 /// `capacity [BUCKETSIZE b] [MAXITERATIONS i] [EXPANSION e] [ERROR rate] [EX seconds]
 /// [SEED hex16]`.
@@ -96,9 +50,28 @@ pub fn parse_counting_reserve(words: &[&[u8]]) -> Result<CountingCreation, Words
         CountingCreation { capacity: Some(capacity(first)?), ..CountingCreation::default() };
     let mut options = options.iter();
     while let Some(option) = options.next() {
-        let found = OPTIONS.iter().find(|(name, _)| option.eq_ignore_ascii_case(name));
-        let (_, take) = found.ok_or_else(|| unknown(option))?;
-        take(&mut creation, options.next().ok_or(WordsError::WrongArity)?)?;
+        let mut value = || options.next().ok_or(WordsError::WrongArity);
+        if option.eq_ignore_ascii_case(b"BUCKETSIZE") {
+            let errors = (WordsError::BadBucketSize, WordsError::BucketSizeRange);
+            creation.bucket_size =
+                Some(number_within(value()?, 1..=MAX_BUCKET_SIZE.into(), errors)? as u16);
+        } else if option.eq_ignore_ascii_case(b"MAXITERATIONS") {
+            let errors = (WordsError::BadMaxIterations, WordsError::MaxIterationsRange);
+            creation.max_iterations =
+                Some(number_within(value()?, 1..=u16::MAX.into(), errors)? as u16);
+        } else if option.eq_ignore_ascii_case(b"EXPANSION") {
+            let errors = (WordsError::BadExpansion, WordsError::ExpansionRange);
+            creation.expansion =
+                Some(number_within(value()?, 0..=MAX_EXPANSION.into(), errors)? as u16);
+        } else if option.eq_ignore_ascii_case(b"ERROR") {
+            creation.error_rate = Some(error_rate(value()?)?);
+        } else if option.eq_ignore_ascii_case(b"SEED") {
+            creation.seed = Some(Seed(parse_seed(value()?).ok_or(WordsError::BadSeed)?));
+        } else if option.eq_ignore_ascii_case(b"EX") {
+            creation.expiry = Some(parse_expiry(value()?)?);
+        } else {
+            return Err(unknown(option));
+        }
     }
     Ok(creation)
 }
@@ -129,15 +102,14 @@ pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, Words
     let (mut creation, mut no_create) = (CountingCreation::default(), false);
     let mut rest = words.iter();
     loop {
-        let option = rest.next().ok_or(WordsError::WrongArity)?;
+        let mut next = || rest.next().ok_or(WordsError::WrongArity);
+        let option = next()?;
         if option.eq_ignore_ascii_case(b"ITEMS") {
             break;
         } else if option.eq_ignore_ascii_case(b"CAPACITY") {
-            let value = rest.next().ok_or(WordsError::WrongArity)?;
-            creation.capacity = Some(capacity(value)?);
+            creation.capacity = Some(capacity(next()?)?);
         } else if option.eq_ignore_ascii_case(b"EX") {
-            let value = rest.next().ok_or(WordsError::WrongArity)?;
-            creation.expiry = Some(parse_expiry(value)?);
+            creation.expiry = Some(parse_expiry(next()?)?);
         } else if option.eq_ignore_ascii_case(b"NOCREATE") {
             no_create = true;
         } else {

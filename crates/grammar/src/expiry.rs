@@ -1,7 +1,6 @@
 //! `EX seconds`: when a filter that is created expires, as in the server's SET.
 
-use crate::number::parse_within;
-use crate::WordsError;
+use crate::{number_within, WordsError};
 use std::ops::RangeInclusive;
 
 /// A server keeps the time in milliseconds in 63 bits.
@@ -13,8 +12,7 @@ const SECONDS: RangeInclusive<u64> = 1..=i64::MAX as u64 / 1_000;
 /// # Errors
 /// `BadExpiry` or `ExpiryRange`.
 pub(crate) fn parse_expiry(word: &[u8]) -> Result<u64, WordsError> {
-    parse_within(word, SECONDS)
-        .map_err(|error| error.either(WordsError::BadExpiry, WordsError::ExpiryRange))
+    number_within(word, SECONDS, (WordsError::BadExpiry, WordsError::ExpiryRange))
 }
 
 #[cfg(test)]

@@ -25,6 +25,9 @@ pub mod window;
 
 pub use splitbloom_foundation::number;
 
+use number::parse_within;
+use std::ops::RangeInclusive;
+
 /// What is wrong with the words of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordsError {
@@ -73,6 +76,15 @@ pub enum WordsError {
     BlockRange,
     /// An unknown word.
     Syntax,
+}
+
+/// Parses a number within a range. The errors are for a malformed word, and for one out of range.
+fn number_within(
+    word: &[u8],
+    range: RangeInclusive<u64>,
+    (malformed, out_of_range): (WordsError, WordsError),
+) -> Result<u64, WordsError> {
+    parse_within(word, range).map_err(|error| error.either(malformed, out_of_range))
 }
 
 /// The words of a line, as a test writes them.

@@ -1,9 +1,9 @@
 //! The options of BF.RESERVE and BF.INSERT.
 
 use crate::expiry::parse_expiry;
-use crate::number::{parse_error_rate, parse_integer, parse_seed, parse_within};
+use crate::number::{parse_error_rate, parse_integer, parse_seed};
 use crate::window::{parse_time, WindowOptions};
-use crate::WordsError;
+use crate::{number_within, WordsError};
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::{Growth, Parameters, Window, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
@@ -34,8 +34,8 @@ impl Creation {
 }
 
 pub(crate) fn capacity(word: &[u8]) -> Result<u64, WordsError> {
-    parse_within(word, MIN_CAPACITY..=MAX_CAPACITY)
-        .map_err(|error| error.either(WordsError::BadCapacity, WordsError::CapacityRange))
+    let errors = (WordsError::BadCapacity, WordsError::CapacityRange);
+    number_within(word, MIN_CAPACITY..=MAX_CAPACITY, errors)
 }
 
 pub(crate) fn error_rate(word: &[u8]) -> Result<f64, WordsError> {
@@ -44,9 +44,8 @@ pub(crate) fn error_rate(word: &[u8]) -> Result<f64, WordsError> {
 }
 
 fn expansion(word: &[u8]) -> Result<u32, WordsError> {
-    parse_within(word, 0..=u64::from(MAX_EXPANSION))
-        .map(|factor| factor as u32)
-        .map_err(|error| error.either(WordsError::BadExpansion, WordsError::ExpansionRange))
+    let errors = (WordsError::BadExpansion, WordsError::ExpansionRange);
+    number_within(word, 0..=MAX_EXPANSION.into(), errors).map(|factor| factor as u32)
 }
 
 /// Parses a ratio of error rates. It has no effect.
@@ -105,10 +104,8 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
     if non_scaling && factor.is_some_and(|factor| factor > 0) {
         return Err(WordsError::NonScalingExpansion);
     }
-    creation.growth = match non_scaling {
-        true => Some(Growth::Fixed),
-        false => factor.map(Growth::from_factor),
-    };
+    creation.growth =
+        if non_scaling { Some(Growth::Fixed) } else { factor.map(Growth::from_factor) };
     creation.window = window.window()?;
     Ok(creation)
 }
@@ -145,10 +142,10 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
         let Some(option) = rest.next() else {
             // Without ITEMS, the command creates the filter and adds nothing.
             let is_of_valkey_bloom = creation.seed.is_some() && has_ratio && !no_create;
-            match is_of_valkey_bloom {
-                true => break None,
-                false => return Err(WordsError::WrongArity),
+            if is_of_valkey_bloom {
+                break None;
             }
+            return Err(WordsError::WrongArity);
         };
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
         if option.eq_ignore_ascii_case(b"ITEMS") {

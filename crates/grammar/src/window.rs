@@ -1,7 +1,7 @@
 //! The words of filters that forget: `WINDOW seconds [SLICES n] [RENEW]`, and times.
 
 use crate::number::parse_within;
-use crate::WordsError;
+use crate::{number_within, WordsError};
 use splitbloom_filter::filter::window::{
     Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
 };
@@ -23,12 +23,13 @@ impl WindowOptions {
     /// Takes `option`, and its value from `rest`; returns whether it is one of the three. The last
     /// of a kind wins.
     pub fn take(&mut self, option: &[u8], rest: &mut Iter<&[u8]>) -> Result<bool, WordsError> {
+        let mut value = || rest.next().ok_or(WordsError::WrongArity);
         if option.eq_ignore_ascii_case(b"WINDOW") {
             let errors = (WordsError::BadWindow, WordsError::WindowRange);
-            self.seconds = Some(value(rest, SECONDS, errors)? as u32);
+            self.seconds = Some(number_within(value()?, SECONDS, errors)? as u32);
         } else if option.eq_ignore_ascii_case(b"SLICES") {
             let errors = (WordsError::BadSlices, WordsError::SlicesRange);
-            self.slices = Some(value(rest, SLICES, errors)? as u8);
+            self.slices = Some(number_within(value()?, SLICES, errors)? as u8);
         } else if option.eq_ignore_ascii_case(b"RENEW") {
             self.renew = true;
         } else {
@@ -49,16 +50,6 @@ impl WindowOptions {
             None => Ok(None),
         }
     }
-}
-
-/// The next number of `rest`, or the first or second error if it is none or out of range.
-fn value(
-    rest: &mut Iter<&[u8]>,
-    range: RangeInclusive<u64>,
-    (malformed, out_of_range): (WordsError, WordsError),
-) -> Result<u64, WordsError> {
-    let word = rest.next().ok_or(WordsError::WrongArity)?;
-    parse_within(word, range).map_err(|error| error.either(malformed, out_of_range))
 }
 
 /// Parses a time: milliseconds since 1970.
