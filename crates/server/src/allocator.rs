@@ -26,6 +26,7 @@
 
 use super::call::{call, optional};
 use super::failpoints;
+use splitbloom_foundation::alloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -170,8 +171,19 @@ unsafe impl GlobalAlloc for ServerAllocator {
                 // address.
                 unsafe { resize(realloc, block, layout, new) }
             }
-            // SAFETY: the caller's duties, passed on.
-            _ => unsafe { move_block(self, block, layout, new) },
+            // Copies the block into a new one and frees the old one.
+            _ => {
+                // SAFETY: the caller's duties, passed on.
+                let moved = unsafe { self.alloc(new) };
+                if !moved.is_null() {
+                    let len = layout.size().min(new_size);
+                    // SAFETY: both blocks have the bytes that are copied, and do not overlap.
+                    unsafe { moved.copy_from_nonoverlapping(block, len) };
+                    // SAFETY: the caller's duties: the block came from here with this layout.
+                    unsafe { self.dealloc(block, layout) };
+                }
+                moved
+            }
         }
     }
 
@@ -205,41 +217,14 @@ unsafe fn resize(realloc: Realloc, block: *mut u8, layout: Layout, new: Layout) 
     resized
 }
 
-/// Copies a block into a new one and frees the old one. Returns null and leaves the block as it was
-/// if there is no memory.
-///
-/// # Safety
-/// As `GlobalAlloc::realloc`; `block` came from `allocator`.
-unsafe fn move_block(
-    allocator: &ServerAllocator,
-    block: *mut u8,
-    layout: Layout,
-    new: Layout,
-) -> *mut u8 {
-    // SAFETY: the caller's duties, passed on.
-    let moved = unsafe { allocator.alloc(new) };
-    if !moved.is_null() {
-        let len = layout.size().min(new.size());
-        // SAFETY: both blocks have the bytes that are copied, and do not overlap.
-        unsafe { moved.copy_from_nonoverlapping(block, len) };
-        // SAFETY: the caller's duties: the block came from here with this layout.
-        unsafe { allocator.dealloc(block, layout) };
-    }
-    moved
-}
-
 /// An empty vector with room for `capacity` elements; `None` if there is no memory for them.
 pub fn try_vec<T>(capacity: usize) -> Option<Vec<T>> {
-    let mut elements = Vec::new();
-    elements.try_reserve_exact(capacity).ok()?;
-    Some(elements)
+    alloc::try_vec(capacity).ok()
 }
 
 /// Puts `value` on the heap; `None` if there is no memory (`Box::try_new` is not stable).
 pub fn try_box<T>(value: T) -> Option<Box<T>> {
-    let mut place = try_vec(1)?;
-    place.push(value);
-    let place: Box<[T; 1]> = place.into_boxed_slice().try_into().ok()?;
+    let place = alloc::try_boxed_one(value).ok()?;
     // SAFETY: an array of one has the layout of its element.
     Some(unsafe { Box::from_raw(Box::into_raw(place).cast()) })
 }

@@ -1,12 +1,12 @@
 //! Where a key is: its database and its name, to come back to it later.
 
-use super::allocator::try_vec;
 use super::arguments::{bytes_of, Argument};
 use super::call::call;
 use super::context::Context;
 use super::data_type::{CopyTarget, RdbSource};
 use super::text::ShownKey;
 use redis_module::raw;
+use splitbloom_foundation::alloc::try_boxed;
 use std::ffi::{c_char, c_int};
 use std::fmt::Display;
 
@@ -22,9 +22,8 @@ pub struct Location {
 impl Location {
     /// `None` if there is no memory for the name.
     fn new(database: c_int, name: &[u8]) -> Option<Self> {
-        let mut copy = try_vec(name.len())?;
-        copy.extend_from_slice(name);
-        Some(Self { database: u32::try_from(database).ok()?, name: copy.into_boxed_slice() })
+        let name = try_boxed(name.len(), |copy| copy.extend_from_slice(name)).ok()?;
+        Some(Self { database: u32::try_from(database).ok()?, name })
     }
 }
 
