@@ -78,7 +78,7 @@ impl Context {
         command: Running,
         wait: Wait,
     ) -> Self {
-        Self { raw, progress: Cell::new(Progress::Silent), command, wait: Cell::new(wait) }
+        Self { raw, progress: Cell::new(Progress::SILENT), command, wait: Cell::new(wait) }
     }
 
     /// Declares to the server, while it loads the module, that the module
