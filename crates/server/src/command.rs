@@ -220,10 +220,7 @@ impl<E> Command<E> {
     fn categories(&self) -> String {
         let access = if self.has_flag("write") { "write" } else { "read" };
         let fast = if self.has_flag("fast") { " fast" } else { "" };
-        let blocking = match self.has_flag("blocking") {
-            true => " blocking",
-            false => "",
-        };
+        let blocking = if self.has_flag("blocking") { " blocking" } else { "" };
         format!("{access}{fast}{blocking}")
     }
 

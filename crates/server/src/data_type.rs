@@ -241,9 +241,7 @@ impl AofTarget {
             ))
         };
     }
-}
 
-impl AofTarget {
     /// Writes `RESTORE key 0 dump`, with what DUMP returns for `value`, which is the key's. Needs
     /// memory for two copies of it. Returns whether it was written.
     pub fn restore<T: Value>(&mut self, value: &T) -> bool {
@@ -271,15 +269,10 @@ impl AofTarget {
     }
 }
 
-impl Defrag {
-    /// Whether this step has used up its time.
-    fn should_stop(&self) -> bool {
-        // SAFETY: the context lives as long as the step.
-        unsafe { call!(RedisModule_DefragShouldStop(self.0)) != 0 }
-    }
-
+/// Passes memory through the server's defragmentation.
+impl Mover for &Defrag {
     /// Returns the same elements, at another address if that makes the heap denser.
-    fn relocate<T>(&self, elements: Vec<T>) -> Vec<T> {
+    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T> {
         let is_ours = Layout::array::<T>(elements.capacity())
             .is_ok_and(|layout| layout.size() > 0 && is_native(layout));
         if !is_ours {
@@ -295,16 +288,11 @@ impl Defrag {
         // byte by byte, as any move does it, and the old ones are not dropped.
         unsafe { Vec::from_raw_parts(elements, len, capacity) }
     }
-}
 
-/// Passes memory through the server's defragmentation.
-impl Mover for &Defrag {
-    fn relocate<T>(&mut self, elements: Vec<T>) -> Vec<T> {
-        Defrag::relocate(self, elements)
-    }
-
+    /// Whether this step has used up its time.
     fn should_stop(&mut self) -> bool {
-        Defrag::should_stop(self)
+        // SAFETY: the context lives as long as the step.
+        unsafe { call!(RedisModule_DefragShouldStop(self.0)) != 0 }
     }
 }
 

@@ -31,12 +31,10 @@ pub const fn version_number(major: &str, minor: &str, patch: &str) -> i32 {
 }
 
 const fn number(digits: &str) -> i32 {
-    let (digits, mut value, mut place) = (digits.as_bytes(), 0, 0);
-    while place < digits.len() {
-        value = value * 10 + (digits[place] - b'0') as i32;
-        place += 1;
+    match i32::from_str_radix(digits, 10) {
+        Ok(number) => number,
+        Err(_) => panic!("a part of the version is no number"),
     }
-    value
 }
 
 /// Loads the module, or logs why not.

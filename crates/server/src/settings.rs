@@ -41,10 +41,7 @@ pub trait Setting: Sync {
 
 impl Setting for Integer {
     fn register(&'static self, context: &Context, name: CString, flags: u32) -> c_int {
-        let memory = match self.is_memory {
-            true => raw::REDISMODULE_CONFIG_MEMORY,
-            false => 0,
-        };
+        let memory = if self.is_memory { raw::REDISMODULE_CONFIG_MEMORY } else { 0 };
         // SAFETY: the context is that of `OnLoad`. The server copies the name, and passes the
         // setting, which lives as long as the process, to the two functions.
         unsafe {
@@ -200,11 +197,10 @@ pub fn load(context: &Context) -> Result<(), Refused> {
     READER.store(reader, Ordering::Release);
     // SAFETY: the context is that of `OnLoad`.
     let status = unsafe { call!(RedisModule_LoadConfigs(context.raw)) };
-    if status as isize == raw::REDISMODULE_OK {
-        Ok(())
-    } else {
-        Err(Refused::Bad("a value in the configuration file is refused".into()))
+    if status as isize != raw::REDISMODULE_OK {
+        return Err(Refused::Bad("a value in the configuration file is refused".into()));
     }
+    Ok(())
 }
 
 /// The server's own integer setting `name`; `None` if it has none, or does not let a module read

@@ -92,10 +92,8 @@ unsafe extern "C" fn fire(context: *mut raw::RedisModuleCtx, data: *mut c_void) 
     let context = unsafe { Context::new(context) };
     *timer.pending() = None; // first, so that no panic keeps it from being set again
     let body = || {
-        let Some(Registered { callback, .. }) = timer.registered.get() else {
-            return true;
-        };
-        if let Some(at) = callback(&context) {
+        let registered = timer.registered.get();
+        if let Some(at) = registered.and_then(|registered| (registered.callback)(&context)) {
             timer.set(at, context.thread());
         }
         true
