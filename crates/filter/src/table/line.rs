@@ -203,35 +203,28 @@ impl Line {
         self.slot_or_garbage(n, slot)
     }
 
-    /// Writes a slot over clear bits.
+    /// Flips those bits of slot number `n` that are set in `bits`: over clear bits, writes them.
     #[inline(always)]
-    fn put(&mut self, n: usize, slot: SlotShape, value: u64) {
+    fn flip(&mut self, n: usize, slot: SlotShape, bits: u64) {
         let bit = LINE_BITS - (n + 1) * slot.bits();
         let byte = (bit >> 3).min(LINE_BYTES - 8);
         let place = &mut self.0[byte..byte + 8];
         let mut eight = [0; 8];
         eight.copy_from_slice(place);
-        let eight = u64::from_le_bytes(eight) | value << (bit - 8 * byte);
+        let eight = u64::from_le_bytes(eight) ^ bits << (bit - 8 * byte);
         place.copy_from_slice(&eight.to_le_bytes());
     }
 
     /// Overwrites slot number `n`.
     #[inline(always)]
     pub fn replace_slot(&mut self, n: usize, slot: SlotShape, value: u64) {
-        let old = self.slot(n, slot);
-        let bit = LINE_BITS - (n + 1) * slot.bits();
-        let byte = (bit >> 3).min(LINE_BYTES - 8);
-        let place = &mut self.0[byte..byte + 8];
-        let mut eight = [0; 8];
-        eight.copy_from_slice(place);
-        let eight = u64::from_le_bytes(eight) ^ (old ^ value) << (bit - 8 * byte);
-        place.copy_from_slice(&eight.to_le_bytes());
+        self.flip(n, slot, self.slot(n, slot) ^ value);
     }
 
     /// Appends a slot.
     #[inline(always)]
     pub fn push_slot(&mut self, slot: SlotShape, value: u64) {
-        self.put(self.held(), slot, value);
+        self.flip(self.held(), slot, value);
         self.0[0] += 1;
     }
 
