@@ -48,29 +48,27 @@ pub fn grown(
     totals: &mut Totals,
 ) -> Result<Grown, AddError> {
     let (start, depth, newest) = (rewrite.start, rewrite.depth, rewrite.newest);
+    let mut page = None;
     if entries.fingerprints.len() <= plan.max_entries() && min_lines < TOO_MANY_LINES {
         let reserved = rewrite.budget.min_lines(plan, start, depth, entries.fingerprints.len());
-        let min_lines = min_lines.max(reserved);
-        if let Some(page) = Page::of(plan, depth, entries, min_lines, newest)? {
-            *totals = totals.plus(Totals::of(&page, entries, start));
-            return Ok(Grown::Page(page));
-        }
+        page = Page::of(plan, depth, entries, min_lines.max(reserved), newest)?;
     }
     if depth >= rewrite.max_depth {
-        let page = Page::saturated(depth, newest);
+        page.get_or_insert_with(|| Page::saturated(depth, newest));
+    }
+    if let Some(page) = page {
         *totals = totals.plus(Totals::of(&page, entries, start));
         return Ok(Grown::Page(page));
     }
     let [mut low, mut high] = entries.split()?;
     let mut half = |start, entries: &mut Entries| {
-        let (depth, mut half) = (depth + 1, rewrite);
-        (half.start, half.depth) = (start, depth);
-        let min_lines = lines_for_half(plan, depth, entries.fingerprints.len());
+        let half = Rewrite { start, depth: depth + 1, ..rewrite };
+        let min_lines = lines_for_half(plan, half.depth, entries.fingerprints.len());
         match grown(plan, entries, half, min_lines, totals)? {
             Grown::Page(page) => Ok(Subtree::Page(page)),
             Grown::Halves(halves) => {
                 totals.children += 2;
-                Subtree::node(depth, halves)
+                Subtree::node(half.depth, halves)
             }
         }
     };

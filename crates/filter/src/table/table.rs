@@ -251,10 +251,7 @@ impl Table {
     /// # Errors
     /// `OutOfMemory`; nothing has changed.
     pub fn remove(&mut self, hash: ItemHash) -> Result<bool, AddError> {
-        self.remove_path(Path::of(hash))
-    }
-
-    pub(super) fn remove_path(&mut self, path: Path) -> Result<bool, AddError> {
+        let path = Path::of(hash);
         let is_absent = |page: &Page| !page.contains(path.below(page.depth()));
         let Some(page) = self.root.page_to_write(path, is_absent)? else {
             return Ok(false);
@@ -279,16 +276,12 @@ impl Table {
         // Entries that became several can be removed more often than they were added.
         self.items = self.items.saturating_sub(1);
         if self.items == 0 && self.is_counted() {
-            self.clear();
+            // Entries may be left: where one became several, removing its item removed only one of
+            // them.
+            self.root = Subtree::Page(Page::empty(0));
+            self.totals = Totals::of_an_empty_page();
         }
         Ok(true)
-    }
-
-    /// Drops the entries that are left when no item is: where an entry became several, removing its
-    /// item removed only one of them.
-    fn clear(&mut self) {
-        self.root = Subtree::Page(Page::empty(0));
-        self.totals = Totals::of_an_empty_page();
     }
 
     /// Rewrites the path's page without the counter of a fingerprint.
@@ -396,11 +389,8 @@ impl Table {
         let depth = page.depth() - 1;
         let start = path.start(depth);
         let (mut one, mut other) = (page.entries()?, buddy.entries()?);
-        let before = Totals::of(page, &one, path.start(depth + 1)).plus(Totals::of(
-            buddy,
-            &other,
-            buddy_path.start(depth + 1),
-        ));
+        let before = Totals::of(page, &one, path.start(depth + 1));
+        let before = before.plus(Totals::of(buddy, &other, buddy_path.start(depth + 1)));
         one.retain_payloads(self.alive);
         other.retain_payloads(self.alive);
         let is_low = path < buddy_path;

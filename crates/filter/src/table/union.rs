@@ -167,10 +167,7 @@ impl Union<'_> {
             Fingerprint::new(path.below(depth), length.min(known - depth), NO_PAYLOAD);
         let bucket_bits = page.shape().bucket_bits;
         let is_short = fingerprint.length() < bucket_bits;
-        let longer = match is_short {
-            true => 1 << (bucket_bits - fingerprint.length()),
-            false => 0,
-        };
+        let longer = if is_short { 1 << (bucket_bits - fingerprint.length()) } else { 0 };
         self.limits.charge(STEP + LONGER * longer)?;
         if is_covered(page, fingerprint) {
             return Ok(());
@@ -216,17 +213,15 @@ impl Union<'_> {
     fn add_short(&mut self, path: Path, fingerprint: Fingerprint) -> Result<bool, UnionError> {
         let page = self.table.root.page(path);
         self.limits.charge(bytes_of(page))?;
-        let table = &mut *self.table;
-        let page = table.root.page(path);
         let (depth, start) = (page.depth(), path.start(page.depth()));
-        let written = match u32::from(depth) < CELL_BITS {
-            true => None,
-            false => page.with_short(&table.plan, fingerprint)?,
-        };
-        let Some((written, new)) = written else {
+        if u32::from(depth) < CELL_BITS {
+            return Ok(false);
+        }
+        let Some((written, new)) = page.with_short(&self.table.plan, fingerprint)? else {
             return Ok(false);
         };
         let (before, after) = (page.lines().len(), written.lines().len());
+        let table = &mut *self.table;
         let mut totals = table.totals.with_lines(before, after);
         if totals.bytes() > self.limits.bytes.max(table.bytes()) {
             return Err(AddError::OverLimit.into());
@@ -254,8 +249,7 @@ impl Union<'_> {
         self.table.root.unshare_path(path)?;
         let page = self.table.root.page(path).try_clone()?;
         let start = path.start(page.depth());
-        try_push(&mut self.united.replaced, (start, page))?;
-        Ok(())
+        Ok(try_push(&mut self.united.replaced, (start, page))?)
     }
 }
 

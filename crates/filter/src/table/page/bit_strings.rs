@@ -125,12 +125,8 @@ impl BitStrings {
                 let from = low.saturating_sub(before);
                 let to = high.saturating_sub(before).min(line.held());
                 if from < to {
-                    let words = line.words();
-                    slots.push_range(
-                        &words,
-                        LINE_BITS - to * slot_bits,
-                        LINE_BITS - from * slot_bits,
-                    );
+                    let (first, end) = (LINE_BITS - to * slot_bits, LINE_BITS - from * slot_bits);
+                    slots.push_range(&line.words(), first, end);
                 }
             }
         };
