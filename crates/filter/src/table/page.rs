@@ -96,10 +96,7 @@ impl Page {
     pub fn empty(depth: u8) -> Self {
         Self {
             lines: SmallBoxedSlice::default(),
-            shape: ShapeBytes::of(Shape {
-                bucket_bits: 1,
-                slot: SlotShape { fingerprint_bits: 1, payload_bits: 0 },
-            }),
+            shape: ShapeBytes { bucket_and_payload_bits: 1 << 4, fingerprint_bits: 1 },
             depth,
             counter_lines: 0,
             entries: 0,

@@ -51,7 +51,8 @@
 //! 2^17. However fast the table then grows, the budget for entries of full length is left.
 
 use crate::math::power;
-use crate::table::fingerprint::{MAX_LENGTH, MAX_PAYLOAD, MAX_SLOT_BITS};
+use crate::table::fingerprint::{SlotShape, MAX_LENGTH, MAX_PAYLOAD, MAX_SLOT_BITS};
+use crate::table::grid::Shape;
 use crate::table::line::BODY_BITS;
 use crate::table::rate::Weight;
 
@@ -209,6 +210,12 @@ impl Plan {
             self.length + u8::from(depth < PLAIN_DEPTHS.start)
         };
         length.min(MAX_LENGTH).min(64 - depth)
+    }
+
+    /// The shape of a page of `2^bucket_bits` buckets whose longest fingerprint has `longest` bits.
+    pub fn shape(&self, bucket_bits: u8, longest: u8) -> Shape {
+        let fingerprint_bits = longest + 1 - bucket_bits;
+        Shape { bucket_bits, slot: SlotShape { fingerprint_bits, payload_bits: self.payload_bits } }
     }
 
     /// Binary logarithm of the number of buckets of a page with `entries` entries: one less below

@@ -5,7 +5,6 @@
 
 use super::counters::COUNTERS;
 use super::Page;
-use crate::table::fingerprint::SlotShape;
 use crate::table::grid::Shape;
 use crate::table::line::BODY_BITS;
 use crate::table::plan::{Plan, MAX_LINES};
@@ -46,14 +45,7 @@ fn lines_for(entries: usize, shape: Shape, fill: usize) -> usize {
 
 /// The same for a page of this depth with new entries only.
 pub fn lines_for_new(plan: &Plan, depth: u8, entries: usize, fill: usize) -> usize {
-    let bucket_bits = plan.bucket_bits(entries);
-    let shape = Shape {
-        bucket_bits,
-        slot: SlotShape {
-            fingerprint_bits: plan.length(depth, entries) + 1 - bucket_bits,
-            payload_bits: plan.payload_bits(),
-        },
-    };
+    let shape = plan.shape(plan.bucket_bits(entries), plan.length(depth, entries));
     lines_for(entries, shape, fill)
 }
 

@@ -7,7 +7,7 @@ use super::{Adding, Insert, Page, Position, ShapeBytes, State};
 use crate::error::AddError;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, Entries};
-use crate::table::fingerprint::{Fingerprint, SlotShape};
+use crate::table::fingerprint::Fingerprint;
 use crate::table::grid::{Grid, Shape};
 use crate::table::plan::{Plan, MAX_LINES};
 use splitbloom_foundation::alloc::try_vec;
@@ -37,13 +37,7 @@ impl Page {
             return Ok(Some(Self::saturated(depth, newest)));
         }
         let longest = longest.max(bucket_bits).max(plan.length(depth, entries.fingerprints.len()));
-        let shape = Shape {
-            bucket_bits,
-            slot: SlotShape {
-                fingerprint_bits: longest + 1 - bucket_bits,
-                payload_bits: plan.payload_bits(),
-            },
-        };
+        let shape = plan.shape(bucket_bits, longest);
         for lines in sizes(shape, entries.fingerprints.len(), entries.surplus.len(), min_lines) {
             if let Some(page) = Self::with_lines(depth, shape, entries, lines)? {
                 return Ok(Some(page));
