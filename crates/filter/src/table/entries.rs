@@ -21,6 +21,26 @@ pub struct Surplus {
     pub copies: u32,
 }
 
+/// Bytes of a counter, in a page as in its record.
+pub const SURPLUS_BYTES: usize = 12;
+
+impl Surplus {
+    /// Its bytes: the fingerprint, and the copies.
+    pub fn bytes(self) -> [u8; SURPLUS_BYTES] {
+        let mut bytes = [0; SURPLUS_BYTES];
+        bytes[..8].copy_from_slice(&self.fingerprint.bits().to_le_bytes());
+        bytes[8..].copy_from_slice(&self.copies.to_le_bytes());
+        bytes
+    }
+
+    /// The counter that `bytes` begin with; `None` if there is none.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (bits, rest) = bytes.split_first_chunk()?;
+        let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(*bits))?;
+        Some(Self { fingerprint, copies: u32::from_le_bytes(*rest.first_chunk()?) })
+    }
+}
+
 /// Sorted fingerprints, at most [`COPIES`] equal ones, and counters of further copies.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entries {
@@ -42,23 +62,23 @@ impl Entries {
         let place = self.fingerprints.partition_point(|m| *m < fingerprint);
         // The list is sorted, so all of them are equal if the last one is.
         if self.fingerprints.get(place + COPIES - 1) == Some(&fingerprint) {
-            return self.add_surplus(fingerprint, 1);
+            return self.add_surplus(fingerprint);
         }
         self.fingerprints.try_reserve(1)?;
         self.fingerprints.insert(place, fingerprint);
         Ok(())
     }
 
-    fn add_surplus(&mut self, fingerprint: Fingerprint, copies: u32) -> Result<(), AddError> {
+    /// Counts one copy beyond those in slots.
+    fn add_surplus(&mut self, fingerprint: Fingerprint) -> Result<(), AddError> {
         let place = self.surplus.partition_point(|s| s.fingerprint < fingerprint);
         match self.surplus.get_mut(place) {
             Some(there) if there.fingerprint == fingerprint => {
-                there.copies = there.copies.saturating_add(copies);
+                there.copies = there.copies.saturating_add(1);
             }
             _ => {
                 self.surplus.try_reserve(1)?;
-                let new = Surplus { fingerprint, copies };
-                self.surplus.insert(place, new);
+                self.surplus.insert(place, Surplus { fingerprint, copies: 1 });
             }
         }
         Ok(())
@@ -112,8 +132,11 @@ impl Entries {
             half.fingerprints.extend(shorter);
         }
         for surplus in &self.surplus {
-            for (half, fingerprint) in parts(surplus.fingerprint).into_iter().flatten() {
-                halves[half].surplus.push(Surplus { fingerprint, ..*surplus });
+            match surplus.fingerprint.split_first_bit() {
+                Some((bit, fingerprint)) => {
+                    halves[usize::from(bit)].surplus.push(Surplus { fingerprint, ..*surplus });
+                }
+                None => halves.iter_mut().for_each(|half| half.surplus.push(*surplus)),
             }
         }
         // Fingerprints that have all lost the same bit stay in order, and as many are equal.
@@ -227,7 +250,7 @@ impl Entries {
             let fingerprint = self.fingerprints[n];
             run = if kept > 0 && self.fingerprints[kept - 1] == fingerprint { run + 1 } else { 1 };
             if run > COPIES {
-                self.add_surplus(fingerprint, 1)?;
+                self.add_surplus(fingerprint)?;
             } else {
                 self.fingerprints[kept] = fingerprint;
                 kept += 1;
@@ -246,14 +269,6 @@ impl Entries {
     pub fn items(&self) -> u64 {
         let surplus = self.surplus.iter().map(|s| u64::from(s.copies));
         self.fingerprints.len() as u64 + surplus.sum::<u64>()
-    }
-}
-
-/// The half, or both halves, that a fingerprint belongs to after a split.
-fn parts(fingerprint: Fingerprint) -> [Option<(usize, Fingerprint)>; 2] {
-    match fingerprint.split_first_bit() {
-        Some((bit, rest)) => [Some((usize::from(bit), rest)), None],
-        None => [Some((0, fingerprint)), Some((1, fingerprint))],
     }
 }
 

@@ -152,9 +152,7 @@ impl Page {
     pub fn has_others(&self, payloads: u16) -> bool {
         let slot = self.shape().slot;
         let is_other = |value| payloads >> slot.payload(value) & 1 == 0;
-        let mut lines = self.lines[..self.grid().lines].iter();
-        self.is_saturated_among(!payloads)
-            || lines.any(|line| (0..line.held()).any(|n| is_other(line.slot(n, slot))))
+        self.is_saturated_among(!payloads) || self.values().any(is_other)
     }
 
     /// All lines, counters included.
@@ -201,24 +199,27 @@ impl Page {
         fingerprints.filter(move |fingerprint| fingerprint.matches(below))
     }
 
+    /// All slots in order of their buckets, then of values. Those that spilled from the last line
+    /// into the first come at the end.
+    pub fn values(&self) -> impl Iterator<Item = u64> + '_ {
+        let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
+        (0..self.len()).map(move |_| {
+            (line, n) = self.place(line, n);
+            n += 1;
+            self.lines[line].slot(n - 1, self.shape().slot)
+        })
+    }
+
     /// Visits all fingerprints, in order. The slots are in the order of the unary parts, so no
     /// bucket is searched.
     pub fn visit_fingerprints(&self, mut visit: impl FnMut(Fingerprint)) {
-        let (grid, shape) = (self.grid(), self.shape());
-        let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
-        let mut first_bucket = 0;
+        let (grid, mut values, mut first_bucket) = (self.grid(), self.values(), 0);
         for number in 0..grid.lines {
-            let owned = self.owned(grid, number);
-            self.lines[number].read_unary(owned, |bucket| {
-                while n >= self.lines[line].held() {
-                    n -= self.lines[line].held();
-                    line = grid.next(line);
-                }
-                let value = self.lines[line].slot(n, shape.slot);
-                n += 1;
-                if let Some(fingerprint) = shape.fingerprint(first_bucket + bucket, value) {
-                    visit(fingerprint);
-                }
+            self.lines[number].read_unary(self.owned(grid, number), |bucket| {
+                let value = values.next();
+                let fingerprint =
+                    value.and_then(|value| self.shape().fingerprint(first_bucket + bucket, value));
+                fingerprint.into_iter().for_each(&mut visit);
             });
             first_bucket += grid.buckets_in(number);
         }

@@ -6,20 +6,19 @@
 
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
-use crate::table::entries::{Entries, Surplus, COPIES};
+use crate::table::entries::{Entries, Surplus, COPIES, SURPLUS_BYTES};
 use crate::table::fingerprint::{Fingerprint, SlotShape, MAX_PAYLOAD, MAX_SLOT_BITS};
 use crate::table::grid::Shape;
 use crate::table::page::Page;
 use crate::table::path::Path;
 use crate::table::plan::{Plan, MAX_DEPTH};
-use crate::table::record::{
-    Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES, SURPLUS_BYTES,
-};
+use crate::table::record::{Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES};
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 use splitbloom_foundation::alloc::try_push;
 
 /// A run of consecutive pages that are not in a table yet.
+#[derive(Default)]
 pub struct Pages {
     pub(super) from: Path,
     pub(super) next: Option<u64>,
@@ -70,14 +69,7 @@ impl Payloads {
 impl Pages {
     /// An empty run, which will start at the path `from`.
     pub fn starting_at(from: u64) -> Self {
-        Self {
-            from: Path(from),
-            next: Some(from),
-            parts: Vec::new(),
-            totals: Totals::default(),
-            items: 0,
-            payloads: Payloads::default(),
-        }
+        Self { from: Path(from), next: Some(from), ..Self::default() }
     }
 
     /// Where the pages after these start; `None` if these are the last.
@@ -115,8 +107,7 @@ impl Pages {
             return Err(DecodeError::Field("depth"));
         }
         let (page, entries, rest) = match kind {
-            EMPTY => short(Page::empty(depth), bytes)?,
-            SATURATED => saturated(plan, depth, bytes)?,
+            EMPTY | SATURATED => without_entries(plan, depth, kind, bytes)?,
             ENTRIES => with_entries(plan, depth, bytes)?,
             _ => return Err(DecodeError::Field("kind of page")),
         };
@@ -150,24 +141,22 @@ fn check_filler(bytes: &[u8]) -> Result<(), DecodeError> {
     is_clear.then_some(()).ok_or(DecodeError::Field("filler"))
 }
 
-fn short(page: Page, bytes: &[u8]) -> Result<(Page, Entries, &[u8]), DecodeError> {
-    let (record, rest) = bytes.split_at_checked(SHORT_BYTES).ok_or(DecodeError::Length)?;
-    check_filler(&record[2..])?;
-    Ok((page, Entries::default(), rest))
-}
-
-fn saturated<'a>(
+fn without_entries<'a>(
     plan: &Plan,
     depth: u8,
+    kind: u8,
     bytes: &'a [u8],
 ) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
     let (record, rest) = bytes.split_first_chunk::<SHORT_BYTES>().ok_or(DecodeError::Length)?;
-    let payload = record[2];
-    if payload >> plan.payload_bits() != 0 {
-        return Err(DecodeError::Field("payload"));
-    }
-    check_filler(&record[3..])?;
-    Ok((Page::saturated(depth, payload), Entries::default(), rest))
+    let (page, filler) = match record[2] {
+        _ if kind == EMPTY => (Page::empty(depth), &record[2..]),
+        payload if payload >> plan.payload_bits() == 0 => {
+            (Page::saturated(depth, payload), &record[3..])
+        }
+        _ => return Err(DecodeError::Field("payload")),
+    };
+    check_filler(filler)?;
+    Ok((page, Entries::default(), rest))
 }
 
 /// Reads bits, from the least significant.
@@ -282,12 +271,8 @@ fn read_fingerprints(
 /// Appends a surplus counter, whose fingerprint must fill its slots and come after the previous
 /// one.
 fn read_counter(bytes: &[u8], entries: &mut Entries) -> Result<(), DecodeError> {
-    let (fingerprint, copies) = bytes.split_at(8);
-    let fingerprint = fingerprint.try_into().map_err(|_| DecodeError::Length)?;
-    let copies = copies.try_into().map_err(|_| DecodeError::Length)?;
-    let copies = u32::from_le_bytes(copies);
-    let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(fingerprint))
-        .ok_or(DecodeError::Field("surplus"))?;
+    let counter = Surplus::of_bytes(bytes).ok_or(DecodeError::Field("surplus"))?;
+    let Surplus { fingerprint, copies } = counter;
     let fingerprints = &entries.fingerprints;
     let first = fingerprints.partition_point(|other| *other < fingerprint);
     let is_full = fingerprints.get(first + COPIES - 1) == Some(&fingerprint);
@@ -296,6 +281,6 @@ fn read_counter(bytes: &[u8], entries: &mut Entries) -> Result<(), DecodeError> 
     if copies == 0 || !is_full || !is_next {
         return Err(DecodeError::Field("surplus"));
     }
-    entries.surplus.push(Surplus { fingerprint, copies });
+    entries.surplus.push(counter);
     Ok(())
 }

@@ -22,7 +22,7 @@
 
 use crate::storage::MEMORY_PER_BYTE;
 use crate::table::directory::Child;
-use crate::table::entries::Surplus;
+use crate::table::entries::{Surplus, SURPLUS_BYTES};
 use crate::table::fingerprint::{Fingerprint, MAX_SLOT_BITS};
 use crate::table::grid::Shape;
 use crate::table::line::LINE_BYTES;
@@ -36,7 +36,6 @@ pub const ENTRIES: u8 = 1;
 pub const SATURATED: u8 = 2;
 /// Bytes before the unary part of a page with entries.
 pub const HEADER_BYTES: usize = 9;
-pub const SURPLUS_BYTES: usize = 12;
 /// The maximum number of directory children per page while a directory is joined. In the worst
 /// case, 233 pages of very different depths make up one node of 2 048 children; while it is
 /// written, nodes of 1 024 and 512 exist too.
@@ -176,25 +175,9 @@ impl PageRecord<'_> {
                 writer.put(line.unary(first, len), len);
             }
         }
-        // The slots follow in order of their buckets: those that spilled from the last line into
-        // the first come at the end.
-        let (mut number, mut skipped, mut left) = (0, page.lines()[0].spilled(), page.len());
-        while left > 0 {
-            let line = &page.lines()[number];
-            let here = line.held().saturating_sub(skipped).min(left);
-            for n in skipped..skipped + here {
-                writer.put(line.slot(n, shape.slot), shape.slot.bits());
-            }
-            (left, skipped) = (left - here, skipped.saturating_sub(line.held()));
-            number = grid.next(number);
-        }
+        page.values().for_each(|value| writer.put(value, shape.slot.bits()));
         writer.finish();
-        for surplus in page.surplus() {
-            let mut bytes = [0; SURPLUS_BYTES];
-            bytes[..8].copy_from_slice(&surplus.fingerprint.bits().to_le_bytes());
-            bytes[8..].copy_from_slice(&surplus.copies.to_le_bytes());
-            put(&bytes);
-        }
+        page.surplus().for_each(|surplus| put(&surplus.bytes()));
         (0..sizes.filler_bytes()).for_each(|_| put(&[0]));
     }
 }

@@ -2,7 +2,7 @@
 //! the end of the page.
 
 use super::Page;
-use crate::table::entries::Surplus;
+use crate::table::entries::{Surplus, SURPLUS_BYTES};
 use crate::table::fingerprint::Fingerprint;
 use crate::table::line::{Line, LINE_BYTES};
 
@@ -16,8 +16,7 @@ pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
         let mut line = Line::of_bytes([0; LINE_BYTES]);
         let places = line.bytes_mut().chunks_exact_mut(COUNTER_BYTES);
         for (bytes, surplus) in places.zip(counters) {
-            bytes[..8].copy_from_slice(&surplus.fingerprint.bits().to_le_bytes());
-            bytes[8..12].copy_from_slice(&surplus.copies.to_le_bytes());
+            bytes[..SURPLUS_BYTES].copy_from_slice(&surplus.bytes());
         }
         lines.push(line);
     }
@@ -33,11 +32,7 @@ impl Page {
     pub fn surplus(&self) -> impl Iterator<Item = Surplus> + '_ {
         let lines = &self.lines[self.grid().lines..];
         let counters = lines.iter().flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
-        counters.filter_map(|bytes| {
-            let bits = u64::from_le_bytes(bytes[..8].try_into().ok()?);
-            let copies = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
-            Some(Surplus { fingerprint: Fingerprint::from_bits(bits)?, copies })
-        })
+        counters.filter_map(Surplus::of_bytes)
     }
 
     /// The counter of a fingerprint, for writing.

@@ -145,13 +145,7 @@ impl Page {
     fn count_without_suffix(&self) -> usize {
         let slot = self.shape().slot;
         let void = 1 << (slot.fingerprint_bits - 1);
-        let is_void = |value: u64| value >> slot.payload_bits == void;
-        let lines = self.lines[..self.grid().lines].iter();
-        let voids = lines.map(|line| {
-            let slots = (0..line.held()).map(|n| line.slot(n, slot));
-            slots.filter(|value| is_void(*value)).count()
-        });
-        voids.sum()
+        self.values().filter(|value| value >> slot.payload_bits == void).count()
     }
 
     /// A page of exactly `lines` lines, or `None` if `entries` do not fit.
