@@ -1,7 +1,7 @@
 //! Numbers as little-endian bytes, and back: what chunks, headers and foreign formats are read from
 //! and written to. Every field that is read is checked against its range ([`within`]).
 
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The bytes not yet read.
@@ -60,11 +60,7 @@ impl<'a> Reader<'a> {
 
 /// Refuses a field for which the condition does not hold.
 pub fn within(field: &'static str, holds: bool) -> Result<(), DecodeError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(DecodeError::Field(field))
-    }
+    ensure(holds, DecodeError::Field(field))
 }
 
 /// Takes the bytes of chunks, in order.

@@ -36,6 +36,11 @@ pub enum UnionError {
     Add(AddError),
 }
 
+/// Refuses with `error` unless the condition holds.
+pub(crate) fn ensure<E>(holds: bool, error: E) -> Result<(), E> {
+    holds.then_some(()).ok_or(error)
+}
+
 impl From<TryReserveError> for AddError {
     fn from(_: TryReserveError) -> Self {
         Self::OutOfMemory

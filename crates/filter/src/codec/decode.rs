@@ -5,7 +5,7 @@ use super::format::{
     MAX_CHUNK_BYTES, PAGE, SEGMENT, STATE, SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
 use crate::bytes::{within, Reader};
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use crate::filter::window::{Slices, PATH_SHIFT};
 use crate::filter::{kind_of_record, Arrivals, Filter, Kind, Loading, SegmentBits, SizeLimit};
 use crate::table::{Pages, Table};
@@ -20,14 +20,11 @@ pub fn is_chunk(bytes: &[u8]) -> bool {
 
 /// Reads what comes before the hash of the head record: the iterator of a chunk, and the next one.
 fn read_public(reader: &mut Reader<'_>) -> Result<(u64, u64), DecodeError> {
-    if reader.take(MAGIC.len())? != MAGIC || reader.u8()? != VERSION {
-        return Err(DecodeError::Format);
-    }
+    let is_known = reader.take(MAGIC.len())? == MAGIC && reader.u8()? == VERSION;
+    ensure(is_known, DecodeError::Format)?;
     let iterators = (reader.u64()?, reader.u64()?);
-    match reader.take(FILLER.len())? == FILLER {
-        true => Ok(iterators),
-        false => Err(DecodeError::Format),
-    }
+    ensure(reader.take(FILLER.len())? == FILLER, DecodeError::Format)?;
+    Ok(iterators)
 }
 
 /// A chunk whose frame is sound: its version is known and its checksum right. Its records are
@@ -48,19 +45,13 @@ impl<'a> Chunk<'a> {
     /// # Errors
     /// `Length`, `Format`, `Checksum`.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        if bytes.len() > MAX_CHUNK_BYTES {
-            return Err(DecodeError::Length);
-        }
+        ensure(bytes.len() <= MAX_CHUNK_BYTES, DecodeError::Length)?;
         let (body, checksum) =
             bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(DecodeError::Length)?;
         let mut reader = Reader(body);
         let (start, next) = read_public(&mut reader)?;
-        if body.len() < HEAD_BYTES {
-            return Err(DecodeError::Length);
-        }
-        if xxh3_64(body) != u64::from_le_bytes(*checksum) {
-            return Err(DecodeError::Checksum);
-        }
+        ensure(body.len() >= HEAD_BYTES, DecodeError::Length)?;
+        ensure(xxh3_64(body) == u64::from_le_bytes(*checksum), DecodeError::Checksum)?;
         Ok(Self { start, next, identity: reader.u64()?, records: reader.0 })
     }
 
@@ -86,22 +77,16 @@ impl<'a> Chunk<'a> {
         let mut tables = Tables::new(filter.table(), self.start);
         let (mut end, mut slices) = (None, None);
         while !reader.is_at_end() {
-            if end.is_some() {
-                return Err(DecodeError::Length);
-            }
+            ensure(end.is_none(), DecodeError::Length)?;
             let count = present + series.len();
             match reader.u8()? {
                 SUB_FILTER if filter.may_get_sub_filter(count) && !tables.has_begun() => {
-                    if reader.u32()? as usize != count {
-                        return Err(DecodeError::Order);
-                    }
+                    ensure(reader.u32()? as usize == count, DecodeError::Order)?;
                     series.read_next(filter.kind(), &mut reader)?;
                 }
                 SEGMENT if !tables.has_begun() => {
                     let segment = read_segment(&mut reader)?;
-                    if segment.sub_filter >= count {
-                        return Err(DecodeError::Order);
-                    }
+                    ensure(segment.sub_filter < count, DecodeError::Order)?;
                     try_push(&mut segments, segment)?;
                 }
                 // After sub-filters that are still to come it would have another rate.
@@ -124,26 +109,20 @@ impl<'a> Chunk<'a> {
         }
         tables.check_end(self.next)?;
         // A filter that forgets says its state with each run of pages.
-        if slices.is_some() != (filter.clock().is_some() && tables.has_begun()) {
-            return Err(DecodeError::Order);
-        }
+        let is_due = filter.clock().is_some() && tables.has_begun();
+        ensure(slices.is_some() == is_due, DecodeError::Order)?;
         let count = present + series.len();
-        if count == 0 && !tables.has_begun() {
-            return Err(DecodeError::Order);
-        }
+        ensure(count > 0 || tables.has_begun(), DecodeError::Order)?;
         let is_whole = tables.has_begun() || filter.may_lack_table();
-        let loading = match (self.next, end) {
+        let to_come = match (self.next, end) {
             (END, Some((0, 0))) if is_whole => None,
             // The filter that was encoded was itself being loaded.
             (END, Some((next @ 1..END, sub_filters)))
                 if sub_filters <= count && tables.has_begun() == (next > TABLE_START) =>
             {
-                Some(Loading::new(next, sub_filters).ok_or(DecodeError::Order)?)
+                Some(Loading::new(next, sub_filters))
             }
-            (next @ 1..END, None) if next > self.start => {
-                let sub_filters = count;
-                Some(Loading::new(next, sub_filters).ok_or(DecodeError::Order)?)
-            }
+            (next @ 1..END, None) if next > self.start => Some(Loading::new(next, count)),
             _ => return Err(DecodeError::Order),
         };
         Ok(Arrivals {
@@ -153,7 +132,7 @@ impl<'a> Chunk<'a> {
             pages: tables.pages,
             slices,
             counts: tables.counts,
-            loading,
+            loading: to_come.map(|loading| loading.ok_or(DecodeError::Order)).transpose()?,
         })
     }
 }
@@ -205,9 +184,7 @@ impl<'t> Tables<'t> {
         rate: f64,
         payload_bits: u8,
     ) -> Result<(), DecodeError> {
-        if reader.u8()? != payload_bits {
-            return Err(DecodeError::Field("bits of payload"));
-        }
+        within("bits of payload", reader.u8()? == payload_bits)?;
         self.new = Some((Table::new(rate, payload_bits), rate));
         self.from = 0;
         Ok(())
@@ -220,17 +197,14 @@ impl<'t> Tables<'t> {
         let len = reader.u16()?.into();
         let bytes = reader.take(len)?;
         let pages = self.pages.get_or_insert_with(|| Pages::starting_at(self.from));
-        match pages.push(table, bytes)? {
-            [] => Ok(()),
-            _ => Err(DecodeError::Length),
-        }
+        ensure(pages.push(table, bytes)?.is_empty(), DecodeError::Length)
     }
 
     /// An end-of-table record, after its kind.
     fn end(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         let is_first = self.counts.is_none();
         self.counts = Some((reader.u64()?, reader.u64()?));
-        is_first.then_some(()).ok_or(DecodeError::Order)
+        ensure(is_first, DecodeError::Order)
     }
 
     /// Checks that the chunk brought what one before `next` has.
@@ -243,11 +217,7 @@ impl<'t> Tables<'t> {
             (None, false) => END,
         };
         let is_complete = self.has_begun() && due == END;
-        if due == next && is_complete == self.counts.is_some() {
-            Ok(())
-        } else {
-            Err(DecodeError::Order)
-        }
+        ensure(due == next && is_complete == self.counts.is_some(), DecodeError::Order)
     }
 }
 
@@ -289,16 +259,12 @@ pub fn load_chunk(
     let mut reader = Reader(chunk.records);
     match filter {
         Some(filter) => {
-            let due = filter.loading();
-            if due.is_none_or(|loading| loading.next() != chunk.start) {
-                return Err(DecodeError::Order);
-            }
+            let due = filter.loading().map(Loading::next);
+            ensure(due == Some(chunk.start), DecodeError::Order)?;
             load_records(filter, chunk, reader, limit).map(|()| None)
         }
         None => {
-            if chunk.start != 0 {
-                return Err(DecodeError::Order);
-            }
+            ensure(chunk.start == 0, DecodeError::Order)?;
             let mut begun = Filter::read_head(&mut reader)?;
             load_records(&mut begun, chunk, reader, limit).map(|()| Some(begun))
         }
@@ -311,9 +277,7 @@ fn load_records(
     reader: Reader<'_>,
     limit: SizeLimit,
 ) -> Result<(), DecodeError> {
-    if chunk.identity != identity(filter) {
-        return Err(DecodeError::Order);
-    }
+    ensure(chunk.identity == identity(filter), DecodeError::Order)?;
     let arrivals = chunk.arrivals(reader, filter)?;
     filter.take_in(arrivals, chunk.start == 0, limit)
 }

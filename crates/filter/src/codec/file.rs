@@ -10,7 +10,7 @@
 //! Reading is total, as decoding is: it takes the memory of one chunk, whatever the file says.
 
 use super::{Chunk, END, MAX_CHUNK_BYTES};
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use std::fmt;
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
@@ -88,9 +88,8 @@ impl Chain {
     fn accept(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let refused = |error| FileError::Chunk(self.chunks, error);
         let chunk = Chunk::parse(bytes).map_err(refused)?;
-        if chunk.start != self.next || chunk.next <= chunk.start || chunk.next > END {
-            return Err(refused(DecodeError::Order));
-        }
+        let is_next = chunk.start == self.next && chunk.next > chunk.start && chunk.next <= END;
+        ensure(is_next, refused(DecodeError::Order))?;
         self.next = chunk.next;
         self.chunks += 1;
         Ok(())
@@ -130,9 +129,7 @@ impl<W: Write> FileWriter<W> {
     /// # Errors
     /// `Cut` if the last chunk has not come; `Io`.
     pub fn finish(mut self) -> Result<W, FileError> {
-        if self.chain.next != END {
-            return Err(FileError::Cut);
-        }
+        ensure(self.chain.next == END, FileError::Cut)?;
         self.put(&0u32.to_le_bytes())?;
         let checksum = self.hash.digest();
         self.put(&checksum.to_le_bytes())?;
@@ -168,9 +165,7 @@ impl<R: Read> FileReader<R> {
         }
         let mut rest = [0; HEADER.len() - MAGIC.len()];
         reader.take(&mut rest)?;
-        if rest != HEADER[MAGIC.len()..] {
-            return Err(FileError::Version);
-        }
+        ensure(rest == HEADER[MAGIC.len()..], FileError::Version)?;
         Ok(reader)
     }
 
@@ -201,16 +196,9 @@ impl<R: Read> FileReader<R> {
         let expected = self.hash.digest();
         let mut checksum = [0; 8];
         self.take(&mut checksum)?;
-        if u64::from_le_bytes(checksum) != expected {
-            return Err(FileError::Checksum);
-        }
-        if self.chain.next != END {
-            return Err(FileError::Cut);
-        }
-        match self.from.read(&mut [0])? {
-            0 => Ok(()),
-            _ => Err(FileError::Excess),
-        }
+        ensure(u64::from_le_bytes(checksum) == expected, FileError::Checksum)?;
+        ensure(self.chain.next == END, FileError::Cut)?;
+        ensure(self.from.read(&mut [0])? == 0, FileError::Excess)
     }
 
     fn take(&mut self, to: &mut [u8]) -> Result<(), FileError> {

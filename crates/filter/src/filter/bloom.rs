@@ -3,7 +3,7 @@
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
-use crate::error::{AddError, DecodeError};
+use crate::error::{ensure, AddError, DecodeError};
 use crate::filter::add::Outcome;
 use crate::filter::body::{Body, Counts, Organs};
 use crate::filter::head::Head;
@@ -93,13 +93,8 @@ impl Filter {
             None => self.parameters().growth == Growth::Fixed,
         };
         // A replay has no limit: the item was acknowledged elsewhere.
-        if is_full && limit != SizeLimit::Replay {
-            return Err(AddError::Full);
-        }
-        match is_loading {
-            true => Err(AddError::Loading),
-            false => Ok(()),
-        }
+        ensure(!is_full || limit == SizeLimit::Replay, AddError::Full)?;
+        ensure(!is_loading, AddError::Loading)
     }
 
     /// The error rate that the table has, or a table would have.

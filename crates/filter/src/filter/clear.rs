@@ -1,6 +1,6 @@
 //! Emptying a filter.
 
-use crate::error::AddError;
+use crate::error::{ensure, AddError};
 use crate::filter::{Filter, Kind, SizeLimit};
 
 /// Allocations up to which a filter is compared with an empty one, bit by bit: an empty one has
@@ -18,9 +18,7 @@ impl Filter {
     /// `OverLimit` if the parameters of another module's need more than any filter may have;
     /// `OutOfMemory`. Nothing has changed.
     pub fn clear(&mut self) -> Result<Option<Self>, AddError> {
-        if self.loading().is_some() {
-            return Err(AddError::Loading);
-        }
+        ensure(self.loading().is_none(), AddError::Loading)?;
         let empty = self.as_new()?;
         if self.allocations() <= FEW_ALLOCATIONS && self.digest() == empty.digest() {
             return Ok(None);

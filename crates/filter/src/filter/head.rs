@@ -2,7 +2,7 @@
 
 use crate::bloom::sizing::MAX_CAPACITY;
 use crate::bytes::{within, Reader, Sink};
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use crate::filter::body::{Body, Counts, Organs};
 use crate::filter::parameters::{Growth, MAX_EXPANSION};
 use crate::filter::parameters::{Kind, Parameters, MAX_BUCKET_SIZE};
@@ -116,9 +116,7 @@ impl Filter {
     /// `Length`; `Order` if the record is another one; a `Field` out of range; `OutOfMemory`.
     pub(crate) fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let record = reader.u8()?;
-        if kind_of_record(record).is_none() {
-            return Err(DecodeError::Order);
-        }
+        ensure(kind_of_record(record).is_some(), DecodeError::Order)?;
         let seed = Seed(reader.u64()?);
         if record == FOREIGN_FILTER {
             let series = Series::Layers(Layers::read_head(reader)?);

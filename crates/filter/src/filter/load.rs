@@ -2,7 +2,7 @@
 //! then applied.
 
 use crate::bytes::within;
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use crate::filter::body::Organs;
 use crate::filter::memory::bytes_of_organs;
 use crate::filter::parameters::Kind;
@@ -51,7 +51,7 @@ impl SegmentBits<'_> {
         let segments = sub_filter.ok_or(DecodeError::Order)?.segments();
         let fits = self.number < segments.reserved()
             && self.bytes.len() == segments.len_of(self.number) * 8;
-        fits.then_some(()).ok_or(DecodeError::Field("segment"))
+        within("segment", fits)
     }
 }
 
@@ -149,9 +149,7 @@ impl Organs {
         own: u64,
         limit: SizeLimit,
     ) -> Result<(), DecodeError> {
-        if arrivals.table.is_some() && self.table.is_some() {
-            return Err(DecodeError::Order);
-        }
+        ensure(arrivals.table.is_none() || self.table.is_none(), DecodeError::Order)?;
         let present = self.loading.map_or(0, |loading| loading.sub_filters());
         for segment in &arrivals.segments {
             segment.check(match segment.sub_filter.checked_sub(present) {
@@ -160,9 +158,8 @@ impl Organs {
             })?;
         }
         let segments = &mut arrivals.segments;
-        if !segments.is_sorted_by(|one, next| one.place() < next.place()) {
-            return Err(DecodeError::Order);
-        }
+        let are_sorted = segments.is_sorted_by(|one, next| one.place() < next.place());
+        ensure(are_sorted, DecodeError::Order)?;
         self.check_size(arrivals, own, limit)?;
         // A segment without a set bit would waste memory.
         let segments = &mut arrivals.segments;
@@ -204,10 +201,7 @@ impl Organs {
         let bytes = all.clone().map(Segments::reserved_bytes);
         let bytes = bytes.fold(own, u64::saturating_add);
         let segments = all.map(Segments::reserved).fold(0, u64::saturating_add);
-        match bytes <= limit.max_bytes() && segments <= MAX_SEGMENTS {
-            true => Ok(()),
-            false => Err(DecodeError::OverLimit),
-        }
+        ensure(bytes <= limit.max_bytes() && segments <= MAX_SEGMENTS, DecodeError::OverLimit)
     }
 
     /// Moves `arrivals`, for which `prepare` has allocated, into the filter. Returns the error rate

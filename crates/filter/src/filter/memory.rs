@@ -1,6 +1,6 @@
 //! What a filter takes, and how its memory is visited, moved and shared.
 
-use crate::error::AddError;
+use crate::error::{ensure, AddError};
 use crate::filter::body::{Body, Organs};
 use crate::filter::series::Series;
 use crate::filter::window::clock::Clock;
@@ -31,10 +31,7 @@ impl Filter {
     /// Whether it takes no more than a filter may.
     pub(super) fn check_size(&self, limit: SizeLimit) -> Result<(), AddError> {
         let is_within = self.reserved_bytes() <= limit.max_bytes();
-        match is_within && self.reserved_segments() <= MAX_SEGMENTS {
-            true => Ok(()),
-            false => Err(AddError::OverLimit),
-        }
+        ensure(is_within && self.reserved_segments() <= MAX_SEGMENTS, AddError::OverLimit)
     }
 
     /// Bytes that the allocator holds for it once every bit of its sub-filters is in use, which a

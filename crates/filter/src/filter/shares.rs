@@ -14,7 +14,7 @@
 //! is divided: see [`Shares::has_room_for`].
 
 use crate::bloom::blocked_bloom::BlockedBloom;
-use crate::error::AddError;
+use crate::error::{ensure, AddError};
 use crate::filter::body::Body;
 use crate::filter::head::Head;
 use crate::filter::Filter;
@@ -121,9 +121,7 @@ impl Shares {
         for Share(share) in shares {
             whole.absorb(share)?;
         }
-        if whole.fill().is_closed() {
-            return Err(AddError::Full);
-        }
+        ensure(!whole.fill().is_closed(), AddError::Full)?;
         Ok(Filter { head: self.head, body: Body::Bloom(whole) })
     }
 }

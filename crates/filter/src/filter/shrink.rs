@@ -6,7 +6,7 @@
 
 use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::bloom::fold::Folding;
-use crate::error::{AddError, UnionError};
+use crate::error::{ensure, AddError, UnionError};
 use crate::filter::{Filter, Promise};
 use crate::hash::ItemHash;
 use crate::storage::SEGMENT_WORDS;
@@ -83,9 +83,7 @@ impl Filter {
     /// # Errors
     /// `Loading`, `OutOfMemory`.
     pub fn begin_shrinking(&self, capacity: u64) -> Result<Option<Shrinking>, AddError> {
-        if self.loading().is_some() {
-            return Err(AddError::Loading);
-        }
+        ensure(self.loading().is_none(), AddError::Loading)?;
         self.try_size(capacity, u64::MAX)
     }
 

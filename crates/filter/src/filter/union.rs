@@ -2,7 +2,7 @@
 
 use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::shape::Shape;
-use crate::error::{AddError, UnionError};
+use crate::error::{ensure, AddError, UnionError};
 use crate::filter::{Filter, Growth, Kind, SizeLimit};
 use crate::storage::SEGMENT_WORDS;
 use crate::table::{Table, UnionLimits, United};
@@ -136,13 +136,10 @@ impl Filter {
         let folded = if folds { self.bytes_to_unite()[0] } else { 0 };
         let cost = max_cost.checked_sub(blooms.saturating_add(folded));
         let cost = cost.ok_or(UnionError::TooCostly)?;
-        if tables > cost {
-            return Err(UnionError::TooCostly);
-        }
+        ensure(tables <= cost, UnionError::TooCostly)?;
         let is_loading = |filter: &Self| filter.loading().is_some();
-        if is_loading(self) || others.iter().any(|other| is_loading(other)) {
-            return Err(AddError::Loading.into());
-        }
+        let is_one_loading = is_loading(self) || others.iter().any(|other| is_loading(other));
+        ensure(!is_one_loading, AddError::Loading)?;
         // First whatever may fail.
         let mut folded = match (self.bloom(), header) {
             (Some(bloom), Some(header)) if folds => Some(bloom.fold(header)?),

@@ -26,7 +26,7 @@
 
 use super::layer::Layer;
 use super::probes::{all_set, Hashing, Keys, Pair, Probe, ROUND};
-use crate::bytes::{Reader, Sink};
+use crate::bytes::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::{ItemHash, Seed, GROUP};
 use splitbloom_foundation::alloc::{size_class, try_vec};
@@ -90,9 +90,7 @@ impl Layers {
         keys: Keys,
         each: Vec<Layer>,
     ) -> Result<Self, DecodeError> {
-        if each.is_empty() {
-            return Err(DecodeError::Field("number of layers"));
-        }
+        within("number of layers", !each.is_empty())?;
         let mut layers = Self { options, growth, keys, ..Self::NONE };
         layers.reserve(each.len())?;
         layers.each.extend(each);

@@ -12,7 +12,7 @@ use super::layers::{Layers, Options, USUAL_GROWTH};
 use super::probes::Keys;
 use super::{Fields, Source};
 use crate::bytes::{within, Reader};
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use splitbloom_foundation::alloc::{try_push, try_vec};
 
 /// The encoding versions that are known.
@@ -30,9 +30,7 @@ pub fn read_bloom(
     version: u32,
     fields: &mut Source<'_, impl Fields>,
 ) -> Result<Layers, DecodeError> {
-    if !VERSIONS.contains(&version) {
-        return Err(DecodeError::Format);
-    }
+    ensure(VERSIONS.contains(&version), DecodeError::Format)?;
     let items = fields.unsigned()?;
     let num_layers = fields.unsigned()?;
     let options = match version {
@@ -162,9 +160,7 @@ impl Layers {
             if piece.len() as u64 <= rest && rest > 0 {
                 return layer.take(at, piece);
             }
-            if rest > 0 {
-                return Err(DecodeError::Order);
-            }
+            ensure(rest == 0, DecodeError::Order)?;
             at = 0;
         }
         Err(DecodeError::Order)

@@ -33,7 +33,7 @@ pub use span::{
     Span, Window, DEFAULT_SLICES, MAX_SLICES, MAX_TIME, MAX_WINDOW_SECONDS, MIN_SLICES,
 };
 
-use crate::error::AddError;
+use crate::error::{ensure, AddError};
 use crate::filter::add::Outcome;
 use crate::filter::body::{Body, Organs};
 use crate::filter::head::Head;
@@ -167,9 +167,7 @@ impl Filter {
     /// # Errors
     /// `Loading`; nothing has changed.
     pub fn sweep_step(&mut self, now: u64) -> Result<Swept, AddError> {
-        if self.loading().is_some() {
-            return Err(AddError::Loading);
-        }
+        ensure(self.loading().is_none(), AddError::Loading)?;
         let error_rate = self.head.error_rate;
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
         let (clock, table) = parts.ok_or(AddError::Loading)?;

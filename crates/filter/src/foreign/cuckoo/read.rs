@@ -21,7 +21,7 @@
 use super::series::CuckooSeries;
 use super::shape::{bucket_slots, Hashing, Shape};
 use crate::bytes::{within, Reader};
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use crate::foreign::{Fields, Source};
 
 /// The encoding versions that are known.
@@ -83,9 +83,7 @@ pub fn read_cuckoo(
     version: u32,
     fields: &mut Source<'_, impl Fields>,
 ) -> Result<Cuckoo, DecodeError> {
-    if !VERSIONS.contains(&version) {
-        return Err(DecodeError::Format);
-    }
+    ensure(VERSIONS.contains(&version), DecodeError::Format)?;
     let (layers, buckets) = (fields.unsigned()?, fields.unsigned()?);
     fields.unsigned()?; // items: see `CuckooSeries::items`
     let has_parameters = version >= WITH_PARAMETERS;
@@ -130,9 +128,7 @@ pub fn read_header(header: &[u8]) -> Result<Cuckoo, DecodeError> {
         max_iterations: reader.u16()?,
         expansion: reader.u16()?,
     };
-    if !reader.is_at_end() {
-        return Err(DecodeError::Length);
-    }
+    ensure(reader.is_at_end(), DecodeError::Length)?;
     parameters.begin(buckets, layers, Hashing::Wide)
 }
 

@@ -19,7 +19,7 @@ use super::layers::{Layers, Options};
 use super::probes::Keys;
 use super::{Fields, Source};
 use crate::bytes::{within, Reader};
-use crate::error::DecodeError;
+use crate::error::{ensure, DecodeError};
 use splitbloom_foundation::alloc::try_push;
 use std::f64::consts::LN_2;
 
@@ -54,9 +54,7 @@ impl Series {
         let bytes = usize::try_from(len).map_err(|_| DecodeError::Length)?;
         let bytes = reader.take(bytes)?;
         let bits = len.checked_mul(8).ok_or(DecodeError::Length)?;
-        if !reader.is_at_end() {
-            return Err(DecodeError::Length);
-        }
+        ensure(reader.is_at_end(), DecodeError::Length)?;
         within("items of a layer", items <= capacity)?;
         let best = (bits as f64 / capacity as f64 * LN_2).round().max(1.0);
         within("number of hashes", f64::from(hashes) == best)?;
@@ -97,9 +95,7 @@ pub fn read_valkey(
     version: u32,
     fields: &mut Source<'_, impl Fields>,
 ) -> Result<Layers, DecodeError> {
-    if version != VERSION.into() {
-        return Err(DecodeError::Format);
-    }
+    ensure(version == VERSION.into(), DecodeError::Format)?;
     let (layers, expansion) = (fields.unsigned()?, fields.narrow("expansion")?);
     let (error_rate, tightening) = (fields.double()?, fields.double()?);
     within("random seed", fields.unsigned()? <= 1)?;
@@ -123,9 +119,7 @@ pub fn read_valkey(
 /// `OutOfMemory`.
 pub fn parse_valkey(bytes: &[u8]) -> Result<Layers, DecodeError> {
     let mut reader = Reader(bytes);
-    if reader.u8()? != VERSION {
-        return Err(DecodeError::Format);
-    }
+    ensure(reader.u8()? == VERSION, DecodeError::Format)?;
     let (expansion, error_rate, tightening) = (reader.u32()?, reader.f64()?, reader.f64()?);
     within("random seed", reader.u8()? <= 1)?;
     let mut series = Series::new(expansion, error_rate, tightening)?;
@@ -135,8 +129,6 @@ pub fn parse_valkey(bytes: &[u8]) -> Result<Layers, DecodeError> {
         let (items, capacity) = (reader.u64()?, reader.u64()?);
         series.push(bitmap, capacity, items)?;
     }
-    if !reader.is_at_end() {
-        return Err(DecodeError::Length);
-    }
+    ensure(reader.is_at_end(), DecodeError::Length)?;
     series.finish()
 }
