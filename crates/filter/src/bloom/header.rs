@@ -30,9 +30,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// Bytes that [`Header::write`] writes.
-    pub(crate) const BYTES: usize = 1 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
-
     /// Writes the layout kind and all fields.
     pub(crate) fn write(&self, to: &mut impl Sink) {
         to.u8(LAYOUT);

@@ -2,16 +2,14 @@
 //! and then written: whoever writes needs one buffer of a known size, or none.
 
 use super::format::{
-    identity, Short, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE,
-    END_OF_TABLE_BYTES, FILLER, HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, SEGMENT,
-    SEGMENT_HEAD_BYTES, SUB_FILTER, SUB_FILTER_HEAD_BYTES, TABLE, TABLE_BYTES, TABLE_START,
-    VERSION,
+    identity, Short, CHECKSUM_BYTES, END, END_BYTES, END_OF_FILTER, END_OF_TABLE, FILLER,
+    HEAD_BYTES, MAGIC, MAX_CHUNK_BYTES, PAGE, PAGE_HEAD_BYTES, SEGMENT, SEGMENT_HEAD_BYTES,
+    SUB_FILTER, TABLE, TABLE_START, VERSION,
 };
 use crate::bytes::{Buffer, Sink};
 use crate::error::AddError;
 use crate::filter::window::PATH_SHIFT;
 use crate::filter::{Filter, Loading, SubFilter};
-use crate::storage::segments::Segments;
 use crate::storage::View;
 use crate::table::{Cut, PageRecord};
 use std::collections::TryReserveError;
@@ -129,7 +127,10 @@ impl<'a> Outline<'a> {
             .take_while(|(place, _)| *place < self.next)
             .for_each(|(_, record)| record.write(to));
         if self.next == END {
-            Record::End(self.filter.loading()).write(to);
+            let loading = self.filter.loading();
+            to.u8(END_OF_FILTER);
+            to.u64(loading.map_or(0, Loading::next));
+            to.u32(loading.map_or(0, |loading| loading.sub_filters() as u32));
         }
         to.u64(to.checksum());
     }
@@ -144,27 +145,9 @@ fn is_within(filter: &Filter, iterator: u64) -> bool {
 }
 
 enum Record<'a> {
-    /// A head or a state.
     Short(Short),
-    SubFilter {
-        index: u32,
-        header: SubFilter<'a>,
-    },
-    Segment {
-        sub_filter: u32,
-        number: u64,
-        words: View<'a>,
-    },
-    Table {
-        error_rate: f64,
-        payload_bits: u8,
-    },
+    Segment { sub_filter: u32, number: u64, words: View<'a> },
     Page(PageRecord<'a>),
-    EndOfTable {
-        items: u64,
-        removed: u64,
-    },
-    End(Option<Loading>),
 }
 
 /// The records of the chunk at `start` and of all later ones, but for the end record, each with its
@@ -195,11 +178,12 @@ fn records_of_table<'a>(
 ) -> impl Iterator<Item = (u64, Record<'a>)> {
     let table = filter.table();
     let head = (table.is_some() && start <= TABLE_START).then(|| {
-        let record = Record::Table {
-            error_rate: filter.table_error_rate().unwrap_or_default(),
-            payload_bits: filter.payload_bits(),
-        };
-        (TABLE_START, record)
+        let head = Short::written(|to| {
+            to.u8(TABLE);
+            to.f64(filter.table_error_rate().unwrap_or_default());
+            to.u8(filter.payload_bits());
+        });
+        (TABLE_START, Record::Short(head))
     });
     let state = table.and_then(|_| Short::state(filter));
     let state = state.map(|state| (start.max(TABLE_START), Record::Short(state)));
@@ -215,10 +199,14 @@ fn records_of_table<'a>(
         let pages = first.chain(pages);
         pages.flat_map(|(from, page)| {
             let place = TABLE_START + (from >> PATH_SHIFT);
-            let items = table.len();
-            let removed = filter.removed();
-            let end =
-                page.next().is_none().then_some((place, Record::EndOfTable { items, removed }));
+            let end = page.next().is_none().then(|| {
+                let end = Short::written(|to| {
+                    to.u8(END_OF_TABLE);
+                    to.u64(table.len());
+                    to.u64(filter.removed());
+                });
+                (place, Record::Short(end))
+            });
             std::iter::once((place, Record::Page(page))).chain(end)
         })
     });
@@ -234,69 +222,41 @@ fn records_of(
     from: u64,
 ) -> impl Iterator<Item = (u64, Record<'_>)> {
     let header = (from == 0).then(|| {
-        let header = sub_filter;
-        (first + 1, Record::SubFilter { index, header })
+        let header = Short::written(|to| {
+            to.u8(SUB_FILTER);
+            to.u32(index);
+            sub_filter.write_header(to);
+        });
+        (first + 1, Record::Short(header))
     });
     let segments = sub_filter.segments();
-    let next = move |from| next_with_bits(segments, from);
-    let segments = successors(next(from), move |(number, _)| next(number + 1));
-    let segments = segments.map(move |(number, words)| {
-        let sub_filter = index;
-        let record = Record::Segment { sub_filter, number, words };
+    let next = move |from| segments.next_allocated(from);
+    let allocated = successors(next(from), move |number| next(number + 1));
+    let views = allocated.filter_map(|number| Some((number, segments.view(number)?)));
+    // A clear one makes no difference, whether it is allocated or not.
+    let segments = views.filter(|(_, words)| !words.is_clear()).map(move |(number, words)| {
+        let record = Record::Segment { sub_filter: index, number, words };
         (first + number + 1, record)
     });
     header.into_iter().chain(segments)
-}
-
-/// The first segment at or after `from` in which a bit is set: a clear one makes no difference,
-/// whether it is allocated or not.
-fn next_with_bits(segments: &Segments, from: u64) -> Option<(u64, View<'_>)> {
-    let mut next = segments.next_allocated(from);
-    while let Some(number) = next {
-        let words = segments.view(number)?;
-        if !words.is_clear() {
-            return Some((number, words));
-        }
-        next = segments.next_allocated(number + 1);
-    }
-    None
 }
 
 impl Record<'_> {
     fn num_bytes(&self) -> usize {
         match self {
             Self::Short(record) => record.bytes().len(),
-            Self::SubFilter { header, .. } => SUB_FILTER_HEAD_BYTES + header.header_bytes(),
             Self::Segment { words, .. } => SEGMENT_HEAD_BYTES + words.num_words() * 8,
-            Self::Table { .. } => TABLE_BYTES,
             Self::Page(page) => PAGE_HEAD_BYTES + page.num_bytes(),
-            Self::EndOfTable { .. } => END_OF_TABLE_BYTES,
-            Self::End(_) => END_BYTES,
         }
     }
 
     fn write(&self, to: &mut impl Sink) {
         match self {
             Self::Short(record) => to.bytes(record.bytes()),
-            Self::Table { error_rate, payload_bits } => {
-                to.u8(TABLE);
-                to.f64(*error_rate);
-                to.u8(*payload_bits);
-            }
             Self::Page(page) => {
                 to.u8(PAGE);
                 to.u16(page.num_bytes() as u16);
                 page.write(&mut |bytes| to.bytes(bytes));
-            }
-            Self::EndOfTable { items, removed } => {
-                to.u8(END_OF_TABLE);
-                to.u64(*items);
-                to.u64(*removed);
-            }
-            Self::SubFilter { index, header } => {
-                to.u8(SUB_FILTER);
-                to.u32(*index);
-                header.write_header(to);
             }
             Self::Segment { sub_filter, number, words } => {
                 to.u8(SEGMENT);
@@ -304,11 +264,6 @@ impl Record<'_> {
                 to.u64(*number);
                 to.u32(words.num_words() as u32 * 8);
                 write_view(*words, to);
-            }
-            Self::End(loading) => {
-                to.u8(END_OF_FILTER);
-                to.u64(loading.map_or(0, |loading| loading.next()));
-                to.u32(loading.map_or(0, |loading| loading.sub_filters() as u32));
             }
         }
     }

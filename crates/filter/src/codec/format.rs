@@ -28,15 +28,11 @@ pub(super) const END_OF_TABLE: u8 = 7;
 pub(super) const STATE: u8 = 11;
 
 pub(super) const CHECKSUM_BYTES: usize = 8;
-/// The most bytes of a head or state record: of a state of 15 slices.
+/// The most bytes of a short record: of a state of 15 slices.
 const MAX_SHORT_BYTES: usize = 1 + 20 + 15 * 9;
-/// Before the header of the sub-filter.
-pub(super) const SUB_FILTER_HEAD_BYTES: usize = 1 + 4;
 pub(super) const SEGMENT_HEAD_BYTES: usize = 1 + 4 + 8 + 4;
 pub(super) const END_BYTES: usize = 1 + 8 + 4;
-pub(super) const TABLE_BYTES: usize = 1 + 8 + 1;
 pub(super) const PAGE_HEAD_BYTES: usize = 1 + 2;
-pub(super) const END_OF_TABLE_BYTES: usize = 1 + 8 + 8;
 
 /// How many bytes of an argument a server's slow log keeps, unless it has a setting that says
 /// otherwise.
@@ -62,15 +58,15 @@ const fn filler() -> [u8; LOGGED_BYTES - PUBLIC_BYTES] {
     filler
 }
 
-/// A head or state record. Not on the heap: chunks are checked, and filters saved, where memory may
-/// be short.
+/// A record that is neither a segment nor a page. Not on the heap: chunks are checked, and filters
+/// saved, where memory may be short.
 pub(super) struct Short {
     bytes: [u8; MAX_SHORT_BYTES],
     len: usize,
 }
 
 impl Short {
-    fn written(write: impl FnOnce(&mut Buffer<'_>)) -> Self {
+    pub fn written(write: impl FnOnce(&mut Buffer<'_>)) -> Self {
         let mut bytes = [0; MAX_SHORT_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
         write(&mut buffer);

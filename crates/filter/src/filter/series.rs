@@ -151,15 +151,6 @@ impl<'a> SubFilter<'a> {
         }
     }
 
-    /// Bytes that [`SubFilter::write_header`] writes.
-    pub fn header_bytes(self) -> usize {
-        match self {
-            Self::Blocked(_) => Header::BYTES,
-            Self::Layer(_) => Layer::HEADER_BYTES,
-            Self::Cuckoo(_) => CuckooSeries::HEADER_BYTES,
-        }
-    }
-
     /// Writes the header: the layout kind, and what that needs.
     pub fn write_header(self, to: &mut impl Sink) {
         match self {

@@ -282,9 +282,6 @@ fn merge_bytes(words: &mut [u64], place: usize, bytes: &[u8]) -> u32 {
 }
 
 impl Layer {
-    /// Bytes of the header as it is written.
-    pub(crate) const HEADER_BYTES: usize = 1 + 8 + 8 + 4 + 8 + 8 + 1 + 8;
-
     /// Writes the header: the layout kind, and the description.
     pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(LAYOUT);

@@ -160,9 +160,6 @@ impl CuckooSeries {
 }
 
 impl CuckooSeries {
-    /// Bytes of the header as it is written.
-    pub(crate) const HEADER_BYTES: usize = 1 + 8 + 2 + 2 + 2;
-
     /// Writes the header: the layout kind, and the shape.
     pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(match self.shape.hashing {
