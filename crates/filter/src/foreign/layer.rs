@@ -1,5 +1,6 @@
 //! One sub-filter of RedisBloom's: an undivided Bloom filter, which is read and never written.
 
+use super::pieces::{by_segments, by_words};
 use super::probes::{all_set, Pair, Probe, ROUND};
 use crate::bytes::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
@@ -219,32 +220,18 @@ impl Layer {
         self.about.bits.div_ceil(8)
     }
 
-    /// The segments that the bytes from `at` on belong to, with the place in each.
-    fn split<'b>(&self, at: u64, bytes: &'b [u8]) -> impl Iterator<Item = (u64, usize, &'b [u8])> {
-        const SEGMENT_BYTES: u64 = SEGMENT_WORDS as u64 * 8;
-        let (mut at, mut rest) = (at, bytes);
-        std::iter::from_fn(move || {
-            let place = at % SEGMENT_BYTES;
-            let segment = at / SEGMENT_BYTES;
-            let len = rest.len().min((SEGMENT_BYTES - place) as usize);
-            let (taken, after) = rest.split_at_checked(len)?;
-            (at, rest) = (at + len as u64, after);
-            (len > 0).then_some((segment, place as usize, taken))
-        })
-    }
-
     /// Sets the bits that are set in `bytes`, which begin at byte `at` of the array and end in it.
     ///
     /// # Errors
     /// `OutOfMemory`, and no bit has changed.
     pub(super) fn take(&mut self, at: u64, bytes: &[u8]) -> Result<(), DecodeError> {
         // A segment without a set bit would waste memory.
-        let pieces = self.split(at, bytes);
+        let pieces = by_segments(at, bytes);
         let with_bits = pieces.filter(|(_, _, bytes)| bytes.iter().any(|byte| *byte != 0));
         for (segment, _, _) in with_bits {
             self.segments.allocate(segment)?;
         }
-        for (segment, place, bytes) in self.split(at, bytes) {
+        for (segment, place, bytes) in by_segments(at, bytes) {
             if let Some(words) = self.segments.get_mut(segment) {
                 let new_bits = merge_bytes(words, place, bytes);
                 self.segments.count_set_bits(new_bits.into());
@@ -257,27 +244,13 @@ impl Layer {
 /// Sets the bits that are set in `bytes`, from byte `place` of the words on. Returns how many are
 /// new.
 fn merge_bytes(words: &mut [u64], place: usize, bytes: &[u8]) -> u32 {
-    let words = words.get_mut(place / 8..).unwrap_or_default();
-    // Up to the next whole word, then words, then what is left.
-    let first = bytes.len().min((8 - place % 8) % 8);
-    let (first, rest) = bytes.split_at(first);
     let mut new_bits = 0;
-    let mut words = words.iter_mut();
-    let mut merge = |bytes: &[u8], shift: usize| {
-        if let Some(word) = words.next() {
-            let mut all = [0; 8];
-            for (to, from) in all.iter_mut().skip(shift).zip(bytes) {
-                *to = *from;
-            }
-            let before = word.count_ones();
-            *word |= u64::from_le_bytes(all);
-            new_bits += word.count_ones() - before;
+    for (number, _, bits) in by_words(place, bytes) {
+        if let Some(word) = words.get_mut(number) {
+            new_bits += (bits & !*word).count_ones();
+            *word |= bits;
         }
-    };
-    if !first.is_empty() {
-        merge(first, place % 8);
     }
-    rest.chunks(8).for_each(|bytes| merge(bytes, 0));
     new_bits
 }
 

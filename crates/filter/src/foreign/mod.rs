@@ -58,6 +58,7 @@ pub mod cuckoo;
 mod fields;
 mod layer;
 pub(crate) mod layers;
+mod pieces;
 mod probes;
 #[doc(hidden)]
 pub mod redisbloom;

@@ -43,13 +43,10 @@ pub fn read_bloom(
     };
     within("number of layers", num_layers > 0)?;
     let mut layers = Vec::new();
-    let mut sum = Some(0u64);
     for _ in 0..num_layers {
-        let layer = read_layer(version, fields)?;
-        sum = sum.and_then(|sum| sum.checked_add(layer.description().items));
-        try_push(&mut layers, layer)?;
+        try_push(&mut layers, read_layer(version, fields)?)?;
     }
-    within("items", sum == Some(items))?;
+    within("items", items_of(&layers) == Some(items))?;
     within("options", options & Options::SIP == 0)?;
     Layers::new(Options(options), growth, Keys::default(), layers)
 }
@@ -79,15 +76,13 @@ fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Laye
     Ok(layer)
 }
 
+/// Items of all layers, if there are not too many to count.
+fn items_of(layers: &[Layer]) -> Option<u64> {
+    layers.iter().map(|layer| layer.description().items).try_fold(0, u64::checked_add)
+}
+
 /// The iterator of a header.
 pub const HEADER: u64 = 1;
-/// The fields that not all headers have. Their length tells which they are.
-#[derive(Clone, Copy)]
-struct Layout {
-    has_growth: bool,
-    /// Whether the number of entries has 64 bits.
-    has_wide_entries: bool,
-}
 
 /// The layers that a header begins. They have no set bit, and allocate nothing but their list.
 ///
@@ -97,17 +92,17 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
     let mut reader = Reader(header);
     let (items, num_layers) = (reader.u64()?, reader.u32()? as usize);
     within("number of layers", num_layers > 0)?;
-    let layout = Layout::of(header.len(), num_layers).ok_or(DecodeError::Length)?;
+    let layout = layout_of(header.len(), num_layers);
+    let (has_growth, has_wide_entries) = layout.ok_or(DecodeError::Length)?;
     let options = Options(reader.u32()?);
     within("options", options.0 & Options::SIP == 0)?;
-    let growth = if layout.has_growth { reader.u32()? } else { USUAL_GROWTH };
+    let growth = if has_growth { reader.u32()? } else { USUAL_GROWTH };
     let mut layers = try_vec(num_layers)?;
-    let mut sum = Some(0u64);
     while !reader.is_at_end() {
         let (bytes, bits, items) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let (error_rate, bits_per_item) = (reader.f64()?, reader.f64()?);
         let hashes = reader.u32()?;
-        let entries = if layout.has_wide_entries { reader.u64()? } else { reader.u32()?.into() };
+        let entries = if has_wide_entries { reader.u64()? } else { reader.u32()?.into() };
         let n2 = reader.u8()?;
         let bits = array_bits(bits, n2);
         let layer = Layer::new(Description {
@@ -120,27 +115,23 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
             items,
         })?;
         within("number of bits", bytes == layer.num_bytes())?;
-        sum = sum.and_then(|sum| sum.checked_add(items));
         layers.push(layer);
     }
-    within("items", sum == Some(items))?;
+    within("items", items_of(&layers) == Some(items))?;
     Layers::new(options, growth, Keys::default(), layers)
 }
 
-impl Layout {
-    /// That of a header of this length: of today, or of before, without the high half of the
-    /// entries or the growth. No two have the same length with one number of layers above 0.
-    fn of(len: usize, num_layers: usize) -> Option<Self> {
-        let known = [(true, true), (true, false), (false, false)].into_iter();
-        let mut known =
-            known.map(|(has_growth, has_wide_entries)| Self { has_growth, has_wide_entries });
-        known.find(|layout| {
-            let head = 16 + 4 * usize::from(layout.has_growth);
-            let layer = 49 + 4 * usize::from(layout.has_wide_entries);
-            let layers = num_layers.checked_mul(layer);
-            layers.and_then(|layers| layers.checked_add(head)) == Some(len)
-        })
-    }
+/// Whether a header of this length has the growth, and numbers of entries of 64 bits: it is one of
+/// today, or of before, without the high half of the entries or the growth. No two have the same
+/// length with one number of layers above 0.
+fn layout_of(len: usize, num_layers: usize) -> Option<(bool, bool)> {
+    let mut known = [(true, true), (true, false), (false, false)].into_iter();
+    known.find(|(has_growth, has_wide_entries)| {
+        let head = 16 + 4 * usize::from(*has_growth);
+        let layer = 49 + 4 * usize::from(*has_wide_entries);
+        let layers = num_layers.checked_mul(layer);
+        layers.and_then(|layers| layers.checked_add(head)) == Some(len)
+    })
 }
 
 impl Layers {

@@ -4,6 +4,7 @@ use super::shape::Place;
 use super::shape::{Hashing, Shape};
 use crate::bytes::{Reader, Sink};
 use crate::error::{AddError, DecodeError};
+use crate::foreign::pieces::{by_segments, by_words};
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
 
@@ -118,23 +119,13 @@ impl CuckooSeries {
     /// # Errors
     /// `OutOfMemory`, and nothing visible has changed.
     pub(super) fn fill(&mut self, start: u64, bytes: &[u8]) -> Result<(), DecodeError> {
-        self.allocate_for(start, bytes)?;
-        self.write(start, bytes);
-        Ok(())
-    }
-
-    /// Makes the segments ready in which these bytes change something.
-    fn allocate_for(&mut self, start: u64, bytes: &[u8]) -> Result<(), AddError> {
-        let mut rest = bytes;
-        for (start, len) in runs_of(start, bytes.len() as u64) {
-            let segment = start / SEGMENT_SLOTS;
-            let run;
-            (run, rest) = rest.split_at(len as usize);
+        for (segment, _, bytes) in by_segments(start, bytes) {
             let is_there = self.segments.get(segment).is_some();
-            if is_there || run.iter().any(|byte| *byte != 0) {
+            if is_there || bytes.iter().any(|byte| *byte != 0) {
                 self.segments.allocate(segment)?;
             }
         }
+        self.write(start, bytes);
         Ok(())
     }
 
@@ -238,30 +229,13 @@ fn slot_of(words: &[u64], slot: u64) -> Option<u8> {
 /// Writes bytes to the slots from `at` on. Returns how many of these were occupied before, and how
 /// many are now.
 fn write_slots(words: &mut [u64], at: usize, bytes: &[u8]) -> (u64, u64) {
-    let slots = WORD_SLOTS as usize;
-    let head = (slots - at % slots) % slots;
-    let (head, rest) = bytes.split_at(head.min(bytes.len()));
     let (mut before, mut now) = (0, 0);
-    let mut write = |at: usize, bytes: &[u8]| {
-        let Some(word) = words.get_mut(at / slots) else {
-            return;
-        };
-        let shift = at % slots * 8;
-        let (mut mask, mut new) = ([0; 8], [0; 8]);
-        for ((mask, new), byte) in mask.iter_mut().zip(&mut new).zip(bytes) {
-            (*mask, *new) = (u8::MAX, *byte);
+    for (number, mask, new) in by_words(at, bytes) {
+        if let Some(word) = words.get_mut(number) {
+            before += num_occupied(*word & mask);
+            now += num_occupied(new);
+            *word = *word & !mask | new;
         }
-        let mask = u64::from_le_bytes(mask) << shift;
-        let new = u64::from_le_bytes(new) << shift;
-        before += num_occupied(*word & mask);
-        now += num_occupied(new);
-        *word = *word & !mask | new;
-    };
-    if !head.is_empty() {
-        write(at, head);
-    }
-    for (chunk, at) in rest.chunks(slots).zip((at + head.len()..).step_by(slots)) {
-        write(at, chunk);
     }
     (before, now)
 }
