@@ -181,7 +181,7 @@ impl Filter {
         mut answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
         let (mut group, seed) = (Pairs::default(), self.head.seed);
-        while let Some(layers) = self.body.layers() {
+        while let Some(layers) = self.layers() {
             if group.read(&mut items, layers, seed).is_empty() {
                 break;
             }

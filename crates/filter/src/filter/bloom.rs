@@ -27,9 +27,7 @@ impl Filter {
         } else {
             Body::Bloom(BlockedBloom::new(capacity, growth.bloom_rate(error_rate)))
         };
-        let filter = Self { head: Head::new(Kind::Bloom, parameters), body };
-        filter.check_size(limit)?;
-        Ok(filter)
+        Self::of(Head::new(Kind::Bloom, parameters), body, limit)
     }
 
     /// A filter around layers from another module. What is added to it is hashed with `seed`.
@@ -38,19 +36,18 @@ impl Filter {
     /// `OverLimit` if it takes more than `limit` with all its bits; `OutOfMemory`.
     #[doc(hidden)]
     pub fn of_layers(layers: Layers, seed: Seed, limit: SizeLimit) -> Result<Self, DecodeError> {
-        let filter = Self {
-            head: Head::of_layers(seed),
-            body: Body::of(Organs::of(Series::Layers(layers)))?,
-        };
-        filter.check_size(limit)?;
-        Ok(filter)
+        let body = Body::of(Organs::of(Series::Layers(layers)))?;
+        Ok(Self::of(Head::of_layers(seed), body, limit)?)
     }
 
     /// The layers of a filter from RedisBloom or valkey-bloom.
     #[inline]
     #[doc(hidden)]
     pub fn layers(&self) -> Option<&Layers> {
-        self.body.layers()
+        match &self.body.organs()?.series {
+            Series::Layers(layers) => Some(layers),
+            _ => None,
+        }
     }
 
     /// Adds an item that is in no layer to a filter of several parts, or to one that must get its

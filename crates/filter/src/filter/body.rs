@@ -10,8 +10,6 @@ use crate::bloom::blocked_bloom::BlockedBloom;
 use crate::error::AddError;
 use crate::filter::series::{Series, SubFilter};
 use crate::filter::window::clock::Clock;
-use crate::foreign::cuckoo::CuckooSeries;
-use crate::foreign::Layers;
 use crate::storage::segments::Segments;
 use crate::table::Table;
 use splitbloom_foundation::alloc::{relocate_one, try_boxed_one, Mover};
@@ -170,23 +168,6 @@ impl Body {
         }
     }
 
-    /// The layers of a Bloom filter from another module.
-    pub fn layers(&self) -> Option<&Layers> {
-        match &self.organs()?.series {
-            Series::Layers(layers) => Some(layers),
-            _ => None,
-        }
-    }
-
-    /// The slots of a cuckoo filter from RedisBloom.
-    #[inline]
-    pub fn cuckoo(&self) -> Option<&CuckooSeries> {
-        match &self.organs()?.series {
-            Series::Cuckoo(series) => Some(series),
-            _ => None,
-        }
-    }
-
     #[inline]
     pub fn table(&self) -> Option<&Table> {
         match self {
@@ -219,11 +200,6 @@ impl Body {
             Self::Table { counts, .. } => Some(counts),
             Self::Organs(one) => Some(&mut one[0].counts),
         }
-    }
-
-    /// The load that has begun and not ended, if there is one.
-    pub fn loading(&self) -> Option<Loading> {
-        self.organs()?.loading
     }
 
     /// Gives a table to a filter that has none.

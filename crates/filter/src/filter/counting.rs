@@ -62,15 +62,9 @@ impl Filter {
     /// # Errors
     /// `OverLimit` if even an empty one takes more than `limit`.
     pub fn counting(parameters: CountingParameters, limit: SizeLimit) -> Result<Self, AddError> {
-        let filter = Self {
-            head: parameters.head(),
-            body: Body::Table {
-                table: Table::new(parameters.error_rate, PAYLOAD_BITS),
-                counts: parameters.counts(0),
-            },
-        };
-        filter.check_size(limit)?;
-        Ok(filter)
+        let table = Table::new(parameters.error_rate, PAYLOAD_BITS);
+        let body = Body::Table { table, counts: parameters.counts(0) };
+        Self::of(parameters.head(), body, limit)
     }
 
     /// A filter around one of RedisBloom's. Its table has the error rate `error_rate`; what is
@@ -100,9 +94,7 @@ impl Filter {
             counts: parameters.counts(cuckoo.deleted),
             ..Organs::of(Series::Cuckoo(cuckoo.series))
         };
-        let filter = Self { head: parameters.head(), body: Body::of(organs)? };
-        filter.check_size(limit)?;
-        Ok(filter)
+        Ok(Self::of(parameters.head(), Body::of(organs)?, limit)?)
     }
 
     /// The parameters that a counting filter was created with.
@@ -122,7 +114,10 @@ impl Filter {
     #[inline]
     #[doc(hidden)]
     pub fn cuckoo(&self) -> Option<&CuckooSeries> {
-        self.body.cuckoo()
+        match &self.body.organs()?.series {
+            Series::Cuckoo(series) => Some(series),
+            _ => None,
+        }
     }
 
     /// Copies that have been removed.

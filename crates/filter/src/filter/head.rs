@@ -2,7 +2,7 @@
 
 use crate::bloom::sizing::MAX_CAPACITY;
 use crate::bytes::{within, Reader, Sink};
-use crate::error::{ensure, DecodeError};
+use crate::error::DecodeError;
 use crate::filter::body::{Body, Counts, Organs};
 use crate::filter::parameters::{Growth, MAX_EXPANSION};
 use crate::filter::parameters::{Kind, Parameters, MAX_BUCKET_SIZE};
@@ -12,6 +12,7 @@ use crate::filter::window::span::Window;
 use crate::filter::Filter;
 use crate::foreign::Layers;
 use crate::hash::Seed;
+use splitbloom_foundation::alloc::try_boxed_one;
 
 /// The kinds of head records.
 const FILTER: u8 = 1;
@@ -116,11 +117,11 @@ impl Filter {
     /// `Length`; `Order` if the record is another one; a `Field` out of range; `OutOfMemory`.
     pub(crate) fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let record = reader.u8()?;
-        ensure(kind_of_record(record).is_some(), DecodeError::Order)?;
+        let kind = kind_of_record(record).ok_or(DecodeError::Order)?;
         let seed = Seed(reader.u64()?);
         if record == FOREIGN_FILTER {
             let series = Series::Layers(Layers::read_head(reader)?);
-            return Self::about_to_be_loaded(Head::of_layers(seed), Organs::of(series));
+            return Ok(Self { head: Head::of_layers(seed), body: Body::of(Organs::of(series))? });
         }
         let error_rate = reader.f64()?;
         within("error rate", error_rate > 0.0 && error_rate < 1.0)?;
@@ -133,33 +134,23 @@ impl Filter {
         within("expansion", expansion <= MAX_EXPANSION)?;
         let parameters =
             Parameters { error_rate, capacity, growth: Growth::from_factor(expansion), seed };
-        match record {
-            COUNTING_FILTER => {
+        let mut organs = Organs::of(Series::Empty);
+        match kind {
+            Kind::Bloom => {}
+            Kind::Counting => {
                 let (bucket_size, max_iterations) = (reader.u16()?, reader.u16()?);
                 within("bucket size", (1..=MAX_BUCKET_SIZE).contains(&bucket_size))?;
                 within("iterations", max_iterations > 0)?;
-                let organs = Organs {
-                    counts: Counts { deleted: 0, bucket_size, max_iterations },
-                    ..Organs::of(Series::Empty)
-                };
-                Self::about_to_be_loaded(Head::new(Kind::Counting, parameters), organs)
+                organs.counts = Counts { deleted: 0, bucket_size, max_iterations };
             }
-            WINDOWED_FILTER => {
+            Kind::Windowed => {
                 let (seconds, slices, renew) = (reader.u32()?, reader.u8()?, reader.u8()?);
                 within("renew", renew <= 1)?;
                 let window = Window::new(seconds, slices, renew == 1);
                 let window = window.ok_or(DecodeError::Field("window"))?;
-                Ok(Self::of_clock(parameters, Clock::new(window), None)?)
-            }
-            _ => {
-                let head = Head::new(Kind::Bloom, parameters);
-                Self::about_to_be_loaded(head, Organs::of(Series::Empty))
+                organs.clock = Some(try_boxed_one(Clock::new(window))?);
             }
         }
-    }
-
-    fn about_to_be_loaded(head: Head, organs: Organs) -> Result<Self, DecodeError> {
-        let body = Body::of(organs)?;
-        Ok(Self { head, body })
+        Ok(Self { head: Head::new(kind, parameters), body: Body::of(organs)? })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{ensure, AddError};
 use crate::filter::body::{Body, Organs};
+use crate::filter::head::Head;
 use crate::filter::series::Series;
 use crate::filter::window::clock::Clock;
 use crate::filter::{Filter, SizeLimit};
@@ -28,10 +29,15 @@ impl Filter {
     /// Bytes of a filter without its parts.
     pub(super) const OWN_BYTES: u64 = size_class(size_of::<Self>() as u64);
 
-    /// Whether it takes no more than a filter may.
-    pub(super) fn check_size(&self, limit: SizeLimit) -> Result<(), AddError> {
-        let is_within = self.reserved_bytes() <= limit.max_bytes();
-        ensure(is_within && self.reserved_segments() <= MAX_SEGMENTS, AddError::OverLimit)
+    /// A filter of these parts.
+    ///
+    /// # Errors
+    /// `OverLimit` if it takes more than `limit`, or than any filter may.
+    pub(super) fn of(head: Head, body: Body, limit: SizeLimit) -> Result<Self, AddError> {
+        let filter = Self { head, body };
+        let is_within = filter.reserved_bytes() <= limit.max_bytes();
+        ensure(is_within && filter.reserved_segments() <= MAX_SEGMENTS, AddError::OverLimit)?;
+        Ok(filter)
     }
 
     /// Bytes that the allocator holds for it once every bit of its sub-filters is in use, which a
@@ -39,7 +45,7 @@ impl Filter {
     /// an attachment do not count.
     pub fn reserved_bytes(&self) -> u64 {
         let organs = self.body.organs().map_or(0, |organs| {
-            let layers = self.body.layers().map_or(0, |layers| layers.each().len());
+            let layers = self.layers().map_or(0, |layers| layers.each().len());
             bytes_of_organs(organs, layers)
         });
         let own = Self::OWN_BYTES + organs + self.table_bytes();

@@ -142,7 +142,7 @@ impl Filter {
     /// The load in chunks that has begun and not ended, if there is one. (Pieces of RedisBloom's
     /// have no end: see [`crate::foreign::redisbloom`].)
     pub fn loading(&self) -> Option<Loading> {
-        self.body.loading()
+        self.body.organs()?.loading
     }
 
     /// The state of its counters, for [`Filter::counters_since`].

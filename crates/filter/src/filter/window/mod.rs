@@ -70,23 +70,12 @@ impl Filter {
     ) -> Result<Self, AddError> {
         let clock = Clock::new(window);
         let table = clock.table(parameters.error_rate);
-        let filter = Self::of_clock(parameters, clock, Some(table))?;
-        filter.check_size(limit)?;
-        Ok(filter)
-    }
-
-    /// A filter with this clock; without a table, one that is about to be loaded.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub(super) fn of_clock(
-        parameters: Parameters,
-        clock: Clock,
-        table: Option<Table>,
-    ) -> Result<Self, AddError> {
-        let organs =
-            Organs { table, clock: Some(try_boxed_one(clock)?), ..Organs::of(Series::Empty) };
-        Ok(Self { head: Head::new(Kind::Windowed, parameters), body: Body::of(organs)? })
+        let organs = Organs {
+            table: Some(table),
+            clock: Some(try_boxed_one(clock)?),
+            ..Organs::of(Series::Empty)
+        };
+        Self::of(Head::new(Kind::Windowed, parameters), Body::of(organs)?, limit)
     }
 
     #[inline]
