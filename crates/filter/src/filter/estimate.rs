@@ -3,6 +3,7 @@
 
 use crate::filter::series::SubFilter;
 use crate::filter::{Filter, Kind};
+use crate::storage::segments::Segments;
 use crate::table::Table;
 
 impl Filter {
@@ -43,9 +44,9 @@ impl Filter {
         }
     }
 
-    /// Number of set bits of the sub-filters.
+    /// Number of set bits of the sub-filters; of a cuckoo filter, none is counted.
     pub fn set_bits(&self) -> u64 {
-        self.body.sub_filters().map(SubFilter::set_bits).sum()
+        self.segments().map(Segments::set_bits).sum()
     }
 }
 

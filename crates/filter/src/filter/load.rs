@@ -9,6 +9,7 @@ use crate::filter::parameters::Kind;
 use crate::filter::series::{Series, SubFilter};
 use crate::filter::window::{Place, Slices};
 use crate::filter::{Filter, Loading, SizeLimit};
+use crate::foreign::Layers;
 use crate::storage::segments::Segments;
 use crate::storage::MAX_SEGMENTS;
 use crate::table::{Pages, Table};
@@ -71,8 +72,8 @@ impl Arrivals<'_> {
 impl Filter {
     /// What comes with a chunk is read into this.
     pub(crate) fn series_to_come(&self) -> Series {
-        let organs = self.body.organs();
-        organs.map_or(Series::Empty, |organs| organs.series.to_come())
+        let layers = self.layers().map(Layers::without_layers);
+        layers.map_or(Series::Empty, Series::Layers)
     }
 
     /// Whether one more sub-filter may come after `count` that have come.
@@ -113,7 +114,7 @@ impl Filter {
         organs.counts.deleted = removed;
         if let (Some((clock, table)), Some(slices)) = (organs.clock_mut(), slices) {
             clock.slices = slices;
-            clock.slices.set_forgotten(removed);
+            clock.slices.forgotten = removed;
             clock.tell(table);
         }
         if let Some(rate) = rate {

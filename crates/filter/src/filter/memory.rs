@@ -67,7 +67,7 @@ impl Filter {
         self.table().map_or(0, Table::bytes)
     }
 
-    fn segments(&self) -> impl Iterator<Item = &Segments> {
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Segments> {
         self.body.sub_filters().map(|sub_filter| sub_filter.segments())
     }
 

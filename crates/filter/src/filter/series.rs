@@ -80,14 +80,6 @@ impl Series {
         }
     }
 
-    /// The series to begin a load of this one with: its parameters, and no sub-filter yet.
-    pub fn to_come(&self) -> Self {
-        match self {
-            Self::Layers(layers) => Self::Layers(layers.without_layers()),
-            _ => Self::Empty,
-        }
-    }
-
     /// Reads the header of one more sub-filter of a filter of this kind. It allocates at most a
     /// place in a list.
     ///
@@ -194,10 +186,5 @@ impl<'a> SubFilter<'a> {
             Self::Layer(one) => one.num_bits(),
             Self::Cuckoo(one) => 8 * one.slots(),
         }
-    }
-
-    /// Number of set bits; of a cuckoo filter, none is counted.
-    pub fn set_bits(self) -> u64 {
-        self.segments().set_bits()
     }
 }

@@ -52,10 +52,6 @@ impl Routes {
     pub fn share_of(&self, hash: ItemHash) -> usize {
         (multiply_high(hash.place, self.num_sub_bitmaps) >> self.shift) as usize
     }
-
-    fn num_shares(&self) -> u64 {
-        self.num_sub_bitmaps.div_ceil(1 << self.shift)
-    }
 }
 
 impl Filter {
@@ -84,7 +80,7 @@ impl Filter {
             share.segments_mut().make_leaves()?;
             Ok(Share(share))
         };
-        let shares = (0..routes.num_shares()).map(share);
+        let shares = (0..shape.num_sub_bitmaps.div_ceil(1 << shift)).map(share);
         Ok(Ok(Shares { head: self.head, shares: shares.collect::<Result<_, AddError>>()?, routes }))
     }
 }

@@ -74,14 +74,6 @@ impl Description {
             f64::from(self.hashes) == hashes && (1..=MAX_HASHES).contains(&self.hashes),
         )
     }
-
-    /// Bits that items can set.
-    fn used_bits(&self) -> u64 {
-        match self.n2 {
-            0 => self.bits,
-            n2 => 1 << n2,
-        }
-    }
 }
 
 /// A sub-filter.
@@ -109,7 +101,10 @@ impl Layer {
             0..=BLOCK_WORDS => words,
             more => more.next_multiple_of(LINE_WORDS as u64),
         };
-        let used_bits = description.used_bits();
+        let used_bits = match description.n2 {
+            0 => description.bits,
+            n2 => 1 << n2,
+        };
         Ok(Self {
             about: description,
             used_bits,

@@ -194,11 +194,6 @@ impl Layers {
         requested.min(1.0 - f64::EPSILON)
     }
 
-    /// The error rate of the table as it is; `None` while there is none.
-    pub(crate) fn rate_of_table(&self) -> Option<f64> {
-        (self.table_rate > 0.0).then_some(self.table_rate)
-    }
-
     /// Notes the error rate of the table, which has begun.
     pub(crate) fn set_rate_of_table(&mut self, rate: f64) {
         self.table_rate = rate;
@@ -206,8 +201,8 @@ impl Layers {
 
     /// The error rate of the table: as it is, or as it would be if it began now.
     pub fn table_error_rate(&self) -> f64 {
-        if let Some(rate) = self.rate_of_table() {
-            return rate;
+        if self.table_rate > 0.0 {
+            return self.table_rate;
         }
         let rate = |layer: &Layer| layer.false_positive_rate().max(layer.rate_of_items());
         let requested = self.error_rate();

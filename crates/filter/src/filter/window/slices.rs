@@ -56,7 +56,7 @@ pub struct Slices {
     pub(super) payloads: [Option<Payload>; KEPT],
     pub(super) items: [u64; KEPT],
     /// Items of past slices.
-    pub(super) forgotten: u64,
+    pub(in crate::filter) forgotten: u64,
     /// The path that the sweep has reached.
     pub(in crate::filter) swept: u64,
 }
@@ -77,11 +77,6 @@ impl Slices {
     /// Items forgotten so far.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
-    }
-
-    /// Sets the number of items forgotten so far.
-    pub fn set_forgotten(&mut self, forgotten: u64) {
-        self.forgotten = forgotten;
     }
 
     /// The time as the filter counts it: it never runs backwards.

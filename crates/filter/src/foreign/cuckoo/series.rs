@@ -148,9 +148,7 @@ impl CuckooSeries {
             rest = after;
         }
     }
-}
 
-impl CuckooSeries {
     /// Writes the header: the layout kind, and the shape.
     pub(crate) fn write_header(&self, to: &mut impl Sink) {
         to.u8(match self.shape.hashing {
