@@ -4,7 +4,6 @@ use crate::bloom::blocked_bloom::{BlockedBloom, Header};
 use crate::bloom::shape::Shape;
 use crate::error::{ensure, AddError, UnionError};
 use crate::filter::{Filter, Growth, Kind, SizeLimit};
-use crate::storage::SEGMENT_WORDS;
 use crate::table::{Table, UnionLimits, United};
 use splitbloom_foundation::alloc::try_vec;
 use std::mem::replace;
@@ -57,17 +56,13 @@ impl Filter {
         let own = self.parameters();
         let of_one = |other: &&Self| {
             let others = other.parameters();
-            if own.error_rate != others.error_rate {
-                Some(Difference::ErrorRate)
-            } else if own.growth != others.growth {
-                Some(Difference::Expansion)
-            } else if self.kind_of_bloom() != other.kind_of_bloom() {
-                Some(Difference::Capacity)
-            } else if own.seed != others.seed {
-                Some(Difference::Seed)
-            } else {
-                None
-            }
+            let all = [
+                (own.error_rate != others.error_rate, Difference::ErrorRate),
+                (own.growth != others.growth, Difference::Expansion),
+                (self.kind_of_bloom() != other.kind_of_bloom(), Difference::Capacity),
+                (own.seed != others.seed, Difference::Seed),
+            ];
+            all.into_iter().find_map(|(is_one, difference)| is_one.then_some(difference))
         };
         // There may be any number of others, so only one size is computed.
         let sizes = || self.common_header(others).is_none().then_some(Difference::Capacity);
@@ -98,10 +93,9 @@ impl Filter {
     /// What uniting it with another one costs at least, in bytes of a sub-filter: those that its
     /// sub-filters and its table count as.
     fn bytes_to_unite(&self) -> [u64; 2] {
-        let segments = self.allocated_segments() * (SEGMENT_WORDS * size_of::<u64>()) as u64;
         let table = self.table().filter(|table| !table.is_empty());
         let table = table.map_or(0, Table::bytes).saturating_mul(TABLE_BYTE);
-        [segments, table]
+        [self.bytes_to_shrink(), table]
     }
 
     /// Adds what others have that do not differ from it: it finds whatever one of them finds.
