@@ -367,15 +367,8 @@ impl BlockedBloom {
 
     /// Sets the bits of a sub-bitmap, which is allocated, and weighs the changes.
     pub(super) fn set_sub_bitmap(&mut self, number: u64, words: &[u64]) {
-        let scale = self.scale();
-        let Some(to) = self.segments.unit_mut(number) else {
-            return;
-        };
-        let before = sub_bitmap::count_ones(to);
-        to.iter_mut().zip(words).for_each(|(to, from)| *to |= from);
-        let after = sub_bitmap::count_ones(to);
-        self.fill.count_bits(before, after, scale);
-        self.segments.count_set_bits((after - before).into());
+        let at = self.address(number);
+        self.set(at.segment, at.word, words.iter().copied());
     }
 
     #[inline(always)]
@@ -416,9 +409,7 @@ impl BlockedBloom {
         let words = self.segments.get(at.segment)?;
         words.get(at.word..at.word + at.len)
     }
-}
 
-impl BlockedBloom {
     /// The storage, to allocate, move and fill.
     pub(crate) fn segments_mut(&mut self) -> &mut Segments {
         &mut self.segments
