@@ -64,8 +64,7 @@ impl<'a> Outline<'a> {
         if !is_within(filter, start) {
             return None;
         }
-        let mut records_end = HEAD_BYTES;
-        let mut outline = Self { filter, start, next: END, num_bytes: 0, cut: Cut::default() };
+        let (mut next, mut records_end) = (END, HEAD_BYTES);
         // A sub-filter record and segment 0 share a place, and so do the table's record, the state
         // and its first page, and its last page and its end: the chunk ends before all or none.
         let mut last_place = (start, records_end);
@@ -75,16 +74,12 @@ impl<'a> Outline<'a> {
             }
             records_end += record.num_bytes();
             if records_end + END_BYTES + CHECKSUM_BYTES > MAX_CHUNK_BYTES {
-                (outline.next, records_end) = last_place;
+                (next, records_end) = last_place;
                 break;
             }
         }
-        outline.num_bytes = records_end + CHECKSUM_BYTES;
-        if outline.next == END {
-            outline.num_bytes += END_BYTES;
-        }
-        outline.cut = cut;
-        Some(outline)
+        let end = if next == END { END_BYTES } else { 0 };
+        Some(Self { filter, start, next, num_bytes: records_end + end + CHECKSUM_BYTES, cut })
     }
 
     /// The iterator of the chunk after it; [`END`] if it is the last.
@@ -283,10 +278,7 @@ fn write_view(view: View<'_>, to: &mut impl Sink) {
 /// Writes `number` clear words.
 fn write_clear(number: usize, to: &mut impl Sink) {
     const CLEAR: [u64; 512] = [0; 512];
-    let mut left = number;
-    while left > 0 {
-        let words = &CLEAR[..left.min(CLEAR.len())];
-        to.words(words);
-        left -= words.len();
+    for written in (0..number).step_by(CLEAR.len()) {
+        to.words(&CLEAR[..CLEAR.len().min(number - written)]);
     }
 }

@@ -18,18 +18,8 @@ use xxhash_rust::xxh3::Xxh3;
 /// The first byte is not text; a transfer that translates line ends, or stops at a control-Z, shows
 /// (as in PNG).
 const MAGIC: [u8; 8] = *b"\x89SBF\r\n\x1a\n";
-const VERSION: u8 = 1;
-/// Magic, version, and 7 bytes that are 0.
-const HEADER: [u8; 16] = {
-    let mut header = [0; 16];
-    let mut at = 0;
-    while at < MAGIC.len() {
-        header[at] = MAGIC[at];
-        at += 1;
-    }
-    header[at] = VERSION;
-    header
-};
+/// The magic bytes, the version, which is 1, and 7 bytes that are 0.
+const HEADER: [u8; 16] = *b"\x89SBF\r\n\x1a\n\x01\0\0\0\0\0\0\0";
 
 /// Why a file was refused.
 #[derive(Debug)]
