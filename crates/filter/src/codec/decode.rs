@@ -113,7 +113,8 @@ impl<'a> Chunk<'a> {
         ensure(slices.is_some() == is_due, DecodeError::Order)?;
         let count = present + series.len();
         ensure(count > 0 || tables.has_begun(), DecodeError::Order)?;
-        let is_whole = tables.has_begun() || filter.may_lack_table();
+        // What is added to a counting filter goes into its table, so it is not whole without one.
+        let is_whole = tables.has_begun() || filter.kind() != Kind::Counting;
         let to_come = match (self.next, end) {
             (END, Some((0, 0))) if is_whole => None,
             // The filter that was encoded was itself being loaded.

@@ -186,10 +186,7 @@ fn records_of_table<'a>(
     let pages = table.into_iter().flat_map(move |table| {
         let whole = move |from| (from, table.page_record(from));
         let first = cut.records().map(|page| (page.start(), page));
-        let after = match cut.records().last() {
-            Some(last) => last.next(),
-            None => Some(from),
-        };
+        let after = cut.records().last().map_or(Some(from), |last| last.next());
         let pages = successors(after.map(whole), move |(_, page)| page.next().map(whole));
         let pages = first.chain(pages);
         pages.flat_map(|(from, page)| {

@@ -87,6 +87,17 @@ impl Organs {
         let clock = self.clock.as_mut().map(|one| &mut one[0]);
         clock.zip(self.table.as_mut())
     }
+
+    /// Whether one part is all there is.
+    pub fn is_simple(&self) -> bool {
+        let has_table = self.table.is_some();
+        let is_one_part = match self.series {
+            Series::Empty => has_table,
+            Series::Blocked(_) => !has_table,
+            Series::Layers(_) | Series::Cuckoo(_) => false,
+        };
+        is_one_part && self.loading.is_none() && self.clock.is_none()
+    }
 }
 
 impl Body {
@@ -292,18 +303,5 @@ impl Body {
                 *self = Self::Organs(moved);
             }
         }
-    }
-}
-
-impl Organs {
-    /// Whether one part is all there is.
-    pub fn is_simple(&self) -> bool {
-        let has_table = self.table.is_some();
-        let is_one_part = match self.series {
-            Series::Empty => has_table,
-            Series::Blocked(_) => !has_table,
-            Series::Layers(_) | Series::Cuckoo(_) => false,
-        };
-        is_one_part && self.loading.is_none() && self.clock.is_none()
     }
 }

@@ -85,11 +85,6 @@ impl Filter {
         }
     }
 
-    /// Whether it may be whole without a table: what is added to a counting filter goes there.
-    pub(crate) fn may_lack_table(&self) -> bool {
-        self.kind() != Kind::Counting
-    }
-
     /// Applies a chunk: checks it, allocates everything, and only then changes the filter.
     ///
     /// # Errors

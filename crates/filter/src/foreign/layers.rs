@@ -99,8 +99,7 @@ impl Layers {
 
     /// The same without any layer.
     pub(crate) fn without_layers(&self) -> Self {
-        let each = Vec::new();
-        Self { each, ..*self }
+        Self { each: Vec::new(), ..*self }
     }
 
     /// Bytes of a list of `len` layers.
