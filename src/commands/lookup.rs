@@ -1,79 +1,60 @@
 //! BF.EXISTS, BF.MEXISTS, CF.EXISTS and CF.MEXISTS: whether items are (probably) in a filter.
+//! CF.COUNT: how many copies of an item are.
 
 use crate::commands::common::{
     BLOOM_ITEM, BLOOM_ITEMS, COUNTING_ITEM, COUNTING_ITEMS, ITEM, ITEMS,
 };
 use crate::commands::reply_error::ReplyError;
-use crate::config;
-use crate::stats;
 use crate::types::{now_for, BloomFilters, CountingFilters, Family, Stored};
+use crate::{config, stats};
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
-use std::ffi::CStr;
 
-// A windowed filter forgets, so the replies of BF.* also depend on the time.
-pub const BF_EXISTS: Command<ReplyError> = exists::<BloomFilters>(
-    c"bf.exists",
-    c"Checks whether an item is probably in a Bloom filter",
-    BLOOM_ITEM,
-    Output::Varies,
-);
-pub const BF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<BloomFilters>(
-    c"bf.mexists",
-    c"Checks for each item whether it is probably in a Bloom filter",
-    BLOOM_ITEMS,
-    Output::Varies,
-);
-pub const CF_EXISTS: Command<ReplyError> = exists::<CountingFilters>(
-    c"cf.exists",
-    c"Checks whether an item is probably in a counting filter",
-    COUNTING_ITEM,
-    Output::Determined,
-);
-pub const CF_MULTI_EXISTS: Command<ReplyError> = multi_exists::<CountingFilters>(
-    c"cf.mexists",
-    c"Checks for each item whether it is probably in a counting filter",
-    COUNTING_ITEMS,
-    Output::Determined,
-);
-
-/// A command that looks up one item in a filter of the family `F`.
-const fn exists<F: Family>(
-    name: &'static CStr,
-    summary: &'static CStr,
-    complexity: &'static CStr,
-    output: Output,
-) -> Command<ReplyError> {
-    Command {
-        name,
-        arity: 3,
-        output,
-        summary,
-        complexity,
-        parameters: &[Parameter::KEY, ITEM],
-        run: look_up::<F>,
-        ..Command::FAST_READ
-    }
-}
-
-/// A command that looks up items in a filter of the family `F`.
-const fn multi_exists<F: Family>(
-    name: &'static CStr,
-    summary: &'static CStr,
-    complexity: &'static CStr,
-    output: Output,
-) -> Command<ReplyError> {
-    Command {
-        arity: -3,
-        flags: "readonly",
-        parameters: &[Parameter::KEY, ITEMS],
-        run: look_up_many::<F>,
-        ..exists::<F>(name, summary, complexity, output)
-    }
-}
+pub const BF_EXISTS: Command<ReplyError> = Command {
+    name: c"bf.exists",
+    arity: 3,
+    output: Output::Varies, // a windowed filter forgets, so replies also depend on the time
+    summary: c"Checks whether an item is probably in a Bloom filter",
+    complexity: BLOOM_ITEM,
+    parameters: &[Parameter::KEY, ITEM],
+    run: look_up::<BloomFilters>,
+    ..Command::FAST_READ
+};
+pub const BF_MULTI_EXISTS: Command<ReplyError> = Command {
+    name: c"bf.mexists",
+    arity: -3,
+    output: Output::Varies, // likewise
+    summary: c"Checks for each item whether it is probably in a Bloom filter",
+    complexity: BLOOM_ITEMS,
+    parameters: &[Parameter::KEY, ITEMS],
+    run: look_up_many::<BloomFilters>,
+    ..Command::READ
+};
+pub const CF_EXISTS: Command<ReplyError> = Command {
+    name: c"cf.exists",
+    output: Output::Determined,
+    summary: c"Checks whether an item is probably in a counting filter",
+    complexity: COUNTING_ITEM,
+    run: look_up::<CountingFilters>,
+    ..BF_EXISTS
+};
+pub const CF_MULTI_EXISTS: Command<ReplyError> = Command {
+    name: c"cf.mexists",
+    output: Output::Determined,
+    summary: c"Checks for each item whether it is probably in a counting filter",
+    complexity: COUNTING_ITEMS,
+    run: look_up_many::<CountingFilters>,
+    ..BF_MULTI_EXISTS
+};
+pub const CF_COUNT: Command<ReplyError> = Command {
+    name: c"cf.count",
+    summary: c"Counts the copies of an item that are probably in a counting filter",
+    run: count,
+    ..CF_EXISTS
+};
 
 /// The filter that a command looks into; `None` for a missing key, in which nothing is.
 ///
@@ -113,5 +94,14 @@ fn look_up_many<F: Family>(context: &Context, arguments: Arguments<'_>) -> Resul
         }),
     }
     stats::looked_up(arguments.len() - 2, hits);
+    Ok(())
+}
+
+fn count(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let key = context.open_to_read(arguments.at(1));
+    let filter = filter_of::<CountingFilters>(&key)?;
+    let copies = filter.map_or(0, |filter| filter.count(arguments.bytes(2)));
+    stats::looked_up(1, usize::from(copies > 0));
+    context.reply_integer(copies);
     Ok(())
 }

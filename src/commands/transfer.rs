@@ -16,60 +16,41 @@ use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::WriteKey;
 use splitbloom_server::text::Line;
-use std::ffi::CStr;
 
 const ITERATOR: Parameter = Parameter::new(c"iterator", Kind::Integer, Times::Once);
 const DATA: Parameter = Parameter::new(c"data", Kind::Text, Times::Once);
 
-pub const BF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<BloomFilters>(
-    c"bf.scandump",
-    c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
-);
-pub const BF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<BloomFilters>(
-    c"bf.loadchunk",
-    c"Loads a chunk of a Bloom filter; the first one creates it",
-);
-pub const CF_SCAN_DUMP: Command<ReplyError> = scan_dump_of::<CountingFilters>(
-    c"cf.scandump",
-    c"Returns the next chunk of a counting filter, to be loaded elsewhere",
-);
-pub const CF_LOAD_CHUNK: Command<ReplyError> = load_chunk_of::<CountingFilters>(
-    c"cf.loadchunk",
-    c"Loads a chunk of a counting filter; the first one creates it",
-);
-
-/// A command that dumps filters of the family `F`.
-const fn scan_dump_of<F: Family>(
-    name: &'static CStr,
-    summary: &'static CStr,
-) -> Command<ReplyError> {
-    Command {
-        name,
-        arity: 3,
-        output: Output::Varies,
-        summary,
-        complexity: CHUNK,
-        parameters: &[Parameter::KEY, ITERATOR],
-        run: scan_dump::<F>,
-        ..Command::READ
-    }
-}
-
-/// A command that loads filters of the family `F`.
-const fn load_chunk_of<F: Family>(
-    name: &'static CStr,
-    summary: &'static CStr,
-) -> Command<ReplyError> {
-    Command {
-        name,
-        arity: 4,
-        summary,
-        complexity: CHUNK,
-        parameters: &[Parameter::KEY, ITERATOR, DATA],
-        run: load::<F>,
-        ..Command::WRITE
-    }
-}
+pub const BF_SCAN_DUMP: Command<ReplyError> = Command {
+    name: c"bf.scandump",
+    arity: 3,
+    output: Output::Varies,
+    summary: c"Returns the next chunk of a Bloom filter, to be loaded elsewhere",
+    complexity: CHUNK,
+    parameters: &[Parameter::KEY, ITERATOR],
+    run: scan_dump::<BloomFilters>,
+    ..Command::READ
+};
+pub const BF_LOAD_CHUNK: Command<ReplyError> = Command {
+    name: c"bf.loadchunk",
+    arity: 4,
+    summary: c"Loads a chunk of a Bloom filter; the first one creates it",
+    complexity: CHUNK,
+    parameters: &[Parameter::KEY, ITERATOR, DATA],
+    run: load::<BloomFilters>,
+    ..Command::WRITE
+};
+pub const CF_SCAN_DUMP: Command<ReplyError> = Command {
+    name: c"cf.scandump",
+    summary: c"Returns the next chunk of a counting filter, to be loaded elsewhere",
+    run: scan_dump::<CountingFilters>,
+    ..BF_SCAN_DUMP
+};
+pub const CF_LOAD_CHUNK: Command<ReplyError> = Command {
+    name: c"cf.loadchunk",
+    summary: c"Loads a chunk of a counting filter; the first one creates it",
+    run: load::<CountingFilters>,
+    ..BF_LOAD_CHUNK
+};
 
 /// Replies with the next chunk, and with the iterator of the one after it.
 fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {

@@ -2,24 +2,23 @@
 //! [clear](super::clear) are shared with `BF.*`.
 //!
 //! ```text
-//!   reserve   CF.RESERVE                 count     CF.COUNT
-//!   add       CF.ADD, CF.ADDNX,          delete    CF.DEL
-//!             CF.INSERT, CF.INSERTNX     compact   CF.COMPACT
-//!   adding    what those four do         info      CF.INFO, CF.DEBUG
+//!   reserve   CF.RESERVE                 delete    CF.DEL
+//!   add       CF.ADD, CF.ADDNX,          compact   CF.COMPACT
+//!             CF.INSERT, CF.INSERTNX     info      CF.INFO, CF.DEBUG
+//!   adding    what those four do
 //!   pack      CF.PACKADD, CF.PACKDEL, CF.PACKEXISTS
 //! ```
 
 mod add;
 mod adding;
 mod compact;
-mod count;
 mod delete;
 mod info;
 mod pack;
 mod reserve;
 
 use crate::commands::clear::CF_CLEAR;
-use crate::commands::lookup::{CF_EXISTS, CF_MULTI_EXISTS};
+use crate::commands::lookup::{CF_COUNT, CF_EXISTS, CF_MULTI_EXISTS};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::transfer::{CF_LOAD_CHUNK, CF_SCAN_DUMP};
 use splitbloom_server::context::Context;
@@ -43,7 +42,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             add::INSERT_ABSENT,
             CF_EXISTS,
             CF_MULTI_EXISTS,
-            count::COUNT,
+            CF_COUNT,
             delete::DELETE,
             pack::PACK_ADD,
             pack::PACK_DELETE,
