@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   bf, cf         the commands of each family, and its table of them
-//!   lookup, transfer, pack_add, clear    commands of both families
+//!   reserve, lookup, pack, transfer, clear    commands of both families
 //!   create, add    create a filter, and add items to one
 //!   packed, bits   items in one argument, and replies of a bit each
 //!   ration, time   the memory that an add may take; the time of its items
@@ -17,10 +17,11 @@ mod clear;
 mod common;
 mod create;
 mod lookup;
-mod pack_add;
+mod pack;
 mod packed;
 mod ration;
 pub mod reply_error;
+mod reserve;
 mod time;
 mod transfer;
 

@@ -1,11 +1,10 @@
 //! BF.SCANDUMP, BF.LOADCHUNK, CF.SCANDUMP and CF.LOADCHUNK: move a filter from one server to
-//! another, chunk by chunk.
+//! another, chunk by chunk. BF.LOAD loads one that valkey-bloom wrote to an append-only file.
 
 use crate::commands::common::CHUNK;
 use crate::commands::reply_error::ReplyError;
-use crate::config;
-use crate::journal;
-use crate::types::{BloomFilters, CountingFilters, Family, Stored};
+use crate::types::{BloomFilter, BloomFilters, CountingFilters, Family, Stored};
+use crate::{config, journal};
 use splitbloom_filter::codec::{self, encode_chunk, is_chunk, Chunk, Encoded};
 use splitbloom_filter::foreign::redisbloom::HEADER;
 use splitbloom_filter::hash::Seed;
@@ -52,6 +51,16 @@ pub const CF_LOAD_CHUNK: Command<ReplyError> = Command {
     ..BF_LOAD_CHUNK
 };
 
+pub const BF_LOAD: Command<ReplyError> = Command {
+    name: c"bf.load",
+    arity: 3,
+    summary: c"Loads a Bloom filter that valkey-bloom wrote into an append-only file",
+    complexity: c"O(N) with N bytes of data",
+    parameters: &[Parameter::KEY, DATA],
+    run: load_of_valkey,
+    ..Command::CREATE
+};
+
 /// Replies with the next chunk, and with the iterator of the one after it.
 fn scan_dump<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
@@ -75,11 +84,8 @@ fn load<F: Family>(context: &Context, arguments: Arguments<'_>) -> Result<(), Re
     let iterator = parse_integer(arguments.bytes(2)).ok_or(ReplyError::NOT_NUMERIC)?;
     let iterator = u64::try_from(iterator).map_err(|_| ReplyError::BAD_DATA)?;
     let mut key = context.open_to_write(arguments.at(1))?;
-    let chunks = if is_chunk(bytes) {
-        load_chunk::<F>(context, &mut key, iterator, bytes)
-    } else {
-        load_piece::<F>(context, &mut key, iterator, bytes)
-    }?;
+    let load = if is_chunk(bytes) { load_chunk::<F> } else { load_piece::<F> };
+    let chunks = load(context, &mut key, iterator, bytes)?;
     let stored = key.value::<Stored<F>>()?.ok_or(ReplyError::NOT_FOUND)?;
     stored.schedule(context, arguments.at(1));
     journal::end_and_wake(context, stored.filter(), arguments.at(1));
@@ -158,4 +164,22 @@ fn all_chunks(filter: &Filter) -> Result<Chunks, ReplyError> {
         chunks.push(chunk);
     }
     Ok(chunks)
+}
+
+/// Loads a filter that valkey-bloom wrote.
+fn load_of_valkey(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
+    let bytes = arguments.bytes(2);
+    context.redact(2); // the keys of its hash are in it
+    let mut key = context.open_to_write(arguments.at(1))?;
+    if key.value::<BloomFilter>()?.is_some() {
+        return Err(ReplyError::NO_PLACE_TO_LOAD);
+    }
+    let limit = config::size_limit(context);
+    let filter = Filter::parse_valkey(bytes, limit).map_err(ReplyError::of_load)?;
+    key.put(BloomFilter::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
+    drop(key); // before a module is notified that might delete it
+    context.replicate_verbatim();
+    context.signal_change(c"bf.load", arguments.at(1));
+    context.reply_ok();
+    Ok(())
 }

@@ -1,13 +1,11 @@
-//! The `BF.*` commands; [lookups](super::lookup), [transfer](super::transfer) in chunks and
-//! [clear](super::clear) are shared with `CF.*`.
+//! The `BF.*` commands; those that `CF.*` has as well stand in the modules of
+//! [both families](super).
 //!
 //! ```text
-//!   reserve   BF.RESERVE                    keys     BF.KEYS
-//!   add       BF.ADD, BF.MADD, BF.INSERT    forget   BF.FORGET
-//!   info      BF.INFO, BF.CARD              pack     BF.PACKADD, BF.PACKEXISTS
-//!   debug     BF.DEBUG                      merge    BF.MERGE
-//!   load      BF.LOAD                       changes  BF.CHANGES
-//!   shrink    BF.SHRINK
+//!   add      BF.ADD, BF.MADD, BF.INSERT    merge    BF.MERGE
+//!   info     BF.INFO, BF.CARD              shrink   BF.SHRINK
+//!   debug    BF.DEBUG                      forget   BF.FORGET
+//!   keys     BF.KEYS                       changes  BF.CHANGES
 //! ```
 
 mod add;
@@ -16,16 +14,15 @@ mod debug;
 mod forget;
 mod info;
 mod keys;
-mod load;
 mod merge;
-mod pack;
-mod reserve;
 mod shrink;
 
 use crate::commands::clear::BF_CLEAR;
 use crate::commands::lookup::{BF_EXISTS, BF_MULTI_EXISTS};
+use crate::commands::pack::{BF_PACK_ADD, BF_PACK_EXISTS};
 use crate::commands::reply_error::ReplyError;
-use crate::commands::transfer::{BF_LOAD_CHUNK, BF_SCAN_DUMP};
+use crate::commands::reserve::BF_RESERVE;
+use crate::commands::transfer::{BF_LOAD, BF_LOAD_CHUNK, BF_SCAN_DUMP};
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
@@ -44,14 +41,14 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
         category,
         ReplyError,
         [
-            reserve::RESERVE,
+            BF_RESERVE,
             add::ADD,
             add::MULTI_ADD,
             add::INSERT,
             BF_EXISTS,
             BF_MULTI_EXISTS,
-            pack::PACK_ADD,
-            pack::PACK_EXISTS,
+            BF_PACK_ADD,
+            BF_PACK_EXISTS,
             merge::MERGE,
             shrink::SHRINK,
             info::INFO,
@@ -59,7 +56,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             debug::DEBUG,
             BF_SCAN_DUMP,
             BF_LOAD_CHUNK,
-            load::LOAD,
+            BF_LOAD,
             BF_CLEAR,
             forget::FORGET,
             keys::KEYS,

@@ -1,25 +1,21 @@
-//! The `CF.*` commands; [lookups](super::lookup), [transfer](super::transfer) in chunks and
-//! [clear](super::clear) are shared with `BF.*`.
+//! The `CF.*` commands; those that `BF.*` has as well stand in the modules of
+//! [both families](super).
 //!
 //! ```text
-//!   reserve   CF.RESERVE                 delete    CF.DEL
-//!   add       CF.ADD, CF.ADDNX,          compact   CF.COMPACT
-//!             CF.INSERT, CF.INSERTNX     info      CF.INFO, CF.DEBUG
-//!   adding    what those four do
-//!   pack      CF.PACKADD, CF.PACKDEL, CF.PACKEXISTS
+//!   add       CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX     compact   CF.COMPACT
+//!   delete    CF.DEL                                       info      CF.INFO, CF.DEBUG
 //! ```
 
 mod add;
-mod adding;
 mod compact;
 mod delete;
 mod info;
-mod pack;
-mod reserve;
 
 use crate::commands::clear::CF_CLEAR;
 use crate::commands::lookup::{CF_COUNT, CF_EXISTS, CF_MULTI_EXISTS};
+use crate::commands::pack::{CF_PACK_ADD, CF_PACK_DELETE, CF_PACK_EXISTS};
 use crate::commands::reply_error::ReplyError;
+use crate::commands::reserve::CF_RESERVE;
 use crate::commands::transfer::{CF_LOAD_CHUNK, CF_SCAN_DUMP};
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
@@ -35,7 +31,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
         category,
         ReplyError,
         [
-            reserve::RESERVE,
+            CF_RESERVE,
             add::ADD,
             add::ADD_ABSENT,
             add::INSERT,
@@ -44,9 +40,9 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             CF_MULTI_EXISTS,
             CF_COUNT,
             delete::DELETE,
-            pack::PACK_ADD,
-            pack::PACK_DELETE,
-            pack::PACK_EXISTS,
+            CF_PACK_ADD,
+            CF_PACK_DELETE,
+            CF_PACK_EXISTS,
             info::INFO,
             info::DEBUG,
             CF_SCAN_DUMP,

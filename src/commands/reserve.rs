@@ -1,15 +1,16 @@
-//! BF.RESERVE: creates an empty filter of a given size.
+//! BF.RESERVE and CF.RESERVE: create an empty filter of a given size.
 
 use crate::commands::common::{
-    CAPACITY, EXPANSION, EXPIRY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
+    CAPACITY, ERROR, EXPANSION, EXPIRY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
 use crate::config;
-use crate::types::BloomFilters;
+use crate::types::{BloomFilters, CountingFilters};
 use splitbloom_filter::filter::{Filter, Growth, SizeLimit};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::AddError;
+use splitbloom_grammar::counting::{parse_counting_reserve, CountingCreation};
 use splitbloom_grammar::options::{parse_reserve, Creation};
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::Argument;
@@ -18,7 +19,12 @@ use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
-pub const RESERVE: Command<ReplyError> = Command {
+const BUCKET_SIZE: Parameter =
+    Parameter::new(c"bucketsize", Kind::Integer, Times::AtMostOnce).after(c"BUCKETSIZE");
+const MAX_ITERATIONS: Parameter =
+    Parameter::new(c"maxiterations", Kind::Integer, Times::AtMostOnce).after(c"MAXITERATIONS");
+
+pub const BF_RESERVE: Command<ReplyError> = Command {
     name: c"bf.reserve",
     arity: -4,
     flags: "write deny-oom fast",
@@ -36,6 +42,24 @@ pub const RESERVE: Command<ReplyError> = Command {
     ],
     run: reserve::<BloomFilters>,
     ..Command::CREATE
+};
+
+pub const CF_RESERVE: Command<ReplyError> = Command {
+    name: c"cf.reserve",
+    arity: -3,
+    summary: c"Creates an empty filter that counts and deletes",
+    parameters: &[
+        Parameter::KEY,
+        CAPACITY,
+        BUCKET_SIZE,
+        MAX_ITERATIONS,
+        EXPANSION.optional(),
+        ERROR.optional(),
+        EXPIRY,
+        SEED,
+    ],
+    run: reserve::<CountingFilters>,
+    ..BF_RESERVE
 };
 
 impl Creates for BloomFilters {
@@ -79,5 +103,44 @@ impl Creates for BloomFilters {
         let args = args.chain(with_window.into_iter().take(window));
         let args = args.chain([b"SEED", seed.bytes()]);
         context.replicate(c"BF.RESERVE", key, args);
+    }
+}
+
+impl Creates for CountingFilters {
+    type Creation = CountingCreation;
+    const RESERVE_EVENT: &'static CStr = c"cf.reserve";
+    const REQUIRED_WORDS: usize = 1;
+
+    fn parse(words: &[&[u8]]) -> Result<CountingCreation, WordsError> {
+        parse_counting_reserve(words)
+    }
+
+    fn create(
+        creation: &CountingCreation,
+        seed: Seed,
+        limit: SizeLimit,
+    ) -> Result<Filter, AddError> {
+        Filter::counting(creation.parameters(config::counting_defaults(seed)), limit)
+    }
+
+    fn expiry(creation: &CountingCreation) -> Option<u64> {
+        creation.expiry
+    }
+
+    fn replicate_creation(context: &Context, key: Argument<'_>, filter: &Filter) {
+        let parameters = filter.counting_parameters();
+        let capacity = Line::of(parameters.capacity);
+        let options = [
+            ("BUCKETSIZE", Line::of(parameters.bucket_size)),
+            ("MAXITERATIONS", Line::of(parameters.max_iterations)),
+            ("EXPANSION", Line::of(parameters.expansion)),
+            // The shortest digits that parse as the same number.
+            ("ERROR", Line::of(parameters.error_rate)),
+            ("SEED", Line::of(format_args!("{:016x}", parameters.seed.0))),
+        ];
+        let options = options.iter();
+        let options = options.flat_map(|(option, value)| [option.as_bytes(), value.bytes()]);
+        let args = std::iter::once(capacity.bytes()).chain(options);
+        context.replicate(c"CF.RESERVE", key, args);
     }
 }
