@@ -3,15 +3,14 @@
 use crate::commands::create::{add_to, Creates};
 use crate::commands::ration::Ration;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::time::{is_from_a_client, time_of};
 use crate::journal::{self, Recording};
 use crate::stats;
 use crate::sweeper::free_gone;
 use crate::types::timetable::Timetable;
 use splitbloom_filter::error::AddError;
-use splitbloom_filter::filter::{Filter, Kind, Outcome, SizeLimit};
+use splitbloom_filter::filter::{Filter, Kind, Outcome, SizeLimit, Window};
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::clock::time_now;
+use splitbloom_server::clock::{time_now, BadTime};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
@@ -152,4 +151,23 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         }
         added
     }
+}
+
+/// The time of the items: `given` by the client, or the server's clock.
+///
+/// # Errors
+/// `FAR_FUTURE`, or `SECONDS`.
+pub fn time_of(context: &Context, window: Window, given: Option<u64>) -> Result<u64, ReplyError> {
+    context.time_of(window.seconds(), given).map_err(|error| match error {
+        BadTime::Seconds => ReplyError::SECONDS,
+        BadTime::FarFuture => ReplyError::FAR_FUTURE,
+    })
+}
+
+/// Whether a client supplied the time `given`, here or to the primary. The primary replicates each
+/// add with its time. A time that a client supplied is recognized by the clock, which has passed it
+/// by more than a slice. In a file it is not recognized: all times there have passed.
+fn is_from_a_client(context: &Context, window: Window, given: u64) -> bool {
+    let is_past = || given.saturating_add(window.slice()) < time_now();
+    !context.is_loading() && (is_past() || !context.is_replay())
 }

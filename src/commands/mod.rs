@@ -5,7 +5,7 @@
 //!   reserve, lookup, pack, transfer, clear    commands of both families
 //!   create, add    create a filter, and add items to one
 //!   packed, bits   items in one argument, and replies of a bit each
-//!   ration, time   the memory that an add may take; the time of its items
+//!   ration         the memory that an add may take
 //!   common, reply_error    what describes commands; the errors that clients see
 //! ```
 
@@ -22,7 +22,6 @@ mod packed;
 mod ration;
 pub mod reply_error;
 mod reserve;
-mod time;
 mod transfer;
 
 use splitbloom_server::command::add_category;

@@ -6,7 +6,6 @@ use crate::commands::common::BLOOM_ITEM;
 use crate::commands::reply_error::ReplyError;
 use crate::types::{now_for, BloomFilter};
 use splitbloom_filter::filter::{Filter, Window};
-use splitbloom_filter::foreign::Layers;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
@@ -41,7 +40,7 @@ fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> 
 /// only the [newest] are shown, after the number of those left out. A line has fewer than 150
 /// bytes, so a reply has fewer than 150 kB.
 fn reply_parts(context: &Context, filter: &Filter) {
-    let (left_out, layers) = newest(filter.layers().map_or(&[][..], Layers::each));
+    let (left_out, layers) = newest(filter);
     let table = filter.table().zip(filter.table_error_rate());
     let others = [left_out > 0, filter.bloom().is_some(), table.is_some()];
     let others: usize = others.map(usize::from).iter().sum();

@@ -1,9 +1,9 @@
 //! BF.FORGET: a step of sweeping forgotten items. The server's timer takes the same steps, and
 //! replicates them as this command to replicas and the append-only file.
 
+use crate::commands::add::time_of;
 use crate::commands::common::TIME;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::time::time_of;
 use crate::sweeper::step;
 use crate::types::BloomFilter;
 use splitbloom_grammar::window::parse_time;

@@ -1,21 +1,17 @@
 //! BF.INFO and BF.CARD: describe a filter.
 
-mod parts;
-mod window;
-
 use super::newest;
 use crate::commands::common::BLOOM_ITEM;
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
-use crate::commands::time::items_now;
 use crate::types::{now_for, BloomFilter, BloomFilters};
-use parts::{reply_layer, reply_left_out, reply_newest, reply_sub_filter, TableFacts};
-use splitbloom_filter::filter::{Filter, Growth};
-use splitbloom_filter::foreign::Layers;
+use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
+use splitbloom_filter::filter::{Filter, Growth, Window};
+use splitbloom_filter::foreign::Layer;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output, Parameter, Times};
 use splitbloom_server::context::Context;
-use splitbloom_server::reply::Reply as _;
+use splitbloom_server::reply::Reply;
 
 pub const CARD: Command<ReplyError> = Command {
     name: c"bf.card",
@@ -32,6 +28,11 @@ fn card(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let filter = filter_of::<BloomFilters>(&key)?;
     context.reply_integer(filter.map_or(0, items_now));
     Ok(())
+}
+
+/// The number of items of `filter`; if it forgets, of those that it remembers now.
+fn items_now(filter: &Filter) -> u64 {
+    filter.items_at(now_for(filter))
 }
 
 pub const INFO: Command<ReplyError> = Command {
@@ -60,36 +61,19 @@ pub const INFO: Command<ReplyError> = Command {
     ..Command::FAST_READ
 };
 
-/// A field of the short form.
-struct Field {
-    /// The keyword that selects this field alone.
-    word: &'static [u8],
-    name: &'static str,
-    value: fn(&BloomFilter) -> Option<u64>,
-}
+/// A field of the short form: the keyword that selects it alone, its name, and its value.
+type Field = (&'static [u8], &'static str, fn(&BloomFilter) -> Option<u64>);
 
 /// Clients expect exactly these five, with these names, in this order.
 const FIELDS: [Field; 5] = [
-    Field { word: b"CAPACITY", name: "Capacity", value: |stored| Some(stored.filter().capacity()) },
-    Field { word: b"SIZE", name: "Size", value: |stored| Some(stored.size()) },
-    Field {
-        word: b"FILTERS",
-        name: "Number of filters",
-        value: |stored| Some(stored.filter().num_parts() as u64),
-    },
-    Field {
-        word: b"ITEMS",
-        name: "Number of items inserted",
-        value: |stored| Some(items_now(stored.filter())),
-    },
-    Field {
-        word: b"EXPANSION",
-        name: "Expansion rate",
-        value: |stored| match stored.filter().parameters().growth {
-            Growth::Fixed => None,
-            Growth::Times(factor) => Some(factor.into()),
-        },
-    },
+    (b"CAPACITY", "Capacity", |stored| Some(stored.filter().capacity())),
+    (b"SIZE", "Size", |stored| Some(stored.size())),
+    (b"FILTERS", "Number of filters", |stored| Some(stored.filter().num_parts() as u64)),
+    (b"ITEMS", "Number of items inserted", |stored| Some(items_now(stored.filter()))),
+    (b"EXPANSION", "Expansion rate", |stored| match stored.filter().parameters().growth {
+        Growth::Fixed => None,
+        Growth::Times(factor) => Some(factor.into()),
+    }),
 ];
 
 /// The fields that the client requested.
@@ -111,7 +95,7 @@ impl Question {
             return Ok(Self::Full);
         }
         let mut fields = FIELDS.into_iter();
-        let field = fields.find(|field| word.eq_ignore_ascii_case(field.word));
+        let field = fields.find(|(name, ..)| word.eq_ignore_ascii_case(name));
         field.map(Self::One).ok_or(ReplyError::BAD_INFO_FIELD)
     }
 }
@@ -121,7 +105,7 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     match question {
-        Question::One(field) => reply_one(context, stored, &field),
+        Question::One(field) => reply_one(context, stored, field),
         Question::Five => {
             context.reply_map(FIELDS.len());
             reply_five(context, stored);
@@ -129,13 +113,13 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         Question::Full => {
             let filter = stored.filter();
             let further = match filter.window() {
-                Some(_) => window::FIELDS,
-                None => filter.layers().map_or(0, entries_left_out),
+                Some(_) => OF_A_WINDOW,
+                None => usize::from(newest(filter).0 > 0),
             };
             context.reply_map(FIELDS.len() + MORE + further);
             reply_five(context, stored);
             match filter.window() {
-                Some(window) => window::reply(context, filter, window, now_for(filter)),
+                Some(window) => reply_window(context, filter, window, now_for(filter)),
                 None => reply_more(context, filter),
             }
         }
@@ -143,29 +127,26 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     Ok(())
 }
 
-fn reply_one(context: &Context, stored: &BloomFilter, field: &Field) {
+fn reply_one(context: &Context, stored: &BloomFilter, (_, name, value): Field) {
     if context.speaks_resp3() {
         context.reply_map(1);
-        context.reply_simple(field.name);
+        context.reply_simple(name);
     } else {
         context.reply_array(1);
     }
-    (field.value)(stored).reply(context);
+    value(stored).reply(context);
 }
 
 fn reply_five(context: &Context, stored: &BloomFilter) {
-    for field in FIELDS {
-        context.reply_field(field.name, (field.value)(stored));
+    for (_, name, value) in FIELDS {
+        context.reply_field(name, value(stored));
     }
 }
 
 /// The further fields of the long form.
 const MORE: usize = 11;
-
-/// The number of entries (0 or 1) about sub-filters that are not shown.
-fn entries_left_out(layers: &Layers) -> usize {
-    usize::from(newest(layers.each()).0 > 0)
-}
+/// Those that only a filter with a window has.
+const OF_A_WINDOW: usize = 6;
 
 fn reply_more(context: &Context, filter: &Filter) {
     let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
@@ -185,19 +166,109 @@ fn reply_more(context: &Context, filter: &Filter) {
         Some(layers) if layers.is_from_valkey() => "Sub-filters from valkey-bloom",
         Some(_) => "Sub-filters from RedisBloom",
     });
-    match filter.layers() {
-        None => {
-            context.reply_array(filter.bloom().into_iter().len());
-            if let Some(bloom) = filter.bloom() {
-                reply_sub_filter(context, bloom);
-            }
-        }
-        Some(layers) => reply_newest(context, layers.each(), reply_layer),
+    let (left_out, layers) = newest(filter);
+    context.reply_array(layers.len() + usize::from(filter.bloom().is_some()));
+    if let Some(bloom) = filter.bloom() {
+        reply_sub_filter(context, bloom);
     }
+    layers.iter().for_each(|layer| reply_layer(context, layer));
     let table = filter.table().zip(filter.table_error_rate());
-    let table = table.map(|(table, error_rate)| TableFacts::of(table, error_rate));
+    let table = table.map(|(table, error_rate)| TableFacts {
+        items: table.len(),
+        error_rate,
+        false_positive_rate: table.false_positive_rate(),
+        pages: table.pages(),
+        bytes: table.bytes(),
+    });
     context.reply_field("Table", table);
-    if let Some(layers) = filter.layers() {
-        reply_left_out(context, layers.each());
+    if left_out > 0 {
+        context.reply_field("Older sub-filters left out", left_out as u64);
     }
+}
+
+/// Replies with the map of a sub-filter.
+fn reply_sub_filter(context: &Context, sub_filter: &BlockedBloom) {
+    let header = sub_filter.header();
+    context.reply_map(8);
+    context.reply_field("Capacity", header.capacity);
+    context.reply_field("Items", header.items);
+    context.reply_field("Error rate", header.error_rate);
+    context.reply_field("Sub-bitmap bytes", u64::from(header.shape.sub_bitmap_bits) / 8);
+    context.reply_field("Hashes", u64::from(header.shape.num_hashes));
+    context.reply_field("Bytes", sub_filter.num_bits() / 8);
+    context.reply_field("Set bits", sub_filter.set_bits());
+    context.reply_field("Guard", sub_filter.fill().share_of_limit());
+}
+
+/// Replies with the map of a sub-filter from another module.
+fn reply_layer(context: &Context, layer: &Layer) {
+    let about = layer.description();
+    context.reply_map(6);
+    context.reply_field("Capacity", about.entries);
+    context.reply_field("Items", about.items);
+    context.reply_field("Error rate", about.error_rate);
+    context.reply_field("Hashes", u64::from(about.hashes));
+    context.reply_field("Bytes", layer.num_bits() / 8);
+    context.reply_field("Set bits", layer.set_bits());
+}
+
+/// The fields of a table in the long form.
+struct TableFacts {
+    items: u64,
+    error_rate: f64,
+    false_positive_rate: f64,
+    pages: u64,
+    bytes: u64,
+}
+
+impl Reply for TableFacts {
+    fn reply(self, context: &Context) {
+        context.reply_map(5);
+        context.reply_field("Items", self.items);
+        context.reply_field("Error rate", self.error_rate);
+        context.reply_field("Expected false positive rate", self.false_positive_rate);
+        context.reply_field("Pages", self.pages);
+        context.reply_field("Bytes", self.bytes);
+    }
+}
+
+/// Replies with all fields of the long form after the five of the short one, as of `now`.
+fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
+    let error_rate = filter.parameters().error_rate;
+    let false_positive_rate = filter.false_positive_rate_at(now);
+    context.reply_field("Error rate", error_rate);
+    context.reply_field("Expected false positive rate", false_positive_rate);
+    context.reply_field("Estimated items", filter.items_at(now));
+    // A filter with a window has no bits to fill, no segments, and the size of its items anyway.
+    context.reply_field("Fill", None::<f64>);
+    context.reply_field("Bits per item", filter.bits_per_item(now));
+    context.reply_field("Segments allocated", 0);
+    context.reply_field("Segments reserved", 0);
+    context.reply_field("Capacity if shrunk", None::<u64>);
+    context.reply_field("Size if shrunk", None::<u64>);
+    context.reply_simple("Sub-filters");
+    context.reply_array(0);
+    let table = TableFacts {
+        items: filter.items_at(now),
+        error_rate,
+        false_positive_rate,
+        pages: filter.pages(),
+        bytes: filter.num_bits() / 8,
+    };
+    context.reply_field("Table", table);
+    context.reply_field("Window", u64::from(window.seconds()));
+    context.reply_field("Slices", u64::from(window.slices()));
+    context.reply_simple("Renew");
+    context.reply_bool(window.renews());
+    context.reply_simple("Items by slice");
+    // Oldest first: the slices of the window, and the slice under way.
+    let slices = usize::from(window.slices()) + 1;
+    let items = filter.items_by_slice(now).map(|(_, items)| items);
+    context.reply_array(slices);
+    for items in items.chain(std::iter::repeat(0)).take(slices) {
+        context.reply_integer(items);
+    }
+    let age = filter.age_of_oldest(now);
+    context.reply_field("Age of the oldest", age.map(|milliseconds| milliseconds / 1_000));
+    context.reply_field("Items forgotten", filter.forgotten());
 }

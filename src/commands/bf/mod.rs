@@ -23,6 +23,8 @@ use crate::commands::pack::{BF_PACK_ADD, BF_PACK_EXISTS};
 use crate::commands::reply_error::ReplyError;
 use crate::commands::reserve::BF_RESERVE;
 use crate::commands::transfer::{BF_LOAD, BF_LOAD_CHUNK, BF_SCAN_DUMP};
+use splitbloom_filter::foreign::{Layer, Layers};
+use splitbloom_filter::Filter;
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
@@ -65,8 +67,9 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
     )
 }
 
-/// Splits `series` into the number of sub-filters that are not shown, and those that are shown.
-fn newest<B>(series: &[B]) -> (usize, &[B]) {
-    let (left_out, shown) = series.split_at(series.len().saturating_sub(SHOWN_SUB_FILTERS));
+/// The number of sub-filters from another module that are not shown, and those that are shown.
+fn newest(filter: &Filter) -> (usize, &[Layer]) {
+    let layers = filter.layers().map_or(&[][..], Layers::each);
+    let (left_out, shown) = layers.split_at(layers.len().saturating_sub(SHOWN_SUB_FILTERS));
     (left_out.len(), shown)
 }
