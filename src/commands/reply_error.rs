@@ -135,59 +135,51 @@ impl From<WrongType> for ReplyError {
 }
 
 impl From<WordsError> for ReplyError {
+    /// The error in the arguments. That it is [`Self::WRONG_ARITY`] or [`Self::EXPIRE_TIME`] shows
+    /// in its text.
     fn from(words: WordsError) -> Self {
-        match words {
-            WordsError::WrongArity => Self::WRONG_ARITY,
-            WordsError::ExpiryRange => Self::EXPIRE_TIME,
-            other => error(text_of(other)),
-        }
-    }
-}
-
-/// The text for an error in the arguments. The server has its own for [`ReplyError::WRONG_ARITY`]
-/// and [`ReplyError::EXPIRE_TIME`].
-fn text_of(error: WordsError) -> &'static str {
-    match error {
-        WordsError::WrongArity => "ERR wrong number of arguments",
-        WordsError::BadErrorRate => "ERR bad error rate",
-        WordsError::ErrorRateRange => "ERR error rate must be in the range (0.000000, 1.000000)",
-        WordsError::BadCapacity => "ERR bad capacity",
-        WordsError::CapacityRange => "ERR capacity must be in the range [1, 1099511627776]",
-        WordsError::NoExpansion => "ERR no expansion",
-        WordsError::BadExpansion => "ERR bad expansion",
-        WordsError::ExpansionRange => "ERR expansion must be in the range [0, 32768]",
-        WordsError::NonScalingExpansion => "ERR Nonscaling filters cannot expand",
-        WordsError::BadSeed => "ERR bad seed",
-        WordsError::BadTightening => "ERR bad tightening ratio",
-        WordsError::TighteningRange => {
-            "ERR tightening ratio must be in the range (0.000000, 1.000000)"
-        }
-        WordsError::ScaleTo => {
-            "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the capacity"
-        }
-        WordsError::BadBucketSize => "ERR bad bucket size",
-        WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
-        WordsError::BadMaxIterations => "ERR bad max iterations",
-        WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
-        WordsError::BadWidth => "ERR bad width",
-        WordsError::BadPacking => "ERR bad packing",
-        WordsError::CountingWindow => "ERR counting filters have no window",
-        WordsError::BadWindow => "ERR bad window",
-        WordsError::WindowRange => "ERR window must be in the range [1, 315360000]",
-        WordsError::BadSlices => "ERR bad slices",
-        WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
-        WordsError::WindowMissing => "ERR a window is missing",
-        WordsError::BadExpiry => "ERR value is not an integer or out of range", // the server's
-        WordsError::ExpiryRange => "ERR invalid expire time",
-        WordsError::BadTime => "ERR bad time",
-        WordsError::BadPosition => {
-            "ERR bad position: it must be 0, or one that BF.CHANGES returned"
-        }
-        WordsError::BadCount => "ERR bad count",
-        WordsError::CountRange => "ERR count must be in the range [1, 65536]",
-        WordsError::BadBlock => "ERR bad block",
-        WordsError::BlockRange => "ERR block must be in the range [0, 315360000000]",
-        WordsError::Syntax => "ERR syntax error",
+        error(match words {
+            WordsError::WrongArity => "ERR wrong number of arguments",
+            WordsError::BadErrorRate => "ERR bad error rate",
+            WordsError::ErrorRateRange => "ERR error rate must be in the range (0.000000, 1.000000)",
+            WordsError::BadCapacity => "ERR bad capacity",
+            WordsError::CapacityRange => "ERR capacity must be in the range [1, 1099511627776]",
+            WordsError::NoExpansion => "ERR no expansion",
+            WordsError::BadExpansion => "ERR bad expansion",
+            WordsError::ExpansionRange => "ERR expansion must be in the range [0, 32768]",
+            WordsError::NonScalingExpansion => "ERR Nonscaling filters cannot expand",
+            WordsError::BadSeed => "ERR bad seed",
+            WordsError::BadTightening => "ERR bad tightening ratio",
+            WordsError::TighteningRange => {
+                "ERR tightening ratio must be in the range (0.000000, 1.000000)"
+            }
+            WordsError::ScaleTo => {
+                "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the capacity"
+            }
+            WordsError::BadBucketSize => "ERR bad bucket size",
+            WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
+            WordsError::BadMaxIterations => "ERR bad max iterations",
+            WordsError::MaxIterationsRange => "ERR max iterations must be in the range [1, 65535]",
+            WordsError::BadWidth => "ERR bad width",
+            WordsError::BadPacking => "ERR bad packing",
+            WordsError::CountingWindow => "ERR counting filters have no window",
+            WordsError::BadWindow => "ERR bad window",
+            WordsError::WindowRange => "ERR window must be in the range [1, 315360000]",
+            WordsError::BadSlices => "ERR bad slices",
+            WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
+            WordsError::WindowMissing => "ERR a window is missing",
+            WordsError::BadExpiry => "ERR value is not an integer or out of range", // the server's
+            WordsError::ExpiryRange => "ERR invalid expire time",
+            WordsError::BadTime => "ERR bad time",
+            WordsError::BadPosition => {
+                "ERR bad position: it must be 0, or one that BF.CHANGES returned"
+            }
+            WordsError::BadCount => "ERR bad count",
+            WordsError::CountRange => "ERR count must be in the range [1, 65536]",
+            WordsError::BadBlock => "ERR bad block",
+            WordsError::BlockRange => "ERR block must be in the range [0, 315360000000]",
+            WordsError::Syntax => "ERR syntax error",
+        })
     }
 }
 
