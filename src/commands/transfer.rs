@@ -145,7 +145,7 @@ fn load_piece<F: Family>(
         return Err(ReplyError::BAD_DATA);
     }
     let (seed, limit) = (Seed(context.random()), config::size_limit(context));
-    let filter = F::begin(bytes, seed, limit).map_err(ReplyError::of_load)?;
+    let filter = (F::BEGIN)(bytes, seed, limit).map_err(ReplyError::of_load)?;
     let chunks = all_chunks(&filter)?;
     key.put(Stored::<F>::new(filter)).ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
     Ok(chunks)

@@ -40,6 +40,8 @@ impl Family for BloomFilters {
     const LOAD_CHUNK: &'static CStr = c"BF.LOADCHUNK";
     const LOAD_CHUNK_EVENT: &'static CStr = c"bf.loadchunk";
     const CLEAR_EVENT: &'static CStr = c"bf.clear";
+    const BEGIN: fn(&[u8], Seed, SizeLimit) -> Result<Filter, DecodeError> =
+        Filter::begin_redisbloom;
 
     fn native() -> &'static NativeType<BloomFilter> {
         &BLOOM
@@ -52,16 +54,13 @@ impl Family for BloomFilters {
     fn takes(kind: Kind) -> bool {
         kind != Kind::Counting
     }
-
-    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
-        Filter::begin_redisbloom(header, seed, limit)
-    }
 }
 
 impl Family for CountingFilters {
     const LOAD_CHUNK: &'static CStr = c"CF.LOADCHUNK";
     const LOAD_CHUNK_EVENT: &'static CStr = c"cf.loadchunk";
     const CLEAR_EVENT: &'static CStr = c"cf.clear";
+    const BEGIN: fn(&[u8], Seed, SizeLimit) -> Result<Filter, DecodeError> = Filter::begin_cuckoo;
 
     fn native() -> &'static NativeType<CountingFilter> {
         &COUNTING
@@ -69,10 +68,6 @@ impl Family for CountingFilters {
 
     fn takes(kind: Kind) -> bool {
         kind == Kind::Counting
-    }
-
-    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError> {
-        Filter::begin_cuckoo(header, seed, limit)
     }
 }
 

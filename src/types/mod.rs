@@ -16,21 +16,11 @@ mod origin;
 mod stored;
 pub mod timetable;
 
-pub use family::{BloomFilter, BloomFilters, CountingFilter, CountingFilters};
+pub use family::{register, BloomFilter, BloomFilters, CountingFilter, CountingFilters};
 pub use stored::{Family, Stored};
 
 use splitbloom_filter::Filter;
 use splitbloom_server::clock::time_of_command;
-use splitbloom_server::context::Context;
-use splitbloom_server::entry::Refused;
-
-/// Registers all types.
-///
-/// # Errors
-/// The server already has a type of one of these names.
-pub fn register(context: &Context) -> Result<(), Refused> {
-    family::register(context)
-}
 
 /// The time for lookups in `filter` if it forgets; else 0, as it needs none.
 pub fn now_for(filter: &Filter) -> u64 {

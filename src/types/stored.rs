@@ -27,6 +27,9 @@ pub trait Family: Sized + Send + Sync + 'static {
     const LOAD_CHUNK_EVENT: &'static CStr;
     /// The event of the command that empties a filter.
     const CLEAR_EVENT: &'static CStr;
+    /// Begins a filter from the header of a SCANDUMP of RedisBloom. Returns what is wrong with it,
+    /// or `OverLimit`, or `OutOfMemory`.
+    const BEGIN: fn(&[u8], Seed, SizeLimit) -> Result<Filter, DecodeError>;
 
     /// The type that a new value has.
     fn native() -> &'static NativeType<Stored<Self>>;
@@ -36,11 +39,6 @@ pub trait Family: Sized + Send + Sync + 'static {
     }
     /// Whether filters of `kind` belong to the family.
     fn takes(kind: Kind) -> bool;
-    /// Begins a filter from the header of a SCANDUMP of RedisBloom.
-    ///
-    /// # Errors
-    /// What is wrong with it, or `OverLimit`, or `OutOfMemory`.
-    fn begin(header: &[u8], seed: Seed, limit: SizeLimit) -> Result<Filter, DecodeError>;
 }
 
 /// A filter of the family `F` that the server keeps.
