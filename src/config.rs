@@ -71,18 +71,21 @@ const fn capacity(value: i64) -> Integer {
 static BLOOM_CAPACITY: Integer = capacity(INITIAL_SIZE);
 static BLOOM_EXPANSION: Integer = Integer::new(EXPANSION, 0, MAX_EXPANSION as i64);
 static MAX_FILTER_BYTES: Integer = Integer::bytes(0, 0);
-/// A million items of 16 bytes, as many as the server takes as separate arguments.
-static MAX_PACK_BYTES: Integer = Integer::bytes(16 << 20, 1);
-/// Merging this much takes some tens of milliseconds.
-static MAX_MERGE_BYTES: Integer = Integer::bytes(64 << 20, 1);
-/// 2 MiB of hashes: at 10^4 new items a second, a follower may be away for ten seconds. At least
-/// one piece of a journal.
-static MAX_FOLLOWED_ITEMS: Integer = Integer::new(128 << 10, 256, MAX_CAPACITY as i64);
-/// 32 filters whose followers may be as far behind as the setting above allows, or 16384 that
-/// hardly change.
-static MAX_JOURNAL_BYTES: Integer = Integer::bytes(64 << 20, 0);
-/// A follower asks more often than once a minute, or waits.
-static JOURNAL_IDLE_TIME: Integer = Integer::new(60, 1, 365 * 24 * 60 * 60);
+/// The limit on the bytes of packed items in one command: by default a million items of 16 bytes,
+/// as many as the server takes as separate arguments.
+pub static MAX_PACK_BYTES: Integer = Integer::bytes(16 << 20, 1);
+/// The limit on the work of one command that merges filters: merging this much takes some tens of
+/// milliseconds.
+pub static MAX_MERGE_BYTES: Integer = Integer::bytes(64 << 20, 1);
+/// The limit on the items in the journal of one filter: 2 MiB of hashes, so at 10^4 new items a
+/// second, a follower may be away for ten seconds. At least one piece of a journal.
+pub static MAX_FOLLOWED_ITEMS: Integer = Integer::new(128 << 10, 256, MAX_CAPACITY as i64);
+/// The limit on the bytes of all journals: 32 filters whose followers may be as far behind as the
+/// setting above allows, or 16384 that hardly change.
+pub static MAX_JOURNAL_BYTES: Integer = Integer::bytes(64 << 20, 0);
+/// How many seconds a journal is kept for which nobody asks: a follower asks more often than once a
+/// minute, or waits.
+pub static JOURNAL_IDLE_TIME: Integer = Integer::new(60, 1, 365 * 24 * 60 * 60);
 static COUNTING_CAPACITY: Integer = capacity(1024);
 static BUCKET_SIZE: Integer = Integer::new(2, 1, MAX_BUCKET_SIZE as i64);
 static MAX_ITERATIONS: Integer = Integer::new(20, 1, u16::MAX as i64);
@@ -122,10 +125,7 @@ pub fn register(context: &Context, arguments: LoadArguments) -> Result<(), Refus
     BLOOM_CAPACITY.set(arguments.initial_size);
     BLOOM_EXPANSION.set(arguments.expansion);
     COUNTING_MAX_EXPANSIONS.set(arguments.max_expansions);
-    let of_redisbloom: &[_] = match settings::allows_any_prefix() {
-        true => &SETTINGS_OF_REDISBLOOM,
-        false => &[],
-    };
+    let of_redisbloom = SETTINGS_OF_REDISBLOOM.iter().filter(|_| settings::allows_any_prefix());
     for (name, setting) in SETTINGS.iter().chain(of_redisbloom) {
         settings::register(context, name, *setting)?;
     }
@@ -182,35 +182,10 @@ pub fn size_limit(context: &Context) -> SizeLimit {
     }
 }
 
-/// The limit of a setting for the running command, with the same exception.
-fn limit(setting: &Integer, context: &Context) -> u64 {
+/// The limit that `setting` sets to the running command, with the same exception.
+pub fn limit(setting: &Integer, context: &Context) -> u64 {
     match context.is_replay() {
         true => u64::MAX,
         false => setting.get().unsigned_abs(),
     }
-}
-
-/// The limit on the bytes of packed items in the running command.
-pub fn max_pack_bytes(context: &Context) -> u64 {
-    limit(&MAX_PACK_BYTES, context)
-}
-
-/// The limit on the work of merging filters in the running command, in bytes.
-pub fn max_merge_bytes(context: &Context) -> u64 {
-    limit(&MAX_MERGE_BYTES, context)
-}
-
-/// The limit on the items in the journal of one filter.
-pub fn max_followed_items() -> u64 {
-    MAX_FOLLOWED_ITEMS.get().unsigned_abs()
-}
-
-/// The limit on the bytes of all journals.
-pub fn max_journal_bytes() -> u64 {
-    MAX_JOURNAL_BYTES.get().unsigned_abs()
-}
-
-/// How long a journal is kept for which nobody asks, in milliseconds.
-pub fn journal_idle_ms() -> u64 {
-    JOURNAL_IDLE_TIME.get().unsigned_abs() * 1000
 }

@@ -74,7 +74,7 @@ impl<'a> Packed<'a> {
             hide_seeds(context, &args, FIRST); // not an option here, but perhaps taken for one
         }
         let words = parsed?;
-        if words.bytes.len() as u64 > config::max_pack_bytes(context) {
+        if words.bytes.len() as u64 > config::limit(&config::MAX_PACK_BYTES, context) {
             return Err(ReplyError::PACKING_TOO_LONG);
         }
         Ok(Self {

@@ -7,7 +7,6 @@ use crate::config;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::timer::Timer;
-use std::collections::VecDeque;
 
 /// Journals visited when one is asked for: more than the one that this may begin, so that turns of
 /// journals that have ended do not pile up.
@@ -19,39 +18,28 @@ const INTERVAL_MS: u64 = 1_000;
 
 static TIMER: Timer = Timer::new();
 
-/// The turns of the journals: address and id. A turn whose journal has ended is passed over.
-#[derive(Default)]
-pub struct Rounds(VecDeque<(usize, u64)>);
-
-impl Rounds {
-    /// Adds a turn; returns whether there was memory for it.
-    pub fn try_add(&mut self, address: usize, id: u64) -> bool {
-        let has_room = self.0.try_reserve(1).is_ok();
-        if has_room {
-            self.0.push_back((address, id));
-        }
-        has_room
-    }
-}
-
 impl Journals {
     /// Visits the next `visits` journals, and ends those that are idle.
     pub fn visit(&mut self, visits: usize, now: u64) {
-        let time = config::journal_idle_ms();
-        for _ in 0..visits.min(self.rounds.0.len()) {
-            let Some(turn @ (address, id)) = self.rounds.0.pop_front() else {
+        let time = idle_ms();
+        for _ in 0..visits.min(self.turns.len()) {
+            let Some(turn @ (address, id)) = self.turns.pop_front() else {
                 return;
             };
             match self.by_address.get(&address) {
-                Some(journal) if journal.id != id => {}
-                None => {}
-                Some(journal) if journal.pulse.is_idle(now, time) => {
+                Some(journal) if journal.id == id && journal.pulse.is_idle(now, time) => {
                     self.by_address.remove(&address);
                 }
-                Some(_) => self.rounds.0.push_back(turn), // where the other was
+                Some(journal) if journal.id == id => self.turns.push_back(turn), // where it was
+                _ => {}
             }
         }
     }
+}
+
+/// How long a journal is kept for which nobody asks, in milliseconds.
+pub fn idle_ms() -> u64 {
+    config::JOURNAL_IDLE_TIME.get().unsigned_abs() * 1000
 }
 
 /// Registers the timer.

@@ -19,10 +19,11 @@ mod waiting;
 
 pub use idle::register;
 pub use recording::Recording;
+pub use ring::bytes_of_all as bytes;
 pub use waiting::{wake, Waiter};
 
 use crate::config;
-use idle::{Rounds, VISITS_OF_A_COMMAND};
+use idle::VISITS_OF_A_COMMAND;
 use ring::{has_room, Limits, Ring};
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::Filter;
@@ -31,7 +32,7 @@ use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ptr::from_ref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -49,7 +50,8 @@ static JOURNALS: LazyLock<Mutex<Journals>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Journals {
     by_address: HashMap<usize, Journal>,
-    rounds: Rounds,
+    /// Their turns to be visited: address and id. A turn whose journal has ended is passed over.
+    turns: VecDeque<(usize, u64)>,
 }
 
 /// What is new in one filter.
@@ -108,11 +110,6 @@ fn is_any() -> bool {
 /// The number of journals.
 pub fn count() -> u64 {
     COUNT.load(Relaxed)
-}
-
-/// Bytes of all journals.
-pub fn bytes() -> u64 {
-    ring::bytes_of_all()
 }
 
 fn address(filter: &Filter) -> usize {
@@ -230,7 +227,8 @@ impl Changes {
 impl Journals {
     /// Puts a journal under `address`; without memory for the entry, ends it.
     fn put(&mut self, address: usize, journal: Journal) {
-        if self.rounds.try_add(address, journal.id) {
+        if self.turns.try_reserve(1).is_ok() {
+            self.turns.push_back((address, journal.id));
             self.put_back(address, journal);
         }
     }
@@ -252,7 +250,10 @@ pub fn hashes_of(bytes: &[u8]) -> impl Iterator<Item = ItemHash> + '_ {
 }
 
 fn limits() -> Limits {
-    Limits { hashes: config::max_followed_items(), bytes: config::max_journal_bytes() }
+    Limits {
+        hashes: config::MAX_FOLLOWED_ITEMS.get().unsigned_abs(),
+        bytes: config::MAX_JOURNAL_BYTES.get().unsigned_abs(),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Adds to a filter that clients follow: the hash of each new item goes into its journal.
 
+use super::idle::idle_ms;
 use super::{address, is_any, journals, limits, Journal, Limits};
-use crate::config;
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::Filter;
 use splitbloom_server::clock::time_of_command;
@@ -31,7 +31,7 @@ impl Recording {
     fn of_followed(filter: &Filter) -> Option<Self> {
         let address = address(filter);
         let journal = journals().by_address.remove(&address)?;
-        let is_idle = journal.pulse.is_idle(time_of_command(), config::journal_idle_ms());
+        let is_idle = journal.pulse.is_idle(time_of_command(), idle_ms());
         (!is_idle).then(|| Self { address, limits: limits(), journal: Some(journal) })
     }
 
@@ -41,7 +41,7 @@ impl Recording {
         let Some(journal) = &mut self.journal else {
             return;
         };
-        if journal.ring.push(hash, self.limits).is_err() {
+        if journal.ring.push(hash, self.limits).is_none() {
             self.journal = None;
         }
     }

@@ -29,10 +29,6 @@ pub struct Limits {
     pub bytes: u64,
 }
 
-/// There is no memory for a hash.
-#[derive(Debug)]
-pub struct OutOfMemory;
-
 /// At most `PIECE` hashes, with room for that many.
 struct Piece(Vec<ItemHash>);
 
@@ -93,20 +89,16 @@ impl Ring {
         self.pieces.len() as u64 * PIECE_BYTES
     }
 
-    /// Appends a hash. Cost: some 2 ns, and an allocation for each piece until `limits` are
-    /// reached.
-    ///
-    /// # Errors
-    /// `OutOfMemory`, and the hash is missing.
-    pub fn push(&mut self, hash: ItemHash, limits: Limits) -> Result<(), OutOfMemory> {
+    /// Appends a hash; `None` if there is no memory for it. Cost: some 2 ns, and an allocation for
+    /// each piece until `limits` are reached.
+    pub fn push(&mut self, hash: ItemHash, limits: Limits) -> Option<()> {
         if self.pieces.back().is_none_or(|piece| piece.0.len() == PIECE) {
-            let piece = self.new_piece(limits).ok_or(OutOfMemory)?;
+            let piece = self.new_piece(limits)?;
             self.pieces.push_back(piece); // into reserved room
         }
-        let last = self.pieces.back_mut().ok_or(OutOfMemory)?;
-        last.0.push(hash); // likewise
+        self.pieces.back_mut()?.0.push(hash); // likewise
         self.next += 1;
-        Ok(())
+        Some(())
     }
 
     /// An empty piece, with room for it: a new one or, at the limits, the oldest. More of the
@@ -121,16 +113,12 @@ impl Ring {
         while !self.pieces.is_empty() && !is_within(self.pieces.len(), &oldest) {
             oldest = self.pieces.pop_front();
         }
-        match oldest {
-            Some(mut piece) => {
-                piece.0.clear();
-                Some(piece)
-            }
-            None => {
-                self.pieces.try_reserve(1).ok()?;
-                Piece::try_new()
-            }
-        }
+        let Some(mut piece) = oldest else {
+            self.pieces.try_reserve(1).ok()?;
+            return Piece::try_new();
+        };
+        piece.0.clear();
+        Some(piece)
     }
 
     /// The hashes from `number` on; `None` if that one is gone, or ahead of the next.

@@ -111,7 +111,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
         return Err(ReplyError::of_difference(difference).into());
     }
     let before = filter.progress();
-    let max_cost = config::max_merge_bytes(context);
+    let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
     let union = filter.unite(&sources, limit, max_cost, promise).map_err(|error| match error {
         UnionError::Overfull { rate, requested, items } => {
             Refusal::Overfull { rate, requested, items }

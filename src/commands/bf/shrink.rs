@@ -101,7 +101,7 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
             }
         }
         Progress::NotBegun => filter
-            .shrink(capacity, config::max_merge_bytes(context), promise)
+            .shrink(capacity, config::limit(&config::MAX_MERGE_BYTES, context), promise)
             .map_err(ReplyError::of_shrinking)?,
     };
     let capacity = filter.capacity();
