@@ -1,10 +1,8 @@
 //! BF.MERGE: the union of filters with equal parameters, but for the capacity.
 
 use crate::commands::reply_error::ReplyError;
-use crate::config;
-use crate::journal;
-use crate::stats;
 use crate::types::BloomFilter;
+use crate::{config, journal, stats};
 use splitbloom_filter::filter::{Filter, Promise};
 use splitbloom_filter::UnionError;
 use splitbloom_grammar::number::parse_within;
@@ -35,35 +33,13 @@ pub const MERGE: Command<ReplyError> = Command {
     ..Command::WRITE
 };
 
-/// Why filters are not merged.
-enum Refusal {
-    Overfull { rate: f64, requested: f64, items: u64 },
-    Error(ReplyError),
-}
-
-impl<E: Into<ReplyError>> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
-}
-
 fn merge(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    match unite(context, arguments) {
-        Ok(()) => context.reply_ok(),
-        Err(Refusal::Overfull { rate, requested, items }) => {
-            context.reply_error(format_args!(
-                "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
-                    {requested}: reserve filters for {items} items, or add FORCE"
-            ));
+    unite(context, arguments).map_err(|error| match error {
+        ReplyError::NOT_FOUND if context.may_be_elsewhere(arguments.bytes(1)) => {
+            ReplyError::SLOT_MOVES
         }
-        Err(Refusal::Error(ReplyError::NOT_FOUND))
-            if context.may_be_elsewhere(arguments.bytes(1)) =>
-        {
-            return Err(ReplyError::SLOT_MOVES);
-        }
-        Err(Refusal::Error(error)) => return Err(error),
-    }
-    Ok(())
+        error => error,
+    })
 }
 
 /// The number of arguments up to the last source, and whether a union must keep the error rate.
@@ -82,13 +58,13 @@ fn parse(arguments: Arguments<'_>) -> Result<(usize, Promise), ReplyError> {
     }
 }
 
-fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
+fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let (end, promise) = parse(arguments)?;
     // A replica never refuses what its primary has accepted.
     let promise = if context.is_replay() { Promise::Waived } else { promise };
     // Before any key is opened: newer servers would look for it in the slot of the destination.
     if context.needs_several_slots(arguments, FIRST_SOURCE..end) {
-        return Err(ReplyError::SEVERAL_SLOTS.into());
+        return Err(ReplyError::SEVERAL_SLOTS);
     }
     let limit = config::size_limit(context);
     let mut key = context.open_to_write(arguments.at(1))?;
@@ -100,7 +76,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
     let mut created = None;
     let filter = match stored {
         Some(stored) if stored.filter().may_be_united() => stored.filter_mut(),
-        Some(_) => return Err(ReplyError::NO_UNION.into()),
+        Some(_) => return Err(ReplyError::NO_UNION),
         None => {
             let first = sources.first().ok_or(ReplyError::NOT_FOUND)?;
             let new = Filter::new(first.parameters(), limit);
@@ -108,16 +84,20 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
         }
     };
     if let Some(difference) = filter.difference(&sources) {
-        return Err(ReplyError::of_difference(difference).into());
+        return Err(ReplyError::of_difference(difference));
     }
     let before = filter.progress();
     let max_cost = config::limit(&config::MAX_MERGE_BYTES, context);
-    let union = filter.unite(&sources, limit, max_cost, promise).map_err(|error| match error {
-        UnionError::Overfull { rate, requested, items } => {
-            Refusal::Overfull { rate, requested, items }
+    let union = match filter.unite(&sources, limit, max_cost, promise) {
+        Err(UnionError::Overfull { rate, requested, items }) => {
+            context.reply_error(format_args!(
+                "ERR the union would have a false-positive rate of up to {rate:.3e}, above \
+                    {requested}: reserve filters for {items} items, or add FORCE"
+            ));
+            return Ok(());
         }
-        error => ReplyError::of_union(error).into(),
-    })?;
+        union => union.map_err(ReplyError::of_union)?,
+    };
     let has_changed = union.has_changed;
     if let Some(old) = union.replaced {
         free_in_background("bf-free", old);
@@ -140,6 +120,7 @@ fn unite(context: &Context, arguments: Arguments<'_>) -> Result<(), Refusal> {
         }
         context.signal_change(c"bf.merge", arguments.at(1));
     }
+    context.reply_ok();
     Ok(())
 }
 
