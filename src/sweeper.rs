@@ -2,14 +2,16 @@
 //! small steps, and changes of lookups are signalled.
 //!
 //! The primary decides and replicates each step of a sweep (BF.FORGET), as it does when a key
-//! expires, so that primary, replicas and append-only file agree. Signals ([`changes`]) go to each
-//! server's own clients, by its own clock. Values queue themselves for their next visit
-//! ([`timetable`](crate::types::timetable)).
-
-mod changes;
+//! expires, so that primary, replicas and append-only file agree. Values queue themselves for their
+//! next visit ([`timetable`](crate::types::timetable)).
+//!
+//! A signal says that lookups have changed because a slice is over. Nobody has written to the
+//! filter, but what clients have read from it is out of date: those that cache replies (CLIENT
+//! TRACKING) must drop them, and a transaction that watches the key must fail, as when a key
+//! expires. Primaries and replicas serve lookups by their own clocks, so each signals by its own.
 
 use crate::stats;
-use crate::types::timetable::{Timetable, CHANGES, SWEEPS};
+use crate::types::timetable::{next_signal, Timetable, CHANGES, SWEEPS};
 use crate::types::BloomFilter;
 use splitbloom_filter::filter::Swept;
 use splitbloom_filter::{AddError, Filter};
@@ -37,7 +39,7 @@ const NO_MEMORY_RETRY_MS: u64 = 1_000;
 /// Registers the timers of both queues, and the callbacks for events.
 pub fn register(context: &Context) {
     SWEEPS.timer.register(context, sweep);
-    CHANGES.timer.register(context, changes::signal);
+    CHANGES.timer.register(context, signal);
     events::register(
         context,
         Listener { moved, role_changed: |context| SWEEPS.timer.set(0, context.thread()) },
@@ -96,7 +98,16 @@ fn sweep(context: &Context) -> Option<u64> {
     if context.must_wait() {
         return Some(time_now() + RETRY_MS);
     }
-    visit_all(context, &SWEEPS, visit)
+    visit_all(context, &SWEEPS, sweep_one)
+}
+
+/// Signals the changes that are due, for as long as the budget lasts: some 40 filters a
+/// millisecond.
+fn signal(context: &Context) -> Option<u64> {
+    if context.is_loading() {
+        return Some(time_now() + RETRY_MS);
+    }
+    visit_all(context, &CHANGES, signal_change)
 }
 
 /// Calls `visit` for each entry of `queue` that is due, for as long as the budget lasts. A key in
@@ -124,7 +135,7 @@ fn visit_all(
 }
 
 /// Opens the key of `entry`, takes a step there, and queues the filter again.
-fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
+fn sweep_one(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     let Some(name) = context.go_to(entry.database, entry.name()) else {
         return Ok(());
     };
@@ -161,5 +172,30 @@ fn visit(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
         context.replicate(c"BF.FORGET", name.argument(), [time.bytes()]);
         stats::swept(begun.elapsed());
     }
+    Ok(())
+}
+
+/// Signals that the key of `entry` has changed, and queues the filter again. The key is opened for
+/// writing although only the ticket changes: Valkey treats a signalled key as written, and may be
+/// about to save it on another thread.
+fn signal_change(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
+    let Some(name) = context.go_to(entry.database, entry.name()) else {
+        return Ok(());
+    };
+    let mut key = context.open_quietly(name.argument())?;
+    let Ok(Some(stored)) = key.value::<BloomFilter>() else {
+        return Ok(());
+    };
+    let filter = stored.filter_mut();
+    let next = next_signal(filter, now);
+    let Some(Timetable { change, .. }) = filter.attachment() else {
+        return Ok(());
+    };
+    if !change.as_ref().is_some_and(|ticket| ticket.is(entry)) {
+        return Ok(()); // another filter has come to this key, and waits by itself
+    }
+    *change = next.map(|due| Ticket::again(due, entry));
+    drop(key);
+    context.signal_modified(name.argument());
     Ok(())
 }
