@@ -2,7 +2,6 @@
 
 use crate::commands::reply_error::ReplyError;
 use crate::types::CountingFilter;
-use splitbloom_filter::foreign::cuckoo::CuckooSeries;
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output, Parameter};
@@ -38,57 +37,43 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     };
     let key = context.open_to_read(arguments.at(1));
     let stored: &CountingFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
-    let short = short(stored);
-    let of_redisbloom = usize::from(stored.filter().cuckoo().is_some());
-    let long = if is_full { MORE + of_redisbloom } else { 0 };
-    context.reply_map(short.len() + long);
-    for (name, value) in short {
-        context.reply_field(name, value);
-    }
+    let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
+    let more = MORE + usize::from(filter.cuckoo().is_some());
+    context.reply_map(SHORT + if is_full { more } else { 0 });
+    context.reply_field("Size", stored.size());
+    context.reply_field("Number of buckets", parameters.buckets());
+    context.reply_field("Number of filters", filters(filter));
+    context.reply_field("Number of items inserted", filter.items());
+    context.reply_field("Number of items deleted", filter.deleted());
+    context.reply_field("Bucket size", u64::from(parameters.bucket_size));
+    context.reply_field("Expansion rate", u64::from(parameters.expansion));
+    context.reply_field("Max iterations", u64::from(parameters.max_iterations));
     if is_full {
-        reply_more(context, stored);
+        reply_more(context, filter);
     }
     Ok(())
 }
 
-/// Clients expect exactly these eight fields, with these names, in this order.
-fn short(stored: &CountingFilter) -> [(&'static str, u64); 8] {
-    let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
-    [
-        ("Size", stored.size()),
-        ("Number of buckets", parameters.buckets()),
-        ("Number of filters", filters(filter)),
-        ("Number of items inserted", filter.items()),
-        ("Number of items deleted", filter.deleted()),
-        ("Bucket size", u64::from(parameters.bucket_size)),
-        ("Expansion rate", u64::from(parameters.expansion)),
-        ("Max iterations", u64::from(parameters.max_iterations)),
-    ]
-}
-
+/// Clients expect exactly these fields in the short form, with these names, in this order.
+const SHORT: usize = 8;
 /// The further fields of the long form, except the one for a filter that RedisBloom made.
 const MORE: usize = 5;
 
-fn reply_more(context: &Context, stored: &CountingFilter) {
-    let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
+fn reply_more(context: &Context, filter: &Filter) {
+    let parameters = filter.counting_parameters();
     context.reply_field("Capacity", parameters.capacity);
     context.reply_field("Error rate", parameters.error_rate);
     context.reply_field("Expected false positive rate", filter.false_positive_rate());
     context.reply_field("Bits per item", filter.bits_per_item(0));
     context.reply_field("Pages", filter.pages());
     if let Some(series) = filter.cuckoo() {
-        reply_series(context, series);
+        context.reply_simple("Layers from RedisBloom");
+        context.reply_map(4);
+        context.reply_field("Layers", u64::from(series.shape().layers));
+        context.reply_field("Slots", series.slots());
+        context.reply_field("Items", series.items());
+        context.reply_field("Expected false positive rate", series.false_positive_rate());
     }
-}
-
-/// Replies with the field for the layers that RedisBloom made.
-fn reply_series(context: &Context, series: &CuckooSeries) {
-    context.reply_simple("Layers from RedisBloom");
-    context.reply_map(4);
-    context.reply_field("Layers", u64::from(series.shape().layers));
-    context.reply_field("Slots", series.slots());
-    context.reply_field("Items", series.items());
-    context.reply_field("Expected false positive rate", series.false_positive_rate());
 }
 
 pub const DEBUG: Command<ReplyError> = Command {
@@ -99,17 +84,12 @@ pub const DEBUG: Command<ReplyError> = Command {
     ..Command::FAST_READ
 };
 
+/// Replies in RedisBloom's format, which its tests compare.
 fn debug(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
-    let stored = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
-    context.reply_bytes(line(stored).bytes());
-    Ok(())
-}
-
-/// The line in RedisBloom's format, which its tests compare.
-fn line(stored: &CountingFilter) -> Line {
+    let stored: &CountingFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     let (filter, parameters) = (stored.filter(), stored.filter().counting_parameters());
-    Line::of(format_args!(
+    let line = Line::of(format_args!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",
         parameters.bucket_size,
         parameters.buckets(),
@@ -118,5 +98,7 @@ fn line(stored: &CountingFilter) -> Line {
         filters(filter),
         parameters.max_iterations,
         parameters.expansion,
-    ))
+    ));
+    context.reply_bytes(line.bytes());
+    Ok(())
 }

@@ -2,12 +2,12 @@
 //! [both families](super).
 //!
 //! ```text
-//!   add       CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX     compact   CF.COMPACT
-//!   delete    CF.DEL                                       info      CF.INFO, CF.DEBUG
+//!   add     CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX
+//!   delete  CF.DEL, CF.COMPACT
+//!   info    CF.INFO, CF.DEBUG
 //! ```
 
 mod add;
-mod compact;
 mod delete;
 mod info;
 
@@ -48,7 +48,7 @@ pub fn register(context: &Context, category: &str) -> Result<(), Refused> {
             CF_SCAN_DUMP,
             CF_LOAD_CHUNK,
             CF_CLEAR,
-            compact::COMPACT,
+            delete::COMPACT,
         ]
     )
 }
