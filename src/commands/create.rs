@@ -29,6 +29,7 @@ pub trait Creates: Family {
     /// # Errors
     /// What is wrong with the first bad word.
     fn parse(words: &[&[u8]]) -> Result<Self::Creation, WordsError>;
+
     /// Creates an empty filter, with `seed` unless the client gave one.
     ///
     /// # Errors

@@ -2,11 +2,11 @@
 
 use super::origin::{OfOrigin, Origin, OURS};
 use super::stored::{Family, Stored};
-use splitbloom_filter::foreign::{cuckoo, redisbloom, valkey, Fields};
+use splitbloom_filter::foreign::{cuckoo, redisbloom, valkey};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit, StoredType};
 use splitbloom_server::context::Context;
-use splitbloom_server::data_type::NativeType;
+use splitbloom_server::data_type::{NativeType, RdbSource};
 use splitbloom_server::entry::Refused;
 use std::ffi::CStr;
 use std::ops::RangeInclusive;
@@ -80,10 +80,7 @@ impl Origin for RedisBloom {
     const WRITER: &'static str = "RedisBloom";
     const VERSIONS: RangeInclusive<u32> = redisbloom::VERSIONS;
     const WAY_OUT: &'static str = OUT_OF_REDISBLOOM;
-
-    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
-        Filter::load_redisbloom(version, fields)
-    }
+    const LOAD: fn(u32, &mut RdbSource) -> Result<Filter, DecodeError> = Filter::load_redisbloom;
 }
 
 /// valkey-bloom's filters. A value loaded under their type's name keeps it, as the server cannot
@@ -97,10 +94,7 @@ impl Origin for ValkeyBloom {
     const WRITER: &'static str = "valkey-bloom";
     const VERSIONS: RangeInclusive<u32> = valkey::VERSION as u32..=valkey::VERSION as u32;
     const WAY_OUT: &'static str = "Update splitbloom, or add the items to new filters";
-
-    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
-        Filter::load_valkey(version, fields)
-    }
+    const LOAD: fn(u32, &mut RdbSource) -> Result<Filter, DecodeError> = Filter::load_valkey;
 }
 
 /// RedisBloom's cuckoo filters. Their type has the same name as that of our counting filters.
@@ -112,10 +106,7 @@ impl Origin for RedisBloomCuckoo {
     const WRITER: &'static str = "RedisBloom";
     const VERSIONS: RangeInclusive<u32> = cuckoo::VERSIONS;
     const WAY_OUT: &'static str = OUT_OF_REDISBLOOM;
-
-    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError> {
-        Filter::load_cuckoo(version, fields)
-    }
+    const LOAD: fn(u32, &mut RdbSource) -> Result<Filter, DecodeError> = Filter::load_cuckoo;
 }
 
 /// The advice for a value of a newer RedisBloom.

@@ -3,7 +3,6 @@
 
 use super::chunks::load;
 use super::stored::{Family, Stored};
-use splitbloom_filter::foreign::Fields;
 use splitbloom_filter::{DecodeError, Filter, StoredType};
 use splitbloom_server::data_type::{Load, RdbSource};
 use splitbloom_server::log::warn;
@@ -25,12 +24,8 @@ pub trait Origin {
     const VERSIONS: RangeInclusive<u32>;
     /// The advice for a value of a newer version.
     const WAY_OUT: &'static str;
-
-    /// Reads a value that it saved in encoding version `version`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    fn load(version: u32, fields: &mut impl Fields) -> Result<Filter, DecodeError>;
+    /// Reads a value that it saved in the encoding version given, or says what is wrong with it.
+    const LOAD: fn(u32, &mut RdbSource) -> Result<Filter, DecodeError>;
 }
 
 /// Values that we or `O` saved.
@@ -40,7 +35,7 @@ impl<O: Origin> Load<Stored<O::Family>> for OfOrigin<O> {
     fn load(source: &mut RdbSource, version: i32) -> Option<Stored<O::Family>> {
         let loaded = match u32::try_from(version) {
             Ok(OURS) => load(source, O::Family::takes),
-            Ok(version) if O::VERSIONS.contains(&version) => O::load(version, source),
+            Ok(version) if O::VERSIONS.contains(&version) => (O::LOAD)(version, source),
             _ => {
                 refuse_version::<O>(version, source.shown_key());
                 return None;
