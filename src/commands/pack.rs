@@ -10,6 +10,7 @@ use crate::commands::packed::{
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::{BloomFilters, CountingFilter, CountingFilters};
+use splitbloom_grammar::packed::{parse_packed, parse_packed_at};
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
@@ -24,7 +25,7 @@ pub const BF_PACK_ADD: Command<ReplyError> = Command {
     complexity: BLOOM_ITEMS,
     parameters: OF_AN_ADD,
     run: |context, arguments| {
-        let packed = Packed::add(context, arguments)?;
+        let packed = Packed::read(context, arguments, parse_packed_at)?;
         add_packed::<BloomFilters>(context, arguments, packed, c"bf.packadd", c"BF.PACKADD")
     },
     ..Command::WRITE
@@ -48,7 +49,7 @@ pub const CF_PACK_ADD: Command<ReplyError> = Command {
     complexity: c"O(N) with N items",
     parameters: OF_A_CHANGE,
     run: |context, arguments| {
-        let packed = Packed::change(context, arguments)?;
+        let packed = Packed::read(context, arguments, parse_packed)?;
         add_packed::<CountingFilters>(context, arguments, packed, c"cf.packadd", c"CF.PACKADD")
     },
     ..Command::WRITE
@@ -142,7 +143,7 @@ where
 }
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let packed = Packed::change(context, arguments)?;
+    let packed = Packed::read(context, arguments, parse_packed)?;
     let mut bits = packed.room_for_bits()?;
     let room = packed.room_to_replicate().ok_or(ReplyError::NO_MEMORY_TO_DELETE)?;
     let mut key = context.open_to_write(arguments.at(1))?;

@@ -4,13 +4,10 @@ use crate::commands::bits::Bits;
 use crate::commands::common::TIME;
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
-use crate::config;
 use crate::slow_log::hide_seeds;
-use crate::stats;
 use crate::types::{now_for, Family};
-use splitbloom_grammar::packed::{
-    parse_packed, parse_packed_at, parse_packed_lookup, PackedWords, Packing,
-};
+use crate::{config, stats};
+use splitbloom_grammar::packed::{parse_packed_lookup, PackedWords, Packing};
 use splitbloom_grammar::WordsError;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
@@ -47,22 +44,8 @@ pub struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Parses a command that changes a filter, and checks its items.
-    pub fn change(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
-        Self::read(context, arguments, parse_packed)
-    }
-
-    /// Parses a command that adds to a filter that may forget: a time may come first.
-    pub fn add(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
-        Self::read(context, arguments, parse_packed_at)
-    }
-
-    /// Parses a command that looks up items.
-    fn lookup(context: &Context, arguments: Arguments<'a>) -> Result<Self, ReplyError> {
-        Self::read(context, arguments, parse_packed_lookup)
-    }
-
-    fn read(
+    /// Reads the words of a command with `parse`, and checks its items.
+    pub fn read(
         context: &Context,
         arguments: Arguments<'a>,
         parse: fn(&[&'a [u8]]) -> Result<PackedWords<'a>, WordsError>,
@@ -152,7 +135,7 @@ pub fn look_up_packed<F: Family>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
-    let Packed { items, must_exist, .. } = Packed::lookup(context, arguments)?;
+    let Packed { items, must_exist, .. } = Packed::read(context, arguments, parse_packed_lookup)?;
     let key = context.open_to_read(arguments.at(1));
     let filter = filter_of::<F>(&key)?;
     if must_exist && filter.is_none() {

@@ -196,10 +196,7 @@ pub fn changes(
     let journal = journals.by_address.get(&address);
     let journal = journal.ok_or(NotFollowed::OutOfMemory)?;
     let known = position.filter(|position| position.journal == journal.id);
-    let hashes = match known {
-        Some(position) => journal.since(position.hashes, count)?,
-        None => None,
-    };
+    let hashes = known.map_or(Ok(None), |known| journal.since(known.hashes, count))?;
     let number = match (known, &hashes) {
         (Some(Position { hashes, .. }), Some(new)) => hashes + (new.len() / BYTES_OF_HASH) as u64,
         _ => journal.ring.next(),

@@ -54,9 +54,7 @@ pub const MULTI_ADD: Command<ReplyError> = Command {
 pub const INSERT: Command<ReplyError> = Command {
     name: c"bf.insert",
     arity: -4,
-    output: Output::Varies,
     summary: c"Adds items to a Bloom filter, which is created with options if it is missing",
-    complexity: BLOOM_ITEMS,
     parameters: &[
         Parameter::KEY,
         CAPACITY.after(c"CAPACITY").optional(),
@@ -74,7 +72,7 @@ pub const INSERT: Command<ReplyError> = Command {
         ITEMS.after(c"ITEMS"),
     ],
     run: insert,
-    ..Command::WRITE
+    ..MULTI_ADD
 };
 
 fn insert(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
