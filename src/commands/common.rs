@@ -9,22 +9,20 @@ pub const CAPACITY: Parameter = Parameter::new(c"capacity", Kind::Integer, Times
 pub const ERROR: Parameter = Parameter::new(c"error", Kind::Double, Times::Once).after(c"ERROR");
 pub const EXPANSION: Parameter =
     Parameter::new(c"expansion", Kind::Integer, Times::Once).after(c"EXPANSION");
-pub const NONSCALING: Parameter =
-    Parameter::new(c"nonscaling", Kind::Token, Times::Once).after(c"NONSCALING");
-pub const NO_CREATE: Parameter =
-    Parameter::new(c"nocreate", Kind::Token, Times::AtMostOnce).after(c"NOCREATE");
-pub const WINDOW: Parameter =
-    Parameter::new(c"seconds", Kind::Integer, Times::AtMostOnce).after(c"WINDOW");
-pub const SLICES: Parameter =
-    Parameter::new(c"slices", Kind::Integer, Times::AtMostOnce).after(c"SLICES");
-pub const RENEW: Parameter =
-    Parameter::new(c"renew", Kind::Token, Times::AtMostOnce).after(c"RENEW");
+pub const NONSCALING: Parameter = Parameter::word(c"nonscaling", c"NONSCALING");
+pub const NO_CREATE: Parameter = Parameter::word(c"nocreate", c"NOCREATE").optional();
+pub const WINDOW: Parameter = option(c"seconds", Kind::Integer, c"WINDOW");
+pub const SLICES: Parameter = option(c"slices", Kind::Integer, c"SLICES");
+pub const RENEW: Parameter = Parameter::word(c"renew", c"RENEW").optional();
 pub const TIME: Parameter = Parameter::new(c"unix-time-milliseconds", Kind::Integer, Times::Once);
-pub const TIGHTENING: Parameter =
-    Parameter::new(c"ratio", Kind::Double, Times::AtMostOnce).after(c"TIGHTENING");
-pub const EXPIRY: Parameter =
-    Parameter::new(c"seconds", Kind::Integer, Times::AtMostOnce).after(c"EX");
-pub const SEED: Parameter = Parameter::new(c"seed", Kind::Text, Times::AtMostOnce).after(c"SEED");
+pub const TIGHTENING: Parameter = option(c"ratio", Kind::Double, c"TIGHTENING");
+pub const EXPIRY: Parameter = option(c"seconds", Kind::Integer, c"EX");
+pub const SEED: Parameter = option(c"seed", Kind::Text, c"SEED");
+
+/// An argument called `name` that may be given after the keyword `token`.
+pub const fn option(name: &'static CStr, kind: Kind, token: &'static CStr) -> Parameter {
+    Parameter::new(name, kind, Times::AtMostOnce).after(token)
+}
 
 // The costs. An item is in one sub-filter or page, except in a filter that RedisBloom or
 // valkey-bloom grew by sub-filters.

@@ -1,7 +1,7 @@
 //! BF.RESERVE and CF.RESERVE: create an empty filter of a given size.
 
 use crate::commands::common::{
-    CAPACITY, ERROR, EXPANSION, EXPIRY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
+    option, CAPACITY, ERROR, EXPANSION, EXPIRY, NONSCALING, RENEW, SEED, SLICES, WINDOW,
 };
 use crate::commands::create::{reserve, Creates};
 use crate::commands::reply_error::ReplyError;
@@ -19,10 +19,8 @@ use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 use std::ffi::CStr;
 
-const BUCKET_SIZE: Parameter =
-    Parameter::new(c"bucketsize", Kind::Integer, Times::AtMostOnce).after(c"BUCKETSIZE");
-const MAX_ITERATIONS: Parameter =
-    Parameter::new(c"maxiterations", Kind::Integer, Times::AtMostOnce).after(c"MAXITERATIONS");
+const BUCKET_SIZE: Parameter = option(c"bucketsize", Kind::Integer, c"BUCKETSIZE");
+const MAX_ITERATIONS: Parameter = option(c"maxiterations", Kind::Integer, c"MAXITERATIONS");
 
 pub const BF_RESERVE: Command<ReplyError> = Command {
     name: c"bf.reserve",

@@ -1,5 +1,6 @@
 //! BF.CHANGES: what is new in a filter, for clients that hold a copy of it.
 
+use crate::commands::common::option;
 use crate::commands::reply_error::ReplyError;
 use crate::journal::{self, NotFollowed};
 use crate::stats;
@@ -20,8 +21,8 @@ pub const CHANGES: Command<ReplyError> = Command {
     parameters: &[
         Parameter::KEY,
         Parameter::new(c"position", Kind::Text, Times::Once),
-        Parameter::new(c"count", Kind::Integer, Times::AtMostOnce).after(c"COUNT"),
-        Parameter::new(c"milliseconds", Kind::Integer, Times::AtMostOnce).after(c"BLOCK"),
+        option(c"count", Kind::Integer, c"COUNT"),
+        option(c"milliseconds", Kind::Integer, c"BLOCK"),
     ],
     run: changes,
     ..Command::READ

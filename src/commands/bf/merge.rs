@@ -27,7 +27,7 @@ pub const MERGE: Command<ReplyError> = Command {
         Parameter::new(c"destination", Kind::Key, Times::Once),
         Parameter::new(c"numkeys", Kind::Integer, Times::Once),
         Parameter::new(c"source", Kind::OtherKey, Times::OnceOrMore),
-        Parameter::new(c"force", Kind::Token, Times::AtMostOnce).after(c"FORCE"),
+        Parameter::word(c"force", c"FORCE").optional(),
     ],
     run: merge,
     ..Command::WRITE

@@ -1,5 +1,6 @@
 //! BF.SHRINK: makes a filter as small as if it had been reserved for the items that it has.
 
+use crate::commands::common::option;
 use crate::commands::reply_error::ReplyError;
 use crate::shrinking::{self, Progress};
 use crate::types::BloomFilter;
@@ -9,7 +10,7 @@ use splitbloom_filter::filter::Promise;
 use splitbloom_grammar::number::{parse_within, NumberError};
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
-use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
+use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 use splitbloom_server::thread::free_in_background;
@@ -24,9 +25,6 @@ const PATIENCE_MS: u64 = 10_000;
 /// The least that is folded meanwhile, a tenth of what an idle server folds.
 const BYTES_PER_MS: u64 = 100_000;
 
-const REQUESTED: Parameter =
-    Parameter::new(c"capacity", Kind::Integer, Times::AtMostOnce).after(c"CAPACITY");
-
 pub const SHRINK: Command<ReplyError> = Command {
     name: c"bf.shrink",
     arity: -2,
@@ -35,7 +33,7 @@ pub const SHRINK: Command<ReplyError> = Command {
     access: KeyAccess::Update,
     summary: c"Gives a Bloom filter the smallest size that holds its items, or a number of items",
     complexity: c"O(N) with N bytes of the filter",
-    parameters: &[Parameter::KEY, REQUESTED],
+    parameters: &[Parameter::KEY, option(c"capacity", Kind::Integer, c"CAPACITY")],
     run: shrink,
     ..Command::ANY
 };
