@@ -26,12 +26,11 @@ impl Journals {
             let Some(turn @ (address, id)) = self.turns.pop_front() else {
                 return;
             };
-            match self.by_address.get(&address) {
-                Some(journal) if journal.id == id && journal.pulse.is_idle(now, time) => {
-                    self.by_address.remove(&address);
-                }
-                Some(journal) if journal.id == id => self.turns.push_back(turn), // where it was
-                _ => {}
+            let journal = self.by_address.get(&address).filter(|journal| journal.id == id);
+            if journal.is_some_and(|journal| journal.pulse.is_idle(now, time)) {
+                self.by_address.remove(&address);
+            } else if journal.is_some() {
+                self.turns.push_back(turn); // where it was
             }
         }
     }

@@ -41,10 +41,7 @@ fn keys(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = key.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
     match items {
         None => reply_all(context, name, key, partitions.each()),
-        Some(items) => {
-            let partitions = items.iter().map(|item| partitions.of(item));
-            reply_all(context, name, key, partitions);
-        }
+        Some(items) => reply_all(context, name, key, items.iter().map(|item| partitions.of(item))),
     }
     Ok(())
 }
