@@ -105,7 +105,15 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let key = context.open_to_read(arguments.at(1));
     let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
     match question {
-        Question::One(field) => reply_one(context, stored, field),
+        Question::One((_, name, value)) => {
+            if context.speaks_resp3() {
+                context.reply_map(1);
+                context.reply_simple(name);
+            } else {
+                context.reply_array(1);
+            }
+            value(stored).reply(context);
+        }
         Question::Five => {
             context.reply_map(FIELDS.len());
             reply_five(context, stored);
@@ -125,16 +133,6 @@ fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
         }
     }
     Ok(())
-}
-
-fn reply_one(context: &Context, stored: &BloomFilter, (_, name, value): Field) {
-    if context.speaks_resp3() {
-        context.reply_map(1);
-        context.reply_simple(name);
-    } else {
-        context.reply_array(1);
-    }
-    value(stored).reply(context);
 }
 
 fn reply_five(context: &Context, stored: &BloomFilter) {

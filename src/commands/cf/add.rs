@@ -20,14 +20,6 @@ use splitbloom_server::command::{Command, Output, Parameter};
 use splitbloom_server::context::Context;
 use std::ffi::CStr;
 
-const INSERT_PARAMETERS: &[Parameter] = &[
-    Parameter::KEY,
-    CAPACITY.after(c"CAPACITY").optional(),
-    EXPIRY,
-    NO_CREATE,
-    ITEMS.after(c"ITEMS"),
-];
-
 pub const ADD: Command<ReplyError> = Command {
     name: c"cf.add",
     arity: 3,
@@ -50,7 +42,13 @@ pub const INSERT: Command<ReplyError> = Command {
     arity: -4,
     summary: c"Adds a copy of each item to a counting filter, which is created if it is missing",
     complexity: c"O(N) with N items",
-    parameters: INSERT_PARAMETERS,
+    parameters: &[
+        Parameter::KEY,
+        CAPACITY.after(c"CAPACITY").optional(),
+        EXPIRY,
+        NO_CREATE,
+        ITEMS.after(c"ITEMS"),
+    ],
     run: |context, arguments| insert(context, arguments, c"cf.insert", Adding::Copies, reply_added),
     ..Command::WRITE
 };
@@ -202,14 +200,6 @@ impl Request {
         }
     }
 
-    /// The command that adds these items, several at a time.
-    fn insert(&self) -> &'static CStr {
-        match self.adding {
-            Adding::Copies => c"CF.INSERT",
-            Adding::Absent => c"CF.INSERTNX",
-        }
-    }
-
     /// Replicates what took effect: the command as it came, unless an item was refused or not
     /// tried, since a replica might add it. Then the command ends before that item, and a CF.ADD
     /// follows for each later one that was added. An expiry is replicated apart from it.
@@ -223,8 +213,12 @@ impl Request {
         }
         let (before, after) = answers.split_at(refused);
         if before.contains(&Ok(true)) {
+            let name = match self.adding {
+                Adding::Copies => c"CF.INSERT",
+                Adding::Absent => c"CF.INSERTNX",
+            };
             let args = (self.first_item - 1, self.first_item + refused); // from ITEMS on
-            context.replicate_before(self.insert(), key, [], arguments, args);
+            context.replicate_before(name, key, [], arguments, args);
         }
         for (index, answer) in after.iter().enumerate() {
             if *answer == Ok(true) {
