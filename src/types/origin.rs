@@ -3,6 +3,7 @@
 
 use super::chunks::load;
 use super::stored::{Family, Stored};
+use super::timetable::Timetable;
 use splitbloom_filter::{DecodeError, Filter, StoredType};
 use splitbloom_server::data_type::{Load, RdbSource};
 use splitbloom_server::log::warn;
@@ -42,8 +43,9 @@ impl<O: Origin> Load<Stored<O::Family>> for OfOrigin<O> {
             }
         };
         let loaded = loaded.map_err(|error| refuse::<O>(version, error, source.shown_key()));
-        let stored = loaded.ok().map(Stored::new)?;
-        Some(stored.scheduled(|| source.location(), source.thread()))
+        let mut filter = loaded.ok()?;
+        Timetable::schedule_at(&mut filter, || source.location(), source.thread());
+        Some(Stored::new(filter))
     }
 }
 

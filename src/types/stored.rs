@@ -12,8 +12,6 @@ use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{AofTarget, CopyTarget, Defrag, NativeType, RdbTarget, Value};
-use splitbloom_server::location::Location;
-use splitbloom_server::thread::ServerThread;
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::mem::offset_of;
@@ -76,18 +74,6 @@ impl<F: Family> Stored<F> {
             Timetable::schedule(&mut self.filter, context, key);
         }
     }
-
-    /// Queues the filter if it forgets, when the server loads it or copies it to `location`.
-    pub(super) fn scheduled(
-        mut self,
-        location: impl FnOnce() -> Option<Location>,
-        thread: ServerThread,
-    ) -> Self {
-        if self.filter.window().is_some() {
-            Timetable::schedule_at(&mut self.filter, location, thread);
-        }
-        self
-    }
 }
 
 impl<F> Drop for Stored<F> {
@@ -125,8 +111,9 @@ impl<F: Family> Value for Stored<F> {
     }
 
     fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
-        let copy = self.filter.try_clone().ok().map(Self::new);
-        copy.map(|copy| copy.scheduled(|| to.location(), to.thread()))
+        let mut copy = self.filter.try_clone().ok()?;
+        Timetable::schedule_at(&mut copy, || to.location(), to.thread());
+        Some(Self::new(copy))
     }
 
     fn digest(&self) -> u128 {

@@ -51,7 +51,7 @@ impl Timetable {
         }
     }
 
-    /// Queues `filter`, which the server loads or copies to `location`.
+    /// Queues `filter` if it forgets: the server loads it, or copies it to `location`.
     pub fn schedule_at(
         filter: &mut Filter,
         location: impl FnOnce() -> Option<Location>,
