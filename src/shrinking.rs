@@ -5,12 +5,11 @@
 //! [journal]. When all is folded, the command runs again, and puts the smaller
 //! filter into the place of the larger one. So the change is that of one command, as any other.
 
-use crate::commands::reply_error::ReplyError;
-use crate::journal;
+use crate::journal::{self, NotFollowed};
 use crate::types::BloomFilter;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
 use splitbloom_filter::filter::{Promise, Shrinking, Shrunk};
-use splitbloom_filter::Filter;
+use splitbloom_filter::{AddError, Filter};
 use splitbloom_grammar::changes::Position;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
@@ -38,8 +37,8 @@ struct Job {
     key: Location,
     /// Its client holds the other end.
     client: Weak<()>,
-    /// How far it is, or the error that its client gets.
-    fold: Result<Fold, ReplyError>,
+    /// How far it is, or why it has failed.
+    fold: Result<Fold, Failed>,
 }
 
 struct Fold {
@@ -48,6 +47,31 @@ struct Fold {
     position: Position,
     /// Whether only what is new is lacking.
     is_complete: bool,
+}
+
+/// Why a filter was not folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// It was replaced, or has changed in another way than by adds, or too much.
+    HasChanged,
+    /// Its journal would take more than journals may.
+    NotFollowed,
+    OutOfMemory,
+}
+
+impl From<AddError> for Failed {
+    fn from(_: AddError) -> Self {
+        Self::OutOfMemory
+    }
+}
+
+impl From<NotFollowed> for Failed {
+    fn from(error: NotFollowed) -> Self {
+        match error {
+            NotFollowed::OverLimit => Self::NotFollowed,
+            NotFollowed::OutOfMemory => Self::OutOfMemory,
+        }
+    }
 }
 
 /// How far the filter under a key is.
@@ -75,24 +99,24 @@ fn jobs() -> MutexGuard<'static, Vec<Job>> {
 /// Begins to shrink `filter`, the value of `key`. Returns what its client must hold.
 ///
 /// # Errors
-/// `TOO_MANY_JOURNALS`, `NO_MEMORY_TO_SHRINK`.
+/// `NotFollowed`, `OutOfMemory`.
 pub fn begin(
     context: &Context,
     key: Argument<'_>,
     filter: &Filter,
     shrinking: Shrinking,
-) -> Result<Arc<()>, ReplyError> {
-    let changes = journal::changes(context, filter, None, 0).map_err(ReplyError::of_folding)?;
-    let key = context.location_of(key).ok_or(ReplyError::NO_MEMORY_TO_SHRINK)?;
+) -> Result<Arc<()>, Failed> {
+    let position = journal::changes(context, filter, None, 0)?.position;
+    let key = context.location_of(key).ok_or(Failed::OutOfMemory)?;
     let client = Arc::new(()); // 16 bytes
-    let fold = Fold { shrinking, position: changes.position, is_complete: false };
+    let fold = Fold { shrinking, position, is_complete: false };
     leave_to_timer(context, Job { key, client: Arc::downgrade(&client), fold: Ok(fold) })?;
     Ok(client)
 }
 
-fn leave_to_timer(context: &Context, job: Job) -> Result<(), ReplyError> {
+fn leave_to_timer(context: &Context, job: Job) -> Result<(), Failed> {
     let mut jobs = jobs();
-    jobs.try_reserve(1).map_err(|_| ReplyError::NO_MEMORY_TO_SHRINK)?;
+    jobs.try_reserve(1).map_err(|_| Failed::OutOfMemory)?;
     jobs.push(job);
     TIMER.set(time_now() + INTERVAL_MS, context.thread());
     Ok(())
@@ -107,7 +131,7 @@ pub fn progress(
     context: &Context,
     key: Argument<'_>,
     filter: &mut Filter,
-) -> Result<Progress, ReplyError> {
+) -> Result<Progress, Failed> {
     let database = context.database();
     let is_this = |job: &Job| {
         let Location { database: of, name } = &job.key;
@@ -124,8 +148,7 @@ pub fn progress(
     drop(jobs);
     let mut fold = fold?;
     fold.follow(context, filter)?;
-    let shrunk = fold.shrinking.finish(filter, Promise::Kept);
-    match shrunk.map_err(|_| ReplyError::NO_MEMORY_TO_SHRINK)? {
+    match fold.shrinking.finish(filter, Promise::Kept)? {
         Shrunk::Yes(old) => Ok(Progress::Shrunk(old)),
         Shrunk::Not(None) => Ok(Progress::IsSmallest),
         Shrunk::Not(Some(shrinking)) => {
@@ -165,7 +188,7 @@ impl Job {
         let mut key = context.open_quietly(name.argument())?;
         let folded = match key.value::<BloomFilter>() {
             Ok(Some(stored)) => fold.step(context, stored.filter(), begun),
-            _ => Err(ReplyError::CHANGED_MEANWHILE),
+            _ => Err(Failed::HasChanged),
         };
         drop(key);
         match folded {
@@ -179,16 +202,10 @@ impl Job {
 }
 
 impl Fold {
-    fn step(
-        &mut self,
-        context: &Context,
-        filter: &Filter,
-        begun: Instant,
-    ) -> Result<(), ReplyError> {
+    fn step(&mut self, context: &Context, filter: &Filter, begun: Instant) -> Result<(), Failed> {
         self.follow(context, filter)?;
         while begun.elapsed() < BUDGET {
-            let goes_on = self.shrinking.step(filter);
-            if !goes_on.map_err(|_| ReplyError::NO_MEMORY_TO_SHRINK)? {
+            if !self.shrinking.step(filter)? {
                 self.is_complete = true;
                 break;
             }
@@ -197,12 +214,10 @@ impl Fold {
     }
 
     /// Adds what is new in `filter`.
-    fn follow(&mut self, context: &Context, filter: &Filter) -> Result<(), ReplyError> {
-        let changes = journal::changes(context, filter, Some(self.position), u64::MAX);
-        let changes = changes.map_err(ReplyError::of_folding)?;
-        let hashes = changes.hashes.ok_or(ReplyError::CHANGED_MEANWHILE)?;
+    fn follow(&mut self, context: &Context, filter: &Filter) -> Result<(), Failed> {
+        let changes = journal::changes(context, filter, Some(self.position), u64::MAX)?;
+        let hashes = changes.hashes.ok_or(Failed::HasChanged)?;
         self.position = changes.position;
-        let added = self.shrinking.add(journal::hashes_of(&hashes));
-        added.map_err(|_| ReplyError::NO_MEMORY_TO_SHRINK)
+        Ok(self.shrinking.add(journal::hashes_of(&hashes))?)
     }
 }

@@ -1,7 +1,7 @@
 //! Every error that a client can see, in one place. The texts are part of the interface: clients
 //! compare them.
 
-use crate::journal::NotFollowed;
+use crate::shrinking::Failed;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
@@ -84,7 +84,6 @@ impl ReplyError {
         error("ERR filter to shrink would exceed bf.max-merge-bytes");
     pub const NO_MEMORY_TO_SHRINK: Self = error("ERR Insufficient memory to shrink filter");
     pub const BEING_SHRUNK: Self = error("ERR filter is being shrunk by another client");
-    /// The filter has changed in another way than by adds, or too much.
     pub const CHANGED_MEANWHILE: Self =
         error("ERR filter was not shrunk, as it was replaced, cleared or merged meanwhile");
     pub const BAD_INFO_FIELD: Self = error("ERR Invalid information value");
@@ -142,9 +141,7 @@ impl From<WordsError> for ReplyError {
         error(match words {
             WordsError::WrongArity => "ERR wrong number of arguments",
             WordsError::BadErrorRate => "ERR bad error rate",
-            WordsError::ErrorRateRange => {
-                "ERR error rate must be in the range (0.000000, 1.000000)"
-            }
+            WordsError::ErrorRateRange => "ERR error rate must be in the range (0.000000, 1.000000)",
             WordsError::BadCapacity => "ERR bad capacity",
             WordsError::CapacityRange => "ERR capacity must be in the range [1, 1099511627776]",
             WordsError::NoExpansion => "ERR no expansion",
@@ -157,8 +154,7 @@ impl From<WordsError> for ReplyError {
                 "ERR tightening ratio must be in the range (0.000000, 1.000000)"
             }
             WordsError::ScaleTo => {
-                "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the \
-                 capacity"
+                "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the capacity"
             }
             WordsError::BadBucketSize => "ERR bad bucket size",
             WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",
@@ -227,11 +223,12 @@ impl ReplyError {
         }
     }
 
-    /// The error for a filter that cannot be followed while it is folded between commands.
-    pub fn of_folding(error: NotFollowed) -> Self {
-        match error {
-            NotFollowed::OverLimit => Self::TOO_MANY_JOURNALS,
-            NotFollowed::OutOfMemory => Self::NO_MEMORY_TO_SHRINK,
+    /// The error for a filter that was not folded between commands.
+    pub fn of_folding(failed: Failed) -> Self {
+        match failed {
+            Failed::HasChanged => Self::CHANGED_MEANWHILE,
+            Failed::NotFollowed => Self::TOO_MANY_JOURNALS,
+            Failed::OutOfMemory => Self::NO_MEMORY_TO_SHRINK,
         }
     }
 

@@ -2,9 +2,10 @@
 
 use crate::commands::common::option;
 use crate::commands::reply_error::ReplyError;
+use crate::config;
+use crate::journal;
 use crate::shrinking::{self, Progress};
 use crate::types::BloomFilter;
-use crate::{config, journal};
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::Promise;
 use splitbloom_grammar::number::{parse_within, NumberError};
@@ -75,7 +76,9 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let progress = match promise {
         // A local job on the filter ends with an error: the filter has changed.
         Promise::Waived => Progress::NotBegun,
-        Promise::Kept => shrinking::progress(context, name, filter)?,
+        Promise::Kept => {
+            shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?
+        }
     };
     let old = match progress {
         Progress::Shrunk(old) => Some(old),
@@ -86,11 +89,14 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
         Progress::GoesOn => return Err(ReplyError::BEING_SHRUNK),
         Progress::NotBegun if filter.bytes_to_shrink() > AT_ONCE && context.can_wait() => {
             let begun = filter.begin_shrinking(capacity).map_err(Into::into);
-            if let Some(begun) = begun.map_err(ReplyError::of_shrinking)? {
-                let client = shrinking::begin(context, name, filter, begun)?;
-                return wait(context, name, filter.bytes_to_shrink(), client);
+            match begun.map_err(ReplyError::of_shrinking)? {
+                Some(begun) => {
+                    let client = shrinking::begin(context, name, filter, begun);
+                    let client = client.map_err(ReplyError::of_folding)?;
+                    return wait(context, name, filter.bytes_to_shrink(), client);
+                }
+                None => None,
             }
-            None
         }
         Progress::NotBegun => filter
             .shrink(capacity, config::limit(&config::MAX_MERGE_BYTES, context), promise)
