@@ -141,7 +141,9 @@ impl From<WordsError> for ReplyError {
         error(match words {
             WordsError::WrongArity => "ERR wrong number of arguments",
             WordsError::BadErrorRate => "ERR bad error rate",
-            WordsError::ErrorRateRange => "ERR error rate must be in the range (0.000000, 1.000000)",
+            WordsError::ErrorRateRange => {
+                "ERR error rate must be in the range (0.000000, 1.000000)"
+            }
             WordsError::BadCapacity => "ERR bad capacity",
             WordsError::CapacityRange => "ERR capacity must be in the range [1, 1099511627776]",
             WordsError::NoExpansion => "ERR no expansion",
@@ -154,7 +156,8 @@ impl From<WordsError> for ReplyError {
                 "ERR tightening ratio must be in the range (0.000000, 1.000000)"
             }
             WordsError::ScaleTo => {
-                "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the capacity"
+                "ERR VALIDATESCALETO is not supported: set bf.max-filter-bytes, or reserve the \
+                 capacity"
             }
             WordsError::BadBucketSize => "ERR bad bucket size",
             WordsError::BucketSizeRange => "ERR bucket size must be in the range [1, 255]",

@@ -1,10 +1,8 @@
 //! What filters of both kinds have in common. `splitbloom/__init__.pyi` describes it to users.
 
 use crate::batch::{self, Failure, Visit};
-use crate::counting::CountingFilter;
 use crate::errors::{of_add, poisoned, FormatError};
 use crate::file::{self, Arriving};
-use crate::filter::BloomFilter;
 use crate::items::Item;
 use crate::lines;
 use crate::lookups::{self, Find};
@@ -24,6 +22,21 @@ use std::sync::{RwLock, TryLockError};
 pub struct Base {
     filter: RwLock<Filter>,
 }
+
+/// A Bloom filter that grows: what BF.RESERVE creates on a server.
+///
+/// `capacity` is the number of items expected, 1 to 2^40. `error_rate` is the share of other items
+/// that may be reported as present; it holds however far the filter grows. `seed`, 0 to 2^64 - 1,
+/// is random by default. With `expansion=0` the filter does not grow, and refuses items when it is
+/// full; any other number is only reported.
+#[pyclass(name = "Filter", module = "splitbloom", extends = Base, frozen)]
+pub struct BloomFilter;
+
+/// A filter that counts copies of items and removes them: what CF.RESERVE creates on a server.
+///
+/// The parameters are those of `Filter`. A copy takes about 16 bits at 1 %.
+#[pyclass(module = "splitbloom", extends = Base, frozen)]
+pub struct CountingFilter;
 
 impl Base {
     pub fn new(filter: Filter) -> Self {

@@ -1,17 +1,11 @@
 //! Counting filters, whose items can be removed.
 
-use crate::base::{capacity, error_rate, of_new, seed, within, Base};
+use crate::base::{capacity, error_rate, of_new, seed, within, Base, CountingFilter};
 use crate::errors::of_add;
 use crate::items::Item;
 use pyo3::prelude::*;
 use splitbloom_filter::filter::counting::{Adding, MAX_EXPANSION};
 use splitbloom_filter::{CountingParameters, Filter, SizeLimit};
-
-/// A filter that counts copies of items and removes them: what CF.RESERVE creates on a server.
-///
-/// The parameters are those of `Filter`. A copy takes about 16 bits at 1 %.
-#[pyclass(module = "splitbloom", extends = Base, frozen)]
-pub struct CountingFilter;
 
 /// What a server gives a filter of CF.RESERVE without options. They are only reported.
 const EXPANSION: u16 = 1;

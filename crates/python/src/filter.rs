@@ -1,20 +1,11 @@
 //! Bloom filters.
 
-use crate::base::{capacity, error_rate, of_kind, of_new, seed, within, Base};
+use crate::base::{capacity, error_rate, of_kind, of_new, seed, within, Base, BloomFilter};
 use crate::errors::of_union;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use splitbloom_filter::filter::{Difference, Promise, MAX_EXPANSION};
 use splitbloom_filter::{Filter, Growth, Parameters, SizeLimit};
-
-/// A Bloom filter that grows: what BF.RESERVE creates on a server.
-///
-/// `capacity` is the number of items expected, 1 to 2^40. `error_rate` is the share of other items
-/// that may be reported as present; it holds however far the filter grows. `seed`, 0 to 2^64 - 1,
-/// is random by default. With `expansion=0` the filter does not grow, and refuses items when it is
-/// full; any other number is only reported.
-#[pyclass(name = "Filter", module = "splitbloom", extends = Base, frozen)]
-pub struct BloomFilter;
 
 #[pymethods]
 impl BloomFilter {

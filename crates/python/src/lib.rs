@@ -38,13 +38,9 @@ mod native {
     use super::*;
 
     #[pymodule_export]
-    use crate::base::Base;
-    #[pymodule_export]
-    use crate::counting::CountingFilter;
+    use crate::base::{Base, BloomFilter, CountingFilter};
     #[pymodule_export]
     use crate::errors::{FormatError, FullError, KeyExistsError, NotReadyError};
-    #[pymodule_export]
-    use crate::filter::BloomFilter;
     #[pymodule_export]
     use crate::follower::Follower;
 

@@ -14,7 +14,7 @@ use super::allocator::try_box;
 use super::arguments::Argument;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
-use super::context::Context;
+use super::context::{Context, Wait};
 use redis_module::raw;
 use std::ffi::{c_int, c_longlong, c_void};
 
@@ -23,17 +23,6 @@ use std::ffi::{c_int, c_longlong, c_void};
 const NO_BLOCKING: u32 = raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING
     | raw::REDISMODULE_CTX_FLAGS_MULTI
     | raw::REDISMODULE_CTX_FLAGS_LUA;
-
-/// How a command waits.
-#[derive(Clone, Copy)]
-pub(crate) enum Wait {
-    /// It has not waited. The server calls the function, if there is one, to run it again.
-    Not(raw::RedisModuleCmdFunc),
-    /// It has waited, and runs again.
-    Woken,
-    /// It has run again, and goes on waiting.
-    GoesOn,
-}
 
 impl Context {
     /// Ends the running command without a reply: its client waits, at most `milliseconds`, 0 for

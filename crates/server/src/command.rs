@@ -7,10 +7,9 @@
 //! ```
 
 use super::arguments::Arguments;
-use super::blocking::Wait;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
-use super::context::{Context, Running};
+use super::context::{Context, Running, Wait};
 use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;

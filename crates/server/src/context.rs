@@ -1,7 +1,6 @@
 //! A running command, event or timer: what it may call in the server, except replies and keys.
 
 use super::arguments::{Argument, Arguments};
-use super::blocking::Wait;
 use super::call::call;
 use super::progress::Progress;
 use redis_module::raw;
@@ -31,6 +30,17 @@ pub struct Context {
     pub(crate) progress: Cell<Progress>,
     pub(crate) command: Running,
     pub(crate) wait: Cell<Wait>,
+}
+
+/// How a command waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Wait {
+    /// It has not waited. The server calls the function, if there is one, to run it again.
+    Not(raw::RedisModuleCmdFunc),
+    /// It has waited, and runs again.
+    Woken,
+    /// It has run again, and goes on waiting.
+    GoesOn,
 }
 
 /// The command that runs, for the log.

@@ -2,7 +2,9 @@
 
 use crate::table::fingerprint::{Fingerprint, SlotShape};
 use crate::table::line::{Line, BODY_BITS, LINE_BYTES, MAX_SPILLED};
-use crate::table::plan::MAX_LINES;
+
+/// Lines of the largest page: 8 KiB.
+pub const MAX_LINES: usize = 128;
 
 /// How the bits of a fingerprint are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -52,7 +52,7 @@
 
 use crate::math::power;
 use crate::table::fingerprint::{SlotShape, MAX_LENGTH, MAX_PAYLOAD, MAX_SLOT_BITS};
-use crate::table::grid::Shape;
+use crate::table::grid::{Shape, MAX_LINES};
 use crate::table::line::BODY_BITS;
 use crate::table::rate::Weight;
 
@@ -78,8 +78,6 @@ const MIN_LOAD: f64 = 0.67;
 /// Bits of the bucket number in a full page, if its entries fit: some 2 000 entries are 3 to 8 KiB.
 /// Half as many buckets cost 0.2 bits an item more for the directory.
 const BUCKET_BITS: u8 = 11;
-/// Lines of the largest page: 8 KiB.
-pub const MAX_LINES: usize = 128;
 /// More lines than any page has: requests a split.
 pub const TOO_MANY_LINES: usize = MAX_LINES + 1;
 /// The deepest page: a path needs further bits for buckets and fingerprints, and the iterator of a

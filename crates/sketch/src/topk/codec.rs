@@ -22,8 +22,9 @@
 
 use super::list::List;
 use super::random::Random;
+use super::rules::Rules;
 use super::shape::{Shape, ShapeError, BUCKET_BYTES};
-use super::slice::{Rules, Slice};
+use super::slice::Slice;
 use super::{Body, TopK};
 use crate::counters::Counters;
 use crate::error::DecodeError;

@@ -10,7 +10,7 @@
 //! in this order, and lists items of equal counts by it.
 
 use super::index::{hash, Index};
-use super::slice::Path;
+use super::rules::Path;
 use splitbloom_foundation::alloc::{
     relocate_box, try_boxed, try_push, try_vec, Mover, OutOfMemory,
 };

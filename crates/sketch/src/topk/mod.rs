@@ -27,7 +27,8 @@
 //! ```text
 //!   shape    k, width, depth, decay       slice   buckets and list: the whole, or one of a window
 //!   decay    what another item wears      list    the heap       index    item to entry
-//!   random   the generator                codec   RedisBloom's encoding, and that of windows
+//!   random   the generator                rules   where an item belongs, for all slices
+//!   codec    RedisBloom's encoding, and that of windows
 //! ```
 
 mod codec;
@@ -35,6 +36,7 @@ mod decay;
 mod index;
 mod list;
 mod random;
+mod rules;
 mod shape;
 mod slice;
 #[cfg(test)]
@@ -50,7 +52,8 @@ pub use totals::{Counts, Listed, Lookup};
 
 use crate::window::Ring;
 use random::Random;
-use slice::{Rules, Slice};
+use rules::Rules;
+use slice::Slice;
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
 use splitbloom_foundation::span::Span;
 use std::alloc::Layout;

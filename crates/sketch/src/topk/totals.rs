@@ -1,6 +1,7 @@
 //! The list as clients see it: of the whole, or summed over the slices of a window.
 
-use super::slice::{fingerprint, Slice};
+use super::rules::fingerprint;
+use super::slice::Slice;
 use super::{Body, TopK};
 use splitbloom_foundation::alloc::{try_vec, OutOfMemory};
 use std::cmp::Reverse;

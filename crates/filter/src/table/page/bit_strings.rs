@@ -8,10 +8,10 @@
 
 use super::{Page, Position};
 use crate::error::AddError;
+use crate::table::grid::MAX_LINES;
 use crate::table::grid::{Grid, Owned};
 use crate::table::instructions::select;
 use crate::table::line::{Line, LINE_BITS, LINE_WORDS, UNARY};
-use crate::table::plan::MAX_LINES;
 use splitbloom_foundation::alloc::try_vec;
 
 /// A string of bits that grows at its upper end, over words that are 0.

@@ -6,8 +6,9 @@
 use super::counters::COUNTERS;
 use super::Page;
 use crate::table::grid::Shape;
+use crate::table::grid::MAX_LINES;
 use crate::table::line::BODY_BITS;
-use crate::table::plan::{Plan, MAX_LINES};
+use crate::table::plan::Plan;
 
 /// The maximum fill of a rewritten page, in per cent.
 const FILL: usize = 94;

@@ -135,7 +135,7 @@ fn an_item_that_queries_find_comes_once() {
     add(&mut topk, b"a", 2, 0);
     add(&mut topk, b"b", 3, 0);
     let mut saved = fields(&topk);
-    let place_of = |item: &[u8]| [slice::fingerprint(item), 1, 0, 0, 3, 0].map(u32::to_le_bytes);
+    let place_of = |item: &[u8]| [rules::fingerprint(item), 1, 0, 0, 3, 0].map(u32::to_le_bytes);
     saved[5] = Field::String([place_of(b"a"), place_of(b"a")].concat().concat());
     saved[6] = Field::String(b"a\0".to_vec());
     saved[7] = saved[6].clone();

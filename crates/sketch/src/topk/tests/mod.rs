@@ -116,7 +116,7 @@ fn an_item_without_units_is_in_the_list_but_not_listed() {
 fn counts_end_where_a_bucket_ends() {
     let mut topk = whole(1, 1, 1);
     let mut saved = fields(&topk);
-    let mut bucket = slice::fingerprint(b"a").to_le_bytes().to_vec();
+    let mut bucket = rules::fingerprint(b"a").to_le_bytes().to_vec();
     bucket.extend((u32::MAX - 5).to_le_bytes());
     saved[4] = Field::String(bucket);
     topk = TopK::decode(&mut saved.into_iter()).unwrap();
