@@ -202,11 +202,15 @@ impl Page {
     /// All slots in order of their buckets, then of values. Those that spilled from the last line
     /// into the first come at the end.
     pub fn values(&self) -> impl Iterator<Item = u64> + '_ {
+        let (grid, slot) = (self.grid(), self.shape().slot);
         let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
         (0..self.len()).map(move |_| {
-            (line, n) = self.place(line, n);
+            while n >= self.lines[line].held() {
+                n -= self.lines[line].held();
+                line = grid.next(line);
+            }
             n += 1;
-            self.lines[line].slot(n - 1, self.shape().slot)
+            self.lines[line].slot(n - 1, slot)
         })
     }
 
