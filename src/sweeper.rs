@@ -19,7 +19,7 @@ use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::events::{self, Listener};
-use splitbloom_server::key::InUse;
+use splitbloom_server::key::{InUse, WriteKey};
 use splitbloom_server::queue::{Due, Queue, Ticket};
 use splitbloom_server::text::Line;
 use splitbloom_server::thread::free_in_background;
@@ -110,13 +110,13 @@ fn signal(context: &Context) -> Option<u64> {
     visit_all(context, &CHANGES, signal_change)
 }
 
-/// Calls `visit` for each entry of `queue` that is due, for as long as the budget lasts. A key in
-/// use is skipped, and tried again after all other due entries; if no other is due by then, after a
-/// delay. Returns when to continue.
+/// Calls `visit` with the key of each entry of `queue` that is due, for as long as the budget
+/// lasts. A key in use is skipped, and tried again after all other due entries; if no other is due
+/// by then, after a delay. Returns when to continue.
 fn visit_all(
     context: &Context,
     queue: &'static Queue,
-    visit: fn(&Context, &Due, u64) -> Result<(), InUse>,
+    visit: fn(&Context, &Due, u64, Argument<'_>, WriteKey<'_>),
 ) -> Option<u64> {
     let begun = Instant::now();
     loop {
@@ -125,8 +125,11 @@ fn visit_all(
             let next = queue.next_due()?;
             return Some(if next <= now { now + RETRY_MS } else { next });
         };
-        if let Err(InUse) = visit(context, &entry, now) {
-            entry.skip(now);
+        if let Some(name) = context.go_to(entry.database, entry.name()) {
+            match context.open_quietly(name.argument()) {
+                Ok(key) => visit(context, &entry, now, name.argument(), key),
+                Err(InUse) => entry.skip(now),
+            }
         }
         if begun.elapsed() >= BUDGET {
             return Some(now + INTERVAL_MS);
@@ -134,27 +137,23 @@ fn visit_all(
     }
 }
 
-/// Opens the key of `entry`, takes a step there, and queues the filter again.
-fn sweep_one(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
-    let Some(name) = context.go_to(entry.database, entry.name()) else {
-        return Ok(());
-    };
-    let mut key = context.open_quietly(name.argument())?;
+/// Takes a step in the filter of `entry`, and queues it again.
+fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, mut key: WriteKey<'_>) {
     let Ok(Some(stored)) = key.value::<BloomFilter>() else {
-        return Ok(());
+        return;
     };
     let filter = stored.filter_mut();
     let (Some(window), Some(timetable)) = (filter.window(), filter.attachment()) else {
-        return Ok(());
+        return;
     };
     let Timetable { sweep, last_client_time, .. } = timetable;
     if !sweep.as_ref().is_some_and(|ticket| ticket.is(entry)) {
-        return Ok(()); // another filter has come to this key, and waits by itself
+        return; // another filter has come to this key, and waits by itself
     }
     let quiet = *last_client_time + window.slice();
     if quiet > now && *last_client_time <= now {
         *sweep = Some(Ticket::again(quiet, entry));
-        return Ok(());
+        return;
     }
     let begun = Instant::now();
     let is_due = filter.next_due().is_some_and(|due| due <= now);
@@ -169,33 +168,33 @@ fn sweep_one(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
     drop(key);
     if has_changed {
         let time = Line::of(now);
-        context.replicate(c"BF.FORGET", name.argument(), [time.bytes()]);
+        context.replicate(c"BF.FORGET", name, [time.bytes()]);
         stats::swept(begun.elapsed());
     }
-    Ok(())
 }
 
 /// Signals that the key of `entry` has changed, and queues the filter again. The key is opened for
 /// writing although only the ticket changes: Valkey treats a signalled key as written, and may be
 /// about to save it on another thread.
-fn signal_change(context: &Context, entry: &Due, now: u64) -> Result<(), InUse> {
-    let Some(name) = context.go_to(entry.database, entry.name()) else {
-        return Ok(());
-    };
-    let mut key = context.open_quietly(name.argument())?;
+fn signal_change(
+    context: &Context,
+    entry: &Due,
+    now: u64,
+    name: Argument<'_>,
+    mut key: WriteKey<'_>,
+) {
     let Ok(Some(stored)) = key.value::<BloomFilter>() else {
-        return Ok(());
+        return;
     };
     let filter = stored.filter_mut();
     let next = next_signal(filter, now);
     let Some(Timetable { change, .. }) = filter.attachment() else {
-        return Ok(());
+        return;
     };
     if !change.as_ref().is_some_and(|ticket| ticket.is(entry)) {
-        return Ok(()); // another filter has come to this key, and waits by itself
+        return; // another filter has come to this key, and waits by itself
     }
     *change = next.map(|due| Ticket::again(due, entry));
     drop(key);
-    context.signal_modified(name.argument());
-    Ok(())
+    context.signal_modified(name);
 }

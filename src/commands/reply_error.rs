@@ -135,11 +135,9 @@ impl From<WrongType> for ReplyError {
 }
 
 impl From<WordsError> for ReplyError {
-    /// The error in the arguments. That it is [`Self::WRONG_ARITY`] or [`Self::EXPIRE_TIME`] shows
-    /// in its text.
     fn from(words: WordsError) -> Self {
         error(match words {
-            WordsError::WrongArity => "ERR wrong number of arguments",
+            WordsError::WrongArity => return Self::WRONG_ARITY,
             WordsError::BadErrorRate => "ERR bad error rate",
             WordsError::ErrorRateRange => {
                 "ERR error rate must be in the range (0.000000, 1.000000)"
@@ -172,7 +170,7 @@ impl From<WordsError> for ReplyError {
             WordsError::SlicesRange => "ERR slices must be in the range [2, 14]",
             WordsError::WindowMissing => "ERR a window is missing",
             WordsError::BadExpiry => "ERR value is not an integer or out of range", // the server's
-            WordsError::ExpiryRange => "ERR invalid expire time",
+            WordsError::ExpiryRange => return Self::EXPIRE_TIME,
             WordsError::BadTime => "ERR bad time",
             WordsError::BadPosition => {
                 "ERR bad position: it must be 0, or one that BF.CHANGES returned"

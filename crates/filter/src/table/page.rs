@@ -96,7 +96,10 @@ impl Page {
     pub fn empty(depth: u8) -> Self {
         Self {
             lines: SmallBoxedSlice::default(),
-            shape: ShapeBytes { bucket_and_payload_bits: 1 << 4, fingerprint_bits: 1 },
+            shape: ShapeBytes::of(Shape {
+                bucket_bits: 1,
+                slot: SlotShape { fingerprint_bits: 1, payload_bits: 0 },
+            }),
             depth,
             counter_lines: 0,
             entries: 0,

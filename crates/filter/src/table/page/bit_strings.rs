@@ -8,8 +8,7 @@
 
 use super::{Page, Position};
 use crate::error::AddError;
-use crate::table::grid::MAX_LINES;
-use crate::table::grid::{Grid, Owned};
+use crate::table::grid::{Grid, Owned, MAX_LINES};
 use crate::table::instructions::select;
 use crate::table::line::{Line, LINE_BITS, LINE_WORDS, UNARY};
 use splitbloom_foundation::alloc::try_vec;

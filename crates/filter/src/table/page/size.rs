@@ -5,8 +5,7 @@
 
 use super::counters::COUNTERS;
 use super::Page;
-use crate::table::grid::Shape;
-use crate::table::grid::MAX_LINES;
+use crate::table::grid::{Shape, MAX_LINES};
 use crate::table::line::BODY_BITS;
 use crate::table::plan::Plan;
 

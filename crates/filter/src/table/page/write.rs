@@ -8,8 +8,7 @@ use crate::error::AddError;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, Entries};
 use crate::table::fingerprint::Fingerprint;
-use crate::table::grid::MAX_LINES;
-use crate::table::grid::{Grid, Shape};
+use crate::table::grid::{Grid, Shape, MAX_LINES};
 use crate::table::plan::Plan;
 use splitbloom_foundation::alloc::try_vec;
 
