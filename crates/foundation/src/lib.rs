@@ -11,6 +11,7 @@
 
 pub mod alloc;
 pub mod fields;
+#[allow(unsafe_code, reason = "AVX2, where the CPU has it")]
 pub mod murmur;
 pub mod number;
 pub mod packing;

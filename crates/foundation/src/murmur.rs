@@ -28,21 +28,35 @@ pub fn murmur64a(bytes: &[u8], seed: u64) -> u64 {
 /// MurmurHash2 of 32 bits.
 #[inline]
 pub fn murmur32(bytes: &[u8], seed: u32) -> u32 {
-    let [hash] = murmur32_of_seeds(bytes, seed);
+    let [hash] = side_by_side(bytes, [seed]);
     hash
 }
 
-/// MurmurHash2 of 32 bits under `N` seeds, from `first` on.
+/// MurmurHash2 of 32 bits under `N` seeds: the `n`th is `seed_of(n)`. On x86-64 processors that
+/// have AVX2, eight take half as long as without. (The seeds are computed next to the hashes: a
+/// register of 32 bytes cannot be loaded from two that have just been stored.)
 #[inline]
-pub fn murmur32_of_seeds<const N: usize>(bytes: &[u8], first: u32) -> [u32; N] {
-    murmur32_of_each(bytes, std::array::from_fn(|n| first.wrapping_add(n as u32)))
+pub fn murmur32_of_each<const N: usize>(bytes: &[u8], seed_of: impl Fn(u32) -> u32) -> [u32; N] {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the CPU has AVX2.
+        return unsafe { with_avx2(bytes, seed_of) };
+    }
+    side_by_side(bytes, std::array::from_fn(|n| seed_of(n as u32)))
+}
+
+/// The same, for CPUs that have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn with_avx2<const N: usize>(bytes: &[u8], seed_of: impl Fn(u32) -> u32) -> [u32; N] {
+    side_by_side(bytes, std::array::from_fn(|n| seed_of(n as u32)))
 }
 
 /// MurmurHash2 of 32 bits under each of `seeds`. Each word of the bytes is read and mixed once, and
 /// the hashes, which do not depend on each other, are computed side by side: seven of ten bytes
 /// take as long as two that are computed one after the other.
-#[inline]
-pub fn murmur32_of_each<const N: usize>(bytes: &[u8], seeds: [u32; N]) -> [u32; N] {
+#[inline(always)]
+fn side_by_side<const N: usize>(bytes: &[u8], seeds: [u32; N]) -> [u32; N] {
     const M: u32 = 0x5bd1_e995;
     const R: u32 = 24;
     let mut hashes = seeds.map(|seed| seed ^ bytes.len() as u32);
@@ -97,8 +111,9 @@ mod tests {
         let bytes: Vec<u8> = (0..40).collect();
         for len in 0..bytes.len() {
             for first in [0, 7, u32::MAX - 2] {
-                let hashes: [u32; 5] = murmur32_of_seeds(&bytes[..len], first);
-                let each = |n| murmur32(&bytes[..len], first.wrapping_add(n));
+                let seed_of = |n| first.wrapping_add(n);
+                let hashes: [u32; 5] = murmur32_of_each(&bytes[..len], seed_of);
+                let each = |n| murmur32(&bytes[..len], seed_of(n));
                 assert_eq!(hashes, [0, 1, 2, 3, 4].map(each));
             }
         }

@@ -1,6 +1,6 @@
 //! From an item to its counters: one in each row.
 
-use splitbloom_foundation::murmur::{murmur32, murmur32_of_each, murmur32_of_seeds};
+use splitbloom_foundation::murmur::{murmur32, murmur32_of_each};
 
 /// Rows whose hashes are computed side by side. A power of two: the compiler puts the hashes of
 /// eight rows into registers for several numbers, whatever the depth.
@@ -44,16 +44,14 @@ impl Rows {
     pub fn counters_and_hash(&self, item: &[u8], seed: u32) -> ([u64; ABREAST], u32) {
         const LAST: usize = ABREAST - 1;
         let rows = self.depth.min(ABREAST as u64) as usize;
-        let mut seeds: [u32; ABREAST] = std::array::from_fn(|row| row as u32);
-        if rows < ABREAST {
-            seeds[LAST] = seed;
-        }
-        let hashes = murmur32_of_each(item, seeds);
+        let has_spare = rows < ABREAST;
+        let seed_of = |row| if has_spare && row == LAST as u32 { seed } else { row };
+        let hashes: [u32; ABREAST] = murmur32_of_each(item, seed_of);
         let mut counters = [0; ABREAST];
         for (row, counter) in counters.iter_mut().enumerate().take(rows) {
             *counter = row as u64 * self.width + self.remainder(hashes[row]);
         }
-        (counters, if rows < ABREAST { hashes[LAST] } else { murmur32(item, seed) })
+        (counters, if has_spare { hashes[LAST] } else { murmur32(item, seed) })
     }
 
     /// Calls `visit` with the number of the item's counter in each row, counted over all rows.
@@ -61,7 +59,8 @@ impl Rows {
     pub fn visit(&self, item: &[u8], mut visit: impl FnMut(u64)) {
         let (mut row, mut start) = (0, 0);
         while row < self.depth {
-            let hashes: [u32; ABREAST] = murmur32_of_seeds(item, row as u32);
+            let first = row as u32;
+            let hashes: [u32; ABREAST] = murmur32_of_each(item, |n| first.wrapping_add(n));
             let rows = (self.depth - row).min(ABREAST as u64) as usize;
             for hash in &hashes[..rows] {
                 visit(start + self.remainder(*hash));
