@@ -58,15 +58,18 @@ impl Rules {
         Path { fingerprint, cells: cells.map(|cell| cell as u32) }
     }
 
+    /// The bucket of an item in each row, if its path has them.
+    #[inline]
+    pub fn cells<'a>(&self, path: &'a Path) -> Option<&'a [u32]> {
+        self.has_cells.then(|| &path.cells[..self.rows.depth()])
+    }
+
     /// Calls `visit` with the bucket of an item in each row.
     #[inline]
     pub fn visit(&self, item: &[u8], path: &Path, mut visit: impl FnMut(u64)) {
-        match self.has_cells {
-            true => {
-                let cells = path.cells.iter().take(self.rows.depth());
-                cells.for_each(|cell| visit((*cell).into()));
-            }
-            false => self.rows.visit(item, visit),
+        match self.cells(path) {
+            Some(cells) => cells.iter().for_each(|cell| visit((*cell).into())),
+            None => self.rows.visit(item, visit),
         }
     }
 }
