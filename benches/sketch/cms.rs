@@ -1,6 +1,6 @@
 //! Count-min sketches.
 
-use super::duel::{Case, Side};
+use super::duel::{Case, Form, Side};
 use super::rig::numbers::splitmix64;
 use super::rig::server::Setup;
 use super::rig::table::Table;
@@ -15,46 +15,76 @@ const DEPTH: u64 = 7;
 /// Items of a command, and commands of a round.
 const BATCHES: (u64, u64) = (3_000, 100);
 const SINGLES: (u64, u64) = (30_000, 1);
+const PACKS: (u64, u64) = (100, 4_096);
+/// Bytes of an item that is packed.
+const WIDTH: usize = 16;
 
 /// An item out of `distinct`, all equally likely.
 fn item(number: u64, distinct: u64) -> String {
     format!("item:{}", splitmix64(number) % distinct)
 }
 
+/// The same, of [`WIDTH`] bytes.
+fn wide_item(number: u64, distinct: u64) -> String {
+    format!("{:>WIDTH$}", item(number, distinct))
+}
+
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (size, width, distinct) in SIZES {
         for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one item")] {
-            let mut create = cmd("CMS.INITBYDIM");
-            create.arg(KEY).arg(width).arg(DEPTH);
-            // As many items as fill the counters.
-            let mut filled = vec![create];
-            for first in (0..distinct / 10).step_by(1_000) {
-                let mut fill = cmd("CMS.INCRBY");
-                fill.arg(KEY);
-                (first..first + 1_000).for_each(|n| increment(&mut fill, n, distinct));
-                filled.push(fill);
+            let filled = filled(width, distinct);
+            let query = Form::plain("CMS.QUERY", move |words, number| {
+                words.arg(item(number, distinct));
+            });
+            for form in [plain(distinct), query] {
+                let name = format!("{}, {size}, {how}", form.command);
+                cases.push(Case::new(&name, filled.clone(), batches, KEY, form));
             }
-            let name = |command: &str| format!("{command}, {size}, {how}");
-            cases.push(Case::new(
-                (&name("CMS.INCRBY"), "CMS.INCRBY"),
-                filled.clone(),
-                batches,
-                KEY,
-                move |words, number| increment(words, number, distinct),
-            ));
-            cases.push(Case::new(
-                (&name("CMS.QUERY"), "CMS.QUERY"),
-                filled,
-                batches,
-                KEY,
-                move |words, number| {
-                    words.arg(item(number, distinct));
-                },
-            ));
         }
     }
     cases
+}
+
+/// Packed increments next to plain ones, 16 bytes an item. The peer has no packed ones, and is
+/// compared with what it has.
+pub fn packed() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (size, width, distinct) in SIZES {
+        let filled = filled(width, distinct);
+        let name = |command: &str| format!("{command}, {size}, batches of 4 096");
+        let case = |name: &str, form| Case::new(name, filled.clone(), PACKS, KEY, form);
+        let plain = || {
+            Form::plain("CMS.INCRBY", move |words, number| {
+                words.arg(wide_item(number, distinct)).arg(1);
+            })
+        };
+        let packed = Form::whole("CMS.PACKINCR", move |words, items| {
+            let items: String = items.map(|number| wide_item(number, distinct)).collect();
+            words.arg("FIXED").arg(WIDTH).arg(items);
+        });
+        cases.push(case(&name("CMS.INCRBY"), plain()));
+        cases.push(case(&name("CMS.PACKINCR"), packed).with_peer(plain()));
+    }
+    cases
+}
+
+/// Creates a sketch, and counts as many items as fill the counters.
+fn filled(width: u64, distinct: u64) -> Vec<Cmd> {
+    let mut create = cmd("CMS.INITBYDIM");
+    create.arg(KEY).arg(width).arg(DEPTH);
+    let mut filled = vec![create];
+    for first in (0..distinct / 10).step_by(1_000) {
+        let mut fill = cmd("CMS.INCRBY");
+        fill.arg(KEY);
+        (first..first + 1_000).for_each(|n| increment(&mut fill, n, distinct));
+        filled.push(fill);
+    }
+    filled
+}
+
+fn plain(distinct: u64) -> Form {
+    Form::plain("CMS.INCRBY", move |words, number| increment(words, number, distinct))
 }
 
 fn increment(words: &mut Cmd, number: u64, distinct: u64) {

@@ -8,6 +8,7 @@ use super::rig::table::Table;
 use super::rig::Outcome;
 use redis::{Cmd, Connection, Pipeline};
 use std::env;
+use std::ops::Range;
 
 /// An odd number, so that the median is one of the rounds.
 const ROUNDS: usize = 7;
@@ -15,34 +16,63 @@ const ROUNDS: usize = 7;
 /// Above the number of any item that fills a sketch, so that a stream of different items is one.
 const BEYOND_FILLING: u64 = 1 << 24;
 
-/// Appends the item of a number to a command. Numbers go on from round to round.
-type Write = Box<dyn Fn(&mut Cmd, u64)>;
+/// Appends items, by their numbers, to a command.
+type Write = Box<dyn Fn(&mut Cmd, Range<u64>)>;
+
+/// A command, and how its items are written.
+pub struct Form {
+    /// The command, as the server's statistics name it.
+    pub command: &'static str,
+    /// Numbers go on from round to round.
+    write: Write,
+}
+
+impl Form {
+    /// A command whose items are one argument or more each.
+    pub fn plain(command: &'static str, write: impl Fn(&mut Cmd, u64) + 'static) -> Self {
+        Self::whole(command, move |words, items| items.for_each(|item| write(words, item)))
+    }
+
+    /// A command whose items are written together.
+    pub fn whole(command: &'static str, write: impl Fn(&mut Cmd, Range<u64>) + 'static) -> Self {
+        Self { command, write: Box::new(write) }
+    }
+}
 
 /// What is measured.
 pub struct Case {
     /// What the table calls it.
-    pub name: String,
-    /// The command, as the server's statistics name it.
-    pub command: &'static str,
+    name: String,
     /// The key of the sketch.
-    pub key: &'static str,
+    key: &'static str,
     /// Sent once, before all rounds.
-    pub prepare: Vec<Cmd>,
+    prepare: Vec<Cmd>,
     /// Commands in a round, and items in each.
-    pub shape: (u64, u64),
-    write: Write,
+    shape: (u64, u64),
+    form: Form,
+    /// What the peer has instead, if it lacks the command.
+    instead: Option<Form>,
 }
 
 impl Case {
-    /// A case whose rounds send commands of this shape, to which `write` appends the items.
+    /// A case whose rounds send commands of this shape.
     pub fn new(
-        (name, command): (&str, &'static str),
+        name: &str,
         prepare: Vec<Cmd>,
         shape: (u64, u64),
         key: &'static str,
-        write: impl Fn(&mut Cmd, u64) + 'static,
+        form: Form,
     ) -> Self {
-        Self { name: name.to_string(), command, key, prepare, shape, write: Box::new(write) }
+        Self { name: name.to_string(), key, prepare, shape, form, instead: None }
+    }
+
+    /// The same, with another command for the peer.
+    pub fn with_peer(self, form: Form) -> Self {
+        Self { instead: Some(form), ..self }
+    }
+
+    fn of_peer(&self) -> &Form {
+        self.instead.as_ref().unwrap_or(&self.form)
     }
 
     fn items(&self) -> u64 {
@@ -50,7 +80,7 @@ impl Case {
     }
 
     /// The commands of a round.
-    fn pipelines(&self, round: usize) -> Vec<Pipeline> {
+    fn pipelines(&self, form: &Form, round: usize) -> Vec<Pipeline> {
         /// Commands in flight.
         const PIPELINE: u64 = 100;
         let (commands, batch) = self.shape;
@@ -58,10 +88,10 @@ impl Case {
         let pipelines = (0..commands.div_ceil(PIPELINE)).map(|first| {
             let mut pipeline = redis::pipe();
             for number in first * PIPELINE..commands.min((first + 1) * PIPELINE) {
-                let mut words = redis::cmd(self.command);
+                let mut words = redis::cmd(form.command);
                 words.arg(self.key);
                 let first = (before + number) * batch;
-                (first..first + batch).for_each(|item| (self.write)(&mut words, item));
+                (form.write)(&mut words, first..first + batch);
                 pipeline.add_command(words).ignore();
             }
             pipeline
@@ -91,13 +121,14 @@ impl Side {
         Ok(())
     }
 
-    /// Nanoseconds an item in the command, for the pipelines of one round.
-    fn round(&mut self, case: &Case, pipelines: &[Pipeline]) -> Outcome<f64> {
-        let before = microseconds_in(&mut self.connection, case.command)?;
+    /// Nanoseconds an item in the command, for one round.
+    fn round(&mut self, case: &Case, form: &Form, round: usize) -> Outcome<f64> {
+        let pipelines = case.pipelines(form, round);
+        let before = microseconds_in(&mut self.connection, form.command)?;
         for pipeline in pipelines {
             pipeline.query::<()>(&mut self.connection)?;
         }
-        let after = microseconds_in(&mut self.connection, case.command)?;
+        let after = microseconds_in(&mut self.connection, form.command)?;
         Ok((after - before) as f64 * 1_000.0 / case.items() as f64)
     }
 }
@@ -119,13 +150,13 @@ impl Duel {
             ours.prepare(case)?;
             peer.iter_mut().try_for_each(|peer| peer.prepare(case))?;
             for round in 0..=rounds {
-                let (mut both, pipelines) = ([None, None], case.pipelines(round));
+                let mut both = [None, None];
                 for turn in [round % 2, (round + 1) % 2] {
-                    let side = match turn {
-                        0 => Some(&mut ours),
-                        _ => peer.as_mut(),
+                    let (side, form) = match turn {
+                        0 => (Some(&mut ours), &case.form),
+                        _ => (peer.as_mut(), case.of_peer()),
                     };
-                    both[turn] = side.map(|side| side.round(case, &pipelines)).transpose()?;
+                    both[turn] = side.map(|side| side.round(case, form, round)).transpose()?;
                 }
                 // The first one touches memory for the first time.
                 if round > 0 {

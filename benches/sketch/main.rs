@@ -4,6 +4,7 @@
 //! | part | measures | tables in docs/performance |
 //! |---|---|---|
 //! | `cms` | CMS.INCRBY and QUERY, on a sketch in the cache and one of 56 MB | `sketch-cms-PEER` |
+//! | `packed` | CMS.PACKINCR next to CMS.INCRBY | `sketch-packed-PEER` |
 //! | `cms-error` | errors of count-min sketches on Zipf-distributed items | `sketch-cms-error` |
 //! | `topk` | TOPK.ADD and TOPK.QUERY, of skewed items and of uniform ones | `sketch-topk-PEER` |
 //! | `topk-error` | recall and errors of lists on Zipf-distributed items | `sketch-topk-error` |
@@ -38,8 +39,9 @@ use rig::Outcome;
 type Part = (&'static str, fn() -> Outcome<()>);
 
 fn main() -> Outcome<()> {
-    let parts: [Part; 6] = [
+    let parts: [Part; 7] = [
         ("cms", || Duel::of("sketch-cms", &cms::cases())),
+        ("packed", || Duel::of("sketch-packed", &cms::packed())),
         ("cms-error", cms::errors),
         ("topk", || Duel::of("sketch-topk", &topk::cases())),
         ("topk-error", topk::errors),

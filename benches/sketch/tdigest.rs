@@ -1,6 +1,6 @@
 //! t-digests.
 
-use super::duel::{Case, Side};
+use super::duel::{Case, Form, Side};
 use super::rig::numbers::splitmix64;
 use super::rig::server::Setup;
 use super::rig::table::Table;
@@ -41,14 +41,16 @@ pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one number")] {
         let name = format!("TDIGEST.ADD, {how}");
-        cases.push(Case::new((&name, "TDIGEST.ADD"), filled.clone(), batches, KEY, |words, n| {
+        let form = Form::plain("TDIGEST.ADD", |words, n| {
             words.arg(exponential(n));
-        }));
+        });
+        cases.push(Case::new(&name, filled.clone(), batches, KEY, form));
     }
     let name = "TDIGEST.QUANTILE, five";
-    cases.push(Case::new((name, "TDIGEST.QUANTILE"), filled, (3_000, 5), KEY, |words, n| {
+    let form = Form::plain("TDIGEST.QUANTILE", |words, n| {
         words.arg([0.01, 0.25, 0.5, 0.9, 0.999][n as usize % 5]);
-    }));
+    });
+    cases.push(Case::new(name, filled, (3_000, 5), KEY, form));
     cases
 }
 

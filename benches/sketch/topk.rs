@@ -1,6 +1,6 @@
 //! Top-k.
 
-use super::duel::{Case, Side};
+use super::duel::{Case, Form, Side};
 use super::rig::numbers::splitmix64;
 use super::rig::server::Setup;
 use super::rig::table::Table;
@@ -54,10 +54,10 @@ pub fn cases() -> Vec<Case> {
         for (batches, how) in [(BATCHES, "batches of 100"), (SINGLES, "one item")] {
             for command in ["TOPK.ADD", "TOPK.QUERY"] {
                 let name = format!("{command}, {sketch}, {how}");
-                let write = move |words: &mut redis::Cmd, number| {
+                let form = Form::plain(command, move |words, number| {
                     words.arg(draw(number));
-                };
-                cases.push(Case::new((&name, command), filled.clone(), batches, KEY, write));
+                });
+                cases.push(Case::new(&name, filled.clone(), batches, KEY, form));
             }
         }
     }
