@@ -22,6 +22,7 @@ mod panics;
 mod refusals;
 mod saves;
 mod settings;
+mod sketches;
 mod tables;
 mod threads;
 mod topology;
@@ -34,14 +35,18 @@ use std::path::PathBuf;
 /// A server with the build of the module that fails on demand; see
 /// `crates/server/src/failpoints.rs`.
 fn server_with_failpoints(settings: &[&str]) -> Server {
-    let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
-    let module =
-        module.expect("SPLITBLOOM_FAULTY_MODULE is the path of a build with injected-faults");
     Server::with(Options {
-        module: Some(PathBuf::from(module)),
+        module: Some(faulty_module()),
         provokes_panics: true,
         ..Options::settings(settings)
     })
+}
+
+fn faulty_module() -> PathBuf {
+    let module = env::var_os("SPLITBLOOM_FAULTY_MODULE");
+    let module =
+        module.expect("SPLITBLOOM_FAULTY_MODULE is the path of a build with injected-faults");
+    PathBuf::from(module)
 }
 
 /// How many times to repeat: `long` with `SPLITBLOOM_FAULTS=long`, otherwise `short`.

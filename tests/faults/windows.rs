@@ -8,29 +8,35 @@ use crate::harness::{add_items, eventually, Connection, Server};
 use crate::server_with_failpoints;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const SECOND: u64 = 1_000;
+pub const SECOND: u64 = 1_000;
 
-/// A connection to a server whose clock is moved.
-struct Clocked {
-    db: Connection,
-    offset: u64,
+/// A connection to a server, where a setting moves the clock of a module.
+pub struct Clocked {
+    pub db: Connection,
+    pub offset: u64,
+    /// The module's name.
+    module: &'static str,
 }
 
 impl Clocked {
     fn connect(server: &Server, offset: u64) -> Clocked {
-        let mut clocked = Clocked { db: server.connect(), offset };
+        Clocked::of("bf", server, offset)
+    }
+
+    pub fn of(module: &'static str, server: &Server, offset: u64) -> Clocked {
+        let mut clocked = Clocked { db: server.connect(), offset, module };
         clocked.advance(0);
         clocked
     }
 
-    fn advance(&mut self, milliseconds: u64) {
+    pub fn advance(&mut self, milliseconds: u64) {
         self.offset += milliseconds;
-        let offset = self.offset;
-        self.db.run(&format!("CONFIG SET bf.inject-clock-offset {offset}"));
+        let Clocked { module, offset, .. } = *self;
+        self.db.run(&format!("CONFIG SET {module}.inject-clock-offset {offset}"));
     }
 
     /// What the server's clock shows, but for the time that the question takes.
-    fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.expect("a clock after 1970").as_millis() as u64 + self.offset
     }
