@@ -5,7 +5,7 @@ use super::rig::numbers::splitmix64;
 use super::rig::server::Setup;
 use super::rig::table::Table;
 use super::rig::Outcome;
-use super::zipf::Zipf;
+use super::zipf::{Items, Zipf};
 use redis::{cmd, Cmd, Connection};
 
 const KEY: &str = "counts";
@@ -104,6 +104,7 @@ pub fn errors() -> Outcome<()> {
     let mut ours = Side::start(Setup::ours()?)?;
     let mut peer = Setup::peer()?.map(Side::start).transpose()?;
     let mut table = Table::new(&[
+        "items",
         "exponent",
         "mean error / bound",
         "99th percentile / bound",
@@ -111,11 +112,13 @@ pub fn errors() -> Outcome<()> {
         "share above the bound",
         "allowed",
     ]);
-    for exponent in [0.8, 1.1, 1.4] {
+    for (items, exponent) in
+        [(Items::Short, 0.8), (Items::Short, 1.1), (Items::Short, 1.4), (Items::Urls, 1.1)]
+    {
         let counts = Zipf::new(DISTINCT, exponent).counts(DRAWS);
-        let estimates = estimates(&mut ours.connection, &counts)?;
+        let estimates = estimates(&mut ours.connection, items, &counts)?;
         if let Some(peer) = &mut peer {
-            assert_eq!(self::estimates(&mut peer.connection, &counts)?, estimates);
+            assert_eq!(self::estimates(&mut peer.connection, items, &counts)?, estimates);
         }
         let bound = ERROR * DRAWS as f64;
         let excess = estimates.iter().zip(&counts);
@@ -124,6 +127,7 @@ pub fn errors() -> Outcome<()> {
         excess.sort_by(f64::total_cmp);
         let above = excess.iter().filter(|excess| **excess > 1.0).count();
         table.row(&[
+            items.name().to_string(),
             exponent.to_string(),
             format!("{:.4}", excess.iter().sum::<f64>() / excess.len() as f64),
             format!("{:.4}", excess[excess.len() * 99 / 100]),
@@ -138,7 +142,7 @@ pub fn errors() -> Outcome<()> {
 
 /// Counts all items, and returns the estimate of each. An item's increments come at once: the
 /// counters are sums, so their order and size do not matter.
-fn estimates(connection: &mut Connection, counts: &[u64]) -> Outcome<Vec<u64>> {
+fn estimates(connection: &mut Connection, items: Items, counts: &[u64]) -> Outcome<Vec<u64>> {
     const BATCH: usize = 1_000;
     cmd("UNLINK").arg(KEY).query::<()>(connection)?;
     cmd("CMS.INITBYPROB").arg(KEY).arg(ERROR).arg(PROBABILITY).query::<()>(connection)?;
@@ -146,7 +150,7 @@ fn estimates(connection: &mut Connection, counts: &[u64]) -> Outcome<Vec<u64>> {
         let mut add = cmd("CMS.INCRBY");
         add.arg(KEY);
         for (number, count) in (first..).zip(counts) {
-            add.arg(format!("item:{number}")).arg(count);
+            add.arg(items.item(number)).arg(count);
         }
         add.query::<()>(connection)?;
     }
@@ -155,7 +159,7 @@ fn estimates(connection: &mut Connection, counts: &[u64]) -> Outcome<Vec<u64>> {
         let mut ask = cmd("CMS.QUERY");
         ask.arg(KEY);
         for number in first..(first + BATCH).min(counts.len()) {
-            ask.arg(format!("item:{number}"));
+            ask.arg(items.item(number));
         }
         estimates.extend(ask.query::<Vec<u64>>(connection)?);
     }

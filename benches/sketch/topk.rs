@@ -5,9 +5,9 @@ use super::rig::numbers::splitmix64;
 use super::rig::server::Setup;
 use super::rig::table::Table;
 use super::rig::Outcome;
-use super::zipf::Zipf;
+use super::zipf::{Items, Zipf};
 use redis::{cmd, Connection};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 const KEY: &str = "heavy";
 const DEPTH: u64 = 7;
@@ -74,62 +74,84 @@ const K: usize = 100;
 pub fn errors() -> Outcome<()> {
     let mut ours = Side::start(Setup::ours()?)?;
     let mut peer = Setup::peer()?.map(Side::start).transpose()?;
-    let columns = ["exponent", "width", "recall", "mean error", "peer: recall", "peer: mean error"];
-    let mut table = Table::new(&columns);
-    for (exponent, width) in
-        [(0.8, 2_000), (1.1, 2_000), (1.2, 2_000), (1.4, 2_000), (1.1, 300), (1.2, 300), (1.4, 300)]
-    {
+    let mut table = Table::new(&[
+        "items",
+        "exponent",
+        "width",
+        "recall",
+        "mean error",
+        "peer: recall",
+        "peer: mean error",
+    ]);
+    let wide = [0.8, 1.1, 1.2, 1.4].map(|exponent| (Items::Short, exponent, 2_000));
+    let narrow = [1.1, 1.2, 1.4].map(|exponent| (Items::Short, exponent, 300));
+    let urls = [(Items::Urls, 1.1, 300)];
+    for (items, exponent, width) in wide.into_iter().chain(narrow).chain(urls) {
         let zipf = Zipf::new(DISTINCT, exponent);
-        let counts = zipf.counts(DRAWS);
-        let found = quality(&mut ours.connection, &zipf, &counts, width)?;
-        let of_peer = peer
-            .as_mut()
-            .map(|peer| quality(&mut peer.connection, &zipf, &counts, width))
-            .transpose()?;
+        let stream = Stream { items, counts: zipf.counts(DRAWS), zipf };
+        let found = stream.quality(&mut ours.connection, width)?;
+        let of_peer =
+            peer.as_mut().map(|peer| stream.quality(&mut peer.connection, width)).transpose()?;
         let [recall, error] = found.map(|number| format!("{number:.4}"));
         let of_peer = of_peer.map(|of_peer| of_peer.map(|number| format!("{number:.4}")));
         let [peer_recall, peer_error] = of_peer.unwrap_or_default();
-        let row = [exponent.to_string(), width.to_string(), recall, error, peer_recall, peer_error];
-        table.row(&row);
+        table.row(&[
+            items.name().to_string(),
+            exponent.to_string(),
+            width.to_string(),
+            recall,
+            error,
+            peer_recall,
+            peer_error,
+        ]);
     }
     println!("\n{}", table.markdown());
     table.save("sketch-topk-error")
 }
 
-/// The share of the k heaviest items that are listed, and the mean relative error of the counts
-/// listed.
-fn quality(
-    connection: &mut Connection,
-    zipf: &Zipf,
-    counts: &[u64],
-    width: u64,
-) -> Outcome<[f64; 2]> {
-    const BATCH: u64 = 1_000;
-    const PIPELINE: u64 = 50;
-    cmd("UNLINK").arg(KEY).query::<()>(connection)?;
-    let mut create = cmd("TOPK.RESERVE");
-    create.arg(KEY).arg(K).arg(width).arg(DEPTH).arg(0.9).query::<()>(connection)?;
-    for first in (0..DRAWS).step_by((BATCH * PIPELINE) as usize) {
-        let mut pipeline = redis::pipe();
-        for batch in (first..first + BATCH * PIPELINE).step_by(BATCH as usize) {
-            let items: Vec<String> =
-                (batch..batch + BATCH).map(|draw| zipf.draw(draw).to_string()).collect();
-            pipeline.cmd("TOPK.ADD").arg(KEY).arg(items).ignore();
+/// What is added, and how often each item is.
+struct Stream {
+    items: Items,
+    zipf: Zipf,
+    counts: Vec<u64>,
+}
+
+impl Stream {
+    /// The share of the k heaviest items that are listed, and the mean relative error of the counts
+    /// listed.
+    fn quality(&self, connection: &mut Connection, width: u64) -> Outcome<[f64; 2]> {
+        const BATCH: u64 = 1_000;
+        const PIPELINE: u64 = 50;
+        let Self { items, zipf, counts } = self;
+        cmd("UNLINK").arg(KEY).query::<()>(connection)?;
+        let mut create = cmd("TOPK.RESERVE");
+        create.arg(KEY).arg(K).arg(width).arg(DEPTH).arg(0.9).query::<()>(connection)?;
+        for first in (0..DRAWS).step_by((BATCH * PIPELINE) as usize) {
+            let mut pipeline = redis::pipe();
+            for batch in (first..first + BATCH * PIPELINE).step_by(BATCH as usize) {
+                let drawn = (batch..batch + BATCH).map(|draw| items.item(zipf.draw(draw)));
+                let items: Vec<Vec<u8>> = drawn.collect();
+                pipeline.cmd("TOPK.ADD").arg(KEY).arg(items).ignore();
+            }
+            pipeline.query::<()>(connection)?;
         }
-        pipeline.query::<()>(connection)?;
+        let mut list = cmd("TOPK.LIST");
+        let list: Vec<(Vec<u8>, u64)> = list.arg(KEY).arg("WITHCOUNT").query(connection)?;
+        let numbers: HashMap<Vec<u8>, usize> =
+            (0..counts.len()).map(|number| (items.item(number), number)).collect();
+        let list: Vec<(usize, u64)> =
+            list.into_iter().map(|(item, count)| (numbers[&item], count)).collect();
+        let mut heaviest: Vec<usize> = (0..counts.len()).collect();
+        heaviest.sort_by_key(|item| std::cmp::Reverse(counts[*item]));
+        // Whoever has as many as the last of them is as heavy.
+        let least = counts[heaviest[K - 1]];
+        let listed: HashSet<usize> = list.iter().map(|(item, _)| *item).collect();
+        let found = listed.iter().filter(|item| counts[**item] >= least).count();
+        let errors = list.iter().map(|(item, count)| {
+            let exact = counts[*item] as f64;
+            (*count as f64 - exact).abs() / exact
+        });
+        let error = errors.sum::<f64>() / list.len() as f64;
+        Ok([found.min(K) as f64 / K as f64, error])
     }
-    let mut list = cmd("TOPK.LIST");
-    let list: Vec<(usize, u64)> = list.arg(KEY).arg("WITHCOUNT").query(connection)?;
-    let mut heaviest: Vec<usize> = (0..counts.len()).collect();
-    heaviest.sort_by_key(|item| std::cmp::Reverse(counts[*item]));
-    // Whoever has as many as the last of them is as heavy.
-    let least = counts[heaviest[K - 1]];
-    let listed: HashSet<usize> = list.iter().map(|(item, _)| *item).collect();
-    let found = listed.iter().filter(|item| counts[**item] >= least).count();
-    let errors = list.iter().map(|(item, count)| {
-        let exact = counts[*item] as f64;
-        (*count as f64 - exact).abs() / exact
-    });
-    let error = errors.sum::<f64>() / list.len() as f64;
-    Ok([found.min(K) as f64 / K as f64, error])
 }

@@ -1,7 +1,38 @@
-//! Zipf-distributed numbers: number `n`, counted from 1, with a probability in proportion to
-//! `n^-s`.
+//! Zipf-distributed items: number `n`, counted from 1, with a probability in proportion to `n^-s`.
 
 use super::rig::numbers::splitmix64;
+use super::rig::urls::write_url;
+
+/// How items are written.
+#[derive(Clone, Copy)]
+pub enum Items {
+    Short,
+    /// 60 bytes on average, of which many have the first ones in common.
+    Urls,
+}
+
+impl Items {
+    /// What tables call them.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Short => "item:n",
+            Self::Urls => "URLs",
+        }
+    }
+
+    /// The item of a number.
+    pub fn item(self, number: usize) -> Vec<u8> {
+        match self {
+            Self::Short => format!("item:{number}").into_bytes(),
+            Self::Urls => {
+                let mut url = Vec::new();
+                write_url(number as u64, &mut url);
+                url.pop(); // the line feed
+                url
+            }
+        }
+    }
+}
 
 pub struct Zipf {
     /// The sum of the weights up to each number.
