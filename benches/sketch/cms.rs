@@ -46,8 +46,8 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Packed increments next to plain ones, 16 bytes an item. The peer has no packed ones, and is
-/// compared with what it has.
+/// Packed increments next to plain ones, 16 bytes an item. The peer has no packed ones: it counts
+/// the same items with CMS.INCRBY.
 pub fn packed() -> Vec<Case> {
     let mut cases = Vec::new();
     for (size, width, distinct) in SIZES {

@@ -6,6 +6,7 @@ use super::rig::urls::write_url;
 /// How items are written.
 #[derive(Clone, Copy)]
 pub enum Items {
+    /// `item:` and the number.
     Short,
     /// 60 bytes on average, of which many have the first ones in common.
     Urls,

@@ -50,6 +50,16 @@ fn replica_of(primary: &Server, offset: i64) -> Server {
     replica
 }
 
+/// Twice the window of both models.
+pub const TWO_MINUTES: u64 = 120 * SECOND;
+
+pub fn rewrite_append_only_file(db: &mut Connection) {
+    db.run("BGREWRITEAOF");
+    eventually("the file is rewritten", || {
+        db.info("persistence", "aof_rewrite_in_progress") == "0"
+    });
+}
+
 fn forgotten(db: &mut Connection, key: &str) -> i64 {
     let info = db.run(&format!("BF.INFO {key} FULL"));
     info.field("Items forgotten").integer()

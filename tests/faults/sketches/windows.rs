@@ -2,13 +2,12 @@
 //! rewritten append-only files, replicas with other clocks, and a failover.
 
 use super::{replica_of, server_with};
-use crate::harness::{eventually, Connection, Random, Server};
+use crate::harness::{Connection, Random, Server};
 use crate::times;
-use crate::windows::{Clocked, SECOND};
+use crate::windows::{rewrite_append_only_file, Clocked, SECOND, TWO_MINUTES};
 
 const WINDOW: u64 = 60 * SECOND;
 const SLICES: u64 = 4;
-const TWO_MINUTES: u64 = 120 * SECOND;
 /// So few that in 20 000 counters a row, and seven rows, each has some of its own: estimates are
 /// exact.
 const UNIVERSE: usize = 50;
@@ -76,7 +75,7 @@ impl Model {
     }
 }
 
-/// The digests of both, whoever is asked.
+/// Checks that the `replicas` hold what the `primary` holds.
 fn check_equal(primary: &Server, replicas: &[Server]) {
     let digest = primary.connect().digest_of_everything();
     for replica in replicas {
@@ -90,7 +89,7 @@ fn counts_of_a_window_agree_with_a_model_over_restarts_clocks_and_a_failover() {
     let rounds = times(50, 500) * SLICES;
     let mut primary = server_with(&["appendonly yes", "appendfsync no"]);
     let mut server = Clocked::of("sketch", &primary, 0);
-    let mut replicas = ["120000", "-120000"]
+    let mut replicas = [TWO_MINUTES as i64, -(TWO_MINUTES as i64)]
         .map(|offset| replica_of(&primary, &[&format!("sketch.inject-clock-offset {offset}")]));
     let mut random = Random::seeded(15);
     let mut models = SKETCHES.map(|sketch| Model::new(&mut server.db, sketch));
@@ -102,10 +101,7 @@ fn counts_of_a_window_agree_with_a_model_over_restarts_clocks_and_a_failover() {
         }
         if round % (rounds / 10) == 3 {
             check_equal(&primary, &replicas);
-            server.db.run("BGREWRITEAOF");
-            eventually("the file is rewritten", || {
-                server.db.info("persistence", "aof_rewrite_in_progress") == "0"
-            });
+            rewrite_append_only_file(&mut server.db);
         }
         if round % (rounds / 4) == 7 {
             let digest = server.db.digest_of_everything();

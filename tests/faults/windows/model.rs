@@ -1,7 +1,7 @@
 //! Two filters that forget, with and without RENEW, against a model that knows when each item came:
 //! through restarts, rewritten append-only files, replicas with other clocks, and a failover.
 
-use super::{replica_of, Clocked, SECOND};
+use super::{replica_of, rewrite_append_only_file, Clocked, SECOND, TWO_MINUTES};
 use crate::harness::{
     commands_in_append_only_file, eventually, item, trials, Connection, Random, Server,
 };
@@ -12,8 +12,6 @@ const SLICES: u64 = 4;
 const UNIVERSE: usize = 100_000;
 /// Items of a command.
 const BATCH: usize = 500;
-/// Two windows.
-const TWO_MINUTES: u64 = 120 * SECOND;
 /// Items added and looked up, unless [`trials`] says otherwise.
 const ITEMS: u64 = 400_000;
 
@@ -129,10 +127,7 @@ fn a_model_with_a_clock_agrees_over_fifty_windows_restarts_and_a_failover() {
         }
         if round % (rounds / 10) == 3 {
             wait_until_equal(&primary, &replicas);
-            server.db.run("BGREWRITEAOF");
-            eventually("the file is rewritten", || {
-                server.db.info("persistence", "aof_rewrite_in_progress") == "0"
-            });
+            rewrite_append_only_file(&mut server.db);
         }
         if round % (rounds / 4) == 7 {
             let digest = server.db.digest_of_everything();
