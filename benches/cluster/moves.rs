@@ -20,7 +20,7 @@ const SIZES: [u64; 4] = [1, 4, 16, 64];
 /// Whether the server tries to compress what it serializes; bits do not compress.
 const COMPRESSION: [&str; 2] = ["yes", "no"];
 const ERROR_RATE: f64 = 0.01;
-/// Bits per item at that error rate (docs/design.md).
+/// Bits per item at that error rate (docs/performance.md).
 const BITS_PER_ITEM: f64 = 9.92;
 /// No node may be considered dead, however long a move takes on a busy machine.
 const NODE_TIMEOUT: &str = "CONFIG SET cluster-node-timeout 60000";
