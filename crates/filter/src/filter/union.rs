@@ -144,7 +144,7 @@ impl Filter {
         let blooms = others.iter().filter_map(|other| other.bloom());
         sources.extend(blooms.filter(|bloom| bloom.set_bits() > 0));
         let (united, new) = self.unite_tables(others, limit, cost)?;
-        let has_changed = united.as_ref().is_some_and(United::has_changed);
+        let mut has_changed = united.as_ref().is_some_and(|united| united.has_changed);
         let ready = self.make_room_for(&sources, folded.as_mut(), new, has_changed, promise);
         if let Err(error) = ready {
             if let Some((table, united)) = self.body.table_mut().zip(united) {
@@ -154,8 +154,7 @@ impl Filter {
         }
         // Nothing fails from here on.
         let replaced = folded.and_then(|folded| self.replace_bloom(folded));
-        let mut has_changed =
-            replaced.is_some() || united.is_some_and(|united| united.has_changed());
+        has_changed |= replaced.is_some();
         if let Some(bloom) = self.body.bloom_mut() {
             for other in sources {
                 has_changed |= bloom.unite(other);

@@ -23,7 +23,7 @@ impl Shape {
     /// The slot of a fingerprint that is at least as long as the bucket's number.
     pub fn value(self, fingerprint: Fingerprint) -> u64 {
         let bits = self.slot.payload_bits;
-        let payload = u64::from(fingerprint.payload()) & ((1 << bits) - 1);
+        let payload = u64::from(fingerprint.payload()) & self.slot.payload_mask();
         self.wanted(fingerprint.without_payload()) << bits | payload
     }
 
@@ -180,7 +180,7 @@ impl Grid {
             let owned = usize::from(*owned);
             let all = spilled + owned;
             let held = all.min(self.room(number, owned as u16));
-            let mut line = Line::of_bytes([0; LINE_BYTES]);
+            let mut line = Line([0; LINE_BYTES]);
             let first = self.first_bucket(number);
             let buckets = fingerprints[before..before + owned]
                 .iter()

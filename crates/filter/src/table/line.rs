@@ -43,7 +43,7 @@ const SPILLED: u64 = 1 << 8;
 /// A cache line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub struct Line([u8; LINE_BYTES]);
+pub struct Line(pub [u8; LINE_BYTES]);
 
 /// A bucket in its line: the bit where its unary part begins, the index of its first entry among
 /// those of the line's buckets, and the number of its entries.
@@ -71,11 +71,6 @@ impl Shift {
 }
 
 impl Line {
-    /// A line of these bytes: zeros before it is written, or the counters of a page.
-    pub fn of_bytes(bytes: [u8; LINE_BYTES]) -> Self {
-        Self(bytes)
-    }
-
     /// A line of these words.
     pub fn of_words(words: [u64; LINE_WORDS]) -> Self {
         let mut line = Self([0; LINE_BYTES]);
@@ -92,14 +87,6 @@ impl Line {
     /// The bits before the unary part.
     pub fn header(held: usize, spilled: usize) -> u64 {
         1 << (UNARY - 1) | (spilled << 8 | held) as u64
-    }
-
-    pub fn bytes(&self) -> &[u8; LINE_BYTES] {
-        &self.0
-    }
-
-    pub fn bytes_mut(&mut self) -> &mut [u8; LINE_BYTES] {
-        &mut self.0
     }
 
     /// The number of slots in this line.
@@ -352,9 +339,7 @@ impl Line {
             zeros |= 1 << (bit % 64);
         }
         words[word & 7] ^= zeros;
-        for (n, word) in words.into_iter().enumerate() {
-            self.set_word(n, word);
-        }
+        *self = Self::of_words(words);
     }
 
     /// `len` bits (at most 57) of the unary part from `first` on.

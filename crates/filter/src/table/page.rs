@@ -31,20 +31,14 @@ pub use change::{Adding, Insert, Position, Remove};
 pub use size::{lines_for_half, lines_for_new};
 use splitbloom_foundation::alloc::try_vec;
 use splitbloom_foundation::prefetch::prefetch_at;
+use std::iter;
+use std::ops::Range;
 
 /// Lines that are prefetched before a change: that of the bucket and the next ones. Every removal
 /// reads the next line, and an insert that spills reaches 3.7 lines further on average. In the
 /// command at 10^7 items, CF.ADD and CF.DEL took 500 and 546 ns with none, 481 and 549 with two,
 /// 483 and 467 with four.
 const LINES_TO_CHANGE: usize = 4;
-
-/// Whether a page has entries or is saturated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Lines,
-    /// After too many items aimed at it, or too many entries without bits: it matches every lookup.
-    Saturated,
-}
 
 /// A [`Shape`] in two bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,7 +80,8 @@ pub struct Page {
     shape: ShapeBytes,
     /// The number of lines at the end that hold surplus counters.
     counter_lines: u8,
-    state: State,
+    /// After too many items aimed at it, or too many entries without bits: it matches every lookup.
+    is_saturated: bool,
 }
 
 const _: () = assert!(size_of::<Page>() == 16);
@@ -103,13 +98,13 @@ impl Page {
             depth,
             counter_lines: 0,
             entries: 0,
-            state: State::Lines,
+            is_saturated: false,
         }
     }
 
     /// A saturated page: like one with an entry of this payload that matches everything.
     pub fn saturated(depth: u8, payload: u8) -> Self {
-        Self { state: State::Saturated, entries: payload.into(), ..Self::empty(depth) }
+        Self { is_saturated: true, entries: payload.into(), ..Self::empty(depth) }
     }
 
     /// A copy.
@@ -130,14 +125,15 @@ impl Page {
 
     /// The number of entries in slots.
     pub fn len(&self) -> usize {
-        match self.state {
-            State::Lines => self.entries.into(),
-            State::Saturated => 0,
+        if self.is_saturated {
+            0
+        } else {
+            self.entries.into()
         }
     }
 
     pub fn is_saturated(&self) -> bool {
-        self.state == State::Saturated
+        self.is_saturated
     }
 
     /// The payload, if the page is saturated.
@@ -205,15 +201,21 @@ impl Page {
     /// All slots in order of their buckets, then of values. Those that spilled from the last line
     /// into the first come at the end.
     pub fn values(&self) -> impl Iterator<Item = u64> + '_ {
-        let (grid, slot) = (self.grid(), self.shape().slot);
-        let (mut line, mut n) = (0, self.lines.first().map_or(0, Line::spilled));
-        (0..self.len()).map(move |_| {
-            while n >= self.lines[line].held() {
-                n -= self.lines[line].held();
-                line = grid.next(line);
-            }
-            n += 1;
-            self.lines[line].slot(n - 1, slot)
+        let slot = self.shape().slot;
+        self.slots_by_line().flat_map(move |(line, slots)| slots.map(move |n| line.slot(n, slot)))
+    }
+
+    /// The same slots as their lines, and their numbers there: a loop for each line takes a quarter
+    /// less of the time to save a table.
+    pub fn slots_by_line(&self) -> impl Iterator<Item = (&Line, Range<usize>)> {
+        let (grid, mut number, mut left) = (self.grid(), 0, self.len());
+        let mut skipped = self.lines.first().map_or(0, Line::spilled);
+        iter::from_fn(move || {
+            let line = self.lines.get(number).filter(|_| left > 0)?;
+            let slots = skipped..line.held().clamp(skipped, skipped + left);
+            (left, skipped) = (left - slots.len(), skipped.saturating_sub(line.held()));
+            number = grid.next(number);
+            Some((line, slots))
         })
     }
 
@@ -262,18 +264,12 @@ impl Page {
             line.read_unary(owned, |q| fingerprints.push(self.shape().of_bucket(first_bucket + q)));
             first_bucket += grid.buckets_in(number);
         }
-        let mut rest = &mut fingerprints[..];
-        let (mut line, mut skipped) = (0, self.lines[0].spilled());
-        while !rest.is_empty() {
-            let held = self.lines[line].held();
-            let here = held.saturating_sub(skipped).min(rest.len());
-            let (now, later) = rest.split_at_mut(here);
-            for (n, fingerprint) in now.iter_mut().enumerate() {
-                let value = self.lines[line].slot(skipped + n, self.shape().slot);
+        let mut rest = fingerprints.iter_mut();
+        for (line, slots) in self.slots_by_line() {
+            for (n, fingerprint) in slots.zip(rest.by_ref()) {
+                let value = line.slot(n, self.shape().slot);
                 *fingerprint = fingerprint.or(self.shape().remainder(value));
             }
-            (rest, skipped) = (later, skipped.saturating_sub(held));
-            line = grid.next(line);
         }
         Ok(entries)
     }

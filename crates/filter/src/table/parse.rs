@@ -4,6 +4,7 @@
 //! holds at most [`MEMORY_PER_BYTE`](crate::storage::MEMORY_PER_BYTE) bytes for each byte of input,
 //! and some hundred more.
 
+use crate::bytes::{within, Reader};
 use crate::error::{AddError, DecodeError};
 use crate::table::directory::Subtree;
 use crate::table::entries::{Entries, Surplus, COPIES, SURPLUS_BYTES};
@@ -12,7 +13,7 @@ use crate::table::grid::Shape;
 use crate::table::page::Page;
 use crate::table::path::Path;
 use crate::table::plan::{Plan, MAX_DEPTH};
-use crate::table::record::{Sizes, EMPTY, ENTRIES, HEADER_BYTES, SATURATED, SHORT_BYTES};
+use crate::table::record::{Sizes, EMPTY, ENTRIES, SATURATED, SHORT_BYTES};
 use crate::table::table::Table;
 use crate::table::totals::Totals;
 use splitbloom_foundation::alloc::try_push;
@@ -98,17 +99,15 @@ impl Pages {
     /// # Errors
     /// What is wrong with the bytes, or `OutOfMemory`.
     pub fn push<'a>(&mut self, table: &Table, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
-        let plan = table.plan();
+        let (plan, mut reader) = (&table.plan, Reader(bytes));
         let start = Path(self.next.ok_or(DecodeError::Length)?);
-        let [depth, kind, ..] = *bytes else {
-            return Err(DecodeError::Length);
-        };
-        if depth > MAX_DEPTH || start.start(depth) != start {
-            return Err(DecodeError::Field("depth"));
-        }
-        let (page, entries, rest) = match kind {
-            EMPTY | SATURATED => without_entries(plan, depth, kind, bytes)?,
-            ENTRIES => with_entries(plan, depth, bytes)?,
+        let (depth, kind) = (reader.u8()?, reader.u8()?);
+        within("depth", depth <= MAX_DEPTH && start.start(depth) == start)?;
+        let (page, entries) = match kind {
+            EMPTY | SATURATED => {
+                (without_entries(plan, depth, kind, &mut reader)?, Entries::default())
+            }
+            ENTRIES => with_entries(plan, depth, &mut reader)?,
             _ => return Err(DecodeError::Field("kind of page")),
         };
         self.totals = self.totals.plus(Totals::of(&page, &entries, start));
@@ -118,7 +117,7 @@ impl Pages {
         }
         self.next = start.after(depth);
         self.join(start, Subtree::Page(page))?;
-        Ok(rest)
+        Ok(reader.0)
     }
 
     /// Adds a part, and joins it with its buddy if that is present, and so on.
@@ -137,45 +136,43 @@ impl Pages {
 }
 
 fn check_filler(bytes: &[u8]) -> Result<(), DecodeError> {
-    let is_clear = bytes.iter().all(|byte| *byte == 0);
-    is_clear.then_some(()).ok_or(DecodeError::Field("filler"))
+    within("filler", bytes.iter().all(|byte| *byte == 0))
 }
 
-fn without_entries<'a>(
+/// The rest of a record, after its kind, of a page without entries.
+fn without_entries(
     plan: &Plan,
     depth: u8,
     kind: u8,
-    bytes: &'a [u8],
-) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
-    let (record, rest) = bytes.split_first_chunk::<SHORT_BYTES>().ok_or(DecodeError::Length)?;
-    let (page, filler) = match record[2] {
-        _ if kind == EMPTY => (Page::empty(depth), &record[2..]),
-        payload if payload >> plan.payload_bits() == 0 => {
-            (Page::saturated(depth, payload), &record[3..])
-        }
-        _ => return Err(DecodeError::Field("payload")),
-    };
-    check_filler(filler)?;
-    Ok((page, Entries::default(), rest))
+    reader: &mut Reader<'_>,
+) -> Result<Page, DecodeError> {
+    let mut record = Reader(reader.take(SHORT_BYTES - 2)?);
+    let mut page = Page::empty(depth);
+    if kind == SATURATED {
+        let payload = record.u8()?;
+        within("payload", payload >> plan.payload_bits() == 0)?;
+        page = Page::saturated(depth, payload);
+    }
+    check_filler(record.0)?;
+    Ok(page)
 }
 
 /// Reads bits, from the least significant.
-struct Reader<'a> {
-    bytes: &'a [u8],
+struct BitReader<'a> {
+    bytes: Reader<'a>,
     pending: u64,
     len: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BitReader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, pending: 0, len: 0 }
+        Self { bytes: Reader(bytes), pending: 0, len: 0 }
     }
 
     fn take(&mut self, len: usize) -> Result<u64, DecodeError> {
         while self.len < len {
-            let (first, rest) = self.bytes.split_first().ok_or(DecodeError::Length)?;
-            self.pending |= u64::from(*first) << self.len;
-            (self.bytes, self.len) = (rest, self.len + 8);
+            self.pending |= u64::from(self.bytes.u8()?) << self.len;
+            self.len += 8;
         }
         let bits = self.pending & ((1 << len) - 1);
         self.pending >>= len;
@@ -184,18 +181,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn with_entries<'a>(
+/// The rest of a record, after its kind, of a page with entries.
+fn with_entries(
     plan: &Plan,
     depth: u8,
-    bytes: &'a [u8],
-) -> Result<(Page, Entries, &'a [u8]), DecodeError> {
-    let (header, body) = bytes.split_first_chunk::<HEADER_BYTES>().ok_or(DecodeError::Length)?;
-    let sizes = sizes(plan, depth, *header)?;
-    let (packed, rest) = body.split_at_checked(sizes.packed_bytes()).ok_or(DecodeError::Length)?;
-    let (counters, rest) =
-        rest.split_at_checked(sizes.surplus * SURPLUS_BYTES).ok_or(DecodeError::Length)?;
-    let (filler, rest) = rest.split_at_checked(sizes.filler_bytes()).ok_or(DecodeError::Length)?;
-    check_filler(filler)?;
+    reader: &mut Reader<'_>,
+) -> Result<(Page, Entries), DecodeError> {
+    let sizes = sizes(plan, depth, reader)?;
+    let packed = reader.take(sizes.packed_bytes())?;
+    let counters = reader.take(sizes.surplus * SURPLUS_BYTES)?;
+    check_filler(reader.take(sizes.filler_bytes())?)?;
 
     let mut entries = Entries::with_room(sizes.entries, sizes.surplus)?;
     read_fingerprints(sizes, packed, &mut entries.fingerprints)?;
@@ -203,34 +198,27 @@ fn with_entries<'a>(
         read_counter(counter, &mut entries)?;
     }
     let page = Page::with_lines(depth, sizes.shape, &entries, sizes.lines)?;
-    let page = page.ok_or(DecodeError::Field("lines"))?;
-    Ok((page, entries, rest))
+    Ok((page.ok_or(DecodeError::Field("lines"))?, entries))
 }
 
-fn sizes(plan: &Plan, depth: u8, header: [u8; HEADER_BYTES]) -> Result<Sizes, DecodeError> {
-    let [_, _, bucket_bits, fingerprint_bits, lines, n0, n1, s0, s1] = header;
+fn sizes(plan: &Plan, depth: u8, reader: &mut Reader<'_>) -> Result<Sizes, DecodeError> {
+    let (bucket_bits, fingerprint_bits) = (reader.u8()?, reader.u8()?);
     let slot = SlotShape { fingerprint_bits, payload_bits: plan.payload_bits() };
-    let entries = u16::from_le_bytes([n0, n1]).into();
-    if bucket_bits == 0 || bucket_bits > plan.bucket_bits(usize::MAX) {
-        return Err(DecodeError::Field("bucket bits"));
-    }
-    let longest = usize::from(bucket_bits) + usize::from(fingerprint_bits) - 1;
-    if !(2..=60).contains(&fingerprint_bits)
-        || slot.bits() > MAX_SLOT_BITS
-        || longest > 59
-        || longest + usize::from(depth) > 64
-    {
-        return Err(DecodeError::Field("fingerprint bits"));
-    }
-    if entries == 0 || entries > plan.max_written() {
-        return Err(DecodeError::Field("entries"));
-    }
-    Ok(Sizes {
+    let sizes = Sizes {
         shape: Shape { bucket_bits, slot },
-        lines: lines.into(),
-        entries,
-        surplus: u16::from_le_bytes([s0, s1]).into(),
-    })
+        lines: reader.u8()?.into(),
+        entries: reader.u16()?.into(),
+        surplus: reader.u16()?.into(),
+    };
+    within("bucket bits", (1..=plan.bucket_bits(usize::MAX)).contains(&bucket_bits))?;
+    let longest = usize::from(bucket_bits) + usize::from(fingerprint_bits) - 1;
+    let fits = (2..=60).contains(&fingerprint_bits)
+        && slot.bits() <= MAX_SLOT_BITS
+        && longest <= 59
+        && longest + usize::from(depth) <= 64;
+    within("fingerprint bits", fits)?;
+    within("entries", (1..=plan.max_written()).contains(&sizes.entries))?;
+    Ok(sizes)
 }
 
 /// Reads the unary part and the slots, which must be sorted.
@@ -240,32 +228,22 @@ fn read_fingerprints(
     fingerprints: &mut Vec<Fingerprint>,
 ) -> Result<(), DecodeError> {
     let Sizes { shape, entries, .. } = sizes;
-    let (mut unary, mut slots) = (Reader::new(packed), Reader::new(packed));
+    let (mut unary, mut slots) = (BitReader::new(packed), BitReader::new(packed));
     for _ in 0..(1 << shape.bucket_bits) + entries {
         slots.take(1)?;
     }
     for bucket in 0..1 << shape.bucket_bits {
         while unary.take(1)? == 0 {
-            let fingerprint = shape
-                .fingerprint(bucket, slots.take(shape.slot.bits())?)
-                .ok_or(DecodeError::Field("slot"))?;
-            fingerprints.push(fingerprint);
-            if fingerprints.len() > entries {
-                return Err(DecodeError::Field("unary"));
-            }
+            let fingerprint = shape.fingerprint(bucket, slots.take(shape.slot.bits())?);
+            fingerprints.push(fingerprint.ok_or(DecodeError::Field("slot"))?);
+            within("unary", fingerprints.len() <= entries)?;
         }
     }
-    if fingerprints.len() != entries {
-        return Err(DecodeError::Field("unary"));
-    }
-    if slots.pending != 0 {
-        return Err(DecodeError::Field("bits left over"));
-    }
+    within("unary", fingerprints.len() == entries)?;
+    within("bits left over", slots.pending == 0)?;
     let mut runs = fingerprints.windows(COPIES + 1);
-    if !fingerprints.is_sorted() || runs.any(|run| run[0] == run[COPIES]) {
-        return Err(DecodeError::Field("order of slots"));
-    }
-    Ok(())
+    let is_sorted = fingerprints.is_sorted() && !runs.any(|run| run[0] == run[COPIES]);
+    within("order of slots", is_sorted)
 }
 
 /// Appends a surplus counter, whose fingerprint must fill its slots and come after the previous
@@ -278,9 +256,7 @@ fn read_counter(bytes: &[u8], entries: &mut Entries) -> Result<(), DecodeError> 
     let is_full = fingerprints.get(first + COPIES - 1) == Some(&fingerprint);
     let last = entries.surplus.last();
     let is_next = last.is_none_or(|last| last.fingerprint < fingerprint);
-    if copies == 0 || !is_full || !is_next {
-        return Err(DecodeError::Field("surplus"));
-    }
+    within("surplus", copies > 0 && is_full && is_next)?;
     entries.surplus.push(counter);
     Ok(())
 }

@@ -175,17 +175,10 @@ impl PageRecord<'_> {
                 writer.put(line.unary(first, len), len);
             }
         }
-        // Slots as in `Page::values`, but line by line, which takes a quarter less of the time to
-        // save a table.
-        let (mut number, mut skipped, mut left) = (0, page.lines()[0].spilled(), page.len());
-        while left > 0 {
-            let line = &page.lines()[number];
-            let here = line.held().saturating_sub(skipped).min(left);
-            for n in skipped..skipped + here {
+        for (line, slots) in page.slots_by_line() {
+            for n in slots {
                 writer.put(line.slot(n, shape.slot), shape.slot.bits());
             }
-            (left, skipped) = (left - here, skipped.saturating_sub(line.held()));
-            number = grid.next(number);
         }
         writer.finish();
         page.surplus().for_each(|surplus| put(&surplus.bytes()));

@@ -1,6 +1,6 @@
 //! The table itself: a plan, a directory of pages, and running totals.
 
-use crate::error::AddError;
+use crate::error::{ensure, AddError};
 use crate::hash::ItemHash;
 use crate::storage::Mover;
 use crate::table::directory::Subtree;
@@ -48,10 +48,6 @@ impl Table {
             items: 0,
             totals: Totals::of_an_empty_page(),
         }
-    }
-
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
     }
 
     /// The plan for the next entry.
@@ -311,9 +307,7 @@ impl Table {
         };
         let (before, after) = (page.lines().len(), relined.lines().len());
         let totals = self.totals.with_lines(before, after);
-        if totals.bytes() > budget.max_bytes.max(self.bytes()) {
-            return Err(AddError::OverLimit);
-        }
+        ensure(totals.bytes() <= budget.max_bytes.max(self.bytes()), AddError::OverLimit)?;
         self.root.put(path, Subtree::Page(relined));
         self.totals = totals;
         Ok(true)
@@ -346,9 +340,7 @@ impl Table {
             after.children += self.root.children_to_split(path) as u32;
         }
         let totals = self.totals.plus(after).minus(before);
-        if totals.bytes() > budget.max_bytes.max(self.bytes()) {
-            return Err(AddError::OverLimit);
-        }
+        ensure(totals.bytes() <= budget.max_bytes.max(self.bytes()), AddError::OverLimit)?;
         match grown {
             Grown::Page(page) => self.root.put(path, Subtree::Page(page)),
             Grown::Halves(halves) => self.root.split(path, halves)?,

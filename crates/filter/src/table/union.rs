@@ -11,7 +11,7 @@
 //! not on the size of the table. (Working on a copy of the table, whose pages are shared until
 //! written to, copied all of 81 MB for 10^4 entries.)
 
-use crate::error::{AddError, UnionError};
+use crate::error::{ensure, AddError, UnionError};
 use crate::table::directory::Subtree;
 use crate::table::entries::for_each_longer;
 use crate::table::fingerprint::Fingerprint;
@@ -63,18 +63,12 @@ impl UnionLimits {
 
 /// What a union has changed, so that it can be undone.
 pub struct United {
-    has_changed: bool,
+    /// Whether anything was added.
+    pub has_changed: bool,
     items: u64,
     totals: Totals,
     /// Pages as they were, with their first paths, in the order in which they were first changed.
     replaced: Vec<(Path, Page)>,
-}
-
-impl United {
-    /// Whether anything was added.
-    pub fn has_changed(&self) -> bool {
-        self.has_changed
-    }
 }
 
 impl Table {
@@ -132,7 +126,7 @@ struct Union<'t> {
 
 impl Union<'_> {
     fn add_all(&mut self, other: &Table) -> Result<(), UnionError> {
-        debug_assert_eq!(other.plan().payload_bits(), 0);
+        debug_assert_eq!(other.plan.payload_bits(), 0);
         let mut next = Some(0);
         while let Some(from) = next {
             self.limits.charge(STEP)?;
@@ -162,7 +156,7 @@ impl Union<'_> {
             self.cover(path, known + 1)?;
             return self.cover(other_half, known + 1);
         }
-        let length = self.table.plan().length(depth, page.len());
+        let length = self.table.plan.length(depth, page.len());
         let fingerprint =
             Fingerprint::new(path.below(depth), length.min(known - depth), NO_PAYLOAD);
         let bucket_bits = page.shape().bucket_bits;
@@ -182,7 +176,7 @@ impl Union<'_> {
 
     /// Adds an entry as the table does, and charges for rewriting the page if that is necessary.
     fn add(&mut self, path: Path, fingerprint: Fingerprint) -> Result<(), UnionError> {
-        let (plan, page) = (*self.table.plan(), self.table.root.page(path));
+        let (plan, page) = (self.table.plan, self.table.root.page(path));
         let (bytes, entries) = (bytes_of(page), page.len() + 1);
         let (depth, shape, lines) = (page.depth(), page.shape(), page.lines().as_ptr());
         let has_same_shape =
@@ -223,9 +217,7 @@ impl Union<'_> {
         let (before, after) = (page.lines().len(), written.lines().len());
         let table = &mut *self.table;
         let mut totals = table.totals.with_lines(before, after);
-        if totals.bytes() > self.limits.bytes.max(table.bytes()) {
-            return Err(AddError::OverLimit.into());
-        }
+        ensure(totals.bytes() <= self.limits.bytes.max(table.bytes()), AddError::OverLimit)?;
         for fingerprint in new {
             let path = Path(start.0 | fingerprint.path() >> depth);
             let weight = Weight::of_fingerprint(path, depth, fingerprint.length());

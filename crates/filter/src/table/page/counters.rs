@@ -13,8 +13,8 @@ const COUNTER_BYTES: usize = 16;
 /// Appends lines of counters; `lines` has the capacity.
 pub fn push_counters(counters: &[Surplus], lines: &mut Vec<Line>) {
     for counters in counters.chunks(COUNTERS) {
-        let mut line = Line::of_bytes([0; LINE_BYTES]);
-        let places = line.bytes_mut().chunks_exact_mut(COUNTER_BYTES);
+        let mut line = Line([0; LINE_BYTES]);
+        let places = line.0.chunks_exact_mut(COUNTER_BYTES);
         for (bytes, surplus) in places.zip(counters) {
             bytes[..SURPLUS_BYTES].copy_from_slice(&surplus.bytes());
         }
@@ -31,7 +31,7 @@ impl Page {
     /// The counters.
     pub fn surplus(&self) -> impl Iterator<Item = Surplus> + '_ {
         let lines = &self.lines[self.grid().lines..];
-        let counters = lines.iter().flat_map(|line| line.bytes().chunks_exact(COUNTER_BYTES));
+        let counters = lines.iter().flat_map(|line| line.0.chunks_exact(COUNTER_BYTES));
         counters.filter_map(Surplus::of_bytes)
     }
 
@@ -42,7 +42,7 @@ impl Page {
     ) -> Option<&mut [u8; 4]> {
         let first = self.grid().lines;
         let lines = self.lines[first..].iter_mut();
-        let mut counters = lines.flat_map(|line| line.bytes_mut().chunks_exact_mut(COUNTER_BYTES));
+        let mut counters = lines.flat_map(|line| line.0.chunks_exact_mut(COUNTER_BYTES));
         let bytes = counters.find(|bytes| bytes[..8] == fingerprint.bits().to_le_bytes())?;
         bytes[8..12].as_mut().try_into().ok()
     }

@@ -3,7 +3,7 @@
 use super::bit_strings::BitStrings;
 use super::counters::{push_counters, COUNTERS};
 use super::size::sizes;
-use super::{Adding, Insert, Page, Position, ShapeBytes, State};
+use super::{Adding, Insert, Page, Position, ShapeBytes};
 use crate::error::AddError;
 use crate::storage::small_boxed_slice::SmallBoxedSlice;
 use crate::table::entries::{for_each_longer, Entries};
@@ -173,7 +173,7 @@ impl Page {
             depth,
             counter_lines: counter_lines as u8,
             entries: entries.fingerprints.len() as u16,
-            state: State::Lines,
+            is_saturated: false,
         }))
     }
 }

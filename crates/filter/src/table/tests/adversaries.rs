@@ -90,7 +90,7 @@ fn the_deepest_page_is_given_up_only_when_it_is_full() {
             entries = page.len();
         }
         assert!(table.root.page(Path(0)).is_saturated());
-        assert!(entries >= table.plan().max_entries(), "{entries}");
+        assert!(entries >= table.plan.max_entries(), "{entries}");
     }
 }
 

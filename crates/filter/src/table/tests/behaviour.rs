@@ -45,7 +45,7 @@ proptest! {
                     let path = Path::of(hash(n));
                     let before = table.form_at(path);
                     let page = table.root.page(path);
-                    let length = page.depth() + table.plan().length(page.depth(), page.len());
+                    let length = page.depth() + table.plan.length(page.depth(), page.len());
                     table.insert_reserved(hash(n), 0, budget).unwrap();
                     oracle.insert(path, length);
                     if table.form_at(path) != before {
@@ -104,7 +104,7 @@ fn every_way_of_changing_a_page_leaves_the_same() {
         for n in 0..5_000 {
             table.insert(hash(n), 0, u64::MAX).unwrap();
         }
-        let (plan, mut no_room) = (*table.plan(), 0);
+        let (plan, mut no_room) = (table.plan, 0);
         for (start, page) in table.all_pages() {
             let (mut one, mut other) = (page.try_clone().unwrap(), page.try_clone().unwrap());
             for n in 2_500..10_000 {
@@ -145,7 +145,7 @@ fn a_short_fingerprint_leaves_the_page_that_it_leaves_where_all_are_read() {
         for _ in 0..5 {
             table.insert(hash(7), 0, u64::MAX).unwrap();
         }
-        let plan = *table.plan();
+        let plan = table.plan;
         for (n, (start, page)) in table.all_pages().into_iter().enumerate() {
             let bucket_bits = page.shape().bucket_bits;
             // One after the other, until the page is nearly full.
@@ -192,8 +192,8 @@ fn a_short_fingerprint_of_which_copies_are_counted_leaves_the_page_that_reading_
                 let fingerprint = Fingerprint::new((n / 6) << 61, bucket_bits.saturating_sub(3), 0);
                 let mut entries = page.entries().unwrap();
                 entries.insert(fingerprint).unwrap();
-                let read = Page::of(table.plan(), page.depth(), &mut entries, 1, 0).unwrap();
-                let written = page.with_short(table.plan(), fingerprint).unwrap();
+                let read = Page::of(&table.plan, page.depth(), &mut entries, 1, 0).unwrap();
+                let written = page.with_short(&table.plan, fingerprint).unwrap();
                 assert!(written.is_none_or(|(written, _)| read.as_ref() == Some(&written)));
                 let Some(read) = read.filter(|page| !page.is_saturated()) else {
                     break;

@@ -53,7 +53,7 @@ impl Table {
 
     /// An empty table of the same plan.
     fn empty_twin(&self) -> Self {
-        Self { plan: *self.plan(), ..Self::new(0.01, 0) }
+        Self { plan: self.plan, ..Self::new(0.01, 0) }
     }
 
     /// The depth of the path's page, its bucket bits, and whether it is saturated: they decide how
@@ -84,7 +84,7 @@ impl Table {
             totals = totals.plus(Totals::of(page, &entries, start));
             items += entries.items();
             // Entries that were lengthened count several times.
-            assert!(page.len() <= self.plan().max_entries() * 3 / 2);
+            assert!(page.len() <= self.plan.max_entries() * 3 / 2);
             if page.len() > 0 {
                 let again =
                     Page::with_lines(page.depth(), page.shape(), &entries, page.lines().len());

@@ -12,7 +12,7 @@ const UNLIMITED: UnionLimits = UnionLimits { bytes: u64::MAX, cost: u64::MAX };
 
 fn unite(table: &mut Table, other: &Table, limits: UnionLimits) -> Result<bool, UnionError> {
     let united = table.unite([other].into_iter(), limits);
-    united.map(|united| united.has_changed())
+    united.map(|united| united.has_changed)
 }
 
 fn table_of(numbers: impl IntoIterator<Item = u64>, error_rate: f64) -> Table {
