@@ -8,16 +8,70 @@
 //! So an item costs one cache line (or a few), one page, and one page copied during a snapshot.
 
 use crate::bloom::fill::Fill;
-use crate::bloom::guard::{self, Scale};
-pub use crate::bloom::header::Header;
+use crate::bloom::guard::{self, Scale, UNIT};
 use crate::bloom::shape::Shape;
-use crate::bloom::sizing::shape_for;
+use crate::bloom::sizing::{shape_for, MAX_CAPACITY};
 use crate::bloom::sub_bitmap::{self, Inserted, Kernel};
-use crate::error::AddError;
+use crate::bytes::{within, Reader, Sink};
+use crate::error::{AddError, DecodeError};
 use crate::hash::{multiply_high, ItemHash, GROUP};
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
 use splitbloom_foundation::prefetch;
+
+/// The layout kind of a blocked Bloom filter.
+const LAYOUT: u8 = 1;
+
+/// All that is stored of a sub-filter besides its bits: what decides where they lie and when it is
+/// full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Header {
+    /// Its geometry.
+    pub shape: Shape,
+    /// The capacity, in items.
+    pub capacity: u64,
+    /// The error rate, that is the false-positive rate at capacity.
+    pub error_rate: f64,
+    /// The weight at which it is full, see [`guard::limit`].
+    pub guard_limit: u64,
+    /// Number of items that were new.
+    pub items: u64,
+}
+
+impl Header {
+    /// Writes the layout kind and all fields.
+    pub(crate) fn write(&self, to: &mut impl Sink) {
+        to.u8(LAYOUT);
+        to.u32(self.shape.sub_bitmap_bits);
+        to.u32(self.shape.num_hashes);
+        to.u64(self.shape.num_sub_bitmaps);
+        to.u64(self.capacity);
+        to.f64(self.error_rate);
+        to.u64(self.guard_limit);
+        to.u64(self.items);
+    }
+
+    /// The header that was written.
+    ///
+    /// # Errors
+    /// `Length`; `Layout` if it is another kind; a `Field` out of range.
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        reader.layout(LAYOUT)?;
+        let shape = Shape::read(reader)?;
+        let capacity = reader.u64()?;
+        within("capacity", (1..=MAX_CAPACITY).contains(&capacity))?;
+        let error_rate = reader.f64()?;
+        // It is 0 where that of a ten-thousandth sub-filter underflows.
+        let is_rate = (0.0..1.0).contains(&error_rate);
+        within("error rate of a sub-filter", is_rate)?;
+        let (guard_limit, items) = (reader.u64()?, reader.u64()?);
+        // No looser than any that sizing makes.
+        let most = 2 * UNIT * shape.num_sub_bitmaps;
+        within("guard limit", (1..=most).contains(&guard_limit))?;
+        within("items", items <= capacity)?;
+        Ok(Self { shape, capacity, error_rate, guard_limit, items })
+    }
+}
 
 /// One sub-filter. It is small: a server may hold millions of filters of a few items.
 pub struct BlockedBloom {

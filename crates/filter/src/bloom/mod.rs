@@ -14,7 +14,6 @@ mod estimate;
 pub mod fill;
 pub(crate) mod fold;
 pub mod guard;
-mod header;
 pub mod shape;
 pub mod sizing;
 pub(crate) mod sub_bitmap;

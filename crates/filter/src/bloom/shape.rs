@@ -1,7 +1,10 @@
 //! The geometry of one sub-filter: the number and size of its sub-bitmaps, and the bits an item
 //! sets. [`crate::bloom::sizing`] chooses it, and it is stored with the sub-filter.
 
+use crate::bytes::{within, Reader};
+use crate::error::DecodeError;
 use crate::math::model::Model;
+use crate::storage::SEGMENT_BITS;
 
 /// Smaller rates are sized as this one. In a sub-bitmap of 4 KiB with some 400 items, equal 64-bit
 /// halves of the hash alone let one absent item in 2^64/400 = 5e16 through; a promised rate must
@@ -11,6 +14,10 @@ pub const MIN_ERROR_RATE: f64 = 1e-15;
 pub const LINE_BITS: u32 = 512;
 /// Bits of the largest sub-bitmap of a split sub-filter: one page.
 pub const PAGE_BITS: u32 = 8 * 4096;
+/// Bits of the largest sub-filter: 2^40 items at the smallest error rate take 2^46.4.
+pub(crate) const MAX_BITS: u64 = 1 << 47;
+/// The smallest error rate asks for 50 hashes; 64 is the next round number.
+const MAX_HASHES: u32 = 64;
 
 /// The geometry of one sub-filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,5 +53,20 @@ impl Shape {
 
     pub(crate) fn model(&self) -> Model {
         Model::new(self.sub_bitmap_bits, self.num_hashes)
+    }
+
+    /// The shape that was written.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (sub_bitmap_bits, num_hashes) = (reader.u32()?, reader.u32()?);
+        let num_sub_bitmaps = reader.u64()?;
+        let one = num_sub_bitmaps == 1
+            && sub_bitmap_bits.is_multiple_of(64)
+            && (64..=SEGMENT_BITS).contains(&sub_bitmap_bits);
+        let many = sub_bitmap_bits.is_power_of_two()
+            && (LINE_BITS..=PAGE_BITS).contains(&sub_bitmap_bits)
+            && (1..=MAX_BITS / u64::from(sub_bitmap_bits)).contains(&num_sub_bitmaps);
+        within("sub-bitmap", one || many)?;
+        within("number of hashes", (1..=MAX_HASHES).contains(&num_hashes))?;
+        Ok(Self { sub_bitmap_bits, num_hashes, num_sub_bitmaps })
     }
 }

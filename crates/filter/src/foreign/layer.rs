@@ -2,6 +2,7 @@
 
 use super::pieces::{by_segments, by_words};
 use super::probes::{all_set, Pair, Probe, ROUND};
+use crate::bloom::shape::MAX_BITS;
 use crate::bytes::{within, Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::hash::multiply_high;
@@ -12,8 +13,6 @@ use splitbloom_foundation::prefetch::prefetch;
 
 /// The layout kind of an undivided Bloom filter under MurmurHash2.
 const LAYOUT: u8 = 2;
-/// Bits of the largest: as of our own.
-const MAX_BITS: u64 = 1 << 47;
 /// Hashes at the smallest error rate that a double can be, 2^-1074. RedisBloom computes
 /// ceil(LN_2 * bpe) from bpe = 1074 * ln 2 / 0.480453013918201, whose product is a hair above 1074:
 /// 1075. valkey-bloom gives its one item ceil(1549.4 / 8) bytes, 1552 bits, and rounds
