@@ -48,12 +48,12 @@ pub struct Leaves {
     leaves: Vec<Leaf>,
     num_words: u64,
     units: Units,
-    /// The number of segments with an allocated unit.
-    allocated: u64,
+    /// The number of segments that are allocated, whole or in part.
+    pub allocated: u64,
     /// The number of segments that are allocated whole.
     full: u64,
     /// The number of segments and lists that are shared with a copy, or were.
-    shared: u64,
+    pub shared: u64,
     /// The number of set bits that were counted.
     pub set_bits: u64,
 }
@@ -67,16 +67,6 @@ impl Leaves {
     /// The number of segments once every bit is in use.
     pub fn reserved(&self) -> u64 {
         self.num_words.div_ceil(SEGMENT_WORDS as u64)
-    }
-
-    /// The number of segments that are allocated, whole or in part.
-    pub fn allocated(&self) -> u64 {
-        self.allocated
-    }
-
-    /// Whether a part is shared with a copy, or was.
-    pub fn is_shared(&self) -> bool {
-        self.shared > 0
     }
 
     /// The number of words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
@@ -234,11 +224,12 @@ impl Leaves {
     pub fn view(&self, index: u64) -> Option<View<'_>> {
         let (units, len) = (self.units, self.len_of(index));
         match self.block(index)? {
-            Block::Full(segment) => Some(View::whole(&segment.words()[..len])),
+            Block::Full(segment) => Some(View::Whole(&segment.words()[..len])),
             Block::List(list) => {
                 let is_its = |number| units.index_in(index, number).is_some();
                 let mut numbers = list.numbers();
-                numbers.any(is_its).then(|| View::some(len, list, units, index))
+                let view = View::Some { list, units, segment: index, len };
+                numbers.any(is_its).then_some(view)
             }
         }
     }
@@ -403,7 +394,7 @@ mod tests {
     #[test]
     fn nothing_is_allocated_before_it_is_asked_for() {
         let segments = Leaves::new(1 << 41, Units::of(SEGMENT_WORDS));
-        assert_eq!(segments.allocated(), 0);
+        assert_eq!(segments.allocated, 0);
         assert_eq!(segments.reserved(), 1 << 28);
         assert!(segments.get(0).is_none());
         assert_eq!(segments.next_allocated(0), None);
@@ -422,7 +413,7 @@ mod tests {
             assert_eq!(words.as_ptr() as usize % 64, 0);
             assert!(words.iter().all(|w| *w == 0));
         }
-        assert_eq!(segments.allocated(), 3);
+        assert_eq!(segments.allocated, 3);
         assert_eq!(segments.len_of(1), SEGMENT_WORDS);
         assert_eq!(segments.len_of(2), 3);
         assert_eq!(segments.get(2).unwrap().len(), 8, "whole lines");
@@ -471,7 +462,7 @@ mod tests {
         segments.get_mut(4999).unwrap()[17] = 42;
         segments.get_mut(5000).unwrap()[0] = 43;
         let mut copy = segments.try_clone().unwrap();
-        assert_eq!(copy.allocated(), 2);
+        assert_eq!(copy.allocated, 2);
         assert_eq!(copy.get(4999).unwrap()[17], 42);
         assert_eq!(copy.get(5000).unwrap()[0], 43);
         assert!(copy.get_mut(4999).is_none(), "both have it");
@@ -516,7 +507,7 @@ mod tests {
         let next = |from| leaves.next_allocated(from);
         let found = successors(next(0), |number| next(number + 1));
         assert!(found.eq(segments.iter().copied()));
-        assert_eq!(leaves.allocated(), segments.len() as u64);
+        assert_eq!(leaves.allocated, segments.len() as u64);
         let in_views = segments.iter().flat_map(|segment| leaves.units_in(*segment));
         assert!(in_views.eq(model.keys().copied()));
         for segment in segments.into_iter().take(50) {
@@ -580,7 +571,7 @@ mod tests {
                 let own = segment * units.per_segment()..(segment + 1) * units.per_segment();
                 sorted.make_room(segment, numbers.range(own).copied()).unwrap();
             }
-            assert_eq!(sorted.allocated(), as_they_came.allocated());
+            assert_eq!(sorted.allocated, as_they_came.allocated);
             let (one, other) = (bytes_of(&sorted), bytes_of(&as_they_came));
             assert!(one.abs_diff(other) < one / 8, "{touched}: {one} and {other}");
         }

@@ -228,32 +228,20 @@ impl List {
 
 /// A view of the words of a segment.
 #[derive(Clone, Copy)]
-pub struct View<'a> {
-    len: usize,
-    allocated: Allocated<'a>,
-}
-
-#[derive(Clone, Copy)]
-enum Allocated<'a> {
+pub enum View<'a> {
+    /// All of them are allocated.
     Whole(&'a [u64]),
-    Some { list: &'a List, units: Units, segment: u64 },
+    /// Those units of a list are allocated that belong to the segment, which has `len` words.
+    Some { list: &'a List, units: Units, segment: u64, len: usize },
 }
 
 impl<'a> View<'a> {
-    /// All words of a segment.
-    pub(super) fn whole(words: &'a [u64]) -> Self {
-        Self { len: words.len(), allocated: Allocated::Whole(words) }
-    }
-
-    /// Those units of a list that belong to a segment of `len` words.
-    pub(super) fn some(len: usize, list: &'a List, units: Units, segment: u64) -> Self {
-        let allocated = Allocated::Some { list, units, segment };
-        Self { len, allocated }
-    }
-
     /// The number of words, allocated or not.
     pub fn num_words(&self) -> usize {
-        self.len
+        match self {
+            Self::Whole(words) => words.len(),
+            Self::Some { len, .. } => *len,
+        }
     }
 
     /// Whether no bit is set.
@@ -265,11 +253,9 @@ impl<'a> View<'a> {
     /// The runs of allocated words, each with its index in the segment, in ascending order: all
     /// other words are 0.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &'a [u64])> + Clone + use<'a> {
-        let (whole, some) = match self.allocated {
-            Allocated::Whole(words) => (Some((0, words)), None),
-            Allocated::Some { list, units, segment } => {
-                (None, Some(in_order(list, units, segment)))
-            }
+        let (whole, some) = match *self {
+            Self::Whole(words) => (Some((0, words)), None),
+            Self::Some { list, units, segment, .. } => (None, Some(in_order(list, units, segment))),
         };
         whole.into_iter().chain(some.into_iter().flatten())
     }
@@ -277,7 +263,7 @@ impl<'a> View<'a> {
     /// All words, allocated or not.
     #[cfg(test)]
     pub fn to_words(&self) -> Vec<u64> {
-        let mut all = vec![0; self.len];
+        let mut all = vec![0; self.num_words()];
         for (place, words) in self.runs() {
             all[place..place + words.len()].copy_from_slice(words);
         }

@@ -86,7 +86,7 @@ impl Segments {
         match &self.0 {
             Storage::Inline { .. } => 1,
             Storage::Block { words, .. } => u64::from(!words.is_empty()),
-            Storage::Leaves { .. } => self.leaves().map_or(0, Leaves::allocated),
+            Storage::Leaves { .. } => self.leaves().map_or(0, |leaves| leaves.allocated),
         }
     }
 
@@ -111,7 +111,7 @@ impl Segments {
 
     /// Whether a part is shared with a copy, or was.
     pub fn is_shared(&self) -> bool {
-        self.leaves().is_some_and(Leaves::is_shared)
+        self.leaves().is_some_and(|leaves| leaves.shared > 0)
     }
 
     /// The number of words of segment `index`: `SEGMENT_WORDS`, or fewer in the last one.
@@ -200,7 +200,7 @@ impl Segments {
     pub fn view(&self, index: u64) -> Option<View<'_>> {
         match &self.0 {
             Storage::Leaves { .. } => self.leaves()?.view(index),
-            _ => self.get(index).map(View::whole),
+            _ => self.get(index).map(View::Whole),
         }
     }
 

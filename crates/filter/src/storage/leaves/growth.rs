@@ -72,12 +72,8 @@ impl Leaves {
         units.try_for_each(|unit| self.allocate(unit).map(|_| ()))
     }
 
-    /// The maximum number of units in the list of a range, which has two segments or more.
-    fn max_of_range(&self) -> usize {
-        self.units.max_in(SEGMENT_WORDS)
-    }
-
-    /// The maximum number of units in the list of a range, or in that of one segment.
+    /// The maximum number of units in the list of a range, which has two segments or more, or in
+    /// that of one segment.
     fn max_in_slot(&self, is_range: bool, segment: u64) -> usize {
         self.units.max_in(if is_range { SEGMENT_WORDS } else { self.len_of(segment) })
     }
@@ -136,7 +132,7 @@ impl Leaves {
             Err(place) => place,
         };
         let before = place.checked_sub(1).map(|before| &self.leaves[before]);
-        let (number, len) = if self.max_of_range() > 0 {
+        let (number, len) = if self.units.max_in(SEGMENT_WORDS) > 0 {
             // A range may begin at the end of the leaf before it.
             let first = before.map_or(0, |before| before.number + 1);
             (first.max(number - number % MAX_LEAVES), 1)
