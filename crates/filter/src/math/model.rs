@@ -50,15 +50,13 @@ impl Model {
 
     /// The false-positive rate of a sub-bitmap that holds exactly `items` items.
     pub fn false_positive_rate_after(&self, items: u64) -> f64 {
-        let throws = items.saturating_mul(u64::from(self.hashes));
-        self.all_set(power(1.0 - 1.0 / self.bits, throws), power(1.0 - 2.0 / self.bits, throws))
+        let (one, two) = self.clear_after(items);
+        self.all_set(one, two)
     }
 
     /// The number of set bits of a sub-bitmap that holds exactly `items` items.
     pub fn set_bits_after(&self, items: u64) -> Moments {
-        let throws = items.saturating_mul(u64::from(self.hashes));
-        let (one, two) =
-            (power(1.0 - 1.0 / self.bits, throws), power(1.0 - 2.0 / self.bits, throws));
+        let (one, two) = self.clear_after(items);
         Moments {
             mean: self.bits * (1.0 - one),
             variance: self.bits * self.bits * self.variance_of_share(one, two),
@@ -86,6 +84,12 @@ impl Model {
         });
         let mean = mean / weights;
         Moments { mean, variance: (square / weights - mean * mean).max(0.0) }
+    }
+
+    /// The probabilities that a bit, and that two bits are still clear after `items` items.
+    fn clear_after(&self, items: u64) -> (f64, f64) {
+        let throws = items.saturating_mul(u64::from(self.hashes));
+        (power(1.0 - 1.0 / self.bits, throws), power(1.0 - 2.0 / self.bits, throws))
     }
 
     fn variance_of_share(&self, one: f64, two: f64) -> f64 {
@@ -120,9 +124,7 @@ impl Model {
         let deviation = load.sqrt();
         let first = (load - 10.0 * deviation - 10.0).max(0.0) as u64;
         let last = (load + 15.0 * deviation + 60.0) as u64;
-        let k = u64::from(self.hashes);
-        let (one_item, two_item) =
-            (power(1.0 - 1.0 / self.bits, k), power(1.0 - 2.0 / self.bits, k));
+        let (one_item, two_item) = self.clear_after(1);
         let (mut one, mut two) = (power(one_item, first), power(two_item, first));
         let (mut weight, mut weights) = (1.0, 0.0);
         for items in first..=last {
