@@ -26,7 +26,7 @@ pub fn foreign(bytes: &[u8]) {
         _ => dumped(Stream(rest)),
     };
     if let Some((filter, twin)) = read {
-        assert_eq!(u64::from(filter.layers().unwrap().options().0), twin.options);
+        assert_eq!(u64::from(filter.layers().unwrap().options()), twin.options);
         assert_alike(filter, &twin);
     }
 }

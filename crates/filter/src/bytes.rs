@@ -26,12 +26,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Two keys of 16 bytes.
-    pub fn keys(&mut self) -> Result<[[u8; 16]; 2], DecodeError> {
-        Ok([self.array()?, self.array()?])
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(DecodeError::Length)?;
         self.0 = rest;
         Ok(*taken)

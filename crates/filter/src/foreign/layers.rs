@@ -38,23 +38,18 @@ const LEAST_SHARE: f64 = 1.0 / 64.0;
 /// A table is made for no lower one ([`crate::table`]).
 const LEAST_RATE: f64 = 1e-12;
 
-/// What RedisBloom calls the options of a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options(pub u32);
-
-impl Options {
-    /// Items are hashed to 64 bits.
-    const BITS_64: u32 = 4;
-    /// The filter does not grow.
-    pub(super) const FIXED: u32 = 8;
-    /// Ours: it is from valkey-bloom, whose keys come with it.
-    pub(super) const SIP: u32 = 1 << 31;
-}
+/// An option, as RedisBloom calls it: items are hashed to 64 bits.
+const BITS_64: u32 = 4;
+/// The filter does not grow.
+pub(super) const FIXED: u32 = 8;
+/// An option of ours: it is from valkey-bloom, whose keys come with it.
+pub(super) const SIP: u32 = 1 << 31;
 
 /// The sub-filters of a Bloom filter of RedisBloom or valkey-bloom, oldest first, and what these
 /// modules store of how it was created. Nothing is added to them.
 pub struct Layers {
-    options: Options,
+    /// What RedisBloom stores of how the filter was created: a set of the options above.
+    options: u32,
     growth: u32,
     /// What valkey-bloom hashes with, if the filter is from there.
     keys: Keys,
@@ -72,20 +67,15 @@ fn room_for(len: usize) -> usize {
 }
 
 impl Layers {
-    const NONE: Self = Self {
-        options: Options(0),
-        growth: 0,
-        keys: [[0; 16]; 2],
-        table_rate: 0.0,
-        each: Vec::new(),
-    };
+    const NONE: Self =
+        Self { options: 0, growth: 0, keys: [[0; 16]; 2], table_rate: 0.0, each: Vec::new() };
 
     /// At least one layer.
     ///
     /// # Errors
     /// `Field` if there is none; `OutOfMemory`.
     pub(super) fn new(
-        options: Options,
+        options: u32,
         growth: u32,
         keys: Keys,
         each: Vec<Layer>,
@@ -132,18 +122,18 @@ impl Layers {
     }
 
     /// What RedisBloom stores of how the filter was created.
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> u32 {
         self.options
     }
 
     /// Whether the filter is from valkey-bloom, not from RedisBloom.
     pub fn is_from_valkey(&self) -> bool {
-        self.options.0 & Options::SIP != 0
+        self.options & SIP != 0
     }
 
     /// Whether the filter refuses items beyond its capacity.
     pub fn is_fixed(&self) -> bool {
-        self.options.0 & Options::FIXED != 0
+        self.options & FIXED != 0
     }
 
     /// How many times larger each layer is than the one before; 0 if the filter does not grow.
@@ -156,8 +146,8 @@ impl Layers {
 
     #[inline]
     pub(crate) fn hashing(&self) -> Hashing {
-        let has = |option| self.options.0 & option != 0;
-        match (has(Options::SIP), has(Options::BITS_64)) {
+        let has = |option| self.options & option != 0;
+        match (has(SIP), has(BITS_64)) {
             (true, _) => Hashing::Sip(self.keys),
             (false, true) => Hashing::Bits64,
             (false, false) => Hashing::Bits32,
@@ -224,7 +214,7 @@ impl Layers {
 
     /// Writes the fields of a head record that follow the seed.
     pub(crate) fn write_head(&self, to: &mut impl Sink) {
-        to.u32(self.options.0);
+        to.u32(self.options);
         to.u32(self.growth);
         if self.is_from_valkey() {
             to.bytes(self.keys.as_flattened());
@@ -236,10 +226,9 @@ impl Layers {
     /// # Errors
     /// `Length`.
     pub(crate) fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut layers =
-            Self { options: Options(reader.u32()?), growth: reader.u32()?, ..Self::NONE };
+        let mut layers = Self { options: reader.u32()?, growth: reader.u32()?, ..Self::NONE };
         if layers.is_from_valkey() {
-            layers.keys = reader.keys()?;
+            layers.keys = [reader.array()?, reader.array()?];
         }
         Ok(layers)
     }

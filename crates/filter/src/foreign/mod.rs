@@ -70,7 +70,7 @@ pub use fields::Source;
 #[doc(hidden)]
 pub use layer::{Description, Layer};
 #[doc(hidden)]
-pub use layers::{Layers, Options};
+pub use layers::Layers;
 #[doc(hidden)]
 pub use splitbloom_foundation::fields::Fields;
 

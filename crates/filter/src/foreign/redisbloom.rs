@@ -8,7 +8,7 @@
 //! sets bits and never clears one: what was there stays there.
 
 use super::layer::{array_bits, Description, Layer};
-use super::layers::{Layers, Options, USUAL_GROWTH};
+use super::layers::{Layers, SIP, USUAL_GROWTH};
 use super::probes::Keys;
 use super::{Fields, Source};
 use crate::bytes::{within, Reader};
@@ -47,8 +47,8 @@ pub fn read_bloom(
         try_push(&mut layers, read_layer(version, fields)?)?;
     }
     within("items", items_of(&layers) == Some(items))?;
-    within("options", options & Options::SIP == 0)?;
-    Layers::new(Options(options), growth, Keys::default(), layers)
+    within("options", options & SIP == 0)?;
+    Layers::new(options, growth, Keys::default(), layers)
 }
 
 fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Layer, DecodeError> {
@@ -94,8 +94,8 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
     within("number of layers", num_layers > 0)?;
     let layout = layout_of(header.len(), num_layers);
     let (has_growth, has_wide_entries) = layout.ok_or(DecodeError::Length)?;
-    let options = Options(reader.u32()?);
-    within("options", options.0 & Options::SIP == 0)?;
+    let options = reader.u32()?;
+    within("options", options & SIP == 0)?;
     let growth = if has_growth { reader.u32()? } else { USUAL_GROWTH };
     let mut layers = try_vec(num_layers)?;
     while !reader.is_at_end() {

@@ -1,7 +1,6 @@
 //! The slots of a cuckoo filter.
 
-use super::shape::Place;
-use super::shape::{Hashing, Shape};
+use super::shape::{Hashing, Place, Shape};
 use crate::bytes::{Reader, Sink};
 use crate::error::{AddError, DecodeError};
 use crate::foreign::pieces::{by_segments, by_words};

@@ -15,7 +15,7 @@
 mod tests;
 
 use super::layer::{Description, Layer};
-use super::layers::{Layers, Options};
+use super::layers::{Layers, FIXED, SIP};
 use super::probes::Keys;
 use super::{Fields, Source};
 use crate::bytes::{within, Reader};
@@ -48,7 +48,8 @@ impl Series {
     fn push(&mut self, bitmap: &[u8], capacity: u64, items: u64) -> Result<(), DecodeError> {
         let mut reader = Reader(bitmap);
         within("version of a bitmap", reader.u8()? == BITMAP_VERSION)?;
-        let (len, hashes, keys) = (reader.u64()?, reader.u32()?, reader.keys()?);
+        let (len, hashes, keys) =
+            (reader.u64()?, reader.u32()?, [reader.array()?, reader.array()?]);
         within("seed", self.keys.is_none_or(|all| all == keys))?;
         self.keys = Some(keys);
         let bytes = usize::try_from(len).map_err(|_| DecodeError::Length)?;
@@ -76,13 +77,12 @@ impl Series {
 
     fn finish(self) -> Result<Layers, DecodeError> {
         let fixed = match self.expansion {
-            0 => Options::FIXED,
+            0 => FIXED,
             _ => 0,
         };
-        let options = Options(Options::SIP | fixed);
         within("number of layers", fixed == 0 || self.layers.len() == 1)?;
         let keys = self.keys.unwrap_or_default();
-        Layers::new(options, self.expansion, keys, self.layers)
+        Layers::new(SIP | fixed, self.expansion, keys, self.layers)
     }
 }
 
