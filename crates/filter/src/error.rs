@@ -54,23 +54,9 @@ impl From<OutOfMemory> for AddError {
     }
 }
 
-#[doc(hidden)]
-impl From<OutOfMemory> for UnionError {
-    fn from(_: OutOfMemory) -> Self {
-        Self::Add(AddError::OutOfMemory)
-    }
-}
-
-#[doc(hidden)]
-impl From<OutOfMemory> for DecodeError {
-    fn from(_: OutOfMemory) -> Self {
-        Self::OutOfMemory
-    }
-}
-
-impl From<AddError> for UnionError {
-    fn from(error: AddError) -> Self {
-        Self::Add(error)
+impl<E: Into<AddError>> From<E> for UnionError {
+    fn from(error: E) -> Self {
+        Self::Add(error.into())
     }
 }
 
@@ -114,9 +100,9 @@ impl std::fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 /// What a load allocates can only be too large, or be refused.
-impl From<AddError> for DecodeError {
-    fn from(error: AddError) -> Self {
-        match error {
+impl<E: Into<AddError>> From<E> for DecodeError {
+    fn from(error: E) -> Self {
+        match error.into() {
             AddError::OverLimit => Self::OverLimit,
             _ => Self::OutOfMemory,
         }

@@ -257,28 +257,15 @@ pub fn load_chunk(
     chunk: &Chunk<'_>,
     limit: SizeLimit,
 ) -> Result<Option<Filter>, DecodeError> {
-    let mut reader = Reader(chunk.records);
-    match filter {
-        Some(filter) => {
-            let due = filter.loading().map(Loading::next);
-            ensure(due == Some(chunk.start), DecodeError::Order)?;
-            load_records(filter, chunk, reader, limit).map(|()| None)
-        }
-        None => {
-            ensure(chunk.start == 0, DecodeError::Order)?;
-            let mut begun = Filter::read_head(&mut reader)?;
-            load_records(&mut begun, chunk, reader, limit).map(|()| Some(begun))
-        }
-    }
-}
-
-fn load_records(
-    filter: &mut Filter,
-    chunk: &Chunk<'_>,
-    reader: Reader<'_>,
-    limit: SizeLimit,
-) -> Result<(), DecodeError> {
+    let (mut reader, mut begun) = (Reader(chunk.records), None);
+    let due = filter.as_ref().map_or(Some(0), |filter| filter.loading().map(Loading::next));
+    ensure(due == Some(chunk.start), DecodeError::Order)?;
+    let filter = match filter {
+        Some(filter) => filter,
+        None => begun.insert(Filter::read_head(&mut reader)?),
+    };
     ensure(chunk.identity == identity(filter), DecodeError::Order)?;
     let arrivals = chunk.arrivals(reader, filter)?;
-    filter.take_in(arrivals, chunk.start == 0, limit)
+    filter.take_in(arrivals, chunk.start == 0, limit)?;
+    Ok(begun)
 }

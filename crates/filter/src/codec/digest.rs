@@ -77,8 +77,8 @@ pub fn digest_of_window(filter: &Filter, clock: &Clock) -> u128 {
     let mut hash = Xxh3::new();
     hash.update(&identity(filter).to_le_bytes());
     let mut number = |number: u64| hash.update(&number.to_le_bytes());
-    number(slices.latest());
-    number(slices.forgotten());
+    number(slices.latest);
+    number(slices.forgotten);
     let mut slice_of = [0; 16];
     for slice in slices.remembered(window, 0) {
         let there = slices.slice(slice);

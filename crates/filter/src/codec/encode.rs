@@ -12,7 +12,7 @@ use crate::filter::window::PATH_SHIFT;
 use crate::filter::{Filter, Loading, SubFilter};
 use crate::storage::View;
 use crate::table::{Cut, PageRecord};
-use std::collections::TryReserveError;
+use splitbloom_foundation::alloc::try_vec;
 use std::iter::successors;
 
 /// A chunk of an encoded filter, ready to be sent.
@@ -53,9 +53,7 @@ pub fn encode_chunk(filter: &Filter, iterator: u64) -> Result<Option<Encoded>, A
         Some((table, path)) => table.cut(path, filter.newest_payload())?,
         None => Cut::default(),
     };
-    let outline = Outline::new(filter, iterator, cut);
-    let encoded = outline.map(|outline| outline.encode()).transpose();
-    encoded.map_err(|_| AddError::OutOfMemory)
+    Outline::new(filter, iterator, cut).map(|outline| outline.encode()).transpose()
 }
 
 impl<'a> Outline<'a> {
@@ -102,13 +100,11 @@ impl<'a> Outline<'a> {
     /// Writes it into a buffer of its own.
     ///
     /// # Errors
-    /// The allocator refuses the buffer.
-    pub fn encode(&self) -> Result<Encoded, TryReserveError> {
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(self.num_bytes)?;
+    /// `OutOfMemory`.
+    pub fn encode(&self) -> Result<Encoded, AddError> {
+        let mut bytes = try_vec(self.num_bytes)?;
         self.write(&mut bytes);
-        let next = self.next;
-        Ok(Encoded { next, bytes })
+        Ok(Encoded { next: self.next, bytes })
     }
 
     pub(crate) fn write(&self, to: &mut impl Sink) {

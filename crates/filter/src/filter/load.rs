@@ -42,20 +42,6 @@ pub(crate) struct SegmentBits<'a> {
     pub bytes: &'a [u8],
 }
 
-impl SegmentBits<'_> {
-    fn place(&self) -> (usize, u64) {
-        (self.sub_filter, self.number)
-    }
-
-    /// Whether the sub-filter has this segment.
-    fn check(&self, sub_filter: Option<SubFilter<'_>>) -> Result<(), DecodeError> {
-        let segments = sub_filter.ok_or(DecodeError::Order)?.segments();
-        let fits = self.number < segments.reserved()
-            && self.bytes.len() == segments.len_of(self.number) * 8;
-        within("segment", fits)
-    }
-}
-
 impl Arrivals<'_> {
     /// Whether sub-filters and tables make a filter of a single part, once they are in these
     /// organs.
@@ -102,9 +88,8 @@ impl Filter {
         let items = arrivals.counts.map(|(items, _)| items);
         let slices = self.slices_after(&arrivals, Place { is_first, items })?;
         let removed = removed.unwrap_or(self.removed());
-        let bytes = Self::OWN_BYTES;
         let organs = self.body.organs_mut().ok_or(DecodeError::Order)?;
-        organs.prepare(&mut arrivals, bytes, limit)?;
+        organs.prepare(&mut arrivals, limit)?;
         let rate = organs.apply(arrivals)?;
         organs.counts.deleted = removed;
         if let (Some((clock, table)), Some(slices)) = (organs.clock_mut(), slices) {
@@ -137,50 +122,49 @@ impl Filter {
 }
 
 impl Organs {
-    /// Checks what a chunk brings, and allocates what its segments and sub-filters take. The filter
-    /// has `own` bytes without its organs.
+    /// Checks what a chunk brings, and allocates what its segments and sub-filters take.
     fn prepare(
         &mut self,
         arrivals: &mut Arrivals<'_>,
-        own: u64,
         limit: SizeLimit,
     ) -> Result<(), DecodeError> {
         ensure(arrivals.table.is_none() || self.table.is_none(), DecodeError::Order)?;
-        let present = self.loading.map_or(0, |loading| loading.sub_filters());
-        for segment in &arrivals.segments {
-            segment.check(match segment.sub_filter.checked_sub(present) {
-                Some(new) => arrivals.series.get(new),
-                None => self.series.get(segment.sub_filter),
-            })?;
+        for SegmentBits { sub_filter, number, bytes } in &arrivals.segments {
+            let storage = self.storage(&mut arrivals.series, *sub_filter)?;
+            let fits = *number < storage.reserved() && bytes.len() == storage.len_of(*number) * 8;
+            within("segment", fits)?;
         }
-        let segments = &mut arrivals.segments;
-        let are_sorted = segments.is_sorted_by(|one, next| one.place() < next.place());
+        let place = |segment: &SegmentBits<'_>| (segment.sub_filter, segment.number);
+        let are_sorted = arrivals.segments.is_sorted_by(|one, next| place(one) < place(next));
         ensure(are_sorted, DecodeError::Order)?;
-        self.check_size(arrivals, own, limit)?;
+        self.check_size(arrivals, limit)?;
         // A segment without a set bit would waste memory.
-        let segments = &mut arrivals.segments;
-        segments.retain(|segment| segment.bytes.iter().any(|byte| *byte != 0));
-        for segment in segments {
-            let storage = match segment.sub_filter.checked_sub(present) {
-                Some(new) => arrivals.series.segments_mut(new),
-                None => self.series.segments_mut(segment.sub_filter),
-            };
-            let storage = storage.ok_or(DecodeError::Order)?;
-            storage.make_room(segment.number, segment.bytes)?;
+        arrivals.segments.retain(|segment| segment.bytes.iter().any(|byte| *byte != 0));
+        for SegmentBits { sub_filter, number, bytes } in &arrivals.segments {
+            self.storage(&mut arrivals.series, *sub_filter)?.make_room(*number, bytes)?;
         }
         Ok(self.series.reserve(arrivals.series.len())?)
     }
 
-    /// Checks the size of the filter with `arrivals`, where `own` bytes are for its head.
+    /// The storage of a sub-filter, which is in the filter or in the `series` that a chunk brings.
+    fn storage<'s>(
+        &'s mut self,
+        series: &'s mut Series,
+        sub_filter: usize,
+    ) -> Result<&'s mut Segments, DecodeError> {
+        let present = self.loading.map_or(0, |loading| loading.sub_filters());
+        let storage = match sub_filter.checked_sub(present) {
+            Some(new) => series.segments_mut(new),
+            None => self.series.segments_mut(sub_filter),
+        };
+        storage.ok_or(DecodeError::Order)
+    }
+
+    /// Checks the size of the filter with `arrivals`.
     ///
     /// # Errors
     /// `OverLimit` above `limit` or [`MAX_SEGMENTS`].
-    fn check_size(
-        &self,
-        arrivals: &Arrivals<'_>,
-        own: u64,
-        limit: SizeLimit,
-    ) -> Result<(), DecodeError> {
+    fn check_size(&self, arrivals: &Arrivals<'_>, limit: SizeLimit) -> Result<(), DecodeError> {
         let layers = match &self.series {
             Series::Layers(layers) => layers.each().len() + arrivals.series.len(),
             _ => 0,
@@ -191,7 +175,7 @@ impl Organs {
         };
         let table = self.table.as_ref().map_or(0, Table::bytes);
         let pages = arrivals.pages.as_ref().map_or(0, Pages::bytes);
-        let own = [organs, table, pages].into_iter().fold(own, u64::saturating_add);
+        let own = [organs, table, pages].into_iter().fold(Filter::OWN_BYTES, u64::saturating_add);
         let all = self.series.iter().chain(arrivals.series.iter());
         let all = all.map(SubFilter::segments);
         let bytes = all.clone().map(Segments::reserved_bytes);
