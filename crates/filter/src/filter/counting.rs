@@ -20,7 +20,7 @@
 //! maximum number of times. Clients set both. The growing table has neither, so a filter keeps the
 //! numbers and reports them.
 
-use crate::error::{AddError, DecodeError};
+use crate::error::{ensure, AddError, DecodeError};
 use crate::filter::body::{Body, Counts, Organs};
 use crate::filter::head::Head;
 pub use crate::filter::parameters::{CountingParameters, MAX_BUCKET_SIZE};
@@ -172,13 +172,8 @@ impl Filter {
     pub(super) fn add_copy_of(&mut self, hash: ItemHash, limit: SizeLimit) -> Result<(), AddError> {
         let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = growth != Growth::Fixed || limit == SizeLimit::Replay;
-        if !may_grow && self.items() >= capacity {
-            return Err(AddError::Full);
-        }
-        let max_bytes = match limit {
-            SizeLimit::Bytes(_) => self.max_table_bytes(limit),
-            SizeLimit::Unlimited | SizeLimit::Replay => u64::MAX,
-        };
+        ensure(may_grow || self.items() < capacity, AddError::Full)?;
+        let max_bytes = self.max_table_bytes(limit);
         // What was reserved, as long as the table only grows. After a deletion pages are to be as
         // small as they can.
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
@@ -217,9 +212,7 @@ impl Filter {
     /// # Errors
     /// `OutOfMemory` or `Loading`, and nothing has changed.
     pub fn remove(&mut self, item: &[u8]) -> Result<bool, AddError> {
-        let hash = self.hash(item);
-        if self.counting_table()?.remove(hash)? {
-            self.count_deleted();
+        if self.remove_hash(self.hash(item))? {
             return Ok(true);
         }
         let series = self.body.organs_mut().map(|organs| &mut organs.series);
@@ -227,9 +220,14 @@ impl Filter {
             Some(Series::Cuckoo(series)) => series.remove(item)?,
             _ => false,
         };
-        if was_there {
-            self.count_deleted();
-        }
+        self.count_deleted(was_there);
+        Ok(was_there)
+    }
+
+    #[inline(always)]
+    fn remove_hash(&mut self, hash: ItemHash) -> Result<bool, AddError> {
+        let was_there = self.counting_table()?.remove(hash)?;
+        self.count_deleted(was_there);
         Ok(was_there)
     }
 
@@ -250,11 +248,7 @@ impl Filter {
         let mut groups = Groups::of(self.hashes(items));
         while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
             for hash in group {
-                let was_there = self.counting_table()?.remove(*hash)?;
-                if was_there {
-                    self.count_deleted();
-                }
-                answer(was_there);
+                answer(self.remove_hash(*hash)?);
             }
         }
         Ok(())
@@ -262,15 +256,13 @@ impl Filter {
 
     /// The table, to be changed. While a load goes on, it would no longer fit what is to come.
     fn counting_table(&mut self) -> Result<&mut Table, AddError> {
-        match self.loading() {
-            Some(_) => Err(AddError::Loading),
-            None => self.body.table_mut().ok_or(AddError::Loading),
-        }
+        ensure(self.loading().is_none(), AddError::Loading)?;
+        self.body.table_mut().ok_or(AddError::Loading)
     }
 
-    fn count_deleted(&mut self) {
+    fn count_deleted(&mut self, was_there: bool) {
         if let Some(counts) = self.body.counts_mut() {
-            counts.deleted = counts.deleted.saturating_add(1);
+            counts.deleted = counts.deleted.saturating_add(was_there.into());
         }
     }
 }

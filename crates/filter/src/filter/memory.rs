@@ -44,13 +44,16 @@ impl Filter {
     /// [`SizeLimit`] bounds. A table reserves nothing. One that is gone ([`Filter::take_gone`]) and
     /// an attachment do not count.
     pub fn reserved_bytes(&self) -> u64 {
+        self.bytes_besides_table().saturating_add(self.table_bytes())
+    }
+
+    fn bytes_besides_table(&self) -> u64 {
         let organs = self.body.organs().map_or(0, |organs| {
             let layers = self.layers().map_or(0, |layers| layers.each().len());
             bytes_of_organs(organs, layers)
         });
-        let own = Self::OWN_BYTES + organs + self.table_bytes();
         let segments = self.segments().map(Segments::reserved_bytes);
-        segments.fold(own, u64::saturating_add)
+        segments.fold(Self::OWN_BYTES + organs, u64::saturating_add)
     }
 
     /// The most bytes that the table may have, or a new one.
@@ -59,8 +62,7 @@ impl Filter {
             Body::Bloom(_) => block::<Organs>(),
             _ => 0,
         };
-        let others = self.reserved_bytes().saturating_add(next) - self.table_bytes();
-        limit.max_bytes().saturating_sub(others)
+        limit.max_bytes().saturating_sub(self.bytes_besides_table().saturating_add(next))
     }
 
     fn table_bytes(&self) -> u64 {

@@ -120,7 +120,7 @@ impl Clock {
 
     /// Sets which payloads the table finds.
     pub fn tell(&self, table: &mut Table) {
-        table.set_alive(self.slices.alive(), self.slices.items());
+        table.set_alive(!self.slices.dead, self.slices.items());
     }
 
     /// Frees a table that was forgotten, or keeps it for [`Clock::take_gone`].

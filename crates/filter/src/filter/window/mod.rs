@@ -105,12 +105,12 @@ impl Filter {
 
     /// The latest time that has changed it; 0 before the first change.
     pub fn latest(&self) -> u64 {
-        self.clock().map_or(0, |clock| clock.slices.latest())
+        self.clock().map_or(0, |clock| clock.slices.latest)
     }
 
     /// Items forgotten, up to the latest time.
     pub fn forgotten(&self) -> u64 {
-        self.clock().map_or(0, |clock| clock.slices.forgotten())
+        self.clock().map_or(0, |clock| clock.slices.forgotten)
     }
 
     /// The items that a filter that forgets has at `now`, by slice, oldest first: the first
@@ -138,7 +138,7 @@ impl Filter {
         let clock = self.clock().filter(|_| self.loading().is_none())?;
         match clock.slices.sweep() {
             Some(_) => Some(0),
-            None => self.next_change(clock.slices.latest()),
+            None => self.next_change(clock.slices.latest),
         }
     }
 
@@ -161,14 +161,14 @@ impl Filter {
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
         let (clock, table) = parts.ok_or(AddError::Loading)?;
         let before = clock.slices;
-        let end = before.next_end(&clock.window, before.latest());
+        let end = before.next_end(&clock.window, before.latest);
         if end.is_some_and(|end| end <= before.time(now)) {
             let moved = clock.advance(table, error_rate, now);
             clock.let_go(moved);
         }
         let has_written = clock.sweep(table, STEP);
         Ok(Swept {
-            forgotten: clock.slices.forgotten() - before.forgotten(),
+            forgotten: clock.slices.forgotten - before.forgotten,
             has_changed: has_written || clock.slices != before,
             is_done: clock.slices.sweep().is_none(),
         })

@@ -43,20 +43,20 @@ pub struct Slice {
 /// The state outside the entries. It is copied before each change, and restored if that fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slices {
-    /// The latest time seen, in milliseconds since 1970.
-    pub(super) latest: u64,
+    /// The latest time seen, in milliseconds since 1970; 0 before the first change.
+    pub latest: u64,
     /// The slice it lies in.
     pub(super) current: u64,
     /// Payloads of the slices that are remembered, bit i for payload i.
     pub(in crate::filter) used: u16,
     /// Payloads of past slices, whose entries may still be in the table.
-    pub(super) dead: u16,
+    pub(in crate::filter) dead: u16,
     /// Those of them whose entries will be gone when the current sweep has visited all pages.
     pub(super) sweeping: u16,
     pub(super) payloads: [Option<Payload>; KEPT],
     pub(super) items: [u64; KEPT],
     /// Items of past slices.
-    pub(in crate::filter) forgotten: u64,
+    pub forgotten: u64,
     /// The path that the sweep has reached.
     pub(in crate::filter) swept: u64,
 }
@@ -69,16 +69,6 @@ fn place(slice: u64) -> usize {
 }
 
 impl Slices {
-    /// The latest time seen, in milliseconds since 1970; 0 before the first change.
-    pub fn latest(&self) -> u64 {
-        self.latest
-    }
-
-    /// Items forgotten so far.
-    pub fn forgotten(&self) -> u64 {
-        self.forgotten
-    }
-
     /// The time as the filter counts it: it never runs backwards.
     pub fn time(&self, now: u64) -> u64 {
         now.min(MAX_TIME).max(self.latest)
@@ -107,10 +97,9 @@ impl Slices {
         self.items[place(slice)] = items;
     }
 
-    /// Items of the slice of a payload.
-    pub(super) fn items_of(&self, payload: u8) -> u64 {
-        let place = (0..KEPT).find(|place| self.payload_at(*place) == Some(payload));
-        place.map_or(0, |place| self.items[place])
+    /// The place of the slice of a payload.
+    fn place_of(&self, payload: u8) -> Option<usize> {
+        (0..KEPT).find(|place| self.payload_at(*place) == Some(payload))
     }
 
     /// All payloads.
@@ -149,11 +138,6 @@ impl Slices {
     /// Items of slices that are not over at the latest time.
     pub fn items(&self) -> u64 {
         self.items.iter().sum()
-    }
-
-    /// The payloads that remembered entries may have.
-    pub fn alive(&self) -> u16 {
-        !self.dead
     }
 
     /// Advances the time, and forgets slices that are over by then. Returns whether there were any.
@@ -242,20 +226,14 @@ impl Slices {
 
     /// Moves a number of items from the slice of a payload to the current one.
     pub fn renew(&mut self, payload: u8, copies: u64) -> u64 {
-        let room = MAX_ITEMS - self.items[place(self.current)];
-        let slices = self.payloads.iter();
-        let from = slices
-            .zip(&mut self.items)
-            .find(|(there, _)| there.is_some_and(|there| there.get() == payload + 1));
-        // One fingerprint may have become several, which are one item together.
-        let moved = from.map_or(0, |(_, items)| {
-            let moved = copies.min(*items).min(room);
-            *items -= moved;
-            moved
-        });
-        let items = &mut self.items[place(self.current)];
-        *items += moved;
-        *items
+        let current = place(self.current);
+        if let Some(from) = self.place_of(payload) {
+            // One fingerprint may have become several, which are one item together.
+            let moved = copies.min(self.items[from]).min(MAX_ITEMS - self.items[current]);
+            self.items[from] -= moved;
+            self.items[current] += moved;
+        }
+        self.items[current]
     }
 
     pub(super) fn begin_sweep(&mut self) {
@@ -382,8 +360,9 @@ impl Slices {
             let Some(payload) = self.payload_at(n) else {
                 continue;
             };
-            let earlier = before.map_or(0, |before| before.items_of(payload));
-            let entries = pages.entries[usize::from(payload & 0xf)].saturating_add(earlier);
+            let earlier = before.and_then(|before| Some(before.items[before.place_of(payload)?]));
+            let entries =
+                pages.entries[usize::from(payload & 0xf)].saturating_add(earlier.unwrap_or(0));
             let items = &mut self.items[n];
             let is_sound = !is_counted || *items <= entries;
             within("items of a slice", is_sound || !is_whole)?;

@@ -131,7 +131,7 @@ impl Filter {
     /// Whether it is as empty as it can be.
     fn is_clear(&self) -> bool {
         let slices = self.slices();
-        slices.used == 0 && self.allocations() == 2 && slices.alive() == u16::MAX
+        slices.used == 0 && self.allocations() == 2 && slices.dead == 0
     }
 }
 
