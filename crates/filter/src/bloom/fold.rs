@@ -112,7 +112,8 @@ impl Division {
 
 /// A sub-filter that is being folded, one segment after the other.
 pub(crate) struct Folding {
-    folded: BlockedBloom,
+    /// The folded sub-filter, to which items may be added that are new in the other one.
+    pub folded: BlockedBloom,
     /// The segment from which the next step goes on.
     next: u64,
     /// The union of neighbours.
@@ -160,11 +161,6 @@ impl Folding {
             self.union.fill(0);
         }
         Ok(())
-    }
-
-    /// The folded sub-filter, to which items may be added that are new in the other one.
-    pub fn folded_mut(&mut self) -> &mut BlockedBloom {
-        &mut self.folded
     }
 
     /// The folded sub-filter, after the last step, with as many `items` as it can count.

@@ -102,6 +102,19 @@ fn best_hashes(most: u32, cost: impl Fn(u32) -> f64) -> (u32, f64) {
     best
 }
 
+/// The last number from `low` on, and before `high`, for which `holds`, as it does for `low`.
+fn last_between(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
 /// The sub-filter as one sub-bitmap, unless that takes as many bits as `FEWEST_SUB_BITMAPS` of
 /// `split_bits` or a segment.
 fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
@@ -120,16 +133,8 @@ fn undivided(capacity: u64, error_rate: f64, split_bits: u32) -> Option<Shape> {
         if !fits(max_bits, hashes) {
             return f64::INFINITY;
         }
-        let (mut below, mut above) = (1, max_bits);
-        while below + 1 < above {
-            let middle = below + (above - below) / 2;
-            if fits(middle, hashes) {
-                above = middle;
-            } else {
-                below = middle;
-            }
-        }
-        f64::from(above)
+        let does_not_fit = |bits| !fits(bits as u32, hashes);
+        last_between(1, max_bits.into(), does_not_fit) as f64 + 1.0
     };
     let (num_hashes, bits) = best_hashes(max_hashes(error_rate) + 1, min_bits);
     // Memory comes in words, so the bits up to the next word are free.
@@ -184,14 +189,7 @@ impl Split {
         if above > step {
             below = above - step;
         }
-        while below + 1 < above {
-            let middle = below + (above - below) / 2;
-            if fits(middle) {
-                below = middle;
-            } else {
-                above = middle;
-            }
-        }
+        let below = last_between(below, above, fits);
         // Undivided, a sub-filter is never twice as good.
         let is_chosen = below >= MIN_CAPACITY
             && self.shape_for(below) == *shape

@@ -70,15 +70,22 @@ impl Filter {
         now: u64,
         limit: SizeLimit,
     ) -> Result<Outcome, AddError> {
-        if let Body::Organs(_) = self.body {
-            self.prefetch(&[hash]);
-            if self.layers().is_some_and(|layers| layers.contains(item)) {
-                return Ok(Outcome::Unchanged);
+        match &mut self.body {
+            Body::Bloom(bloom) if !bloom.fill().is_full() => {
+                return bloom.insert(hash).map(Outcome::of);
             }
+            Body::Organs(_) => {
+                self.prefetch(&[hash]);
+                if self.layers().is_some_and(|layers| layers.contains(item)) {
+                    return Ok(Outcome::Unchanged);
+                }
+            }
+            _ => {}
         }
-        self.add_hash(hash, now, limit)
+        self.add_hash(hash, now, self.limit_of_table(limit))
     }
 
+    /// The limit, here and below, is [that of the table](Filter::limit_of_table).
     #[inline(always)]
     fn add_hash(
         &mut self,
@@ -90,8 +97,7 @@ impl Filter {
         match &mut self.body {
             Body::Bloom(bloom) if !bloom.fill().is_full() => bloom.insert(hash).map(Outcome::of),
             Body::Table { table, .. } if !is_counting => {
-                let max_bytes = limit.max_bytes().saturating_sub(Self::OWN_BYTES);
-                let added = table.insert_if_absent(hash, 0, max_bytes);
+                let added = table.insert_if_absent(hash, 0, limit.max_bytes());
                 added.map(Outcome::of)
             }
             _ => self.add_by_policy(hash, now, limit),
@@ -165,6 +171,7 @@ impl Filter {
                     bloom.insert_group(group, |hash, is_new| answer(hash, Outcome::of(is_new)))?;
                 }
                 _ => {
+                    let limit = self.limit_of_table(limit);
                     for hash in group {
                         answer(*hash, self.add_hash(*hash, now, limit)?);
                     }
@@ -180,7 +187,8 @@ impl Filter {
         limit: SizeLimit,
         mut answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
-        let (mut group, seed) = (Pairs::default(), self.head.seed);
+        let (mut group, seed, limit) =
+            (Pairs::default(), self.head.seed, self.limit_of_table(limit));
         while let Some(layers) = self.layers() {
             if group.read(&mut items, layers, seed).is_empty() {
                 break;

@@ -51,7 +51,7 @@ impl Filter {
     }
 
     /// Adds an item that is in no layer to a filter of several parts, or to one that must get its
-    /// second.
+    /// second. The limit is [that of the table](Filter::limit_of_table).
     pub(super) fn add_beyond(
         &mut self,
         hash: ItemHash,
@@ -68,7 +68,7 @@ impl Filter {
             return bloom.insert(hash).map(Outcome::of);
         }
         self.check_growth(limit)?;
-        let max_bytes = self.max_table_bytes(limit);
+        let max_bytes = limit.max_bytes();
         if let Some(table) = self.body.table_mut() {
             return table.insert(hash, 0, max_bytes).map(|()| Outcome::New);
         }
@@ -129,7 +129,7 @@ impl Filter {
     /// Notes the error rate of a table that has begun, where it does not follow from the rest.
     pub(super) fn set_table_rate(&mut self, rate: f64) {
         if let Some(Series::Layers(layers)) = self.body.organs_mut().map(|all| &mut all.series) {
-            layers.set_rate_of_table(rate);
+            layers.table_rate = rate;
         }
     }
 }

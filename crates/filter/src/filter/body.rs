@@ -297,8 +297,7 @@ impl Body {
                 let [organs] = &mut *moved;
                 organs.clock = organs.clock.take().and_then(|one| relocate_one(one, mover));
                 if let Series::Layers(layers) = &mut organs.series {
-                    let each = layers.each_mut();
-                    *each = mover.relocate(std::mem::take(each));
+                    layers.each = mover.relocate(std::mem::take(&mut layers.each));
                 }
                 *self = Self::Organs(moved);
             }

@@ -151,9 +151,10 @@ impl Filter {
         if adding == Adding::Absent && self.cuckoo().is_some_and(is_there) {
             return Ok(false);
         }
-        self.add_hash_copy(self.hash(item), adding, limit)
+        self.add_hash_copy(self.hash(item), adding, self.limit_of_table(limit))
     }
 
+    /// The limit, here and below, is [that of the table](Filter::limit_of_table).
     #[inline(always)]
     fn add_hash_copy(
         &mut self,
@@ -173,12 +174,11 @@ impl Filter {
         let Parameters { capacity, growth, .. } = self.head.parameters();
         let may_grow = growth != Growth::Fixed || limit == SizeLimit::Replay;
         ensure(may_grow || self.items() < capacity, AddError::Full)?;
-        let max_bytes = self.max_table_bytes(limit);
         // What was reserved, as long as the table only grows. After a deletion pages are to be as
         // small as they can.
         let only_grows = self.deleted() == 0 && self.cuckoo().is_none();
         let items = if only_grows { capacity } else { 0 };
-        let budget = Budget { max_bytes, items };
+        let budget = Budget { max_bytes: limit.max_bytes(), items };
         self.counting_table()?.insert_reserved(hash, PAYLOAD, budget)
     }
 
@@ -197,6 +197,7 @@ impl Filter {
         if self.cuckoo().is_some() {
             return items.try_for_each(|item| answer(self.add_copy(item, adding, limit)));
         }
+        let limit = self.limit_of_table(limit);
         let mut groups = Groups::of(self.hashes(items));
         while let Some(group) = groups.next(|ahead| self.prefetch(ahead)) {
             for hash in group {

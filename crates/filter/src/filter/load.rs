@@ -169,10 +169,7 @@ impl Organs {
             Series::Layers(layers) => layers.each().len() + arrivals.series.len(),
             _ => 0,
         };
-        let organs = match arrivals.make_simple(self) {
-            true => 0,
-            false => bytes_of_organs(self, layers),
-        };
+        let organs = if arrivals.make_simple(self) { 0 } else { bytes_of_organs(self, layers) };
         let table = self.table.as_ref().map_or(0, Table::bytes);
         let pages = arrivals.pages.as_ref().map_or(0, Pages::bytes);
         let own = [organs, table, pages].into_iter().fold(Filter::OWN_BYTES, u64::saturating_add);

@@ -56,13 +56,17 @@ impl Filter {
         segments.fold(Self::OWN_BYTES + organs, u64::saturating_add)
     }
 
-    /// The most bytes that the table may have, or a new one.
-    pub(super) fn max_table_bytes(&self, limit: SizeLimit) -> u64 {
-        let next = match self.body {
+    /// The limit of the table, or of a new one: what the other parts leave of that of the filter.
+    /// Adding items does not change it.
+    pub(super) fn limit_of_table(&self, limit: SizeLimit) -> SizeLimit {
+        let SizeLimit::Bytes(most) = limit else {
+            return limit;
+        };
+        let organs = match self.body {
             Body::Bloom(_) => block::<Organs>(),
             _ => 0,
         };
-        limit.max_bytes().saturating_sub(self.bytes_besides_table().saturating_add(next))
+        SizeLimit::Bytes(most.saturating_sub(self.bytes_besides_table().saturating_add(organs)))
     }
 
     fn table_bytes(&self) -> u64 {
@@ -125,7 +129,7 @@ impl Filter {
         if let Some(organs) = self.body.organs() {
             visit(Layout::new::<Organs>(), 1);
             if let Series::Layers(layers) = &organs.series {
-                if let Ok(layout) = Layout::array::<Layer>(layers.each_capacity()) {
+                if let Ok(layout) = Layout::array::<Layer>(layers.each.capacity()) {
                     visit(layout, 1);
                 }
             }

@@ -168,10 +168,8 @@ impl Filter {
     /// so it counts as full.
     pub fn capacity(&self) -> u64 {
         if let Some(layers) = self.layers() {
-            return match layers.is_fixed() {
-                true => layers.capacity(),
-                false => layers.capacity().max(self.items()),
-            };
+            let items = if layers.is_fixed() { 0 } else { self.items() };
+            return layers.capacity().max(items);
         }
         let reserved = self.head.parameters().capacity;
         match (self.clock(), self.kind()) {

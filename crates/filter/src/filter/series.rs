@@ -60,7 +60,7 @@ impl Series {
         match self {
             Self::Blocked(one) if index == 0 => Some(one.segments_mut()),
             Self::Cuckoo(one) if index == 0 => Some(one.segments_mut()),
-            Self::Layers(layers) => layers.each_mut().get_mut(index).map(Layer::segments_mut),
+            Self::Layers(layers) => layers.each.get_mut(index).map(Layer::segments_mut),
             _ => None,
         }
     }
@@ -73,7 +73,7 @@ impl Series {
             Self::Blocked(one) => one.merge(segment, words),
             Self::Cuckoo(one) => one.merge(segment, words),
             Self::Layers(layers) => {
-                if let Some(layer) = layers.each_mut().get_mut(index) {
+                if let Some(layer) = layers.each.get_mut(index) {
                     layer.merge(segment, words);
                 }
             }
@@ -87,7 +87,7 @@ impl Series {
     /// `Length`; `Layout` if it is of another layout; a `Field` out of range; `OutOfMemory`.
     pub fn read_next(&mut self, kind: Kind, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         match self {
-            Self::Layers(layers) => try_push(layers.each_mut(), Layer::read_header(reader)?)?,
+            Self::Layers(layers) => try_push(&mut layers.each, Layer::read_header(reader)?)?,
             _ if kind == Kind::Counting => {
                 *self = Self::Cuckoo(CuckooSeries::read_header(reader)?);
             }
@@ -112,8 +112,7 @@ impl Series {
         match (&mut *self, added) {
             (_, Self::Empty) => {}
             (Self::Layers(layers), Self::Layers(mut added)) => {
-                let added = added.each_mut().drain(..);
-                layers.each_mut().splice(place..place, added);
+                layers.each.splice(place..place, added.each.drain(..));
             }
             (_, added) => *self = added,
         }

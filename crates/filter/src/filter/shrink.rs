@@ -127,7 +127,7 @@ impl Shrinking {
     /// # Errors
     /// `OutOfMemory`.
     pub fn add(&mut self, hashes: impl Iterator<Item = ItemHash>) -> Result<(), AddError> {
-        let folded = self.folding.folded_mut();
+        let folded = &mut self.folding.folded;
         hashes.map(|hash| folded.insert(hash)).try_for_each(|is_new| is_new.map(drop))
     }
 

@@ -243,7 +243,7 @@ impl Filter {
         if others.peek().is_none() {
             return Ok((None, None));
         }
-        let limits = UnionLimits { bytes: self.max_table_bytes(limit), cost };
+        let limits = UnionLimits { bytes: self.limit_of_table(limit).max_bytes(), cost };
         if let Some(own) = self.body.table_mut() {
             return Ok((Some(own.unite(others, limits)?), None));
         }

@@ -77,7 +77,8 @@ impl Description {
 
 /// A sub-filter.
 pub struct Layer {
-    about: Description,
+    /// What is stored besides the bits.
+    pub(super) about: Description,
     /// Bits that items can set.
     used_bits: u64,
     /// floor((2^64 - 1) / used bits), which makes a division a multiplication.
@@ -130,10 +131,6 @@ impl Layer {
     /// The storage, for reading.
     pub fn segments(&self) -> &Segments {
         &self.segments
-    }
-
-    pub(super) fn set_items(&mut self, items: u64) {
-        self.about.items = items;
     }
 
     /// The share of the bits that items can set, and have.

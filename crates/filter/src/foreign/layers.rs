@@ -54,8 +54,9 @@ pub struct Layers {
     /// What valkey-bloom hashes with, if the filter is from there.
     keys: Keys,
     /// The error rate of the table; 0 while there is none.
-    table_rate: f64,
-    each: Vec<Layer>,
+    pub(crate) table_rate: f64,
+    /// The layers, oldest first.
+    pub(crate) each: Vec<Layer>,
 }
 
 /// The room to reserve for `len` layers.
@@ -110,15 +111,6 @@ impl Layers {
     #[inline]
     pub fn each(&self) -> &[Layer] {
         &self.each
-    }
-
-    /// Layers that their list has room for.
-    pub(crate) fn each_capacity(&self) -> usize {
-        self.each.capacity()
-    }
-
-    pub(crate) fn each_mut(&mut self) -> &mut Vec<Layer> {
-        &mut self.each
     }
 
     /// What RedisBloom stores of how the filter was created.
@@ -181,11 +173,6 @@ impl Layers {
         let rate = rate.map_or(0.0, |layer| layer.description().error_rate);
         let requested = if self.is_fixed() { rate } else { 2.0 * rate };
         requested.min(1.0 - f64::EPSILON)
-    }
-
-    /// Notes the error rate of the table, which has begun.
-    pub(crate) fn set_rate_of_table(&mut self, rate: f64) {
-        self.table_rate = rate;
     }
 
     /// The error rate of the table: as it is, or as it would be if it began now.

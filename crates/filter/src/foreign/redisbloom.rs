@@ -72,7 +72,7 @@ fn read_layer(version: u32, fields: &mut Source<'_, impl Fields>) -> Result<Laye
     let lengths = bits.div_ceil(8)..=bits.div_ceil(64) * 8;
     within("number of bits", lengths.contains(&len))?;
     layer.take(0, array)?;
-    layer.set_items(fields.unsigned()?);
+    layer.about.items = fields.unsigned()?;
     Ok(layer)
 }
 
@@ -143,7 +143,7 @@ impl Layers {
         let end = iterator.checked_sub(1);
         let start = end.and_then(|end| end.checked_sub(piece.len() as u64));
         let mut at = start.ok_or(DecodeError::Order)?;
-        for layer in self.each_mut() {
+        for layer in &mut self.each {
             let Some(rest) = layer.num_bytes().checked_sub(at) else {
                 at -= layer.num_bytes();
                 continue;

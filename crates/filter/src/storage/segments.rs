@@ -92,13 +92,11 @@ impl Segments {
 
     /// The number of set bits: counted here if there are few words, otherwise kept.
     pub fn set_bits(&self) -> u64 {
-        match &self.0 {
-            Storage::Inline { .. } | Storage::Block { .. } => {
-                let words = self.get(0).unwrap_or_default();
-                words.iter().map(|word| u64::from(word.count_ones())).sum()
-            }
-            Storage::Leaves { .. } => self.leaves().map_or(0, |leaves| leaves.set_bits),
+        if let Some(leaves) = self.leaves() {
+            return leaves.set_bits;
         }
+        let words = self.get(0).unwrap_or_default();
+        words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// Counts `new` bits that were set, where [`Segments::set_bits`] does not count them itself.

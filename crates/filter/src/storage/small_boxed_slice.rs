@@ -34,11 +34,6 @@ impl<T, L: Copy + Into<usize> + TryFrom<usize>> SmallBoxedSlice<T, L> {
         Self { start: NonNull::from(elements).cast(), len, _owned: PhantomData }
     }
 
-    /// Takes the elements, and leaves none.
-    pub fn take(&mut self) -> Vec<T> {
-        std::mem::take(self).into_vec()
-    }
-
     /// The elements as a vector without spare capacity.
     pub fn into_vec(self) -> Vec<T> {
         let elements = slice_from_raw_parts_mut(self.start.as_ptr(), self.len.into());

@@ -298,7 +298,7 @@ impl Subtree {
         self.reclaim();
         if let Self::Node { depth, children } = self {
             if start >= from {
-                *children = Children::of(mover.relocate(children.take()));
+                *children = Children::of(mover.relocate(std::mem::take(children).into_vec()));
             }
             let width = 64 - *depth - bits_of(children);
             for n in 0..children.len() {

@@ -20,12 +20,7 @@ impl Table {
     /// Whether the item is (probably) present.
     #[inline]
     pub fn contains(&self, hash: ItemHash) -> bool {
-        self.contains_path(Path::of(hash))
-    }
-
-    #[inline]
-    pub(super) fn contains_path(&self, path: Path) -> bool {
-        self.path_is_among(path, self.alive)
+        self.contains_among(hash, self.alive)
     }
 
     /// Whether the item is (probably) present with one of these payloads.
@@ -35,7 +30,7 @@ impl Table {
     }
 
     #[inline]
-    fn path_is_among(&self, path: Path, payloads: u16) -> bool {
+    pub(super) fn path_is_among(&self, path: Path, payloads: u16) -> bool {
         let page = self.root.page(path);
         probe_contains(&page.probe(path.below(page.depth())), payloads)
     }

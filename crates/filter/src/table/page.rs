@@ -165,7 +165,7 @@ impl Page {
 
     /// Lets `move_lines` reallocate the lines.
     pub fn map_lines(&mut self, move_lines: impl FnOnce(Vec<Line>) -> Vec<Line>) {
-        self.lines = SmallBoxedSlice::of(move_lines(self.lines.take()));
+        self.lines = SmallBoxedSlice::of(move_lines(std::mem::take(&mut self.lines).into_vec()));
     }
 
     #[inline(always)]

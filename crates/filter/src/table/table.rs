@@ -142,7 +142,7 @@ impl Table {
         let (path, budget) = (Path::of(hash), Budget::up_to(max_bytes));
         // [`Page::contains`] ignores payloads, dead ones too.
         if self.alive != ALL_PAYLOADS {
-            let is_new = !self.contains_path(path);
+            let is_new = !self.path_is_among(path, self.alive);
             return Ok(is_new && self.add(path, MAX_LENGTH, payload, budget, Adding::Copies)?);
         }
         self.add(path, MAX_LENGTH, payload, budget, Adding::Absent)

@@ -20,7 +20,7 @@
 //! As soon as both children of such a node are complete, it is flattened as if it had been loaded
 //! at once.
 
-use crate::error::{AddError, DecodeError};
+use crate::error::{ensure, AddError, DecodeError};
 use crate::table::directory::Subtree;
 use crate::table::entries::Entries;
 use crate::table::page::Page;
@@ -56,9 +56,8 @@ impl Table {
         while let Some((start, part)) = parts.peek() {
             let page = self.root.page(*start);
             let depth = page.depth();
-            if page.is_saturated() || !page.lines().is_empty() || depth > part.depth() {
-                return Err(DecodeError::Order);
-            }
+            let is_empty = !page.is_saturated() && page.lines().is_empty();
+            ensure(is_empty && depth <= part.depth(), DecodeError::Order)?;
             let start = start.start(depth);
             self.root.unshare_path(start)?;
             let slot = with_nodes(&mut parts, start, depth, &mut totals)?;

@@ -96,17 +96,15 @@ impl Clock {
     pub fn advance(&mut self, table: &mut Table, error_rate: f64, now: u64) -> Option<Moved> {
         let has_moved = self.slices.advance(&self.window, now);
         // What was loaded may be in this state already, without a slice that ended just now.
-        let is_all_dead = self.slices.is_all_dead();
-        if !has_moved && !is_all_dead {
-            return None;
-        }
-        if is_all_dead {
+        if self.slices.is_all_dead() {
             self.slices.clear_dead();
             let empty = self.table(error_rate);
             return Some(Moved::All(std::mem::replace(table, empty)));
         }
-        self.tell(table);
-        Some(Moved::Slices)
+        has_moved.then(|| {
+            self.tell(table);
+            Moved::Slices
+        })
     }
 
     /// Restores slices and table as they were before the time advanced.

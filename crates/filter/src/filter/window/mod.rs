@@ -189,15 +189,14 @@ impl Filter {
         self.clock_mut()?.attachment()
     }
 
+    /// Adds an item at the time `now`. The limit is [that of the table](Filter::limit_of_table).
     pub(super) fn add_in_window(
         &mut self,
         hash: ItemHash,
         now: u64,
         limit: SizeLimit,
     ) -> Result<Outcome, AddError> {
-        let Some(Clock { window, slices, .. }) = self.clock() else {
-            return Err(AddError::Loading);
-        };
+        let Clock { window, slices, .. } = self.clock().ok_or(AddError::Loading)?;
         let now = slices.time(now);
         let is_among = |payloads| {
             let table = self.table().filter(|_| payloads != 0);
@@ -207,28 +206,21 @@ impl Filter {
         if is_there && (!window.renews() || is_among(slices.payloads_at(window, now))) {
             return Ok(Outcome::Unchanged);
         }
-        if self.loading().is_some() {
-            return Err(AddError::Loading);
-        }
+        ensure(self.loading().is_none(), AddError::Loading)?;
         let Parameters { error_rate, capacity, growth, .. } = self.head.parameters();
-        if !is_there && growth == Growth::Fixed && self.items_at(now) >= capacity {
-            return Err(AddError::Full);
-        }
-        let max_bytes = self.max_table_bytes(limit);
+        let may_grow = is_there || growth != Growth::Fixed;
+        ensure(may_grow || self.items_at(now) < capacity, AddError::Full)?;
         let parts = self.body.organs_mut().and_then(Organs::clock_mut);
         let (clock, table) = parts.ok_or(AddError::Loading)?;
         let before = clock.slices;
         let moved = clock.advance(table, error_rate, now);
-        match clock.write(table, hash, is_there, max_bytes) {
+        match clock.write(table, hash, is_there, limit.max_bytes()) {
             Ok(items) => clock.push_sweep(table, moved, items),
             Err(error) => {
                 clock.undo(table, before, moved);
                 return Err(error);
             }
         }
-        Ok(match is_there {
-            true => Outcome::Renewed,
-            false => Outcome::New,
-        })
+        Ok(if is_there { Outcome::Renewed } else { Outcome::New })
     }
 }

@@ -95,22 +95,16 @@ impl CuckooSeries {
         let place = Place::of(item, self.shape.hashing);
         let len = u64::from(self.shape.bucket_size);
         let layers = self.shape.layers_from_newest();
-        layers
-            .flat_map(move |layer| place.buckets(layer, len))
-            .flat_map(move |start| self.runs(start, len))
-            .flat_map(move |(start, words, len)| {
-                let slots = start..start + len;
-                slots.filter(move |slot| slot_of(words, *slot) == Some(place.fingerprint))
-            })
+        let buckets = layers.flat_map(move |layer| place.buckets(layer, len));
+        let slots = buckets.flat_map(move |start| start..start + len);
+        slots.filter(move |slot| self.slot(*slot) == Some(place.fingerprint))
     }
 
-    /// `len` slots from `start` on, divided by segments: for each allocated one the first slot in
-    /// it, its words, and how many slots.
-    fn runs(&self, start: u64, len: u64) -> impl Iterator<Item = (u64, &[u64], u64)> {
-        runs_of(start, len).filter_map(|(start, len)| {
-            let words = self.segments.get(start / SEGMENT_SLOTS)?;
-            Some((start, words, len))
-        })
+    /// The slot of that number, if its segment is allocated.
+    fn slot(&self, slot: u64) -> Option<u8> {
+        let words = self.segments.get(slot / SEGMENT_SLOTS)?;
+        let word = words.get((slot % SEGMENT_SLOTS / WORD_SLOTS) as usize)?;
+        Some((word >> (slot % WORD_SLOTS * 8)) as u8)
     }
 
     /// Writes slots from `start` on.
@@ -202,25 +196,6 @@ impl CuckooSeries {
     pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self { segments: self.segments.try_clone()?, ..*self })
     }
-}
-
-/// `len` slots from `start` on, divided by segments.
-fn runs_of(start: u64, len: u64) -> impl Iterator<Item = (u64, u64)> {
-    let end = start + len;
-    let first = start / SEGMENT_SLOTS;
-    let segments = first..end.div_ceil(SEGMENT_SLOTS).max(first);
-    segments.map(move |segment| {
-        let from = start.max(segment * SEGMENT_SLOTS);
-        let to = end.min((segment + 1) * SEGMENT_SLOTS);
-        (from, to - from)
-    })
-}
-
-/// The slot of that number, in the words of its segment.
-fn slot_of(words: &[u64], slot: u64) -> Option<u8> {
-    let slot = slot % SEGMENT_SLOTS;
-    let word = words.get((slot / WORD_SLOTS) as usize)?;
-    Some((word >> (slot % WORD_SLOTS * 8)) as u8)
 }
 
 /// Writes bytes to the slots from `at` on. Returns how many of these were occupied before, and how
