@@ -187,8 +187,8 @@ impl Filter {
         limit: SizeLimit,
         mut answer: impl FnMut(ItemHash, Outcome),
     ) -> Result<(), AddError> {
-        let (mut group, seed, limit) =
-            (Pairs::default(), self.head.seed, self.limit_of_table(limit));
+        let limit = self.limit_of_table(limit);
+        let (mut group, seed) = (Pairs::default(), self.head.seed);
         while let Some(layers) = self.layers() {
             if group.read(&mut items, layers, seed).is_empty() {
                 break;

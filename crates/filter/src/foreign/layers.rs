@@ -47,6 +47,7 @@ pub(super) const SIP: u32 = 1 << 31;
 
 /// The sub-filters of a Bloom filter of RedisBloom or valkey-bloom, oldest first, and what these
 /// modules store of how it was created. Nothing is added to them.
+#[derive(Default)]
 pub struct Layers {
     /// What RedisBloom stores of how the filter was created: a set of the options above.
     options: u32,
@@ -68,9 +69,6 @@ fn room_for(len: usize) -> usize {
 }
 
 impl Layers {
-    const NONE: Self =
-        Self { options: 0, growth: 0, keys: [[0; 16]; 2], table_rate: 0.0, each: Vec::new() };
-
     /// At least one layer.
     ///
     /// # Errors
@@ -82,7 +80,7 @@ impl Layers {
         each: Vec<Layer>,
     ) -> Result<Self, DecodeError> {
         within("number of layers", !each.is_empty())?;
-        let mut layers = Self { options, growth, keys, ..Self::NONE };
+        let mut layers = Self { options, growth, keys, ..Self::default() };
         layers.reserve(each.len())?;
         layers.each.extend(each);
         Ok(layers)
@@ -213,7 +211,7 @@ impl Layers {
     /// # Errors
     /// `Length`.
     pub(crate) fn read_head(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut layers = Self { options: reader.u32()?, growth: reader.u32()?, ..Self::NONE };
+        let mut layers = Self { options: reader.u32()?, growth: reader.u32()?, ..Self::default() };
         if layers.is_from_valkey() {
             layers.keys = [reader.array()?, reader.array()?];
         }

@@ -105,15 +105,8 @@ pub fn read_header(header: &[u8]) -> Result<Layers, DecodeError> {
         let entries = if has_wide_entries { reader.u64()? } else { reader.u32()?.into() };
         let n2 = reader.u8()?;
         let bits = array_bits(bits, n2);
-        let layer = Layer::new(Description {
-            entries,
-            error_rate,
-            hashes,
-            bits_per_item,
-            bits,
-            n2,
-            items,
-        })?;
+        let about = Description { entries, error_rate, hashes, bits_per_item, bits, n2, items };
+        let layer = Layer::new(about)?;
         within("number of bits", bytes == layer.num_bytes())?;
         layers.push(layer);
     }

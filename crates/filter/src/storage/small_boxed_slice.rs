@@ -101,8 +101,8 @@ mod tests {
         assert_eq!((short.len(), short[0], short[254]), (255, 0, 254));
         short[7] = 70;
         assert_eq!(short.iter().sum::<u64>(), 254 * 255 / 2 + 63);
-        assert_eq!(short.take().len(), 255);
-        assert!(short.is_empty() && short.take().is_empty());
+        assert_eq!(std::mem::take(&mut short).into_vec().len(), 255);
+        assert!(short.is_empty() && std::mem::take(&mut short).into_vec().is_empty());
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
         let three = || SmallBoxedSlice::<_, u16>::of(vec![witness.clone(); 3]);
         let mut short = three();
         assert_eq!(Arc::strong_count(&witness), 4);
-        assert_eq!(short.take().len(), 3);
+        assert_eq!(std::mem::take(&mut short).into_vec().len(), 3);
         assert_eq!(Arc::strong_count(&witness), 1);
         short = three();
         drop(short);

@@ -30,17 +30,6 @@ pub struct Entry {
 }
 
 impl Table {
-    /// The largest payload among the entries that match the item.
-    pub fn payload(&self, hash: ItemHash) -> Option<u8> {
-        let path = Path::of(hash);
-        let page = self.root.page(path);
-        let fingerprints = page.matching(path.below(page.depth()));
-        fingerprints
-            .filter(|fingerprint| self.is_alive(*fingerprint))
-            .map(Fingerprint::payload)
-            .max()
-    }
-
     /// Gives the longest entry that matches the item another payload: a shorter one matches more
     /// items, which would all be remembered longer. Returns its previous payload and the number of
     /// its copies, which all change; `None` if no entry matches. A saturated page gets the new

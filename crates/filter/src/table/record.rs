@@ -153,20 +153,9 @@ impl PageRecord<'_> {
             put(&[page.depth(), kind, page.saturated_payload().unwrap_or(0)]);
             return put(&[0; SHORT_BYTES - 3]);
         }
-        let (shape, grid, sizes) = (page.shape(), page.grid(), self.sizes());
-        let [entries_low, entries_high] = (sizes.entries as u16).to_le_bytes();
-        let [surplus_low, surplus_high] = (sizes.surplus as u16).to_le_bytes();
-        put(&[
-            page.depth(),
-            kind,
-            shape.bucket_bits,
-            shape.slot.fingerprint_bits,
-            sizes.lines as u8,
-            entries_low,
-            entries_high,
-            surplus_low,
-            surplus_high,
-        ]);
+        let (Shape { bucket_bits, slot }, grid, sizes) = (page.shape(), page.grid(), self.sizes());
+        put(&[page.depth(), kind, bucket_bits, slot.fingerprint_bits, sizes.lines as u8]);
+        put([sizes.entries as u16, sizes.surplus as u16].map(u16::to_le_bytes).as_flattened());
         let mut writer = Writer::new(put);
         for (number, line) in page.lines()[..grid.lines].iter().enumerate() {
             let len = grid.buckets_in(number) + page.owned(grid, number);
@@ -177,7 +166,7 @@ impl PageRecord<'_> {
         }
         for (line, slots) in page.slots_by_line() {
             for n in slots {
-                writer.put(line.slot(n, shape.slot), shape.slot.bits());
+                writer.put(line.slot(n, slot), slot.bits());
             }
         }
         writer.finish();

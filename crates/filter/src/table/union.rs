@@ -86,12 +86,8 @@ impl Table {
         others: impl Iterator<Item = &'a Self>,
         limits: UnionLimits,
     ) -> Result<United, UnionError> {
-        let united = United {
-            has_changed: false,
-            items: self.items,
-            totals: self.totals,
-            replaced: Vec::new(),
-        };
+        let Self { items, totals, .. } = *self;
+        let united = United { has_changed: false, items, totals, replaced: Vec::new() };
         let mut union = Union { table: self, limits, united };
         match { others }.try_for_each(|other| union.add_all(other)) {
             Ok(()) => Ok(union.united),

@@ -6,6 +6,7 @@ use crate::error::{AddError, DecodeError};
 use crate::foreign::pieces::{by_segments, by_words};
 use crate::storage::segments::Segments;
 use crate::storage::SEGMENT_WORDS;
+use std::ops::Range;
 
 /// The layout kinds that say how items map to these bytes.
 const LAYOUT_OF_WIDE: u8 = 3;
@@ -96,15 +97,20 @@ impl CuckooSeries {
         let len = u64::from(self.shape.bucket_size);
         let layers = self.shape.layers_from_newest();
         let buckets = layers.flat_map(move |layer| place.buckets(layer, len));
-        let slots = buckets.flat_map(move |start| start..start + len);
-        slots.filter(move |slot| self.slot(*slot) == Some(place.fingerprint))
+        let runs = buckets.flat_map(move |start| self.runs(start..start + len));
+        runs.flat_map(move |(words, slots)| {
+            slots.filter(move |slot| slot_of(words, *slot) == Some(place.fingerprint))
+        })
     }
 
-    /// The slot of that number, if its segment is allocated.
-    fn slot(&self, slot: u64) -> Option<u8> {
-        let words = self.segments.get(slot / SEGMENT_SLOTS)?;
-        let word = words.get((slot % SEGMENT_SLOTS / WORD_SLOTS) as usize)?;
-        Some((word >> (slot % WORD_SLOTS * 8)) as u8)
+    /// These slots, divided by segments: the words of each that is allocated, and the slots in it.
+    fn runs(&self, slots: Range<u64>) -> impl Iterator<Item = (&[u64], Range<u64>)> {
+        let segments = slots.start / SEGMENT_SLOTS..slots.end.div_ceil(SEGMENT_SLOTS);
+        segments.filter_map(move |segment| {
+            let words = self.segments.get(segment)?;
+            let first = segment * SEGMENT_SLOTS;
+            Some((words, slots.start.max(first)..slots.end.min(first + SEGMENT_SLOTS)))
+        })
     }
 
     /// Writes slots from `start` on.
@@ -196,6 +202,12 @@ impl CuckooSeries {
     pub(crate) fn try_clone(&mut self) -> Result<Self, AddError> {
         Ok(Self { segments: self.segments.try_clone()?, ..*self })
     }
+}
+
+/// The slot of that number, in the words of its segment.
+fn slot_of(words: &[u64], slot: u64) -> Option<u8> {
+    let word = words.get((slot % SEGMENT_SLOTS / WORD_SLOTS) as usize)?;
+    Some((word >> (slot % WORD_SLOTS * 8)) as u8)
 }
 
 /// Writes bytes to the slots from `at` on. Returns how many of these were occupied before, and how

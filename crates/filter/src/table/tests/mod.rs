@@ -63,6 +63,15 @@ impl Table {
         (page.depth(), page.shape().bucket_bits, page.is_saturated())
     }
 
+    /// The largest payload among the entries that match the item.
+    fn payload(&self, hash: ItemHash) -> Option<u8> {
+        let path = Path::of(hash);
+        let page = self.root.page(path);
+        let fingerprints = page.matching(path.below(page.depth()));
+        let alive = fingerprints.filter(|fingerprint| self.is_alive(*fingerprint));
+        alive.map(|fingerprint| fingerprint.payload()).max()
+    }
+
     /// Tells the oracle how short prefixes may be, and which ones saturate.
     fn teach(&self, oracle: &mut Oracle) {
         for (start, page) in self.all_pages() {
