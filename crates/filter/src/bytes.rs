@@ -110,17 +110,13 @@ impl Sink for Vec<u8> {
 /// A slice with room for the whole chunk.
 pub struct Buffer<'a> {
     bytes: &'a mut [u8],
-    len: usize,
+    /// Bytes written so far.
+    pub len: usize,
 }
 
 impl<'a> Buffer<'a> {
     pub fn new(bytes: &'a mut [u8]) -> Self {
         Self { bytes, len: 0 }
-    }
-
-    /// Bytes written so far.
-    pub fn len(&self) -> usize {
-        self.len
     }
 
     fn take(&mut self, len: usize) -> &mut [u8] {

@@ -1,7 +1,6 @@
 //! The errors of the core, as data. The module turns them into the texts that clients see.
 
 use splitbloom_foundation::OutOfMemory;
-use std::collections::TryReserveError;
 
 /// Why a filter could not be created, or could not take another item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +40,9 @@ pub(crate) fn ensure<E>(holds: bool, error: E) -> Result<(), E> {
     holds.then_some(()).ok_or(error)
 }
 
-impl From<TryReserveError> for AddError {
-    fn from(_: TryReserveError) -> Self {
-        Self::OutOfMemory
-    }
-}
-
 #[doc(hidden)]
-impl From<OutOfMemory> for AddError {
-    fn from(_: OutOfMemory) -> Self {
+impl<E: Into<OutOfMemory>> From<E> for AddError {
+    fn from(_: E) -> Self {
         Self::OutOfMemory
     }
 }

@@ -203,9 +203,8 @@ impl<'t> Tables<'t> {
 
     /// An end-of-table record, after its kind.
     fn end(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
-        let is_first = self.counts.is_none();
-        self.counts = Some((reader.u64()?, reader.u64()?));
-        ensure(is_first, DecodeError::Order)
+        let before = self.counts.replace((reader.u64()?, reader.u64()?));
+        ensure(before.is_none(), DecodeError::Order)
     }
 
     /// Checks that the chunk brought what one before `next` has.

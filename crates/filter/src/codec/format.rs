@@ -70,7 +70,7 @@ impl Short {
         let mut bytes = [0; MAX_SHORT_BYTES];
         let mut buffer = Buffer::new(&mut bytes);
         write(&mut buffer);
-        let len = buffer.len();
+        let len = buffer.len;
         Self { bytes, len }
     }
 

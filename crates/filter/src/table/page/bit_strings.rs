@@ -148,12 +148,24 @@ impl BitStrings {
 
     /// The number of entries of each line's buckets in this grid.
     pub fn owned(&self, grid: Grid) -> Owned {
-        let mut ones = Ones::of(&self.unary);
+        let (mut word, mut ones) = (0, 0);
+        // The position of one number `n`, which is not before that of the previous call; the end of
+        // the string if there are no more than `n`.
+        let mut position = |n: usize| {
+            while let Some(bits) = self.unary.get(word) {
+                let more = bits.count_ones() as usize;
+                if n < ones + more {
+                    return 64 * word + select(*bits, (n - ones) as u32) as usize;
+                }
+                (word, ones) = (word + 1, ones + more);
+            }
+            64 * self.unary.len()
+        };
         let (mut owned, mut before, mut buckets) = ([0; MAX_LINES], 0, 0);
         for (line, owned) in owned.iter_mut().enumerate().take(grid.lines) {
             buckets += grid.buckets_in(line);
             // Before the one that ends the line's last bucket there are all entries up to here.
-            let end = ones.position(buckets - 1) + 1 - buckets;
+            let end = position(buckets - 1) + 1 - buckets;
             *owned = (end - before) as u16;
             before = end;
         }
@@ -194,31 +206,4 @@ fn clear_words(bits: usize) -> Result<Vec<u64>, AddError> {
     let mut clear = try_vec(words)?;
     clear.resize(words, 0);
     Ok(clear)
-}
-
-/// Iterates over the ones of a string.
-struct Ones<'a> {
-    words: &'a [u64],
-    word: usize,
-    before: usize,
-}
-
-impl<'a> Ones<'a> {
-    fn of(words: &'a [u64]) -> Self {
-        Self { words, word: 0, before: 0 }
-    }
-
-    /// The position of one number `n`, which is not before that of the previous call; the end of
-    /// the string if there are no more than `n`.
-    fn position(&mut self, n: usize) -> usize {
-        while let Some(word) = self.words.get(self.word) {
-            let ones = word.count_ones() as usize;
-            if n < self.before + ones {
-                return 64 * self.word + select(*word, (n - self.before) as u32) as usize;
-            }
-            self.before += ones;
-            self.word += 1;
-        }
-        64 * self.words.len()
-    }
 }
