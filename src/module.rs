@@ -60,8 +60,8 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     commands::register(context)?;
     config::register(context, arguments)?;
     sweeper::register(context);
-    journal::register(context);
-    shrinking::register(context);
+    journal::register();
+    shrinking::register();
     info::register(context, INFO);
     let (server, kernel, table_kernel) = (context.server(), kernel_name(), table_kernel_name());
     let settings = settings::in_force();

@@ -87,8 +87,8 @@ pub enum Progress {
 }
 
 /// Registers the timer.
-pub fn register(context: &Context) {
-    TIMER.register(context, tick);
+pub fn register() {
+    TIMER.register(tick);
 }
 
 fn jobs() -> MutexGuard<'static, Vec<Job>> {

@@ -38,8 +38,8 @@ const NO_MEMORY_RETRY_MS: u64 = 1_000;
 
 /// Registers the timers of both queues, and the callbacks for events.
 pub fn register(context: &Context) {
-    SWEEPS.timer.register(context, sweep);
-    CHANGES.timer.register(context, signal);
+    SWEEPS.timer.register(sweep);
+    CHANGES.timer.register(signal);
     events::register(
         context,
         Listener { moved, role_changed: |context| SWEEPS.timer.set(0, context.thread()) },

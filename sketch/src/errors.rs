@@ -11,7 +11,7 @@ pub struct ReplyError(pub &'static str);
 impl ReplyError {
     /// The reply is the server's own.
     pub const WRONG_ARITY: Self = Self("ERR wrong number of arguments");
-    /// The key holds another type. The reply is the server's own.
+    /// The key holds another type. The server's own text.
     pub const WRONG_TYPE: Self =
         Self("WRONGTYPE Operation against a key holding the wrong kind of value");
     /// Another thread saves the key's value.
@@ -35,7 +35,6 @@ impl ErrorReply for ReplyError {
         }
         match self {
             Self::WRONG_ARITY => context.reply_wrong_arity(),
-            Self::WRONG_TYPE => context.reply_wrong_type(),
             Self(text) => context.reply_error(text),
         }
     }

@@ -34,7 +34,7 @@ enum OnReplay {
 impl ReplyError {
     /// The reply is the server's own.
     pub const WRONG_ARITY: Self = error("ERR wrong number of arguments");
-    /// The key holds another type. The reply is the server's own.
+    /// The key holds another type. The server's own text.
     pub const WRONG_TYPE: Self =
         error("WRONGTYPE Operation against a key holding the wrong kind of value");
     /// The filter to be created exists.
@@ -283,7 +283,6 @@ impl ErrorReply for ReplyError {
         }
         match self {
             Self::WRONG_ARITY => context.reply_wrong_arity(),
-            Self::WRONG_TYPE => context.reply_wrong_type(),
             Self::EXPIRE_TIME => context.reply_bad_expire_time(),
             other => context.reply_error(other.text),
         }

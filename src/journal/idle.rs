@@ -42,8 +42,8 @@ pub fn idle_ms() -> u64 {
 }
 
 /// Registers the timer.
-pub fn register(context: &Context) {
-    TIMER.register(context, tick);
+pub fn register() {
+    TIMER.register(tick);
 }
 
 /// Sets the timer, as there is a journal now, which clients may wait for.

@@ -59,7 +59,7 @@ pub fn load(source: &mut RdbSource, takes: fn(Kind) -> bool) -> Result<Filter, D
     let mut filter: Option<Filter> = None;
     loop {
         let string = source.string().ok_or(DecodeError::Length)?;
-        let chunk = Chunk::parse(string.bytes())?;
+        let chunk = Chunk::parse(string.as_ref())?;
         if filter.is_none() && !chunk.begins().is_some_and(takes) {
             return Err(DecodeError::Order);
         }

@@ -29,7 +29,8 @@ use super::failpoints;
 use splitbloom_foundation::alloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 /// The allocator of every program that links this crate: of a module, and of tests.
 struct ServerAllocator;
@@ -39,12 +40,6 @@ static ALLOCATOR: ServerAllocator = ServerAllocator;
 
 /// Bytes that the module has allocated and not freed.
 static BYTES_HELD: AtomicUsize = AtomicUsize::new(0);
-
-const UNKNOWN: u8 = 0;
-const NATIVE: u8 = 1;
-const BY_HAND: u8 = 2;
-/// How blocks are aligned to more than `PLAIN_ALIGNMENT`.
-static ALIGNED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// The alignment that every malloc of a server guarantees. One that keeps the size in the word
 /// before the block guarantees no more.
@@ -119,10 +114,10 @@ unsafe impl GlobalAlloc for ServerAllocator {
         let block = match plain_alloc() {
             // SAFETY: the caller's duties, passed on.
             None => unsafe { System.alloc(layout) },
-            // SAFETY: the caller's duties, passed on.
-            Some(_) if is_by_hand(layout) => unsafe { alloc_by_hand(layout) },
             // SAFETY: the server's allocator takes any size.
-            Some(alloc) => unsafe { alloc(padded_size(layout)) }.cast(),
+            Some(alloc) if is_native(layout) => unsafe { alloc(padded_size(layout)) }.cast(),
+            // SAFETY: the caller's duties, passed on.
+            Some(_) => unsafe { alloc_by_hand(layout) },
         };
         if !block.is_null() {
             count_taken(layout);
@@ -135,7 +130,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
     /// 7.4 cannot refuse (`RedisModule_Calloc` ends them); there the module clears the block.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match optional!(RedisModule_TryCalloc) {
-            Some(calloc) if !is_by_hand(layout) => {
+            Some(calloc) if is_native(layout) => {
                 if failpoints::refuses(layout) {
                     return std::ptr::null_mut();
                 }
@@ -163,7 +158,7 @@ unsafe impl GlobalAlloc for ServerAllocator {
             return std::ptr::null_mut();
         };
         match optional!(RedisModule_TryRealloc) {
-            Some(realloc) if !is_by_hand(layout) => {
+            Some(realloc) if is_native(layout) => {
                 if failpoints::refuses(new) {
                     return std::ptr::null_mut();
                 }
@@ -309,35 +304,20 @@ fn base_word(block: *mut u8) -> *mut *mut u8 {
 /// # Safety
 /// `block` came from `ServerAllocator` with this layout.
 unsafe fn base_of(block: *mut u8, layout: Layout) -> *mut u8 {
-    if is_by_hand(layout) {
-        // SAFETY: `alloc_by_hand` wrote it there.
-        unsafe { base_word(block).read() }
-    } else {
-        block
+    if is_native(layout) {
+        return block;
     }
+    // SAFETY: `alloc_by_hand` wrote it there.
+    unsafe { base_word(block).read() }
 }
 
-/// Whether blocks of this layout are aligned by hand, always or never in one process.
-fn is_by_hand(layout: Layout) -> bool {
-    let alignment = alignment(layout);
-    alignment > PLAIN_ALIGNMENT && (alignment > LINE || !server_aligns())
-}
-
-/// Whether the server knows a block of `layout` by the block's own address.
+/// Whether the server knows a block of this layout by the block's own address, always or never in
+/// one process. If not, the block is aligned by hand.
 pub(crate) fn is_native(layout: Layout) -> bool {
-    !is_by_hand(layout)
-}
-
-/// Tries, once, whether the server's allocator aligns multiples of a line to a line.
-fn server_aligns() -> bool {
-    match ALIGNED.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let native = try_alignment();
-            ALIGNED.store(if native { NATIVE } else { BY_HAND }, Ordering::Relaxed);
-            native
-        }
-        known => known == NATIVE,
-    }
+    /// Whether the server's allocator aligns multiples of a line to a line, tried once.
+    static SERVER_ALIGNS: OnceLock<bool> = OnceLock::new();
+    let alignment = alignment(layout);
+    alignment <= PLAIN_ALIGNMENT || (alignment <= LINE && *SERVER_ALIGNS.get_or_init(try_alignment))
 }
 
 /// The sizes tried, in lines, and the number of blocks of each. The C library's malloc puts one

@@ -4,6 +4,8 @@ use super::allocator::try_vec;
 use super::call::call;
 use redis_module::raw;
 use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr::{null, null_mut, NonNull};
 
 /// The arguments of a command; number 0 is its name. They belong to the server and live as long as
 /// the command runs.
@@ -12,7 +14,7 @@ use std::marker::PhantomData;
 /// very array.
 #[derive(Clone, Copy)]
 pub struct Arguments<'a> {
-    argv: *const *mut raw::RedisModuleString,
+    pub(crate) argv: *const *mut raw::RedisModuleString,
     len: usize,
     _strings: PhantomData<&'a raw::RedisModuleString>,
 }
@@ -25,6 +27,9 @@ pub struct Argument<'a> {
 }
 
 impl<'a> Arguments<'a> {
+    /// No arguments.
+    pub(crate) const NONE: Self = Self { argv: null(), len: 0, _strings: PhantomData };
+
     /// # Safety
     /// `argv` points to `argc` strings of the server. For `'a` the array lives, and so does each
     /// string that is ever in it; only [`Context::redact`](super::context::Context::redact) changes
@@ -55,19 +60,15 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The arguments from `first` up to `end`, for one call of the server that redacts none.
+    /// The arguments in `range`.
     ///
     /// # Panics
     /// If there are not that many.
-    pub(crate) fn slice(&self, first: usize, end: usize) -> &[*mut raw::RedisModuleString] {
-        assert!(first <= end && end <= self.len, "arguments {first} to {end} of {}", self.len);
-        if first == end {
-            return &[];
-        }
+    pub fn range(&self, range: Range<usize>) -> Self {
+        let Range { start, end } = range;
+        assert!(start <= end && end <= self.len, "arguments {range:?} of {}", self.len);
         // SAFETY: there are `len` of them (see `Arguments::new`).
-        let start = unsafe { self.argv.add(first) };
-        // SAFETY: `end` is at most `len`, and the server does not change what it reads meanwhile.
-        unsafe { std::slice::from_raw_parts(start, end - first) }
+        Self { argv: unsafe { self.argv.add(start) }, len: end - start, ..*self }
     }
 
     /// The bytes of argument `index`.
@@ -105,6 +106,39 @@ impl<'a> Argument<'a> {
     pub fn bytes(&self) -> &'a [u8] {
         // SAFETY: the string lives and does not change for `'a` (see `Arguments::new` and `new`).
         unsafe { bytes_of(self.raw) }
+    }
+}
+
+/// A string of the server that is the module's to free, on drop.
+#[repr(transparent)]
+pub struct OwnedString(NonNull<raw::RedisModuleString>);
+
+impl OwnedString {
+    /// # Safety
+    /// `raw` is null or a string of the server that the caller gives up.
+    pub(crate) unsafe fn from_raw(raw: *mut raw::RedisModuleString) -> Option<Self> {
+        NonNull::new(raw).map(Self)
+    }
+
+    /// A copy of `bytes`. The server ends if it has no memory for it.
+    pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
+        let (start, len) = (bytes.as_ptr().cast(), bytes.len());
+        // SAFETY: the server copies the bytes. A null context: nobody else frees the string.
+        let raw = unsafe { call!(RedisModule_CreateString(null_mut(), start, len)) };
+        // SAFETY: created just now.
+        unsafe { Self::from_raw(raw) }
+    }
+
+    /// The string as if it were an argument of a command.
+    pub fn argument(&self) -> Argument<'_> {
+        Argument { raw: self.0.as_ptr(), _strings: PhantomData }
+    }
+}
+
+impl Drop for OwnedString {
+    fn drop(&mut self) {
+        // SAFETY: the module's own, freed once.
+        unsafe { call!(RedisModule_FreeString(null_mut(), self.0.as_ptr())) };
     }
 }
 

@@ -1,11 +1,13 @@
 //! A running command, event or timer: what it may call in the server, except replies and keys.
 
-use super::arguments::{Argument, Arguments};
+use super::arguments::{Argument, Arguments, OwnedString};
 use super::call::call;
 use super::progress::Progress;
 use redis_module::raw;
 use std::cell::Cell;
-use std::ffi::{c_char, c_int, CStr};
+use std::ffi::{c_int, CStr};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The server is reading a file, in the foreground or while it keeps its old data.
 const LOADING: u32 = raw::REDISMODULE_CTX_FLAGS_LOADING | raw::REDISMODULE_CTX_FLAGS_ASYNC_LOADING;
@@ -22,6 +24,15 @@ const VALKEY_HANDLES_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 ///
 /// [`InUse`]: super::key::InUse
 const VALKEY_HANDLES_FORKLESS: c_int = 1 << 6;
+
+/// The module's own context: see [`detached`].
+static DETACHED: AtomicPtr<raw::RedisModuleCtx> = AtomicPtr::new(null_mut());
+
+/// A context for where the server provides none, as when it loads a value. It lives as long as the
+/// process. Only the server's own thread follows the address.
+pub(crate) fn detached() -> *mut raw::RedisModuleCtx {
+    DETACHED.load(Ordering::Acquire)
+}
 
 /// The server's side of a running command.
 pub struct Context {
@@ -55,28 +66,12 @@ pub(crate) struct Running {
 /// running command.
 const MAX_REPLICATED: usize = 16;
 
-/// Strings created to be replicated, freed on drop.
-struct Strings<'a> {
-    context: &'a Context,
-    created: [*mut raw::RedisModuleString; MAX_REPLICATED],
-    len: usize,
-}
-
-impl Drop for Strings<'_> {
-    fn drop(&mut self) {
-        for string in &self.created[..self.len] {
-            // SAFETY: created with this context, freed once.
-            unsafe { call!(RedisModule_FreeString(self.context.raw, *string)) };
-        }
-    }
-}
-
 impl Context {
     /// # Safety
     /// `raw` is the context of a running command, event or timer, or of `OnLoad`, and outlives what
     /// is returned.
     pub(crate) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Self {
-        let none = Running { name: "no command", has_keys: false, key: std::ptr::null_mut() };
+        let none = Running { name: "no command", has_keys: false, key: null_mut() };
         // SAFETY: the caller's duty; there is no key.
         unsafe { Self::of_command(raw, none, Wait::Not(None)) }
     }
@@ -89,6 +84,13 @@ impl Context {
         wait: Wait,
     ) -> Self {
         Self { raw, progress: Cell::new(Progress::SILENT), command, wait: Cell::new(wait) }
+    }
+
+    /// Creates the context that [`detached`] returns, while the server loads the module.
+    pub(crate) fn detach(&self) {
+        // SAFETY: the context is that of `OnLoad`.
+        let context = unsafe { call!(RedisModule_GetDetachedThreadSafeContext(self.raw)) };
+        DETACHED.store(context, Ordering::Release);
     }
 
     /// Declares to the server, while it loads the module, that the module
@@ -184,11 +186,11 @@ impl Context {
         key: Argument<'_>,
         args: impl IntoIterator<Item = &'a [u8]>,
     ) {
-        self.replicate_strings(name, key, args, &[]);
+        self.replicate_before(name, key, args, Arguments::NONE);
     }
 
-    /// Replicates `name key args…`, and after `args` the running command's `arguments` from `first`
-    /// up to `end`. Without `args` it allocates nothing: there may be no memory left.
+    /// Replicates `name key args…`, and after `args` the `arguments`, which are some of the running
+    /// command's. Without `args` it allocates nothing: there may be no memory left.
     ///
     /// # Panics
     /// If there are more than 16 `args`.
@@ -198,43 +200,27 @@ impl Context {
         key: Argument<'_>,
         args: impl IntoIterator<Item = &'a [u8]>,
         arguments: Arguments<'_>,
-        (first, end): (usize, usize),
     ) {
-        self.replicate_strings(name, key, args, arguments.slice(first, end));
-    }
-
-    fn replicate_strings<'a>(
-        &self,
-        name: &CStr,
-        key: Argument<'_>,
-        args: impl IntoIterator<Item = &'a [u8]>,
-        more: &[*mut raw::RedisModuleString],
-    ) {
-        let mut strings =
-            Strings { context: self, created: [std::ptr::null_mut(); MAX_REPLICATED], len: 0 };
+        let (mut created, mut len) = ([const { None }; MAX_REPLICATED], 0);
         for arg in args {
-            let (start, len) = (arg.as_ptr().cast::<c_char>(), arg.len());
-            let free = &mut strings.created[strings.len];
-            // SAFETY: the context is live; the server copies the bytes.
-            *free = unsafe { call!(RedisModule_CreateString(self.raw, start, len)) };
-            strings.len += 1;
+            created[len] = OwnedString::new(arg);
+            len += 1;
         }
-        let args = &strings.created[..strings.len];
         // A string, and two arrays of strings with their lengths (a size_t). The server takes
         // references of its own.
         let format = c"svv".as_ptr();
         // SAFETY: the context is live, and so are the strings; the arguments are those of the
-        // format.
+        // format. The first `len` strings created are no `None`, so they are pointers.
         unsafe {
             call!(RedisModule_Replicate(
                 self.raw,
                 name.as_ptr(),
                 format,
                 key.raw,
-                args.as_ptr(),
-                args.len(),
-                more.as_ptr(),
-                more.len()
+                created.as_ptr(),
+                len,
+                arguments.argv,
+                arguments.len()
             ))
         };
     }

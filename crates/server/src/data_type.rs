@@ -2,7 +2,7 @@
 //! table of functions on the other.
 
 use super::allocator::{is_native, try_box};
-use super::arguments::bytes_of;
+use super::arguments::OwnedString;
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::context::Context;
@@ -139,13 +139,6 @@ impl Drop for Loaded {
 
 impl AsRef<[u8]> for Loaded {
     fn as_ref(&self) -> &[u8] {
-        self.bytes()
-    }
-}
-
-impl Loaded {
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8] {
         // SAFETY: the server says that `len` bytes are there, and they are ours.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
@@ -253,19 +246,13 @@ impl AofTarget {
         // `rdb_save`, which changes nothing.
         let fields =
             unsafe { call!(RedisModule_SaveDataTypeToString(context, value, native.handle())) };
-        if fields.is_null() {
-            return false;
-        }
-        // SAFETY: the string lives until it is freed below, and nothing changes it.
-        let bytes = unsafe { bytes_of(fields) };
-        let payload = dump::payload(native.name, native.version, bytes);
-        // SAFETY: freed once, after its last use.
-        unsafe { call!(RedisModule_FreeString(context, fields)) };
-        let Ok(payload) = payload else {
-            return false;
-        };
-        self.emit(c"RESTORE", 0, &payload);
-        true
+        // SAFETY: the server leaves the string to us.
+        let fields = unsafe { OwnedString::from_raw(fields) };
+        let payload = fields.and_then(|fields| {
+            dump::payload(native.name, native.version, fields.argument().bytes()).ok()
+        });
+        payload.iter().for_each(|payload| self.emit(c"RESTORE", 0, payload));
+        payload.is_some()
     }
 }
 

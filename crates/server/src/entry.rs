@@ -8,6 +8,7 @@ use super::arguments::Arguments;
 use super::call::optional;
 use super::catch_panic::{catch_panic, log_panics};
 use super::context::Context;
+use super::failpoint_settings;
 use super::log::warn;
 pub use super::refused::Refused;
 use redis_module::raw;
@@ -57,31 +58,26 @@ pub unsafe fn load(
             raw::REDISMODULE_APIVER_1 as c_int,
         )
     };
-    let loaded = if status as isize == raw::REDISMODULE_OK {
-        catch_panic(
-            "OnLoad",
-            || Err(Refused::Bad("a panic".into())),
-            || {
-                // SAFETY: the caller's duty; the context does not outlive this call.
-                let context = unsafe { Context::new(context) };
-                // SAFETY: the caller's duty; the arguments do not outlive this call.
-                let arguments = unsafe { Arguments::new(argv, argc) };
-                log_panics();
-                // Redis 7.0 was the first to have it.
-                if optional!(RedisModule_SetCommandInfo).is_none() {
-                    return Err(Refused::Bad("the server is older than Redis 7.0".into()));
-                }
-                context.set_module_options();
-                #[cfg(feature = "injected-faults")]
-                super::failpoint_settings::register(&context, module.name)?;
-                (module.load)(&context, arguments)
-            },
-        )
-    } else {
-        let name = module.name.to_string_lossy();
-        Err(Refused::Taken(format!("the module name {name}")))
+    let load = || {
+        if status as isize != raw::REDISMODULE_OK {
+            let name = module.name.to_string_lossy();
+            return Err(Refused::Taken(format!("the module name {name}")));
+        }
+        // SAFETY: the caller's duty; the context does not outlive this call.
+        let context = unsafe { Context::new(context) };
+        // SAFETY: the caller's duty; the arguments do not outlive this call.
+        let arguments = unsafe { Arguments::new(argv, argc) };
+        log_panics();
+        // Redis 7.0 was the first to have it.
+        if optional!(RedisModule_SetCommandInfo).is_none() {
+            return Err(Refused::Bad("the server is older than Redis 7.0".into()));
+        }
+        context.detach();
+        context.set_module_options();
+        failpoint_settings::register(&context, module.name)?;
+        (module.load)(&context, arguments)
     };
-    match loaded {
+    match catch_panic("OnLoad", || Err(Refused::Bad("a panic".into())), load) {
         Ok(()) => raw::REDISMODULE_OK as c_int,
         Err(refused) => {
             warn((module.refusal)(&refused));

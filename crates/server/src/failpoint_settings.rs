@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::failpoints::{
-    want, BLOCKS_LEFT, CLOCK_OFFSET_MS, KEYS_IN_USE, MIN_BYTES, SERVER_SETTING,
+    want, BLOCKS_LEFT, CLOCK_OFFSET_MS, EXIST, KEYS_IN_USE, MIN_BYTES, SERVER_SETTING,
 };
 use super::refused::Refused;
 use super::settings::{register as register_setting, Setting, Text};
@@ -26,13 +26,13 @@ static SETTINGS: [(&str, &dyn Setting); 6] = [
     ("inject-clock-offset", &CLOCK_OFFSET_MS),
 ];
 
-/// Registers the settings of the module `module`.
+/// Registers the settings of the module `module` in builds that have them.
 ///
 /// # Errors
 /// The server has a setting of one of these names.
 pub(crate) fn register(context: &Context, module: &CStr) -> Result<(), Refused> {
     let module = module.to_string_lossy();
-    SETTINGS.into_iter().try_for_each(|(name, setting)| {
+    SETTINGS.into_iter().filter(|_| EXIST).try_for_each(|(name, setting)| {
         register_setting(context, &format!("{module}.{name}"), setting)
     })
 }

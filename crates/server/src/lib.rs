@@ -40,7 +40,6 @@ pub mod data_type;
 mod dump;
 pub mod entry;
 pub mod events;
-#[cfg(feature = "injected-faults")]
 mod failpoint_settings;
 mod failpoints;
 pub mod info;

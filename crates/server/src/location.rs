@@ -1,13 +1,13 @@
 //! Where a key is: its database and its name, to come back to it later.
 
-use super::arguments::{bytes_of, Argument};
+use super::arguments::{bytes_of, Argument, OwnedString};
 use super::call::call;
 use super::context::Context;
 use super::data_type::{CopyTarget, RdbSource};
 use super::text::ShownKey;
 use redis_module::raw;
 use splitbloom_foundation::alloc::try_boxed;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::fmt::Display;
 
 /// A database and the name of a key in it.
@@ -27,27 +27,6 @@ impl Location {
     }
 }
 
-/// The name of a key that no client has sent, as the server holds it. Freed on drop.
-pub struct Name<'a> {
-    context: &'a Context,
-    raw: *mut raw::RedisModuleString,
-}
-
-impl Drop for Name<'_> {
-    fn drop(&mut self) {
-        // SAFETY: created with this context, freed once.
-        unsafe { call!(RedisModule_FreeString(self.context.raw, self.raw)) };
-    }
-}
-
-impl Name<'_> {
-    /// The name as if it were an argument of a command.
-    pub fn argument(&self) -> Argument<'_> {
-        // SAFETY: the string lives as long as `self`, which is borrowed.
-        unsafe { Argument::new(self.raw) }
-    }
-}
-
 impl Context {
     /// The database of the running command, event or timer.
     pub fn database(&self) -> u32 {
@@ -63,17 +42,11 @@ impl Context {
 
     /// Selects `database` and returns `name` as the server holds it; `None` if there is no such
     /// database. Only in a timer: a command stays in the database of its client.
-    pub fn go_to(&self, database: u32, name: &[u8]) -> Option<Name<'_>> {
+    pub fn go_to(&self, database: u32, name: &[u8]) -> Option<OwnedString> {
         let database = c_int::try_from(database).ok()?;
         // SAFETY: the context is live; the server checks the number.
         let status = unsafe { call!(RedisModule_SelectDb(self.raw, database)) };
-        if status as isize != raw::REDISMODULE_OK {
-            return None;
-        }
-        let (start, len) = (name.as_ptr().cast::<c_char>(), name.len());
-        // SAFETY: the context is live; the server copies the bytes.
-        let raw = unsafe { call!(RedisModule_CreateString(self.raw, start, len)) };
-        Some(Name { context: self, raw })
+        (status as isize == raw::REDISMODULE_OK).then(|| OwnedString::new(name))?
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commands with many items in one argument: how their words are described, and how they are
 //! replicated.
 
-use super::arguments::{Argument, Arguments};
+use super::arguments::Arguments;
 use super::command::{Kind, Parameter, Times};
 use super::context::Context;
 use super::text::Line;
@@ -34,11 +34,6 @@ impl<'a> PackedCommand<'a> {
         Self { arguments, layout }
     }
 
-    /// Its key.
-    pub fn key(&self) -> Argument<'a> {
-        self.arguments.at(1)
-    }
-
     /// Replicates it as `name key [AT time] layout items`, with its own items or with `fewer`. Its
     /// own are not copied.
     pub fn replicate(
@@ -48,13 +43,13 @@ impl<'a> PackedCommand<'a> {
         time: Option<u64>,
         fewer: Option<&[u8]>,
     ) {
-        let key = self.key();
+        let key = self.arguments.at(1);
         let time = time.map(Line::of);
         let before = time.iter().flat_map(|time| [b"AT".as_slice(), time.bytes()]);
         match fewer {
             None => {
-                let rest = (self.layout.start, self.layout.end + 1);
-                context.replicate_before(name, key, before, self.arguments, rest);
+                let rest = self.arguments.range(self.layout.start..self.layout.end + 1);
+                context.replicate_before(name, key, before, rest);
             }
             Some(items) => {
                 let layout = self.layout.clone().map(|word| self.arguments.bytes(word));

@@ -82,14 +82,6 @@ impl Context {
         self.reply_error(format_args!("ERR invalid expire time in '{name}' command"));
     }
 
-    /// The server's own error for a key of another type.
-    pub fn reply_wrong_type(&self) {
-        let text = raw::REDISMODULE_ERRORMSG_WRONGTYPE.as_ptr().cast();
-        // SAFETY: the context is live; the text is a constant that ends in a zero byte.
-        unsafe { call!(RedisModule_ReplyWithError(self.raw, text)) };
-        self.note(0);
-    }
-
     /// An integer; one that does not fit 63 bits is sent as the largest that does.
     pub fn reply_integer(&self, value: u64) {
         self.reply_signed(i64::try_from(value).unwrap_or(i64::MAX));

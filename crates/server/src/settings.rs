@@ -4,7 +4,7 @@
 use super::arguments::bytes_of;
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
-use super::context::Context;
+use super::context::{detached, Context};
 use super::failpoints::server_setting;
 use super::refused::Refused;
 use super::text::c_text;
@@ -186,15 +186,12 @@ pub fn allows_any_prefix() -> bool {
     optional!(RedisModule_LoadDefaultConfigs).is_some()
 }
 
-/// Sets all settings from the server's configuration file, or to their defaults, and prepares for
-/// [`of_server`]. The server unloads a module that has settings and does not call this.
+/// Sets all settings from the server's configuration file, or to their defaults. The server unloads
+/// a module that has settings and does not call this.
 ///
 /// # Errors
 /// A value in the file was refused.
 pub fn load(context: &Context) -> Result<(), Refused> {
-    // SAFETY: the context is that of `OnLoad`.
-    let reader = unsafe { call!(RedisModule_GetDetachedThreadSafeContext(context.raw)) };
-    READER.store(reader, Ordering::Release);
     // SAFETY: the context is that of `OnLoad`.
     let status = unsafe { call!(RedisModule_LoadConfigs(context.raw)) };
     if status as isize != raw::REDISMODULE_OK {
@@ -206,22 +203,16 @@ pub fn load(context: &Context) -> Result<(), Refused> {
 /// The server's own integer setting `name`; `None` if it has none, or does not let a module read
 /// it. Redis 8.6 does; Redis 8.0 and Valkey 9.1 do not.
 ///
-/// Only from the server's own thread. Cost: a lookup.
+/// Only from the server's own thread, and also where there is no context, as in INFO. Cost: a
+/// lookup.
 pub fn of_server(name: &str) -> Option<i64> {
     let get = optional!(RedisModule_ConfigGetNumeric)?;
-    let context = READER.load(Ordering::Acquire);
-    if context.is_null() {
-        return None;
-    }
     let name = c_text(&server_setting(name));
     let mut value = 0;
     // SAFETY: the context lives as long as the process; the name, and the number, through the call.
-    let status = unsafe { get(context, name.as_ptr(), &raw mut value) };
+    let status = unsafe { get(detached(), name.as_ptr(), &raw mut value) };
     (status as isize == raw::REDISMODULE_OK).then_some(value)
 }
-
-/// The context that [`of_server`] reads with, since INFO is assembled without one.
-static READER: AtomicPtr<raw::RedisModuleCtx> = AtomicPtr::new(std::ptr::null_mut());
 
 /// # Safety
 /// `setting` was registered as a `&'static T`.

@@ -3,7 +3,7 @@
 use super::call::call;
 use super::catch_panic::catch_panic;
 use super::clock::time_now;
-use super::context::Context;
+use super::context::{detached, Context};
 use super::thread::ServerThread;
 use redis_module::raw;
 use std::ffi::c_void;
@@ -21,64 +21,45 @@ pub type Callback = fn(&Context) -> Option<u64>;
 
 /// A timer. Set twice, it fires at the earlier of the two times. It may also fire too early.
 pub struct Timer {
-    registered: OnceLock<Registered>,
-    pending: Mutex<Option<Pending>>,
-}
-
-struct Registered {
-    callback: Callback,
-    /// For setting the timer where the server provides no context, as when it loads a value. It
-    /// lives as long as the process.
-    context: *mut raw::RedisModuleCtx,
-}
-
-// SAFETY: an address, which no thread but the server's own follows: `Timer::set` takes proof.
-unsafe impl Send for Registered {}
-// SAFETY: the address does not change, and only the server's own thread follows it (see `Send`).
-unsafe impl Sync for Registered {}
-
-#[derive(Clone, Copy)]
-struct Pending {
-    id: raw::RedisModuleTimerID,
-    at: u64,
+    callback: OnceLock<Callback>,
+    /// The server's number of the timer, and when it fires; `None` if it is not set.
+    pending: Mutex<Option<(raw::RedisModuleTimerID, u64)>>,
 }
 
 impl Timer {
     /// A timer that is not registered yet.
     #[allow(clippy::new_without_default, reason = "a constant, for statics")]
     pub const fn new() -> Self {
-        Self { registered: OnceLock::new(), pending: Mutex::new(None) }
+        Self { callback: OnceLock::new(), pending: Mutex::new(None) }
     }
 
     /// Registers `callback`, which the timer runs. Before this, setting the timer does nothing.
-    pub fn register(&'static self, context: &Context, callback: Callback) {
-        // SAFETY: the context is that of `OnLoad`.
-        let context = unsafe { call!(RedisModule_GetDetachedThreadSafeContext(context.raw)) };
-        let _ = self.registered.set(Registered { callback, context });
+    pub fn register(&'static self, callback: Callback) {
+        let _ = self.callback.set(callback);
     }
 
     /// Sets it to `at`, in milliseconds since 1970, unless it fires earlier anyway. Cost: some
     /// 200 ns if the time changes, else a few.
     pub fn set(&'static self, at: u64, _: ServerThread) {
-        let Some(Registered { context, .. }) = self.registered.get() else {
+        if self.callback.get().is_none() {
             return;
-        };
-        let mut pending = self.pending();
-        if let Some(Pending { id, at: before }) = *pending {
+        }
+        let (mut pending, context) = (self.pending(), detached());
+        if let Some((id, before)) = *pending {
             if before <= at {
                 return;
             }
             // SAFETY: the timer was created with this context and has not fired.
-            unsafe { call!(RedisModule_StopTimer(*context, id, std::ptr::null_mut())) };
+            unsafe { call!(RedisModule_StopTimer(context, id, std::ptr::null_mut())) };
         }
         let delay = at.saturating_sub(time_now()).clamp(1, MAX_DELAY_MS) as i64;
         let data = std::ptr::from_ref(self).cast_mut().cast();
         // SAFETY: the context lives as long as the process, and so does `self`.
-        let id = unsafe { call!(RedisModule_CreateTimer(*context, delay, Some(fire), data)) };
-        *pending = Some(Pending { id, at });
+        let id = unsafe { call!(RedisModule_CreateTimer(context, delay, Some(fire), data)) };
+        *pending = Some((id, at));
     }
 
-    fn pending(&self) -> MutexGuard<'_, Option<Pending>> {
+    fn pending(&self) -> MutexGuard<'_, Option<(raw::RedisModuleTimerID, u64)>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -92,8 +73,7 @@ unsafe extern "C" fn fire(context: *mut raw::RedisModuleCtx, data: *mut c_void) 
     let context = unsafe { Context::new(context) };
     *timer.pending() = None; // first, so that no panic keeps it from being set again
     let body = || {
-        let registered = timer.registered.get();
-        if let Some(at) = registered.and_then(|registered| (registered.callback)(&context)) {
+        if let Some(at) = timer.callback.get().and_then(|callback| callback(&context)) {
             timer.set(at, context.thread());
         }
         true

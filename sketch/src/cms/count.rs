@@ -94,16 +94,16 @@ impl<'a> Request<'a> {
 
     /// Replicates the first `number` pairs; with `time` if there is one, even if there are none.
     fn replicate(&self, context: &Context, time: Option<u64>, number: usize) {
-        let range = (self.first, self.first + 2 * number);
-        let (arguments, key) = (self.arguments, self.arguments.at(1));
+        let pairs = self.arguments.range(self.first..self.first + 2 * number);
+        let key = self.arguments.at(1);
         match time {
             Some(time) => {
                 let time = Line::of(time);
                 let words = [time.bytes()];
-                context.replicate_before(c"CMS.INCRBYAT", key, words, arguments, range);
+                context.replicate_before(c"CMS.INCRBYAT", key, words, pairs);
             }
             None if number == self.increments.len() => context.replicate_verbatim(),
-            None => context.replicate_before(c"CMS.INCRBY", key, [], arguments, range),
+            None => context.replicate_before(c"CMS.INCRBY", key, [], pairs),
         }
     }
 }

@@ -191,8 +191,8 @@ impl<const STEP: usize> Form<STEP> {
     ) {
         let name = if time.is_some() { self.with_time } else { self.name };
         let time = time.map(Line::of);
-        let items = (self.first, self.first + number * STEP);
+        let items = arguments.range(self.first..self.first + number * STEP);
         let time = time.iter().map(Line::bytes);
-        context.replicate_before(name, arguments.at(1), time, arguments, items);
+        context.replicate_before(name, arguments.at(1), time, items);
     }
 }

@@ -144,12 +144,12 @@ impl<'a> Source<'a> for Args<'a> {
     }
 
     fn replicate_first(&self, context: &Context, time: Option<u64>, number: usize) {
-        let arguments = self.arguments;
-        let (key, items) = (arguments.at(1), (self.first, self.first + number));
+        let key = self.arguments.at(1);
+        let items = self.arguments.range(self.first..self.first + number);
         let Some(time) = time.map(Line::of) else {
-            return context.replicate_before(c"BF.MADD", key, [], arguments, items);
+            return context.replicate_before(c"BF.MADD", key, [], items);
         };
         let before = [b"AT", time.bytes(), b"ITEMS"];
-        context.replicate_before(c"BF.INSERT", key, before, arguments, items);
+        context.replicate_before(c"BF.INSERT", key, before, items);
     }
 }

@@ -217,13 +217,13 @@ impl Request {
                 Adding::Copies => c"CF.INSERT",
                 Adding::Absent => c"CF.INSERTNX",
             };
-            let args = (self.first_item - 1, self.first_item + refused); // from ITEMS on
-            context.replicate_before(name, key, [], arguments, args);
+            let args = self.first_item - 1..self.first_item + refused; // from ITEMS on
+            context.replicate_before(name, key, [], arguments.range(args));
         }
         for (index, answer) in after.iter().enumerate() {
             if *answer == Ok(true) {
                 let item = self.first_item + refused + index;
-                context.replicate_before(c"CF.ADD", key, [], arguments, (item, item + 1));
+                context.replicate_before(c"CF.ADD", key, [], arguments.range(item..item + 1));
             }
         }
     }
