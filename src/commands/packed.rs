@@ -39,8 +39,7 @@ pub struct Packed<'a> {
     /// Their time, if the command has one.
     pub at: Option<u64>,
     command: PackedCommand<'a>,
-    with_bits: bool,
-    must_exist: bool,
+    has_option: bool,
 }
 
 impl<'a> Packed<'a> {
@@ -64,15 +63,14 @@ impl<'a> Packed<'a> {
             items: Packing::new(words.layout, words.bytes).map_err(WordsError::from)?,
             at: words.at,
             command: PackedCommand::new(arguments, FIRST + words.first..FIRST + words.place),
-            with_bits: words.with_bits,
-            must_exist: words.must_exist,
+            has_option: words.has_option,
         })
     }
 
     /// Allocates room for a bit for each item, if the client requested them.
     pub fn room_for_bits(&self) -> Result<Option<Bits>, ReplyError> {
         let room = || Bits::with_room_for(self.items.len());
-        self.with_bits.then(room).transpose()
+        self.has_option.then(room).transpose()
     }
 
     /// Reserves memory, to be freed just before [`Packed::replicate_first`]: the server exits if it
@@ -135,7 +133,8 @@ pub fn look_up_packed<F: Family>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
-    let Packed { items, must_exist, .. } = Packed::read(context, arguments, parse_packed_lookup)?;
+    let Packed { items, has_option: must_exist, .. } =
+        Packed::read(context, arguments, parse_packed_lookup)?;
     let key = context.open_to_read(arguments.at(1));
     let filter = filter_of::<F>(&key)?;
     if must_exist && filter.is_none() {

@@ -1,7 +1,7 @@
 //! The words of BF.CHANGES, and the positions that it returns.
 
 use crate::number::{parse_seed, parse_within};
-use crate::{number_within, WordsError};
+use crate::{keyword, number_within, WordsError, LONGEST_KEYWORD};
 use std::fmt::{Display, Formatter, Result as Formatted};
 use std::ops::RangeInclusive;
 
@@ -68,14 +68,16 @@ pub fn parse_changes(words: &[&[u8]]) -> Result<Following, WordsError> {
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
-        if option.eq_ignore_ascii_case(b"COUNT") {
-            let errors = (WordsError::BadCount, WordsError::CountRange);
-            following.count = number_within(value()?, 1..=MAX_CHANGES, errors)?;
-        } else if option.eq_ignore_ascii_case(b"BLOCK") {
-            let errors = (WordsError::BadBlock, WordsError::BlockRange);
-            following.block = Some(number_within(value()?, BLOCK, errors)?);
-        } else {
-            return Err(WordsError::Syntax);
+        match keyword(option, &mut [0; LONGEST_KEYWORD]) {
+            b"COUNT" => {
+                let errors = (WordsError::BadCount, WordsError::CountRange);
+                following.count = number_within(value()?, 1..=MAX_CHANGES, errors)?;
+            }
+            b"BLOCK" => {
+                let errors = (WordsError::BadBlock, WordsError::BlockRange);
+                following.block = Some(number_within(value()?, BLOCK, errors)?);
+            }
+            _ => return Err(WordsError::Syntax),
         }
     }
     Ok(following)

@@ -1,10 +1,9 @@
 //! The options of CF.RESERVE and CF.INSERT.
 
-use crate::expiry::parse_expiry;
 use crate::number::parse_seed;
-use crate::options::{capacity, error_rate};
-use crate::{number_within, WordsError};
-use splitbloom_filter::filter::counting::{CountingParameters, MAX_BUCKET_SIZE, MAX_EXPANSION};
+use crate::options::{capacity, error_rate, expansion, expiry};
+use crate::{keyword, number_within, WordsError, LONGEST_KEYWORD};
+use splitbloom_filter::filter::counting::{CountingParameters, MAX_BUCKET_SIZE};
 use splitbloom_filter::hash::Seed;
 
 /// How a client describes a counting filter to be created. `None` means the default of the
@@ -51,36 +50,34 @@ pub fn parse_counting_reserve(words: &[&[u8]]) -> Result<CountingCreation, Words
     let mut options = options.iter();
     while let Some(option) = options.next() {
         let mut value = || options.next().ok_or(WordsError::WrongArity);
-        if option.eq_ignore_ascii_case(b"BUCKETSIZE") {
-            let errors = (WordsError::BadBucketSize, WordsError::BucketSizeRange);
-            creation.bucket_size =
-                Some(number_within(value()?, 1..=MAX_BUCKET_SIZE.into(), errors)? as u16);
-        } else if option.eq_ignore_ascii_case(b"MAXITERATIONS") {
-            let errors = (WordsError::BadMaxIterations, WordsError::MaxIterationsRange);
-            creation.max_iterations =
-                Some(number_within(value()?, 1..=u16::MAX.into(), errors)? as u16);
-        } else if option.eq_ignore_ascii_case(b"EXPANSION") {
-            let errors = (WordsError::BadExpansion, WordsError::ExpansionRange);
-            creation.expansion =
-                Some(number_within(value()?, 0..=MAX_EXPANSION.into(), errors)? as u16);
-        } else if option.eq_ignore_ascii_case(b"ERROR") {
-            creation.error_rate = Some(error_rate(value()?)?);
-        } else if option.eq_ignore_ascii_case(b"SEED") {
-            creation.seed = Some(Seed(parse_seed(value()?).ok_or(WordsError::BadSeed)?));
-        } else if option.eq_ignore_ascii_case(b"EX") {
-            creation.expiry = Some(parse_expiry(value()?)?);
-        } else {
-            return Err(unknown(option));
+        match keyword(option, &mut [0; LONGEST_KEYWORD]) {
+            b"BUCKETSIZE" => {
+                let errors = (WordsError::BadBucketSize, WordsError::BucketSizeRange);
+                let size = number_within(value()?, 1..=MAX_BUCKET_SIZE.into(), errors)?;
+                creation.bucket_size = Some(size as u16);
+            }
+            b"MAXITERATIONS" => {
+                let errors = (WordsError::BadMaxIterations, WordsError::MaxIterationsRange);
+                let number = number_within(value()?, 1..=u16::MAX.into(), errors)?;
+                creation.max_iterations = Some(number as u16);
+            }
+            b"EXPANSION" => creation.expansion = Some(expansion(value()?)? as u16),
+            b"ERROR" => creation.error_rate = Some(error_rate(value()?)?),
+            b"SEED" => {
+                creation.seed = Some(Seed(parse_seed(value()?).ok_or(WordsError::BadSeed)?));
+            }
+            b"EX" => creation.expiry = Some(expiry(value()?)?),
+            unknown => return Err(error_for(unknown)),
         }
     }
     Ok(creation)
 }
 
 /// The error for an unknown option: WINDOW has its own, since BF.RESERVE knows it.
-fn unknown(option: &[u8]) -> WordsError {
-    match option.eq_ignore_ascii_case(b"WINDOW") {
-        true => WordsError::CountingWindow,
-        false => WordsError::Syntax,
+fn error_for(unknown: &[u8]) -> WordsError {
+    match unknown {
+        b"WINDOW" => WordsError::CountingWindow,
+        _ => WordsError::Syntax,
     }
 }
 
@@ -103,17 +100,12 @@ pub fn parse_counting_insert(words: &[&[u8]]) -> Result<CountingInsertion, Words
     let mut rest = words.iter();
     loop {
         let mut next = || rest.next().ok_or(WordsError::WrongArity);
-        let option = next()?;
-        if option.eq_ignore_ascii_case(b"ITEMS") {
-            break;
-        } else if option.eq_ignore_ascii_case(b"CAPACITY") {
-            creation.capacity = Some(capacity(next()?)?);
-        } else if option.eq_ignore_ascii_case(b"EX") {
-            creation.expiry = Some(parse_expiry(next()?)?);
-        } else if option.eq_ignore_ascii_case(b"NOCREATE") {
-            no_create = true;
-        } else {
-            return Err(unknown(option));
+        match keyword(next()?, &mut [0; LONGEST_KEYWORD]) {
+            b"ITEMS" => break,
+            b"CAPACITY" => creation.capacity = Some(capacity(next()?)?),
+            b"EX" => creation.expiry = Some(expiry(next()?)?),
+            b"NOCREATE" => no_create = true,
+            unknown => return Err(error_for(unknown)),
         }
     }
     let first_item = words.len() - rest.len();

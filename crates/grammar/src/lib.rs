@@ -4,7 +4,6 @@
 //!   number          integers, error rates and seeds, parsed as strictly as the server does
 //!   options         BF.RESERVE and BF.INSERT
 //!   window          what both say of filters that forget
-//!   expiry          what RESERVE and INSERT say of the key's end
 //!   counting        CF.RESERVE, CF.INSERT and CF.INSERTNX
 //!   packed          commands with many items in one argument
 //!   changes         BF.CHANGES, and its positions
@@ -16,7 +15,6 @@
 
 pub mod changes;
 pub mod counting;
-mod expiry;
 pub mod load_arguments;
 pub mod loose;
 pub mod options;
@@ -76,6 +74,19 @@ pub enum WordsError {
     BlockRange,
     /// An unknown word.
     Syntax,
+}
+
+/// Room for the longest keyword, VALIDATESCALETO.
+const LONGEST_KEYWORD: usize = 16;
+
+/// `word` in upper case, in `room`, to be matched with keywords; empty if it is too long for one.
+fn keyword<'a>(word: &[u8], room: &'a mut [u8; LONGEST_KEYWORD]) -> &'a [u8] {
+    let Some(keyword) = room.get_mut(..word.len()) else {
+        return b"";
+    };
+    keyword.copy_from_slice(word);
+    keyword.make_ascii_uppercase();
+    keyword
 }
 
 /// Parses a number within a range. The errors are for a malformed word, and for one out of range.

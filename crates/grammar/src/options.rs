@@ -1,12 +1,15 @@
 //! The options of BF.RESERVE and BF.INSERT.
 
-use crate::expiry::parse_expiry;
 use crate::number::{parse_error_rate, parse_integer, parse_seed};
 use crate::window::{parse_time, WindowOptions};
-use crate::{number_within, WordsError};
+use crate::{keyword, number_within, WordsError, LONGEST_KEYWORD};
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::{Growth, Parameters, Window, MAX_EXPANSION};
 use splitbloom_filter::hash::Seed;
+use std::ops::RangeInclusive;
+
+/// How long a key may live: a server keeps the time of its end in milliseconds in 63 bits.
+const SECONDS: RangeInclusive<u64> = 1..=i64::MAX as u64 / 1_000;
 
 /// How a client describes a filter to be created. `None` means the default of the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,9 +46,16 @@ pub(crate) fn error_rate(word: &[u8]) -> Result<f64, WordsError> {
         .map_err(|error| error.either(WordsError::BadErrorRate, WordsError::ErrorRateRange))
 }
 
-fn expansion(word: &[u8]) -> Result<u32, WordsError> {
+/// Parses a growth factor, at most 32768.
+pub(crate) fn expansion(word: &[u8]) -> Result<u32, WordsError> {
     let errors = (WordsError::BadExpansion, WordsError::ExpansionRange);
     number_within(word, 0..=MAX_EXPANSION.into(), errors).map(|factor| factor as u32)
+}
+
+/// Parses how long a key lives, in seconds. Whether that is too long after today, only a clock can
+/// say.
+pub(crate) fn expiry(word: &[u8]) -> Result<u64, WordsError> {
+    number_within(word, SECONDS, (WordsError::BadExpiry, WordsError::ExpiryRange))
 }
 
 /// Parses a ratio of error rates. It has no effect.
@@ -84,21 +94,19 @@ pub fn parse_reserve(words: &[&[u8]]) -> Result<Creation, WordsError> {
     let mut window = WindowOptions::default();
     let mut options = options.iter();
     while let Some(option) = options.next() {
-        if option.eq_ignore_ascii_case(b"EXPANSION") {
-            factor = Some(expansion(options.next().ok_or(WordsError::NoExpansion)?)?);
-        } else if option.eq_ignore_ascii_case(b"NONSCALING") {
-            non_scaling = true;
-        } else if option.eq_ignore_ascii_case(b"SEED") {
-            let seed = options.next().and_then(|value| seed(value));
-            creation.seed = Some(seed.ok_or(WordsError::BadSeed)?);
-        } else if option.eq_ignore_ascii_case(b"EX") {
-            let seconds = options.next().ok_or(WordsError::WrongArity)?;
-            creation.expiry = Some(parse_expiry(seconds)?);
-        } else if parse_integer(option).is_some() {
+        let mut value = |missing| options.next().ok_or(missing);
+        match keyword(option, &mut [0; LONGEST_KEYWORD]) {
+            b"EXPANSION" => factor = Some(expansion(value(WordsError::NoExpansion)?)?),
+            b"NONSCALING" => non_scaling = true,
+            b"SEED" => {
+                let seed = seed(value(WordsError::BadSeed)?);
+                creation.seed = Some(seed.ok_or(WordsError::BadSeed)?);
+            }
+            b"EX" => creation.expiry = Some(expiry(value(WordsError::WrongArity)?)?),
             // NRedisStack sends the expansion as a bare number.
-            factor = Some(expansion(option)?);
-        } else if !window.take(option, &mut options)? {
-            return Err(WordsError::Syntax);
+            _ if parse_integer(option).is_some() => factor = Some(expansion(option)?),
+            other if window.take(other, &mut options)? => {}
+            _ => return Err(WordsError::Syntax),
         }
     }
     if non_scaling && factor.is_some_and(|factor| factor > 0) {
@@ -148,31 +156,23 @@ pub fn parse_insert(words: &[&[u8]]) -> Result<Insertion, WordsError> {
             return Err(WordsError::WrongArity);
         };
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
-        if option.eq_ignore_ascii_case(b"ITEMS") {
-            break Some(words.len() - rest.len());
-        } else if option.eq_ignore_ascii_case(b"CAPACITY") {
-            creation.capacity = Some(capacity(value()?)?);
-        } else if option.eq_ignore_ascii_case(b"ERROR") {
-            creation.error_rate = Some(error_rate(value()?)?);
-        } else if option.eq_ignore_ascii_case(b"EXPANSION") {
-            creation.growth = Some(Growth::from_factor(expansion(value()?)?));
-        } else if option.eq_ignore_ascii_case(b"NOCREATE") {
-            no_create = true;
-        } else if option.eq_ignore_ascii_case(b"NONSCALING") {
-            non_scaling = true;
-        } else if option.eq_ignore_ascii_case(b"AT") {
-            at = Some(parse_time(value()?)?);
-        } else if option.eq_ignore_ascii_case(b"EX") {
-            creation.expiry = Some(parse_expiry(value()?)?);
-        } else if option.eq_ignore_ascii_case(b"SEED") {
-            creation.seed = Some(seed(value()?).ok_or(WordsError::BadSeed)?);
-        } else if option.eq_ignore_ascii_case(b"TIGHTENING") {
-            tightening(value()?)?;
-            has_ratio = true;
-        } else if option.eq_ignore_ascii_case(b"VALIDATESCALETO") {
-            return Err(WordsError::ScaleTo);
-        } else if !window.take(option, &mut rest)? {
-            return Err(WordsError::Syntax);
+        match keyword(option, &mut [0; LONGEST_KEYWORD]) {
+            b"ITEMS" => break Some(words.len() - rest.len()),
+            b"CAPACITY" => creation.capacity = Some(capacity(value()?)?),
+            b"ERROR" => creation.error_rate = Some(error_rate(value()?)?),
+            b"EXPANSION" => creation.growth = Some(Growth::from_factor(expansion(value()?)?)),
+            b"NOCREATE" => no_create = true,
+            b"NONSCALING" => non_scaling = true,
+            b"AT" => at = Some(parse_time(value()?)?),
+            b"EX" => creation.expiry = Some(expiry(value()?)?),
+            b"SEED" => creation.seed = Some(seed(value()?).ok_or(WordsError::BadSeed)?),
+            b"TIGHTENING" => {
+                tightening(value()?)?;
+                has_ratio = true;
+            }
+            b"VALIDATESCALETO" => return Err(WordsError::ScaleTo),
+            other if window.take(other, &mut rest)? => {}
+            _ => return Err(WordsError::Syntax),
         }
     };
     creation.window = window.window()?;
@@ -363,6 +363,23 @@ mod tests {
                     prop_assert!(words[first - 1].eq_ignore_ascii_case(b"ITEMS"));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn an_expiry_is_a_positive_number_of_seconds_that_fits_in_milliseconds() {
+        for (word, expiry) in [
+            ("1", Ok(1)),
+            ("9223372036854775", Ok(9_223_372_036_854_775)),
+            ("9223372036854776", Err(WordsError::ExpiryRange)),
+            ("9223372036854775807", Err(WordsError::ExpiryRange)),
+            ("0", Err(WordsError::ExpiryRange)),
+            ("-1", Err(WordsError::ExpiryRange)),
+            ("9223372036854775808", Err(WordsError::BadExpiry)),
+            ("1.5", Err(WordsError::BadExpiry)),
+            ("", Err(WordsError::BadExpiry)),
+        ] {
+            assert_eq!(super::expiry(word.as_bytes()), expiry, "{word}");
         }
     }
 }

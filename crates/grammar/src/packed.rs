@@ -29,10 +29,9 @@ pub struct PackedWords<'a> {
     pub first: usize,
     /// The index of the word after the layout, which is the argument with the items.
     pub place: usize,
-    /// Whether the reply is a bit for each item.
-    pub with_bits: bool,
-    /// Whether a missing key is an error.
-    pub must_exist: bool,
+    /// Whether the command's option follows: BITS, for a reply of a bit for each item; MUSTEXIST,
+    /// for an error if the key is missing.
+    pub has_option: bool,
 }
 
 /// `AT milliseconds`.
@@ -43,30 +42,24 @@ const AT_WORDS: usize = 2;
 /// # Errors
 /// What is wrong with the words, but not with the items.
 pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
-    let (packed, with_bits) = parse_with_option(words, b"BITS")?;
-    Ok(PackedWords { with_bits, ..packed })
+    parse_with_option(words, b"BITS")
 }
 
 /// Parses `(FIXED width | LINES | PREFIXED) items`, and whether `option` follows, once or several
 /// times.
-fn parse_with_option<'a>(
-    words: &[&'a [u8]],
-    option: &[u8],
-) -> Result<(PackedWords<'a>, bool), WordsError> {
+fn parse_with_option<'a>(words: &[&'a [u8]], option: &[u8]) -> Result<PackedWords<'a>, WordsError> {
     let (layout, bytes, options) = parse_layout(words)?;
     if !options.iter().all(|word| word.eq_ignore_ascii_case(option)) {
         return Err(WordsError::Syntax);
     }
-    let packed = PackedWords {
+    Ok(PackedWords {
         layout,
         bytes,
         at: None,
         first: 0,
         place: words.len() - options.len() - 1,
-        with_bits: false,
-        must_exist: false,
-    };
-    Ok((packed, !options.is_empty()))
+        has_option: !options.is_empty(),
+    })
 }
 
 /// Parses the words of an add to a filter that may forget: the same after `[AT milliseconds]`.
@@ -95,8 +88,7 @@ pub fn parse_packed_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsE
 /// # Errors
 /// As [`parse_packed`].
 pub fn parse_packed_lookup<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
-    let (packed, must_exist) = parse_with_option(words, b"MUSTEXIST")?;
-    Ok(PackedWords { must_exist, ..packed })
+    parse_with_option(words, b"MUSTEXIST")
 }
 
 #[cfg(test)]

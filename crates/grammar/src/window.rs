@@ -20,20 +20,21 @@ pub(crate) struct WindowOptions {
 }
 
 impl WindowOptions {
-    /// Takes `option`, and its value from `rest`; returns whether it is one of the three. The last
+    /// Takes `option`, in upper case, and its value from `rest`; returns whether it is one of the three. The last
     /// of a kind wins.
     pub fn take(&mut self, option: &[u8], rest: &mut Iter<&[u8]>) -> Result<bool, WordsError> {
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
-        if option.eq_ignore_ascii_case(b"WINDOW") {
-            let errors = (WordsError::BadWindow, WordsError::WindowRange);
-            self.seconds = Some(number_within(value()?, SECONDS, errors)? as u32);
-        } else if option.eq_ignore_ascii_case(b"SLICES") {
-            let errors = (WordsError::BadSlices, WordsError::SlicesRange);
-            self.slices = Some(number_within(value()?, SLICES, errors)? as u8);
-        } else if option.eq_ignore_ascii_case(b"RENEW") {
-            self.renew = true;
-        } else {
-            return Ok(false);
+        match option {
+            b"WINDOW" => {
+                let errors = (WordsError::BadWindow, WordsError::WindowRange);
+                self.seconds = Some(number_within(value()?, SECONDS, errors)? as u32);
+            }
+            b"SLICES" => {
+                let errors = (WordsError::BadSlices, WordsError::SlicesRange);
+                self.slices = Some(number_within(value()?, SLICES, errors)? as u8);
+            }
+            b"RENEW" => self.renew = true,
+            _ => return Ok(false),
         }
         Ok(true)
     }
@@ -63,12 +64,14 @@ pub fn parse_time(word: &[u8]) -> Result<u64, WordsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{keyword, LONGEST_KEYWORD};
 
     fn window(line: &str) -> Result<Option<Window>, WordsError> {
         let words: Vec<&[u8]> = line.split_ascii_whitespace().map(str::as_bytes).collect();
         let (mut options, mut rest) = (WindowOptions::default(), words.iter());
         while let Some(option) = rest.next() {
-            assert!(options.take(option, &mut rest)?, "{line}");
+            let mut room = [0; LONGEST_KEYWORD];
+            assert!(options.take(keyword(option, &mut room), &mut rest)?, "{line}");
         }
         options.window()
     }

@@ -5,7 +5,7 @@ fn parsed(line: &str) -> Result<(Layout, String, usize, bool), WordsError> {
     let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
     let packed = parse_packed(&words)?;
     let bytes = String::from_utf8_lossy(packed.bytes).into_owned();
-    Ok((packed.layout, bytes, packed.place, packed.with_bits))
+    Ok((packed.layout, bytes, packed.place, packed.has_option))
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn errors_name_what_is_wrong() {
     assert_eq!(parse_packed(&[]), Err(WordsError::WrongArity));
     assert_eq!(parsed("AT 5 LINES abc"), Err(WordsError::Syntax));
     let words: [&[u8]; 3] = [b"LINES", b"abc", b"BITS"];
-    assert!(!parse_packed_lookup(&words[..2]).unwrap().must_exist);
+    assert!(!parse_packed_lookup(&words[..2]).unwrap().has_option);
     let must: [&[u8]; 4] = [b"LINES", b"abc", b"MustExist", b"MUSTEXIST"];
-    assert!(parse_packed_lookup(&must).unwrap().must_exist);
+    assert!(parse_packed_lookup(&must).unwrap().has_option);
     assert_eq!(parse_packed(&must), Err(WordsError::Syntax));
     assert_eq!(parse_packed_lookup(&words), Err(WordsError::Syntax));
 }
