@@ -21,18 +21,14 @@ impl ReplyError {
 impl ReplyError {
     /// Replies with the error of a command of which only the first `number` items took effect.
     pub fn reply_after(self, context: &Context, number: usize) {
-        if context.is_replay() {
-            context.note_loss(self.0);
-        }
+        context.note_loss(self.0);
         context.reply_error(format_args!("{}: only the first {number} took effect", self.0));
     }
 }
 
 impl ErrorReply for ReplyError {
     fn reply(self, context: &Context) {
-        if context.is_replay() {
-            context.note_loss(self.0);
-        }
+        context.note_loss(self.0);
         match self {
             Self::WRONG_ARITY => context.reply_wrong_arity(),
             Self(text) => context.reply_error(text),

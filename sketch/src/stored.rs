@@ -26,12 +26,9 @@ pub const VERSION: i32 = 0;
 
 /// A sketch of one family.
 pub trait Sketch: Sized + Send + Sync + 'static {
-    /// The type of RedisBloom's values.
-    fn native() -> &'static NativeType<Stored<Self>>;
-    /// The type of values that RedisBloom cannot represent.
-    fn other_native() -> Option<&'static NativeType<Stored<Self>>> {
-        None
-    }
+    /// The type of RedisBloom's values, and perhaps the one of values that RedisBloom cannot
+    /// represent.
+    fn natives() -> &'static [NativeType<Stored<Self>>];
     /// Whether it is saved under the other type.
     fn is_other(&self) -> bool {
         false
@@ -101,17 +98,12 @@ impl<S> Drop for Stored<S> {
 }
 
 impl<S: Sketch> Value for Stored<S> {
-    fn native() -> &'static NativeType<Self> {
-        S::native()
-    }
-
-    fn other_native() -> Option<&'static NativeType<Self>> {
-        S::other_native()
+    fn natives() -> &'static [NativeType<Self>] {
+        S::natives()
     }
 
     fn own_native(&self) -> &'static NativeType<Self> {
-        let other = S::other_native().filter(|_| self.0.is_other());
-        other.unwrap_or(S::native())
+        &S::natives()[usize::from(self.0.is_other())]
     }
 
     fn save(&self, target: &mut RdbTarget) {

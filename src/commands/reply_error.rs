@@ -274,13 +274,11 @@ impl ErrorReply for ReplyError {
     /// error only if something is lost: the server reports each error reply to its primary as
     /// broken replication.
     fn reply(self, context: &Context) {
-        if context.is_replay() {
-            if self.on_replay == OnReplay::LosesNothing {
-                stats::REPLAYS_IGNORED.add(1);
-                return context.reply_null();
-            }
-            context.note_loss(self.text);
+        if self.on_replay == OnReplay::LosesNothing && context.is_replay() {
+            stats::REPLAYS_IGNORED.add(1);
+            return context.reply_null();
         }
+        context.note_loss(self.text);
         match self {
             Self::WRONG_ARITY => context.reply_wrong_arity(),
             Self::EXPIRE_TIME => context.reply_bad_expire_time(),

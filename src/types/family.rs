@@ -6,7 +6,7 @@ use splitbloom_filter::foreign::{cuckoo, redisbloom, valkey};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit, StoredType};
 use splitbloom_server::context::Context;
-use splitbloom_server::data_type::{NativeType, RdbSource};
+use splitbloom_server::data_type::{self, NativeType, RdbSource};
 use splitbloom_server::entry::Refused;
 use std::ffi::CStr;
 use std::ops::RangeInclusive;
@@ -19,21 +19,21 @@ pub struct CountingFilters;
 pub type BloomFilter = Stored<BloomFilters>;
 pub type CountingFilter = Stored<CountingFilters>;
 
-static BLOOM: NativeType<BloomFilter> =
-    NativeType::new::<OfOrigin<RedisBloom>>(RedisBloom::TYPE.name(), OURS as i32);
-static VALKEY_BLOOM: NativeType<BloomFilter> =
-    NativeType::new::<OfOrigin<ValkeyBloom>>(ValkeyBloom::TYPE.name(), OURS as i32);
-static COUNTING: NativeType<CountingFilter> =
-    NativeType::new::<OfOrigin<RedisBloomCuckoo>>(RedisBloomCuckoo::TYPE.name(), OURS as i32);
+static BLOOM: [NativeType<BloomFilter>; 2] = [native::<RedisBloom>(), native::<ValkeyBloom>()];
+static COUNTING: [NativeType<CountingFilter>; 1] = [native::<RedisBloomCuckoo>()];
+
+/// The type of values that we or `O` saved.
+const fn native<O: Origin>() -> NativeType<Stored<O::Family>> {
+    NativeType::new::<OfOrigin<O>>(O::TYPE.name(), OURS as i32)
+}
 
 /// Registers the types of both families.
 ///
 /// # Errors
 /// The server already has a type of one of these names.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    BLOOM.register(context)?;
-    VALKEY_BLOOM.register(context)?;
-    COUNTING.register(context)
+    data_type::register::<BloomFilter>(context)?;
+    data_type::register::<CountingFilter>(context)
 }
 
 impl Family for BloomFilters {
@@ -43,12 +43,8 @@ impl Family for BloomFilters {
     const BEGIN: fn(&[u8], Seed, SizeLimit) -> Result<Filter, DecodeError> =
         Filter::begin_redisbloom;
 
-    fn native() -> &'static NativeType<BloomFilter> {
+    fn natives() -> &'static [NativeType<BloomFilter>] {
         &BLOOM
-    }
-
-    fn other_native() -> Option<&'static NativeType<BloomFilter>> {
-        Some(&VALKEY_BLOOM)
     }
 
     fn takes(kind: Kind) -> bool {
@@ -62,7 +58,7 @@ impl Family for CountingFilters {
     const CLEAR_EVENT: &'static CStr = c"cf.clear";
     const BEGIN: fn(&[u8], Seed, SizeLimit) -> Result<Filter, DecodeError> = Filter::begin_cuckoo;
 
-    fn native() -> &'static NativeType<CountingFilter> {
+    fn natives() -> &'static [NativeType<CountingFilter>] {
         &COUNTING
     }
 

@@ -29,12 +29,9 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// or `OverLimit`, or `OutOfMemory`.
     const BEGIN: fn(&[u8], Seed, SizeLimit) -> Result<Filter, DecodeError>;
 
-    /// The type that a new value has.
-    fn native() -> &'static NativeType<Stored<Self>>;
-    /// Another module's type, whose values are filters of this family as well.
-    fn other_native() -> Option<&'static NativeType<Stored<Self>>> {
-        None
-    }
+    /// The type that a new value has, and those of other modules, whose values are filters of this
+    /// family as well.
+    fn natives() -> &'static [NativeType<Stored<Self>>];
     /// Whether filters of `kind` belong to the family.
     fn takes(kind: Kind) -> bool;
 }
@@ -84,12 +81,8 @@ impl<F> Drop for Stored<F> {
 }
 
 impl<F: Family> Value for Stored<F> {
-    fn native() -> &'static NativeType<Self> {
-        F::native()
-    }
-
-    fn other_native() -> Option<&'static NativeType<Self>> {
-        F::other_native()
+    fn natives() -> &'static [NativeType<Self>] {
+        F::natives()
     }
 
     fn save(&self, target: &mut RdbTarget) {

@@ -13,8 +13,8 @@ use super::context::{Context, Running, Wait};
 use super::refused::Refused;
 use super::text::c_text;
 use redis_module::raw;
-use std::ffi::{c_int, c_uint, CStr};
-use std::ptr::null;
+use std::ffi::{c_int, CStr};
+use std::ptr::{null, null_mut};
 
 /// What a command does with its one key, for ACL rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +71,16 @@ pub enum Kind {
 
 /// How often an argument may occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Times {
     /// Exactly once.
-    Once,
+    Once = raw::REDISMODULE_CMD_ARG_NONE,
     /// Once or not at all.
-    AtMostOnce,
+    AtMostOnce = raw::REDISMODULE_CMD_ARG_OPTIONAL,
     /// Once or several times.
-    OnceOrMore,
+    OnceOrMore = raw::REDISMODULE_CMD_ARG_MULTIPLE,
     /// Any number of times.
-    Any,
+    Any = raw::REDISMODULE_CMD_ARG_OPTIONAL | raw::REDISMODULE_CMD_ARG_MULTIPLE,
 }
 
 /// One argument of a command, as COMMAND DOCS shows it.
@@ -293,14 +294,6 @@ const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
 /// For the log; the client gets the server's own reply.
 const WRONG_ARITY: &str = "ERR wrong number of arguments";
 
-/// Refuses a command, before it runs or after a panic. If it is a replay, notes the loss.
-fn refuse(context: &Context, reply: impl FnOnce(), reason: &str) {
-    if context.is_replay() {
-        context.note_loss(reason);
-    }
-    reply();
-}
-
 /// What the server calls to run the command: for the first time, or `AGAIN` because its client has
 /// waited. That client goes on waiting after any status but OK: see [`Context::wait_for_key`].
 ///
@@ -319,7 +312,7 @@ unsafe extern "C" fn entry<C: Registered, const AGAIN: bool>(
         has_keys,
         key: match has_keys && arguments.len() > 1 {
             true => arguments.at(1).raw,
-            false => std::ptr::null_mut(),
+            false => null_mut(),
         },
     };
     let wait = match AGAIN {
@@ -328,16 +321,19 @@ unsafe extern "C" fn entry<C: Registered, const AGAIN: bool>(
     };
     // SAFETY: the caller's duty; the context does not outlive this call.
     let context = unsafe { Context::of_command(context, running, wait) };
-    let internal_error = || context.complete_with_error(INTERNAL_ERROR);
-    catch_panic(
-        const { C::COMMAND.shown_name() },
-        || refuse(&context, internal_error, INTERNAL_ERROR),
-        || match C::COMMAND.takes(arguments.len()) {
-            true => (const { C::COMMAND.run })(&context, arguments)
-                .unwrap_or_else(|error| error.reply(&context)),
-            false => refuse(&context, || context.reply_wrong_arity(), WRONG_ARITY),
-        },
-    );
+    let run = || {
+        if !C::COMMAND.takes(arguments.len()) {
+            context.note_loss(WRONG_ARITY);
+            return context.reply_wrong_arity();
+        }
+        let run = const { C::COMMAND.run };
+        run(&context, arguments).unwrap_or_else(|error| error.reply(&context));
+    };
+    let internal_error = || {
+        context.note_loss(INTERNAL_ERROR);
+        context.complete_with_error(INTERNAL_ERROR);
+    };
+    catch_panic(const { C::COMMAND.shown_name() }, internal_error, run);
     match context.wait.get() {
         Wait::GoesOn => raw::REDISMODULE_ERR as c_int,
         Wait::Not(_) | Wait::Woken => raw::REDISMODULE_OK as c_int,
@@ -388,19 +384,19 @@ impl Created {
 
     /// Sets what COMMAND DOCS and COMMAND INFO show; returns whether the server took it.
     fn set_info<E>(&self, command: &Command<E>) -> bool {
-        let mut key_specs: Vec<_> = key_spec(command.access).into_iter().collect();
-        if command.access == KeyAccess::AddFromOthers {
-            key_specs.push(OTHER_KEYS);
-        }
-        key_specs.push(END_OF_KEY_SPECS);
-        let mut choices: Vec<Vec<raw::RedisModuleCommandArg>> = Vec::new();
+        let others = match command.access {
+            KeyAccess::AddFromOthers => OTHER_KEYS,
+            _ => END_OF_KEY_SPECS,
+        };
+        let mut key_specs = [key_spec(command.access), others, END_OF_KEY_SPECS];
+        let mut choices = Vec::new();
         let mut parameters = native_parameters(command.parameters, &mut choices);
         let info = raw::RedisModuleCommandInfo {
             version: &raw const INFO_VERSION,
             summary: command.summary.as_ptr(),
             complexity: command.complexity.as_ptr(),
             since: command.since.as_ptr(),
-            history: std::ptr::null_mut(),
+            history: null_mut(),
             tips: match command.output {
                 Output::Determined => null(),
                 Output::Varies => c"nondeterministic_output".as_ptr(),
@@ -416,10 +412,10 @@ impl Created {
     }
 }
 
-/// The server's description of the first argument as a key, if the command has one.
-fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
+/// The server's description of the first argument as a key; the end, if the command has none.
+fn key_spec(access: KeyAccess) -> raw::RedisModuleCommandKeySpec {
     let flags = match access {
-        KeyAccess::None => return None,
+        KeyAccess::None => return END_OF_KEY_SPECS,
         KeyAccess::Read => raw::REDISMODULE_CMD_KEY_RO | raw::REDISMODULE_CMD_KEY_ACCESS,
         KeyAccess::Add | KeyAccess::AddFromOthers => {
             raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
@@ -428,11 +424,11 @@ fn key_spec(access: KeyAccess) -> Option<raw::RedisModuleCommandKeySpec> {
         KeyAccess::Delete => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_DELETE,
         KeyAccess::Update => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_UPDATE,
     };
-    Some(raw::RedisModuleCommandKeySpec {
+    raw::RedisModuleCommandKeySpec {
         flags: u64::from(flags),
         begin_search_type: raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX,
         ..END_OF_KEY_SPECS
-    })
+    }
 }
 
 /// Keys that are read: their number is argument 2, and they follow it.
@@ -450,7 +446,7 @@ const OTHER_KEYS: raw::RedisModuleCommandKeySpec = raw::RedisModuleCommandKeySpe
             keystep: 1,
         },
     },
-    notes: null(),
+    ..END_OF_KEY_SPECS
 };
 
 /// Ends the list. Also the template for the others, which add flags and how to begin the search:
@@ -486,7 +482,7 @@ fn native_parameters(
             choices.push(list);
         }
     }
-    native.push(native_argument(null(), null(), 0, 0, -1));
+    native.push(END_OF_PARAMETERS);
     native
 }
 
@@ -500,38 +496,30 @@ fn native_parameter(parameter: &Parameter) -> raw::RedisModuleCommandArg {
         (Kind::Double, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE,
         (Kind::Token, _) => raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN,
     };
-    let flags = match parameter.times {
-        Times::Once => raw::REDISMODULE_CMD_ARG_NONE,
-        Times::AtMostOnce => raw::REDISMODULE_CMD_ARG_OPTIONAL,
-        Times::OnceOrMore => raw::REDISMODULE_CMD_ARG_MULTIPLE,
-        Times::Any => raw::REDISMODULE_CMD_ARG_OPTIONAL | raw::REDISMODULE_CMD_ARG_MULTIPLE,
-    };
-    let key_spec = match parameter.kind {
-        Kind::Key => 0,
-        Kind::OtherKey => 1,
-        _ => -1,
-    };
-    let token = parameter.token.map_or(null(), CStr::as_ptr);
-    native_argument(parameter.name.as_ptr(), token, kind, flags, key_spec)
-}
-
-fn native_argument(
-    name: *const std::ffi::c_char,
-    token: *const std::ffi::c_char,
-    kind: c_uint,
-    flags: u32,
-    key_spec_index: c_int,
-) -> raw::RedisModuleCommandArg {
     raw::RedisModuleCommandArg {
-        name,
+        name: parameter.name.as_ptr(),
         type_: kind,
-        key_spec_index,
-        token,
-        summary: null(),
-        since: null(),
-        flags: flags as c_int,
-        deprecated_since: null(),
-        subargs: std::ptr::null_mut(),
-        display_text: null(),
+        key_spec_index: match parameter.kind {
+            Kind::Key => 0,
+            Kind::OtherKey => 1,
+            _ => -1,
+        },
+        token: parameter.token.map_or(null(), CStr::as_ptr),
+        flags: parameter.times as c_int,
+        ..END_OF_PARAMETERS
     }
 }
+
+/// Ends a list of parameters.
+const END_OF_PARAMETERS: raw::RedisModuleCommandArg = raw::RedisModuleCommandArg {
+    name: null(),
+    type_: 0,
+    key_spec_index: -1,
+    token: null(),
+    summary: null(),
+    since: null(),
+    flags: 0,
+    deprecated_since: null(),
+    subargs: null_mut(),
+    display_text: null(),
+};

@@ -23,15 +23,11 @@ use std::num::NonZeroU64;
 /// the server goes on using it. (`Send`: the server also frees values on a background thread.
 /// `Sync`: it may save a value on another thread while commands read it.)
 pub trait Value: Sized + Send + Sync + 'static {
-    /// The type that a new value has, as the server knows it.
-    fn native() -> &'static NativeType<Self>;
-    /// Another type, of another name, whose values are the same.
-    fn other_native() -> Option<&'static NativeType<Self>> {
-        None
-    }
+    /// The types that such values have, as the server knows them: at least one.
+    fn natives() -> &'static [NativeType<Self>];
     /// The type that this value has when it is new.
     fn own_native(&self) -> &'static NativeType<Self> {
-        Self::native()
+        &Self::natives()[0]
     }
     /// Writes the value. Called on any thread, and on several at once.
     fn save(&self, target: &mut RdbTarget);
@@ -84,16 +80,6 @@ impl<T: Value> NativeType<T> {
         }
     }
 
-    /// Registers the type for the life of the process.
-    ///
-    /// # Errors
-    /// The server already has a type of this name.
-    pub fn register(&'static self, context: &Context) -> Result<(), Refused> {
-        saving::register(context);
-        let created = self.native.create_data_type(context.raw);
-        created.map_err(|_| Refused::Taken(format!("the type {}", self.name)))
-    }
-
     /// The server's handle of the type; null before it is registered.
     pub(crate) fn handle(&self) -> *mut raw::RedisModuleType {
         // SAFETY: written once, by `register`, before any command runs.
@@ -104,6 +90,18 @@ impl<T: Value> NativeType<T> {
     pub(crate) fn is(&self, handle: *mut raw::RedisModuleType) -> bool {
         !handle.is_null() && handle == self.handle()
     }
+}
+
+/// Registers the types of `T` for the life of the process.
+///
+/// # Errors
+/// The server already has a type of one of these names.
+pub fn register<T: Value>(context: &Context) -> Result<(), Refused> {
+    saving::register(context);
+    T::natives().iter().try_for_each(|NativeType { name, native, .. }| {
+        let created = native.create_data_type(context.raw);
+        created.map_err(|_| Refused::Taken(format!("the type {name}")))
+    })
 }
 
 /// An RDB file, or a dump, being read.

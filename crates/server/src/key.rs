@@ -47,7 +47,7 @@ impl Key<'_> {
         // Check the type first: most keys that a command opens hold one of ours.
         // SAFETY: the key is open.
         let handle = unsafe { call!(RedisModule_ModuleTypeGetType(self.raw)) };
-        if T::native().is(handle) || T::other_native().is_some_and(|other| other.is(handle)) {
+        if T::natives().iter().any(|native| native.is(handle)) {
             // SAFETY: the key is open, and holds a module's value.
             let value = unsafe { call!(RedisModule_ModuleTypeGetValue(self.raw)) };
             return Ok(Some(value.cast()));

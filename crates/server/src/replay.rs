@@ -63,10 +63,13 @@ impl Context {
         self.command.has_keys && self.has_flag(flags)
     }
 
-    /// Counts and logs a command of a replay that is refused with the error reply `reason`. Does
-    /// not return if the command is in the append-only file and the server must not start without
-    /// it.
+    /// Counts and logs the running command, which is refused with the error reply `reason`, if it
+    /// is a replay. Does not return if the command is in the append-only file and the server must
+    /// not start without it.
     pub fn note_loss(&self, reason: &str) {
+        if !self.is_replay() {
+            return;
+        }
         REFUSED.fetch_add(1, Relaxed);
         let source = self.source();
         let (from, way_out) = match source {

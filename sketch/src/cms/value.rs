@@ -12,10 +12,9 @@ use splitbloom_sketch::DecodeError;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 
-/// RedisBloom's type.
-pub static PLAIN: NativeType<StoredCounts> = native::<PlainEncoding>();
-/// Our type for sketches with a window.
-pub static WINDOWED: NativeType<StoredCounts> = native::<WindowedEncoding>();
+/// RedisBloom's type, and ours for sketches with a window.
+static TYPES: [NativeType<StoredCounts>; 2] =
+    [native::<PlainEncoding>(), native::<WindowedEncoding>()];
 
 /// What a key holds.
 pub type StoredCounts = Stored<Counts>;
@@ -52,12 +51,8 @@ pub fn free_slice(slice: CountMinSketch) {
 }
 
 impl Sketch for Counts {
-    fn native() -> &'static NativeType<StoredCounts> {
-        &PLAIN
-    }
-
-    fn other_native() -> Option<&'static NativeType<StoredCounts>> {
-        Some(&WINDOWED)
+    fn natives() -> &'static [NativeType<StoredCounts>] {
+        &TYPES
     }
 
     fn is_other(&self) -> bool {

@@ -18,6 +18,7 @@ mod value;
 use crate::errors::ReplyError;
 use splitbloom_server::command::add_category;
 use splitbloom_server::context::Context;
+use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
 
@@ -29,7 +30,7 @@ const CATEGORY: &str = "tdigest";
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    value::TYPE.register(context)?;
+    data_type::register::<value::StoredDigest>(context)?;
     add_category(context, CATEGORY);
     register_commands!(
         context,

@@ -10,14 +10,14 @@ use splitbloom_sketch::DecodeError;
 use std::alloc::Layout;
 use std::num::NonZeroU64;
 
-pub static TYPE: NativeType<StoredDigest> = native::<RedisBlooms>();
+static TYPES: [NativeType<StoredDigest>; 1] = [native::<RedisBlooms>()];
 
 /// What a key holds.
 pub type StoredDigest = Stored<TDigest>;
 
 impl Sketch for TDigest {
-    fn native() -> &'static NativeType<StoredDigest> {
-        &TYPE
+    fn natives() -> &'static [NativeType<StoredDigest>] {
+        &TYPES
     }
 
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {

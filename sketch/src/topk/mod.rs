@@ -16,6 +16,7 @@ mod value;
 use crate::errors::ReplyError;
 use splitbloom_server::command::add_category;
 use splitbloom_server::context::Context;
+use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
 use splitbloom_server::register_commands;
 
@@ -28,7 +29,7 @@ const CATEGORY: &str = "topk";
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
     add_category(context, CATEGORY);
-    value::register(context)?;
+    data_type::register::<value::StoredTopK>(context)?;
     register_commands!(
         context,
         CATEGORY,

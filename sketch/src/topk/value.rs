@@ -4,9 +4,7 @@ use crate::stored::{native, Encoding, Sketch, Stored};
 use splitbloom_foundation::alloc::Mover;
 use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::OutOfMemory;
-use splitbloom_server::context::Context;
 use splitbloom_server::data_type::NativeType;
-use splitbloom_server::entry::Refused;
 use splitbloom_sketch::topk::{TopK, TYPE_NAME, WINDOW_TYPE_NAME};
 use splitbloom_sketch::DecodeError;
 use std::alloc::Layout;
@@ -15,17 +13,7 @@ use std::num::NonZeroU64;
 /// What a key holds.
 pub type StoredTopK = Stored<TopK>;
 
-static WHOLE: NativeType<StoredTopK> = native::<Whole>();
-static WINDOWED: NativeType<StoredTopK> = native::<Windowed>();
-
-/// Registers both types.
-///
-/// # Errors
-/// The server already has a type of one of these names.
-pub fn register(context: &Context) -> Result<(), Refused> {
-    WHOLE.register(context)?;
-    WINDOWED.register(context)
-}
+static TYPES: [NativeType<StoredTopK>; 2] = [native::<Whole>(), native::<Windowed>()];
 
 /// RedisBloom's encoding.
 struct Whole;
@@ -52,12 +40,8 @@ impl Encoding for Windowed {
 }
 
 impl Sketch for TopK {
-    fn native() -> &'static NativeType<StoredTopK> {
-        &WHOLE
-    }
-
-    fn other_native() -> Option<&'static NativeType<StoredTopK>> {
-        Some(&WINDOWED)
+    fn natives() -> &'static [NativeType<StoredTopK>] {
+        &TYPES
     }
 
     fn is_other(&self) -> bool {
