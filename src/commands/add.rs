@@ -75,9 +75,8 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
             (None, None) if !expires => context.replicate_verbatim(),
             _ => self.items.replicate_first(context, added.time, added.answered),
         };
-        let creation = self.creation.as_ref();
-        let key = arguments.at(1);
-        let added = add_to::<F, _>(context, key, self.event, creation, add, replicate)?;
+        let (key, event, creation) = (arguments.at(1), Some(self.event), self.creation.as_ref());
+        let added = add_to::<F, _>(context, key, event, creation, add, replicate)?;
         if added.new > 0 {
             journal::wake(context, key);
         }

@@ -65,26 +65,7 @@ pub fn create_empty<F: Creates>(
     name: Argument<'_>,
     creation: &F::Creation,
 ) -> Result<(), ReplyError> {
-    let expiry = expiry_of::<F>(creation)?;
-    let mut key = context.open_to_write(name)?;
-    if key.value::<Stored<F>>()?.is_some() {
-        return Err(ReplyError::ITEM_EXISTS);
-    }
-    let filter = create::<F>(context, creation)?;
-    let stored = key.put(Stored::<F>::new(filter));
-    let stored = stored.ok_or(ReplyError::NO_MEMORY_TO_CREATE)?;
-    F::replicate_creation(context, name, stored.filter());
-    expiry.iter().for_each(|time| key.expire_at(*time));
-    drop(key); // before a module is notified that might delete it
-    replicate_expiry(context, name, expiry);
-    signal_creation::<F>(context, name, expiry);
-    Ok(())
-}
-
-/// Creates a filter as the client described it, with a random seed unless the client gave one.
-fn create<F: Creates>(context: &Context, creation: &F::Creation) -> Result<Filter, ReplyError> {
-    let (seed, limit) = (Seed(context.random()), config::size_limit(context));
-    F::create(creation, seed, limit).map_err(ReplyError::of_creation)
+    add_to::<F, _>(context, name, None, Some(creation), |_, _| Ok((true, ())), |()| ())
 }
 
 /// When a filter of `creation` is to expire, in milliseconds since 1970.
@@ -100,30 +81,14 @@ fn expiry_of<F: Creates>(creation: &F::Creation) -> Result<Option<u64>, ReplyErr
     is_time.then_some(Some(time)).ok_or(ReplyError::EXPIRE_TIME)
 }
 
-/// Replicates the time at which `key` expires: the time that this server's clock makes of the
-/// client's seconds, as for SET and EXPIRE. It comes last, since whoever executes the commands
-/// again after that time deletes the key then.
-fn replicate_expiry(context: &Context, key: Argument<'_>, expiry: Option<u64>) {
-    if let Some(time) = expiry {
-        context.replicate(c"PEXPIREAT", key, [Line::of(time).bytes()]);
-    }
-}
-
-/// Signals that `key` was created, with this expiry.
-fn signal_creation<F: Creates>(context: &Context, key: Argument<'_>, expiry: Option<u64>) {
-    context.signal_change(F::RESERVE_EVENT, key);
-    if expiry.is_some() {
-        context.publish_expiry(key);
-    }
-}
-
 /// Opens the filter `name`, or creates it from `creation` (`None`: an error). Calls `add`, which
 /// adds to it and returns whether it changed, and an outcome. If it changed, replicates the
-/// creation, calls `replicate` for the add, and signals the changes. Returns the outcome.
+/// creation, calls `replicate` for the add, and signals the changes: the creation, and `event`. A
+/// command without an event only creates, and must not find a filter. Returns the outcome.
 pub fn add_to<F: Creates, T>(
     context: &Context,
     name: Argument<'_>,
-    event: &CStr,
+    event: Option<&CStr>,
     creation: Option<&F::Creation>,
     add: impl FnOnce(&mut Filter, SizeLimit) -> Result<(bool, T), ReplyError>,
     replicate: impl FnOnce(&T),
@@ -134,8 +99,13 @@ pub fn add_to<F: Creates, T>(
     let mut present = key.value::<Stored<F>>()?;
     let mut created = None;
     let filter = match &mut present {
+        Some(_) if event.is_none() => return Err(ReplyError::ITEM_EXISTS),
         Some(stored) => stored.filter_mut(),
-        None => created.insert(create::<F>(context, creation.ok_or(ReplyError::NOT_FOUND)?)?),
+        None => {
+            let creation = creation.ok_or(ReplyError::NOT_FOUND)?;
+            let new = F::create(creation, Seed(context.random()), limit);
+            created.insert(new.map_err(ReplyError::of_creation)?)
+        }
     };
     let (has_changed, outcome) = add(filter, limit)?;
     // If the first item is refused, the key stays missing.
@@ -154,14 +124,23 @@ pub fn add_to<F: Creates, T>(
     let expiry = expiry.filter(|_| is_new);
     expiry.iter().for_each(|time| key.expire_at(*time));
     drop(key); // before a module is notified that might delete it
-    if has_changed {
-        replicate(&outcome);
-        replicate_expiry(context, name, expiry);
-        // Last: a notified module may change the key, and that must replicate after this.
-        if is_new {
-            signal_creation::<F>(context, name, expiry);
-        }
-        context.signal_change(event, name);
+    if !has_changed {
+        return Ok(outcome);
     }
+    replicate(&outcome);
+    if let Some(time) = expiry {
+        // The time that this server's clock makes of the client's seconds, as for SET and EXPIRE.
+        // It comes last, since whoever executes the commands again after that time deletes the key
+        // then.
+        context.replicate(c"PEXPIREAT", name, [Line::of(time).bytes()]);
+    }
+    // Last: a notified module may change the key, and that must replicate after this.
+    if is_new {
+        context.signal_change(F::RESERVE_EVENT, name);
+    }
+    if expiry.is_some() {
+        context.publish_expiry(name);
+    }
+    event.iter().for_each(|event| context.signal_change(event, name));
     Ok(outcome)
 }

@@ -99,7 +99,7 @@ fn add(
         Ok((is_added, answer))
     };
     let replicate = |_: &Answer| context.replicate_verbatim();
-    let (key, creation) = (arguments.at(1), Some(&creation));
+    let (key, event, creation) = (arguments.at(1), Some(event), Some(&creation));
     let answer = add_to::<CountingFilters, _>(context, key, event, creation, add, replicate)?;
     context.reply_bool(answer.map_err(ReplyError::of_counting)?);
     Ok(())
@@ -167,7 +167,6 @@ impl Request {
         arguments: Arguments<'_>,
         answers: &mut Vec<Answer>,
     ) -> Result<Option<ReplyError>, ReplyError> {
-        let creation = self.creation.as_ref();
         let ration = Ration::new(context);
         let add = |filter: &mut Filter, limit| {
             let items = ration.of(arguments.bytes_from(self.first_item));
@@ -177,27 +176,22 @@ impl Request {
                 Ok(())
             });
             if answers.contains(&Err(AddError::Full)) && context.is_replay() {
-                self.add_refused(filter, arguments, answers);
+                // Again, since the primary may have been RedisBloom, with room where there is none
+                // here.
+                for (item, answer) in arguments.bytes_from(self.first_item).zip(&mut *answers) {
+                    if *answer == Err(AddError::Full) {
+                        *answer = filter.add_copy(item, self.adding, SizeLimit::Replay);
+                    }
+                }
             }
             let added = answers.iter().filter(|answer| **answer == Ok(true)).count();
             stats::ITEMS_ADDED.add(added as u64);
             Ok((added > 0, answers))
         };
         let replicate = |answers: &&mut Vec<Answer>| self.replicate(context, arguments, answers);
-        let key = arguments.at(1);
-        add_to::<CountingFilters, _>(context, key, self.event, creation, add, replicate)?;
+        let (key, event, creation) = (arguments.at(1), Some(self.event), self.creation.as_ref());
+        add_to::<CountingFilters, _>(context, key, event, creation, add, replicate)?;
         Ok(ration.refusal())
-    }
-
-    /// Tries again to add the items that were refused because the filter is full: the primary may
-    /// have been RedisBloom, with room where there is none here.
-    fn add_refused(&self, filter: &mut Filter, arguments: Arguments<'_>, answers: &mut [Answer]) {
-        let items = arguments.bytes_from(self.first_item);
-        for (item, answer) in items.zip(answers) {
-            if *answer == Err(AddError::Full) {
-                *answer = filter.add_copy(item, self.adding, SizeLimit::Replay);
-            }
-        }
     }
 
     /// Replicates what took effect: the command as it came, unless an item was refused or not
