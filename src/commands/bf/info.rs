@@ -76,69 +76,44 @@ const FIELDS: [Field; 5] = [
     }),
 ];
 
-/// The fields that the client requested.
-enum Question {
-    Five,
-    One(Field),
-    Full,
-}
-
-impl Question {
-    fn parse(arguments: Arguments<'_>) -> Result<Self, ReplyError> {
-        match arguments.len() {
-            2 => return Ok(Self::Five),
-            3 => {}
-            _ => return Err(ReplyError::WRONG_ARITY),
-        }
-        let word = arguments.bytes(2);
-        if word.eq_ignore_ascii_case(b"FULL") {
-            return Ok(Self::Full);
-        }
-        let mut fields = FIELDS.into_iter();
-        let field = fields.find(|(name, ..)| word.eq_ignore_ascii_case(name));
-        field.map(Self::One).ok_or(ReplyError::BAD_INFO_FIELD)
-    }
-}
-
 fn info(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let question = Question::parse(arguments)?;
+    let word = match arguments.len() {
+        2 => None,
+        3 => Some(arguments.bytes(2)),
+        _ => return Err(ReplyError::WRONG_ARITY),
+    };
+    let is_full = word.is_some_and(|word| word.eq_ignore_ascii_case(b"FULL"));
+    let find = |word: &[u8]| {
+        let field = FIELDS.into_iter().find(|(name, ..)| word.eq_ignore_ascii_case(name));
+        field.ok_or(ReplyError::BAD_INFO_FIELD)
+    };
+    let one = word.filter(|_| !is_full).map(find).transpose()?;
     let key = context.open_to_read(arguments.at(1));
     let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
-    match question {
-        Question::One((_, name, value)) => {
-            if context.speaks_resp3() {
-                context.reply_map(1);
-                context.reply_simple(name);
-            } else {
-                context.reply_array(1);
-            }
-            value(stored).reply(context);
+    if let Some((_, name, value)) = one {
+        if context.speaks_resp3() {
+            context.reply_map(1);
+            context.reply_simple(name);
+        } else {
+            context.reply_array(1);
         }
-        Question::Five => {
-            context.reply_map(FIELDS.len());
-            reply_five(context, stored);
-        }
-        Question::Full => {
-            let filter = stored.filter();
-            let further = match filter.window() {
-                Some(_) => OF_A_WINDOW,
-                None => usize::from(newest(filter).0 > 0),
-            };
-            context.reply_map(FIELDS.len() + MORE + further);
-            reply_five(context, stored);
-            match filter.window() {
-                Some(window) => reply_window(context, filter, window, now_for(filter)),
-                None => reply_more(context, filter),
-            }
-        }
+        value(stored).reply(context);
+        return Ok(());
     }
-    Ok(())
-}
-
-fn reply_five(context: &Context, stored: &BloomFilter) {
+    let filter = stored.filter();
+    let more = match filter.window() {
+        _ if !is_full => 0,
+        Some(_) => MORE + OF_A_WINDOW,
+        None => MORE + usize::from(newest(filter).0 > 0),
+    };
+    context.reply_map(FIELDS.len() + more);
     for (_, name, value) in FIELDS {
         context.reply_field(name, value(stored));
     }
+    if is_full {
+        reply_more(context, filter, now_for(filter));
+    }
+    Ok(())
 }
 
 /// The further fields of the long form.
@@ -146,12 +121,23 @@ const MORE: usize = 11;
 /// Those that only a filter with a window has.
 const OF_A_WINDOW: usize = 6;
 
-fn reply_more(context: &Context, filter: &Filter) {
-    let bits_per_item = filter.num_bits() as f64 / filter.capacity() as f64;
-    context.reply_field("Error rate", filter.parameters().error_rate);
-    context.reply_field("Expected false positive rate", filter.false_positive_rate());
-    context.reply_field("Estimated items", filter.estimated_items().round() as u64);
-    context.reply_field("Fill", filter.fill_ratio());
+/// Replies with all fields of the long form after the five of the short one, as of `now`.
+fn reply_more(context: &Context, filter: &Filter, now: u64) {
+    let (window, error_rate) = (filter.window(), filter.parameters().error_rate);
+    let false_positive_rate = filter.false_positive_rate_at(now);
+    // A filter with a window has no bits to fill, and the size of its items anyway.
+    let (items, fill, bits_per_item) = match window {
+        Some(_) => (filter.items_at(now), None, filter.bits_per_item(now)),
+        None => (
+            filter.estimated_items().round() as u64,
+            Some(filter.fill_ratio()),
+            Some(filter.num_bits() as f64 / filter.capacity() as f64),
+        ),
+    };
+    context.reply_field("Error rate", error_rate);
+    context.reply_field("Expected false positive rate", false_positive_rate);
+    context.reply_field("Estimated items", items);
+    context.reply_field("Fill", fill);
     context.reply_field("Bits per item", bits_per_item);
     context.reply_field("Segments allocated", filter.allocated_segments());
     context.reply_field("Segments reserved", filter.reserved_segments());
@@ -170,17 +156,20 @@ fn reply_more(context: &Context, filter: &Filter) {
         reply_sub_filter(context, bloom);
     }
     layers.iter().for_each(|layer| reply_layer(context, layer));
-    let table = filter.table().zip(filter.table_error_rate());
-    let table = table.map(|(table, error_rate)| TableFacts {
-        items: table.len(),
-        error_rate,
-        false_positive_rate: table.false_positive_rate(),
-        pages: table.pages(),
-        bytes: table.bytes(),
-    });
-    context.reply_field("Table", table);
+    context.reply_simple("Table");
+    match (window, filter.table().zip(filter.table_error_rate())) {
+        (Some(_), _) => reply_table(context, filter, items, error_rate, false_positive_rate),
+        (None, Some((table, error_rate))) => {
+            let false_positive_rate = table.false_positive_rate();
+            reply_table(context, filter, table.len(), error_rate, false_positive_rate);
+        }
+        (None, None) => context.reply_null(),
+    }
     if left_out > 0 {
         context.reply_field("Older sub-filters left out", left_out as u64);
+    }
+    if let Some(window) = window {
+        reply_window(context, filter, window, now);
     }
 }
 
@@ -210,50 +199,24 @@ fn reply_layer(context: &Context, layer: &Layer) {
     context.reply_field("Set bits", layer.set_bits());
 }
 
-/// The fields of a table in the long form.
-struct TableFacts {
+/// Replies with the map of the table of `filter`, which has `items`.
+fn reply_table(
+    context: &Context,
+    filter: &Filter,
     items: u64,
     error_rate: f64,
     false_positive_rate: f64,
-    pages: u64,
-    bytes: u64,
-}
-
-impl Reply for TableFacts {
-    fn reply(self, context: &Context) {
-        context.reply_map(5);
-        context.reply_field("Items", self.items);
-        context.reply_field("Error rate", self.error_rate);
-        context.reply_field("Expected false positive rate", self.false_positive_rate);
-        context.reply_field("Pages", self.pages);
-        context.reply_field("Bytes", self.bytes);
-    }
-}
-
-/// Replies with all fields of the long form after the five of the short one, as of `now`.
-fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
-    let error_rate = filter.parameters().error_rate;
-    let false_positive_rate = filter.false_positive_rate_at(now);
+) {
+    context.reply_map(5);
+    context.reply_field("Items", items);
     context.reply_field("Error rate", error_rate);
     context.reply_field("Expected false positive rate", false_positive_rate);
-    context.reply_field("Estimated items", filter.items_at(now));
-    // A filter with a window has no bits to fill, no segments, and the size of its items anyway.
-    context.reply_field("Fill", None::<f64>);
-    context.reply_field("Bits per item", filter.bits_per_item(now));
-    context.reply_field("Segments allocated", 0);
-    context.reply_field("Segments reserved", 0);
-    context.reply_field("Capacity if shrunk", None::<u64>);
-    context.reply_field("Size if shrunk", None::<u64>);
-    context.reply_simple("Sub-filters");
-    context.reply_array(0);
-    let table = TableFacts {
-        items: filter.items_at(now),
-        error_rate,
-        false_positive_rate,
-        pages: filter.pages(),
-        bytes: filter.num_bits() / 8,
-    };
-    context.reply_field("Table", table);
+    context.reply_field("Pages", filter.pages());
+    context.reply_field("Bytes", filter.table().map_or(0, |table| table.bytes()));
+}
+
+/// Replies with the fields that only a filter with a window has, as of `now`.
+fn reply_window(context: &Context, filter: &Filter, window: Window, now: u64) {
     context.reply_field("Window", u64::from(window.seconds()));
     context.reply_field("Slices", u64::from(window.slices()));
     context.reply_simple("Renew");
