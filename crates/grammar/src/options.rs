@@ -36,7 +36,11 @@ impl Creation {
     }
 }
 
-pub(crate) fn capacity(word: &[u8]) -> Result<u64, WordsError> {
+/// Parses a capacity, in items.
+///
+/// # Errors
+/// `BadCapacity` or `CapacityRange`.
+pub fn capacity(word: &[u8]) -> Result<u64, WordsError> {
     let errors = (WordsError::BadCapacity, WordsError::CapacityRange);
     number_within(word, MIN_CAPACITY..=MAX_CAPACITY, errors)
 }

@@ -6,9 +6,8 @@ use crate::config;
 use crate::journal;
 use crate::shrinking::{self, Progress};
 use crate::types::BloomFilter;
-use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::filter::Promise;
-use splitbloom_grammar::number::{parse_within, NumberError};
+use splitbloom_grammar::options::capacity;
 use splitbloom_grammar::WordsError;
 use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter};
@@ -49,12 +48,7 @@ fn parse(arguments: Arguments<'_>) -> Result<u64, ReplyError> {
     if !arguments.bytes(2).eq_ignore_ascii_case(b"CAPACITY") {
         return Err(WordsError::Syntax.into());
     }
-    parse_within(arguments.bytes(3), MIN_CAPACITY..=MAX_CAPACITY).map_err(|error| {
-        ReplyError::from(match error {
-            NumberError::Malformed => WordsError::BadCapacity,
-            NumberError::OutOfRange => WordsError::CapacityRange,
-        })
-    })
+    Ok(capacity(arguments.bytes(3))?)
 }
 
 /// Replies with the capacity that the filter has then. A small filter is folded at once, a large
@@ -76,13 +70,10 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let progress = match promise {
         // A local job on the filter ends with an error: the filter has changed.
         Promise::Waived => Progress::NotBegun,
-        Promise::Kept => {
-            shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?
-        }
+        Promise::Kept => shrinking::progress(context, name, filter)?,
     };
     let old = match progress {
-        Progress::Shrunk(old) => Some(old),
-        Progress::IsSmallest => None,
+        Progress::Ended(old) => old,
         Progress::GoesOn if context.has_waited() => {
             return wait(context, name, 0, Arc::default());
         }
@@ -91,8 +82,7 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
             let begun = filter.begin_shrinking(capacity).map_err(Into::into);
             match begun.map_err(ReplyError::of_shrinking)? {
                 Some(begun) => {
-                    let client = shrinking::begin(context, name, filter, begun);
-                    let client = client.map_err(ReplyError::of_folding)?;
+                    let client = shrinking::begin(context, name, filter, begun)?;
                     return wait(context, name, filter.bytes_to_shrink(), client);
                 }
                 None => None,
