@@ -5,12 +5,12 @@ use splitbloom_filter::{kernel_name, table_kernel_name};
 use splitbloom_grammar::load_arguments::LoadArguments;
 use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::catch_panic::caught_panics;
+use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::{version_number, Module, Refused};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
-use splitbloom_server::replay::replays_refused;
+use splitbloom_server::replay::REPLAYS_REFUSED;
 use splitbloom_server::settings;
 
 /// The version, with the commit if `scripts/version --build` named one to the compiler.
@@ -40,13 +40,13 @@ const INFO: &[Field] = &[
     Field::Number(c"bytes_held", bytes_held),
     Field::Counter(c"filters_grown", &stats::FILTERS_GROWN),
     Field::Counter(c"fill_guard_closings", &stats::FILL_GUARD_CLOSINGS),
-    Field::Number(c"journals", journal::count),
+    Field::Counter(c"journals", &journal::COUNT),
     Field::Number(c"journal_bytes", journal::bytes),
     Field::Counter(c"fetches_by_followers", &stats::FETCHES_BY_FOLLOWERS),
     Field::Counter(c"replays_ignored", &stats::REPLAYS_IGNORED),
-    Field::Number(c"replays_refused", replays_refused),
+    Field::Counter(c"replays_refused", &REPLAYS_REFUSED),
     Field::FromServer(c"slow_log_argument_bytes", slow_log::argument_bytes),
-    Field::Number(c"caught_panics", caught_panics),
+    Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
 const MODULE: Module = Module { name: c"bf", version: VERSION_NUMBER, load, refusal };

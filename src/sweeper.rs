@@ -77,7 +77,7 @@ pub fn free_gone(filter: &mut Filter) {
 
 /// Schedules a value that has moved to `key` from another key.
 fn moved(context: &Context, key: Argument<'_>) {
-    if SWEEPS.is_empty() && CHANGES.is_empty() {
+    if SWEEPS.next_due().is_none() && CHANGES.next_due().is_none() {
         return; // most servers have no filters that forget
     }
     // The key has just been written, so no server is saving it yet. If one were, the filter would

@@ -3,12 +3,12 @@
 use crate::{cms, config, stored, tdigest, topk};
 use splitbloom_server::allocator::bytes_held;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::catch_panic::caught_panics;
+use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::{version_number, Module, Refused};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
-use splitbloom_server::replay::replays_refused;
+use splitbloom_server::replay::REPLAYS_REFUSED;
 
 /// The version, with the commit if `scripts/version --build` named one to the compiler.
 const VERSION: &str = match option_env!("SPLITBLOOM_BUILD") {
@@ -26,8 +26,8 @@ const INFO: &[Field] = &[
     Field::Text(c"version", || VERSION),
     Field::Counter(c"sketches", &stored::SKETCHES),
     Field::Number(c"bytes_held", bytes_held),
-    Field::Number(c"replays_refused", replays_refused),
-    Field::Number(c"caught_panics", caught_panics),
+    Field::Counter(c"replays_refused", &REPLAYS_REFUSED),
+    Field::Counter(c"caught_panics", &CAUGHT_PANICS),
 ];
 
 const MODULE: Module = Module { name: c"sketch", version: VERSION_NUMBER, load, refusal };

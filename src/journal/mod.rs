@@ -32,9 +32,9 @@ use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
+use splitbloom_server::info::Counter;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::from_ref;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use waiting::Pulse;
 
@@ -42,7 +42,7 @@ use waiting::Pulse;
 const BYTES_OF_HASH: usize = 16;
 
 /// The number of journals.
-static COUNT: AtomicU64 = AtomicU64::new(0);
+pub static COUNT: Counter = Counter::new();
 
 /// All journals. Held for a microsecond, by the server's thread or the one that frees values.
 static JOURNALS: LazyLock<Mutex<Journals>> = LazyLock::new(Mutex::default);
@@ -65,7 +65,7 @@ struct Journal {
 impl Journal {
     fn try_new(id: u64, now: u64) -> Option<Self> {
         let journal = Self { id, ring: Ring::try_new()?, pulse: Pulse::at(now) };
-        COUNT.fetch_add(1, Relaxed);
+        COUNT.increment();
         Some(journal)
     }
 
@@ -91,7 +91,7 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         self.pulse.end();
-        COUNT.fetch_sub(1, Relaxed);
+        COUNT.decrement();
     }
 }
 
@@ -104,12 +104,7 @@ fn journals() -> MutexGuard<'static, Journals> {
 /// the server's own thread has passed it on, and with it what it knows of journals.)
 #[inline]
 fn is_any() -> bool {
-    COUNT.load(Relaxed) > 0
-}
-
-/// The number of journals.
-pub fn count() -> u64 {
-    COUNT.load(Relaxed)
+    COUNT.get() > 0
 }
 
 fn address(filter: &Filter) -> usize {
@@ -287,7 +282,7 @@ mod tests {
             begin(filter, n as u64, n as u64);
             assert!(bytes_of(filter) > 0);
         }
-        assert_eq!((count(), id(&filters[7])), (100, Some(7)));
+        assert_eq!((COUNT.get(), id(&filters[7])), (100, Some(7)));
 
         let elsewhere = filter();
         moved(&elsewhere, address(&filters[7]));
@@ -295,7 +290,7 @@ mod tests {
         moved(&filters[7], address(&filters[7]) + 1);
         assert_eq!(id(&filters[7]), None, "another value has moved");
         end(&filters[8]);
-        assert_eq!((count(), id(&filters[8])), (99, None));
+        assert_eq!((COUNT.get(), id(&filters[8])), (99, None));
 
         // The turns of those that were moved or ended are passed over.
         let pulse = journals().by_address[&address(&filters[20])].pulse.clone();
@@ -304,7 +299,7 @@ mod tests {
         for round in 0..=1 {
             journals().visit(51, TIME + 50);
             if round == 0 {
-                assert!(count() > 50, "a few at a time");
+                assert!(COUNT.get() > 50, "a few at a time");
             }
         }
         for (n, filter) in filters.iter().enumerate() {
@@ -314,6 +309,6 @@ mod tests {
         assert_eq!(id(&elsewhere), None);
         std::mem::forget(waiter); // it asks the server for the time
         journals().visit(1000, TIME + 100);
-        assert_eq!((count(), id(&filters[20])), (1, Some(20)));
+        assert_eq!((COUNT.get(), id(&filters[20])), (1, Some(20)));
     }
 }

@@ -2,9 +2,8 @@
 
 use splitbloom_filter::codec::{chunks, load_chunk, Chunk, MAX_CHUNK_BYTES};
 use splitbloom_filter::error::DecodeError;
-use splitbloom_filter::foreign::Fields;
 use splitbloom_filter::{Filter, Kind, SizeLimit};
-use splitbloom_server::data_type::{AofTarget, RdbSource, RdbTarget};
+use splitbloom_server::data_type::{AofTarget, FieldSink, Fields, RdbSource, RdbTarget};
 use std::ffi::CStr;
 use std::sync::{Mutex, TryLockError};
 use std::thread::yield_now;
@@ -23,7 +22,7 @@ static BUFFERS: [Mutex<[u8; MAX_CHUNK_BYTES]>; 4] = [const { Mutex::new([0; MAX_
 /// Saves all chunks of `filter`.
 pub fn save(filter: &Filter, target: &mut RdbTarget) {
     with_buffer(|buffer| {
-        chunks(filter).for_each(|chunk| target.save_string(chunk.write_into(buffer)));
+        chunks(filter).for_each(|chunk| target.string(chunk.write_into(buffer)));
     });
 }
 

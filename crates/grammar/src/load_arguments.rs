@@ -40,16 +40,25 @@ impl LoadArguments {
         };
         for pair in words.chunks(2) {
             let name = String::from_utf8_lossy(pair[0]).to_uppercase();
-            let argument = Argument { name: &name, value: pair.get(1).copied() };
+            let value = pair.get(1).copied(); // may be missing after the last name
+            let must_be = |what: String| match value.map(String::from_utf8_lossy) {
+                Some(value) => format!("the load argument {name} must be {what}, not {value:?}"),
+                None => format!("the load argument {name} must be {what}, and has no value"),
+            };
+            let integer = |min, max| {
+                let integer = value.and_then(|value| parse_within(value, min..=max).ok());
+                let integer = integer.map(|integer| integer as i64); // no maximum is larger
+                integer.ok_or_else(|| must_be(format!("a whole number from {min} to {max}")))
+            };
             match name.as_str() {
-                "ERROR_RATE" => parsed.error_rate = argument.error_rate()?,
-                "INITIAL_SIZE" => {
-                    parsed.initial_size = argument.integer(MIN_CAPACITY, MAX_CAPACITY)?;
+                "ERROR_RATE" => {
+                    let rate = value.and_then(|value| parse_error_rate(value).ok());
+                    let rate = rate.ok_or_else(|| must_be("a number above 0 and below 1".into()));
+                    parsed.error_rate = rate?;
                 }
-                "EXPANSION" => parsed.expansion = argument.integer(0, u64::from(MAX_EXPANSION))?,
-                "CF_MAX_EXPANSIONS" => {
-                    parsed.max_expansions = argument.integer(1, MOST_EXPANSIONS)?;
-                }
+                "INITIAL_SIZE" => parsed.initial_size = integer(MIN_CAPACITY, MAX_CAPACITY)?,
+                "EXPANSION" => parsed.expansion = integer(0, MAX_EXPANSION.into())?,
+                "CF_MAX_EXPANSIONS" => parsed.max_expansions = integer(1, MOST_EXPANSIONS)?,
                 _ => {
                     return Err(format!(
                         "unknown load argument {name:?}; there are ERROR_RATE, INITIAL_SIZE, \
@@ -59,37 +68,6 @@ impl LoadArguments {
             }
         }
         Ok(parsed)
-    }
-}
-
-/// A load argument.
-struct Argument<'a> {
-    name: &'a str,
-    /// May be missing after the last name.
-    value: Option<&'a [u8]>,
-}
-
-impl Argument<'_> {
-    fn error_rate(&self) -> Result<f64, String> {
-        let value = self.value.and_then(|value| parse_error_rate(value).ok());
-        value.ok_or_else(|| self.must_be("a number above 0 and below 1"))
-    }
-
-    fn integer(&self, min: u64, max: u64) -> Result<i64, String> {
-        let value = self.value.and_then(|value| parse_within(value, min..=max).ok());
-        let value = value.and_then(|value| i64::try_from(value).ok());
-        value.ok_or_else(|| self.must_be(&format!("a whole number from {min} to {max}")))
-    }
-
-    fn must_be(&self, what: &str) -> String {
-        let name = self.name;
-        match self.value {
-            Some(value) => {
-                let value = String::from_utf8_lossy(value);
-                format!("the load argument {name} must be {what}, not {value:?}")
-            }
-            None => format!("the load argument {name} must be {what}, and has no value"),
-        }
     }
 }
 

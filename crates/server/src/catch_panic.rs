@@ -2,10 +2,11 @@
 
 use super::failpoints;
 use super::log::warn;
+use super::values::Counter;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-static CAUGHT: AtomicU64 = AtomicU64::new(0);
+/// Panics caught since the module was loaded.
+pub static CAUGHT_PANICS: Counter = Counter::new();
 
 /// Runs `body`, which the server called as `entry`. If it panics, counts and logs the panic, and
 /// returns the value of `otherwise`.
@@ -17,7 +18,7 @@ pub fn catch_panic<T>(entry: &str, otherwise: impl FnOnce() -> T, body: impl FnO
         body()
     });
     catch_unwind(body).unwrap_or_else(|_| {
-        CAUGHT.fetch_add(1, Ordering::Relaxed);
+        CAUGHT_PANICS.increment();
         warn(format_args!("a panic was caught in {entry}: please report it"));
         otherwise()
     })
@@ -32,20 +33,15 @@ pub(crate) fn log_panics() {
     set_hook(Box::new(|panic| warn(panic)));
 }
 
-/// Panics caught since the module was loaded.
-pub fn caught_panics() -> u64 {
-    CAUGHT.load(Ordering::Relaxed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_panic_ends_at_the_guard_and_is_counted() {
-        let before = caught_panics();
+        let before = CAUGHT_PANICS.get();
         assert_eq!(catch_panic("test", || 7, || panic!("on purpose")), 7);
-        assert_eq!(caught_panics(), before + 1);
+        assert_eq!(CAUGHT_PANICS.get(), before + 1);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::saving::{self, Saving};
 use redis_module::native_types::RedisType;
 use redis_module::raw;
 use splitbloom_foundation::alloc::Mover;
-use splitbloom_foundation::fields::{FieldSink, Fields};
+pub use splitbloom_foundation::fields::{FieldSink, Fields};
 use std::alloc::Layout;
 use std::ffi::{c_int, c_ulong, c_void, CStr};
 use std::marker::PhantomData;
@@ -44,9 +44,7 @@ pub trait Value: Sized + Send + Sync + 'static {
     fn digest(&self) -> u128;
     /// The server has moved the value, byte by byte, from address `from` to where it is now. For
     /// what knows it by its address.
-    fn has_moved(&self, from: usize) {
-        let _ = from;
-    }
+    fn has_moved(&self, _from: usize) {}
     /// Moves the value's memory through `defrag`, starting at `from`. Returns where to continue if
     /// it had to stop, which is never 0: older servers take that as done, and newer ones start
     /// over, forever if the time never suffices.
@@ -184,14 +182,6 @@ impl Fields for RdbSource {
     }
 }
 
-impl RdbTarget {
-    /// Writes `bytes` as a string.
-    pub fn save_string(&mut self, bytes: &[u8]) {
-        // SAFETY: the target is being written; the server copies the bytes.
-        unsafe { call!(RedisModule_SaveStringBuffer(self.0, bytes.as_ptr().cast(), bytes.len())) };
-    }
-}
-
 impl FieldSink for RdbTarget {
     fn unsigned(&mut self, value: u64) {
         // SAFETY: the target is being written.
@@ -209,7 +199,8 @@ impl FieldSink for RdbTarget {
     }
 
     fn string(&mut self, value: &[u8]) {
-        self.save_string(value);
+        // SAFETY: the target is being written; the server copies the bytes.
+        unsafe { call!(RedisModule_SaveStringBuffer(self.0, value.as_ptr().cast(), value.len())) };
     }
 }
 
@@ -436,13 +427,11 @@ unsafe extern "C" fn defrag<T: Value>(
     let value = unsafe { &mut *value };
     let address = *value;
     let defragment = || {
-        let mut has_moved = false;
         if is_native(Layout::new::<T>()) {
             // SAFETY: the server knows the allocation by this address, and frees what it copies.
             let moved = unsafe { call!(RedisModule_DefragAlloc(context, *value)) };
             if !moved.is_null() {
                 *value = moved;
-                has_moved = true;
             }
         }
         let mut from: c_ulong = 0;
@@ -450,7 +439,7 @@ unsafe extern "C" fn defrag<T: Value>(
         unsafe { call!(RedisModule_DefragCursorGet(context, &raw mut from)) };
         // SAFETY: see `borrow`; no other thread saves the value, and nobody else has it now.
         let owner = unsafe { &mut *value.cast::<T>() };
-        if has_moved {
+        if *value != address {
             owner.has_moved(address.addr());
         }
         let next = owner.defragment(&Defrag(context), from)?;

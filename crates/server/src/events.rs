@@ -85,7 +85,7 @@ unsafe extern "C" fn server_event(
             let swap = unsafe { &*data.cast::<raw::RedisModuleSwapDbInfo>() };
             let databases = [swap.dbnum_first, swap.dbnum_second].map(u32::try_from);
             if let [Ok(first), Ok(second)] = databases {
-                queue::swap(first, second);
+                queue::databases().swap(first, second);
             }
         }
         (raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, Some(listener)) => {

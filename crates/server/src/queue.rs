@@ -60,11 +60,6 @@ impl Origin {
         let database = databases().origin_of(location.database);
         Self(Arc::new(Location { database, ..location }))
     }
-
-    /// The database that the value is in now.
-    fn database(&self) -> u32 {
-        databases().now_at(self.0.database)
-    }
 }
 
 /// A value's entry in a queue. Dropping the ticket removes it.
@@ -96,9 +91,8 @@ impl Ticket {
 
     fn at(queue: &'static Queue, due: u64, origin: Origin) -> Self {
         let mut waiting = queue.waiting();
-        let number = waiting.last_number + 1;
-        waiting.last_number = number;
-        let turn = Turn { due, number };
+        waiting.last_number += 1;
+        let turn = Turn { due, number: waiting.last_number };
         waiting.entries.insert(turn, origin.clone());
         Self { queue, turn, origin }
     }
@@ -136,18 +130,15 @@ impl Due {
 
     /// Returns it to the queue: its value could not be visited.
     fn put_back(&self) {
-        let mut waiting = self.queue.waiting();
-        waiting.entries.insert(self.turn, self.origin.clone());
+        self.queue.waiting().entries.insert(self.turn, self.origin.clone());
     }
 
     /// Puts it back. The queue then returns all other entries that are due `now` before this one.
     pub fn skip(&self, now: u64) {
         self.put_back();
         let mut waiting = self.queue.waiting();
-        waiting.skipped = Some(Skipped {
-            since: waiting.skipped.map_or(now, |skipped| skipped.since),
-            turn: self.turn,
-        });
+        let since = waiting.skipped.map_or(now, |skipped| skipped.since);
+        waiting.skipped = Some(Skipped { since, turn: self.turn });
     }
 }
 
@@ -187,18 +178,13 @@ impl Queue {
         }
         let origin = waiting.remove(turn)?;
         drop(waiting);
-        Some(Due { queue: self, turn, database: origin.database(), origin })
+        Some(Due { queue: self, turn, database: databases().now_at(origin.0.database), origin })
     }
 
-    /// When the first entry is due.
+    /// When the first entry is due; `None` if nothing waits.
     pub fn next_due(&self) -> Option<u64> {
         let waiting = self.waiting();
         waiting.entries.first_key_value().map(|(turn, _)| turn.due)
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.waiting().entries.is_empty()
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -222,29 +208,22 @@ impl Waiting {
     }
 }
 
-/// Notes that two databases have been swapped. Cost: one search, however many keys they hold.
-pub(crate) fn swap(first: u32, second: u32) {
-    databases().swap(first, second);
-}
+static DATABASES: Mutex<Databases> =
+    Mutex::new(Databases { now: BTreeMap::new(), origin: BTreeMap::new() });
 
-static DATABASES: Mutex<Databases> = Mutex::new(Databases::new());
-
-fn databases() -> MutexGuard<'static, Databases> {
+/// Where databases are now, and where they were.
+pub(crate) fn databases() -> MutexGuard<'static, Databases> {
     DATABASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The effect of all SWAPDB commands. The database that started as number `x` is now `now[x]`, and
 /// the one that is now `y` started as `origin[y]`. Numbers that are not listed have not changed.
-struct Databases {
+pub(crate) struct Databases {
     now: BTreeMap<u32, u32>,
     origin: BTreeMap<u32, u32>,
 }
 
 impl Databases {
-    const fn new() -> Self {
-        Self { now: BTreeMap::new(), origin: BTreeMap::new() }
-    }
-
     fn now_at(&self, origin: u32) -> u32 {
         self.now.get(&origin).copied().unwrap_or(origin)
     }
@@ -253,15 +232,11 @@ impl Databases {
         self.origin.get(&now).copied().unwrap_or(now)
     }
 
-    fn swap(&mut self, first: u32, second: u32) {
+    /// Notes that two databases have been swapped. Cost: one search, however many keys they hold.
+    pub(crate) fn swap(&mut self, first: u32, second: u32) {
         let (was_first, was_second) = (self.origin_of(first), self.origin_of(second));
-        self.put(was_first, second);
-        self.put(was_second, first);
-    }
-
-    fn put(&mut self, origin: u32, now: u32) {
-        self.now.insert(origin, now);
-        self.origin.insert(now, origin);
+        self.now.extend([(was_first, second), (was_second, first)]);
+        self.origin.extend([(second, was_first), (first, was_second)]);
     }
 }
 
@@ -303,7 +278,7 @@ mod tests {
         assert!(!early.leads_to(0, b"early", 10, 10) && late.leads_to(0, b"late", 30, 40));
         assert_eq!((entry.database, entry.name()), (0, b"early".as_slice()));
         assert!(late.is(&take(30).unwrap()));
-        assert!(QUEUE.is_empty() && take(u64::MAX).is_none());
+        assert!(QUEUE.next_due().is_none() && take(u64::MAX).is_none());
     }
 
     #[test]
@@ -311,13 +286,13 @@ mod tests {
         let _alone = alone();
         let only = ticket(10, at(0, "only"));
         let entry = take(10).unwrap();
-        assert!(QUEUE.is_empty());
+        assert!(QUEUE.next_due().is_none());
         entry.put_back();
         assert!(only.leads_to(0, b"only", 10, 20));
         assert!(only.is(&take(10).unwrap()));
         entry.put_back();
         drop(only);
-        assert!(QUEUE.is_empty());
+        assert!(QUEUE.next_due().is_none());
     }
 
     #[test]
@@ -365,7 +340,7 @@ mod tests {
         for round in 0..100 {
             drop(ticket(round, at(0, "same")));
         }
-        assert!(QUEUE.is_empty());
+        assert!(QUEUE.next_due().is_none());
         assert_eq!(QUEUE.next_due(), None);
     }
 
@@ -375,7 +350,7 @@ mod tests {
         let tickets: Vec<Ticket> = (0..4).map(|n| ticket(1, at(n, "x"))).collect();
         let mut model = [0, 1, 2, 3]; // the database that was here at first
         for (first, second) in [(0, 1), (1, 2), (3, 3), (0, 2), (2, 1), (0, 3)] {
-            swap(first, second);
+            databases().swap(first, second);
             model.swap(first as usize, second as usize);
         }
         for (now, was) in model.into_iter().enumerate() {

@@ -8,13 +8,13 @@
 use super::arguments::bytes_of;
 use super::call::call;
 use super::context::Context;
+use super::info::Counter;
 use super::log::warn;
 use super::refused::Refused;
 use super::settings::{self, Switch};
 use super::text::ShownKey;
 use redis_module::raw;
 use std::process::exit;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 /// The id of the client that runs the commands of an append-only file (`CLIENT_ID_AOF`).
@@ -23,26 +23,12 @@ const FILE_CLIENT: u64 = u64::MAX;
 /// The status with which servers exit if a file is damaged.
 const DAMAGED_FILE: i32 = 1;
 
-/// Where a command of a replay comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    File,
-    /// A script in the append-only file, or another module while a file is being loaded: it gets
-    /// the reply, and may handle an error.
-    Within,
-    Stream,
-}
-
-static REFUSED: AtomicU64 = AtomicU64::new(0);
+/// Commands from the primary or the append-only file that were refused, with a loss.
+pub static REPLAYS_REFUSED: Counter = Counter::new();
 /// Whether the server goes on loading an append-only file after it has refused a command in it.
 static LOADS_DAMAGED_FILES: Switch = Switch::new(false);
 /// The name of that setting.
 static SETTING: OnceLock<&str> = OnceLock::new();
-
-/// Commands from the primary or the append-only file that were refused, with a loss.
-pub fn replays_refused() -> u64 {
-    REFUSED.load(Relaxed)
-}
 
 /// Registers a setting called `name`, off by default: whether the server goes on loading an
 /// append-only file after it has refused a command in it.
@@ -70,15 +56,20 @@ impl Context {
         if !self.is_replay() {
             return;
         }
-        REFUSED.fetch_add(1, Relaxed);
-        let source = self.source();
-        let (from, way_out) = match source {
-            Source::File => ("the append-only file", "This server lacks what it held"),
-            Source::Within => (
+        REPLAYS_REFUSED.increment();
+        let is_loading = self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING);
+        // SAFETY: the context is live.
+        let client = unsafe { call!(RedisModule_GetClientId(self.raw)) };
+        let is_in_file = is_loading && client == FILE_CLIENT;
+        let (from, way_out) = match is_loading {
+            true if is_in_file => ("the append-only file", "This server lacks what it held"),
+            // In the file, too, or it is another module's: it gets the reply, and may handle an
+            // error.
+            true => (
                 "a script or a module while a file loads",
                 "This server lacks what it brought: restore the file",
             ),
-            Source::Stream => (
+            false => (
                 "the replication stream",
                 "This server lacks what it brought: synchronize it in full, or move the slot again",
             ),
@@ -88,26 +79,13 @@ impl Context {
         warn(format_args!(
             "refused {name} from {from}: {reason}. {way_out}. Database {database}, key {key}"
         ));
-        if source == Source::File && !LOADS_DAMAGED_FILES.get() {
+        if is_in_file && !LOADS_DAMAGED_FILES.get() {
             let setting = SETTING.get().copied().unwrap_or_default();
             warn(format_args!(
                 "the server exits, because it would start without data that has been added: \
                  restore the append-only file, or set {setting} to yes to load the rest"
             ));
             exit(DAMAGED_FILE);
-        }
-    }
-
-    /// Where the command of a replay comes from.
-    fn source(&self) -> Source {
-        if !self.has_flag(raw::REDISMODULE_CTX_FLAGS_LOADING) {
-            return Source::Stream;
-        }
-        // SAFETY: the context is live.
-        let client = unsafe { call!(RedisModule_GetClientId(self.raw)) };
-        match client {
-            FILE_CLIENT => Source::File,
-            _ => Source::Within,
         }
     }
 
