@@ -2,7 +2,6 @@
 
 use super::arguments::{Argument, Arguments, OwnedString};
 use super::call::call;
-use super::progress::Progress;
 use redis_module::raw;
 use std::cell::Cell;
 use std::ffi::{c_int, CStr};
@@ -38,7 +37,8 @@ pub(crate) fn detached() -> *mut raw::RedisModuleCtx {
 pub struct Context {
     /// Outlives this: see [`Context::new`].
     pub(crate) raw: *mut raw::RedisModuleCtx,
-    pub(crate) progress: Cell<Progress>,
+    /// The number of replies that complete the one reply of the running command: see `reply`.
+    pub(crate) lacking: Cell<usize>,
     pub(crate) command: Running,
     pub(crate) wait: Cell<Wait>,
 }
@@ -83,7 +83,7 @@ impl Context {
         command: Running,
         wait: Wait,
     ) -> Self {
-        Self { raw, progress: Cell::new(Progress::SILENT), command, wait: Cell::new(wait) }
+        Self { raw, lacking: Cell::new(1), command, wait: Cell::new(wait) }
     }
 
     /// Creates the context that [`detached`] returns, while the server loads the module.

@@ -47,7 +47,6 @@ pub mod key;
 pub mod location;
 pub mod log;
 pub mod packed;
-mod progress;
 pub mod queue;
 mod refused;
 pub mod replay;

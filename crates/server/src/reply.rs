@@ -38,12 +38,14 @@ impl Context {
     /// Notes an element that announces `elements` of its own. Called once it is written: a call
     /// that panics has written nothing.
     fn note(&self, elements: usize) {
-        self.progress.set(self.progress.get().after(elements));
+        self.lacking.set(self.lacking.get().saturating_sub(1) + elements);
     }
 
-    /// Completes the reply with errors: one, or one for each element still to come.
+    /// Completes the reply with errors: one, or one for each element still to come. Even a command
+    /// that panics halfway must complete its one reply, with as many elements as each array and map
+    /// announced: otherwise the client takes the next reply for the rest of this one.
     pub(crate) fn complete_with_error(&self, text: &str) {
-        for _ in 0..self.progress.get().lacking() {
+        for _ in 0..self.lacking.get() {
             self.reply_error(text);
         }
     }
@@ -153,5 +155,32 @@ impl Context {
     /// Whether the client speaks RESP3.
     pub fn speaks_resp3(&self) -> bool {
         self.has_flag(raw::REDISMODULE_CTX_FLAGS_RESP3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::null_mut;
+
+    /// What completes the reply after elements that announce these numbers of their own.
+    fn lacking(elements: &[usize]) -> usize {
+        // SAFETY: nothing follows the address.
+        let context = unsafe { Context::new(null_mut()) };
+        elements.iter().for_each(|elements| context.note(*elements));
+        context.lacking.get()
+    }
+
+    #[test]
+    fn a_silent_command_lacks_one_reply_and_one_that_has_replied_lacks_none() {
+        assert_eq!(lacking(&[]), 1);
+        assert_eq!(lacking(&[0]), 0);
+    }
+
+    #[test]
+    fn an_array_lacks_its_elements_and_those_of_arrays_inside_it() {
+        assert_eq!(lacking(&[3]), 3);
+        assert_eq!(lacking(&[3, 0, 2]), 3, "two inside, one after");
+        assert_eq!(lacking(&[3, 0, 2, 0, 0, 0]), 0);
     }
 }
