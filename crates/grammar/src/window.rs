@@ -20,8 +20,8 @@ pub(crate) struct WindowOptions {
 }
 
 impl WindowOptions {
-    /// Takes `option`, in upper case, and its value from `rest`; returns whether it is one of the three. The last
-    /// of a kind wins.
+    /// Takes `option`, in upper case, and its value from `rest`; returns whether it is one of the
+    /// three. The last of a kind wins.
     pub fn take(&mut self, option: &[u8], rest: &mut Iter<&[u8]>) -> Result<bool, WordsError> {
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
         match option {
