@@ -8,15 +8,10 @@ use splitbloom_partition::slot_of;
 use std::ops::Range;
 
 impl Context {
-    /// Whether the server is a node of a cluster.
-    pub fn is_in_cluster(&self) -> bool {
-        self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER)
-    }
-
     /// Whether the server routed the command, by its first key alone: this is a node of a cluster,
     /// and the command comes from a client.
     fn is_routed(&self) -> bool {
-        self.is_in_cluster() && !self.is_replay()
+        self.has_flag(raw::REDISMODULE_CTX_FLAGS_CLUSTER) && !self.is_replay()
     }
 
     /// Whether one of the keys that are arguments `others` is in another slot than the first key,
@@ -35,7 +30,7 @@ impl Context {
     /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is
     /// missing here may then be on the other node. Cost: that of CLUSTER NODES, so not for every
     /// command.
-    pub fn is_moving(&self, slot: u16) -> bool {
+    fn is_moving(&self, slot: u16) -> bool {
         let (command, argument) = (c"CLUSTER".as_ptr(), c"NODES".as_ptr());
         // A text that ends in a zero byte.
         let format = c"c".as_ptr();
