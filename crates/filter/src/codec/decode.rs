@@ -101,9 +101,11 @@ impl<'a> Chunk<'a> {
                     slices = Some(Slices::read(&clock.window, &mut reader)?);
                 }
                 PAGE => tables.page(&mut reader)?,
-                END_OF_TABLE => tables.end(&mut reader)?,
+                END_OF_TABLE if tables.has_begun() => tables.end(&mut reader)?,
                 END_OF_FILTER => end = Some((reader.u64()?, reader.u32()? as usize)),
-                SUB_FILTER | SEGMENT | TABLE | STATE => return Err(DecodeError::Order),
+                SUB_FILTER | SEGMENT | TABLE | STATE | END_OF_TABLE => {
+                    return Err(DecodeError::Order);
+                }
                 _ => return Err(DecodeError::Format),
             }
         }

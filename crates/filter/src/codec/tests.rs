@@ -539,6 +539,18 @@ fn segments_must_be_of_the_right_length_place_and_order() {
 }
 
 #[test]
+fn a_table_cannot_end_before_it_begins() {
+    let encoded = encode(&filter(0.01, 100, Growth::Times(2), 50));
+    let (bytes, table) = (&encoded[0].bytes, HEAD_BYTES + 29);
+    assert_eq!(bytes[table], super::format::TABLE);
+    let end = bytes.len() - CHECKSUM_BYTES - 13 - 17;
+    assert_eq!(bytes[end], END_OF_TABLE);
+    let mut moved = bytes.clone();
+    moved[table..end + 17].rotate_right(17);
+    assert_eq!(first(&sealed(moved)).err(), Some(DecodeError::Order));
+}
+
+#[test]
 fn a_limit_refuses_a_filter_that_is_too_large() {
     let encoded = encode(&filter(0.01, 1_000, Growth::Times(2), 10));
     let chunk = Chunk::parse(&encoded[0].bytes).unwrap();
