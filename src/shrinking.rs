@@ -5,7 +5,6 @@
 //! [journal]. When all is folded, the command runs again, and puts the smaller
 //! filter into the place of the larger one. So the change is that of one command, as any other.
 
-use crate::commands::reply_error::ReplyError;
 use crate::journal::{self, NotFollowed};
 use crate::types::BloomFilter;
 use splitbloom_filter::bloom::blocked_bloom::BlockedBloom;
@@ -39,7 +38,7 @@ struct Job {
     /// Its client holds the other end.
     client: Weak<()>,
     /// How far it is, or why it has failed.
-    fold: Result<Fold, ReplyError>,
+    fold: Result<Fold, Failed>,
 }
 
 struct Fold {
@@ -50,17 +49,29 @@ struct Fold {
     is_complete: bool,
 }
 
-/// The error for a filter that is not followed any more.
-fn not_followed(error: NotFollowed) -> ReplyError {
-    match error {
-        NotFollowed::OverLimit => ReplyError::TOO_MANY_JOURNALS,
-        NotFollowed::OutOfMemory => ReplyError::NO_MEMORY_TO_SHRINK,
+/// Why a filter was not folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// It was replaced, or has changed in another way than by adds, or too much.
+    HasChanged,
+    /// Its journal would take more than journals may.
+    NotFollowed,
+    OutOfMemory,
+}
+
+impl From<AddError> for Failed {
+    fn from(_: AddError) -> Self {
+        Self::OutOfMemory
     }
 }
 
-/// The error of a step that lacked memory.
-fn no_memory(_: AddError) -> ReplyError {
-    ReplyError::NO_MEMORY_TO_SHRINK
+impl From<NotFollowed> for Failed {
+    fn from(error: NotFollowed) -> Self {
+        match error {
+            NotFollowed::OverLimit => Self::NotFollowed,
+            NotFollowed::OutOfMemory => Self::OutOfMemory,
+        }
+    }
 }
 
 /// How far the filter under a key is.
@@ -69,8 +80,10 @@ pub enum Progress {
     NotBegun,
     /// The client that shrinks it must wait, or go on waiting.
     GoesOn,
-    /// It has been shrunk, and its old sub-filter is to be freed; `None` if it has no smaller size.
-    Ended(Option<BlockedBloom>),
+    /// It has been shrunk. Its old sub-filter is to be freed.
+    Shrunk(BlockedBloom),
+    /// It has no smaller size.
+    IsSmallest,
 }
 
 /// Registers the timer.
@@ -86,24 +99,24 @@ fn jobs() -> MutexGuard<'static, Vec<Job>> {
 /// Begins to shrink `filter`, the value of `key`. Returns what its client must hold.
 ///
 /// # Errors
-/// `TOO_MANY_JOURNALS`, `NO_MEMORY_TO_SHRINK`.
+/// `NotFollowed`, `OutOfMemory`.
 pub fn begin(
     context: &Context,
     key: Argument<'_>,
     filter: &Filter,
     shrinking: Shrinking,
-) -> Result<Arc<()>, ReplyError> {
-    let changes = journal::changes(context, filter, None, 0).map_err(not_followed)?;
-    let key = context.location_of(key).ok_or(ReplyError::NO_MEMORY_TO_SHRINK)?;
+) -> Result<Arc<()>, Failed> {
+    let position = journal::changes(context, filter, None, 0)?.position;
+    let key = context.location_of(key).ok_or(Failed::OutOfMemory)?;
     let client = Arc::new(()); // 16 bytes
-    let fold = Fold { shrinking, position: changes.position, is_complete: false };
+    let fold = Fold { shrinking, position, is_complete: false };
     leave_to_timer(context, Job { key, client: Arc::downgrade(&client), fold: Ok(fold) })?;
     Ok(client)
 }
 
-fn leave_to_timer(context: &Context, job: Job) -> Result<(), ReplyError> {
+fn leave_to_timer(context: &Context, job: Job) -> Result<(), Failed> {
     let mut jobs = jobs();
-    jobs.try_reserve(1).map_err(|_| ReplyError::NO_MEMORY_TO_SHRINK)?;
+    jobs.try_reserve(1).map_err(|_| Failed::OutOfMemory)?;
     jobs.push(job);
     TIMER.set(time_now() + INTERVAL_MS, context.thread());
     Ok(())
@@ -118,25 +131,26 @@ pub fn progress(
     context: &Context,
     key: Argument<'_>,
     filter: &mut Filter,
-) -> Result<Progress, ReplyError> {
+) -> Result<Progress, Failed> {
     let database = context.database();
-    let is_this = |Job { key: of, client, .. }: &Job| {
-        of.database == database && *of.name == *key.bytes() && client.strong_count() > 0
+    let is_this = |job: &Job| {
+        let Location { database: of, name } = &job.key;
+        *of == database && **name == *key.bytes() && job.client.strong_count() > 0
     };
     let mut jobs = jobs();
     let Some(index) = jobs.iter().position(is_this) else {
         return Ok(Progress::NotBegun);
     };
-    if jobs[index].goes_on() {
+    if jobs[index].fold.as_ref().is_ok_and(|fold| !fold.is_complete) {
         return Ok(Progress::GoesOn);
     }
     let Job { key, client, fold } = jobs.swap_remove(index);
     drop(jobs);
     let mut fold = fold?;
     fold.follow(context, filter)?;
-    match fold.shrinking.finish(filter, Promise::Kept).map_err(no_memory)? {
-        Shrunk::Yes(old) => Ok(Progress::Ended(Some(old))),
-        Shrunk::Not(None) => Ok(Progress::Ended(None)),
+    match fold.shrinking.finish(filter, Promise::Kept)? {
+        Shrunk::Yes(old) => Ok(Progress::Shrunk(old)),
+        Shrunk::Not(None) => Ok(Progress::IsSmallest),
         Shrunk::Not(Some(shrinking)) => {
             let fold = Fold { shrinking, is_complete: false, ..fold };
             leave_to_timer(context, Job { key, client, fold: Ok(fold) })?;
@@ -149,7 +163,8 @@ pub fn progress(
 fn tick(context: &Context) -> Option<u64> {
     let mut jobs = jobs();
     jobs.retain(|job| job.client.strong_count() > 0);
-    let index = jobs.iter().position(Job::goes_on)?;
+    let is_begun = |job: &Job| job.fold.as_ref().is_ok_and(|fold| !fold.is_complete);
+    let index = jobs.iter().position(is_begun)?;
     if context.must_wait() {
         return Some(time_now() + RETRY_MS);
     }
@@ -163,10 +178,6 @@ fn tick(context: &Context) -> Option<u64> {
 }
 
 impl Job {
-    fn goes_on(&self) -> bool {
-        self.fold.as_ref().is_ok_and(|fold| !fold.is_complete)
-    }
-
     /// Folds for as long as the budget lasts. At the end, wakes the client.
     fn step(&mut self, context: &Context, begun: Instant) -> Result<(), InUse> {
         let (Ok(fold), Some(name)) =
@@ -177,29 +188,24 @@ impl Job {
         let mut key = context.open_quietly(name.argument())?;
         let folded = match key.value::<BloomFilter>() {
             Ok(Some(stored)) => fold.step(context, stored.filter(), begun),
-            _ => Err(ReplyError::CHANGED_MEANWHILE),
+            _ => Err(Failed::HasChanged),
         };
         drop(key);
-        if let Err(failed) = folded {
-            self.fold = Err(failed);
+        match folded {
+            Ok(()) if !fold.is_complete => return Ok(()),
+            Ok(()) => {}
+            Err(failed) => self.fold = Err(failed),
         }
-        if !self.goes_on() {
-            context.signal_ready(name.argument()); // it runs after the timer
-        }
+        context.signal_ready(name.argument()); // it runs after the timer
         Ok(())
     }
 }
 
 impl Fold {
-    fn step(
-        &mut self,
-        context: &Context,
-        filter: &Filter,
-        begun: Instant,
-    ) -> Result<(), ReplyError> {
+    fn step(&mut self, context: &Context, filter: &Filter, begun: Instant) -> Result<(), Failed> {
         self.follow(context, filter)?;
         while begun.elapsed() < BUDGET {
-            if !self.shrinking.step(filter).map_err(no_memory)? {
+            if !self.shrinking.step(filter)? {
                 self.is_complete = true;
                 break;
             }
@@ -208,11 +214,10 @@ impl Fold {
     }
 
     /// Adds what is new in `filter`.
-    fn follow(&mut self, context: &Context, filter: &Filter) -> Result<(), ReplyError> {
-        let changes = journal::changes(context, filter, Some(self.position), u64::MAX);
-        let changes = changes.map_err(not_followed)?;
-        let hashes = changes.hashes.ok_or(ReplyError::CHANGED_MEANWHILE)?;
+    fn follow(&mut self, context: &Context, filter: &Filter) -> Result<(), Failed> {
+        let changes = journal::changes(context, filter, Some(self.position), u64::MAX)?;
+        let hashes = changes.hashes.ok_or(Failed::HasChanged)?;
         self.position = changes.position;
-        self.shrinking.add(journal::hashes_of(&hashes)).map_err(no_memory)
+        Ok(self.shrinking.add(journal::hashes_of(&hashes))?)
     }
 }

@@ -1,6 +1,7 @@
 //! Every error that a client can see, in one place. The texts are part of the interface: clients
 //! compare them.
 
+use crate::shrinking::Failed;
 use crate::stats;
 use splitbloom_filter::error::{AddError, DecodeError, UnionError};
 use splitbloom_filter::filter::Difference;
@@ -220,6 +221,15 @@ impl ReplyError {
             // BF.MERGE names the rates.
             UnionError::Overfull { .. } => Self::FULL,
             UnionError::Add(error) => Self::of_add(error),
+        }
+    }
+
+    /// The error for a filter that was not folded between commands.
+    pub fn of_folding(failed: Failed) -> Self {
+        match failed {
+            Failed::HasChanged => Self::CHANGED_MEANWHILE,
+            Failed::NotFollowed => Self::TOO_MANY_JOURNALS,
+            Failed::OutOfMemory => Self::NO_MEMORY_TO_SHRINK,
         }
     }
 

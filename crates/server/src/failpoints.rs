@@ -1,6 +1,6 @@
 //! Faults on demand, for tests. Only builds with the feature `injected-faults`, which are never
-//! shipped, have them; in all others these functions do nothing, and
-//! the compiler leaves the calls out.
+//! shipped, have them; in all others these functions do nothing, and the compiler leaves the calls
+//! out.
 //!
 //! - The setting `inject-panic` is an entry and the number of a call. With `x.get 3` the next run
 //!   of X.GET panics at its third call into the server, with `x.get 0` before anything else. It

@@ -70,10 +70,13 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
     let progress = match promise {
         // A local job on the filter ends with an error: the filter has changed.
         Promise::Waived => Progress::NotBegun,
-        Promise::Kept => shrinking::progress(context, name, filter)?,
+        Promise::Kept => {
+            shrinking::progress(context, name, filter).map_err(ReplyError::of_folding)?
+        }
     };
     let old = match progress {
-        Progress::Ended(old) => old,
+        Progress::Shrunk(old) => Some(old),
+        Progress::IsSmallest => None,
         Progress::GoesOn if context.has_waited() => {
             return wait(context, name, 0, Arc::default());
         }
@@ -82,7 +85,8 @@ fn shrink(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError>
             let begun = filter.begin_shrinking(capacity).map_err(Into::into);
             match begun.map_err(ReplyError::of_shrinking)? {
                 Some(begun) => {
-                    let client = shrinking::begin(context, name, filter, begun)?;
+                    let client = shrinking::begin(context, name, filter, begun);
+                    let client = client.map_err(ReplyError::of_folding)?;
                     return wait(context, name, filter.bytes_to_shrink(), client);
                 }
                 None => None,
