@@ -38,7 +38,7 @@ fn servers_are_compared_item_by_item() {
     let [old_db, _] = &mut both;
     old_db.run("CF.ADD bag 7");
     let message = compare("bag", &[]).error(6);
-    let server = format!("127.0.0.1:{}: there is no such key", new.port());
+    let server = format!("127.0.0.1:{}: there is no such key: bag", new.port());
     assert_eq!(message, server);
 }
 

@@ -10,7 +10,7 @@ fn every_kind_of_failure_has_its_exit_code() {
     db.run("CONFIG SET requirepass secret");
     let info = || tool_on(&server, &["info", "users"]);
     let message = info().env("SPLITBLOOM_PASSWORD", "secret").error(6);
-    let missing = "users: no file of this name; as a key: there is no such key";
+    let missing = "there is no such key: users; nor is there a file of this name";
     assert_eq!(message, missing);
     let message = tool(&["info", "users", "--url", "redis://127.0.0.1:1"]).error(3);
     assert!(message.contains("no connection"), "{message}");
@@ -59,6 +59,20 @@ fn a_login_that_is_refused_is_said_in_plain_words() {
     assert_eq!(folder.names(), ["few", "few.sbf"]);
     // For the harness, which looks after the server in the end.
     db.call(["CONFIG", "SET", "requirepass", ""]);
+}
+
+#[test]
+fn a_check_of_a_file_names_the_commands_for_files() {
+    let (server, folder) = (Server::start(), Folder::new());
+    let (items, file) = (folder.file("few", b"a\n"), folder.path("few.sbf"));
+    tool(&["build", &items, "-o", &file]).prints();
+    for (code, at) in [(6, url(&server)), (3, "redis://127.0.0.1:1".into())] {
+        let message = tool(&["check", &file, &items, "--url", &at]).error(code);
+        let hint = format!("{file} is a file: `info` describes it, `push` takes it to a server");
+        assert!(message.ends_with(&hint), "{message}");
+        let message = tool(&["check", &items, &items, "--url", &at]).error(code);
+        assert!(!message.contains("is a file"), "{message}");
+    }
 }
 
 #[test]

@@ -110,8 +110,10 @@ fn a_filter_of_any_kind_goes_to_a_file_and_to_another_server_and_stays_the_same(
         other.connect().run("DEL {there}x");
         assert_eq!(
             tool_on(&server, &["pull", "missing", "-o", &folder.path("x")]).error(6),
-            "there is no such key"
+            "there is no such key: missing"
         );
+        let elsewhere = tool_on(&server, &["pull", "missing", "--to", &to]).error(6);
+        assert_eq!(elsewhere, "there is no such key: missing");
     }
     assert_eq!(db.ask("DBSIZE"), ":3");
     assert_eq!(folder.names(), ["bloom", "counting", "window"]);

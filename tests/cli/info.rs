@@ -38,6 +38,8 @@ fn a_filter_from_valkey_bloom_is_one_to_every_command() {
     let both = ["compare", &url(&server), &url(&other), "came", &file];
     assert!(tool(&both).prints().starts_with("300 items\n"));
     tool_on(&server, &["pull", "came", "-o", &pulled]).prints();
+    let of_file = tool(&["info", &pulled]).prints();
+    assert!(of_file.contains("Bloom, from valkey-bloom\n"), "{of_file}");
     tool_on(&server, &["push", &pulled, "back"]).prints();
     let to = url(&other);
     tool_on(&server, &["pull", "came", "--to", &to, "--as", "back"]).prints();

@@ -245,6 +245,7 @@ fn what_the_server_refuses_is_told_with_how_far_the_load_has_come() {
     // With several connections, a later block may take the room of the first.
     let message = on(&["load", "full", &file, "--connections", "1"]).error(4);
     assert!(message.contains("ERR non scaling filter is full"), "{message}");
+    assert!(!message.contains("again"), "that would not help: {message}");
     assert_first_are_there(&server, "full", &items, &message);
 
     db.run("SET text t");
@@ -267,6 +268,28 @@ fn assert_first_are_there(server: &Server, key: &str, items: &str, message: &str
     let first: String = items.split_inclusive('\n').take(loaded).collect();
     let run = tool_on(server, &["check", key, "--missing"]).run_with(first.as_bytes());
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{message}");
+}
+
+#[test]
+fn a_load_without_items_says_whether_there_is_a_filter() {
+    let (server, work) = (Server::start(), Folder::new());
+    let empty = work.file("empty", b"");
+    let load = |key: &str, words: &[&str]| {
+        let run = tool_on(&server, &[&["load", key, &empty], words].concat()).run();
+        assert_eq!((run.code, run.stdout.as_str()), (0, "0 items, 0 new\n"), "{run:?}");
+        run.stderr
+    };
+    let note = "splitbloom: note: without items the server creates no filter\n";
+    let mut db = server.connect();
+    for (key, words, is_there) in [
+        ("none", &[][..], false),
+        ("reserved", &["--capacity", "100"], true),
+        ("spread", &["--partitions", "2"], true),
+        ("reserved", &[], true),
+    ] {
+        assert_eq!(load(key, words), if is_there { "" } else { note }, "{key}");
+    }
+    assert_eq!(db.ask("EXISTS none reserved spread:{0} spread:{1}"), ":3");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `splitbloom migrate`, and what the other commands say of filters of another module.
 
-use crate::harness::{Server, Specimens};
+use crate::harness::{Options, Server, Specimens};
 use crate::redisbloom::{self, Filter};
 use crate::samples::{Sample, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
 use crate::tool::{tool, url, Folder, Runs};
@@ -90,6 +90,73 @@ fn what_is_there_already_is_kept_unless_it_is_to_be_replaced() {
     let replaced = migrate(&url(&old), &url(&new), &["--replace"]).prints();
     assert_eq!(replaced, "3 filters copied, 0 there already, 0 not copied\n");
     assert_eq!(to.digest_of_everything(), from.digest_of_everything());
+}
+
+/// A server with the module for sketches.
+fn with_sketches() -> Server {
+    Server::with(Options { with_sketches: true, ..Options::default() })
+}
+
+#[test]
+fn sketches_of_all_types_move_with_their_expiry_and_a_check_compares_them() {
+    let (old, new) = (with_sketches(), with_sketches());
+    let (mut from, mut to) = (old.connect(), new.connect());
+    for command in [
+        "BF.ADD filter a",
+        "CMS.INITBYDIM counts 100 3",
+        "CMS.INCRBY counts a 5 b 2",
+        "CMS.INITBYDIM recent 100 3 WINDOW 86400",
+        "CMS.INCRBY recent a 5",
+        "TOPK.RESERVE top 3",
+        "TOPK.ADD top a a b",
+        "TOPK.RESERVE today 3 8 7 0.9 WINDOW 86400",
+        "TOPK.ADD today a a b",
+        "TDIGEST.CREATE times",
+        "TDIGEST.ADD times 1 2 3",
+        "PEXPIRE counts 500000000",
+    ] {
+        from.run(command);
+    }
+    let run = |words: &[&str]| migrate(&url(&old), &url(&new), words).run();
+    let missing = "0 filters are equal, 1 are missing or different; \
+                   0 sketches are equal, 5 are missing or different\n";
+    let checked = run(&["--check"]);
+    assert_eq!((checked.code, checked.stdout.as_str()), (1, missing));
+    let copied = "1 filters copied, 0 there already, 0 not copied; \
+                  5 sketches copied, 0 there already, 0 not copied\n";
+    assert_eq!((run(&[]).code, run(&["--replace"]).stdout.as_str()), (0, copied));
+    assert_eq!(to.digest_of_everything(), from.digest_of_everything());
+    assert!((1..=500_000_000).contains(&to.run("PTTL counts").integer()));
+
+    for command in ["CMS.INCRBY counts a 1", "TOPK.ADD top b", "DEL times", "SET recent text"] {
+        to.run(command);
+    }
+    for words in [&["--check"][..], &[]] {
+        let run = run(words);
+        assert_eq!(run.code, 1, "{run:?}");
+        for line in [
+            "counts: the sketch exists, with other counts",
+            "top: the sketch exists, with other counts",
+            "recent: the key holds another type: string",
+        ] {
+            assert!(run.stderr.contains(&format!("splitbloom: {line}\n")), "{line}: {run:?}");
+        }
+        assert_eq!(words.is_empty(), !run.stderr.contains("times: missing"), "{run:?}");
+    }
+}
+
+#[test]
+fn sketches_that_the_new_server_refuses_are_named_and_counted() {
+    let (old, new) = (with_sketches(), Server::start());
+    let mut from = old.connect();
+    from.run("CMS.INITBYDIM counts 100 3");
+    from.run("BF.ADD filter a");
+    let run = migrate(&url(&old), &url(&new), &[]).run();
+    let copied = "1 filters copied, 0 there already, 0 not copied; \
+                  0 sketches copied, 0 there already, 1 not copied\n";
+    assert_eq!((run.code, run.stdout.as_str()), (1, copied));
+    let line = "splitbloom: counts: ";
+    assert!(run.stderr.contains(line) && run.stderr.contains("libsplitsketch.so"), "{run:?}");
 }
 
 #[test]

@@ -10,8 +10,13 @@ pub fn describe(filter: &Filter) -> Value {
     let (kind, mut report) = match (filter.kind(), filter.window()) {
         (Kind::Counting, _) => ("counting", counting(filter)),
         (_, Some(window)) => ("forgetting", windowed(filter, window)),
-        _ if filter.layers().is_some() => ("Bloom, from RedisBloom", foreign(filter)),
-        _ => ("Bloom", lasting(filter)),
+        _ => match filter.layers() {
+            Some(layers) if layers.is_from_valkey() => {
+                ("Bloom, from valkey-bloom", foreign(filter))
+            }
+            Some(_) => ("Bloom, from RedisBloom", foreign(filter)),
+            None => ("Bloom", lasting(filter)),
+        },
     };
     let digest = filter.digest();
     if let Value::Object(entries) = &mut report {

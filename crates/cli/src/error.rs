@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// What to do with a filter of RedisBloom or valkey-bloom.
+/// What to do with a filter of another module.
 pub const WAY: &str = "`splitbloom migrate` copies it to a server with splitbloom";
 
 /// How a command ended that did what it was asked.
@@ -61,6 +61,21 @@ impl Error {
             }
             Self::NobodyReads => Self::NobodyReads,
             Self::Interrupted(signal, _) => Self::Interrupted(signal, text),
+        }
+    }
+
+    /// Whether the same command would end with the same error: the server has read and refused it,
+    /// or what it needs is not there. Other refusals (OOM, LOADING, READONLY, …) end by themselves
+    /// or are mended on the server.
+    pub fn is_lasting(&self) -> bool {
+        const LASTING: [&str; 3] = ["ERR", "WRONGTYPE", "NOPERM"];
+        match self {
+            Self::Refused(text) => {
+                let code = text.strip_prefix(REFUSED).unwrap_or(text).split(' ').next();
+                code.is_some_and(|code| LASTING.contains(&code))
+            }
+            Self::Usage(_) | Self::Contents(_) => true,
+            _ => false,
         }
     }
 
@@ -136,6 +151,9 @@ impl From<FilterError> for Error {
     }
 }
 
+/// What a refusal begins with; the server's text follows.
+const REFUSED: &str = "the server refused: ";
+
 /// What a server refused with this text: the login, or a command.
 fn refused(text: &str) -> Error {
     match text.split(' ').next() {
@@ -145,7 +163,7 @@ fn refused(text: &str) -> Error {
         Some("WRONGPASS") => {
             Error::Connection("wrong user name or password, or no such user (WRONGPASS)".into())
         }
-        _ => Error::Refused(format!("the server refused: {text}{}", advice(text))),
+        _ => Error::Refused(format!("{REFUSED}{text}{}", advice(text))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tool `splitbloom`: everything that people otherwise write a script for.
+//! The tool `splitbloom`: works with filters in files, on servers and on clusters.
 //!
 //! ```text
 //!   commands     one file for each command: its arguments, its help, what it does
@@ -6,6 +6,7 @@
 //!   target       a filter on a server, or spread over a cluster
 //!   transfer     filters out of a server and into one, chunk by chunk
 //!   filter_file  filters out of files and into them
+//!   sketch       sketches, which move as a whole
 //!   shrink       filters made smaller, here or by the server that sends them
 //!   output       files that are written
 //!   input        items from files: lines or fixed widths, packed or not
@@ -41,6 +42,7 @@ pub mod progress;
 pub mod report;
 pub mod shrink;
 pub mod sizing;
+pub mod sketch;
 pub mod target;
 pub mod transfer;
 

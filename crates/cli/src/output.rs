@@ -177,7 +177,7 @@ impl Write for NewFile {
 }
 
 /// Whether the file begins as those that the tool writes.
-fn is_filter(path: &Path) -> bool {
+pub fn is_filter(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| FileReader::new(file).is_ok())
 }
 

@@ -30,7 +30,7 @@ pub fn shrink(filter: &mut Filter, capacity: Option<u64>) -> Result<(), Error> {
 /// The server shrinks a copy, so that only what is in the filter is transferred. If it refuses, the
 /// whole filter is transferred and shrunk here, and a note says why.
 pub fn fetch(from: &mut OneKey, observe: impl FnMut(usize)) -> Result<Filter, Error> {
-    if from.family()? != Family::Bloom {
+    if Family::from(from.existing_kind()?) != Family::Bloom {
         return Err(cannot_shrink());
     }
     let mut filter = match ShrunkCopy::new(from) {

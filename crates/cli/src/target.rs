@@ -179,13 +179,22 @@ impl OneKey {
     /// # Errors
     /// The key holds no filter.
     pub fn kind(&mut self) -> Result<Option<StoredType>, Error> {
-        kind_in(&self.ask(Retry::Yes, |key| cmd("TYPE").arg(key).take())?)
+        kind_in(&self.ask_for("TYPE", &[])?)
+    }
+
+    /// What TYPE says of it: `none` if the key is missing.
+    pub fn type_name(&mut self) -> Result<String, Error> {
+        Ok(text(&self.ask_for("TYPE", &[])?))
+    }
+
+    /// The reply to the command `name`, which only reads the key, with these `words` after it.
+    pub fn ask_for(&mut self, name: &str, words: &[&str]) -> Result<Value, Error> {
+        self.ask(Retry::Yes, |key| cmd(name).arg(key).arg(words).take())
     }
 
     /// What INFO says of it.
     pub fn info(&mut self, family: Family) -> Result<Value, Error> {
-        let name = family.command("INFO");
-        self.ask(Retry::Yes, |key| cmd(&name).arg(key).take())
+        self.ask_for(&family.command("INFO"), &[])
     }
 
     /// How many items were inserted into it, if the server says so.
@@ -202,28 +211,31 @@ impl OneKey {
 
     /// Its value for RESTORE.
     pub fn dump(&mut self) -> Result<Vec<u8>, Error> {
-        match self.ask(Retry::Yes, |key| cmd("DUMP").arg(key).take())? {
+        match self.ask_for("DUMP", &[])? {
             Value::BulkString(dump) => Ok(dump),
-            _ => Err(Error::Contents("there is no such key".into())),
+            _ => Err(no_such_key(self.key())),
         }
     }
 
     /// After how many milliseconds it expires, if it does.
     pub fn milliseconds_to_live(&mut self) -> Result<Option<u64>, Error> {
-        let time = self.ask(Retry::Yes, |key| cmd("PTTL").arg(key).take())?;
-        match time {
-            Value::Int(-2) => Err(Error::Contents("the key is gone".into())),
+        match self.ask_for("PTTL", &[])? {
+            Value::Int(-2) => Err(no_such_key(self.key())),
             Value::Int(time) => Ok(u64::try_from(time).ok()),
             _ => Ok(None),
         }
     }
 
-    /// The kind of its filter.
+    /// The type of its filter.
     ///
     /// # Errors
     /// There is no such key, or it holds something else.
-    pub fn family(&mut self) -> Result<Family, Error> {
-        family(&mut self.0, None)?.ok_or_else(no_such_key)
+    pub fn existing_kind(&mut self) -> Result<StoredType, Error> {
+        let kind = match self.kind() {
+            Err(Error::Refused(text)) if text.contains("NOPERM") => Some(StoredType::Bloom),
+            kind => kind?,
+        };
+        kind.ok_or_else(|| no_such_key(self.key()))
     }
 }
 
@@ -293,7 +305,7 @@ pub fn existing(
     assumed: Option<Family>,
 ) -> Result<(Family, Wording), Error> {
     let family = family(filter, assumed)?;
-    let family = family.ok_or_else(no_such_key)?;
+    let family = family.ok_or_else(|| no_such_key(&filter.keys()[0]))?;
     let name = family.command("PACKEXISTS");
     let replies = filter.ask_each(Retry::Yes, |_| cmd("COMMAND").arg("INFO").arg(&name).clone());
     let is_known = |reply: &Result<Value, FilterError>| match reply {
@@ -307,8 +319,16 @@ pub fn existing(
     Ok((family, wording))
 }
 
-fn no_such_key() -> Error {
-    Error::Contents("there is no such key".into())
+fn no_such_key(key: &[u8]) -> Error {
+    Error::Contents(format!("there is no such key: {}", String::from_utf8_lossy(key)))
+}
+
+/// The module of a server whose filters of this type are not splitbloom's.
+pub fn other_module(kind: StoredType) -> &'static str {
+    match kind {
+        StoredType::ValkeyBloom => "valkey-bloom",
+        StoredType::Bloom | StoredType::Counting => "RedisBloom",
+    }
 }
 
 fn items_in(info: &Value) -> Option<u64> {

@@ -36,7 +36,7 @@ pub fn copy(
     expiry: Expiry,
     mut observe: impl FnMut(usize),
 ) -> Result<(), Error> {
-    let kind = from.kind()?.unwrap_or(StoredType::Bloom);
+    let kind = from.existing_kind()?;
     let family = Family::from(kind);
     let mut outgoing = Outgoing::new(from, family);
     let mut next = match kind {

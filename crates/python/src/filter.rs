@@ -79,7 +79,11 @@ fn unite(filter: &Base, other: &Bound<'_, BloomFilter>, promise: Promise) -> PyR
             Difference::Expansion => "expansions",
             Difference::Seed => "seeds",
         };
-        return Err(PyValueError::new_err(format!("the {name} of the two filters differ")));
+        let only = match difference {
+            Difference::Capacity => ": only those above some 6 000 items (at 1 %) may",
+            _ => "",
+        };
+        return Err(PyValueError::new_err(format!("the {name} of the two filters differ{only}")));
     }
     let unite =
         |filter: &mut Filter| filter.unite(&[&other], SizeLimit::Unlimited, u64::MAX, promise);

@@ -3,11 +3,13 @@
 use crate::error::{Error, Outcome};
 use crate::feed::{self, Block};
 use crate::input::{Framing, InputArguments};
+use crate::output::is_filter;
 use crate::progress;
 use crate::target::{self, TargetArguments};
 use clap::Args;
 use splitbloom_client::{Family, PartitionedFilter, UnderWay};
 use std::io::{stdout, BufWriter, Write};
+use std::path::Path;
 
 /// Prints the items that are in a filter, or those that are not
 #[derive(Args, Debug)]
@@ -37,9 +39,12 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self) -> Result<Outcome, Error> {
-        let mut filter = self.target.open()?;
         let assumed = self.cf.then_some(Family::Counting);
-        let (family, wording) = target::existing(&mut filter, assumed)?;
+        let opened = self.target.open().and_then(|mut filter| {
+            let existing = target::existing(&mut filter, assumed)?;
+            Ok((filter, existing))
+        });
+        let (filter, (family, wording)) = opened.map_err(|error| self.of_file(error))?;
         let spread = &self.target.spread;
         let (reading, bar) = feed::reading("checking", &self.input, spread)?;
         let (framing, layout) = (reading.framing, reading.framing.into());
@@ -75,6 +80,22 @@ impl Arguments {
             true => Outcome::Done,
             false => Outcome::No,
         })
+    }
+}
+
+impl Arguments {
+    /// Says more about an error if KEY is the name of a filter's file.
+    fn of_file(&self, error: Error) -> Error {
+        let file = Path::new(&self.target.key);
+        match is_filter(file) {
+            true => error.saying(|error| {
+                let file = file.display();
+                format!(
+                    "{error}; {file} is a file: `info` describes it, `push` takes it to a server"
+                )
+            }),
+            false => error,
+        }
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::connect::ServerArguments;
 use crate::error::{Error, Outcome, WAY};
 use crate::filter_file::load;
-use crate::target::TopologyArguments;
+use crate::target::{other_module, TopologyArguments};
 use crate::{describe, report};
 use clap::Args;
-use redis::{cmd, Value as Reply};
+use redis::Value as Reply;
 use serde_json::Value;
-use splitbloom_client::Retry;
+use splitbloom_client::Family;
 use std::io::{stdout, Write};
 use std::path::Path;
 
@@ -38,10 +38,9 @@ impl Arguments {
             true => describe::describe(&load(file)?),
             false => self.of_key().map_err(|error| match error {
                 // The name may be that of a file, with a mistake in it.
-                Error::Contents(text) => Error::Contents(format!(
-                    "{}: no file of this name; as a key: {text}",
-                    self.name
-                )),
+                Error::Contents(text) => {
+                    Error::Contents(format!("{text}; nor is there a file of this name"))
+                }
                 other => other,
             })?,
         };
@@ -57,14 +56,13 @@ impl Arguments {
     fn of_key(&self) -> Result<Value, Error> {
         let info = self.server.connection_info()?;
         let mut key = self.topology.open_key(&self.name, info)?;
-        let name = key.family()?.command("INFO");
-        let reply = match key.ask(Retry::Yes, |key| cmd(&name).arg(key).arg("FULL").take()) {
+        let kind = key.existing_kind()?;
+        let name = Family::from(kind).command("INFO");
+        let reply = match key.ask_for(&name, &["FULL"]) {
             // Only splitbloom knows the word. Any other refusal comes again.
             Err(Error::Refused(_)) => {
-                let reply = key.ask(Retry::Yes, |key| cmd(&name).arg(key).take())?;
-                eprintln!(
-                    "splitbloom: note: the filter is one of RedisBloom or valkey-bloom: {WAY}"
-                );
+                let reply = key.ask_for(&name, &[])?;
+                eprintln!("splitbloom: note: the server has {}: {WAY}", other_module(kind));
                 reply
             }
             reply => reply?,

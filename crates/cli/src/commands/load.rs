@@ -59,7 +59,7 @@ impl Arguments {
         }
         // Nothing is created for an input that cannot be loaded.
         await_standard_input(&reading.sources, reading.framing)?;
-        self.creation.apply(&mut filter, family, found.is_some())?;
+        let exists = self.creation.apply(&mut filter, family, found.is_some())?;
 
         let mut done = before.unwrap_or_default();
         reading.from = done.mark;
@@ -88,8 +88,9 @@ impl Arguments {
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| done.items > 0) {
                 checkpoint.write(&done)?;
             }
-            let (items, next) = (done.items + in_next_block, self.what_next(family));
-            return Err(error.saying(|error| format!("{error}; loaded {items} items; {next}")));
+            let items = done.items + in_next_block;
+            let next = self.what_next(family, &error);
+            return Err(error.saying(|error| format!("{error}; loaded {items} items{next}")));
         }
         if let Some(checkpoint) = checkpoint {
             checkpoint.remove()?;
@@ -97,6 +98,9 @@ impl Arguments {
         let resumed =
             before.map_or(String::new(), |before| format!(" ({} of them before)", before.items));
         writeln!(stdout(), "{} items{resumed}, {} new", done.items, done.new)?;
+        if done.items == 0 && !exists {
+            eprintln!("splitbloom: note: without items the server creates no filter");
+        }
         Ok(Outcome::Done)
     }
 
@@ -156,14 +160,15 @@ impl Arguments {
         )))
     }
 
-    /// What to do after an error.
-    fn what_next(&self, family: Family) -> &'static str {
+    /// What to do after an error, unless the same command would end with the same error.
+    fn what_next(&self, family: Family, error: &Error) -> &'static str {
         match (family, &self.checkpoint) {
-            (Family::Bloom, Some(_)) => "the same command goes on from there",
-            (Family::Bloom, None) => "run it again: adding an item twice is harmless",
             (Family::Counting, _) => {
-                "of the next some may be as well, and loading them again would count them twice"
+                "; of the next some may be as well, and loading them again would count them twice"
             }
+            (Family::Bloom, Some(_)) => "; the same command goes on from there",
+            _ if error.is_lasting() => "",
+            (Family::Bloom, None) => "; run it again: adding an item twice is harmless",
         }
     }
 }

@@ -71,7 +71,10 @@ fn lasting(path: &Path) -> Result<Filter, Error> {
 fn name_of(difference: Difference) -> &'static str {
     match difference {
         Difference::ErrorRate => "error rate",
-        Difference::Capacity => "capacity",
+        Difference::Capacity => {
+            "capacity, of which they have no common size: only capacities above some 6 000 items \
+             (at 1 %) may differ"
+        }
         Difference::Expansion => "expansion",
         Difference::Seed => "seed",
     }

@@ -6,6 +6,7 @@ use crate::error::{Error, Outcome};
 use crate::feed::Reading;
 use crate::input::{InputArguments, Source};
 use crate::progress::{bar, Unit};
+use crate::sketch::{self, Sketch};
 use crate::target::{self, info_of_one, OneKey, TopologyArguments};
 use crate::transfer::{copy, Expiry};
 use clap::Args;
@@ -16,11 +17,11 @@ use splitbloom_filter::StoredType;
 use std::ffi::OsString;
 use std::io::{stdout, Write};
 
-/// Copies all filters of a server with RedisBloom, valkey-bloom or splitbloom to another one
+/// Copies all filters and sketches of a server with RedisBloom, valkey-bloom or splitbloom to another
 ///
-/// Each filter appears when the whole of it is there, and expires when it did. Filters that are
-/// there already are left as they are, so an interrupted migration goes on if it is run again.
-/// Nothing may be added to a filter while it is copied.
+/// Each key appears when the whole of it is there, and expires when it did. Keys that are there
+/// already are left as they are, so an interrupted migration goes on if it is run again. Nothing
+/// may be added to a filter while it is copied. A sketch is copied at once, by DUMP and RESTORE.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -28,22 +29,22 @@ Examples:
   splitbloom migrate redis://old:6379 redis://new:6379 --match 'seen:*' --replace
   splitbloom migrate redis://old:6379 redis://new:6379 --check items.txt
 
-Of a cluster, give one primary after the other as FROM. Exit code 0: every filter is there, as it
-was; 1: some are missing or different.")]
+Of a cluster, give one primary after the other as FROM. Exit code 0: every filter and sketch is
+there, as it was; 1: some are missing or different.")]
 pub struct Arguments {
     /// The server to copy from, as in --url of the other commands: all of its databases, or the one
     /// in the URL
     from: String,
     /// The server to copy to: the same databases, or the one in the URL
     to: String,
-    /// Only filters whose keys match, as in SCAN
+    /// Only keys that match, as in SCAN
     #[arg(long = "match", value_name = "PATTERN")]
     pattern: Option<OsString>,
     /// Takes the place of what the keys hold
     #[arg(long, conflicts_with = "check")]
     replace: bool,
-    /// Copies nothing: compares how many items each filter has, and looks the items of the files up
-    /// in each
+    /// Copies nothing: compares how many items each filter has and what each sketch counts, and
+    /// looks the items of the files up in each filter
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -54,7 +55,22 @@ pub struct Arguments {
     tls: TlsArguments,
 }
 
-/// What became of a filter.
+/// What is copied.
+#[derive(Clone, Copy)]
+enum Kind {
+    Filter(StoredType),
+    Sketch(Sketch),
+}
+
+impl Kind {
+    /// All types of keys that are copied, as TYPE names them.
+    fn all() -> impl Iterator<Item = (&'static str, Self)> {
+        let filters = StoredType::ALL.into_iter().map(|kind| (kind.name(), Self::Filter(kind)));
+        filters.chain(Sketch::TYPES.map(|(name, sketch)| (name, Self::Sketch(sketch))))
+    }
+}
+
+/// What became of a key.
 enum Fate {
     Copied,
     /// It is there, with as many items.
@@ -70,12 +86,51 @@ struct Servers {
     infos: [ConnectionInfo; 2],
 }
 
-/// How many filters there are of each fate.
-#[derive(Default)]
+/// How many keys there are of each fate.
+#[derive(Clone, Copy, Default)]
 struct Tally {
     copied: u64,
     equal: u64,
     others: u64,
+}
+
+impl Tally {
+    fn all(self) -> u64 {
+        self.copied + self.equal + self.others
+    }
+
+    /// What was done with these `keys`.
+    fn say(self, keys: &str, is_check: bool) -> String {
+        let Self { copied, equal, others } = self;
+        match is_check {
+            true => format!("{equal} {keys} are equal, {others} are missing or different"),
+            false => format!("{copied} {keys} copied, {equal} there already, {others} not copied"),
+        }
+    }
+}
+
+/// The tallies of filters and of sketches.
+#[derive(Default)]
+struct Tallies {
+    filters: Tally,
+    sketches: Tally,
+}
+
+impl Tallies {
+    fn of(&mut self, kind: Kind) -> &mut Tally {
+        match kind {
+            Kind::Filter(_) => &mut self.filters,
+            Kind::Sketch(_) => &mut self.sketches,
+        }
+    }
+
+    fn say(&self, is_check: bool) -> String {
+        let filters = self.filters.say("filters", is_check);
+        match self.sketches.all() {
+            0 => filters,
+            _ => format!("{filters}; {}", self.sketches.say("sketches", is_check)),
+        }
+    }
 }
 
 impl Arguments {
@@ -83,17 +138,13 @@ impl Arguments {
         self.check_files()?;
         let what = if self.check { "checking" } else { "copying" };
         let bar = bar(what, Unit::Bytes, None);
-        let mut tally = Tally::default();
-        let migrated = self.migrate(&bar, &mut tally);
+        let mut tallies = Tallies::default();
+        let migrated = self.migrate(&bar, &mut tallies);
         bar.finish_and_clear();
-        let Tally { copied, equal, others } = tally;
-        let done = match self.check {
-            true => format!("{equal} filters are equal, {others} are missing or different"),
-            false => format!("{copied} filters copied, {equal} there already, {others} not copied"),
-        };
+        let done = tallies.say(self.check);
         migrated.map_err(|error: Error| error.saying(|error| format!("{error}; {done}")))?;
         writeln!(stdout(), "{done}")?;
-        Ok(match others {
+        Ok(match tallies.filters.others + tallies.sketches.others {
             0 => Outcome::Done,
             _ => Outcome::No,
         })
@@ -111,16 +162,17 @@ impl Arguments {
         Err(Error::Usage(text.into()))
     }
 
-    /// Copies or checks every filter, and says what became of those that are not there.
-    fn migrate(&self, bar: &ProgressBar, tally: &mut Tally) -> Result<(), Error> {
+    /// Copies or checks every key, and says what became of those that are not there.
+    fn migrate(&self, bar: &ProgressBar, tallies: &mut Tallies) -> Result<(), Error> {
         for database in self.databases()? {
             let place = match database {
                 Some(number) if number != 0 => format!("database {number}, "),
                 _ => String::new(),
             };
             let mut servers = self.open(database)?;
-            for kind in StoredType::ALL {
-                each_key(&mut servers, kind, self.pattern.as_ref(), |servers, key| {
+            for (name, kind) in Kind::all() {
+                each_key(&mut servers, name, self.pattern.as_ref(), |servers, key| {
+                    let tally = tallies.of(kind);
                     match self.one(servers, key, kind, bar)? {
                         Fate::Copied => tally.copied += 1,
                         Fate::Equal => tally.equal += 1,
@@ -130,8 +182,10 @@ impl Arguments {
                             bar.suspend(|| eprintln!("splitbloom: {place}{key}: {why}"));
                         }
                     }
-                    let filters = tally.copied + tally.equal + tally.others;
-                    bar.set_message(format!("{filters} filters"));
+                    bar.set_message(format!(
+                        "{} keys",
+                        tallies.filters.all() + tallies.sketches.all()
+                    ));
                     Ok(())
                 })?;
             }
@@ -183,32 +237,38 @@ impl Arguments {
         })
     }
 
-    /// Copies or checks a filter. Only what concerns all of them is an error.
+    /// Copies or checks a key. Only what concerns all of them is an error.
     fn one(
         &self,
         servers: &mut Servers,
         key: &[u8],
-        kind: StoredType,
+        kind: Kind,
         bar: &ProgressBar,
     ) -> Result<Fate, Error> {
         servers.from.turn_to(key);
         servers.to.turn_to(key);
-        let fate = match self.replace {
-            true => Ok(None),
-            false => self.compare(servers, Family::from(kind), key),
+        let fate = match kind {
+            _ if self.replace => Ok(None),
+            Kind::Filter(kind) => self.compare(servers, Family::from(kind), key),
+            Kind::Sketch(sketch) => compare_sketches(servers, sketch),
         };
         let fate = fate.and_then(|fate| match fate {
             Some(fate) => Ok(fate),
             None if self.check => Ok(Fate::Not("missing".into())),
-            None => {
-                let observe = |bytes| bar.inc(bytes as u64);
-                let Servers { from, to, .. } = servers;
-                copy(from, to, self.replace, Expiry::Kept, observe).map(|()| Fate::Copied)
-            }
+            None => self.copy(servers, kind, bar).map(|()| Fate::Copied),
         });
         match fate {
             Err(Error::Refused(text) | Error::Contents(text)) => Ok(Fate::Not(text)),
             fate => fate,
+        }
+    }
+
+    fn copy(&self, servers: &mut Servers, kind: Kind, bar: &ProgressBar) -> Result<(), Error> {
+        let observe = |bytes| bar.inc(bytes as u64);
+        let Servers { from, to, .. } = servers;
+        match kind {
+            Kind::Filter(_) => copy(from, to, self.replace, Expiry::Kept, observe),
+            Kind::Sketch(_) => sketch::copy(from, to, self.replace).map(observe),
         }
     }
 
@@ -260,6 +320,21 @@ impl Arguments {
     }
 }
 
+/// Compares the sketch on both servers; `None` if the second server lacks the key.
+fn compare_sketches(servers: &mut Servers, sketch: Sketch) -> Result<Option<Fate>, Error> {
+    let Servers { from, to, .. } = servers;
+    match to.type_name()?.as_str() {
+        "none" => return Ok(None),
+        name if Sketch::named(name) == Some(sketch) => {}
+        name => return Ok(Some(Fate::Not(format!("the key holds another type: {name}")))),
+    }
+    let is_equal = sketch.contents(from)? == sketch.contents(to)?;
+    Ok(Some(match is_equal {
+        true => Fate::Equal,
+        false => Fate::Not("the sketch exists, with other counts".into()),
+    }))
+}
+
 /// Bytes of items to look up at a time: some commands, as for one key elsewhere.
 const BLOCK_BYTES: usize = 256 * 1024;
 
@@ -269,7 +344,7 @@ const KEYS_AT_A_TIME: u32 = 1000;
 /// Calls `act` with each key of this type on the first server.
 fn each_key(
     servers: &mut Servers,
-    kind: StoredType,
+    name: &str,
     pattern: Option<&OsString>,
     mut act: impl FnMut(&mut Servers, &[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -277,7 +352,7 @@ fn each_key(
     loop {
         let reply = servers.from.ask(Retry::Yes, |_| {
             let mut scan = cmd("SCAN");
-            scan.arg(&cursor).arg("TYPE").arg(kind.name());
+            scan.arg(&cursor).arg("TYPE").arg(name);
             if let Some(pattern) = pattern {
                 scan.arg("MATCH").arg(pattern.as_encoded_bytes());
             }

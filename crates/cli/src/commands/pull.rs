@@ -6,7 +6,7 @@ use crate::filter_file::NewFilter;
 use crate::output::NewFile;
 use crate::progress::{bar, Unit};
 use crate::shrink::fetch;
-use crate::target::{info_of_one, OneKey, TopologyArguments};
+use crate::target::{info_of_one, other_module, OneKey, TopologyArguments};
 use crate::transfer::{copy, Expiry, Incoming, Outgoing};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -83,14 +83,14 @@ impl Arguments {
     }
 
     fn to_file(&self, from: &mut OneKey, path: &Path, bar: &ProgressBar) -> Result<(), Error> {
-        let family = from.family()?;
-        let mut outgoing = Outgoing::new(from, family);
+        let kind = from.existing_kind()?;
+        let mut outgoing = Outgoing::new(from, kind.into());
         // What is missing is noticed before anything is made.
         let mut next = outgoing.next_piece()?;
         if next.as_ref().is_none_or(|piece| !is_chunk(&piece.bytes)) {
-            let key = &self.key;
+            let (key, module) = (&self.key, other_module(kind));
             return Err(Error::Contents(format!(
-                "{key} is a filter of RedisBloom, which no file holds: {WAY}"
+                "{key} is a filter of {module}, which no file holds: {WAY}"
             )));
         }
         let mut file = NewFilter::new(NewFile::create(path, self.replace, &[])?)?;

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The error rate: the share of absent items that are found by mistake
     #[arg(long, value_name = "RATE", value_parser = parse::error_rate)]
     error: Option<f64>,
-    /// The memory, such as 500kb, 64MiB or 1.5GB, in multiples of 1024
+    /// The memory: bytes, 64MiB = 64MB (of 1024) or 64M (of 1000), and so with K, G and T
     #[arg(long, value_name = "BYTES", value_parser = parse::bytes)]
     memory: Option<u64>,
     /// The items are those of a time such as 3600, 12h or 7d, after which a filter forgets them

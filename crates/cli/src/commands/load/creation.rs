@@ -53,15 +53,16 @@ impl CreationArguments {
     }
 
     /// Creates the filter, or warns if it exists with other parameters. Without any, the first item
-    /// creates it; but not each partition has an item, and each must exist.
+    /// creates it; but not each partition has an item, and each must exist. Returns whether it
+    /// exists then.
     pub fn apply(
         &self,
         filter: &mut PartitionedFilter,
         family: Family,
         exists: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         if !self.is_given() && (exists || !filter.is_partitioned()) {
-            return Ok(());
+            return Ok(exists);
         }
         let mut exists = false;
         let partitions = filter.partitions();
@@ -85,7 +86,7 @@ impl CreationArguments {
                 );
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The command that creates one of the keys.
