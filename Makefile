@@ -108,7 +108,7 @@ version: ## prints the version of module, package and image
 	@scripts/version
 
 hostile: build ## loads PAYLOADS=100000 mutants of each kind of dump into a server (SERVER=, three quarters of an hour)
-	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --test server --test sketch hostile -- --nocapture
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; SPLITBLOOM_PAYLOADS=$(PAYLOADS) scripts/with-server $(SERVER) $(MODULE) cargo test --workspace --test server --test sketch hostile -- --nocapture
 
 fuzz: toolchain ## runs the fuzz targets for SECONDS=60 each
 	@scripts/fuzz $(SECONDS)
