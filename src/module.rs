@@ -72,6 +72,14 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
              settings: {settings}"
         ),
     );
+    // The server does not say which command keeps another module from being loaded.
+    notice(
+        context,
+        format_args!(
+            "splitbloom serves BF.* and CF.*: a module that has them, too (RedisBloom, \
+             valkey-bloom), cannot be loaded beside it"
+        ),
+    );
     slow_log::warn_of_seeds();
     Ok(())
 }

@@ -206,6 +206,50 @@ fn unprefixed_lines_of_the_configuration_file_set_the_defaults() {
     assert_eq!(settings(&mut server.connect()), ["0.001", "33", "3", "0"]);
 }
 
+/// All settings of both modules with their values, in order.
+fn all_settings(db: &mut Connection) -> Vec<String> {
+    let mut settings = Vec::new();
+    for names in ["bf.*", "cf.*", "sketch.*"] {
+        let reply = db.ask(&format!("CONFIG GET {names}"));
+        let words: Vec<&str> = reply.trim_matches(['[', ']']).split(", ").collect();
+        settings.extend(words.chunks_exact(2).map(|pair| pair.concat().replace('$', " ")));
+    }
+    // Those without an effect, which are there for RedisBloom's configuration files.
+    const INERT: [&str; 4] =
+        ["cf.bucket-size", "cf.max-iterations", "cf.expansion-factor", "cf.max-expansions"];
+    settings.retain(|setting| !INERT.iter().any(|name| setting.contains(name)));
+    settings.sort();
+    settings
+}
+
+#[test]
+fn the_example_of_a_configuration_file_has_every_setting_with_its_default() {
+    let example = include_str!("../../packaging/example.conf");
+    let plain = Server::with(Options { with_sketches: true, ..Options::default() });
+    let defaults = all_settings(&mut plain.connect());
+    let has_unprefixed = plain.dialect().has_unprefixed_settings();
+    let lines = example.lines().filter_map(|line| line.strip_prefix("# "));
+    let is_setting = |line: &&str| {
+        let name = line.split(' ').next().unwrap_or_default();
+        ["bf.", "cf.", "sketch."].iter().any(|prefix| name.starts_with(prefix))
+    };
+    let lines: Vec<String> = lines
+        .filter(is_setting)
+        .map(|line| match line.strip_prefix("cf.") {
+            Some(rest) if !has_unprefixed => format!("bf.cf-{rest}"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    assert_eq!(lines.len(), defaults.len(), "{lines:?}\n{defaults:?}");
+    let settings = lines.iter().map(String::as_str).collect::<Vec<_>>();
+    let with_all = Server::with(Options { with_sketches: true, ..Options::settings(&settings) });
+    assert_eq!(all_settings(&mut with_all.connect()), defaults);
+    for line in lines {
+        let name = line.split(' ').next().unwrap_or_default();
+        assert!(defaults.iter().any(|one| one.contains(name)), "{name}: {defaults:?}");
+    }
+}
+
 /// Of each setting: its name, a value that is set, and one that is written into the file.
 const EDITS: [(&str, &str, &str); 11] = [
     ("error-rate", "0.2", "0.3"),

@@ -18,8 +18,8 @@ fn log_of_a_start_with(module: &Path, argument: &str) -> String {
 }
 
 /// The module in `rival.c`, compiled into a folder of its own.
-fn rival() -> PathBuf {
-    let folder = env::temp_dir().join(format!("splitbloom-rival-{}", std::process::id()));
+fn rival(test: &str) -> PathBuf {
+    let folder = env::temp_dir().join(format!("splitbloom-rival-{}-{test}", std::process::id()));
     fs::create_dir_all(&folder).expect("the temporary folder is writable");
     let module = folder.join("rival.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/rival.c");
@@ -41,7 +41,7 @@ fn a_module_loaded_twice_says_so() {
 
 #[test]
 fn a_module_whose_name_command_or_type_is_taken_says_which() {
-    let rival = rival();
+    let rival = rival("taken");
     for (argument, taken) in [
         ("name", "the module name bf"),
         ("command", "the command bf.madd"),
@@ -53,6 +53,16 @@ fn a_module_whose_name_command_or_type_is_taken_says_which() {
     }
     let folder = rival.parent().expect("a folder");
     fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+#[test]
+fn the_log_says_which_modules_cannot_be_loaded_beside_this_one() {
+    let rival = rival("second");
+    // The server itself says nothing but that the second one was not loaded.
+    let line = format!("loadmodule {} command", rival.display());
+    let log = Server::refusal(Options::settings(&[&line]));
+    assert!(log.contains("a module that has them, too (RedisBloom, valkey-bloom)"), "{log}");
+    fs::remove_dir_all(rival.parent().expect("a folder")).expect("the folder can be removed");
 }
 
 #[test]
