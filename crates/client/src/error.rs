@@ -18,7 +18,7 @@ pub enum Error {
     Refused(String),
     /// An earlier item of the same partition was refused, so the node did not try this one.
     NotTried,
-    /// No reply in time. The command may or may not have been executed.
+    /// No reply: in time, or at all. The command may or may not have been executed.
     Unreachable(RedisError),
     /// A reply that the command never gives.
     Unexpected(String),
@@ -47,7 +47,9 @@ impl fmt::Display for Error {
             }
             Self::Refused(text) => write!(out, "{text}"),
             Self::NotTried => write!(out, "not tried: an earlier item was refused"),
-            Self::Unreachable(error) => write!(out, "no reply in time: {error}"),
+            // The system's text for it is that a resource is temporarily unavailable.
+            Self::Unreachable(error) if error.is_timeout() => write!(out, "no reply in time"),
+            Self::Unreachable(error) => write!(out, "{error}"),
             Self::Unexpected(reply) => write!(out, "unexpected reply: {reply}"),
         }
     }
@@ -62,5 +64,22 @@ impl std::error::Error for Error {}
 impl From<&ServerError> for Error {
     fn from(error: &ServerError) -> Self {
         Self::Refused(format!("{} {}", error.code(), error.details().unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error as IoError, ErrorKind};
+
+    #[test]
+    fn only_a_reply_that_is_late_is_said_to_be() {
+        let text = |kind| Error::Unreachable(IoError::new(kind, "why").into()).to_string();
+        for late in [ErrorKind::TimedOut, ErrorKind::WouldBlock] {
+            assert_eq!(text(late), "no reply in time");
+        }
+        for other in [ErrorKind::ConnectionRefused, ErrorKind::InvalidData, ErrorKind::NotFound] {
+            assert_eq!(text(other), "why");
+        }
     }
 }
