@@ -20,6 +20,8 @@ pub enum Error {
     NotTried,
     /// No reply: in time, or at all. The command may or may not have been executed.
     Unreachable(RedisError),
+    /// This process was forked from one with this follower, which has not asked the server here yet.
+    Forked,
     /// A reply that the command never gives.
     Unexpected(String),
 }
@@ -50,6 +52,7 @@ impl fmt::Display for Error {
             // The system's text for it is that a resource is temporarily unavailable.
             Self::Unreachable(error) if error.is_timeout() => write!(out, "no reply in time"),
             Self::Unreachable(error) => write!(out, "{error}"),
+            Self::Forked => write!(out, "not followed since this process was forked"),
             Self::Unexpected(reply) => write!(out, "unexpected reply: {reply}"),
         }
     }

@@ -11,7 +11,7 @@
 //!   packed  the same for packed commands            owners       which node owns which slot
 //!   info    BF.INFO summed over the partitions      connections  to all nodes; node: to one
 //!   error   what the caller sees                    replication  waiting for replicas
-//!   follower  a copy in this process
+//!   follower  a copy in this process           fork         its lock
 //! ```
 //!
 //! A filter of one key, on a server or in a cluster, is a filter with one partition ([`Keys`]).
@@ -23,6 +23,8 @@ mod batch;
 mod connections;
 mod error;
 mod follower;
+#[allow(unsafe_code, reason = "registers handlers of `fork`, and is a lock")]
+mod fork;
 mod info;
 mod link;
 mod node;
@@ -32,6 +34,7 @@ mod replication;
 
 pub use error::Error;
 pub use follower::{Follower, Status};
+pub use fork::ForkLock;
 pub use info::{number_of, Info};
 pub use link::{Retry, Topology};
 pub use packed::{Changes, Family, Layout, Refusal, UnderWay, Wording};

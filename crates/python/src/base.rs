@@ -1,7 +1,7 @@
 //! What filters of both kinds have in common. `splitbloom/__init__.pyi` describes it to users.
 
 use crate::batch::{self, Failure, Visit};
-use crate::errors::{of_add, poisoned, FormatError};
+use crate::errors::{of_add, FormatError};
 use crate::file::{self, Arriving};
 use crate::items::Item;
 use crate::lines;
@@ -9,18 +9,18 @@ use crate::lookups::{self, Find};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyType};
+use splitbloom_client::ForkLock;
 use splitbloom_filter::bloom::sizing::{MAX_CAPACITY, MIN_CAPACITY};
 use splitbloom_filter::codec::encode_chunk;
 use splitbloom_filter::{AddError, Filter, Kind, Seed, SizeLimit};
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::{RwLock, TryLockError};
 
 /// A filter of either kind.
 #[pyclass(name = "_Base", module = "splitbloom", subclass, frozen)]
 pub struct Base {
-    filter: RwLock<Filter>,
+    filter: ForkLock<Filter, 1>,
 }
 
 /// A Bloom filter that grows: what BF.RESERVE creates on a server.
@@ -39,8 +39,21 @@ pub struct BloomFilter;
 pub struct CountingFilter;
 
 impl Base {
-    pub fn new(filter: Filter) -> Self {
-        Self { filter: RwLock::new(filter) }
+    /// The filter as an object.
+    ///
+    /// # Errors
+    /// `MemoryError`.
+    pub fn new(filter: Filter) -> PyResult<Self> {
+        let filter = ForkLock::new(filter);
+        Ok(Self { filter: filter.map_err(|error| PyMemoryError::new_err(error.to_string()))? })
+    }
+
+    /// To be called with the lock.
+    fn check(&self) -> Result<(), Failure> {
+        match self.filter.is_poisoned() {
+            true => Err(Failure::Poisoned),
+            false => Ok(()),
+        }
     }
 
     /// Calls `act` with the filter, which others may read meanwhile. It must not run Python code.
@@ -49,15 +62,13 @@ impl Base {
         py: Python<'_>,
         act: impl FnOnce(&Filter) -> T + Send,
     ) -> PyResult<T> {
-        match self.filter.try_read() {
-            Ok(filter) => Ok(act(&filter)),
-            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
+        let act = |filter: &Filter| self.check().map(|()| act(filter));
+        let done = match self.filter.try_read(act) {
+            Ok(done) => done,
             // Who has it may need the interpreter's lock to go on.
-            Err(TryLockError::WouldBlock) => {
-                let read = || self.filter.read().map(|filter| act(&filter)).map_err(|_| ());
-                py.detach(read).map_err(|()| poisoned())
-            }
-        }
+            Err(act) => py.detach(|| self.filter.read(act)),
+        };
+        done.map_err(PyErr::from)
     }
 
     /// Calls `act` with the filter, which nobody else has meanwhile. It must not run Python code.
@@ -66,11 +77,12 @@ impl Base {
         py: Python<'_>,
         act: impl FnOnce(&mut Filter) -> T + Send,
     ) -> PyResult<T> {
-        match self.filter.try_write() {
-            Ok(mut filter) => Ok(act(&mut filter)),
-            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
-            Err(TryLockError::WouldBlock) => self.write_detached(py, act),
-        }
+        let act = |filter: &mut Filter| self.check().map(|()| act(filter));
+        let done = match self.filter.try_write(act) {
+            Ok(done) => done,
+            Err(act) => py.detach(|| self.filter.write(act)),
+        };
+        done.map_err(PyErr::from)
     }
 
     /// The same for what takes long: without the interpreter's lock.
@@ -79,8 +91,8 @@ impl Base {
         py: Python<'_>,
         act: impl FnOnce(&mut Filter) -> T + Send,
     ) -> PyResult<T> {
-        let write = || self.filter.write().map(|mut filter| act(&mut filter)).map_err(|_| ());
-        py.detach(write).map_err(|()| poisoned())
+        let act = |filter: &mut Filter| self.check().map(|()| act(filter));
+        py.detach(|| self.filter.write(act)).map_err(PyErr::from)
     }
 
     /// A copy, which shares memory until one of the two changes.
@@ -89,7 +101,7 @@ impl Base {
     }
 
     fn adds(&self) -> Adds<'_> {
-        Adds { filter: &self.filter, new: 0 }
+        Adds { base: self, new: 0 }
     }
 }
 
@@ -99,15 +111,17 @@ impl Find for Base {
         items: impl Iterator<Item = &'a [u8]>,
         answers: &mut Vec<bool>,
     ) -> Result<(), Failure> {
-        let filter = self.filter.read().map_err(|_| Failure::Poisoned)?;
-        filter.contains_many(items, |is_there| answers.push(is_there));
-        Ok(())
+        self.filter.read(|filter| {
+            self.check()?;
+            filter.contains_many(items, |is_there| answers.push(is_there));
+            Ok(())
+        })
     }
 }
 
 /// Adds items, and counts those that were new.
 struct Adds<'a> {
-    filter: &'a RwLock<Filter>,
+    base: &'a Base,
     new: u64,
 }
 
@@ -117,9 +131,11 @@ impl Visit for Adds<'_> {
         items: impl Iterator<Item = &'a [u8]>,
         _number: usize,
     ) -> Result<(), Failure> {
-        let mut filter = self.filter.write().map_err(|_| Failure::Poisoned)?;
-        let answer = |is_new| self.new += u64::from(is_new);
-        filter.add_many(items, SizeLimit::Unlimited, answer).map_err(Failure::Add)
+        self.base.filter.write(|filter| {
+            self.base.check()?;
+            let answer = |is_new| self.new += u64::from(is_new);
+            filter.add_many(items, SizeLimit::Unlimited, answer).map_err(Failure::Add)
+        })
     }
 }
 
@@ -324,8 +340,8 @@ pub fn of_kind(py: Python<'_>, filter: Filter) -> PyResult<Bound<'_, PyAny>> {
         return Err(FormatError::new_err("it is a filter whose load has not ended"));
     }
     match filter.kind() {
-        Kind::Bloom => Bound::new(py, (BloomFilter, Base::new(filter))).map(Bound::into_any),
-        Kind::Counting => Bound::new(py, (CountingFilter, Base::new(filter))).map(Bound::into_any),
+        Kind::Bloom => Bound::new(py, (BloomFilter, Base::new(filter)?)).map(Bound::into_any),
+        Kind::Counting => Bound::new(py, (CountingFilter, Base::new(filter)?)).map(Bound::into_any),
         Kind::Windowed => {
             Err(FormatError::new_err("it is a filter that forgets, which lives on a server only"))
         }

@@ -34,7 +34,7 @@ impl CountingFilter {
             seed: self::seed(seed)?,
         };
         let filter = Filter::counting(parameters, SizeLimit::Unlimited).map_err(of_new)?;
-        Ok(PyClassInitializer::from(Base::new(filter)).add_subclass(Self))
+        Ok(PyClassInitializer::from(Base::new(filter)?).add_subclass(Self))
     }
 
     /// Adds a copy unless there is one; returns whether it was added.

@@ -30,7 +30,7 @@ impl BloomFilter {
             seed: self::seed(seed)?,
         };
         let filter = Filter::new(parameters, SizeLimit::Unlimited).map_err(of_new)?;
-        Ok(PyClassInitializer::from(Base::new(filter)).add_subclass(Self))
+        Ok(PyClassInitializer::from(Base::new(filter)?).add_subclass(Self))
     }
 
     /// The union of two filters with the same error rate, expansion and seed. Raises `ValueError`

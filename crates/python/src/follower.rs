@@ -11,7 +11,7 @@ use redis::{Client, ConnectionInfo, IntoConnectionInfo, TlsCertificates};
 use splitbloom_client::{Follower as Copy, Keys, Topology};
 use splitbloom_partition::{Name, Partitions};
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How long the interpreter is not asked for signals while a thread waits for a copy.
@@ -29,15 +29,19 @@ const TURN: Duration = Duration::from_millis(50);
 /// NotReadyError, or answer `default` if it is True or False.
 #[pyclass(module = "splitbloom", frozen)]
 pub struct Follower {
-    copy: RwLock<Option<Copy>>,
+    copy: Copy,
+    /// As Python prints it.
+    key: String,
     default: Option<bool>,
+    is_closed: AtomicBool,
 }
 
 impl Follower {
-    /// Calls `act` with the copy.
-    fn with<T>(&self, act: impl FnOnce(&Copy) -> T) -> Result<T, Failure> {
-        let copy = self.copy.read().unwrap_or_else(PoisonError::into_inner);
-        copy.as_ref().map(act).ok_or(Failure::NotReady("the follower is closed"))
+    fn copy(&self) -> Result<&Copy, Failure> {
+        match self.is_closed.load(Relaxed) {
+            true => Err(Failure::NotReady("the follower is closed")),
+            false => Ok(&self.copy),
+        }
     }
 }
 
@@ -48,8 +52,7 @@ impl Find for Follower {
         answers: &mut Vec<bool>,
     ) -> Result<(), Failure> {
         let items: Vec<&[u8]> = items.collect();
-        let found = self.with(|copy| copy.contains_many(&items))?;
-        match (found, self.default) {
+        match (self.copy()?.contains_many(&items), self.default) {
             (Some(found), _) => answers.extend(found),
             (None, Some(default)) => answers.extend(items.iter().map(|_| default)),
             (None, None) => return Err(Failure::NotReady(NO_COPY)),
@@ -58,6 +61,8 @@ impl Find for Follower {
     }
 }
 
+const NO_SCHEME: &str = "not the URL of a server: it begins with redis://, rediss:// or unix://, \
+                         as redis://localhost";
 const NO_COPY: &str = "there is no copy of the filter (yet)";
 
 #[pymethods]
@@ -74,6 +79,7 @@ impl Follower {
         partitions: Option<u64>,
         ca_cert: Option<PathBuf>,
     ) -> PyResult<Self> {
+        let printed = key.repr()?.to_string();
         let key = Item::of(key)?;
         let keys = match partitions {
             None => Keys::One(key.as_ref()),
@@ -90,13 +96,13 @@ impl Follower {
         };
         let topology = if cluster { Topology::Cluster } else { Topology::OneServer };
         let copy = Copy::start(vec![server(url, ca_cert)?], topology, keys)?;
-        Ok(Self { copy: RwLock::new(Some(copy)), default })
+        Ok(Self { copy, key: printed, default, is_closed: AtomicBool::new(false) })
     }
 
     /// Whether the item is (probably) in the filter.
     fn __contains__(&self, item: Bound<'_, PyAny>) -> PyResult<bool> {
         let item = Item::of(item)?;
-        let found = self.with(|copy| copy.contains(item.as_ref()))?;
+        let found = self.copy()?.contains(item.as_ref());
         found.or(self.default).ok_or_else(|| NotReadyError::new_err(NO_COPY))
     }
 
@@ -115,13 +121,13 @@ impl Follower {
     /// Whether there is a copy.
     #[getter]
     fn is_ready(&self) -> PyResult<bool> {
-        Ok(self.with(Copy::is_ready)?)
+        Ok(self.copy()?.is_ready())
     }
 
     /// Seconds in which something may have been added that the copy lacks; None without a copy.
     #[getter]
     fn staleness(&self) -> PyResult<Option<f64>> {
-        Ok(self.with(|copy| copy.staleness().map(|age| age.as_secs_f64()))?)
+        Ok(self.copy()?.staleness().map(|age| age.as_secs_f64()))
     }
 
     /// Waits until there is a copy, at most `timeout` seconds; returns whether there is.
@@ -131,7 +137,7 @@ impl Follower {
         let mut left = left.map_err(|error| PyValueError::new_err(error.to_string()))?;
         loop {
             let turn = left.min(TURN);
-            let is_ready = py.detach(|| self.with(|copy| copy.wait_until_ready(turn)))?;
+            let is_ready = py.detach(|| self.copy().map(|copy| copy.wait_until_ready(turn)))?;
             left -= turn;
             if is_ready || left.is_zero() {
                 return Ok(is_ready);
@@ -140,33 +146,56 @@ impl Follower {
         }
     }
 
+    /// Waits in asyncio until there is a copy, at most `timeout` seconds; returns whether there is.
+    #[pyo3(signature = (timeout = 60.0))]
+    fn ready<'py>(slf: Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+        let waiting = slf.py().import("splitbloom._waiting")?;
+        waiting.call_method1("ready", (slf, timeout))
+    }
+
     /// Why the copy does not follow now; None if it does.
     #[getter]
     fn error(&self) -> PyResult<Option<String>> {
-        Ok(self.with(|copy| copy.status().error.map(|error| error.to_string()))?)
+        Ok(self.copy()?.status().error.map(|error| error.to_string()))
     }
 
     /// How often the whole filter was fetched, a partition at a time.
     #[getter]
     fn fetches(&self) -> PyResult<u64> {
-        Ok(self.with(|copy| copy.status().fetches)?)
+        Ok(self.copy()?.status().fetches)
     }
 
     /// Items that came after that.
     #[getter]
     fn changes(&self) -> PyResult<u64> {
-        Ok(self.with(|copy| copy.status().changes)?)
+        Ok(self.copy()?.status().changes)
     }
 
     /// Bytes of memory that the copy takes.
     #[getter]
     fn nbytes(&self) -> PyResult<u64> {
-        Ok(self.with(|copy| copy.status().bytes)?)
+        Ok(self.copy()?.status().bytes)
     }
 
     /// Ends it.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.copy.write().unwrap_or_else(PoisonError::into_inner).take());
+        self.is_closed.store(true, Relaxed);
+        py.detach(|| self.copy.close());
+    }
+
+    fn __repr__(&self) -> String {
+        let key = &self.key;
+        let Ok(copy) = self.copy() else {
+            return format!("<Follower of {key}: closed>");
+        };
+        let state = match copy.staleness() {
+            Some(age) => format!("{:.3} s behind", age.as_secs_f64()),
+            None => "no copy".to_owned(),
+        };
+        match copy.status().error {
+            Some(error) => format!("<Follower of {key}: {state}, {error}>"),
+            None => format!("<Follower of {key}: {state}>"),
+        }
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -187,7 +216,10 @@ impl Follower {
 /// The server of a URL. (The message does not quote the URL, which may have a password.)
 fn server(url: &str, ca_cert: Option<PathBuf>) -> PyResult<ConnectionInfo> {
     let refused = |error| PyValueError::new_err(format!("not the URL of a server: {error}"));
-    let info = url.into_connection_info().map_err(refused)?;
+    let info = url.into_connection_info().map_err(|error| match url.contains("://") {
+        true => refused(error),
+        false => PyValueError::new_err(NO_SCHEME),
+    })?;
     let Some(path) = ca_cert else {
         return Ok(info);
     };

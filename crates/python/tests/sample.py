@@ -32,6 +32,11 @@ def follows(words: list[str], array: NDArray[np.bytes_]) -> None:
         print("a" in follower, is_ready, staleness, found, mask, follower.error)
 
 
+async def awaits(follower: Follower) -> None:
+    is_ready: bool = await follower.ready(1) and await follower.ready()
+    print(is_ready, follower)
+
+
 def misuses(filter: Filter, counting: CountingFilter) -> None:
     filter.add(1.5)  # type: ignore[arg-type]
     filter.update([None])  # type: ignore[list-item]

@@ -1,5 +1,7 @@
 """A copy that follows a server's filter."""
 
+import asyncio
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -102,7 +104,11 @@ def test_an_address_that_leads_nowhere_is_an_error_that_is_told_later(url: str) 
     with Follower("redis://127.0.0.1:1", "seen") as follower:
         eventually(lambda: follower.error is not None)
         assert not follower.is_ready
-    for bad in ["seen", "http://localhost", ""]:
+        assert follower.error is not None and follower.error.startswith("Connection refused")
+    for bad in ["seen", "localhost:6379", ""]:
+        with pytest.raises(ValueError, match="it begins with redis://, rediss:// or unix://"):
+            Follower(bad, "seen")
+    for bad in ["http://localhost", "redis://"]:
         with pytest.raises(ValueError, match="not the URL of a server"):
             Follower(bad, "seen")
     for partitions in [0, 3, 32_768]:
@@ -112,6 +118,35 @@ def test_an_address_that_leads_nowhere_is_an_error_that_is_told_later(url: str) 
         Follower(url, 1.5)  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError):
         Follower("rediss://localhost", "seen", ca_cert="/nowhere")
+
+
+def test_a_follower_prints_its_key_and_its_state(
+    db: redis.Redis, url: str, seen: Follower
+) -> None:
+    eventually(lambda: seen.error is None)
+    assert re.fullmatch(r"<Follower of 'seen': \d+\.\d{3} s behind>", repr(seen))
+    with Follower(url, b"none") as none:
+        eventually(lambda: none.error is not None)
+        assert repr(none) == "<Follower of b'none': no copy, none does not exist>"
+    seen.close()
+    assert repr(seen) == "<Follower of 'seen': closed>"
+
+
+def test_a_program_of_asyncio_waits_for_a_copy_while_it_does_other_things(
+    db: redis.Redis, url: str
+) -> None:
+    async def wait() -> None:
+        with Follower(url, "late") as late:
+            assert not await late.ready(0)
+            ready = asyncio.create_task(late.ready())
+            await asyncio.sleep(0)
+            assert not ready.done()
+            db.bf().add("late", "a")
+            assert await ready and "a" in late
+        with pytest.raises(NotReadyError, match="closed"):
+            await late.ready()
+
+    asyncio.run(wait())
 
 
 def test_a_closed_follower_says_so(seen: Follower) -> None:

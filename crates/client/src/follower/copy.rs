@@ -1,22 +1,27 @@
 //! The filters of a follower, which its worker writes and everyone else reads.
 
 use super::Status;
+use crate::fork::{generation, ForkLock};
 use crate::Error;
-use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use splitbloom_filter::hash::ItemHash;
 use splitbloom_filter::{AddError, Filter, SizeLimit};
 use splitbloom_partition::Partitions;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Items looked up, and hashes applied, before others get their turn: 10 to 30 µs.
 const TURN: usize = 1024;
+/// The position of a follower that has nothing, or does not know what it has.
+pub(super) const BEGINNING: &[u8] = b"0";
+/// How often a thread looks that waits for a copy. A fetch takes milliseconds.
+const LOOK: Duration = Duration::from_millis(1);
+/// Threads that look up without sharing a cache line: as many as with crossbeam's `ShardedLock`.
+const SHARDS: usize = 8;
 
 pub(super) struct Copy {
-    /// The filter of each partition; none before all are complete, or while a key is missing. A
-    /// reader takes a lock of its own thread's, so that readers do not wait for each other.
-    filters: ShardedLock<Option<Vec<Filter>>>,
+    state: ForkLock<State, SHARDS>,
     partitions: Partitions,
     begun: Instant,
     /// When the worker last asked and lacked nothing, in microseconds since `begun`.
@@ -24,69 +29,109 @@ pub(super) struct Copy {
     is_stopped: AtomicBool,
     fetches: AtomicU64,
     changes: AtomicU64,
-    error: Mutex<Option<Error>>,
-    published: Condvar,
+    /// That of the process in which the worker is.
+    generation: AtomicU32,
 }
 
-type Filters<'a> = ShardedLockReadGuard<'a, Option<Vec<Filter>>>;
+/// What a child of `fork` has from its parent.
+#[derive(Default)]
+struct State {
+    /// The filter of each partition; none before all are complete, or while a key is missing.
+    filters: Option<Vec<Filter>>,
+    /// With the filters, a position of each: what is in the filter, and nothing else, was new up to
+    /// there. It is [`BEGINNING`] between two turns.
+    positions: Vec<Vec<u8>>,
+    error: Option<Error>,
+}
+
+impl State {
+    fn apply(
+        &mut self,
+        partition: usize,
+        hashes: &[ItemHash],
+        position: &[u8],
+    ) -> Result<(), AddError> {
+        let filter = self.filters.as_mut().and_then(|filters| filters.get_mut(partition));
+        if let (Some(filter), Some(at)) = (filter, self.positions.get_mut(partition)) {
+            BEGINNING.clone_into(at);
+            apply(filter, hashes)?;
+            position.clone_into(at);
+        }
+        Ok(())
+    }
+}
 
 impl Copy {
-    pub fn new(partitions: Partitions) -> Self {
-        Self {
-            filters: ShardedLock::new(None),
+    pub fn new(partitions: Partitions) -> io::Result<Self> {
+        Ok(Self {
+            state: ForkLock::new(State::default())?,
             partitions,
             begun: Instant::now(),
             current_at: AtomicU64::new(0),
             is_stopped: AtomicBool::new(false),
             fetches: AtomicU64::new(0),
             changes: AtomicU64::new(0),
-            error: Mutex::new(None),
-            published: Condvar::new(),
-        }
+            generation: AtomicU32::new(generation()),
+        })
     }
 
+    /// Whether the worker is in a process from which this one was forked.
     #[inline]
-    fn read(&self) -> Filters<'_> {
-        // A panic of the worker leaves the filters as they were, or with some more bits.
-        self.filters.read().unwrap_or_else(PoisonError::into_inner)
+    pub fn is_orphan(&self) -> bool {
+        self.generation.load(Relaxed) != generation()
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut Option<Vec<Filter>>) -> T) -> T {
-        change(&mut self.filters.write().unwrap_or_else(PoisonError::into_inner))
+    /// Notes that this process gets a worker. Returns whether it had none: then the caller starts
+    /// it.
+    pub fn adopt(&self) -> bool {
+        self.state.write(|state| {
+            let is_orphan = self.is_orphan() && !self.is_stopped();
+            if is_orphan {
+                state.error = Some(Error::Forked);
+                self.generation.store(generation(), Relaxed);
+            }
+            is_orphan
+        })
     }
 
-    fn error(&self) -> MutexGuard<'_, Option<Error>> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes [`Self::adopt`] back: no worker could be started.
+    pub fn abandon(&self) {
+        self.generation.store(generation().wrapping_sub(1), Relaxed);
     }
 
     #[inline]
     pub fn contains(&self, item: &[u8]) -> Option<bool> {
-        match self.read().as_deref()? {
+        self.state.read(|state| match state.filters.as_deref()? {
             [one] => Some(one.contains(item)),
             many => Some(many.get(usize::from(self.partitions.of(item)))?.contains(item)),
-        }
+        })
     }
 
     pub fn contains_many(&self, items: &[impl AsRef<[u8]>]) -> Option<Vec<bool>> {
         let mut answers = Vec::with_capacity(items.len());
         for items in items.chunks(TURN) {
-            match self.read().as_deref()? {
-                [one] => {
-                    one.contains_many(items.iter().map(AsRef::as_ref), |found| answers.push(found));
-                }
-                many => {
-                    for item in items {
-                        let filter = many.get(usize::from(self.partitions.of(item.as_ref())))?;
-                        answers.push(filter.contains(item.as_ref()));
+            self.state.read(|state| {
+                match state.filters.as_deref()? {
+                    [one] => {
+                        let items = items.iter().map(AsRef::as_ref);
+                        one.contains_many(items, |found| answers.push(found));
+                    }
+                    many => {
+                        for item in items {
+                            let filter =
+                                many.get(usize::from(self.partitions.of(item.as_ref())))?;
+                            answers.push(filter.contains(item.as_ref()));
+                        }
                     }
                 }
-            }
+                Some(())
+            })?;
         }
         Some(answers)
     }
 
     pub fn is_ready(&self) -> bool {
-        self.read().is_some()
+        self.state.read(|state| state.filters.is_some())
     }
 
     pub fn staleness(&self) -> Option<Duration> {
@@ -95,34 +140,39 @@ impl Copy {
     }
 
     pub fn wait_until_ready(&self, deadline: Instant) -> bool {
-        let mut error = self.error();
-        loop {
-            if self.is_ready() {
-                return true;
-            }
+        while !self.is_ready() {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            let woken = self.published.wait_timeout(error, left);
-            error = woken.unwrap_or_else(PoisonError::into_inner).0;
+            sleep(left.min(LOOK));
         }
+        true
     }
 
     pub fn status(&self) -> Status {
-        let mut bytes = 0;
-        for filter in self.read().iter().flatten() {
-            filter.visit_allocations(|layout, times| bytes += layout.size() as u64 * times);
-        }
-        Status {
-            bytes,
-            fetches: self.fetches.load(Relaxed),
-            changes: self.changes.load(Relaxed),
-            error: self.error().clone(),
-        }
+        self.state.read(|state| {
+            let mut bytes = 0;
+            for filter in state.filters.iter().flatten() {
+                filter.visit_allocations(|layout, times| bytes += layout.size() as u64 * times);
+            }
+            Status {
+                bytes,
+                fetches: self.fetches.load(Relaxed),
+                changes: self.changes.load(Relaxed),
+                error: state.error.clone(),
+            }
+        })
     }
 
+    /// The position of each partition in the copy; `None` without a copy.
+    pub fn positions(&self) -> Option<Vec<Vec<u8>>> {
+        self.state.read(|state| state.filters.is_some().then(|| state.positions.clone()))
+    }
+
+    /// Takes the filters away, and ends the worker.
     pub fn stop(&self) {
         self.is_stopped.store(true, Relaxed);
+        self.withdraw();
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -134,16 +184,23 @@ impl Copy {
         self.fetches.fetch_add(1, Relaxed);
     }
 
-    /// Publishes the filters of all partitions.
-    pub fn publish(&self, filters: Vec<Filter>) {
-        let replaced = self.write(|now| now.replace(filters));
+    /// Publishes the filters of all partitions, with their positions.
+    pub fn publish(&self, filters: Vec<Filter>, positions: Vec<Vec<u8>>) {
+        let replaced = self.state.write(|state| {
+            if self.is_stopped() {
+                return Some(filters);
+            }
+            state.positions = positions;
+            state.filters.replace(filters)
+        });
         drop(replaced); // without the lock
     }
 
     /// Publishes another filter of a partition, if the others are published.
-    pub fn replace(&self, partition: usize, filter: Filter) {
-        let replaced = self.write(|now| {
-            let place = now.as_mut()?.get_mut(partition)?;
+    pub fn replace(&self, partition: usize, filter: Filter, position: Vec<u8>) {
+        let replaced = self.state.write(|state| {
+            let place = state.filters.as_mut()?.get_mut(partition)?;
+            *state.positions.get_mut(partition)? = position;
             Some(std::mem::replace(place, filter))
         });
         drop(replaced); // without the lock
@@ -151,39 +208,54 @@ impl Copy {
 
     /// Takes the filters back: a key is missing.
     pub fn withdraw(&self) {
-        let replaced = self.write(Option::take);
+        let replaced = self.state.write(|state| state.filters.take());
         drop(replaced); // without the lock
     }
 
-    /// Applies changes to a partition.
+    /// Applies changes to a partition, which is at `position` then.
     ///
     /// # Errors
     /// `OutOfMemory`; some of them are missing then.
-    pub fn apply(&self, partition: usize, hashes: &[ItemHash]) -> Result<(), AddError> {
-        for hashes in hashes.chunks(TURN) {
-            self.write(|now| {
-                // With the lock, so that whoever finds an item finds it counted.
-                self.changes.fetch_add(hashes.len() as u64, Relaxed);
-                match now.as_mut().and_then(|filters| filters.get_mut(partition)) {
-                    Some(filter) => apply(filter, hashes),
-                    None => Ok(()),
-                }
-            })?;
+    pub fn apply(
+        &self,
+        partition: usize,
+        hashes: &[ItemHash],
+        position: &[u8],
+    ) -> Result<(), AddError> {
+        if hashes.is_empty() && self.is_at(partition, position) {
+            return Ok(());
         }
-        Ok(())
+        let mut turns = hashes.chunks(TURN).peekable();
+        loop {
+            let turn = turns.next().unwrap_or_default();
+            let position = turns.peek().map_or(position, |_| BEGINNING);
+            self.state.write(|state| {
+                // With the lock, so that whoever finds an item finds it counted.
+                self.changes.fetch_add(turn.len() as u64, Relaxed);
+                state.apply(partition, turn, position)
+            })?;
+            if turns.peek().is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_at(&self, partition: usize, position: &[u8]) -> bool {
+        self.state.read(|state| state.positions.get(partition).is_some_and(|at| at == position))
     }
 
     /// The copy lacked nothing when the worker asked, at `asked_at`.
     pub fn is_current(&self, asked_at: Instant) {
         let at = asked_at.duration_since(self.begun).as_micros();
         self.current_at.store(u64::try_from(at).unwrap_or(u64::MAX), Relaxed);
-        *self.error() = None;
-        self.published.notify_all();
+        if self.state.read(|state| state.error.is_some()) {
+            self.state.write(|state| state.error = None);
+        }
     }
 
     /// The copy does not follow now.
     pub fn failed(&self, error: Error) {
-        *self.error() = Some(error);
+        self.state.write(|state| state.error = Some(error));
     }
 }
 

@@ -14,6 +14,11 @@
 //! meanwhile is not published: its position is unknown to the server.
 //!
 //! A replica promises what it has: its lag comes on top.
+//!
+//! # Forks
+//! A child has the copy and its positions, but no worker. Its first use of the follower starts one,
+//! which goes on as after a lost connection. The parent's connection stays open in the child,
+//! unused: it belongs to a thread that is not there.
 
 mod copy;
 mod reply;
@@ -29,8 +34,20 @@ use std::time::{Duration, Instant};
 use worker::Worker;
 
 /// Follows one filter. Dropping it ends its thread, within a second.
+///
+/// After a `fork` it follows in the child, too: with the copy of the parent, over a connection of
+/// its own, from its first use there on.
 pub struct Follower {
     copy: Arc<Copy>,
+    source: Source,
+}
+
+/// What is followed.
+#[derive(Clone)]
+struct Source {
+    servers: Vec<ConnectionInfo>,
+    topology: Topology,
+    keys: Vec<Vec<u8>>,
 }
 
 /// How a follower is.
@@ -53,57 +70,86 @@ impl Follower {
     /// (login, TLS) are those of the first server.
     ///
     /// # Errors
-    /// The system has no thread for it.
+    /// The system has no thread or no memory for it.
     pub fn start(
         servers: Vec<ConnectionInfo>,
         topology: Topology,
         keys: Keys<'_>,
     ) -> io::Result<Self> {
-        let copy = Arc::new(Copy::new(keys.partitions()));
-        let worker = Worker::new(copy.clone(), servers, topology, keys);
-        thread::Builder::new().name("follower".into()).spawn(move || worker.run())?;
-        Ok(Self { copy })
+        let copy = Arc::new(Copy::new(keys.partitions())?);
+        let source = Source { servers, topology, keys: keys.each() };
+        let follower = Self { copy, source };
+        follower.start_worker()?;
+        Ok(follower)
+    }
+
+    fn start_worker(&self) -> io::Result<()> {
+        let worker = Worker::new(self.copy.clone(), self.source.clone());
+        thread::Builder::new().name("follower".into()).spawn(move || worker.run()).map(drop)
+    }
+
+    /// The copy, with a worker in this process.
+    #[inline]
+    fn copy(&self) -> &Copy {
+        if self.copy.is_orphan() {
+            self.restart();
+        }
+        &self.copy
+    }
+
+    /// Starts a worker in a child of `fork`.
+    #[cold]
+    fn restart(&self) {
+        // Without a thread the error remains, and the next call tries again.
+        if self.copy.adopt() && self.start_worker().is_err() {
+            self.copy.abandon();
+        }
+    }
+
+    /// Ends it: takes the copy away, and ends its thread within a second.
+    pub fn close(&self) {
+        self.copy.stop();
     }
 
     /// Whether the item is (probably) in the filter; `None` as long as there is no copy: before the
-    /// first fetch, and while a key is missing on the server.
+    /// first fetch, while a key is missing on the server, and when it is closed.
     #[inline]
     pub fn contains(&self, item: &[u8]) -> Option<bool> {
-        self.copy.contains(item)
+        self.copy().contains(item)
     }
 
     /// The same for many items, in order, whose cache misses overlap. The worker may change the
     /// copy between any thousand of them.
     pub fn contains_many(&self, items: &[impl AsRef<[u8]>]) -> Option<Vec<bool>> {
-        self.copy.contains_many(items)
+        self.copy().contains_many(items)
     }
 
     /// Whether there is a copy.
     pub fn is_ready(&self) -> bool {
-        self.copy.is_ready()
+        self.copy().is_ready()
     }
 
     /// The time in which something may have been added that the copy lacks: since it last asked,
     /// and lacked nothing. `None` if there is no copy. It is a few milliseconds while items are
     /// added, up to half a second while none are, and grows while no server replies.
     pub fn staleness(&self) -> Option<Duration> {
-        self.copy.staleness()
+        self.copy().staleness()
     }
 
     /// Waits until there is a copy, at most for `timeout`. Returns whether there is.
     pub fn wait_until_ready(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
-        self.copy.wait_until_ready(deadline)
+        self.copy().wait_until_ready(deadline)
     }
 
     /// How it is.
     pub fn status(&self) -> Status {
-        self.copy.status()
+        self.copy().status()
     }
 }
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        self.copy.stop();
+        self.close();
     }
 }

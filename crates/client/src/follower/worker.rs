@@ -1,11 +1,12 @@
 //! The thread of a follower.
 
-use super::copy::{apply, Copy};
+use super::copy::{apply, Copy, BEGINNING};
 use super::reply::{parse, Changes, MAX_CHANGES};
+use super::Source;
 use crate::link::{Link, Request};
 use crate::node::Timeouts;
-use crate::{command, on, Error, Keys, Retry, Topology};
-use redis::{ConnectionInfo, Value};
+use crate::{command, on, Error, Retry};
+use redis::Value;
 use splitbloom_filter::codec::{is_chunk, load_chunk, Chunk};
 use splitbloom_filter::{Filter, SizeLimit};
 use std::hash::{BuildHasher as _, RandomState};
@@ -38,28 +39,36 @@ struct Part {
 }
 
 impl Part {
+    /// A partition of which the copy has everything up to a position.
+    fn at(position: Vec<u8>, key: Vec<u8>) -> Self {
+        Self { key, position, filter: None, is_doubtful: false }
+    }
+
     fn new(key: Vec<u8>) -> Self {
-        Self { key, position: b"0".to_vec(), filter: None, is_doubtful: false }
+        Self::at(BEGINNING.to_vec(), key)
     }
 }
 
 pub(super) struct Worker {
     copy: Arc<Copy>,
-    servers: Vec<ConnectionInfo>,
-    topology: Topology,
+    source: Source,
     parts: Vec<Part>,
     is_published: bool,
 }
 
 impl Worker {
-    pub fn new(
-        copy: Arc<Copy>,
-        servers: Vec<ConnectionInfo>,
-        topology: Topology,
-        keys: Keys<'_>,
-    ) -> Self {
-        let parts = keys.each().into_iter().map(Part::new).collect();
-        Self { copy, servers, topology, parts, is_published: false }
+    /// A worker that goes on with what is in the copy.
+    pub fn new(copy: Arc<Copy>, source: Source) -> Self {
+        let keys = source.keys.iter().cloned();
+        let positions = copy.positions();
+        let is_published = positions.is_some();
+        let parts = match positions {
+            Some(positions) => {
+                positions.into_iter().zip(keys).map(|(at, key)| Part::at(at, key)).collect()
+            }
+            None => keys.map(Part::new).collect(),
+        };
+        Self { copy, source, parts, is_published }
     }
 
     /// Follows until the follower is dropped.
@@ -86,7 +95,8 @@ impl Worker {
 
     /// Connects, and follows until something fails.
     fn follow(&mut self) -> Result<(), Error> {
-        let link = Link::with(self.servers.clone(), self.topology, Timeouts::OF_NODE);
+        let Source { servers, topology, .. } = self.source.clone();
+        let link = Link::with(servers, topology, Timeouts::OF_NODE);
         let mut link = link.map_err(Error::Unreachable)?;
         link.set_patience(PATIENCE);
         while !self.copy.is_stopped() {
@@ -145,7 +155,7 @@ impl Worker {
         };
         match &mut part.filter {
             Some(filter) => apply(filter, &hashes).map_err(no_memory)?,
-            None => self.copy.apply(index, &hashes).map_err(no_memory)?,
+            None => self.copy.apply(index, &hashes, &changes.position).map_err(no_memory)?,
         }
         (part.position, part.is_doubtful) = (changes.position, false);
         Ok(hashes.len() < MAX_CHANGES)
@@ -156,12 +166,14 @@ impl Worker {
         if self.is_published {
             for (index, part) in self.parts.iter_mut().enumerate() {
                 if let Some(filter) = part.filter.take_if(|_| !part.is_doubtful) {
-                    self.copy.replace(index, filter);
+                    self.copy.replace(index, filter, part.position.clone());
                 }
             }
         } else if self.parts.iter().all(|part| part.filter.is_some() && !part.is_doubtful) {
             let filters = self.parts.iter_mut().filter_map(|part| part.filter.take());
-            self.copy.publish(filters.collect());
+            let filters = filters.collect();
+            let positions = self.parts.iter().map(|part| part.position.clone());
+            self.copy.publish(filters, positions.collect());
             self.is_published = true;
         }
         self.is_published

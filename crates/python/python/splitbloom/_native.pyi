@@ -1,7 +1,7 @@
 # The types of the compiled part. What its classes do, help() says.
 
 import os
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol, Self, TypeAlias, final, overload, type_check_only
 
 import numpy as np
@@ -129,6 +129,7 @@ class Follower:
     @property
     def staleness(self) -> float | None: ...
     def wait_until_ready(self, timeout: float = 60.0) -> bool: ...
+    def ready(self, timeout: float = 60.0) -> Coroutine[Any, Any, bool]: ...
     @property
     def error(self) -> str | None: ...
     @property
