@@ -66,14 +66,15 @@ fn what_is_added_while_a_large_filter_shrinks_is_in_it() {
 }
 
 /// Shrinks `k` and sends `command` meanwhile, until the command comes before the end. It does at
-/// once, unless the machine stands still.
-fn interrupted_by(command: &str, errors: &[&str]) {
+/// once, unless the machine stands still. Returns the server.
+fn interrupted_by(command: &str, errors: &[&str]) -> Server {
     let server = Server::start();
     let mut db = server.connect();
     reserve_large(&mut db, "original");
     db.run(&format!("BF.RESERVE other {LARGE}"));
     db.run("BF.ADD other x");
     for _ in 0..100 {
+        db.run("ACL SETUSER default +@all");
         db.run("DEL k renamed");
         db.run("COPY original k");
         let mut is_sent = false;
@@ -89,7 +90,7 @@ fn interrupted_by(command: &str, errors: &[&str]) {
         });
         if reply.is_error() {
             assert!(errors.contains(&reply.to_string().as_str()), "{command}: {reply}");
-            return;
+            return server;
         }
         reply.integer();
     }
@@ -114,6 +115,41 @@ fn a_shrink_of_a_filter_that_is_cleared_meanwhile_ends_with_an_error() {
 #[test]
 fn a_shrink_of_a_filter_that_is_merged_meanwhile_ends_with_an_error() {
     interrupted_by("BF.MERGE k 1 other", &[CHANGED]);
+}
+
+#[test]
+fn a_shrink_whose_user_loses_the_permission_meanwhile_changes_nothing() {
+    let text = "User has no permissions to run the 'bf.shrink' command, or to access its key";
+    let command = "ACL SETUSER default -bf.shrink";
+    let server = interrupted_by(command, &[&format!("-NOPERM {text}")]);
+    assert_eq!(server.connect().ask("BF.INFO k CAPACITY"), "[:17000000]");
+}
+
+#[test]
+fn a_primary_that_becomes_a_replica_shrinks_nothing_more() {
+    let server = Server::start();
+    let mut db = server.connect();
+    reserve_large(&mut db, "original");
+    for _ in 0..100 {
+        db.run("REPLICAOF NO ONE");
+        db.run("DEL k");
+        db.run("COPY original k");
+        let digest = db.digest("k");
+        let mut is_sent = false;
+        let reply = shrink_while(server.connect(), "k", || {
+            if !is_sent && db.info_number("clients", "blocked_clients") > 0 {
+                db.run("REPLICAOF 127.0.0.1 1"); // nobody is there, so the data stays
+                is_sent = true;
+            }
+        });
+        if reply.is_error() {
+            assert!(reply.to_string().starts_with("-UNBLOCKED"), "{reply}");
+            assert_eq!(db.digest("k"), digest);
+            return;
+        }
+        reply.integer();
+    }
+    panic!("it never became a replica before the end");
 }
 
 #[test]

@@ -8,10 +8,11 @@
 //! ```
 //!
 //! The server keeps the arguments of a blocked client, so a command is run again from them, and
-//! finds out anew whether it has something to reply.
+//! finds out anew whether it has something to reply. Servers check their own commands again before
+//! that, because permissions and slots may have changed; for a module's, the module must.
 
 use super::allocator::try_box;
-use super::arguments::Argument;
+use super::arguments::{Argument, Arguments, OwnedString};
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
 use super::context::{Context, Wait};
@@ -24,10 +25,55 @@ const NO_BLOCKING: u32 = raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING
     | raw::REDISMODULE_CTX_FLAGS_MULTI
     | raw::REDISMODULE_CTX_FLAGS_LUA;
 
+/// The server's error for a write on a replica.
+const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
+
 impl Context {
+    /// Whether the command of a client that has waited may run again. Otherwise it has replied, or
+    /// the client goes on waiting: a key whose slot has moved is for the server to redirect, which
+    /// it does for every client that waits for a key, within a second.
+    pub(crate) fn may_run_again(&self, arguments: Arguments<'_>, writes: bool) -> bool {
+        if !self.is_permitted(arguments) {
+            let name = self.command.name;
+            self.reply_error(format_args!(
+                "NOPERM User has no permissions to run the '{name}' command, or to access its key"
+            ));
+        } else if writes && self.has_flag(raw::REDISMODULE_CTX_FLAGS_READONLY) {
+            self.reply_error(READ_ONLY);
+        } else if !self.serves_its_key() {
+            self.wait.set(Wait::GoesOn);
+        } else {
+            return true;
+        }
+        false
+    }
+
+    /// Whether the client's user may run the command with these arguments now. A user that is not
+    /// on the server's list, such as another module's, cannot be checked, so may not.
+    fn is_permitted(&self, arguments: Arguments<'_>) -> bool {
+        // SAFETY: the context is that of a command.
+        let name = unsafe { call!(RedisModule_GetCurrentUserName(self.raw)) };
+        // SAFETY: null, or the module's to free.
+        let Some(name) = (unsafe { OwnedString::from_raw(name) }) else {
+            return true; // the server's own clients have no user
+        };
+        let name = name.argument().raw;
+        // SAFETY: the name is live.
+        let user = unsafe { call!(RedisModule_GetModuleUserFromUserName(name)) };
+        if user.is_null() {
+            return false;
+        }
+        let (argv, argc) = (arguments.argv.cast_mut(), arguments.len() as c_int);
+        // SAFETY: the user is freed below; the server only reads the arguments.
+        let status = unsafe { call!(RedisModule_ACLCheckCommandPermissions(user, argv, argc)) };
+        // SAFETY: freed once, after its last use.
+        unsafe { call!(RedisModule_FreeModuleUser(user)) };
+        status as isize == raw::REDISMODULE_OK
+    }
+
     /// Ends the running command without a reply: its client waits, at most `milliseconds`, 0 for
     /// ever, until someone calls [`Context::signal_ready`] for `key`, or the server sees the key
-    /// replaced; then the command runs again. From Redis and Valkey 7.2 on it also does if the key
+    /// replaced; then the command runs again, if the client's user may still run it. From Redis and Valkey 7.2 on it also does if the key
     /// is deleted. After the time the reply is null. Where no client can wait, it is at once.
     ///
     /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It is

@@ -27,6 +27,26 @@ impl Context {
         self.is_routed() && self.is_moving(slot_of(key))
     }
 
+    /// Whether this node serves the key of the running command: false if the slot is another
+    /// node's, or is moving and the key has left. Cost: that of EXISTS in a cluster, where the server
+    /// refuses to call a command on a key for which it would redirect the client.
+    pub(crate) fn serves_its_key(&self) -> bool {
+        let key = self.command.key;
+        if key.is_null() || !self.is_routed() {
+            return true;
+        }
+        // The format: one string of the server.
+        let (command, format) = (c"EXISTS".as_ptr(), c"s".as_ptr());
+        // SAFETY: context and key are live; the argument is that of the format.
+        let reply = unsafe { call!(RedisModule_Call(self.raw, command, format, key)) };
+        if reply.is_null() {
+            return false;
+        }
+        // SAFETY: freed once, after its last use.
+        unsafe { call!(RedisModule_FreeCallReply(reply)) };
+        true
+    }
+
     /// Whether `slot` is being moved from this node or to it, key by key. A key of it that is
     /// missing here may then be on the other node. Cost: that of CLUSTER NODES, so not for every
     /// command.

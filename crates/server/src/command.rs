@@ -326,6 +326,9 @@ unsafe extern "C" fn entry<C: Registered, const AGAIN: bool>(
             context.note_loss(WRONG_ARITY);
             return context.reply_wrong_arity();
         }
+        if AGAIN && !context.may_run_again(arguments, C::COMMAND.has_flag("write")) {
+            return;
+        }
         let run = const { C::COMMAND.run };
         run(&context, arguments).unwrap_or_else(|error| error.reply(&context));
     };

@@ -144,6 +144,32 @@ fn client_unblock_ends_a_wait() {
 }
 
 #[test]
+fn a_user_that_loses_a_permission_while_it_waits_gets_no_news() {
+    let server = Server::start();
+    let mut db = server.connect();
+    db.run("BF.RESERVE f 0.000001 100");
+    let text = "User has no permissions to run the 'bf.changes' command, or to access its key";
+    for (number, rule) in
+        ["-bf.changes", "-@all", "resetkeys", "resetkeys %W~f", "+bf.changes ~f"].iter().enumerate()
+    {
+        db.run("ACL SETUSER follows on nopass ~f +@all");
+        let now = position(&mut db, "f");
+        let mut client = server.connect();
+        client.run("AUTH follows any");
+        let line = format!("BF.CHANGES f {now} BLOCK 0");
+        let mut follower = Waiting::on(&server, client, &line);
+        db.run(&format!("ACL SETUSER follows {rule}"));
+        db.run(&format!("BF.ADD f {number}"));
+        let reply = follower.db.receive();
+        match rule.starts_with('+') {
+            true => assert_eq!(read(&reply).1.expect("news").len(), 1, "{rule}"),
+            false => assert_eq!(reply.to_string(), format!("-NOPERM {text}"), "{rule}"),
+        }
+        assert_eq!(blocked(&server), 0);
+    }
+}
+
+#[test]
 fn in_transactions_and_scripts_nobody_waits() {
     let server = Server::strict(&[]);
     let mut db = server.connect();
