@@ -8,6 +8,7 @@ use crate::trial::{try_owners, Cluster, Node};
 use redis::IntoConnectionInfo;
 use splitbloom_client::{Error, Follower, Growth, Keys, PartitionedFilter, Topology};
 use splitbloom_partition::{slot_of, Name, Partitions};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::Mutex;
@@ -222,6 +223,97 @@ fn a_copy_follows_a_slot_that_is_moved_by_the_servers() {
     });
     let status = follower.status();
     assert!(status.fetches > PARTITIONS, "another node has other positions: {status:?}");
+}
+
+/// Moves the slot of a key from node to node, as a client does, and then by the servers where they
+/// can. Calls `before` and `after` each time with the source and the target.
+fn move_around(
+    cluster: &Cluster,
+    slot: u16,
+    mut before: impl FnMut(&Node),
+    mut after: impl FnMut(&Node),
+) {
+    let can_move = AtomicMove::is_known(&mut cluster.nodes()[0].connect());
+    for by_servers in [false, false, can_move, can_move] {
+        eventually("the nodes agree", || agree(cluster.nodes()));
+        let (source, target) = source_and_target(cluster, slot);
+        before(&source);
+        match by_servers {
+            true => {
+                let mut moving = AtomicMove::begin(slot, &source, &target);
+                eventually("the slot has moved", || moving.is_over());
+            }
+            false => {
+                let (mut from, mut to) = (source.connect(), target.connect());
+                let moved = move_slot(slot, (&source, &mut from), (&target, &mut to));
+                moved.expect("the slot moves");
+            }
+        }
+        after(&target);
+    }
+}
+
+#[test]
+fn a_copy_answers_while_its_slot_moves() {
+    let cluster = Cluster::form(2, 0);
+    let (key, slot) = ("f{m}", slot_of(b"m"));
+    let (owner, _) = source_and_target(&cluster, slot);
+    owner.connect().run(&format!("BF.ADD {key} member"));
+    let urls = cluster.urls().into_iter();
+    let nodes = urls.map(|url| url.into_connection_info().expect("an address"));
+    let keys = Keys::One(key.as_bytes());
+    let follower = Follower::start(nodes.collect(), Topology::Cluster, keys).expect("a thread");
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(SeqCst) {
+                let found = follower.contains(b"member");
+                assert_eq!(found, Some(true), "{:?}", follower.status());
+                thread::sleep(Duration::from_micros(200));
+            }
+        });
+        let over = Over(&is_over);
+        let mut fetches = 1;
+        let is_current = || follower.staleness() < Some(Duration::from_secs(1));
+        move_around(
+            &cluster,
+            slot,
+            |_| eventually("it is current", is_current),
+            |_| {
+                fetches += 1;
+                eventually("it follows the other node", || follower.status().fetches >= fetches);
+            },
+        );
+        drop(over);
+    });
+}
+
+/// As BLPOP's.
+#[test]
+fn a_client_that_waits_is_redirected_when_its_slot_has_moved() {
+    let cluster = Cluster::form(2, 0);
+    let (key, slot) = ("f{m}", slot_of(b"m"));
+    let (owner, _) = source_and_target(&cluster, slot);
+    owner.connect().run(&format!("BF.ADD {key} member"));
+    let waiting = RefCell::new(Vec::new());
+    let before = |source: &Node| {
+        let mut db = source.connect();
+        let position = db.line(&format!("BF.CHANGES {key} 0")).elements()[0].text();
+        for line in [format!("BF.CHANGES {key} {position} BLOCK 0"), "BLPOP none{m} 0".to_owned()] {
+            let mut client = source.connect();
+            client.send(line.split(' '));
+            waiting.borrow_mut().push((line, client));
+        }
+        eventually("both wait", || db.info_number("clients", "blocked_clients") == 2);
+    };
+    let after = |target: &Node| {
+        let moved = format!("-MOVED {slot} 127.0.0.1:{}", target.port);
+        for (line, mut client) in waiting.take() {
+            assert_eq!(client.receive().to_string(), moved, "{line}");
+        }
+    };
+    move_around(&cluster, slot, before, after);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::reply::{parse, Changes, MAX_CHANGES};
 use super::Source;
 use crate::link::{Link, Request};
 use crate::node::Timeouts;
-use crate::{command, on, Error, Retry};
+use crate::{command, on, Error, Retry, Topology};
 use redis::Value;
 use splitbloom_filter::codec::{is_chunk, load_chunk, Chunk};
 use splitbloom_filter::{Filter, SizeLimit};
@@ -54,6 +54,8 @@ pub(super) struct Worker {
     source: Source,
     parts: Vec<Part>,
     is_published: bool,
+    /// Whether a key was missing the last time, by a node of a cluster that its slot may have left.
+    was_missing: bool,
 }
 
 impl Worker {
@@ -68,7 +70,7 @@ impl Worker {
             }
             None => keys.map(Part::new).collect(),
         };
-        Self { copy, source, parts, is_published }
+        Self { copy, source, parts, is_published, was_missing: false }
     }
 
     /// Follows until the follower is dropped.
@@ -79,9 +81,12 @@ impl Worker {
             let Err(error) = self.follow() else {
                 return;
             };
-            if matches!(error, Error::Missing(_)) {
+            let is_missing = matches!(error, Error::Missing(_));
+            // In a cluster, only once the owners have been looked up anew and say the same.
+            if is_missing && (self.was_missing || self.source.topology == Topology::OneServer) {
                 self.withdraw();
             }
+            self.was_missing = is_missing;
             self.copy.failed(error);
             if begun.elapsed() > LONGEST_PAUSE {
                 pause = FIRST_PAUSE;
@@ -111,6 +116,7 @@ impl Worker {
             }
             if is_current && self.publish() {
                 self.copy.is_current(asked_at);
+                self.was_missing = false;
             }
             if has_news || self.parts.len() > 1 {
                 sleep(PACE);
