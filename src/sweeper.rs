@@ -1,17 +1,12 @@
 //! Work on filters that forget, between commands: sweeping frees the memory of forgotten items in
-//! small steps, and changes of lookups are signalled.
+//! small steps. (Changes of lookups are signalled by [`lapse`].)
 //!
 //! The primary decides and replicates each step of a sweep (BF.FORGET), as it does when a key
 //! expires, so that primary, replicas and append-only file agree. Values queue themselves for their
 //! next visit ([`timetable`](crate::types::timetable)).
-//!
-//! A signal says that lookups have changed because a slice is over. Nobody has written to the
-//! filter, but what clients have read from it is out of date: those that cache replies (CLIENT
-//! TRACKING) must drop them, and a transaction that watches the key must fail, as when a key
-//! expires. Primaries and replicas serve lookups by their own clocks, so each signals by its own.
 
 use crate::stats;
-use crate::types::timetable::{next_signal, Timetable, CHANGES, SWEEPS};
+use crate::types::timetable::{Timetable, CHANGES, SWEEPS};
 use crate::types::BloomFilter;
 use splitbloom_filter::filter::Swept;
 use splitbloom_filter::{AddError, Filter};
@@ -19,27 +14,20 @@ use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::events::{self, Listener};
-use splitbloom_server::key::{InUse, WriteKey};
-use splitbloom_server::queue::{Due, Queue, Ticket};
+use splitbloom_server::key::WriteKey;
+use splitbloom_server::lapse;
+use splitbloom_server::queue::{Due, Ticket, RETRY_MS};
 use splitbloom_server::text::Line;
 use splitbloom_server::thread::free_in_background;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// No visit begins later than this after the timer has fired. A sweep step takes some 2 µs in a
-/// small filter and 50 µs in one of 10^8 items, so the server spends about a tenth of its time on
-/// them at most.
-const BUDGET: Duration = Duration::from_micros(75);
-/// The interval between two callbacks while there is work: the shortest that servers support.
-const INTERVAL_MS: u64 = 1;
-/// The delay before another try if the server was loading, or all due keys were in use.
-const RETRY_MS: u64 = 100;
 /// The delay before another try of a step that lacked memory.
 const NO_MEMORY_RETRY_MS: u64 = 1_000;
 
-/// Registers the timers of both queues, and the callbacks for events.
+/// Registers the timers, and the callbacks for events.
 pub fn register(context: &Context) {
     SWEEPS.timer.register(sweep);
-    CHANGES.timer.register(signal);
+    lapse::register::<BloomFilter>();
     events::register(
         context,
         Listener { moved, role_changed: |context| SWEEPS.timer.set(0, context.thread()) },
@@ -98,43 +86,7 @@ fn sweep(context: &Context) -> Option<u64> {
     if context.must_wait() {
         return Some(time_now() + RETRY_MS);
     }
-    visit_all(context, &SWEEPS, sweep_one)
-}
-
-/// Signals the changes that are due, for as long as the budget lasts: some 40 filters a
-/// millisecond.
-fn signal(context: &Context) -> Option<u64> {
-    if context.is_loading() {
-        return Some(time_now() + RETRY_MS);
-    }
-    visit_all(context, &CHANGES, signal_change)
-}
-
-/// Calls `visit` with the key of each entry of `queue` that is due, for as long as the budget
-/// lasts. A key in use is skipped, and tried again after all other due entries; if no other is due
-/// by then, after a delay. Returns when to continue.
-fn visit_all(
-    context: &Context,
-    queue: &'static Queue,
-    visit: fn(&Context, &Due, u64, Argument<'_>, WriteKey<'_>),
-) -> Option<u64> {
-    let begun = Instant::now();
-    loop {
-        let now = time_now();
-        let Some(entry) = queue.take_due(now) else {
-            let next = queue.next_due()?;
-            return Some(if next <= now { now + RETRY_MS } else { next });
-        };
-        if let Some(name) = context.go_to(entry.database, entry.name()) {
-            match context.open_quietly(name.argument()) {
-                Ok(key) => visit(context, &entry, now, name.argument(), key),
-                Err(InUse) => entry.skip(now),
-            }
-        }
-        if begun.elapsed() >= BUDGET {
-            return Some(now + INTERVAL_MS);
-        }
-    }
+    SWEEPS.visit_due(context, sweep_one)
 }
 
 /// Takes a step in the filter of `entry`, and queues it again.
@@ -171,30 +123,4 @@ fn sweep_one(context: &Context, entry: &Due, now: u64, name: Argument<'_>, mut k
         context.replicate(c"BF.FORGET", name, [time.bytes()]);
         stats::swept(begun.elapsed());
     }
-}
-
-/// Signals that the key of `entry` has changed, and queues the filter again. The key is opened for
-/// writing although only the ticket changes: Valkey treats a signalled key as written, and may be
-/// about to save it on another thread.
-fn signal_change(
-    context: &Context,
-    entry: &Due,
-    now: u64,
-    name: Argument<'_>,
-    mut key: WriteKey<'_>,
-) {
-    let Ok(Some(stored)) = key.value::<BloomFilter>() else {
-        return;
-    };
-    let filter = stored.filter_mut();
-    let next = next_signal(filter, now);
-    let Some(Timetable { change, .. }) = filter.attachment() else {
-        return;
-    };
-    if !change.as_ref().is_some_and(|ticket| ticket.is(entry)) {
-        return; // another filter has come to this key, and waits by itself
-    }
-    *change = next.map(|due| Ticket::again(due, entry));
-    drop(key);
-    context.signal_modified(name);
 }

@@ -2,10 +2,11 @@
 
 use crate::{cms, config, stored, tdigest, topk};
 use splitbloom_server::allocator::bytes_held;
-use splitbloom_server::arguments::Arguments;
+use splitbloom_server::arguments::{Argument, Arguments};
 use splitbloom_server::catch_panic::CAUGHT_PANICS;
 use splitbloom_server::context::Context;
 use splitbloom_server::entry::{version_number, Module, Refused};
+use splitbloom_server::events::{self, Listener};
 use splitbloom_server::info::{self, Field};
 use splitbloom_server::log::notice;
 use splitbloom_server::replay::REPLAYS_REFUSED;
@@ -42,10 +43,16 @@ fn load(context: &Context, arguments: Arguments<'_>) -> Result<(), Refused> {
     topk::register(context)?;
     tdigest::register(context)?;
     config::register(context)?;
+    events::register(context, Listener { moved, role_changed: |_| {} });
     info::register(context, INFO);
     let server = context.server();
     notice(context, format_args!("splitsketch {VERSION} on {server}"));
     Ok(())
+}
+
+fn moved(context: &Context, key: Argument<'_>) {
+    cms::moved(context, key);
+    topk::moved(context, key);
 }
 
 /// The line in the log that says why the module was not loaded, and what to do about it.

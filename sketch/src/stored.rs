@@ -8,11 +8,15 @@ use splitbloom_foundation::alloc::Mover;
 use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::usable_bytes;
+use splitbloom_server::arguments::Argument;
+use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{
     AofTarget, CopyTarget, Defrag, Load, NativeType, RdbSource, RdbTarget, Value,
 };
 use splitbloom_server::info::Counter;
+use splitbloom_server::lapse::{self, Lapsing};
 use splitbloom_server::log::warn;
+use splitbloom_server::queue::{Queue, Ticket};
 use splitbloom_sketch::DecodeError;
 use std::alloc::Layout;
 use std::marker::PhantomData;
@@ -32,6 +36,19 @@ pub trait Sketch: Sized + Send + Sync + 'static {
     /// Whether it is saved under the other type.
     fn is_other(&self) -> bool {
         false
+    }
+    /// Where those with a window wait for the end of a slice, if the family has them.
+    fn queue() -> &'static Queue {
+        static UNUSED: Queue = Queue::new();
+        &UNUSED
+    }
+    /// When replies about it change next after `now`, as time passes.
+    fn next_change(&self, _now: u64) -> Option<u64> {
+        None
+    }
+    /// Its ticket in the queue; `None` without a window, or if there is no memory for one.
+    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
+        None
     }
     /// Writes its fields.
     ///
@@ -89,6 +106,11 @@ impl<S: Sketch> Stored<S> {
     pub fn sketch_mut(&mut self) -> &mut S {
         &mut self.0
     }
+
+    /// Queues a sketch with a window, which a command has changed, for the end of its next slice.
+    pub fn schedule(&mut self, context: &Context, key: Argument<'_>) {
+        lapse::schedule(self, context, key);
+    }
 }
 
 impl<S> Drop for Stored<S> {
@@ -126,8 +148,10 @@ impl<S: Sketch> Value for Stored<S> {
         self.0.allocations()
     }
 
-    fn try_copy(&mut self, _: &CopyTarget) -> Option<Self> {
-        self.0.try_clone().ok().map(Self::new)
+    fn try_copy(&mut self, to: &CopyTarget) -> Option<Self> {
+        let mut copy = Self::new(self.0.try_clone().ok()?);
+        lapse::schedule_at(&mut copy, || to.location(), to.thread());
+        Some(copy)
     }
 
     fn digest(&self) -> u128 {
@@ -136,6 +160,20 @@ impl<S: Sketch> Value for Stored<S> {
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {
         self.0.relocate(from, &mut &*defrag)
+    }
+}
+
+impl<S: Sketch> Lapsing for Stored<S> {
+    fn queue() -> &'static Queue {
+        S::queue()
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        self.0.next_change(now)
+    }
+
+    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
+        self.0.ticket()
     }
 }
 
@@ -154,7 +192,11 @@ impl<E: Encoding> Load<Stored<E::Sketch>> for Reader<E> {
             return None;
         }
         match E::read(source) {
-            Ok(sketch) => Some(Stored::new(sketch)),
+            Ok(sketch) => {
+                let mut stored = Stored::new(sketch);
+                lapse::schedule_at(&mut stored, || source.location(), source.thread());
+                Some(stored)
+            }
             Err(error) => {
                 let key = source.shown_key();
                 warn(format_args!(

@@ -4,7 +4,7 @@
 //! (see [`splitbloom_filter::codec`]); the append-only file has them as LOADCHUNK commands.
 
 use super::chunks::{rewrite, save};
-use super::timetable::Timetable;
+use super::timetable::{Timetable, CHANGES};
 use crate::{journal, stats};
 use splitbloom_filter::hash::Seed;
 use splitbloom_filter::{DecodeError, Filter, Kind, SizeLimit};
@@ -12,6 +12,8 @@ use splitbloom_server::allocator::usable_bytes;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type::{AofTarget, CopyTarget, Defrag, NativeType, RdbTarget, Value};
+use splitbloom_server::lapse::Lapsing;
+use splitbloom_server::queue::{Queue, Ticket};
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::mem::offset_of;
@@ -121,5 +123,19 @@ impl<F: Family> Value for Stored<F> {
 
     fn defragment(&mut self, defrag: &Defrag, from: u64) -> Option<NonZeroU64> {
         self.filter.relocate(from, &mut &*defrag)
+    }
+}
+
+impl<F: Family> Lapsing for Stored<F> {
+    fn queue() -> &'static Queue {
+        &CHANGES
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        self.filter.next_change(now)
+    }
+
+    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
+        self.filter.attachment::<Timetable>().map(|timetable| &mut timetable.change)
     }
 }

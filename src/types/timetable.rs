@@ -4,6 +4,7 @@ use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
+use splitbloom_server::lapse::signal_of;
 use splitbloom_server::location::Location;
 use splitbloom_server::queue::{Origin, Queue, Ticket};
 use splitbloom_server::thread::ServerThread;
@@ -12,11 +13,6 @@ use splitbloom_server::thread::ServerThread;
 pub static SWEEPS: Queue = Queue::new();
 /// Filters whose lookups will change, because a slice will be over.
 pub static CHANGES: Queue = Queue::new();
-
-/// The delay after the end of a slice until its signal is sent, in milliseconds: that of a server
-/// that looks for expired keys ten times a second. A client that repeats its lookup then gets the
-/// new reply, although commands see a time that is some milliseconds old.
-const SIGNAL_DELAY_MS: u64 = 100;
 
 /// When a filter that forgets is to be visited between commands.
 #[derive(Default)]
@@ -37,17 +33,10 @@ type Visit<'a> = (&'static Queue, &'a mut Option<Ticket>, Option<u64>);
 impl Timetable {
     /// Queues `filter` unless it waits under `key` already. Cost: some 70 ns if it does.
     pub fn schedule(filter: &mut Filter, context: &Context, key: Argument<'_>) {
-        let (database, now) = (context.database(), time_now());
+        let now = time_now();
         for (queue, ticket, due) in visits(filter, now).into_iter().flatten() {
-            let Some(due) = due else {
-                continue;
-            };
-            let leads_here = |ticket: &Ticket| ticket.leads_to(database, key.bytes(), due, now);
-            if !ticket.as_ref().is_some_and(leads_here) {
-                // Without memory for the name it waits for the next command that changes it.
-                let origin = context.location_of(key).map(Origin::of);
-                *ticket = origin.map(|origin| Ticket::new(queue, due, origin, context.thread()));
-            }
+            // Without memory for the name it waits for the next command that changes it.
+            due.into_iter().for_each(|due| queue.put(ticket, due, now, context, key));
         }
     }
 
@@ -72,14 +61,8 @@ impl Timetable {
 /// The visits of `filter`; `None` if none is due, or if there is no memory for the timetable. Then
 /// the filter waits for the next command that changes it.
 fn visits(filter: &mut Filter, now: u64) -> Option<[Visit<'_>; 2]> {
-    let (sweep_due, change_due) = (filter.next_due(), next_signal(filter, now));
+    let (sweep_due, change_due) = (filter.next_due(), filter.next_change(now).map(signal_of));
     sweep_due.or(change_due)?;
     let Timetable { sweep, change, .. } = filter.attachment()?;
     Some([(&SWEEPS, sweep, sweep_due), (&CHANGES, change, change_due)])
-}
-
-/// When the next change of lookups in `filter` after `now` is signalled, in milliseconds since
-/// 1970; `None` if the filter has no item left to forget.
-pub fn next_signal(filter: &Filter, now: u64) -> Option<u64> {
-    filter.next_change(now).map(|end| end + SIGNAL_DELAY_MS)
 }

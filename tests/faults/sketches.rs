@@ -2,6 +2,7 @@
 //!
 //! It is the build with the feature `injected-faults`, next to that of the module for filters.
 
+mod signals;
 mod windows;
 
 use crate::faulty_module;

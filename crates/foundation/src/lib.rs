@@ -6,10 +6,12 @@
 //!   prefetch   hints about cache lines             murmur     MurmurHash2
 //!   fields     what a saved value consists of     number     numbers as clients write them
 //!   span       lengths of time in slices       packing    many items in one argument
+//!   attachment what the owner of a value keeps with it
 //! ```
 #![deny(missing_docs)]
 
 pub mod alloc;
+pub mod attachment;
 pub mod fields;
 #[allow(unsafe_code, reason = "AVX2, where the CPU has it")]
 pub mod murmur;

@@ -44,7 +44,10 @@ pub enum KeyAccess {
 /// defaults are right: to the node that has the keys' slot, or to any if there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// They do.
+    /// They do. (A reply may also change as time passes if that is signalled, as [`lapse`] does: to
+    /// clients the data has changed.)
+    ///
+    /// [`lapse`]: super::lapse
     Determined,
     /// A reply depends on the time, on chance, or on the server's memory as well.
     Varies,

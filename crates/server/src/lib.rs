@@ -12,6 +12,7 @@
 //!   text        text on the stack                        clock        the time of day
 //!   timer       calls at a later time                    events       what happens to keys
 //!   queue       keys to visit at a later time            location     where a key is
+//!   lapse       signals changes that time makes
 //!   replay      commands that have run before            thread       which thread runs
 //!   cluster     a node and its slots                     saving       saves on other threads
 //!   blocking    commands that wait                     dump         what RESTORE takes
@@ -44,6 +45,7 @@ mod failpoint_settings;
 mod failpoints;
 pub mod info;
 pub mod key;
+pub mod lapse;
 pub mod location;
 pub mod log;
 pub mod packed;

@@ -18,6 +18,7 @@
 //! never runs backwards: an earlier time counts as the latest seen.
 
 use splitbloom_foundation::alloc::{relocate_box, try_boxed, Mover, OutOfMemory};
+use splitbloom_foundation::attachment::Attachment;
 use splitbloom_foundation::span::{Span, MAX_TIME};
 use std::alloc::Layout;
 use std::ops::RangeInclusive;
@@ -28,6 +29,8 @@ pub struct Ring<T> {
     span: Span,
     latest: u64,
     slots: Box<[Option<T>]>,
+    /// What the owner of the sketch keeps with it.
+    pub attachment: Attachment,
 }
 
 impl<T> Ring<T> {
@@ -38,7 +41,7 @@ impl<T> Ring<T> {
     pub fn new(span: Span) -> Result<Self, OutOfMemory> {
         let len = usize::from(span.slices()) + 1;
         let slots = try_boxed(len, |slots| slots.resize_with(len, || None))?;
-        Ok(Self { span, latest: 0, slots })
+        Ok(Self { span, latest: 0, slots, attachment: Attachment::default() })
     }
 
     /// A ring whose latest change was at `latest`, with its slices oldest first: slice i of
@@ -56,7 +59,7 @@ impl<T> Ring<T> {
         let mut slots = slices.into_boxed_slice();
         // Slice `current` is last, and belongs at its slot.
         slots.rotate_right(((current + 1) % len) as usize);
-        Some(Self { span, latest, slots })
+        Some(Self { span, latest, slots, attachment: Attachment::default() })
     }
 
     /// Length and slices of the window.
@@ -72,6 +75,14 @@ impl<T> Ring<T> {
     /// The slices that are remembered at `now` and have items, oldest first.
     pub fn live(&self, now: u64) -> impl Iterator<Item = &T> + Clone {
         self.remembered(now).filter_map(|slice| self.slots[self.slot(slice)].as_ref())
+    }
+
+    /// When what is remembered at `now` changes next if nothing is added, in milliseconds since
+    /// 1970: the end of the oldest slice, later than `now`. `None` if nothing is remembered.
+    pub fn next_change(&self, now: u64) -> Option<u64> {
+        let mut slices = self.remembered(now);
+        let oldest = slices.find(|slice| self.slots[self.slot(*slice)].is_some())?;
+        Some(self.span.start_of(oldest + u64::from(self.span.slices()) + 1))
     }
 
     /// All slots at the latest change, oldest slice first: what [`Ring::restore`] takes.
@@ -157,12 +168,12 @@ impl<T> Ring<T> {
         (slice % self.slots.len() as u64) as usize
     }
 
-    /// The layout of its own allocation.
-    pub fn layout(&self) -> Layout {
-        Layout::for_value(&*self.slots)
+    /// The layouts of its own allocations.
+    pub fn layouts(&self) -> impl Iterator<Item = Layout> {
+        [Some(Layout::for_value(&*self.slots)), self.attachment.layout()].into_iter().flatten()
     }
 
-    /// Passes its own allocation through `mover`.
+    /// Passes its slots through `mover`.
     pub fn relocate(&mut self, mover: &mut impl Mover) {
         self.slots = relocate_box(std::mem::take(&mut self.slots), mover);
     }
@@ -251,7 +262,14 @@ mod tests {
                 let oldest = span.oldest(span.slice_of(at));
                 let is_live = |(time, _): &&(u64, u64)| span.slice_of(*time) >= oldest;
                 let live: Vec<u64> = model.iter().filter(is_live).map(|(_, item)| *item).collect();
-                prop_assert_eq!(sum(&ring, at), live);
+                prop_assert_eq!(sum(&ring, at), live.clone());
+                let change = ring.next_change(at);
+                prop_assert_eq!(change.is_some(), !live.is_empty());
+                if let Some(change) = change {
+                    prop_assert!(change > at);
+                    prop_assert_eq!(sum(&ring, change - 1), live.clone());
+                    prop_assert!(sum(&ring, change).len() < live.len());
+                }
                 let kept: usize = ring.each_mut().map(|slice| slice.len()).sum();
                 prop_assert_eq!(kept + dropped, model.len());
                 let slots = ring.slots().map(|slice| slice.cloned()).collect();

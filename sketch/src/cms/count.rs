@@ -15,7 +15,7 @@ use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::clock::time_of_command;
-use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
 use splitbloom_sketch::cms::SATURATED;
@@ -51,7 +51,6 @@ pub const INCREMENT_AT: Command<ReplyError> = Command {
 pub const QUERY: Command<ReplyError> = Command {
     name: c"cms.query",
     arity: -3,
-    output: Output::Varies, // a window moves
     summary: c"Estimates the counts of items in a count-min sketch",
     complexity: INCREMENT.complexity,
     parameters: &[Parameter::KEY, Parameter::new(c"item", Kind::Text, Times::OnceOrMore)],
@@ -157,7 +156,7 @@ fn increment(
     }
     let name = arguments.at(1);
     let mut key = context.open_to_write(name)?;
-    let counts = key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch_mut();
+    let stored = key.value::<StoredCounts>()?.ok_or(MISSING)?;
     let number = (arguments.len() - first) / 2;
     let (mut few, mut many);
     let increments = if number <= FEW {
@@ -177,7 +176,10 @@ fn increment(
         answered += 1;
         reply_counted(context, estimate);
     };
-    let (counted, time) = count(context, counts, given, request.pairs(), answer)?;
+    let (counted, time) = count(context, stored.sketch_mut(), given, request.pairs(), answer)?;
+    if time.is_some() {
+        stored.schedule(context, name);
+    }
     drop(key); // before a module is notified that might delete it
     if answered > 0 || time.is_some() {
         request.replicate(context, time, answered);

@@ -16,11 +16,14 @@ mod pack;
 mod value;
 
 use crate::errors::ReplyError;
+use splitbloom_server::arguments::Argument;
 use splitbloom_server::command::add_category;
 use splitbloom_server::context::Context;
 use splitbloom_server::data_type;
 use splitbloom_server::entry::Refused;
+use splitbloom_server::lapse;
 use splitbloom_server::register_commands;
+use value::StoredCounts;
 
 /// The ACL category, on servers that let a module create one.
 const CATEGORY: &str = "cms";
@@ -30,7 +33,8 @@ const CATEGORY: &str = "cms";
 /// # Errors
 /// What the server refused.
 pub fn register(context: &Context) -> Result<(), Refused> {
-    data_type::register::<value::StoredCounts>(context)?;
+    data_type::register::<StoredCounts>(context)?;
+    lapse::register::<StoredCounts>();
     add_category(context, CATEGORY);
     register_commands!(
         context,
@@ -47,4 +51,9 @@ pub fn register(context: &Context) -> Result<(), Refused> {
             info::INFO,
         ]
     )
+}
+
+/// A value has moved to `key`: one of these waits there for the end of its slice.
+pub fn moved(context: &Context, key: Argument<'_>) {
+    lapse::moved::<StoredCounts>(context, key);
 }

@@ -77,8 +77,8 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let name = arguments.at(1);
     let Packed { items, time, command } = parse(arguments)?;
     let mut key = context.open_to_write(name)?;
-    let counts = key.value::<StoredCounts>()?.ok_or(MISSING)?.sketch_mut();
-    let work = counts.rows().max(MIN_ROWS).saturating_mul(items.bytes().len() as u64);
+    let stored = key.value::<StoredCounts>()?.ok_or(MISSING)?;
+    let work = stored.sketch().rows().max(MIN_ROWS).saturating_mul(items.bytes().len() as u64);
     // What has run before is not refused, and nobody reads the reply.
     let is_replay = context.is_replay();
     if work > MAX_WORK && !is_replay {
@@ -91,12 +91,15 @@ fn increment(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyErr
     let room = with_room(items.bytes().len()).ok_or(NO_MEMORY_TO_COUNT)?;
     let mut counted = 0;
     let each = items.items().map(|item| (item, 1));
-    let (end, time) = count(context, counts, time, each, |estimate| {
+    let (end, time) = count(context, stored.sketch_mut(), time, each, |estimate| {
         if !is_replay {
             estimates.extend(estimate.to_le_bytes());
         }
         counted += 1;
     })?;
+    if time.is_some() {
+        stored.schedule(context, name);
+    }
     drop(key); // before a module is notified that might delete it
     drop(room);
     if counted > 0 {

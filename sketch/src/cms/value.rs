@@ -6,6 +6,7 @@ use splitbloom_foundation::alloc::Mover;
 use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::data_type::NativeType;
+use splitbloom_server::queue::{Queue, Ticket};
 use splitbloom_sketch::cms::windowed::{self, WindowedSketch};
 use splitbloom_sketch::cms::{self, CountMinSketch};
 use splitbloom_sketch::DecodeError;
@@ -15,6 +16,9 @@ use std::num::NonZeroU64;
 /// RedisBloom's type, and ours for sketches with a window.
 static TYPES: [NativeType<StoredCounts>; 2] =
     [native::<PlainEncoding>(), native::<WindowedEncoding>()];
+
+/// Sketches with a window, until the end of a slice.
+static LAPSES: Queue = Queue::new();
 
 /// What a key holds.
 pub type StoredCounts = Stored<Counts>;
@@ -57,6 +61,24 @@ impl Sketch for Counts {
 
     fn is_other(&self) -> bool {
         matches!(self, Self::Windowed(_))
+    }
+
+    fn queue() -> &'static Queue {
+        &LAPSES
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Windowed(sketch) => sketch.next_change(now),
+        }
+    }
+
+    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Windowed(sketch) => sketch.attachment(),
+        }
     }
 
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {

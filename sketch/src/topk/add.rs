@@ -101,7 +101,8 @@ fn add<const STEP: usize>(
     let given = (form.first > 2).then(|| parse_time(arguments.bytes(2))).transpose()?;
     let name = arguments.at(1);
     let mut key = context.open_to_write(name)?;
-    let topk = key.value::<StoredTopK>()?.ok_or(MISSING)?.sketch_mut();
+    let stored = key.value::<StoredTopK>()?.ok_or(MISSING)?;
+    let topk = stored.sketch_mut();
     let time = time_for(context, topk, given)?;
     let items = arguments.bytes_from(form.first).step_by(STEP);
     let units = |n| form.units(arguments, n);
@@ -122,6 +123,9 @@ fn add<const STEP: usize>(
     });
     if added < sound || !is_whole {
         reply_refused(context, sound - added, is_whole);
+    }
+    if time.is_some() {
+        stored.schedule(context, name);
     }
     drop(key); // before a module is notified that might delete it
     if end.is_ok() && is_whole && time.is_none() {

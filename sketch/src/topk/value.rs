@@ -5,6 +5,7 @@ use splitbloom_foundation::alloc::Mover;
 use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::data_type::NativeType;
+use splitbloom_server::queue::{Queue, Ticket};
 use splitbloom_sketch::topk::{TopK, TYPE_NAME, WINDOW_TYPE_NAME};
 use splitbloom_sketch::DecodeError;
 use std::alloc::Layout;
@@ -14,6 +15,9 @@ use std::num::NonZeroU64;
 pub type StoredTopK = Stored<TopK>;
 
 static TYPES: [NativeType<StoredTopK>; 2] = [native::<Whole>(), native::<Windowed>()];
+
+/// Lists with a window, until the end of a slice.
+static LAPSES: Queue = Queue::new();
 
 /// RedisBloom's encoding.
 struct Whole;
@@ -46,6 +50,18 @@ impl Sketch for TopK {
 
     fn is_other(&self) -> bool {
         self.window().is_some()
+    }
+
+    fn queue() -> &'static Queue {
+        &LAPSES
+    }
+
+    fn next_change(&self, now: u64) -> Option<u64> {
+        self.next_change(now)
+    }
+
+    fn ticket(&mut self) -> Option<&mut Option<Ticket>> {
+        self.attachment()
     }
 
     fn save(&self, to: &mut impl FieldSink) -> Result<(), OutOfMemory> {

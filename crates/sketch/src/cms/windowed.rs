@@ -39,6 +39,7 @@ use splitbloom_foundation::fields::{FieldSink, Fields};
 use splitbloom_foundation::segment::SEGMENT_BYTES;
 use splitbloom_foundation::span::Span;
 use std::alloc::Layout;
+use std::any::Any;
 use std::num::NonZeroU64;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -73,6 +74,18 @@ impl WindowedSketch {
     /// The latest time that has changed it, in milliseconds since 1970; 0 before the first change.
     pub fn latest(&self) -> u64 {
         self.ring.latest()
+    }
+
+    /// When estimates change next if nothing is counted, in milliseconds since 1970, later than
+    /// `now`; `None` if all are 0.
+    pub fn next_change(&self, now: u64) -> Option<u64> {
+        self.ring.next_change(now)
+    }
+
+    /// What its owner keeps with it, which is no part of it: copies begin without. `None` if there
+    /// is no memory for it.
+    pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
+        self.ring.attachment.get()
     }
 
     /// The sum of the increments that are remembered at `now`.
@@ -182,7 +195,7 @@ impl WindowedSketch {
 
     /// Visits every kind of allocation: its layout and their number.
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
-        visit(self.ring.layout(), 1);
+        self.ring.layouts().for_each(|layout| visit(layout, 1));
         self.ring.slots().flatten().for_each(|slice| slice.visit_allocations(visit));
     }
 

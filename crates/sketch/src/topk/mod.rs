@@ -57,6 +57,7 @@ use slice::Slice;
 use splitbloom_foundation::alloc::{Mover, OutOfMemory};
 use splitbloom_foundation::span::Span;
 use std::alloc::Layout;
+use std::any::Any;
 use std::num::NonZeroU64;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -155,6 +156,24 @@ impl TopK {
         }
     }
 
+    /// When lists and counts change next if nothing is added, in milliseconds since 1970, later than
+    /// `now`; `None` if nothing is remembered, and without a window.
+    pub fn next_change(&self, now: u64) -> Option<u64> {
+        match &self.body {
+            Body::Whole(_) => None,
+            Body::Window(ring) => ring.next_change(now),
+        }
+    }
+
+    /// What its owner keeps with one that has a window, which is no part of it: copies begin
+    /// without. `None` without a window, or if there is no memory for it.
+    pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
+        match &mut self.body {
+            Body::Whole(_) => None,
+            Body::Window(ring) => ring.attachment.get(),
+        }
+    }
+
     /// Advances the time to `now`, so that items can be added. Calls `over` with each slice that is
     /// over. Without a window both are ignored.
     ///
@@ -233,7 +252,7 @@ impl TopK {
     pub fn visit_allocations(&self, visit: &mut dyn FnMut(Layout, u64)) {
         visit(self.rules.decay.layout(), 1);
         if let Body::Window(ring) = &self.body {
-            visit(ring.layout(), 1);
+            ring.layouts().for_each(|layout| visit(layout, 1));
         }
         self.slots().flatten().for_each(|slice| slice.visit_allocations(visit));
     }

@@ -7,8 +7,8 @@ use crate::error::AddError;
 use crate::hash::ItemHash;
 use crate::table::Table;
 use splitbloom_foundation::alloc::try_boxed_one;
+use splitbloom_foundation::attachment::Attachment;
 use std::alloc::Layout;
-use std::any::Any;
 
 /// The cost of rewriting a page, in units of reading one.
 const WRITTEN: u32 = 8;
@@ -21,16 +21,14 @@ const ITEMS_A_PAGE: u64 = 16;
 /// Tables of up to this many allocations are freed immediately.
 const FEW_ALLOCATIONS: u64 = 64;
 
-/// What the owner of a filter keeps with it.
-type Attachment = Box<dyn Any + Send + Sync>;
-
 /// The window and its slices, and what belongs to time alone.
 pub(crate) struct Clock {
     pub window: Window,
     pub slices: Slices,
     /// A large table that was forgotten as a whole.
     gone: Option<Box<[Table; 1]>>,
-    attachment: Option<Attachment>,
+    /// What the owner of the filter keeps with it.
+    pub(super) attachment: Attachment,
 }
 
 /// The effect of advancing the time on the table.
@@ -44,7 +42,7 @@ pub(crate) enum Moved {
 impl Clock {
     /// Before the first change.
     pub fn new(window: Window) -> Self {
-        Self { window, slices: Slices::default(), gone: None, attachment: None }
+        Self { window, slices: Slices::default(), gone: None, attachment: Attachment::default() }
     }
 
     /// The clock of a copy.
@@ -72,24 +70,12 @@ impl Clock {
         Some(table)
     }
 
-    /// The attachment of this type, if it is there or there is memory for a new one.
-    pub(super) fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
-        if self.attachment.is_none() {
-            let one: Attachment = try_boxed_one(T::default()).ok()?;
-            self.attachment = Some(one);
-        }
-        let one = self.attachment.as_mut()?.downcast_mut::<[T; 1]>();
-        one.map(|one| &mut one[0])
-    }
-
     /// Visits what it allocates, but no pages.
     pub fn visit_allocations(&self, visit: &mut impl FnMut(Layout, u64)) {
         if self.gone.is_some() {
             visit(Layout::new::<Table>(), 1);
         }
-        if let Some(attachment) = &self.attachment {
-            visit(Layout::for_value(&**attachment), 1);
-        }
+        self.attachment.layout().into_iter().for_each(|layout| visit(layout, 1));
     }
 
     /// Advances the time. Returns the effect on the table, if there is one.

@@ -186,7 +186,7 @@ impl Filter {
     /// loaded filters start without. `None` if there is no memory for it, or no window.
     #[doc(hidden)]
     pub fn attachment<T: Any + Default + Send + Sync>(&mut self) -> Option<&mut T> {
-        self.clock_mut()?.attachment()
+        self.clock_mut()?.attachment.get()
     }
 
     /// Adds an item at the time `now`. The limit is [that of the table](Filter::limit_of_table).
