@@ -9,14 +9,13 @@ use crate::types::{now_for, BloomFilters, CountingFilters, Family, Stored};
 use crate::{config, stats};
 use splitbloom_filter::Filter;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, Output, Parameter};
+use splitbloom_server::command::{Command, Parameter};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 
 pub const BF_EXISTS: Command<ReplyError> = Command {
     name: c"bf.exists",
     arity: 3,
-    output: Output::Varies, // a windowed filter forgets, so replies also depend on the time
     summary: c"Checks whether an item is probably in a Bloom filter",
     complexity: BLOOM_ITEM,
     parameters: &[Parameter::KEY, ITEM],
@@ -26,7 +25,6 @@ pub const BF_EXISTS: Command<ReplyError> = Command {
 pub const BF_MULTI_EXISTS: Command<ReplyError> = Command {
     name: c"bf.mexists",
     arity: -3,
-    output: Output::Varies, // likewise
     summary: c"Checks for each item whether it is probably in a Bloom filter",
     complexity: BLOOM_ITEMS,
     parameters: &[Parameter::KEY, ITEMS],
@@ -35,7 +33,6 @@ pub const BF_MULTI_EXISTS: Command<ReplyError> = Command {
 };
 pub const CF_EXISTS: Command<ReplyError> = Command {
     name: c"cf.exists",
-    output: Output::Determined,
     summary: c"Checks whether an item is probably in a counting filter",
     complexity: COUNTING_ITEM,
     run: look_up::<CountingFilters>,
@@ -43,7 +40,6 @@ pub const CF_EXISTS: Command<ReplyError> = Command {
 };
 pub const CF_MULTI_EXISTS: Command<ReplyError> = Command {
     name: c"cf.mexists",
-    output: Output::Determined,
     summary: c"Checks for each item whether it is probably in a counting filter",
     complexity: COUNTING_ITEMS,
     run: look_up_many::<CountingFilters>,

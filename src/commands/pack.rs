@@ -34,7 +34,6 @@ pub const BF_PACK_ADD: Command<ReplyError> = Command {
 pub const BF_PACK_EXISTS: Command<ReplyError> = Command {
     name: c"bf.packexists",
     arity: -4,
-    output: Output::Varies,
     summary: c"Checks for each packed item whether it is probably in a Bloom filter",
     complexity: BLOOM_ITEMS,
     parameters: OF_A_LOOKUP,

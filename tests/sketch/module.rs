@@ -22,6 +22,22 @@ fn filters_and_sketches_are_loaded_side_by_side() {
     assert!(line.is_some_and(|line| line.contains(" on ")), "{log}");
 }
 
+/// Clients that cache replies ask COMMAND INFO. Keys are signalled at the end of a slice.
+#[test]
+fn lookups_may_be_cached_and_what_depends_on_memory_may_not() {
+    let server = server();
+    let mut db = server.connect();
+    let names = db.run("COMMAND LIST FILTERBY MODULE sketch");
+    let names = names.elements().iter().map(|name| name.text());
+    let varying = names.filter(|name| {
+        let info = db.run(&format!("COMMAND INFO {name}"));
+        let info = info.elements()[0].elements();
+        let is_read = info[2].to_string().contains("readonly");
+        is_read && info[7].to_string().contains("nondeterministic_output")
+    });
+    assert_eq!(varying.collect::<Vec<_>>(), ["tdigest.info"]);
+}
+
 #[test]
 fn sketches_are_loaded_alone_and_take_no_arguments() {
     let path = sketch_module_path();

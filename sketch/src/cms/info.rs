@@ -5,14 +5,13 @@ use super::value::{Counts, StoredCounts};
 use crate::errors::ReplyError;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::clock::time_of_command;
-use splitbloom_server::command::{Command, Output};
+use splitbloom_server::command::Command;
 use splitbloom_server::context::Context;
 use splitbloom_sketch::cms::Shape;
 
 pub const INFO: Command<ReplyError> = Command {
     name: c"cms.info",
     arity: 2,
-    output: Output::Varies, // a window moves
     summary: c"Describes a count-min sketch",
     run: info,
     ..Command::FAST_READ

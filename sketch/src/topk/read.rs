@@ -6,7 +6,7 @@ use crate::errors::ReplyError;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::clock::time_of_command;
-use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::key::ReadKey;
 use splitbloom_sketch::topk::TopK;
@@ -16,7 +16,6 @@ const ITEMS: Parameter = Parameter::new(c"item", Kind::Text, Times::OnceOrMore);
 pub const QUERY: Command<ReplyError> = Command {
     name: c"topk.query",
     arity: -3,
-    output: Output::Varies,
     summary: c"Checks for each item whether it is in the list of a top-k",
     complexity: c"O(N) with N items; with a window also that of TOPK.LIST, once",
     parameters: &[Parameter::KEY, ITEMS],

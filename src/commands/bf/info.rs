@@ -16,7 +16,6 @@ use splitbloom_server::reply::Reply;
 pub const CARD: Command<ReplyError> = Command {
     name: c"bf.card",
     arity: 2,
-    output: Output::Varies,
     summary: c"Counts the items that were new when they were added to a Bloom filter",
     complexity: BLOOM_ITEM,
     run: card,

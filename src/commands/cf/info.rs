@@ -79,6 +79,7 @@ fn reply_more(context: &Context, filter: &Filter) {
 pub const DEBUG: Command<ReplyError> = Command {
     name: c"cf.debug",
     arity: 2,
+    output: Output::Varies,
     summary: c"Describes a counting filter in a line for people to read",
     run: debug,
     ..Command::FAST_READ
