@@ -161,14 +161,10 @@ impl Sketch {
             }
             _ => {
                 let numbers = "-1e300 -1000 -1 0 0.25 0.5 1 3 17.5 1000 1e300";
-                let ranks = "0 1 2 10 100 1000 100000";
+                // Not ranks: RedisBloom rounds them on the way to a fraction and back.
                 let questions = [
                     format!("TDIGEST.QUANTILE {key} {QUANTILES}"),
                     format!("TDIGEST.CDF {key} {numbers}"),
-                    format!("TDIGEST.RANK {key} {numbers}"),
-                    format!("TDIGEST.REVRANK {key} {numbers}"),
-                    format!("TDIGEST.BYRANK {key} {ranks}"),
-                    format!("TDIGEST.BYREVRANK {key} {ranks}"),
                     format!("TDIGEST.MIN {key}"),
                     format!("TDIGEST.MAX {key}"),
                     format!("TDIGEST.TRIMMED_MEAN {key} 0.1 0.9"),

@@ -6,7 +6,7 @@ use splitbloom_foundation::alloc::{Mover, OutOfMemory};
 use std::alloc::Layout;
 use std::sync::OnceLock;
 
-/// A digest, with its nodes joined where that makes answers better.
+/// A digest, with its nodes in one, and joined where that makes answers better.
 ///
 /// A node's numbers are taken to spread as far as its neighbours. A single number that was added
 /// next to a large node since the last pass would push all of them to one side, so a pass joins the
@@ -16,8 +16,8 @@ pub struct Answers<'a> {
     joined: Option<&'a Nodes>,
 }
 
-/// The joined nodes, computed at the first question since a change and kept until the next one;
-/// `None` inside if a pass would join nothing.
+/// The nodes that answers come from, computed at the first question since a change and kept until
+/// the next one; `None` inside if they are the digest's own: a pass would join nothing.
 #[derive(Debug, Default)]
 pub(super) struct Joined(OnceLock<Option<Nodes>>);
 
@@ -39,7 +39,7 @@ impl Joined {
 
 impl TDigest {
     /// Returns the view that answers questions. Cost of the first one since a change: a step for
-    /// each node, and a pass and the memory of its result if there are singles to join.
+    /// each node, and the memory of a copy if there are fresh singles, or some to join.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -47,9 +47,14 @@ impl TDigest {
         let joined = match self.joined.0.get() {
             Some(joined) => joined,
             None => {
-                let joined = match pass::joins_singles(&self.nodes, self.compression) {
-                    true => Some(pass::try_join(&self.nodes, self.compression)?.try_clone()?),
-                    false => None,
+                let settled = match self.fresh.as_slice() {
+                    [] => None,
+                    fresh => Some(self.nodes.try_clone_with(fresh)?),
+                };
+                let nodes = settled.as_ref().unwrap_or(&self.nodes);
+                let joined = match pass::joins_singles(nodes, self.compression) {
+                    true => Some(pass::try_join(nodes, self.compression)?.try_clone_with(&[])?),
+                    false => settled,
                 };
                 self.joined.0.get_or_init(|| joined)
             }

@@ -32,7 +32,7 @@ impl TDigest {
         for number in [f64::from(self.compression.get()), self.min, self.max] {
             sink.double(number);
         }
-        let counts = [self.compression.capacity(), self.nodes.count(), 0].map(|count| count as u64);
+        let counts = [self.compression.capacity(), self.num_nodes(), 0].map(|count| count as u64);
         counts.into_iter().chain([self.passes]).for_each(|count| sink.unsigned(count));
         sink.double(self.weight() as f64);
         sink.double(0.0);
@@ -74,20 +74,30 @@ impl TDigest {
         let (mut weights, mut sum) = (Vec::new(), 0);
         for _ in 0..count {
             let read = double(fields)?;
-            // As `MAX_WEIGHT` is small, the sum of two weights is exact.
-            if !(read >= 1.0 && read.fract() == 0.0 && read + sum as f64 <= MAX_WEIGHT as f64) {
+            let is_whole = read >= 1.0 && read.fract() == 0.0 && read <= MAX_WEIGHT as f64;
+            if !is_whole || read as u64 > MAX_WEIGHT - sum {
                 return Err(DecodeError::Field("the weight of a node"));
             }
             sum += read as u64;
             try_push(&mut weights, read as u64)?;
         }
-        if sum as f64 != weight {
+        if !is_sum(weight, sum) {
             return Err(DecodeError::Field("the weight of merged nodes"));
         }
         let nodes = means.iter().zip(&weights).map(|(&mean, &weight)| Node { mean, weight });
         let nodes = Nodes::try_of(nodes)?;
-        Ok(Self { compression, min, max, passes, nodes, joined: Joined::default() })
+        let joined = Joined::default();
+        Ok(Self { compression, min, max, passes, nodes, fresh: Vec::new(), joined })
     }
+}
+
+/// Whether `weight` was saved for nodes that weigh `sum`. RedisBloom rounds each above 2^53.
+fn is_sum(weight: f64, sum: u64) -> bool {
+    let slack = match sum {
+        0..=0x20_0000_0000_0000 => 0.0,
+        _ => sum as f64 * f64::EPSILON,
+    };
+    (sum as f64 - weight).abs() <= slack
 }
 
 fn double(fields: &mut impl Fields) -> Result<f64, DecodeError> {

@@ -12,7 +12,7 @@ impl Compression {
     pub const MAX: Self = Self(100_000);
 
     /// The largest of all: RedisBloom counts the capacity in 31 bits.
-    const MAX_SAVED: Self = Self((i32::MAX as u32 - 10) / 6);
+    pub const MAX_SAVED: Self = Self((i32::MAX as u32 - 10) / 6);
 
     /// The compression `number` of a new digest; `None` if it is out of range.
     pub fn new(number: u64) -> Option<Self> {

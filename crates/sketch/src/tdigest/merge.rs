@@ -13,7 +13,8 @@ impl TDigest {
         if other.weight() > MAX_WEIGHT - self.weight() {
             return Err(AddError::TooHeavy);
         }
-        let mut all = self.nodes.union(&other.nodes)?;
+        self.settle();
+        let mut all = self.nodes.union(&other.nodes, &other.fresh)?;
         if all.count() > self.compression.most_nodes() {
             all = pass::try_join(&all, self.compression)?;
             self.count_pass();

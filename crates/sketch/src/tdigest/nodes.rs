@@ -56,6 +56,46 @@ impl Cut {
     }
 }
 
+/// Inserts into `singles` the numbers `added`, both in ascending order, each before those that are
+/// equal. There is room.
+pub(super) fn insert(singles: &mut Vec<f64>, added: &[f64]) {
+    // From the largest down: what lies above it moves to where it will stay.
+    let mut rest = singles.len();
+    let is_dense = rest <= DENSE * added.len();
+    let distance = rest / added.len().max(1);
+    let mut hole = rest + added.len();
+    singles.resize(hole, 0.0);
+    for number in added.iter().rev() {
+        if is_dense {
+            while rest > 0 && singles[rest - 1] >= *number {
+                hole -= 1;
+                rest -= 1;
+                singles[hole] = singles[rest];
+            }
+        } else {
+            let place = place_of(*number, &singles[..rest], distance);
+            hole -= rest - place;
+            singles.copy_within(place..rest, hole);
+            rest = place;
+        }
+        hole -= 1;
+        singles[hole] = *number;
+    }
+}
+
+/// How many `singles` are below `number`: a binary search that begins `distance` from the end, and
+/// goes back as far as it must. (What lies there is about to be moved, so it must come from memory
+/// anyway; a search of all would wait for a cache line at each step.)
+fn place_of(number: f64, singles: &[f64], distance: usize) -> usize {
+    let (mut end, mut step) = (singles.len(), distance.max(1));
+    while step <= end && singles[end - step] >= number {
+        end -= step;
+        step *= 2;
+    }
+    let start = end.saturating_sub(step);
+    start + singles[start..end].partition_point(|single| *single < number)
+}
+
 impl Nodes {
     /// No nodes. Allocates nothing.
     pub const fn new() -> Self {
@@ -85,26 +125,28 @@ impl Nodes {
         Ok(all)
     }
 
-    /// A copy.
+    /// A copy into which the singles `added` are inserted.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
-        let mut copy = Self::with_room(self.singles.len(), self.centroids.len())?;
+    pub fn try_clone_with(&self, added: &[f64]) -> Result<Self, OutOfMemory> {
+        let mut copy = Self::with_room(self.singles.len() + added.len(), self.centroids.len())?;
         copy.assign(self);
+        copy.insert(added);
         Ok(copy)
     }
 
-    /// The nodes of both. Where means are equal, those of `self` come first.
+    /// The nodes of both, and the singles `added` to `other`. Where means are equal, those of
+    /// `self` come first.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn union(&self, other: &Self) -> Result<Self, OutOfMemory> {
-        let (singles, centroids) = (self.singles.len(), self.centroids.len());
-        let (singles, centroids) =
-            (singles + other.singles.len(), centroids + other.centroids.len());
+    pub fn union(&self, other: &Self, added: &[f64]) -> Result<Self, OutOfMemory> {
+        let singles = self.singles.len() + other.singles.len() + added.len();
+        let centroids = self.centroids.len() + other.centroids.len();
         let mut union = Self::with_room(singles, centroids)?;
         union.singles.extend_from_slice(&other.singles);
+        union.insert(added);
         union.insert(&self.singles);
         let (mut left, mut right) = (self.centroids().peekable(), other.centroids().peekable());
         let mut end = 0;
@@ -163,31 +205,9 @@ impl Nodes {
         Ok(self.centroids.try_reserve_exact(missing)?)
     }
 
-    /// Inserts singles, which are in ascending order, each before those that are equal. There is
-    /// room.
+    /// Inserts singles as [`insert`] does.
     pub fn insert(&mut self, added: &[f64]) {
-        let Self { singles, .. } = self;
-        // From the largest down: what lies above it moves to where it will stay.
-        let mut rest = singles.len();
-        let is_dense = rest <= DENSE * added.len();
-        let mut hole = rest + added.len();
-        singles.resize(hole, 0.0);
-        for number in added.iter().rev() {
-            if is_dense {
-                while rest > 0 && singles[rest - 1] >= *number {
-                    hole -= 1;
-                    rest -= 1;
-                    singles[hole] = singles[rest];
-                }
-            } else {
-                let place = singles[..rest].partition_point(|single| single < number);
-                hole -= rest - place;
-                singles.copy_within(place..rest, hole);
-                rest = place;
-            }
-            hole -= 1;
-            singles[hole] = *number;
-        }
+        insert(&mut self.singles, added);
     }
 
     /// Appends `node`, which is not below any other and for which there is room.
@@ -214,6 +234,16 @@ impl Nodes {
         self.clear();
         self.singles.extend_from_slice(&other.singles);
         self.centroids.extend_from_slice(&other.centroids);
+    }
+
+    /// All nodes and the singles `added`, both in ascending order, as if these were inserted.
+    pub fn iter_with<'a>(&'a self, added: &'a [f64]) -> impl Iterator<Item = Node> + Clone + 'a {
+        let (mut nodes, mut added) = (self.iter().peekable(), added.iter().peekable());
+        std::iter::from_fn(move || match (added.peek(), nodes.peek()) {
+            (Some(number), Some(node)) if **number > node.mean => nodes.next(),
+            (Some(_), _) => added.next().map(|mean| Node { mean: *mean, weight: 1 }),
+            (None, _) => nodes.next(),
+        })
     }
 
     /// All nodes in ascending order.
@@ -334,7 +364,7 @@ impl Nodes {
             let singles = self.singles[least..most].partition_point(|single| *single <= mean);
             let singles = least + singles;
             let (begin, end) = self.ends(index);
-            // Middles are multiples of 1/2 below 2^51, so all of this is exact.
+            // Middles are multiples of 1/2, so below 2^51 all of this is exact.
             if (begin + end) as f64 / 2.0 + singles as f64 <= rank {
                 (centroids, least) = (index + 1, singles);
             } else {

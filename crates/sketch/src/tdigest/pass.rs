@@ -52,6 +52,13 @@ fn normalizer(nodes: &Nodes, compression: Compression) -> f64 {
     f64::from(compression.get()) / inverse
 }
 
+/// The largest weight up to `weight` that a double holds.
+#[inline]
+fn representable(weight: u64) -> u64 {
+    let spare = (u64::BITS - weight.leading_zeros()).saturating_sub(f64::MANTISSA_DIGITS);
+    weight >> spare << spare
+}
+
 /// Joins neighbours while `weight · normalizer` is at most `q (1 - q)` at both ends of the node.
 /// Returns false if the result has more than `most` nodes.
 fn join_within(nodes: &Nodes, normalizer: f64, most: usize, joined: &mut Nodes) -> bool {
@@ -62,7 +69,7 @@ fn join_within(nodes: &Nodes, normalizer: f64, most: usize, joined: &mut Nodes) 
     let mut before = 0; // the weight of what is in `joined`
     let mut at_begin = 0.0; // q (1 - q) there
     for node in nodes {
-        let weight = open.weight + node.weight;
+        let weight = representable(open.weight + node.weight);
         let end = (before + weight) as f64 / total;
         let scaled = weight as f64 * normalizer;
         if scaled <= at_begin && scaled <= end * (1.0 - end) {

@@ -10,12 +10,17 @@ impl Answers<'_> {
     /// As in MergingDigest, a node's numbers spread evenly from its middle to that of its
     /// neighbours, but a single is a step.
     pub fn quantile(&self, q: f64) -> Option<f64> {
+        let total = self.digest.weight() as f64;
+        self.at_rank(q.clamp(0.0, 1.0) * total)
+    }
+
+    /// The number below which `rank` numbers lie, likewise.
+    fn at_rank(&self, rank: f64) -> Option<f64> {
         let (first, last) = (self.nodes().first()?, self.nodes().last()?);
         if self.nodes().count() == 1 {
             return Some(first.mean);
         }
         let total = self.digest.weight() as f64;
-        let rank = q.clamp(0.0, 1.0) * total;
         if rank < 1.0 {
             return Some(self.digest.min);
         }
@@ -24,11 +29,12 @@ impl Answers<'_> {
             return Some(between(self.digest.min, first.mean, (rank - 1.0) / (half - 1.0)));
         }
         let half = last.weight as f64 / 2.0;
-        if rank > total - 1.0 || half == 1.0 && total - rank == 1.0 {
+        let above = total - rank;
+        if above < 1.0 || half == 1.0 && above == 1.0 {
             return Some(self.digest.max);
         }
-        if total - rank <= half && last.weight > 1 {
-            let part = (total - rank - 1.0) / (half - 1.0);
+        if above <= half && last.weight > 1 {
+            let part = (above - 1.0) / (half - 1.0);
             return Some(between_from_above(last.mean, self.digest.max, part));
         }
         Some(self.between_middles(rank)?.clamp(self.digest.min, self.digest.max))
@@ -38,10 +44,12 @@ impl Answers<'_> {
     /// the last.
     fn between_middles(&self, rank: f64) -> Option<f64> {
         let cut = self.nodes().cut_at(rank);
-        let (left, right) = (self.nodes().below(cut)?, self.nodes().above(cut)?);
+        // Above 2^53, where ranks are rounded, there may be no node on one side, or no distance.
+        let Some(left) = self.nodes().below(cut) else { return self.digest.min() };
+        let Some(right) = self.nodes().above(cut) else { return self.digest.max() };
         let middle = self.nodes().weight_below(cut) as f64;
-        let (above, below) =
-            (rank - (middle - left.weight as f64 / 2.0), middle + right.weight as f64 / 2.0 - rank);
+        let above = (rank - (middle - left.weight as f64 / 2.0)).max(0.0);
+        let below = (middle + right.weight as f64 / 2.0 - rank).max(0.0);
         // The half of a single's weight that lies towards the other node is where the single is.
         let (mut from_left, mut to_right) = (above, below);
         if left.weight == 1 {
@@ -60,14 +68,12 @@ impl Answers<'_> {
     }
 
     /// The number that has `rank` others below it; infinity if there are not that many. `None` if
-    /// there are none. As in RedisBloom, `rank` is rounded as a fraction of the weight, so it may
-    /// be the number before that one.
+    /// there are none. Exact among singles. (RedisBloom makes a fraction of the rank, which may be
+    /// rounded to the number before that one.)
     pub fn by_rank(&self, rank: u64) -> Option<f64> {
         match rank {
             0 => self.digest.min(),
-            _ if rank < self.digest.weight() => {
-                self.quantile(rank as f64 / self.digest.weight() as f64)
-            }
+            _ if rank < self.digest.weight() => self.at_rank(rank as f64),
             _ => self.digest.min().map(|_| f64::INFINITY),
         }
     }
@@ -78,8 +84,7 @@ impl Answers<'_> {
         match rank {
             0 => self.digest.max(),
             _ if rank < self.digest.weight() => {
-                let below = self.digest.weight() - rank - 1;
-                self.quantile(below as f64 / self.digest.weight() as f64)
+                self.at_rank((self.digest.weight() - rank - 1) as f64)
             }
             _ => self.digest.max().map(|_| f64::NEG_INFINITY),
         }

@@ -4,6 +4,12 @@ use super::answers::Answers;
 use super::nodes::{Cut, Node};
 use super::real::{part, scaled_part};
 
+/// The weight on one side of a number, with half of what is equal to it.
+enum Weight {
+    Below(f64),
+    Above(f64),
+}
+
 impl Answers<'_> {
     /// The fraction of the numbers that lie below `x`, with half of those equal to it; `None` if
     /// there are none, or `x` is not a number. Cost: a binary search in each list.
@@ -11,34 +17,43 @@ impl Answers<'_> {
     /// As in MergingDigest, a node's numbers spread evenly from its middle to that of its
     /// neighbours, but a single is a step.
     pub fn cdf(&self, x: f64) -> Option<f64> {
+        let total = self.digest.weight() as f64;
+        Some(match self.weight_beside(x)? {
+            Weight::Below(weight) => weight / total,
+            Weight::Above(weight) => 1.0 - weight / total,
+        })
+    }
+
+    /// The weight below `x`, or above it; `None` if there are no numbers, or `x` is not a number.
+    fn weight_beside(&self, x: f64) -> Option<Weight> {
         let (first, last) = (self.nodes().first()?, self.nodes().last()?);
         let total = self.digest.weight() as f64;
         if x.is_nan() {
             return None;
         }
         if x < self.digest.min {
-            return Some(0.0);
+            return Some(Weight::Below(0.0));
         }
         if x > self.digest.max {
-            return Some(1.0);
+            return Some(Weight::Above(0.0));
         }
         if self.nodes().count() == 1 {
-            return Some(0.5);
+            return Some(Weight::Below(total / 2.0));
         }
         if x < first.mean {
-            return Some(tail(self.digest.min, x, first) / total);
+            return Some(Weight::Below(tail(self.digest.min, x, first)));
         }
         if x > last.mean {
             // The same, seen from the other side.
             let last = Node { mean: -last.mean, ..last };
-            return Some(1.0 - tail(-self.digest.max, -x, last) / total);
+            return Some(Weight::Above(tail(-self.digest.max, -x, last)));
         }
         let (before, after) = (self.nodes().cut_before(x), self.nodes().cut_after(x));
         if before != after && before.count() + 1 == self.nodes().count() {
             // Whatever the last node weighs, one number is the largest.
-            return Some(1.0 - 0.5 / total);
+            return Some(Weight::Above(0.5));
         }
-        Some(self.weight_between(x, before, after)? / total)
+        Some(Weight::Below(self.weight_between(x, before, after)?.min(total)))
     }
 
     /// The weight below `x`, which lies from the mean of the first node to that of the last, where
@@ -67,7 +82,7 @@ impl Answers<'_> {
         if x < self.digest.min()? {
             return Some(-1);
         }
-        let rank = self.cdf(x)? * self.digest.weight() as f64;
+        let rank = self.weight_below(x)?;
         let floor = rank.floor();
         Some(if rank - floor > 0.5 { floor + 1.0 } else { floor } as i64)
     }
@@ -78,8 +93,17 @@ impl Answers<'_> {
         if x > self.digest.max()? {
             return Some(-1);
         }
-        let rank = self.cdf(x)? * self.digest.weight() as f64;
-        Some(self.digest.weight() as i64 - rank.round() as i64)
+        let rank = self.weight_below(x)?.round();
+        Some((self.digest.weight() as i64 - rank as i64).max(0))
+    }
+
+    /// The weight below `x`, with half of what is equal to it. Exact among singles: no fraction is
+    /// made of it on the way.
+    fn weight_below(&self, x: f64) -> Option<f64> {
+        Some(match self.weight_beside(x)? {
+            Weight::Below(weight) => weight,
+            Weight::Above(weight) => self.digest.weight() as f64 - weight,
+        })
     }
 }
 

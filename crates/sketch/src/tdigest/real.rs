@@ -18,6 +18,9 @@ pub(super) fn between_from_above(low: f64, high: f64, part: f64) -> f64 {
 /// The mean of `low` and `high`, which have these weights.
 pub(super) fn weighted_mean(low: f64, low_weight: f64, high: f64, high_weight: f64) -> f64 {
     let weight = low_weight + high_weight;
+    if weight == 0.0 {
+        return low;
+    }
     let plain = (low * low_weight + high * high_weight) / weight;
     let sound = if plain.is_finite() {
         plain
@@ -48,7 +51,8 @@ pub(super) fn scaled_part(scale: f64, low: f64, x: f64, high: f64) -> f64 {
 pub(super) fn moved_mean(mean: f64, x: f64, added: f64, sum: f64) -> f64 {
     let step = (x - mean) * added / sum;
     if step.is_finite() {
-        return mean + step;
+        let moved = mean + step;
+        return if moved > x { x } else { moved };
     }
     (mean * ((sum - added) / sum) + x * (added / sum)).clamp(mean, x)
 }

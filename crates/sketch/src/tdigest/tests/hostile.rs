@@ -84,14 +84,30 @@ fn infinite_means_are_read_as_the_ends() {
 fn a_weight_has_a_limit_that_no_sum_exceeds() {
     let heavy = |second: f64| {
         let mut fields = good();
-        let first = (MAX_WEIGHT - 4) as f64;
+        let first = 2_f64.powi(62);
         fields[7] = D(first + second + 1.0);
         fields[12..].clone_from_slice(&[first, second, 1.0].map(D));
         decode(fields)
     };
-    assert_eq!(heavy(3.0).unwrap().weight(), MAX_WEIGHT);
-    assert!(heavy(4.0).is_err());
+    let second = 2_f64.powi(62) - 512.0;
+    assert_eq!(heavy(second).unwrap().weight(), MAX_WEIGHT - 510);
+    assert!(heavy(2_f64.powi(62)).is_err());
+    assert!(heavy(2_f64.powi(63)).is_err());
     assert!(heavy(1e300).is_err());
+}
+
+#[test]
+fn a_weight_above_what_doubles_hold_may_be_rounded_but_no_other() {
+    let sum = |first: f64, sum: f64| {
+        let mut fields = good();
+        fields[7] = D(sum);
+        fields[12] = D(first);
+        decode(fields).is_ok()
+    };
+    let large = 2_f64.powi(60);
+    assert!(sum(large, large) && sum(large, large + 256.0) && !sum(large, large + 1_024.0));
+    let exact = 2_f64.powi(53) - 8.0;
+    assert!(sum(exact, exact + 4.0) && !sum(exact, exact + 3.0));
 }
 
 #[test]

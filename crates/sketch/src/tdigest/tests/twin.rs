@@ -114,51 +114,59 @@ impl Twin {
     }
 
     pub fn cdf(&self, x: f64) -> f64 {
+        match self.weight_beside(x) {
+            Ok(below) => below / self.weight(),
+            Err(above) => 1.0 - above / self.weight(),
+        }
+    }
+
+    /// The weight below `x`, or the one above it.
+    fn weight_beside(&self, x: f64) -> Result<f64, f64> {
         let (nodes, total) = (&self.nodes, self.weight());
         let (first, last) = (nodes[0], nodes[nodes.len() - 1]);
         if x < self.min {
-            return 0.0;
+            return Ok(0.0);
         }
         if x > self.max {
-            return 1.0;
+            return Err(0.0);
         }
         if nodes.len() == 1 {
-            return 0.5;
+            return Ok(total / 2.0);
         }
         if x < first.0 {
             let part = (x - self.min) / (first.0 - self.min);
             let below = if part == 0.0 { 0.5 } else { 1.0 + part * (first.1 / 2.0 - 1.0) };
-            return below / total;
+            return Ok(below);
         }
         if x > last.0 {
             let part = (self.max - x) / (self.max - last.0);
             let above = if part == 0.0 { 0.5 } else { 1.0 + part * (last.1 / 2.0 - 1.0) };
-            return 1.0 - above / total;
+            return Err(above);
         }
         let mut before = 0.0;
         for (index, (left, right)) in nodes.iter().zip(&nodes[1..]).enumerate() {
             if left.0 == x {
                 let equal = nodes[index..].iter().filter(|node| node.0 == x);
-                return (before + equal.map(|node| node.1).sum::<f64>() / 2.0) / total;
+                return Ok(before + equal.map(|node| node.1).sum::<f64>() / 2.0);
             }
             if x < right.0 {
                 let (left_is_single, right_is_single) = (left.1 == 1.0, right.1 == 1.0);
                 if left_is_single && right_is_single {
-                    return (before + 1.0) / total;
+                    return Ok(before + 1.0);
                 }
                 let left_excluded = if left_is_single { 0.5 } else { 0.0 };
                 let right_excluded = if right_is_single { 0.5 } else { 0.0 };
                 let between = (left.1 + right.1) / 2.0 - left_excluded - right_excluded;
                 let base = before + left.1 / 2.0 + left_excluded;
-                return (base + between * (x - left.0) / (right.0 - left.0)) / total;
+                return Ok(base + between * (x - left.0) / (right.0 - left.0));
             }
             before += left.1;
         }
-        1.0 - 0.5 / total
+        Err(0.5)
     }
 
     pub fn rank(&self, x: f64) -> i64 {
-        let rank = self.cdf(x) * self.weight();
+        let rank = self.weight_beside(x).unwrap_or_else(|above| self.weight() - above);
         match x < self.min {
             true => -1,
             false if rank - rank.floor() > 0.5 => rank.ceil() as i64,
