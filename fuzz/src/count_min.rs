@@ -25,7 +25,7 @@ impl Plain {
 
     /// Bytes of its counters, if it may be.
     fn bytes(&self, most: u64) -> Option<u64> {
-        if self.width == 0 || !(1..=65_536).contains(&self.depth) {
+        if self.width == 0 || self.depth == 0 {
             return None;
         }
         let bytes = u128::from(self.width) * u128::from(self.depth) * 4;
@@ -97,6 +97,9 @@ impl PlainWindow {
             return None;
         }
         let bytes = empty.bytes(((512 << 20) - 3 * SEGMENT) / (slices + 1))?;
+        if empty.depth > 1_024 {
+            return None;
+        }
         let latest = from.unsigned()?;
         let mut window = Self { seconds, slices, latest, empty, sketches: BTreeMap::new() };
         for age in (0..=slices).rev() {

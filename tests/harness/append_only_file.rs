@@ -1,6 +1,6 @@
-//! What a server replicates, read from its append-only file.
+//! Append-only files: what a server has replicated, and what one is to load.
 
-use super::{eventually, Reply, Server};
+use super::{eventually, Options, Reply, Server};
 use std::fs;
 use std::io::BufReader;
 
@@ -27,4 +27,18 @@ pub fn commands_in_append_only_file(server: &Server) -> Vec<String> {
     }
     commands.retain(|command| !command.starts_with("SELECT "));
     commands
+}
+
+/// A server that is to load the append-only file `base`, before it starts.
+pub fn stopped_server_with_log(options: Options, base: &[u8]) -> Server {
+    let mut server = Server::with(options.and_settings(&["appendonly yes"]));
+    server.kill();
+    let folder = server.folder().join("appendonlydir");
+    for entry in fs::read_dir(&folder).expect("a folder") {
+        fs::remove_file(entry.expect("an entry").path()).expect("the file can be removed");
+    }
+    fs::write(folder.join("appendonly.aof.1.base.aof"), base).expect("a file");
+    let manifest = "file appendonly.aof.1.base.aof seq 1 type b\n";
+    fs::write(folder.join("appendonly.aof.manifest"), manifest).expect("a file");
+    server
 }

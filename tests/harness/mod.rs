@@ -36,7 +36,7 @@ mod specimens;
 mod wait;
 mod writers;
 
-pub use append_only_file::commands_in_append_only_file;
+pub use append_only_file::{commands_in_append_only_file, stopped_server_with_log};
 pub use connection::{words, Connection};
 pub use crc64::with_fresh_footer;
 pub use dialect::Dialect;

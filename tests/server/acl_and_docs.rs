@@ -501,8 +501,8 @@ fn the_options_are_documented() {
     }
 }
 
-/// Commands whose replies depend on more than their arguments and the data: on the time, on a random
-/// seed, on memory. Lookups are not among them: keys are signalled when filters forget.
+/// Commands whose replies depend on more than their arguments and the data: on the time, on a
+/// random seed, on memory. Lookups are not among them: keys are signalled when filters forget.
 const VARYING: [&str; 12] = [
     "bf.add",
     "bf.changes",

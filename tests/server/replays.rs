@@ -4,9 +4,8 @@
 //! Each kind of chunk, header and value is damaged at a hundred places, one bit at a time, each
 //! under a key of its own.
 
-use crate::foreign::reading::stopped_server_with_log;
 use crate::foreign::samples::{payload, ALL, CUCKOO, GROWING, OF_VALKEY_BLOOM};
-use crate::harness::{words, Options, Primary, Server};
+use crate::harness::{stopped_server_with_log, words, Options, Primary, Server};
 use crate::kinds::{kinds, Command, Kind, PLACES};
 
 /// Loads a file of which commands are refused.

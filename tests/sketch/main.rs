@@ -6,5 +6,6 @@ mod harness;
 mod cms;
 mod hostile;
 mod module;
+mod replays;
 mod tdigest;
 mod topk;

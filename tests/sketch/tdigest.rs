@@ -194,6 +194,21 @@ fn a_replica_skips_the_words_that_redisbloom_skips() {
 }
 
 #[test]
+fn a_digest_can_be_emptied_while_memory_is_short() {
+    let server = server();
+    let mut db = server.connect();
+    create(&mut db);
+    fill(&mut db, 1);
+    db.run("CONFIG SET maxmemory 1");
+    let refused = "-OOM command not allowed when used memory > 'maxmemory'.";
+    db.converse(&[
+        ("TDIGEST.ADD large 1", refused),
+        ("TDIGEST.RESET large", "+OK"),
+        ("TDIGEST.MAX large", "$nan"),
+    ]);
+}
+
+#[test]
 fn values_survive_files_dumps_and_copies() {
     for preamble in ["yes", "no"] {
         let mut server = Server::with(Options {

@@ -7,7 +7,7 @@ use super::value::StoredDigest;
 use crate::errors::ReplyError;
 use splitbloom_foundation::number::parse_integer;
 use splitbloom_server::arguments::Arguments;
-use splitbloom_server::command::{Command, KeyAccess, Kind, Parameter, Times};
+use splitbloom_server::command::{Command, Kind, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_sketch::tdigest::{Compression, TDigest};
 
@@ -26,19 +26,18 @@ pub const CREATE: Command<ReplyError> = Command {
 pub const RESET: Command<ReplyError> = Command {
     name: c"tdigest.reset",
     arity: 2,
-    access: KeyAccess::Delete,
     summary: c"Empties a t-digest; its compression stays",
     run: reset,
-    ..Command::FAST_WRITE
+    ..Command::FAST_REMOVE
 };
 
 /// Parses `word`, a compression. If `is_replay`, a primary has created the digest, and the limit
-/// for new ones does not apply.
+/// for new ones does not apply. (Beyond the largest that exists, RedisBloom's capacity overflows.)
 pub fn parse_compression(word: &[u8], is_replay: bool) -> Result<Compression, ReplyError> {
     let number = parse_integer(word).ok_or(BAD_COMPRESSION)?;
     let number = u64::try_from(number).ok().filter(|number| *number > 0).ok_or(NO_COMPRESSION)?;
     let compression = match is_replay {
-        true => Compression::saved(number),
+        true => Compression::saved(number.min(Compression::MAX_SAVED.get().into())),
         false => Compression::new(number),
     };
     compression.ok_or(COMPRESSION_RANGE)
@@ -88,6 +87,8 @@ mod tests {
         assert_eq!(parse_compression(b"1", false).map(Compression::get), Ok(1));
         assert_eq!(parse_compression(b"100000", false).map(Compression::get), Ok(100_000));
         assert_eq!(parse_compression(b"100001", true).map(Compression::get), Ok(100_001));
+        let largest = parse_compression(b"4294967301", true);
+        assert_eq!(largest, Ok(Compression::MAX_SAVED));
         for (word, error) in [
             ("0", NO_COMPRESSION),
             ("-1", NO_COMPRESSION),

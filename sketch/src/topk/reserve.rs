@@ -4,7 +4,7 @@ use super::errors::{BAD_DECAY, BAD_DEPTH, BAD_K, BAD_WIDTH, EXISTS, NO_MEMORY_TO
 use super::value::StoredTopK;
 use crate::errors::ReplyError;
 use crate::window::{parse_window, SLICES, WINDOW};
-use splitbloom_foundation::number::parse_integer;
+use splitbloom_foundation::number::{parse_double, parse_integer};
 use splitbloom_foundation::span::Span;
 use splitbloom_foundation::OutOfMemory;
 use splitbloom_server::arguments::Arguments;
@@ -69,7 +69,7 @@ fn parse(words: &[&[u8]], is_replay: bool) -> Result<(Shape, Option<Span>), Repl
             number(k, BAD_K)?,
             number(width, BAD_WIDTH)?,
             number(depth, BAD_DEPTH)?,
-            parse_decay(decay).ok_or(BAD_DECAY)?,
+            parse_double(decay).ok_or(BAD_DECAY)?, // whether it is a decay, `Shape` says
         ),
         _ => return Err(ReplyError::WRONG_ARITY),
     };
@@ -88,11 +88,6 @@ fn number(word: &[u8], error: ReplyError) -> Result<u32, ReplyError> {
     number.filter(|number| *number > 0).ok_or(error)
 }
 
-/// A decimal number. Whether it is a decay, [`Shape::new`] says.
-fn parse_decay(word: &[u8]) -> Option<f64> {
-    std::str::from_utf8(word).ok()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +103,7 @@ mod tests {
         assert_eq!(parsed("5"), Ok((shape(5, 8, 7, 0.9), None)));
         assert_eq!(parsed("5 20 3 1"), Ok((shape(5, 20, 3, 1.0), None)));
         assert_eq!(parsed("5 20 3 1e-3"), Ok((shape(5, 20, 3, 0.001), None)));
+        assert_eq!(parsed("5 20 3 0x1p-2"), Ok((shape(5, 20, 3, 0.25), None)));
         assert_eq!(parsed("5 WINDOW 60"), Ok((shape(5, 8, 7, 0.9), Span::new(60, 8))));
         let window = parsed("5 20 3 0.5 window 60 slices 4");
         assert_eq!(window, Ok((shape(5, 20, 3, 0.5), Span::new(60, 4))));

@@ -4,7 +4,9 @@ use super::samples::{
     earlier_bodies, payload, rdb_for_all_servers, strangers_found, Sample, ALL, AOF, CUCKOO, FIXED,
     GROWING, RDB,
 };
-use crate::harness::{add_items, missing_items, Connection, Family, Options, Server};
+use crate::harness::{
+    add_items, missing_items, stopped_server_with_log, Connection, Family, Options, Server,
+};
 use std::fs;
 
 #[test]
@@ -216,19 +218,5 @@ fn a_newer_encoding_is_refused_with_a_line_that_helps() {
 pub fn server_with_log(base: &[u8]) -> Server {
     let mut server = stopped_server_with_log(Options::default(), base);
     server.start_again();
-    server
-}
-
-/// The same with these options, before it starts.
-pub fn stopped_server_with_log(options: Options, base: &[u8]) -> Server {
-    let mut server = Server::with(options.and_settings(&["appendonly yes"]));
-    server.kill();
-    let folder = server.folder().join("appendonlydir");
-    for entry in fs::read_dir(&folder).expect("a folder") {
-        fs::remove_file(entry.expect("an entry").path()).expect("the file can be removed");
-    }
-    fs::write(folder.join("appendonly.aof.1.base.aof"), base).expect("a file");
-    let manifest = "file appendonly.aof.1.base.aof seq 1 type b\n";
-    fs::write(folder.join("appendonly.aof.manifest"), manifest).expect("a file");
     server
 }

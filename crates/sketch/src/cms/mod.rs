@@ -42,7 +42,7 @@ pub mod windowed;
 
 pub use codec::TYPE_NAME;
 pub use merge::MergeError;
-pub use shape::{Shape, ShapeError, MAX_DEPTH, MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
+pub use shape::{Shape, ShapeError, MAX_NEW_BYTES, MAX_NEW_DEPTH, MAX_WINDOW_BYTES};
 
 use crate::batch::Groups;
 use crate::counters::{Counters, CACHED_SEGMENTS};

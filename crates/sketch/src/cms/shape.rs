@@ -6,9 +6,6 @@ use splitbloom_foundation::span::Span;
 /// The most rows of a new sketch. A row halves the probability of an error above the bound, so 64
 /// leave one in 2^64. An item allocates up to a segment for each row: 64 MiB at this depth.
 pub const MAX_NEW_DEPTH: u64 = 1 << 10;
-/// The most rows of one that exists: it may come from a server where somebody has mistaken the
-/// depth for the width. At this depth, an item takes 0.1 ms.
-pub const MAX_DEPTH: u64 = 1 << 16;
 /// The most bytes of counters of a new sketch. Its value is one string in files and dumps, and this
 /// is the longest string that servers take in a command by default, so RESTORE can take it.
 pub const MAX_NEW_BYTES: u64 = (512 << 20) - SEGMENT_BYTES as u64;
@@ -32,7 +29,7 @@ pub enum ShapeError {
     NoWidth,
     /// There must be a row.
     NoDepth,
-    /// There are more than [`MAX_NEW_DEPTH`] rows in a new sketch, or than [`MAX_DEPTH`].
+    /// There are more than [`MAX_NEW_DEPTH`] rows.
     TooDeep,
     /// The counters take more than [`MAX_NEW_BYTES`].
     TooLarge,
@@ -54,11 +51,16 @@ impl Shape {
         }
     }
 
-    /// The same shape for each slice of a window of `span`: all slices together are one value.
+    /// The same shape for each slice of a window of `span`: all slices together are one value. A
+    /// slice that is saved need not have the bytes of its rows, so their number has the limit of a
+    /// new sketch.
     ///
     /// # Errors
-    /// `WindowTooLarge`.
+    /// `TooDeep`, `WindowTooLarge`.
     pub fn in_window(self, span: Span) -> Result<Self, ShapeError> {
+        if self.depth > MAX_NEW_DEPTH {
+            return Err(ShapeError::TooDeep);
+        }
         let bytes = self.bytes().saturating_mul(u64::from(span.slices()) + 1);
         (bytes <= MAX_WINDOW_BYTES).then_some(self).ok_or(ShapeError::WindowTooLarge)
     }
@@ -72,7 +74,6 @@ impl Shape {
         match (width, depth) {
             (0, _) => Err(ShapeError::NoWidth),
             (_, 0) => Err(ShapeError::NoDepth),
-            (_, depth) if depth > MAX_DEPTH => Err(ShapeError::TooDeep),
             _ => {
                 let cells = width.checked_mul(depth);
                 let bytes = cells.and_then(|cells| cells.checked_mul(COUNTER_BYTES));
@@ -153,7 +154,6 @@ mod tests {
             (0, 1, ShapeError::NoWidth),
             (1, 0, ShapeError::NoDepth),
             (1, MAX_NEW_DEPTH + 1, ShapeError::TooDeep),
-            (1, MAX_DEPTH + 1, ShapeError::TooDeep),
             (most + 1, 1, ShapeError::TooLarge),
             (most / 2 + 1, 2, ShapeError::TooLarge),
             (u64::MAX, 1, ShapeError::TooLarge),
@@ -163,9 +163,10 @@ mod tests {
         }
         assert!(Shape::new(most, 1).is_ok() && Shape::saved(most + 1, 1).is_ok());
         assert_eq!(Shape::saved(1 << 60, 8), Err(ShapeError::TooLarge));
-        assert!(Shape::new(1, MAX_NEW_DEPTH).is_ok() && Shape::saved(1, MAX_DEPTH).is_ok());
-        assert_eq!(Shape::saved(1, MAX_DEPTH + 1), Err(ShapeError::TooDeep));
+        let deep = Shape::saved(1, MAX_NEW_DEPTH + 1).unwrap();
+        assert!(Shape::new(1, MAX_NEW_DEPTH).is_ok());
         let span = Span::new(60, 14).unwrap();
+        assert_eq!(deep.in_window(span), Err(ShapeError::TooDeep));
         let in_window = |width| Shape::new(width, 1).unwrap().in_window(span);
         let most = MAX_WINDOW_BYTES / COUNTER_BYTES;
         assert!(in_window(most / 15).is_ok());
@@ -175,6 +176,6 @@ mod tests {
             Shape::new(width, depth)
         };
         assert_eq!(for_bounds(1e-300, 0.1), Err(ShapeError::TooLarge));
-        assert_eq!(for_bounds(0.1, 1e-300), Err(ShapeError::TooDeep));
+        assert_eq!(for_bounds(0.1, 1e-300), Err(ShapeError::TooLarge));
     }
 }

@@ -64,9 +64,9 @@ use splitbloom_foundation::fields::FieldSink;
 use std::alloc::Layout;
 use xxhash_rust::xxh3::Xxh3;
 
-/// The largest weight of a digest, RedisBloom's: it counts with a sign. Up to 2^51, sums of halves of
-/// weights are exact. Weights of nodes are doubles when they are saved, so above 2^53 a pass rounds
-/// them to what a double holds.
+/// The largest weight of a digest, RedisBloom's: it counts with a sign. Up to 2^51, sums of halves
+/// of weights are exact. Weights of nodes are doubles when they are saved, so above 2^53 a pass
+/// rounds them down to what a double holds.
 pub const MAX_WEIGHT: u64 = i64::MAX as u64;
 
 /// The most passes that are counted: RedisBloom's counter has a sign.
@@ -166,7 +166,8 @@ impl TDigest {
     }
 
     /// Adds numbers, in this order. Leaves `numbers` in another order. Cost: a binary search each,
-    /// moves of some KiB for the batch or, if it is long, of all singles, and their share of a pass.
+    /// moves of some KiB for the batch or, if it is long, of all singles, and their share of a
+    /// pass.
     ///
     /// # Errors
     /// What keeps them from being added; nothing has changed then.

@@ -156,8 +156,8 @@ impl TopK {
         }
     }
 
-    /// When lists and counts change next if nothing is added, in milliseconds since 1970, later than
-    /// `now`; `None` if nothing is remembered, and without a window.
+    /// When lists and counts change next if nothing is added, in milliseconds since 1970, later
+    /// than `now`; `None` if nothing is remembered, and without a window.
     pub fn next_change(&self, now: u64) -> Option<u64> {
         match &self.body {
             Body::Whole(_) => None,

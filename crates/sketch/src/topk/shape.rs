@@ -16,9 +16,6 @@ pub const K: RangeInclusive<u32> = 1..=1 << 20;
 /// How many rows a new one may have: each item hashes once for each. RedisBloom's users have 5 to
 /// 7.
 pub const DEPTH: RangeInclusive<u32> = 1..=256;
-/// The most rows of one that exists: a row beyond those of [`DEPTH`] only costs time, up to 0.1 ms
-/// an item here. As for count-min sketches.
-pub const MAX_SAVED_DEPTH: u32 = 1 << 16;
 /// The most buckets that a new one may have, in all slices of a window together. RESTORE takes no
 /// dump longer than 512 MiB unless the server is configured to: half of that is for the list.
 pub const MAX_BUCKETS: u64 = (256 << 20) / BUCKET_BYTES;
@@ -110,7 +107,13 @@ impl Shape {
         match (k, width, depth) {
             (k, _, _) if k == 0 || k > MAX_SAVED_K => Err(ShapeError::K),
             (_, 0, _) => Err(ShapeError::Width),
-            (_, _, depth) if depth == 0 || depth > MAX_SAVED_DEPTH => Err(ShapeError::Depth),
+            (_, _, 0) => Err(ShapeError::Depth),
+            // Their bytes are counted by an `isize`.
+            (_, width, depth)
+                if u64::from(width) * u64::from(depth) > i64::MAX as u64 / BUCKET_BYTES =>
+            {
+                Err(ShapeError::Buckets)
+            }
             _ if !(0.0..=1.0).contains(&decay) => Err(ShapeError::Decay),
             _ => Ok(Self { k, width, depth, decay }),
         }

@@ -18,10 +18,11 @@ fn fields_that_are_no_sketch_are_refused() {
     for (width, depth, field) in [
         (0, 2, "the width"),
         (3, 0, "the depth"),
-        (3, MAX_DEPTH + 1, "the depth"),
         (u64::MAX, 2, "the number of counters"),
         (1 << 62, 1, "the number of counters"),
         (1 << 32, 1 << 16, "the length of the counters"),
+        (1, u64::MAX, "the number of counters"),
+        (1, 1 << 60, "the length of the counters"),
         (6, 2, "the length of the counters"),
         (2, 2, "the length of the counters"),
     ] {

@@ -122,11 +122,11 @@ fn a_window_without_slices_is_bounded_by_the_limits_of_new_ones() {
 }
 
 #[test]
-fn a_list_without_a_window_has_a_largest_depth_and_length() {
-    let saved = |k, depth| Shape::saved(k, 1, depth, 0.9);
-    assert!(saved(1 << 27, 1 << 16).is_ok());
-    assert_eq!(saved(1, (1 << 16) + 1), Err(ShapeError::Depth));
-    assert_eq!(saved((1 << 27) + 1, 1), Err(ShapeError::K));
+fn a_list_without_a_window_has_a_largest_length_and_number_of_buckets() {
+    let saved = |k, width, depth| Shape::saved(k, width, depth, 0.9);
+    assert!(saved(1 << 27, 1, u32::MAX).is_ok());
+    assert_eq!(saved(1, u32::MAX, 1 << 29), Err(ShapeError::Buckets));
+    assert_eq!(saved((1 << 27) + 1, 1, 1), Err(ShapeError::K));
 }
 
 #[test]
