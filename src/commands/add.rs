@@ -78,7 +78,7 @@ impl<'a, C, S: Source<'a>> Adding<C, S> {
         let (key, event, creation) = (arguments.at(1), Some(self.event), self.creation.as_ref());
         let added = add_to::<F, _>(context, key, event, creation, add, replicate)?;
         if added.new > 0 {
-            journal::wake(context, key);
+            journal::wake_few(context, key);
         }
         Ok(added)
     }

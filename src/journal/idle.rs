@@ -7,6 +7,9 @@ use crate::config;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::timer::Timer;
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+use std::sync::Weak;
 
 /// Journals visited when one is asked for: more than the one that this may begin, so that turns of
 /// journals that have ended do not pile up.
@@ -19,8 +22,26 @@ const INTERVAL_MS: u64 = 1_000;
 static TIMER: Timer = Timer::new();
 
 impl Journals {
-    /// Visits the next `visits` journals, and ends those that are idle.
+    /// Visits the next `visits` journals, and ends those that are idle. Gives memory back that many
+    /// more journals needed.
     pub fn visit(&mut self, visits: usize, now: u64) {
+        self.end_idle(visits, now);
+        if self.by_address.is_empty() {
+            self.turns.clear();
+            self.pulses.clear();
+        }
+        shrink(&mut self.by_address);
+        shrink(&mut self.pulses);
+        if is_sparse(self.turns.len(), self.turns.capacity()) {
+            let mut turns = VecDeque::new();
+            if turns.try_reserve(self.turns.len()).is_ok() {
+                turns.append(&mut self.turns);
+                self.turns = turns;
+            }
+        }
+    }
+
+    fn end_idle(&mut self, visits: usize, now: u64) {
         let time = idle_ms();
         for _ in 0..visits.min(self.turns.len()) {
             let Some(turn @ (address, id)) = self.turns.pop_front() else {
@@ -31,7 +52,28 @@ impl Journals {
                 self.by_address.remove(&address);
             } else if journal.is_some() {
                 self.turns.push_back(turn); // where it was
+                continue;
             }
+            let pulse = self.pulses.get(&id).and_then(Weak::upgrade);
+            if pulse.is_none_or(|pulse| pulse.has_ended()) {
+                self.pulses.remove(&id); // it has not moved
+            }
+        }
+    }
+}
+
+/// Whether a collection has room for many more than it holds, and for more than a few.
+fn is_sparse(len: usize, capacity: usize) -> bool {
+    capacity > 128 && len < capacity / 8
+}
+
+/// Moves a sparse map into one that fits. Without memory for that, it stays.
+fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if is_sparse(map.len(), map.capacity()) {
+        let mut smaller = HashMap::new();
+        if smaller.try_reserve(map.len()).is_ok() {
+            smaller.extend(map.drain());
+            *map = smaller;
         }
     }
 }

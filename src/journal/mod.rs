@@ -17,10 +17,9 @@ mod recording;
 mod ring;
 mod waiting;
 
-pub use idle::register;
 pub use recording::Recording;
 pub use ring::bytes_of_all as bytes;
-pub use waiting::{wake, Waiter};
+pub use waiting::{takes_turn, wake_few, Waiter};
 
 use crate::config;
 use idle::VISITS_OF_A_COMMAND;
@@ -30,13 +29,14 @@ use splitbloom_filter::Filter;
 use splitbloom_grammar::changes::Position;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Argument;
+use splitbloom_server::blocking::Sleeper;
 use splitbloom_server::clock::time_now;
 use splitbloom_server::context::Context;
 use splitbloom_server::info::Counter;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::from_ref;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use waiting::Pulse;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use waiting::{wake_all, Awaited, Pulse};
 
 /// Bytes of a hash in a reply: two little-endian numbers of 64 bits.
 const BYTES_OF_HASH: usize = 16;
@@ -50,6 +50,8 @@ static JOURNALS: LazyLock<Mutex<Journals>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Journals {
     by_address: HashMap<usize, Journal>,
+    /// Their lives by id, until their last turn.
+    pulses: HashMap<u64, Weak<Pulse>>,
     /// Their turns to be visited: address and id. A turn whose journal has ended is passed over.
     turns: VecDeque<(usize, u64)>,
 }
@@ -100,6 +102,12 @@ fn journals() -> MutexGuard<'static, Journals> {
     JOURNALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Registers the timers.
+pub fn register() {
+    idle::register();
+    waiting::register();
+}
+
 /// Whether any filter is followed. Cost: one load. (A filter is freed on another thread only after
 /// the server's own thread has passed it on, and with it what it knows of journals.)
 #[inline]
@@ -133,7 +141,7 @@ pub fn end(filter: &Filter) {
 /// Ends the journal of `filter`, the value of `key`, which has changed, and wakes its followers.
 pub fn end_and_wake(context: &Context, filter: &Filter, key: Argument<'_>) {
     end(filter);
-    wake(context, key);
+    wake_all(context, key);
 }
 
 /// The filter has moved from address `from` to where it is now.
@@ -153,7 +161,8 @@ pub struct Changes {
     pub position: Position,
     /// The hashes that it lacks; `None` if it must fetch the filter.
     pub hashes: Option<Vec<u8>>,
-    pulse: Arc<Pulse>,
+    /// What it knows of the journal.
+    known: Awaited,
 }
 
 /// Why a follower gets no answer.
@@ -199,7 +208,10 @@ pub fn changes(
     Ok(Changes {
         position: Position { journal: journal.id, hashes: number },
         hashes,
-        pulse: journal.pulse.clone(),
+        known: Awaited {
+            pulse: journal.pulse.clone(),
+            hashes: known.map_or(number, |known| known.hashes),
+        },
     })
 }
 
@@ -211,15 +223,80 @@ impl Changes {
 
     /// A client that waits for what comes next, in the filter under `key`; `None` if there is no
     /// memory for it.
-    pub fn try_waiter(&self, context: &Context, key: Argument<'_>) -> Option<Waiter> {
-        Waiter::try_new(context.location_of(key)?, self.pulse.clone())
+    pub fn try_waiter(
+        self,
+        context: &Context,
+        key: Argument<'_>,
+        sleeper: Sleeper,
+    ) -> Option<Waiter> {
+        let mut own = try_vec(1)?;
+        own.push(self.known);
+        Waiter::try_new(context.location_of(key)?, own, sleeper)
+    }
+}
+
+/// Journals of several filters, which a client knows up to some positions.
+pub struct Several {
+    /// The places of those that have news, or have ended.
+    pub news: Vec<u64>,
+    /// Whether none has ended.
+    pub are_known: bool,
+    /// Those that have not.
+    awaited: Vec<Awaited>,
+}
+
+/// Which of the journals at these positions have news.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub fn news_of(
+    positions: impl ExactSizeIterator<Item = Option<Position>>,
+) -> Result<Several, NotFollowed> {
+    let number = positions.len();
+    let mut news = try_vec(number).ok_or(NotFollowed::OutOfMemory)?;
+    let mut awaited = try_vec(number).ok_or(NotFollowed::OutOfMemory)?;
+    let (journals, now) = (journals(), time_now());
+    for (place, position) in (0..).zip(positions) {
+        let known = position.and_then(|position| journals.at(position));
+        if known.as_ref().is_none_or(Awaited::has_news) {
+            news.push(place);
+        }
+        if let Some(known) = known {
+            known.pulse.beat(now);
+            awaited.push(known);
+        }
+    }
+    let are_known = awaited.len() == number;
+    Ok(Several { news, are_known, awaited })
+}
+
+impl Several {
+    /// A client that waits for news of any of them, the first of which is of the filter under `key`;
+    /// `None` if there is no memory for it.
+    pub fn try_waiter(
+        self,
+        context: &Context,
+        key: Argument<'_>,
+        sleeper: Sleeper,
+    ) -> Option<Waiter> {
+        Waiter::try_new(context.location_of(key)?, self.awaited, sleeper)
     }
 }
 
 impl Journals {
+    /// The journal of a position.
+    fn at(&self, Position { journal, hashes }: Position) -> Option<Awaited> {
+        let pulse = self.pulses.get(&journal)?.upgrade()?;
+        if pulse.has_ended() {
+            return None;
+        }
+        Some(Awaited { pulse, hashes })
+    }
+
     /// Puts a journal under `address`; without memory for the entry, ends it.
     fn put(&mut self, address: usize, journal: Journal) {
-        if self.turns.try_reserve(1).is_ok() {
+        if self.turns.try_reserve(1).is_ok() && self.pulses.try_reserve(1).is_ok() {
+            self.pulses.insert(journal.id, Arc::downgrade(&journal.pulse));
             self.turns.push_back((address, journal.id));
             self.put_back(address, journal);
         }
@@ -227,6 +304,7 @@ impl Journals {
 
     /// Puts back a journal that was taken from `address`, and has kept its turn.
     fn put_back(&mut self, address: usize, journal: Journal) {
+        journal.pulse.has(journal.ring.next());
         if self.by_address.try_reserve(1).is_ok() {
             self.by_address.insert(address, journal);
         }
@@ -273,6 +351,11 @@ mod tests {
         journal.map(|journal| journal.id)
     }
 
+    fn capacities() -> [usize; 3] {
+        let Journals { by_address, pulses, turns } = &*journals();
+        [by_address.capacity(), pulses.capacity(), turns.capacity()]
+    }
+
     /// One test, since journals are known to the whole process.
     #[test]
     fn a_journal_stays_with_its_filter_until_it_ends_or_nobody_asks_for_it() {
@@ -295,7 +378,7 @@ mod tests {
         // The turns of those that were moved or ended are passed over.
         let pulse = journals().by_address[&address(&filters[20])].pulse.clone();
         let key = Location { database: 0, name: (*b"key").into() };
-        let waiter = Waiter::try_new(key, pulse).unwrap();
+        let waiter = Waiter::try_new(key, vec![Awaited { pulse, hashes: 0 }], Sleeper::default());
         for round in 0..=1 {
             journals().visit(51, TIME + 50);
             if round == 0 {
@@ -310,5 +393,13 @@ mod tests {
         std::mem::forget(waiter); // it asks the server for the time
         journals().visit(1000, TIME + 100);
         assert_eq!((COUNT.get(), id(&filters[20])), (1, Some(20)));
+
+        let many: Vec<_> = (0..16_000).map(|_| filter()).collect();
+        many.iter().zip(1000..).for_each(|(filter, id)| begin(filter, id, TIME));
+        assert!(capacities().iter().all(|capacity| *capacity >= 16_000));
+        many.iter().for_each(|filter| end(filter));
+        (0..16_000 / 512 + 1).for_each(|_| journals().visit(512, TIME + 100));
+        assert!(capacities().iter().all(|capacity| *capacity <= 128), "{:?}", capacities());
+        assert_eq!(id(&filters[20]), Some(20));
     }
 }

@@ -59,7 +59,7 @@ fn a_panic_in_a_command_that_has_waited_is_its_reply() {
     let mut db = server.connect();
     db.run(&format!("BF.RESERVE k {SHAPE}"));
     let blocked = |server: &Server| server.connect().info_number("clients", "blocked_clients");
-    for call in 0..5 {
+    for call in 0..9 {
         let now = position(&mut db, "k");
         let mut follower = server.connect();
         follower.send(format!("BF.CHANGES k {now} BLOCK 0").split_whitespace());

@@ -484,7 +484,7 @@ fn the_options_are_documented() {
         ("bf.insert", &["CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "EX", "ITEMS"]),
         ("bf.info", &["CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION", "FULL"]),
         ("bf.keys", &["PARTITIONS", "ITEMS"]),
-        ("bf.changes", &["COUNT", "BLOCK"]),
+        ("bf.changes", &["COUNT", "BLOCK", "ALSO"]),
         ("cf.reserve", &["BUCKETSIZE", "MAXITERATIONS", "EXPANSION", "ERROR", "EX", "SEED"]),
         ("cf.insert", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
         ("cf.insertnx", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),

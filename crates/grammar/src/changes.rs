@@ -45,26 +45,41 @@ impl Position {
 
 /// The words of BF.CHANGES.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Following {
+pub struct Following<'a> {
     /// Where the client is; `None` if it has nothing yet.
     pub position: Option<Position>,
     /// The most hashes of the reply.
     pub count: u64,
     /// How long to wait for news, in milliseconds, 0 for ever; `None` means not at all.
     pub block: Option<u64>,
+    /// Positions in journals of other filters of the node.
+    others: &'a [&'a [u8]],
 }
 
-/// Parses the words of BF.CHANGES after the key: `position [COUNT n] [BLOCK milliseconds]`.
-/// Options may come in any order; the last of a kind wins.
+impl Following<'_> {
+    /// All positions, if the client asks which of several filters have news; `None` for one that no
+    /// journal has.
+    pub fn several(&self) -> Option<impl ExactSizeIterator<Item = Option<Position>> + '_> {
+        let number = self.others.len() + 1;
+        let position = |place: usize| match place.checked_sub(1) {
+            None => self.position,
+            Some(other) => Position::parse(self.others[other]).ok()?,
+        };
+        (number > 1).then(|| (0..number).map(position))
+    }
+}
+
+/// Parses the words of BF.CHANGES after the key: `position [COUNT n] [BLOCK milliseconds] [ALSO
+/// position…]`. Options may come in any order, but ALSO last; the last of a kind wins.
 ///
 /// # Errors
 /// What is wrong with the first bad word.
-pub fn parse_changes(words: &[&[u8]]) -> Result<Following, WordsError> {
+pub fn parse_changes<'a>(words: &'a [&'a [u8]]) -> Result<Following<'a>, WordsError> {
     let [position, options @ ..] = words else {
         return Err(WordsError::WrongArity);
     };
-    let mut following =
-        Following { position: Position::parse(position)?, count: MAX_CHANGES, block: None };
+    let position = Position::parse(position)?;
+    let mut following = Following { position, count: MAX_CHANGES, block: None, others: &[] };
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
         let mut value = || rest.next().ok_or(WordsError::WrongArity);
@@ -76,6 +91,12 @@ pub fn parse_changes(words: &[&[u8]]) -> Result<Following, WordsError> {
             b"BLOCK" => {
                 let errors = (WordsError::BadBlock, WordsError::BlockRange);
                 following.block = Some(number_within(value()?, BLOCK, errors)?);
+            }
+            b"ALSO" if rest.len() == 0 => return Err(WordsError::WrongArity),
+            b"ALSO" => {
+                following.others = rest.as_slice();
+                following.others.iter().try_for_each(|word| Position::parse(word).map(drop))?;
+                break;
             }
             _ => return Err(WordsError::Syntax),
         }
@@ -89,8 +110,10 @@ mod tests {
     use crate::words;
     use proptest::prelude::*;
 
-    fn parse(line: &str) -> Result<Following, WordsError> {
-        parse_changes(&words(line))
+    fn parse(line: &str) -> Result<(Option<Position>, u64, Option<u64>), WordsError> {
+        let words = words(line);
+        let Following { position, count, block, .. } = parse_changes(&words)?;
+        Ok((position, count, block))
     }
 
     proptest! {
@@ -120,10 +143,19 @@ mod tests {
             ("00000000000000ff-3 Block 9 COUNT 65536", MAX_CHANGES, Some(9)),
             ("00000000000000ff-3 COUNT 1 BLOCK 1 COUNT 2 BLOCK 3", 2, Some(3)),
         ] {
-            let expected = Following { position, count, block };
-            assert_eq!(parse(line), Ok(expected), "{line}");
+            assert_eq!(parse(line), Ok((position, count, block)), "{line}");
         }
-        assert_eq!(parse("0").map(|following| following.position), Ok(None));
+        assert_eq!(parse("0"), Ok((None, MAX_CHANGES, None)));
+    }
+
+    #[test]
+    fn everything_after_also_is_a_position() {
+        let words = words("0 BLOCK 3 ALSO 00000000000000ff-3 0");
+        let following = parse_changes(&words).expect("they are right");
+        assert_eq!((following.block, following.count), (Some(3), MAX_CHANGES));
+        let several: Vec<_> = following.several().expect("several").collect();
+        assert_eq!(several, [None, Some(Position { journal: 255, hashes: 3 }), None]);
+        assert!(parse_changes(&words[..3]).expect("they are right").several().is_none());
     }
 
     #[test]
@@ -148,6 +180,8 @@ mod tests {
             ("0 BLOCK 1.5", WordsError::BadBlock),
             ("0 BLOCK -1", WordsError::BlockRange),
             ("0 BLOCK 315360000001", WordsError::BlockRange),
+            ("0 ALSO", WordsError::WrongArity),
+            ("0 ALSO 0 COUNT", WordsError::BadPosition),
             ("0 1", WordsError::Syntax),
         ] {
             assert_eq!(parse(line), Err(error), "{line}");

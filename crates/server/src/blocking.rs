@@ -4,8 +4,11 @@
 //!   run ─ wait_for_key ─► blocked ─ signal_ready ─► run again ─ reply ────────► unblocked
 //!                           │  ▲                        └────── wait_for_key ─► still blocked
 //!                           │  └──────────────────────────────────────────────────┘
+//!                           ├─ wake ─► run again ─ reply, or null ─────────────► unblocked
 //!                           └─ timeout, CLIENT UNBLOCK ─► null, or the server's error
 //! ```
+//! `signal_ready` is for all clients that wait for a key, `wake` for one. After a timeout, too, a
+//! command runs again if it wants ([`Sleeper::runs_at_end`]).
 //!
 //! The server keeps the arguments of a blocked client, so a command is run again from them, and
 //! finds out anew whether it has something to reply. Servers check their own commands again before
@@ -15,15 +18,28 @@ use super::allocator::try_box;
 use super::arguments::{Argument, Arguments, OwnedString};
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
+use super::command::INTERNAL_ERROR;
 use super::context::{Context, Wait};
 use redis_module::raw;
 use std::ffi::{c_int, c_longlong, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// Where no client can be made to wait: in a transaction, in a script, and wherever else the server
 /// says so.
 const NO_BLOCKING: u32 = raw::REDISMODULE_CTX_FLAGS_DENY_BLOCKING
     | raw::REDISMODULE_CTX_FLAGS_MULTI
     | raw::REDISMODULE_CTX_FLAGS_LUA;
+
+/// What a command returns to the server that has replied, or whose client goes on waiting: because
+/// there is nothing to reply, or because the key is for another node.
+pub(crate) const DONE: c_int = raw::REDISMODULE_OK as c_int;
+pub(crate) const WAITS: c_int = raw::REDISMODULE_ERR as c_int;
+pub(crate) const ELSEWHERE: c_int = 2;
+
+/// The error if the time is over before the server has redirected the client.
+const MOVING: &str = "TRYAGAIN The slot of the key is moving to another node";
 
 /// The server's error for a write on a replica.
 const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
@@ -41,7 +57,7 @@ impl Context {
         } else if writes && self.has_flag(raw::REDISMODULE_CTX_FLAGS_READONLY) {
             self.reply_error(READ_ONLY);
         } else if !self.serves_its_key() {
-            self.wait.set(Wait::GoesOn);
+            self.wait.set(Wait::Elsewhere);
         } else {
             return true;
         }
@@ -76,15 +92,16 @@ impl Context {
     /// replaced; then the command runs again, if the client's user may still run it. From Redis and Valkey 7.2 on it also does if the key
     /// is deleted. After the time the reply is null. Where no client can wait, it is at once.
     ///
-    /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It is
-    /// not called for a client that has waited before and goes on.
+    /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It
+    /// gets what [`Context::wake`] needs. It is not called for a client that has waited before and
+    /// goes on.
     ///
     /// Returns false, and has not replied, if `waiter` returns none or there is no memory for it.
     pub fn wait_for_key<W: Send + 'static>(
         &self,
         key: Argument<'_>,
         milliseconds: u64,
-        waiter: impl FnOnce() -> Option<W>,
+        waiter: impl FnOnce(Sleeper) -> Option<W>,
     ) -> bool {
         let Wait::Not(again) = self.wait.get() else {
             self.wait.set(Wait::GoesOn);
@@ -94,24 +111,27 @@ impl Context {
             self.reply_null_array();
             return true;
         }
-        let Some(waiter) = waiter().and_then(try_box) else {
+        let sleeper = Sleeper::default();
+        let waiter = waiter(sleeper.clone());
+        let held = waiter.map(|waiter| Held { sleeper: sleeper.clone(), again, _waiter: waiter });
+        let Some(held) = held.and_then(try_box) else {
             return false;
         };
         let timeout = c_longlong::try_from(milliseconds).unwrap_or(c_longlong::MAX);
-        let (mut key, waiter) = (key.raw, Box::into_raw(waiter).cast());
-        match optional!(RedisModule_BlockClientOnKeysWithFlags) {
+        let (mut key, held) = (key.raw, Box::into_raw(held).cast());
+        let client = match optional!(RedisModule_BlockClientOnKeysWithFlags) {
             // SAFETY: the context is that of a command, and the key is live; the server takes a
-            // reference of its own. The waiter is the server's from here on, until `free`.
+            // reference of its own. `held` is the server's from here on, until `free`.
             Some(block) => unsafe {
                 block(
                     self.raw,
                     again,
-                    Some(time_out),
+                    Some(time_out::<W>),
                     Some(free::<W>),
                     timeout,
                     &raw mut key,
                     1,
-                    waiter,
+                    held,
                     raw::REDISMODULE_BLOCK_UNBLOCK_DELETED as c_int,
                 )
             },
@@ -120,16 +140,31 @@ impl Context {
                 call!(RedisModule_BlockClientOnKeys(
                     self.raw,
                     again,
-                    Some(time_out),
+                    Some(time_out::<W>),
                     Some(free::<W>),
                     timeout,
                     &raw mut key,
                     1,
-                    waiter
+                    held
                 ))
             },
         };
+        sleeper.0.client.store(client, Relaxed);
         true
+    }
+
+    /// Runs the command of a client again that waits: now, so not from a command. If it has nothing
+    /// to reply, the reply is null. Does nothing if the client waits no longer.
+    pub fn wake(&self, Sleeper(sleeper): &Sleeper) {
+        let client = sleeper.client.load(Relaxed);
+        if client.is_null() {
+            return;
+        }
+        sleeper.runs_at_end.store(true, Relaxed);
+        // SAFETY: the server keeps what stands for the client until it calls `free`, which runs on
+        // this thread and leaves null. For a client that waits for a key it calls `time_out`, unless
+        // the client has been served.
+        unsafe { call!(RedisModule_UnblockClient(client, null_mut())) };
     }
 
     /// Whether the running command's client can be made to wait, and has not waited yet.
@@ -151,27 +186,69 @@ impl Context {
     }
 }
 
-/// Replies to a client that has waited for as long as it wanted.
+/// A client that waits, for [`Context::wake`].
+#[derive(Clone, Default)]
+pub struct Sleeper(Arc<Asleep>);
+
+#[derive(Default)]
+struct Asleep {
+    /// What stands for it in the server; null before it waits, and after.
+    client: AtomicPtr<raw::RedisModuleBlockedClient>,
+    runs_at_end: AtomicBool,
+}
+
+impl Sleeper {
+    /// Has the command run again when the time is over, too: there may be something to reply.
+    pub fn runs_at_end(&self) {
+        self.0.runs_at_end.store(true, Relaxed);
+    }
+}
+
+/// What the server holds for a client that waits.
+struct Held<W> {
+    sleeper: Sleeper,
+    again: raw::RedisModuleCmdFunc,
+    _waiter: W,
+}
+
+/// Replies to a client that has waited for as long as it wanted, or that was woken.
 ///
 /// # Safety
-/// The context lives through the call.
-unsafe extern "C" fn time_out(
+/// The context is that of a client that waits with a `Held<W>`; it and the arguments live through
+/// the call.
+unsafe extern "C" fn time_out<W>(
     context: *mut raw::RedisModuleCtx,
-    _argv: *mut *mut raw::RedisModuleString,
-    _argc: c_int,
+    argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
 ) -> c_int {
+    // SAFETY: the caller's duty.
+    let own = || unsafe { Context::new(context) };
     let reply = || {
         // SAFETY: the caller's duty.
-        unsafe { Context::new(context) }.reply_null_array();
+        let held = unsafe { call!(RedisModule_GetBlockedClientPrivateData(context)) };
+        // SAFETY: the caller's duty; `free` comes later.
+        let held = unsafe { &*held.cast::<Held<W>>() };
+        let again = held.again.filter(|_| held.sleeper.0.runs_at_end.load(Relaxed));
+        // SAFETY: the caller's duty.
+        let status = again.map(|again| unsafe { again(context, argv, argc) });
+        match status {
+            Some(DONE) => {}
+            // Null would say that there is nothing new.
+            Some(ELSEWHERE) => own().reply_error(MOVING),
+            _ => own().reply_null_array(),
+        }
     };
-    catch_panic("a timeout", || (), reply);
+    catch_panic("a timeout", || own().reply_error(INTERNAL_ERROR), reply);
     raw::REDISMODULE_OK as c_int
 }
 
 /// # Safety
-/// `waiter` came from a `Box<W>` in `wait_for_key`, and the server gives it up.
-unsafe extern "C" fn free<W>(_context: *mut raw::RedisModuleCtx, waiter: *mut c_void) {
-    // SAFETY: the caller's duty.
-    let free = || drop(unsafe { Box::from_raw(waiter.cast::<W>()) });
+/// `held` came from a `Box<Held<W>>` in `wait_for_key`, and the server gives it up.
+unsafe extern "C" fn free<W>(_context: *mut raw::RedisModuleCtx, held: *mut c_void) {
+    let free = || {
+        // SAFETY: the caller's duty.
+        let held = unsafe { Box::from_raw(held.cast::<Held<W>>()) };
+        held.sleeper.0.client.store(null_mut(), Relaxed);
+    };
     catch_panic("the end of a wait", || (), free);
 }

@@ -7,6 +7,7 @@
 //! ```
 
 use super::arguments::Arguments;
+use super::blocking::{DONE, ELSEWHERE, WAITS};
 use super::call::{call, optional};
 use super::catch_panic::catch_panic;
 use super::context::{Context, Running, Wait};
@@ -292,7 +293,8 @@ pub fn add_category(context: &Context, category: &str) {
     }
 }
 
-const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
+/// The reply of whatever panics.
+pub(crate) const INTERNAL_ERROR: &str = "ERR internal error, see the server's log";
 
 /// For the log; the client gets the server's own reply.
 const WRONG_ARITY: &str = "ERR wrong number of arguments";
@@ -341,8 +343,9 @@ unsafe extern "C" fn entry<C: Registered, const AGAIN: bool>(
     };
     catch_panic(const { C::COMMAND.shown_name() }, internal_error, run);
     match context.wait.get() {
-        Wait::GoesOn => raw::REDISMODULE_ERR as c_int,
-        Wait::Not(_) | Wait::Woken => raw::REDISMODULE_OK as c_int,
+        Wait::GoesOn => WAITS,
+        Wait::Elsewhere => ELSEWHERE,
+        Wait::Not(_) | Wait::Woken => DONE,
     }
 }
 

@@ -52,6 +52,8 @@ pub(crate) enum Wait {
     Woken,
     /// It has run again, and goes on waiting.
     GoesOn,
+    /// It goes on waiting without having run: its key is for another node.
+    Elsewhere,
 }
 
 /// The command that runs, for the log.

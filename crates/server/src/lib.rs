@@ -30,7 +30,7 @@
 
 pub mod allocator;
 pub mod arguments;
-mod blocking;
+pub mod blocking;
 mod call;
 pub mod catch_panic;
 pub mod clock;

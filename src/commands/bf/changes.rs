@@ -2,11 +2,12 @@
 
 use crate::commands::common::option;
 use crate::commands::reply_error::ReplyError;
-use crate::journal::{self, NotFollowed};
+use crate::journal::{self, Changes, NotFollowed, Waiter};
 use crate::stats;
 use crate::types::BloomFilter;
-use splitbloom_grammar::changes::parse_changes;
-use splitbloom_server::arguments::Arguments;
+use splitbloom_grammar::changes::{parse_changes, Position};
+use splitbloom_server::arguments::{Argument, Arguments};
+use splitbloom_server::blocking::Sleeper;
 use splitbloom_server::command::{Command, Kind, Output, Parameter, Times};
 use splitbloom_server::context::Context;
 use splitbloom_server::text::Line;
@@ -23,6 +24,7 @@ pub const CHANGES: Command<ReplyError> = Command {
         Parameter::new(c"position", Kind::Text, Times::Once),
         option(c"count", Kind::Integer, c"COUNT"),
         option(c"milliseconds", Kind::Integer, c"BLOCK"),
+        Parameter::new(c"other-position", Kind::Text, Times::Any).after(c"ALSO"),
     ],
     run: changes,
     ..Command::READ
@@ -32,7 +34,8 @@ pub const CHANGES: Command<ReplyError> = Command {
 /// fetch the filter. If there are none yet, waits for as long as the client wants.
 fn changes(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
     let args = arguments.try_list_from(2);
-    let following = parse_changes(&args.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?)?;
+    let args = args.ok_or(ReplyError::NO_MEMORY_TO_REPLY)?;
+    let following = parse_changes(&args)?;
     let name = arguments.at(1);
     let key = context.open_to_read(name);
     let stored: &BloomFilter = key.value()?.ok_or(ReplyError::NOT_FOUND)?;
@@ -40,15 +43,65 @@ fn changes(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
     if filter.window().is_some() {
         return Err(ReplyError::WINDOW_FOLLOWED);
     }
+    if let Some(positions) = following.several() {
+        drop(key);
+        return news_of(context, name, positions, following.block);
+    }
     let changes = journal::changes(context, filter, following.position, following.count)?;
     drop(key);
-    if let (true, Some(milliseconds)) = (changes.is_empty(), following.block) {
-        let waits = context.wait_for_key(name, milliseconds, || changes.try_waiter(context, name));
-        return match waits {
-            true => Ok(()),
-            false => Err(ReplyError::NO_MEMORY_TO_FOLLOW),
-        };
+    let waits = || changes.is_empty() || (changes.hashes.is_some() && !is_turn(context));
+    match following.block {
+        Some(milliseconds) if waits() => {
+            wait(context, name, milliseconds, |sleeper| changes.try_waiter(context, name, sleeper))
+        }
+        _ => {
+            reply(context, changes);
+            Ok(())
+        }
     }
+}
+
+/// Whether a client that may have to wait for its turn gets its news now.
+fn is_turn(context: &Context) -> bool {
+    !context.can_wait() || journal::takes_turn(context)
+}
+
+/// Replies with the places of the positions after which there is news. If there is none yet, waits
+/// for as long as the client wants.
+fn news_of(
+    context: &Context,
+    key: Argument<'_>,
+    positions: impl ExactSizeIterator<Item = Option<Position>>,
+    block: Option<u64>,
+) -> Result<(), ReplyError> {
+    let several = journal::news_of(positions)?;
+    match block {
+        Some(milliseconds)
+            if several.are_known && (several.news.is_empty() || !is_turn(context)) =>
+        {
+            wait(context, key, milliseconds, |sleeper| several.try_waiter(context, key, sleeper))
+        }
+        _ => {
+            context.reply_array(several.news.len());
+            several.news.into_iter().for_each(|place| context.reply_integer(place));
+            Ok(())
+        }
+    }
+}
+
+fn wait(
+    context: &Context,
+    key: Argument<'_>,
+    milliseconds: u64,
+    waiter: impl FnOnce(Sleeper) -> Option<Waiter>,
+) -> Result<(), ReplyError> {
+    match context.wait_for_key(key, milliseconds, waiter) {
+        true => Ok(()),
+        false => Err(ReplyError::NO_MEMORY_TO_FOLLOW),
+    }
+}
+
+fn reply(context: &Context, changes: Changes) {
     context.reply_array(2);
     context.reply_bytes(Line::of(changes.position).bytes());
     match changes.hashes {
@@ -58,7 +111,6 @@ fn changes(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError
             context.reply_null();
         }
     }
-    Ok(())
 }
 
 impl From<NotFollowed> for ReplyError {

@@ -120,7 +120,7 @@ fn wait(
     client: Arc<()>,
 ) -> Result<(), ReplyError> {
     let milliseconds = PATIENCE_MS + bytes / BYTES_PER_MS;
-    match context.wait_for_key(key, milliseconds, || Some(client)) {
+    match context.wait_for_key(key, milliseconds, |_| Some(client)) {
         true => Ok(()),
         false => Err(ReplyError::NO_MEMORY_TO_SHRINK),
     }

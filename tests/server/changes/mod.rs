@@ -6,3 +6,4 @@ pub mod follower;
 mod limits;
 mod model;
 mod replies;
+mod several;

@@ -2,9 +2,11 @@
 
 mod model;
 
-use crate::harness::{absent_item, add_items, eventually, item, patient, scan_dump, Link, Server};
+use crate::harness::{
+    absent_item, add_items, eventually, item, patient, scan_dump, Connection, Link, Server,
+};
 use redis::{ConnectionInfo, IntoConnectionInfo};
-use splitbloom_client::{Error, Follower, Keys, Topology};
+use splitbloom_client::{Error, Follower, Keys, Name, Partitions, Topology};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
@@ -254,6 +256,80 @@ fn many_threads_read_while_items_come_and_none_is_denied() {
         }
     });
     assert_eq!(follower.status().fetches, 1);
+}
+
+/// The keys of a partitioned filter, empty, on one server.
+fn partitioned(db: &mut Connection, partitions: Partitions) -> Keys<'static> {
+    let name = Name::new(b"f").expect("no brace");
+    for partition in partitions.each() {
+        let key = name.key(partition);
+        db.call([b"BF.RESERVE".as_slice(), &key, b"0.0001", b"1000"]);
+    }
+    Keys::Partitioned(name, partitions)
+}
+
+#[test]
+fn a_server_holds_one_question_about_all_partitions() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let partitions = Partitions::new(64).expect("a power of two");
+    let keys = partitioned(&mut db, partitions);
+    for topology in [Topology::OneServer, Topology::Cluster] {
+        let follower = Follower::start(at(server.port()), topology, keys).expect("a thread");
+        assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+        eventually("it waits", || db.info_number("clients", "blocked_clients") == 1);
+        let Keys::Partitioned(name, _) = keys else { unreachable!() };
+        for number in 0..200 {
+            let key = name.key(partitions.of(&item(number)));
+            db.call([b"BF.ADD".as_slice(), &key, &item(number)]);
+        }
+        eventually("all items are there", || has_all(&follower, 0..200));
+        assert_eq!(follower.status().fetches, 64);
+        drop(follower);
+        eventually("it is gone", || db.info_number("clients", "connected_clients") == 1);
+    }
+}
+
+#[test]
+fn a_follower_of_partitions_sees_each_of_them_go_and_be_replaced() {
+    let server = Server::start();
+    let mut db = server.connect();
+    let keys = partitioned(&mut db, Partitions::new(4).expect("a power of two"));
+    let follower = Follower::start(at(server.port()), Topology::OneServer, keys).expect("a thread");
+    assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+    let Keys::Partitioned(name, partitions) = keys else { unreachable!() };
+    for partition in partitions.each() {
+        let key = String::from_utf8(name.key(partition)).expect("a text");
+        db.run(&format!("RENAME {key} elsewhere"));
+        eventually("there is no answer", || !follower.is_ready());
+        db.run(&format!("RENAME elsewhere {key}"));
+        assert!(follower.wait_until_ready(patient(SOON)), "{:?}", follower.status());
+        // In one step, so that the old filter, and its journal, live on under another name.
+        let mut numbers = (0..).filter(|number| partitions.of(&item(*number)) == partition);
+        let number = numbers.next().expect("some item");
+        db.run("BF.RESERVE next 0.0001 1000");
+        db.call([b"BF.ADD".as_slice(), b"next", &item(number)]);
+        for line in ["MULTI", &format!("RENAME {key} old"), &format!("RENAME next {key}"), "EXEC"] {
+            db.run(line);
+        }
+        eventually("the new one is there", || has(&follower, number));
+    }
+}
+
+#[test]
+fn followers_are_listed_by_name_if_they_may_name_themselves() {
+    let server = Server::start();
+    let mut db = server.connect();
+    add_items(&mut db, "f", 0..10);
+    let follower = ready(server.port(), "f");
+    assert!(db.run("CLIENT LIST").text().contains(" name=splitbloom-follower "));
+    drop(follower);
+    eventually("it is gone", || db.info_number("clients", "connected_clients") == 1);
+    db.run("ACL SETUSER default -client");
+    let follower = ready(server.port(), "f");
+    assert!(has_all(&follower, 0..10));
+    db.run("ACL SETUSER default +client");
+    assert!(!db.run("CLIENT LIST").text().contains("splitbloom-follower"));
 }
 
 #[test]
