@@ -25,13 +25,14 @@ pub(super) struct Connections {
     /// The nodes that the caller named. Settings other than the address are those of the first.
     seeds: Vec<ConnectionInfo>,
     timeouts: Timeouts,
+    name: Option<&'static str>,
     nodes: BTreeMap<Address, Node>,
     loss: Loss,
 }
 
 impl Connections {
-    pub fn new(seeds: Vec<ConnectionInfo>, timeouts: Timeouts) -> Self {
-        Self { seeds, timeouts, nodes: BTreeMap::new(), loss: Loss::None }
+    pub fn new(seeds: Vec<ConnectionInfo>, timeouts: Timeouts, name: Option<&'static str>) -> Self {
+        Self { seeds, timeouts, name, nodes: BTreeMap::new(), loss: Loss::None }
     }
 
     /// The nodes that the caller named.
@@ -78,7 +79,7 @@ impl Connections {
         match self.nodes.entry(address.clone()) {
             Entry::Occupied(node) => Ok(node.into_mut()),
             Entry::Vacant(place) => {
-                let node = Node::connect(address, &self.seeds[0], self.timeouts)?;
+                let node = Node::connect(address, &self.seeds[0], self.timeouts, self.name)?;
                 Ok(place.insert(node))
             }
         }

@@ -115,17 +115,18 @@ impl Link {
             Topology::OneServer => Timeouts::OF_ONLY_SERVER,
             Topology::Cluster => Timeouts::OF_NODE,
         };
-        Self::with(seeds, topology, timeouts)
+        Self::with(seeds, topology, timeouts, None)
     }
 
-    /// The same, with other timeouts.
+    /// The same, with other timeouts, and a name for its connections.
     pub fn with(
         seeds: Vec<ConnectionInfo>,
         topology: Topology,
         timeouts: Timeouts,
+        name: Option<&'static str>,
     ) -> RedisResult<Self> {
         let mut link = Self {
-            connections: Connections::new(seeds, timeouts),
+            connections: Connections::new(seeds, timeouts, name),
             topology,
             owners: Owners::default(),
             patience: PATIENCE,
@@ -137,6 +138,11 @@ impl Link {
 
     pub fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
+    }
+
+    /// The node that owns a slot, as far as this knows.
+    pub fn owner(&self, slot: u16) -> Option<Address> {
+        self.owners.of(slot).cloned()
     }
 
     /// Sends requests; returns the replies in order.

@@ -95,17 +95,23 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// A connection.
+    /// A connection, which the server lists under `name` if the user may name it.
     pub fn connect(
         address: &Address,
         like: &ConnectionInfo,
         timeouts: Timeouts,
+        name: Option<&str>,
     ) -> RedisResult<Self> {
         let client = Client::open(address.like(like))?;
         let connection = client.get_connection_with_timeout(timeouts.connection)?;
         connection.set_read_timeout(Some(timeouts.response))?;
         connection.set_write_timeout(Some(timeouts.response))?;
-        Ok(Self { connection, is_unconfirmed: false })
+        let mut node = Self { connection, is_unconfirmed: false };
+        if let Some(name) = name {
+            node.send(&redis::cmd("CLIENT").arg("SETNAME").arg(name).get_packed_command())?;
+            node.receive()?; // OK or a refusal
+        }
+        Ok(node)
     }
 
     pub fn send(&mut self, packed: &[u8]) -> RedisResult<()> {

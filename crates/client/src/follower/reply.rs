@@ -15,6 +15,30 @@ pub(super) struct Changes {
     pub hashes: Option<Vec<ItemHash>>,
 }
 
+impl Changes {
+    /// Whether the copy changes by them.
+    pub fn has_news(&self) -> bool {
+        self.hashes.as_ref().is_none_or(|hashes| !hashes.is_empty())
+    }
+}
+
+/// Parses the reply to a question about several filters: the places of those that have news.
+///
+/// # Errors
+/// `Unexpected` for a reply that the command never gives.
+pub(super) fn places(reply: &Value) -> Result<Vec<usize>, Error> {
+    let place = |place: &Value| match place {
+        Value::Int(place) => usize::try_from(*place).ok(),
+        _ => None,
+    };
+    let places = match reply {
+        Value::Nil => Some(Vec::new()),
+        Value::Array(places) => places.iter().map(place).collect(),
+        _ => None,
+    };
+    places.ok_or_else(|| Error::Unexpected("to BF.CHANGES".into()))
+}
+
 /// Parses a reply; `None` if the time to wait is over and nothing is new.
 ///
 /// # Errors
@@ -79,6 +103,19 @@ mod tests {
             ),
         ] {
             assert_eq!(parsed(&reply).expect(&reply), expected, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn a_reply_about_several_filters_has_places_or_none() {
+        let parsed = |reply: &str| {
+            places(&redis::parse_redis_value(reply.as_bytes()).expect("a reply")).ok()
+        };
+        assert_eq!(parsed("*-1\r\n"), Some(vec![]));
+        assert_eq!(parsed("_\r\n"), Some(vec![]));
+        assert_eq!(parsed("*2\r\n:0\r\n:7\r\n"), Some(vec![0, 7]));
+        for reply in [":1\r\n", "*1\r\n:-1\r\n", "*2\r\n$1\r\n0\r\n$0\r\n\r\n"] {
+            assert_eq!(parsed(reply), None, "{reply:?}");
         }
     }
 

@@ -1,14 +1,16 @@
 //! The thread of a follower.
 
 use super::copy::{apply, Copy, BEGINNING};
-use super::reply::{parse, Changes, MAX_CHANGES};
+use super::reply::{parse, places, Changes, MAX_CHANGES};
 use super::Source;
 use crate::link::{Link, Request};
-use crate::node::Timeouts;
+use crate::node::{Address, Timeouts};
 use crate::{command, on, Error, Retry, Topology};
 use redis::Value;
 use splitbloom_filter::codec::{is_chunk, load_chunk, Chunk};
 use splitbloom_filter::{Filter, SizeLimit};
+use splitbloom_partition::slot_of;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -17,11 +19,19 @@ use std::time::{Duration, Instant};
 /// How long the server holds a question for which it has no news: then the follower knows that it
 /// is still there.
 const HEARTBEAT: Duration = Duration::from_millis(200);
-/// The pause after news, and between questions about several partitions, for which no server can
-/// wait: a thousand questions a second are enough.
+/// The same, if there are other nodes whose replies are read only afterwards.
+const TURN: Duration = Duration::from_millis(10);
+/// How often each of several partitions is asked, though nothing is known to be new: while items
+/// come, and while none do. A question costs the server 2.7 µs, so 256 partitions take 3.5 % of its
+/// time, or 0.15 %.
+const SWEEP: Duration = Duration::from_millis(20);
+const SWEEP_OF_IDLE: Duration = Duration::from_millis(450);
+/// The pause after news: a thousand questions a second are enough.
 const PACE: Duration = Duration::from_millis(1);
 /// How long a request is retried before the worker connects anew.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The name of its connections in CLIENT LIST.
+const NAME: &str = "splitbloom-follower";
 /// The first and the longest pause before it connects anew.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -36,12 +46,16 @@ struct Part {
     /// Whether the filter was fetched after its position was noted, and no reply since has
     /// confirmed that position: it may be of a key that was replaced meanwhile.
     is_doubtful: bool,
+    /// Whether there may be news of which the server has not been asked.
+    is_due: bool,
+    /// The last question before which nothing came that it lacks.
+    current_at: Option<Instant>,
 }
 
 impl Part {
     /// A partition of which the copy has everything up to a position.
     fn at(position: Vec<u8>, key: Vec<u8>) -> Self {
-        Self { key, position, filter: None, is_doubtful: false }
+        Self { key, position, filter: None, is_doubtful: false, is_due: true, current_at: None }
     }
 
     fn new(key: Vec<u8>) -> Self {
@@ -101,41 +115,105 @@ impl Worker {
     /// Connects, and follows until something fails.
     fn follow(&mut self) -> Result<(), Error> {
         let Source { servers, topology, .. } = self.source.clone();
-        let link = Link::with(servers, topology, Timeouts::OF_NODE);
+        let link = Link::with(servers, topology, Timeouts::OF_NODE, Some(NAME));
         let mut link = link.map_err(Error::Unreachable)?;
         link.set_patience(PATIENCE);
+        let (mut swept_at, mut sweep) = (Instant::now(), SWEEP_OF_IDLE);
         while !self.copy.is_stopped() {
-            let asked_at = Instant::now();
-            let replies = link.ask(Retry::Yes, self.questions());
-            let (mut has_news, mut is_current) = (false, true);
-            for (index, reply) in replies.into_iter().enumerate() {
-                if let Some(changes) = parse(self.found(index, reply)?)? {
-                    has_news |= changes.hashes.as_ref().is_none_or(|hashes| !hashes.is_empty());
-                    is_current &= self.take_in(index, changes, &mut link)?;
+            let rest = sweep.saturating_sub(swept_at.elapsed());
+            if self.parts.len() > 1 && rest.is_zero() {
+                self.parts.iter_mut().for_each(|part| part.is_due = true);
+                (swept_at, sweep) = (Instant::now(), SWEEP_OF_IDLE);
+            }
+            let has_news = match self.parts.iter().any(|part| part.is_due) {
+                true => self.ask(&mut link)?,
+                false => self.wait(&mut link, rest)?,
+            };
+            if has_news {
+                sweep = SWEEP;
+            }
+            if self.publish() {
+                if let Some(at) = self.parts.iter().map(|part| part.current_at).min().flatten() {
+                    self.copy.is_current(at);
+                    self.was_missing = false;
                 }
             }
-            if is_current && self.publish() {
-                self.copy.is_current(asked_at);
-                self.was_missing = false;
-            }
-            if has_news || self.parts.len() > 1 {
+            if has_news {
                 sleep(PACE);
             }
         }
         Ok(())
     }
 
-    /// Asks what is new. For one partition the server waits until something is.
-    fn questions(&self) -> Vec<Request> {
-        let questions = self.parts.iter().map(|part| {
-            let mut changes = command("BF.CHANGES", &part.key);
-            changes.arg(&part.position);
-            if self.parts.len() == 1 && !part.is_doubtful {
-                changes.arg("BLOCK").arg(HEARTBEAT.as_millis() as u64);
-            }
-            on(&part.key, &changes)
+    /// Asks for what is new in the partitions that are due. Returns whether anything is.
+    fn ask(&mut self, link: &mut Link) -> Result<bool, Error> {
+        let asked_at = Instant::now();
+        let due = (0..self.parts.len()).filter(|index| self.parts[*index].is_due);
+        let due: Vec<usize> = due.collect();
+        let questions = due.iter().map(|index| {
+            let Part { key, position, .. } = &self.parts[*index];
+            on(key, command("BF.CHANGES", key).arg(position))
         });
-        questions.collect()
+        let replies = link.ask(Retry::Yes, questions.collect());
+        let mut has_news = false;
+        for (index, reply) in due.into_iter().zip(replies) {
+            if let Some(changes) = parse(self.found(index, reply)?)? {
+                has_news |= changes.has_news();
+                self.take_in(index, changes, asked_at, link)?;
+            }
+        }
+        Ok(has_news)
+    }
+
+    /// Waits until something is new, of several partitions at most for `longest`: each node holds one
+    /// question about all of its partitions. Returns whether the copy got anything.
+    fn wait(&mut self, link: &mut Link, longest: Duration) -> Result<bool, Error> {
+        let asked_at = Instant::now();
+        let mut nodes: BTreeMap<Option<Address>, Vec<usize>> = BTreeMap::new();
+        for (index, part) in self.parts.iter().enumerate() {
+            nodes.entry(link.owner(slot_of(&part.key))).or_default().push(index);
+        }
+        let nodes: Vec<Vec<usize>> = nodes.into_values().collect();
+        let time = match (self.parts.len(), nodes.len()) {
+            (1, _) => HEARTBEAT,
+            (_, 1) => longest,
+            _ => TURN.min(longest),
+        };
+        let questions = nodes.iter().map(|node| self.question(node, time)).collect();
+        let replies = link.ask(Retry::Yes, questions);
+        let mut has_news = false;
+        for (node, reply) in nodes.into_iter().zip(replies) {
+            let reply = self.found(node[0], reply)?;
+            if let [index] = *node {
+                match parse(reply)? {
+                    Some(changes) => {
+                        has_news |= changes.has_news();
+                        self.take_in(index, changes, asked_at, link)?;
+                    }
+                    None => self.parts[index].current_at = Some(asked_at),
+                }
+                continue;
+            }
+            // The others may have been renamed, so this is no reply to a question about each.
+            places(&reply)?.into_iter().filter_map(|place| node.get(place)).for_each(|index| {
+                self.parts[*index].is_due = true;
+            });
+        }
+        Ok(has_news)
+    }
+
+    /// The question that waits until something is new in these partitions, all of one node.
+    fn question(&self, node: &[usize], time: Duration) -> Request {
+        let Part { key, position, .. } = &self.parts[node[0]];
+        let mut changes = command("BF.CHANGES", key);
+        changes.arg(position).arg("BLOCK").arg(time.as_millis().max(1) as u64); // 0 is for ever
+        if node.len() > 1 {
+            changes.arg("ALSO");
+            for index in &node[1..] {
+                changes.arg(&self.parts[*index].position);
+            }
+        }
+        on(key, &changes)
     }
 
     /// The reply to a question about a partition.
@@ -148,23 +226,32 @@ impl Worker {
         }
     }
 
-    /// Takes changes of a partition in. Returns whether it lacks nothing now that it lacked when
-    /// the server replied.
-    fn take_in(&mut self, index: usize, changes: Changes, link: &mut Link) -> Result<bool, Error> {
+    /// Takes changes of a partition in, and notes whether it may lack more.
+    fn take_in(
+        &mut self,
+        index: usize,
+        changes: Changes,
+        asked_at: Instant,
+        link: &mut Link,
+    ) -> Result<(), Error> {
         let no_memory = |_| Error::Unexpected("no memory for the copy".into());
         let part = &mut self.parts[index];
+        part.is_due = true;
         let Some(hashes) = changes.hashes else {
             part.filter = Some(fetch(link, &part.key)?);
             (part.position, part.is_doubtful) = (changes.position, true);
             self.copy.fetched();
-            return Ok(false);
+            return Ok(());
         };
         match &mut part.filter {
             Some(filter) => apply(filter, &hashes).map_err(no_memory)?,
             None => self.copy.apply(index, &hashes, &changes.position).map_err(no_memory)?,
         }
         (part.position, part.is_doubtful) = (changes.position, false);
-        Ok(hashes.len() < MAX_CHANGES)
+        if hashes.len() < MAX_CHANGES {
+            (part.is_due, part.current_at) = (false, Some(asked_at));
+        }
+        Ok(())
     }
 
     /// Publishes the filters that are complete. Returns whether all are.
