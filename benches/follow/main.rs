@@ -7,18 +7,19 @@
 //! |---|---|---|
 //! | `ITEMS` | 10000000 | items of the filter that is looked up |
 //! | `SECONDS` | 60 | how long items come |
-//! | `FOLLOW_PARTS` | lookups load cost | benchmarks to run |
-//! | `PEER` | none | another build of the module, for the last table |
+//! | `FOLLOW_PARTS` | lookups load cost crowd | benchmarks to run |
+//! | `PEER` | none | another build of the module, for the last two tables |
 //!
 //! Tables are saved to docs/performance only with the default number of items.
 
 mod cost;
+mod crowd;
 mod load;
 mod lookups;
 #[path = "../rig/mod.rs"]
 mod rig;
 
-use redis::{cmd, Connection, IntoConnectionInfo};
+use redis::{cmd, Connection, ConnectionInfo, IntoConnectionInfo};
 use rig::numbers::splitmix64;
 use rig::parts::Parts;
 use rig::server::Server;
@@ -30,7 +31,7 @@ use std::time::Duration;
 
 const ITEMS: u64 = 10_000_000;
 const SECONDS: u64 = 60;
-const PARTS: [&str; 3] = ["lookups", "load", "cost"];
+const PARTS: [&str; 4] = ["lookups", "load", "cost", "crowd"];
 const KEY: &str = "followed";
 
 type Item = [u8; 16];
@@ -56,6 +57,9 @@ fn main() -> Outcome<()> {
     if parts.contain("cost") {
         show("follow-cost", &cost::run()?)?;
     }
+    if parts.contain("crowd") {
+        show("follow-crowd", &crowd::run()?)?;
+    }
     Ok(())
 }
 
@@ -77,11 +81,18 @@ fn args(items: &[Item]) -> Vec<&[u8]> {
     items.iter().map(Item::as_slice).collect()
 }
 
+/// Where a server is.
+fn at(server: &Server) -> Outcome<Vec<ConnectionInfo>> {
+    Ok(vec![format!("redis://127.0.0.1:{}", server.port()).into_connection_info()?])
+}
+
 /// A follower of the filter that has a copy.
 fn follow(server: &Server) -> Outcome<Follower> {
-    let info = format!("redis://127.0.0.1:{}", server.port()).into_connection_info()?;
-    let keys = Keys::One(KEY.as_bytes());
-    let follower = Follower::start(vec![info], Topology::OneServer, keys)?;
+    ready(Follower::start(at(server)?, Topology::OneServer, Keys::One(KEY.as_bytes()))?)
+}
+
+/// The follower, once it has a copy.
+fn ready(follower: Follower) -> Outcome<Follower> {
     match follower.wait_until_ready(Duration::from_secs(60)) {
         true => Ok(follower),
         false => Err(format!("no copy: {:?}", follower.status()).into()),
