@@ -1,5 +1,5 @@
-//! What many followers of one filter cost the server and its other clients, while new items come one
-//! by one, and what idle followers of many partitions cost.
+//! What many followers of one filter cost the server and its other clients, while new items come
+//! one by one, and what idle followers of many partitions cost.
 
 use super::rig::process::cpu_seconds;
 use super::rig::server::{Server, Setup};

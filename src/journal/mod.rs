@@ -271,8 +271,8 @@ pub fn news_of(
 }
 
 impl Several {
-    /// A client that waits for news of any of them, the first of which is of the filter under `key`;
-    /// `None` if there is no memory for it.
+    /// A client that waits for news of any of them, the first of which is of the filter under
+    /// `key`; `None` if there is no memory for it.
     pub fn try_waiter(
         self,
         context: &Context,

@@ -1,8 +1,8 @@
 //! Clients that wait for what comes next in journals.
 //!
-//! A client costs the server some 25 µs each time it gets news: the reply, and the next question. So
-//! a few get it at once, and more of them one after the other, by a timer: the one that has waited
-//! longest first. The longer they wait, the more news each gets at a time.
+//! A client costs the server some 25 µs each time it gets news: the reply, and the next question.
+//! So a few get it at once, and more of them one after the other, by a timer: the one that has
+//! waited longest first. The longer they wait, the more news each gets at a time.
 
 use splitbloom_server::arguments::Argument;
 use splitbloom_server::blocking::Sleeper;

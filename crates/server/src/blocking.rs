@@ -89,8 +89,9 @@ impl Context {
 
     /// Ends the running command without a reply: its client waits, at most `milliseconds`, 0 for
     /// ever, until someone calls [`Context::signal_ready`] for `key`, or the server sees the key
-    /// replaced; then the command runs again, if the client's user may still run it. From Redis and Valkey 7.2 on it also does if the key
-    /// is deleted. After the time the reply is null. Where no client can wait, it is at once.
+    /// replaced; then the command runs again, if the client's user may still run it. From Redis and
+    /// Valkey 7.2 on it also does if the key is deleted. After the time the reply is null. Where no
+    /// client can wait, it is at once.
     ///
     /// What `waiter` returns is dropped when the client waits no longer, whatever the reason. It
     /// gets what [`Context::wake`] needs. It is not called for a client that has waited before and
@@ -162,8 +163,8 @@ impl Context {
         }
         sleeper.runs_at_end.store(true, Relaxed);
         // SAFETY: the server keeps what stands for the client until it calls `free`, which runs on
-        // this thread and leaves null. For a client that waits for a key it calls `time_out`, unless
-        // the client has been served.
+        // this thread and leaves null. For a client that waits for a key it calls `time_out`,
+        // unless the client has been served.
         unsafe { call!(RedisModule_UnblockClient(client, null_mut())) };
     }
 

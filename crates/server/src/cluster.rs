@@ -28,8 +28,8 @@ impl Context {
     }
 
     /// Whether this node serves the key of the running command: false if the slot is another
-    /// node's, or is moving and the key has left. Cost: that of EXISTS in a cluster, where the server
-    /// refuses to call a command on a key for which it would redirect the client.
+    /// node's, or is moving and the key has left. Cost: that of EXISTS in a cluster, where the
+    /// server refuses to call a command on a key for which it would redirect the client.
     pub(crate) fn serves_its_key(&self) -> bool {
         let key = self.command.key;
         if key.is_null() || !self.is_routed() {

@@ -165,8 +165,8 @@ impl Worker {
         Ok(has_news)
     }
 
-    /// Waits until something is new, of several partitions at most for `longest`: each node holds one
-    /// question about all of its partitions. Returns whether the copy got anything.
+    /// Waits until something is new, of several partitions at most for `longest`: each node holds
+    /// one question about all of its partitions. Returns whether the copy got anything.
     fn wait(&mut self, link: &mut Link, longest: Duration) -> Result<bool, Error> {
         let asked_at = Instant::now();
         let mut nodes: BTreeMap<Option<Address>, Vec<usize>> = BTreeMap::new();
