@@ -5,12 +5,12 @@ use crate::commands::add::{Adding, Source};
 use crate::commands::common::{BLOOM_ITEMS, COUNTING_ITEMS};
 use crate::commands::create::Creates;
 use crate::commands::packed::{
-    look_up_packed, Changed, Packed, OF_AN_ADD, OF_A_CHANGE, OF_A_LOOKUP,
+    look_up_packed, Changed, Packed, OF_AN_ADD, OF_AN_ADD_AT, OF_A_LOOKUP, OF_A_REMOVAL,
 };
 use crate::commands::reply_error::ReplyError;
 use crate::stats;
 use crate::types::{BloomFilters, CountingFilter, CountingFilters};
-use splitbloom_grammar::packed::{parse_packed, parse_packed_at};
+use splitbloom_grammar::packed::{parse_packed_add, parse_packed_add_at, parse_packed_removal};
 use splitbloom_server::arguments::Arguments;
 use splitbloom_server::command::{Command, Output};
 use splitbloom_server::context::Context;
@@ -23,9 +23,9 @@ pub const BF_PACK_ADD: Command<ReplyError> = Command {
     output: Output::Varies,
     summary: c"Adds packed items to a Bloom filter, which is created if it is missing",
     complexity: BLOOM_ITEMS,
-    parameters: OF_AN_ADD,
+    parameters: OF_AN_ADD_AT,
     run: |context, arguments| {
-        let packed = Packed::read(context, arguments, parse_packed_at)?;
+        let packed = Packed::read(context, arguments, parse_packed_add_at)?;
         add_packed::<BloomFilters>(context, arguments, packed, c"bf.packadd", c"BF.PACKADD")
     },
     ..Command::WRITE
@@ -46,9 +46,9 @@ pub const CF_PACK_ADD: Command<ReplyError> = Command {
     arity: -4,
     summary: c"Adds a copy of each packed item to a counting filter, created if it is missing",
     complexity: c"O(N) with N items",
-    parameters: OF_A_CHANGE,
+    parameters: OF_AN_ADD,
     run: |context, arguments| {
-        let packed = Packed::read(context, arguments, parse_packed)?;
+        let packed = Packed::read(context, arguments, parse_packed_add)?;
         add_packed::<CountingFilters>(context, arguments, packed, c"cf.packadd", c"CF.PACKADD")
     },
     ..Command::WRITE
@@ -59,7 +59,7 @@ pub const CF_PACK_DELETE: Command<ReplyError> = Command {
     arity: -4,
     summary: c"Removes a copy of each packed item, which must have been added",
     complexity: COUNTING_ITEMS,
-    parameters: OF_A_CHANGE,
+    parameters: OF_A_REMOVAL,
     run: delete,
     ..Command::REMOVE
 };
@@ -104,7 +104,7 @@ fn add_items<'a, F: Creates, I: ExactSizeIterator<Item = &'a [u8]> + Clone>(
     let room = Cell::new(room.ok_or(ReplyError::NO_MEMORY_TO_ADD)?);
     let add = Adding {
         event,
-        creation: Some(F::Creation::default()),
+        creation: (!packed.options.no_create).then(F::Creation::default),
         at: packed.at,
         items: PackedItems { packed, name, items, room },
     };
@@ -142,7 +142,7 @@ where
 }
 
 fn delete(context: &Context, arguments: Arguments<'_>) -> Result<(), ReplyError> {
-    let packed = Packed::read(context, arguments, parse_packed)?;
+    let packed = Packed::read(context, arguments, parse_packed_removal)?;
     let mut bits = packed.room_for_bits()?;
     let room = packed.room_to_replicate().ok_or(ReplyError::NO_MEMORY_TO_DELETE)?;
     let mut key = context.open_to_write(arguments.at(1))?;

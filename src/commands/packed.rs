@@ -1,13 +1,13 @@
 //! Commands with all their items in one argument: the part that all kinds of filter share.
 
 use crate::commands::bits::Bits;
-use crate::commands::common::TIME;
+use crate::commands::common::{NO_CREATE, TIME};
 use crate::commands::lookup::filter_of;
 use crate::commands::reply_error::ReplyError;
 use crate::slow_log::hide_seeds;
 use crate::types::{now_for, Family};
 use crate::{config, stats};
-use splitbloom_grammar::packed::{parse_packed_lookup, PackedWords, Packing};
+use splitbloom_grammar::packed::{parse_packed_lookup, PackedOptions, PackedWords, Packing};
 use splitbloom_grammar::WordsError;
 use splitbloom_server::allocator::try_vec;
 use splitbloom_server::arguments::Arguments;
@@ -19,27 +19,23 @@ use std::ffi::CStr;
 /// The index of the argument after the key.
 const FIRST: usize = 2;
 
-/// The parameters of a lookup, of a change, and of an add to a filter that may forget.
-pub const OF_A_LOOKUP: &[Parameter] =
-    &[Parameter::KEY, LAYOUT, ITEMS, Parameter::word(c"mustexist", c"MUSTEXIST").optional()];
-pub const OF_A_CHANGE: &[Parameter] =
-    &[Parameter::KEY, LAYOUT, ITEMS, Parameter::word(c"bits", c"BITS").optional()];
+const BITS: Parameter = Parameter::word(c"bits", c"BITS").optional();
+const MUST_EXIST: Parameter = Parameter::word(c"mustexist", c"MUSTEXIST").optional();
 
-pub const OF_AN_ADD: &[Parameter] = &[
-    Parameter::KEY,
-    TIME.after(c"AT").optional(),
-    LAYOUT,
-    ITEMS,
-    Parameter::word(c"bits", c"BITS").optional(),
-];
+/// The parameters of a lookup, of a removal, of an add, and of an add to a filter that may forget.
+pub const OF_A_LOOKUP: &[Parameter] = &[Parameter::KEY, LAYOUT, ITEMS, MUST_EXIST];
+pub const OF_A_REMOVAL: &[Parameter] = &[Parameter::KEY, LAYOUT, ITEMS, BITS];
+pub const OF_AN_ADD: &[Parameter] = &[Parameter::KEY, LAYOUT, ITEMS, BITS, NO_CREATE];
+pub const OF_AN_ADD_AT: &[Parameter] =
+    &[Parameter::KEY, TIME.after(c"AT").optional(), LAYOUT, ITEMS, BITS, NO_CREATE];
 
 /// The items of a command, and their packing.
 pub struct Packed<'a> {
     pub items: Packing<'a>,
     /// Their time, if the command has one.
     pub at: Option<u64>,
+    pub options: PackedOptions,
     command: PackedCommand<'a>,
-    has_option: bool,
 }
 
 impl<'a> Packed<'a> {
@@ -63,14 +59,14 @@ impl<'a> Packed<'a> {
             items: Packing::new(words.layout, words.bytes).map_err(WordsError::from)?,
             at: words.at,
             command: PackedCommand::new(arguments, FIRST + words.first..FIRST + words.place),
-            has_option: words.has_option,
+            options: words.options,
         })
     }
 
     /// Allocates room for a bit for each item, if the client requested them.
     pub fn room_for_bits(&self) -> Result<Option<Bits>, ReplyError> {
         let room = || Bits::with_room_for(self.items.len());
-        self.has_option.then(room).transpose()
+        self.options.bits.then(room).transpose()
     }
 
     /// Reserves memory, to be freed just before [`Packed::replicate_first`]: the server exits if it
@@ -133,11 +129,10 @@ pub fn look_up_packed<F: Family>(
     context: &Context,
     arguments: Arguments<'_>,
 ) -> Result<(), ReplyError> {
-    let Packed { items, has_option: must_exist, .. } =
-        Packed::read(context, arguments, parse_packed_lookup)?;
+    let Packed { items, options, .. } = Packed::read(context, arguments, parse_packed_lookup)?;
     let key = context.open_to_read(arguments.at(1));
     let filter = filter_of::<F>(&key)?;
-    if must_exist && filter.is_none() {
+    if options.must_exist && filter.is_none() {
         return Err(ReplyError::NO_FILTER);
     }
     let now = filter.map_or(0, now_for);

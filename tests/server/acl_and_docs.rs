@@ -489,9 +489,10 @@ fn the_options_are_documented() {
         ("cf.insert", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
         ("cf.insertnx", &["CAPACITY", "EX", "NOCREATE", "ITEMS"]),
         ("cf.info", &["FULL"]),
-        ("bf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS"]),
+        ("bf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS", "NOCREATE"]),
         ("bf.packexists", &["FIXED", "LINES", "PREFIXED", "MUSTEXIST"]),
         ("cf.packexists", &["FIXED", "LINES", "PREFIXED", "MUSTEXIST"]),
+        ("cf.packadd", &["FIXED", "LINES", "PREFIXED", "BITS", "NOCREATE"]),
         ("cf.packdel", &["FIXED", "LINES", "PREFIXED", "BITS"]),
     ] {
         let docs = db.ask(&format!("COMMAND DOCS {name}"));

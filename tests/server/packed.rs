@@ -179,8 +179,29 @@ fn a_refused_item_ends_the_command_and_those_before_it_stay() {
     ]);
 }
 
+#[test]
+fn an_add_with_nocreate_adds_to_a_filter_that_exists_and_creates_none() {
+    let server = Server::strict(&[]);
+    let mut db = server.connect();
+    db.converse(&[
+        ("BF.PACKADD k FIXED 1 ab NOCREATE", "-ERR not found"),
+        ("CF.PACKADD c FIXED 1 ab NOCREATE BITS", "-ERR not found"),
+        ("EXISTS k c", ":0"),
+        ("BF.RESERVE k 0.000001 100", "+OK"),
+        ("CF.RESERVE c 100 ERROR 0.000001", "+OK"),
+        ("BF.PACKADD k FIXED 1 ab NOCREATE", ":2"),
+        ("BF.PACKADD k FIXED 1 bc BITS NOCREATE", "$\\x02"),
+        ("CF.PACKADD c FIXED 1 ab NOCREATE", ":2"),
+        ("BF.RESERVE w 0.01 100 WINDOW 60", "+OK"),
+        ("BF.PACKADD w AT 1000000000005 LINES a NOCREATE", ":1"),
+        ("UNLINK w", ":1"),
+        ("BF.PACKADD w AT 1000000000005 LINES a NOCREATE", "-ERR not found"),
+    ]);
+}
+
 const BAD_PACKING: &str = "ERR bad packing";
 const BAD_WIDTH: &str = "ERR bad width";
+const NOT_FOUND: &str = "ERR not found";
 const SYNTAX: &str = "ERR syntax error";
 const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
 const TOO_LONG: &str = "ERR packing would exceed bf.max-pack-bytes";
@@ -235,6 +256,14 @@ fn a_packing_that_lies_is_an_error_and_changes_nothing() {
     cases.push((vec!["BF.PACKADD", "missing", "FIXED", "2", "abc"], BAD_PACKING));
     cases.push((vec!["BF.PACKEXISTS", "bf", "LINES", "a", "BITS"], SYNTAX));
     cases.push((vec!["CF.PACKEXISTS", "cf", "LINES", "a", "BITS"], SYNTAX));
+    cases.push((vec!["BF.PACKEXISTS", "bf", "LINES", "a", "NOCREATE"], SYNTAX));
+    cases.push((vec!["CF.PACKDEL", "cf", "LINES", "a", "NOCREATE"], SYNTAX));
+    cases.push((vec!["BF.PACKADD", "bf", "NOCREATE", "LINES", "a"], SYNTAX));
+    for name in ["BF.PACKADD", "CF.PACKADD"] {
+        cases.push((vec![name, "missing", "LINES", "a", "NOCREATE"], NOT_FOUND));
+        cases.push((vec![name, "missing", "LINES", "a", "BITS", "nocreate"], NOT_FOUND));
+        cases.push((vec![name, "text", "LINES", "a", "NOCREATE"], WRONG_TYPE));
+    }
     for (words, name) in [
         (["BF.PACKADD", "bf", "LINES"], "bf.packadd"),
         (["BF.PACKEXISTS", "bf", "LINES"], "bf.packexists"),
@@ -299,6 +328,12 @@ fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
         ),
         ("BF.PACKADD k FIXED 1 ab", &[], ""),
         ("BF.PACKADD k FIXED 1 abc BITS", &["BF.PACKADD k FIXED 1 abc BITS"], "bf.packadd k"),
+        (
+            "BF.PACKADD k FIXED 1 abcd NOCREATE",
+            &["BF.PACKADD k FIXED 1 abcd NOCREATE"],
+            "bf.packadd k",
+        ),
+        ("BF.PACKADD missing FIXED 1 ab NOCREATE", &[], ""),
         ("BF.PACKADD n FIXED 1 abacdef", &["BF.PACKADD n FIXED 1 abac"], "bf.packadd n"),
         ("BF.PACKADD n FIXED 1 abacdef", &[], ""),
         ("BF.PACKEXISTS k FIXED 1 ab", &[], ""),
@@ -310,6 +345,7 @@ fn what_took_effect_is_replicated_and_announced_and_nothing_else() {
         ),
         ("CF.PACKADD full FIXED 1 abacd BITS", &["CF.PACKADD full FIXED 1 aba"], "cf.packadd full"),
         ("CF.PACKADD full FIXED 1 d", &[], ""),
+        ("CF.PACKADD missing FIXED 1 d NOCREATE", &[], ""),
         ("CF.PACKDEL full FIXED 1 xay", &["CF.PACKDEL full FIXED 1 xay"], "cf.packdel full"),
         ("CF.PACKDEL full FIXED 1 xy", &[], ""),
         ("CF.PACKDEL missing FIXED 1 xy", &[], ""),

@@ -1,4 +1,4 @@
-//! The words of packed commands: an optional time, a layout, the packed items, and an option.
+//! The words of packed commands: an optional time, a layout, the packed items, and options.
 
 use crate::window::parse_time;
 use crate::WordsError;
@@ -29,48 +29,82 @@ pub struct PackedWords<'a> {
     pub first: usize,
     /// The index of the word after the layout, which is the argument with the items.
     pub place: usize,
-    /// Whether the command's option follows: BITS, for a reply of a bit for each item; MUSTEXIST,
-    /// for an error if the key is missing.
-    pub has_option: bool,
+    pub options: PackedOptions,
+}
+
+/// The options of packed commands. Each command knows some of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackedOptions {
+    /// BITS: the reply is a bit for each item.
+    pub bits: bool,
+    /// NOCREATE, of an add: a missing key is an error.
+    pub no_create: bool,
+    /// MUSTEXIST, of a lookup: the same.
+    pub must_exist: bool,
 }
 
 /// `AT milliseconds`.
 const AT_WORDS: usize = 2;
 
-/// Parses `(FIXED width | LINES | PREFIXED) items [BITS]`.
+const BITS: &[u8] = b"BITS";
+const NOCREATE: &[u8] = b"NOCREATE";
+const MUSTEXIST: &[u8] = b"MUSTEXIST";
+
+/// Parses the words of an add: `(FIXED width | LINES | PREFIXED) items [BITS] [NOCREATE]`.
 ///
 /// # Errors
 /// What is wrong with the words, but not with the items.
-pub fn parse_packed<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
-    parse_with_option(words, b"BITS")
+pub fn parse_packed_add<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    parse(words, &[BITS, NOCREATE])
 }
 
-/// Parses `(FIXED width | LINES | PREFIXED) items`, and whether `option` follows, once or several
-/// times.
-fn parse_with_option<'a>(words: &[&'a [u8]], option: &[u8]) -> Result<PackedWords<'a>, WordsError> {
+/// Parses the words of a removal: `(FIXED width | LINES | PREFIXED) items [BITS]`.
+///
+/// # Errors
+/// As [`parse_packed_add`].
+pub fn parse_packed_removal<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    parse(words, &[BITS])
+}
+
+/// Parses the words of a lookup: `(FIXED width | LINES | PREFIXED) items [MUSTEXIST]`.
+///
+/// # Errors
+/// As [`parse_packed_add`].
+pub fn parse_packed_lookup<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+    parse(words, &[MUSTEXIST])
+}
+
+/// Parses a layout, the items, and options that are `known`, in any order, once or several times.
+fn parse<'a>(words: &[&'a [u8]], known: &[&[u8]]) -> Result<PackedWords<'a>, WordsError> {
     let (layout, bytes, options) = parse_layout(words)?;
-    if !options.iter().all(|word| word.eq_ignore_ascii_case(option)) {
+    let is = |word: &[u8], option: &[u8]| word.eq_ignore_ascii_case(option);
+    if !options.iter().all(|word| known.iter().any(|option| is(word, option))) {
         return Err(WordsError::Syntax);
     }
+    let has = |option| options.iter().any(|word| is(word, option));
     Ok(PackedWords {
         layout,
         bytes,
         at: None,
         first: 0,
         place: words.len() - options.len() - 1,
-        has_option: !options.is_empty(),
+        options: PackedOptions {
+            bits: has(BITS),
+            no_create: has(NOCREATE),
+            must_exist: has(MUSTEXIST),
+        },
     })
 }
 
 /// Parses the words of an add to a filter that may forget: the same after `[AT milliseconds]`.
 ///
 /// # Errors
-/// As [`parse_packed`]; `BadTime`.
-pub fn parse_packed_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
+/// As [`parse_packed_add`]; `BadTime`.
+pub fn parse_packed_add_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
     match words {
         [at, rest @ ..] if at.eq_ignore_ascii_case(b"AT") => {
             let (time, rest) = rest.split_first().ok_or(WordsError::WrongArity)?;
-            let (at, packed) = (parse_time(time)?, parse_packed(rest)?);
+            let (at, packed) = (parse_time(time)?, parse_packed_add(rest)?);
             Ok(PackedWords {
                 at: Some(at),
                 first: AT_WORDS,
@@ -78,17 +112,8 @@ pub fn parse_packed_at<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsE
                 ..packed
             })
         }
-        _ => parse_packed(words),
+        _ => parse_packed_add(words),
     }
-}
-
-/// Parses the words of a command that only looks items up:
-/// `(FIXED width | LINES | PREFIXED) items [MUSTEXIST]`.
-///
-/// # Errors
-/// As [`parse_packed`].
-pub fn parse_packed_lookup<'a>(words: &[&'a [u8]]) -> Result<PackedWords<'a>, WordsError> {
-    parse_with_option(words, b"MUSTEXIST")
 }
 
 #[cfg(test)]

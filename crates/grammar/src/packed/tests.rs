@@ -3,9 +3,9 @@ use super::*;
 /// The layout, the items' bytes, their place, and whether bits are wanted.
 fn parsed(line: &str) -> Result<(Layout, String, usize, bool), WordsError> {
     let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-    let packed = parse_packed(&words)?;
+    let packed = parse_packed_add(&words)?;
     let bytes = String::from_utf8_lossy(packed.bytes).into_owned();
-    Ok((packed.layout, bytes, packed.place, packed.has_option))
+    Ok((packed.layout, bytes, packed.place, packed.options.bits))
 }
 
 #[test]
@@ -37,14 +37,35 @@ fn errors_name_what_is_wrong() {
     ] {
         assert_eq!(parsed(line), Err(error), "{line}");
     }
-    assert_eq!(parse_packed(&[]), Err(WordsError::WrongArity));
+    assert_eq!(parse_packed_add(&[]), Err(WordsError::WrongArity));
     assert_eq!(parsed("AT 5 LINES abc"), Err(WordsError::Syntax));
-    let words: [&[u8]; 3] = [b"LINES", b"abc", b"BITS"];
-    assert!(!parse_packed_lookup(&words[..2]).unwrap().has_option);
-    let must: [&[u8]; 4] = [b"LINES", b"abc", b"MustExist", b"MUSTEXIST"];
-    assert!(parse_packed_lookup(&must).unwrap().has_option);
-    assert_eq!(parse_packed(&must), Err(WordsError::Syntax));
-    assert_eq!(parse_packed_lookup(&words), Err(WordsError::Syntax));
+}
+
+#[test]
+fn each_command_knows_its_own_options_in_any_order_and_case() {
+    let options = |line: &str, parse: fn(&[&'static [u8]]) -> Result<PackedWords<'static>, _>| {
+        let words: &'static str = String::leak(format!("LINES abc {line}"));
+        let words: Vec<&[u8]> = words.split_whitespace().map(str::as_bytes).collect();
+        parse(&words).map(|packed: PackedWords| packed.options)
+    };
+    let none = PackedOptions::default();
+    let both = PackedOptions { bits: true, no_create: true, ..none };
+    for add in [parse_packed_add, parse_packed_add_at] {
+        assert_eq!(options("", add), Ok(none));
+        assert_eq!(options("bits NoCreate BITS", add), Ok(both));
+        let alone = PackedOptions { no_create: true, ..none };
+        assert_eq!(options("NOCREATE NOCREATE", add), Ok(alone));
+        assert_eq!(options("MUSTEXIST", add), Err(WordsError::Syntax));
+    }
+    let bits = PackedOptions { bits: true, ..none };
+    assert_eq!(options("BITS", parse_packed_removal), Ok(bits));
+    assert_eq!(options("BITS NOCREATE", parse_packed_removal), Err(WordsError::Syntax));
+    let must_exist = PackedOptions { must_exist: true, ..none };
+    assert_eq!(options("MustExist MUSTEXIST", parse_packed_lookup), Ok(must_exist));
+    assert_eq!(options("", parse_packed_lookup), Ok(none));
+    for other in ["BITS", "NOCREATE"] {
+        assert_eq!(options(other, parse_packed_lookup), Err(WordsError::Syntax));
+    }
 }
 
 #[test]
@@ -52,7 +73,7 @@ fn a_time_may_come_before_the_layout_of_an_add() {
     let parsed = |line: &str| {
         let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.into()).collect();
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        parse_packed_at(&words).map(|packed| (packed.at, packed.layout, packed.first, packed.place))
+        parse_packed_add_at(&words).map(|packed| (packed.at, packed.layout, packed.first, packed.place))
     };
     assert_eq!(parsed("LINES abc"), Ok((None, Layout::Lines, 0, 1)));
     let fixed = Ok((Some(7), Layout::Fixed(3), 2, 4));
