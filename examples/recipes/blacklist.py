@@ -5,29 +5,29 @@
 import hashlib
 import sys
 import threading
+import time
 import redis
+from rebuild import rebuild
 
-KEY, NEXT = "example:leaked", "example:leaked:next"
+KEY = "example:leaked"
 ADDRESS = sys.argv[1]
-db = redis.Redis.from_url(ADDRESS)
+db = redis.Redis.from_url(ADDRESS, socket_timeout=5)
 
 
 def digest(password):
     return hashlib.sha1(password.encode()).digest()  # as lists of leaked passwords have it
 
 
-def build(digests, batch=100_000):
-    """Fills a new filter and puts it in the place of the old one."""
-    db.unlink(NEXT)
-    db.execute_command("BF.RESERVE", NEXT, 0.000001, len(digests))
-    for start in range(0, len(digests), batch):
-        packed = b"".join(digests[start:start + batch])
-        db.execute_command("BF.PACKADD", NEXT, "FIXED", 20, packed)
-    db.rename(NEXT, KEY)
+def build(digests):
+    """Replaces the list, when no other process does."""
+    while not rebuild(db, KEY, 0.000001, len(digests), lambda: digests):
+        time.sleep(0.1)
 
 
 def leaked(server, password):
-    return bool(server.execute_command("BF.EXISTS", KEY, digest(password)))
+    """Without a list, raises the error NOFILTER: only the caller knows what is safe then."""
+    ask = ("BF.PACKEXISTS", KEY, "FIXED", 20, digest(password), "MUSTEXIST")
+    return server.execute_command(*ask, NEVER_DECODE=True) != b"\0"
 
 
 first = [digest(f"password{n}") for n in range(100_000)]
@@ -39,14 +39,14 @@ missed, asked, stop = [], [], threading.Event()
 
 
 def ask():
-    server = redis.Redis.from_url(ADDRESS)
+    server = redis.Redis.from_url(ADDRESS, socket_timeout=5)
     while not asked or not stop.is_set():
         asked.append(1)
         if not leaked(server, "password7"):
             missed.append(1)
 
 
-asking = threading.Thread(target=ask)
+asking = threading.Thread(target=ask, daemon=True)
 asking.start()
 build(first + [digest(f"qwerty{n}") for n in range(100_000)])
 stop.set()

@@ -2,23 +2,29 @@
 //!
 //!     cargo run --example recipe-blacklist -- redis://127.0.0.1:6379
 
-use redis::{cmd, Client, Commands, Connection, RedisResult};
+mod rebuild;
+
+use rebuild::rebuild;
+use redis::{cmd, Client, Connection, RedisResult};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
+use std::{thread, time::Duration};
 
 const KEY: &str = "example:blocked";
-const NEXT: &str = "example:blocked:next";
 const LINES: usize = 100_000;
 
-/// Fills a new filter and puts it in the place of the old one.
+/// Replaces the list, when no other process does.
 fn build(db: &mut Connection, urls: &[String]) -> RedisResult<()> {
-    let () = db.unlink(NEXT)?;
-    let () = db.bf_reserve(NEXT, 0.000001, urls.len())?;
-    for urls in urls.chunks(LINES) {
-        let mut add = cmd("BF.PACKADD");
-        add.arg(NEXT).arg("LINES").arg(urls.join("\n")).exec(db)?;
+    while !rebuild(db, KEY, (0.000001, urls.len()), || urls.iter())? {
+        thread::sleep(Duration::from_millis(100));
     }
-    db.rename(NEXT, KEY)
+    Ok(())
+}
+
+/// Without a list, returns the error NOFILTER: only the caller knows what is safe then.
+fn is_blocked(db: &mut Connection, url: &str) -> RedisResult<bool> {
+    let mut exists = cmd("BF.PACKEXISTS");
+    exists.arg(KEY).arg("FIXED").arg(url.len()).arg(url).arg("MUSTEXIST");
+    exists.query::<Vec<u8>>(db).map(|bits| bits != [0])
 }
 
 fn urls(host: &str) -> impl Iterator<Item = String> + '_ {
@@ -27,33 +33,29 @@ fn urls(host: &str) -> impl Iterator<Item = String> + '_ {
 
 fn main() -> RedisResult<()> {
     let client = Client::open(std::env::args().nth(1).expect("an address"))?;
-    let mut db = client.get_connection()?;
-    let mut asking = client.get_connection()?;
+    let (mut db, mut other) = (client.get_connection()?, client.get_connection()?);
     let list: Vec<String> = urls("bad.example").collect();
     build(&mut db, &list)?;
     let (old, new) = (&list[7], "https://worse.example/7");
-    let blocked: Vec<bool> = db.bf_mexists(KEY, &[old, new])?;
-    println!("{old}: {} / {new}: {}", blocked[0], blocked[1]);
+    println!("{old}: {} / {new}: {}", is_blocked(&mut db, old)?, is_blocked(&mut db, new)?);
 
     // Somebody asks all the time while the next list is built and swapped in.
     let stop = AtomicBool::new(false);
     let (asked, missed) = thread::scope(|scope| {
-        let ask = || {
+        let asking = scope.spawn(|| {
             let (mut asked, mut missed) = (0, 0);
             while asked == 0 || !stop.load(Relaxed) {
                 asked += 1;
-                missed += u32::from(asking.bf_exists(KEY, old) != Ok(true));
+                missed += u32::from(is_blocked(&mut other, old) != Ok(true));
             }
             (asked, missed)
-        };
-        let asking = scope.spawn(ask);
+        });
         let both: Vec<String> = list.iter().cloned().chain(urls("worse.example")).collect();
         let built = build(&mut db, &both);
         stop.store(true, Relaxed);
         built.map(|()| asking.join().expect("no panic"))
     })?;
     println!("asked meanwhile: {} / missed: {missed}", asked > 0);
-    let blocked: Vec<bool> = db.bf_mexists(KEY, &[old, new])?;
-    println!("{old}: {} / {new}: {}", blocked[0], blocked[1]);
+    println!("{old}: {} / {new}: {}", is_blocked(&mut db, old)?, is_blocked(&mut db, new)?);
     Ok(())
 }

@@ -1,10 +1,11 @@
-"""One filter over a cluster: filled under a second name, swapped in, and checked by its marks.
+"""One filter over a cluster: each partition is filled and swapped in, and checked by its mark.
 
     python3 examples/recipes/cluster.py redis://127.0.0.1:6379
 """
 import binascii
 import sys
 import redis
+from rebuild import rebuild
 
 PARTITIONS, ITEMS = 16, 20_000
 MARK = "filled"
@@ -18,8 +19,8 @@ def connect(address):
     return redis.RedisCluster.from_url(address)
 
 
-def key(name, partition):
-    return "%s:{%d}" % (name, partition)
+def key(partition):
+    return "example:ids:{%d}" % partition
 
 
 def by_partition(items):
@@ -38,22 +39,17 @@ def each(commands):
 
 
 def marked():
-    answers = each(("BF.EXISTS", key("example:ids", p), MARK) for p in range(PARTITIONS))
+    answers = each(("BF.EXISTS", key(p), MARK) for p in range(PARTITIONS))
     return f"{sum(answers)} of {PARTITIONS}"
 
 
 db = connect(sys.argv[1])
 parts = by_partition(f"user:{n}" for n in range(ITEMS))
-next_keys = [key("example:ids:next", p) for p in range(PARTITIONS)]
-each(("UNLINK", next_key) for next_key in next_keys)
-each(("BF.RESERVE", next_key, 0.01, ITEMS // PARTITIONS * 5 // 4) for next_key in next_keys)
-each(("BF.MADD", next_key, *part) for next_key, part in zip(next_keys, parts))
-each(("BF.ADD", next_key, MARK) for next_key in next_keys)
-each(("RENAME", next_key, key("example:ids", p)) for p, next_key in enumerate(next_keys))
-
-asked = ((key("example:ids", p), part) for p, part in enumerate(parts))
-found = sum(sum(flags) for flags in each(("BF.MEXISTS", name, *part) for name, part in asked))
+for p, part in enumerate(parts):
+    rebuild(db, key(p), 0.01, ITEMS // PARTITIONS * 5 // 4, lambda: part + [MARK])
+flags = each(("BF.MEXISTS", key(p), *part) for p, part in enumerate(parts))
+found = sum(map(sum, flags))
 print("found:", found, "of", ITEMS)
 print("partitions with their mark:", marked())
-db.unlink(key("example:ids", 7))
+db.unlink(key(7))
 print("after the loss of one:", marked())

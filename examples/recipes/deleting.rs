@@ -37,8 +37,8 @@ fn main() -> RedisResult<()> {
     println!("online: {}", online.join(" "));
     let count: u64 = call(&mut db, "CF.COUNT example:online ann")?;
     println!("ann's devices: {count}");
-    let deleted: u64 = call(&mut db, "CF.DEL example:online bob")?;
-    println!("bob, once more: {deleted}");
+    let deleted: bool = call(&mut db, "CF.DEL example:online bob")?;
+    println!("bob, once more: {}", u8::from(deleted));
 
     // Coupons: valid once issued, until they are redeemed, and never again. Two Bloom filters do.
     let () = call(&mut db, "BF.RESERVE example:added 0.0001 100000")?;

@@ -5,51 +5,47 @@
 import sqlite3
 import sys
 import redis
+from fail_open import FailOpen
+from rebuild import rebuild
 
 
 class Products:
-    def __init__(self, cache, table):
-        self.cache, self.table, self.asked = cache, table, 0
+    def __init__(self, url, table):
+        self.cache, self.table, self.queries = FailOpen(url), table, 0
 
     def fill(self):
-        (rows,) = self.table.execute("SELECT count(*) FROM product").fetchone()
-        self.cache.delete("ids:next")
-        self.cache.execute_command("BF.RESERVE", "ids:next", 0.01, rows * 5 // 4)
-        ids = self.table.execute("SELECT id FROM product")
-        while batch := [id for (id,) in ids.fetchmany(1000)]:
-            self.cache.execute_command("BF.INSERT", "ids:next", "NOCREATE", "ITEMS", *batch)
-        self.cache.rename("ids:next", "ids")
+        """Replaces the filter, at first and after a loss; False if another process does."""
+        ids = lambda: (id for (id,) in self.table.execute("SELECT id FROM product"))
+        return rebuild(self.cache.db, "ids", 0.01, 12_500, ids)  # it grows if there are more
 
     def find(self, id):
-        try:
-            known = self.cache.pipeline(transaction=False)
-            known.get(f"row:{id}").exists(f"absent:{id}")
-            known.execute_command("BF.PACKEXISTS", "ids", "LINES", id, "MUSTEXIST")
-            name, is_absent, found = known.execute(raise_on_error=False)
-        except redis.RedisError:
-            return self.ask(id)  # no cache: fail open
-        if name is not None or is_absent or found == b"\0":
-            return name and name.decode()
-        # Perhaps there is such a product; or `found` is the error NOFILTER, and fill() is due.
-        name = self.ask(id)
-        key, seconds = (f"row:{id}", 60) if name else (f"absent:{id}", 10)
-        self.cache.set(key, name or "", ex=seconds)
-        return name
-
-    def ask(self, id):
-        self.asked += 1
+        item = id.encode()
+        name, proof, found = self.cache.ask(
+            ("GET", f"row:{id}"),
+            ("GET", f"absent:{id}"),
+            ("BF.PACKEXISTS", "ids", "FIXED", len(item), item, "MUSTEXIST"),
+        )
+        if name is not None:
+            return name.decode()
+        if proof is not None or found == b"\0":
+            return None
+        # Perhaps there is such a product; or there is no filter or no cache.
+        self.queries += 1
         row = self.table.execute("SELECT name FROM product WHERE id = ?", [id]).fetchone()
+        known = (f"row:{id}", *row, "EX", 60) if row else (f"absent:{id}", "", "EX", 10)
+        self.cache.ask(("SET", *known))
         return row and row[0]
 
 
-cache = redis.Redis.from_url(sys.argv[1])
 table = sqlite3.connect(":memory:")
-table.execute("CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT)")
-table.executemany("INSERT INTO product VALUES (?, ?)", ((n, f"product {n}") for n in range(10_000)))
-products = Products(cache, table)
-products.fill()
-print("42:", products.find(42))
-print("found:", sum(products.find(id) is not None for id in range(10_000, 20_000)))
-print("few reached the database:", products.asked < 500)
-cache.unlink("ids")
-print("43, without the filter:", products.find(43))
+table.execute("CREATE TABLE product (id TEXT PRIMARY KEY, name TEXT)")
+rows = [(f"{n}", f"product {n}") for n in range(10_000)] + [("4\n2", "two lines")]
+table.executemany("INSERT INTO product VALUES (?, ?)", rows)
+products = Products(sys.argv[1], table)
+try:
+    products.fill()
+except redis.RedisError as error:
+    print("the filter is as it was:", error, file=sys.stderr)
+print("42:", products.find("42"), "/ an id of two lines:", products.find("4\n2"))
+print("found:", sum(products.find(f"{n}\n{n}") is not None for n in range(1_000)))
+print("few reached the database:", products.queries < 50)

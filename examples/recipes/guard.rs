@@ -2,56 +2,58 @@
 //!
 //!     cargo run --example recipe-guard -- redis://127.0.0.1:6379
 
-use redis::{Commands, Connection, RedisResult};
+mod fail_open;
+mod rebuild;
 
-type Known = (RedisResult<Option<String>>, RedisResult<bool>, RedisResult<Vec<u8>>);
+use fail_open::FailOpen;
+use redis::{pipe, Client, RedisResult};
+use std::collections::BTreeMap;
 
-/// The cache, and the number of queries to the database.
-struct Products(Connection, u32);
+/// The replies about an id. Each may be an error, and then says nothing.
+type Known = (RedisResult<Option<String>>, RedisResult<Option<String>>, RedisResult<Vec<u8>>);
+
+/// The cache, the database, and the number of queries to it.
+struct Products(FailOpen, BTreeMap<String, String>, u32);
 
 impl Products {
-    fn fill(&mut self) -> RedisResult<()> {
-        let () = self.0.unlink("ids:next")?;
-        let () = self.0.bf_reserve("ids:next", 0.01, 12_500)?;
-        for id in (0..10_000).step_by(1_000) {
-            let ids: Vec<u32> = (id..id + 1_000).collect(); // from the database
-            let _: Vec<bool> = self.0.bf_madd("ids:next", ids)?;
-        }
-        self.0.rename("ids:next", "ids")
+    /// Replaces the filter, at first and after a loss; false if another process does.
+    fn fill(&self) -> RedisResult<bool> {
+        rebuild::rebuild(&mut self.0.connect()?, "ids", (0.01, 12_500), || self.1.keys())
     }
 
-    fn find(&mut self, id: u32) -> RedisResult<Option<String>> {
+    fn find(&mut self, id: &str) -> Option<String> {
         let (row, proof) = (format!("row:{id}"), format!("absent:{id}"));
-        let mut known = redis::pipe();
-        known.get(&row).exists(&proof).ignore_errors();
-        known.cmd("BF.PACKEXISTS").arg("ids").arg("LINES").arg(id).arg("MUSTEXIST");
-        match known.query::<Known>(&mut self.0) {
-            Ok((Ok(Some(name)), ..)) => return Ok(Some(name)),
-            Ok((_, Ok(true), _)) => return Ok(None),
-            Ok((.., Ok(bits))) if bits == [0] => return Ok(None),
-            // Perhaps there is such a product; or NOFILTER, and fill() is due; or no cache.
-            _ => self.1 += 1,
+        let mut known = pipe();
+        known.get(&row).get(&proof);
+        known.cmd("BF.PACKEXISTS").arg("ids").arg("FIXED").arg(id.len()).arg(id).arg("MUSTEXIST");
+        match self.0.ask::<Known>(&mut known) {
+            Some((Ok(Some(name)), ..)) => return Some(name),
+            Some((_, Ok(Some(_)), _)) => return None,
+            Some((.., Ok(bits))) if bits == [0] => return None,
+            _ => self.2 += 1, // perhaps there is such a product; or there is no filter or no cache
         }
-        let name = (id < 10_000).then(|| format!("product {id}")); // from the database
-        let () = match &name {
-            Some(name) => self.0.set_ex(row, name, 60)?,
-            None => self.0.set_ex(proof, "", 10)?,
+        let name = self.1.get(id).cloned();
+        let (key, value, seconds) = match &name {
+            Some(name) => (row, name.as_str(), 60),
+            None => (proof, "", 10),
         };
-        Ok(name)
+        self.0.ask::<()>(pipe().set_ex(key, value, seconds).ignore());
+        name
     }
 }
 
 fn main() -> RedisResult<()> {
-    let address = std::env::args().nth(1).expect("an address");
-    let cache = redis::Client::open(address)?.get_connection()?;
-    let mut shop = Products(cache, 0);
-    shop.fill()?;
-    println!("42: {}", shop.find(42)?.unwrap_or_default());
-    let found = (10_000..20_000).filter(|id| shop.find(*id) != Ok(None));
+    let cache = FailOpen::new(Client::open(std::env::args().nth(1).expect("an address"))?);
+    let rows = (0..10_000).map(|n| (n.to_string(), format!("product {n}")));
+    let rows = rows.chain([("4\n2".into(), "two lines".into())]).collect();
+    let mut shop = Products(cache, rows, 0);
+    if let Err(error) = shop.fill() {
+        eprintln!("the filter is as it was: {error}");
+    }
+    let [plain, odd] = ["42", "4\n2"].map(|id| shop.find(id).unwrap_or_default());
+    println!("42: {plain} / an id of two lines: {odd}");
+    let found = (0..1_000).filter(|n| shop.find(&format!("{n}\n{n}")).is_some());
     println!("found: {}", found.count());
-    println!("few reached the database: {}", shop.1 < 500);
-    let () = shop.0.unlink("ids")?;
-    let name = shop.find(43)?.unwrap_or_default();
-    println!("43, without the filter: {name}");
+    println!("few reached the database: {}", shop.2 < 50);
     Ok(())
 }

@@ -4,8 +4,9 @@
 """
 import sys
 import time
-
 import redis
+from fail_open import FailOpen
+from rebuild import rebuild
 from splitbloom import Follower
 
 KEY = "example:ids"
@@ -13,42 +14,46 @@ KEY = "example:ids"
 
 class Guard:
     def __init__(self, url):
-        self.db = redis.Redis.from_url(url)
+        self.server = FailOpen(url)
         self.copy = Follower(url, KEY, default=True)  # without a copy, any id may exist
         self.asked = 0
 
-    def may_exist_here(self, id):
-        return id in self.copy
-
     def may_exist(self, id):
-        """The server is asked about ids that the copy lacks."""
+        """The server is asked about ids that the copy lacks. What it cannot deny may exist."""
         if id in self.copy:
             return True
         self.asked += 1
-        return bool(self.db.bf().exists(KEY, id))
+        item = str(id).encode()
+        exists = ("BF.PACKEXISTS", KEY, "FIXED", len(item), item, "MUSTEXIST")
+        return self.server.ask(exists) != [b"\0"]
 
-    def create(self, id):
-        """Creates an id, and returns once the copy has it."""
-        self.db.bf().insert(KEY, [id], noCreate=True)
+    def create(self, id, patience=10):
+        """Adds an id, and returns once the copy has it. Until then, do not say that it exists."""
+        [added] = self.server.db.execute_command("BF.INSERT", KEY, "NOCREATE", "ITEMS", id)
+        if isinstance(added, Exception):
+            raise added
+        deadline = time.monotonic() + patience
         while id not in self.copy:
+            if time.monotonic() > deadline:
+                raise TimeoutError(self.copy.error)
             time.sleep(0.0002)
 
 
 def main(url):
+    try:
+        rebuild(redis.Redis.from_url(url), KEY, 0.001, 20_000, lambda: range(10_000))
+    except redis.RedisError as error:
+        print("the filter is as it was:", error, file=sys.stderr)
     guard = Guard(url)
-    guard.db.unlink(KEY)
-    guard.db.bf().create(KEY, 0.001, 20_000)
-    guard.db.bf().madd(KEY, *range(10_000))
-    while not all(guard.copy.contains(range(10_000))) or not guard.copy.is_ready:
-        time.sleep(0.01)
+    guard.copy.wait_until_ready(10)
     print("found:", sum(guard.may_exist(id) for id in range(10_000)))
     print("the server was asked:", guard.asked)
     denied = 0
     for id in range(10_000, 10_100):
-        guard.db.bf().add(KEY, id)  # the copy may not have it yet
-        denied += not guard.may_exist(id)
+        guard.server.db.execute_command("BF.INSERT", KEY, "NOCREATE", "ITEMS", id)
+        denied += not guard.may_exist(id)  # the copy may not have it yet
         guard.create(id + 1_000)
-        denied += not guard.may_exist_here(id + 1_000)
+        denied += id + 1_000 not in guard.copy
     print("new ids that were denied:", denied)
 
 

@@ -1,12 +1,11 @@
-//! A blacklist that four processes check locally while it is replaced. It is built offline.
-//!
-//!     cargo run --release --example recipe-local -- redis://127.0.0.1:6379 10000000
+//! A blacklist, built offline, that four processes check locally while it is replaced:
+//! `cargo run --release --example recipe-local -- redis://127.0.0.1:6379 10000000`
 
-use redis::{cmd, Client, Commands, Connection, IntoConnectionInfo};
+use redis::{pipe, Client, Connection, IntoConnectionInfo};
 use splitbloom_client::{Follower, Growth, Keys, Topology};
 use splitbloom_filter::{codec::encode_chunk, Filter, Parameters, Seed, SizeLimit};
 use std::hash::{BuildHasher, RandomState};
-use std::{env, error::Error, process::Command, thread::sleep, time::Duration};
+use std::{env, error::Error, process::Command, time::Duration};
 
 const KEY: &str = "example:addresses";
 
@@ -21,14 +20,16 @@ fn build(list: u64, capacity: u64) -> Result<Filter, Box<dyn Error>> {
     Ok(filter)
 }
 
-/// Loads a list under another key, and puts it in the place of the old one.
+/// Loads a list under a key of its own, which expires unless it takes the place of the old one.
 fn push(db: &mut Connection, filter: &Filter) -> Result<(), Box<dyn Error>> {
-    let (next, mut iterator) = (format!("{KEY}:next"), 0);
+    let (new, mut iterator) = (splitbloom_partition::temporary_key(KEY.as_bytes()), 0);
     while let Some(chunk) = encode_chunk(filter, iterator)? {
         iterator = chunk.next;
-        cmd("BF.LOADCHUNK").arg(&next).arg(iterator).arg(&chunk.bytes).exec(db)?;
+        let mut load = pipe();
+        load.atomic().cmd("BF.LOADCHUNK").arg(&new).arg(iterator).arg(&chunk.bytes);
+        load.expire(&new, 3_600).exec(db)?;
     }
-    Ok(db.rename(next, KEY)?)
+    Ok(pipe().atomic().rename(&new, KEY).persist(KEY).exec(db)?)
 }
 
 /// Checks addresses until the last list is here. Without a list, everything is blocked.
@@ -49,12 +50,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let capacity = word.map_or(Ok(100_000), |word| word.parse())?;
     let mut db = Client::open(url.as_str())?.get_connection()?;
-    let () = db.unlink(&[KEY, "example:addresses:next"])?;
+    push(&mut db, &build(1, capacity)?)?;
     let process = || Command::new(env::current_exe()?).args([&url, "check"]).spawn();
     let mut processes = (0..4).map(|_| process()).collect::<Result<Vec<_>, _>>()?;
-    for list in 1..=3 {
+    for list in [2, 3] {
         push(&mut db, &build(list, capacity)?)?;
-        sleep(Duration::from_millis(300));
     }
     let good = processes.iter_mut().filter_map(|it| it.wait().ok()?.success().then_some(()));
     println!("processes that have the last list and missed nothing: {}", good.count());

@@ -14,6 +14,7 @@ mod samples;
 mod blocks;
 mod commands;
 mod desk;
+mod failures;
 mod package;
 mod recipes;
 mod references;

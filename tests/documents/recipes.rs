@@ -7,6 +7,9 @@ use std::path::Path;
 /// Two screens.
 const LINES: usize = 62;
 
+/// What programs share.
+const SHARED: [&str; 2] = ["fail_open", "rebuild"];
+
 #[test]
 fn each_recipe_shows_what_its_two_programs_print_and_they_are_short() {
     let pages = files("docs/recipes", "md");
@@ -24,10 +27,14 @@ fn each_recipe_shows_what_its_two_programs_print_and_they_are_short() {
     for language in ["py", "rs"] {
         let programs = files("examples/recipes", language);
         assert_eq!(programs.iter().collect::<Vec<_>>(), pages);
-        for program in programs {
-            let program = format!("examples/recipes/{program}.{language}");
-            let lines = read(&program).lines().count();
-            assert!(lines <= LINES, "{program}: {lines} lines");
+        let programs = programs.iter().map(|program| format!("{program}.{language}"));
+        let shared = SHARED.iter().map(|part| match language {
+            "py" => format!("{part}/__init__.py"),
+            _ => format!("{part}/mod.rs"),
+        });
+        for file in programs.chain(shared) {
+            let lines = read(&format!("examples/recipes/{file}")).lines().count();
+            assert!(lines <= LINES, "{file}: {lines} lines");
         }
     }
 }

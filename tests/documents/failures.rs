@@ -1,0 +1,327 @@
+//! The recipes' programs while their server fails, and while two of them replace one filter.
+
+use super::root;
+use crate::harness::{eventually, Connection, Options, Port, Server};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::{env, fs};
+
+/// The programs that need no package of ours. crates/python/tests/test_recipes.py runs the others.
+const PROGRAMS: [&str; 16] = [
+    "guard.py",
+    "guard.rs",
+    "blacklist.py",
+    "blacklist.rs",
+    "cluster.py",
+    "cluster.rs",
+    "deleting.py",
+    "deleting.rs",
+    "hot.py",
+    "hot.rs",
+    "local.rs",
+    "local-guard.rs",
+    "seen.py",
+    "seen.rs",
+    "tenants.py",
+    "tenants.rs",
+];
+
+/// Those that do not wait a minute for a server that may come back, as the client of cluster.rs
+/// does.
+const IMPATIENT: [&str; 10] = [
+    "guard.py",
+    "guard.rs",
+    "blacklist.py",
+    "blacklist.rs",
+    "cluster.py",
+    "hot.py",
+    "local.rs",
+    "local-guard.rs",
+    "seen.py",
+    "seen.rs",
+];
+
+/// Those that leave filters.
+const BUILDERS: [&str; 6] =
+    ["guard.py", "blacklist.py", "blacklist.rs", "cluster.py", "local.rs", "local-guard.rs"];
+
+/// The filters that they leave.
+const FILTERS: [&str; 6] = [
+    "ids",
+    "example:leaked",
+    "example:blocked",
+    "example:ids",
+    "example:ids:{3}",
+    "example:addresses",
+];
+
+/// What happens to the server, and what ends it.
+struct Fault {
+    name: &'static str,
+    /// Before the host in the address.
+    user: &'static str,
+    begin: &'static [&'static str],
+    end: &'static [&'static str],
+}
+
+/// A primary that nobody has.
+const DEMOTE: &str = "REPLICAOF 127.0.0.1 1";
+const PROMOTE: &str = "REPLICAOF NO ONE";
+
+const FAULTS: [Fault; 4] = [
+    Fault {
+        name: "OOM",
+        user: "",
+        begin: &["CONFIG SET maxmemory 1"],
+        end: &["CONFIG SET maxmemory 0"],
+    },
+    Fault { name: "READONLY", user: "", begin: &[DEMOTE], end: &[PROMOTE] },
+    Fault {
+        name: "MASTERDOWN",
+        user: "",
+        begin: &["CONFIG SET replica-serve-stale-data no", DEMOTE],
+        end: &[PROMOTE, "CONFIG SET replica-serve-stale-data yes"],
+    },
+    Fault {
+        name: "NOPERM",
+        user: "app:secret@",
+        begin: &["ACL SETUSER app reset on >secret ~* +@connection"],
+        end: &[],
+    },
+];
+
+/// Both protocols, and redis-py's own option.
+const OPTIONS: [&str; 4] = [
+    "?protocol=2",
+    "?protocol=3",
+    "?protocol=2&decode_responses=True",
+    "?protocol=3&decode_responses=True",
+];
+
+/// Runs programs at once, and returns how each ended.
+fn run<'a>(programs: &[&'a str], address: &str) -> Vec<(&'a str, Output)> {
+    let running: Vec<_> = programs.iter().map(|program| spawn(program, address)).collect();
+    let outputs = running.into_iter().map(|it| it.wait_with_output().expect("a child"));
+    programs.iter().copied().zip(outputs).collect()
+}
+
+fn spawn(program: &str, address: &str) -> Child {
+    let (name, language) = program.split_once('.').expect("an ending");
+    let mut command = match language {
+        "py" => {
+            let python = env::var_os("SPLITBLOOM_PYTHON").unwrap_or("python3".into());
+            let mut command = Command::new(python);
+            command.arg(root().join("examples/recipes").join(program));
+            command
+        }
+        _ => Command::new(examples().join(format!("recipe-{name}"))),
+    };
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+/// The folder of the examples, which are built with the tests.
+fn examples() -> PathBuf {
+    let test = env::current_exe().expect("a path");
+    test.ancestors().nth(2).expect("the folder of the profile").join("examples")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What the program's page says that it prints.
+fn promised(program: &str) -> String {
+    let (name, language) = program.split_once('.').expect("an ending");
+    let page = root().join(format!("docs/recipes/{name}.md"));
+    let page = fs::read_to_string(page).expect("a page");
+    let command = match language {
+        "py" => format!("$ python3 examples/recipes/{program} "),
+        _ => format!("$ cargo run --quiet --example recipe-{name} "),
+    };
+    let lines = page.lines().skip_while(|line| !line.starts_with(&command)).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("$ ") && !line.starts_with("```"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Checks what programs print while the server fails. A guard answers as ever, only the number of
+/// its queries differs. The others may fail, but print nothing that is untrue.
+fn check(fault: &str, outputs: &[(&str, Output)]) {
+    for (program, output) in outputs {
+        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        let promised = promised(program);
+        let (answers, _) = promised.trim_end().rsplit_once('\n').unwrap_or_default();
+        let is_right = match output.status.success() {
+            true if program.starts_with("guard") => printed.starts_with(answers),
+            true => printed == promised,
+            false => !program.starts_with("guard") && promised.starts_with(&printed),
+        };
+        assert!(is_right, "{fault}: {program}: {}\n{printed}{errors}", output.status);
+    }
+}
+
+/// A server with the filters that the programs leave.
+fn server_with_filters() -> (Server, String) {
+    let settings = Options::settings(&["loading-process-events-interval-bytes 1024"]);
+    let server = Server::with(Options { with_sketches: true, ..settings });
+    let address = format!("127.0.0.1:{}", server.port());
+    for program in BUILDERS {
+        let outputs = run(&[program], &format!("redis://{address}"));
+        assert_eq!(text(&outputs[0].1.stdout), promised(program));
+    }
+    (server, address)
+}
+
+/// The keys without an expiry.
+fn lasting(db: &mut Connection) -> BTreeSet<String> {
+    let keys = db.run("KEYS *");
+    let mut keys: BTreeSet<String> = keys.elements().iter().map(|key| key.text()).collect();
+    keys.retain(|key| db.call(["TTL", key]).integer() == -1);
+    keys
+}
+
+#[test]
+fn no_recipe_denies_what_exists_or_spoils_a_filter_while_its_server_fails() {
+    let (server, address) = server_with_filters();
+    let mut db = server.connect();
+    let filters = |db: &mut Connection| FILTERS.map(|key| db.digest(key));
+    let (before, keys) = (filters(&mut db), lasting(&mut db));
+    for fault in FAULTS {
+        fault.begin.iter().for_each(|command| drop(db.run(command)));
+        let outputs = run(&IMPATIENT, &format!("redis://{}{address}", fault.user));
+        fault.end.iter().for_each(|command| drop(db.run(command)));
+        check(fault.name, &outputs);
+        assert_eq!(filters(&mut db), before, "{}", fault.name);
+        assert!(lasting(&mut db).is_subset(&keys), "{}: {keys:?}", fault.name);
+    }
+    server.pause();
+    let outputs = run(&["guard.py", "guard.rs", "blacklist.py"], &format!("redis://{address}"));
+    server.resume();
+    check("a server that hangs", &outputs);
+    let nobody = Port::free().expect("a free port");
+    check("no server", &run(&IMPATIENT, &format!("redis://127.0.0.1:{}", nobody.number())));
+    assert_eq!(filters(&mut db), before);
+}
+
+#[test]
+fn no_recipe_denies_what_exists_while_its_server_loads() {
+    let (server, address) = server_with_filters();
+    let (mut db, mut other) = (server.connect(), server.connect());
+    // At each key it waits, and then serves its clients.
+    db.run("DEBUG POPULATE 3000 filler 1024");
+    db.run("CONFIG SET key-load-delay 50000");
+    db.send(["DEBUG", "RELOAD"]);
+    eventually("it loads", || other.ask("DBSIZE").starts_with("-LOADING"));
+    let outputs = run(&IMPATIENT, &format!("redis://{address}"));
+    assert!(other.ask("DBSIZE").starts_with("-LOADING"));
+    other.run("CONFIG SET key-load-delay 0");
+    assert_eq!(db.receive().to_string(), "+OK");
+    check("LOADING", &outputs);
+}
+
+#[test]
+fn recipes_print_the_same_with_each_protocol_and_with_decoded_replies() {
+    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    for options in OPTIONS {
+        for program in PROGRAMS {
+            let address = format!("redis://127.0.0.1:{}/{options}", server.port());
+            let (_, output) = run(&[program], &address).remove(0);
+            let errors = text(&output.stderr);
+            assert_eq!(text(&output.stdout), promised(program), "{program} {options}: {errors}");
+        }
+    }
+}
+
+#[test]
+fn a_value_of_another_type_keeps_no_recipe_from_the_right_answer() {
+    let server = Server::with(Options { with_sketches: true, ..Options::default() });
+    let mut db = server.connect();
+    for key in FILTERS.iter().chain(&["row:42", "absent:42", "{ids}:lock"]) {
+        db.run(&format!("LPUSH {key} value"));
+    }
+    for program in PROGRAMS {
+        let address = format!("redis://127.0.0.1:{}", server.port());
+        check("another type", &run(&[program], &address));
+    }
+}
+
+/// A program that replaces a filter, the filter, and how many items it lacks of those that each of
+/// the program's lists has.
+struct Builder {
+    program: &'static str,
+    key: &'static str,
+    missing: fn(&mut Connection, &str) -> usize,
+}
+
+const LISTED: usize = 100_000;
+
+const TWO_AT_ONCE: [Builder; 5] = [
+    Builder { program: "guard.py", key: "ids", missing: |db, key| absent(db, key, &products()) },
+    Builder { program: "guard.rs", key: "ids", missing: |db, key| absent(db, key, &products()) },
+    Builder {
+        program: "blacklist.py",
+        key: "example:leaked",
+        // Digests, which only the program knows. Of 10^5 items one in 10^6 is not counted.
+        missing: |db, key| {
+            let items = db.line(&format!("BF.CARD {key}")).integer() as usize;
+            (LISTED - 10).saturating_sub(items)
+        },
+    },
+    Builder {
+        program: "blacklist.rs",
+        key: "example:blocked",
+        missing: |db, key| {
+            let urls = (0..LISTED).map(|n| format!("https://bad.example/{n}"));
+            absent(db, key, &urls.collect::<Vec<_>>())
+        },
+    },
+    Builder {
+        program: "local.rs",
+        key: "example:addresses",
+        missing: |db, key| absent(db, key, &["always".into()]),
+    },
+];
+
+fn products() -> Vec<String> {
+    (0..10_000).map(|n| n.to_string()).collect()
+}
+
+fn absent(db: &mut Connection, key: &str, items: &[String]) -> usize {
+    let words = ["BF.MEXISTS", key].into_iter().chain(items.iter().map(String::as_str));
+    let found = db.call(words);
+    found.elements().iter().filter(|found| found.integer() == 0).count()
+}
+
+/// A trial: two programs replace a filter at once. In every other trial they lose their locks, as
+/// if they had been silent for too long.
+fn two_at_once(builder: &Builder, loses_locks: bool) {
+    let Builder { program, key, missing } = builder;
+    let server = Server::start();
+    let address = format!("redis://127.0.0.1:{}", server.port());
+    let mut running = [spawn(program, &address), spawn(program, &address)];
+    let mut db = server.connect();
+    let mut left = if loses_locks { 20 } else { 0 };
+    eventually("both end", || {
+        let exists = db.ask(&format!("EXISTS {key}")) == ":1";
+        assert_eq!(if exists { missing(&mut db, key) } else { 0 }, 0, "{program}");
+        if left > 0 && db.ask(&format!("DEL {{{key}}}:lock")) == ":1" {
+            left -= 1;
+        }
+        running.iter_mut().all(|it| it.try_wait().expect("a child").is_some())
+    });
+    for it in running {
+        let output = it.wait_with_output().expect("a child");
+        assert!(output.status.success(), "{program}: {}", text(&output.stderr));
+        let printed = text(&output.stdout);
+        assert!(!printed.contains("missed: ") || printed.contains("missed: 0"), "{printed}");
+    }
+}
+
+#[test]
+fn two_programs_that_replace_a_filter_at_once_leave_no_holes_in_it() {
+    let trials = env::var("TRIALS").map_or(2, |trials| trials.parse().expect("a number"));
+    for builder in &TWO_AT_ONCE {
+        (0..trials).for_each(|trial| two_at_once(builder, trial % 2 == 1));
+    }
+}
