@@ -73,7 +73,8 @@ fn a_time_may_come_before_the_layout_of_an_add() {
     let parsed = |line: &str| {
         let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.into()).collect();
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-        parse_packed_add_at(&words).map(|packed| (packed.at, packed.layout, packed.first, packed.place))
+        parse_packed_add_at(&words)
+            .map(|packed| (packed.at, packed.layout, packed.first, packed.place))
     };
     assert_eq!(parsed("LINES abc"), Ok((None, Layout::Lines, 0, 1)));
     let fixed = Ok((Some(7), Layout::Fixed(3), 2, 4));
