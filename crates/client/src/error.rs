@@ -20,7 +20,7 @@ pub enum Error {
     NotTried,
     /// No reply: in time, or at all. The command may or may not have been executed.
     Unreachable(RedisError),
-    /// This process was forked from one with this follower, which has not asked the server here yet.
+    /// This process is a child of the one that had the follower, which has not asked here yet.
     Forked,
     /// A reply that the command never gives.
     Unexpected(String),
