@@ -5,9 +5,10 @@
 //! work.
 
 use crate::error::Error;
-use crate::input::{check, left_over, packing, too_long, Framing, Input, Items, Source};
+use crate::input::{check, packing, refused, Framing, Input, Items, Source};
 use crate::input::{FIRST_BYTES, MAX_ITEM_BYTES};
 use memchr::memchr;
+use splitbloom_input::InputError;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -172,7 +173,8 @@ impl Blocks {
         check(&name, &first[..read], self.framing)?;
         match self.framing {
             Framing::Fixed(width) if len % width as u64 > 0 => {
-                Err(left_over(&name, width, len % width as u64))
+                let bytes = len % width as u64;
+                Err(refused(&name, InputError::LeftOver { width, bytes }))
             }
             _ => Ok(Some(Plain { file, name, len })),
         }
@@ -217,7 +219,7 @@ impl Plain {
     fn read_tail(&self, bytes: &mut Vec<u8>, mut at: u64) -> Result<(), Error> {
         while bytes.last() != Some(&b'\n') && at < self.len {
             if bytes.len() > MAX_ITEM_BYTES {
-                return Err(too_long(&self.name));
+                return Err(refused(&self.name, InputError::TooLong));
             }
             let known = bytes.len();
             let more = (self.len - at).min(TAIL_BYTES.max(known) as u64) as usize;

@@ -89,12 +89,11 @@ enum Event<T> {
     End,
 }
 
-impl From<Framing> for Layout {
-    fn from(framing: Framing) -> Self {
-        match framing {
-            Framing::Lines | Framing::Text => Self::Lines,
-            Framing::Fixed(width) => Self::Fixed(width),
-        }
+/// How the items of such an input are packed for the server.
+pub fn layout(framing: Framing) -> Layout {
+    match framing {
+        Framing::Lines | Framing::Text => Layout::Lines,
+        Framing::Fixed(width) => Layout::Fixed(width),
     }
 }
 

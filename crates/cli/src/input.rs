@@ -1,45 +1,19 @@
-//! Items from files: lines, or pieces of a fixed width; plain, gzip or zstd.
+//! The inputs of a command: files and standard input, which [`splitbloom_input`] reads.
 
-mod kind;
-mod text;
-mod unpack;
+pub use splitbloom_input::{packing, Framing, Items, FIRST_BYTES, MAX_ITEM_BYTES};
 
-pub use kind::{check, packing, FIRST_BYTES};
-
-use crate::error::Error;
+use crate::error::{in_one_line, Error};
 use crate::output::FileId;
 use clap::Args;
-use memchr::{memchr, memrchr};
+use splitbloom_input::{Contents, Doubt, InputError};
 use std::fs::{File, Metadata};
-use std::io::{self, stdin, BufRead, BufReader, Cursor, Read};
+use std::io::{self, stdin, BufRead, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use text::Text;
-use unpack::unpack;
-
-/// Bytes read at a time.
-const READ_BYTES: usize = 256 * 1024;
-
-/// No item is longer: a server's longest string, by default.
-pub const MAX_ITEM_BYTES: usize = 512 << 20;
-
-/// The refusal of a longer one.
-pub fn too_long(name: &str) -> Error {
-    Error::Contents(format!("{name}: an item is longer than 512 MiB"))
-}
-
-/// The refusal of an input that ends within an item of fixed width.
-pub fn left_over(name: &str, width: usize, bytes: u64) -> Error {
-    Error::Contents(format!(
-        "{name}: its length is no multiple of {width}: {bytes} bytes are left over"
-    ))
-}
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of that input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
-
-/// Bytes that a pipe holds, on Linux.
-const PIPE_BYTES: usize = 64 * 1024;
 
 /// Where items come from, and where one ends.
 #[derive(Args, Clone, Debug)]
@@ -94,64 +68,10 @@ pub fn await_standard_input(sources: &[Source], framing: Framing) -> Result<(), 
         return Ok(());
     }
     let mut input = stdin().lock();
-    let first = input.fill_buf().map_err(|error| failed(STANDARD_INPUT, error))?;
+    let first = input.fill_buf().map_err(|error| refused(STANDARD_INPUT, error.into()))?;
     match packing(first) {
         Some(_) => Ok(()),
         None => check(STANDARD_INPUT, first, framing),
-    }
-}
-
-/// Where an item ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// At `\n`, or at the end of the input. `\r` belongs to the item; an empty line is an empty
-    /// item.
-    Lines,
-    /// The same, after `\r` before `\n` and a byte order mark at the beginning have been removed.
-    Text,
-    /// After so many bytes, at least one.
-    Fixed(usize),
-}
-
-impl Framing {
-    /// How many of these bytes are whole items, with what ends the last one.
-    pub fn whole(self, bytes: &[u8]) -> usize {
-        match self {
-            Self::Lines | Self::Text => memrchr(b'\n', bytes).map_or(0, |at| at + 1),
-            Self::Fixed(width) => bytes.len() - bytes.len() % width,
-        }
-    }
-
-    /// The items of bytes that end with a whole item. The last line need not have its `\n`.
-    pub fn items(self, bytes: &[u8]) -> Items<'_> {
-        Items { framing: self, rest: bytes }
-    }
-}
-
-/// The items of a piece of input.
-#[derive(Clone, Debug)]
-pub struct Items<'a> {
-    framing: Framing,
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Items<'a> {
-    type Item = &'a [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let (item, rest) = match self.framing {
-            Framing::Lines | Framing::Text => match memchr(b'\n', self.rest) {
-                Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
-                None => (self.rest, [].as_slice()),
-            },
-            Framing::Fixed(width) => self.rest.split_at(width.min(self.rest.len())),
-        };
-        self.rest = rest;
-        Some(item)
     }
 }
 
@@ -224,133 +144,101 @@ impl Source {
         let name = self.name();
         let raw: Box<dyn Read + Send> = match self {
             Self::StandardInput => Box::new(stdin()),
-            Self::File(path) => Box::new(File::open(path).map_err(|error| failed(&name, error))?),
+            Self::File(path) => {
+                let file = File::open(path);
+                Box::new(file.map_err(|error| refused(&name, error.into()))?)
+            }
         };
-        let raw = Observed { raw, observe };
-        Input::new(name, *self == Self::StandardInput, framing, raw)
+        let (raw, is_live) = (Observed { raw, observe }, *self == Self::StandardInput);
+        let input = splitbloom_input::Input::new(raw, framing, is_live);
+        let input = input.map_err(|error| refused(&name, error))?;
+        warn(&name, input.doubts());
+        Ok(Input { name, input })
     }
 }
 
-/// An error of reading or unpacking an input.
-fn failed(name: &str, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::InvalidData => Error::Contents(format!("{name}: {error}")),
-        _ => Error::File(name.into(), error),
+/// What is said about an input of this name that is refused.
+pub fn refused(name: &str, error: InputError) -> Error {
+    match error {
+        InputError::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
+            Error::File(name.into(), error)
+        }
+        InputError::Contents(contents) => {
+            let advice = match (contents, name) {
+                (Contents::Filter, _) => "`splitbloom push` loads it".into(),
+                (Contents::Packed(_, program), STANDARD_INPUT) => {
+                    format!("`{program} | splitbloom …` reads them")
+                }
+                (Contents::Packed(_, program), _) => {
+                    format!("`{program} {name} | splitbloom … -` reads them")
+                }
+            };
+            let contents = contents.name();
+            Error::Contents(format!("{name} contains {contents}, not items: {advice}"))
+        }
+        error => Error::Contents(format!("{name}: {error}")),
     }
 }
 
-/// An input, unpacked and cut into blocks of whole items.
+/// Refuses an unpacked input with these first bytes if they belong to no items, and warns if the
+/// items are probably others than somebody expects.
+pub fn check(name: &str, first: &[u8], framing: Framing) -> Result<(), Error> {
+    let checked = splitbloom_input::check(first, framing);
+    warn(name, &checked.map_err(|contents| refused(name, InputError::Contents(contents)))?);
+    Ok(())
+}
+
+/// Warns about the first input of a kind that looks right to people and is not.
+fn warn(name: &str, doubts: &[Doubt]) {
+    static IS_SAID: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+    for doubt in doubts {
+        let text = match doubt {
+            Doubt::ByteOrderMark => {
+                "begins with a byte order mark, which is part of its first item: --text strips it"
+            }
+            Doubt::CarriageReturn => {
+                "has lines that end with \\r\\n, and \\r is part of each item: --text strips it"
+            }
+            Doubt::Wide => {
+                "looks like UTF-16, a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it"
+            }
+        };
+        if !IS_SAID[*doubt as usize].swap(true, Ordering::Relaxed) {
+            eprintln!("splitbloom: warning: {} {text}", in_one_line(name));
+        }
+    }
+}
+
+/// An input that has been opened, and its name in messages.
 pub struct Input {
     name: String,
-    /// Whether more input may arrive later: then items do not wait for others to fill a block.
-    is_live: bool,
-    unpacked: Box<dyn Read + Send>,
-    /// The beginning of an item whose end has not been read.
-    rest: Vec<u8>,
+    input: splitbloom_input::Input,
 }
 
 impl Input {
-    fn new(
-        name: String,
-        is_live: bool,
-        framing: Framing,
-        raw: impl Read + Send + 'static,
-    ) -> Result<Self, Error> {
-        let unpacked = unpack(raw).map_err(|error| failed(&name, error))?;
-        check(&name, &unpacked.first, framing)?;
-        let mark = match framing {
-            Framing::Text if unpacked.first.starts_with(kind::BYTE_ORDER_MARK) => {
-                kind::BYTE_ORDER_MARK.len()
-            }
-            _ => 0,
-        };
-        let mut first = Cursor::new(unpacked.first);
-        first.set_position(mark as u64);
-        let plain = BufReader::with_capacity(READ_BYTES, first.chain(unpacked.rest));
-        let unpacked: Box<dyn Read + Send> = match framing {
-            Framing::Text => Box::new(Text::new(plain)),
-            _ => Box::new(plain),
-        };
-        Ok(Self { name, is_live, unpacked, rest: Vec::new() })
-    }
-
     /// Reads past so many unpacked bytes, showing them; returns how many there were.
     ///
     /// # Errors
     /// The input cannot be read or unpacked.
-    pub fn skip(&mut self, bytes: u64, mut show: impl FnMut(&[u8])) -> Result<u64, Error> {
-        let mut block = vec![0; READ_BYTES];
-        let mut skipped = 0;
-        while skipped < bytes {
-            let most = (bytes - skipped).min(READ_BYTES as u64) as usize;
-            let read = self.unpacked.read(&mut block[..most]);
-            let read = read.map_err(|error| failed(&self.name, error))?;
-            if read == 0 {
-                break;
-            }
-            show(&block[..read]);
-            skipped += read as u64;
-        }
-        Ok(skipped)
+    pub fn skip(&mut self, bytes: u64, show: impl FnMut(&[u8])) -> Result<u64, Error> {
+        self.input.skip(bytes, show).map_err(|error| refused(&self.name, error))
     }
 
     /// Replaces `block` by the next whole items: about `len` bytes, or more if an item is longer;
     /// of standard input those that have come. Returns false at the end, with an empty block.
     ///
     /// # Errors
-    /// The input cannot be read or unpacked, or ends within an item of fixed width.
+    /// The input cannot be read or unpacked, has too long an item, or ends within an item of fixed
+    /// width.
     pub fn next_block(
         &mut self,
         framing: Framing,
         len: usize,
         block: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        block.clear();
-        block.append(&mut self.rest);
-        let mut wanted = len;
-        loop {
-            let missing = wanted.saturating_sub(block.len()) as u64;
-            let read = match self.is_live {
-                true => read_some(&mut self.unpacked, missing as usize, block),
-                false => (&mut self.unpacked).take(missing).read_to_end(block),
-            };
-            let read = read.map_err(|error| failed(&self.name, error))?;
-            let is_end = match self.is_live {
-                true => read == 0,
-                false => block.len() < wanted,
-            };
-            let whole = framing.whole(block);
-            match framing {
-                Framing::Fixed(width) if is_end && whole < block.len() => {
-                    let over = (block.len() - whole) as u64;
-                    return Err(left_over(&self.name, width, over));
-                }
-                _ if is_end => return Ok(!block.is_empty()),
-                _ if whole > 0 => {
-                    self.rest.extend_from_slice(&block[whole..]);
-                    block.truncate(whole);
-                    return Ok(true);
-                }
-                _ if block.len() < wanted => {}
-                _ if wanted > MAX_ITEM_BYTES => return Err(too_long(&self.name)),
-                _ => wanted = wanted.saturating_mul(2),
-            }
-        }
+        let is_block = self.input.next_block(framing, len, block);
+        is_block.map_err(|error| refused(&self.name, error))
     }
-}
-
-/// Appends the result of one read, at most `len` bytes.
-fn read_some(from: &mut impl Read, len: usize, to: &mut Vec<u8>) -> io::Result<usize> {
-    let before = to.len();
-    to.resize(before + len.min(PIPE_BYTES), 0);
-    let read = loop {
-        match from.read(&mut to[before..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => break read,
-        }
-    };
-    to.truncate(before + *read.as_ref().unwrap_or(&0));
-    read
 }
 
 /// Tells what is read.
@@ -364,85 +252,5 @@ impl<R: Read, F: FnMut(u64)> Read for Observed<R, F> {
         let read = self.raw.read(to)?;
         (self.observe)(read as u64);
         Ok(read)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Cursor;
-
-    fn input(bytes: &[u8], framing: Framing) -> Result<Input, Error> {
-        Input::new("test".into(), false, framing, Cursor::new(bytes.to_vec()))
-    }
-
-    /// Its items, read in blocks of about `len` bytes.
-    fn items(bytes: &[u8], framing: Framing, len: usize) -> Result<Vec<Vec<u8>>, Error> {
-        let (mut input, mut block, mut all) = (input(bytes, framing)?, Vec::new(), Vec::new());
-        while input.next_block(framing, len, &mut block)? {
-            all.extend(framing.items(&block).map(<[u8]>::to_vec));
-        }
-        assert!(block.is_empty());
-        Ok(all)
-    }
-
-    #[test]
-    fn lines_end_at_a_line_feed_or_at_the_end() {
-        for (bytes, expected) in [
-            (b"".as_slice(), [].as_slice()),
-            (b"a\nbc\n", &[b"a".as_slice(), b"bc"]),
-            (b"a\nbc", &[b"a".as_slice(), b"bc"]),
-            (b"\n\na\r\n", &[b"".as_slice(), b"", b"a\r"]),
-        ] {
-            for len in 1..6 {
-                assert_eq!(items(bytes, Framing::Lines, len).unwrap(), expected, "{len}");
-            }
-        }
-    }
-
-    #[test]
-    fn text_has_no_carriage_returns_and_no_byte_order_mark() {
-        let text = b"\xef\xbb\xbfa\r\n\r\n\xef\xbb\xbf\r\nb\r";
-        for len in 1..6 {
-            let stripped: [&[u8]; 4] = [b"a", b"", b"\xef\xbb\xbf", b"b\r"];
-            assert_eq!(items(text, Framing::Text, len).unwrap(), stripped);
-            let bare: [&[u8]; 4] = [b"\xef\xbb\xbfa\r", b"\r", b"\xef\xbb\xbf\r", b"b\r"];
-            assert_eq!(items(text, Framing::Lines, len).unwrap(), bare);
-        }
-    }
-
-    #[test]
-    fn pieces_have_one_width_and_none_is_left_over() {
-        for len in 1..9 {
-            let pieces = items(b"abcdef", Framing::Fixed(3), len).unwrap();
-            assert_eq!(pieces, [b"abc", b"def"], "{len}");
-            let error = items(b"abcde", Framing::Fixed(3), len).unwrap_err();
-            assert!(matches!(error, Error::Contents(_)), "{error}");
-        }
-    }
-
-    /// Its first read brings three bytes, its second two, and so on.
-    struct Drops(Vec<&'static [u8]>);
-
-    impl Read for Drops {
-        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-            let Some(drop) = (!self.0.is_empty()).then(|| self.0.remove(0)) else {
-                return Ok(0);
-            };
-            to[..drop.len()].copy_from_slice(drop);
-            Ok(drop.len())
-        }
-    }
-
-    #[test]
-    fn items_that_have_come_do_not_wait_for_those_that_have_not() {
-        let drops = Drops(vec![b"a\nb", b"c", b"d\n\ne", b"f"]);
-        let mut input = Input::new("test".into(), true, Framing::Lines, drops).unwrap();
-        let mut block = Vec::new();
-        for expected in [b"a\n".as_slice(), b"bcd\n\n", b"ef"] {
-            assert!(input.next_block(Framing::Lines, 1000, &mut block).unwrap());
-            assert_eq!(block, expected);
-        }
-        assert!(!input.next_block(Framing::Lines, 1000, &mut block).unwrap());
     }
 }

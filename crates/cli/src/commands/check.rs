@@ -47,7 +47,7 @@ impl Arguments {
         let (filter, (family, wording)) = opened.map_err(|error| self.of_file(error))?;
         let spread = &self.target.spread;
         let (reading, bar) = feed::reading("checking", &self.input, spread)?;
-        let (framing, layout) = (reading.framing, reading.framing.into());
+        let (framing, layout) = (reading.framing, feed::layout(reading.framing));
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_exists(family, wording, layout, &block.bytes)
         };

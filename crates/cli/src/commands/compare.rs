@@ -103,7 +103,7 @@ pub fn tally(
     (first, second): (Side, Side),
     mut observe: impl FnMut(&[(&[u8], bool)]) -> Result<(), Error>,
 ) -> Result<Tally, Error> {
-    let (framing, layout) = (reading.framing, reading.framing.into());
+    let (framing, layout) = (reading.framing, feed::layout(reading.framing));
     let (Side(firsts, first_kind), Side(seconds, second_kind)) = (first, second);
     let pairs = firsts.into_iter().zip(seconds);
     // Both servers look the items of a block up at the same time.

@@ -64,7 +64,7 @@ impl Arguments {
         let mut done = before.unwrap_or_default();
         reading.from = done.mark;
         reading.with_digests = checkpoint.is_some();
-        let layout = reading.framing.into();
+        let layout = feed::layout(reading.framing);
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_add(family, layout, &block.bytes)
         };

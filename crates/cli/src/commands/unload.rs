@@ -30,7 +30,7 @@ impl Arguments {
         target::existing(&mut filter, Some(Family::Counting))?;
         let spread = &self.target.spread;
         let (reading, bar) = feed::reading("removing", &self.input, spread)?;
-        let layout = reading.framing.into();
+        let layout = feed::layout(reading.framing);
         let send = move |filter: PartitionedFilter, block: &Block| {
             filter.pack_delete(layout, &block.bytes)
         };

@@ -1,7 +1,7 @@
 //! Plain bytes from inputs packed with gzip or zstd.
 
-use super::kind::{first_bytes, packing, Packing};
-use super::READ_BYTES;
+use crate::kind::{first_bytes, packing, Packing};
+use crate::READ_BYTES;
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::errors::ReadFrameHeaderError::SkipFrame;

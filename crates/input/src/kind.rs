@@ -1,9 +1,7 @@
 //! What an input contains, by its first bytes: its name may say anything.
 
-use super::Framing;
-use crate::error::{in_one_line, Error};
+use crate::Framing;
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes that are looked at: the header of a tar archive, and the first line of most lists.
 pub const FIRST_BYTES: usize = 4096;
@@ -56,62 +54,69 @@ pub fn packing(first: &[u8]) -> Option<Packing> {
     found.map(|(_, packing)| *packing)
 }
 
-/// Refuses an unpacked input with these first bytes if they belong to no items, and warns if the
-/// items are probably others than somebody expects.
-pub fn check(name: &str, first: &[u8], framing: Framing) -> Result<(), Error> {
-    let refused = |what: &str, advice: String| {
-        let text = format!("{name} contains {what}, not items: {advice}");
-        Err(Error::Contents(text))
-    };
-    let through = |program: &str| match name {
-        super::STANDARD_INPUT => format!("`{program} | splitbloom …` reads them"),
-        _ => format!("`{program} {name} | splitbloom … -` reads them"),
-    };
-    if let Some((_, what, program)) = OTHERS.iter().find(|(magic, ..)| begins(first, magic)) {
-        return refused(what, through(program));
-    }
-    if first.starts_with(FILTER) {
-        return refused("a filter", "`splitbloom push` loads it".into());
-    }
-    if first.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
-        return refused("a tar archive", through("tar -xOf"));
-    }
-    if matches!(framing, Framing::Fixed(_)) {
-        return Ok(());
-    }
-    if UTF_16.iter().any(|mark| first.starts_with(mark)) {
-        return refused("UTF-16 text", through("iconv -f UTF-16 -t UTF-8"));
-    }
-    if framing == Framing::Lines {
-        warn(name, first);
-    }
-    Ok(())
+/// What an input contains that has no items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// What it is, and the program that writes the items to a pipe.
+    Packed(&'static str, &'static str),
+    Filter,
 }
 
-/// Warns about the first input of a kind that looks right to people and is not.
-fn warn(name: &str, first: &[u8]) {
-    static IS_SAID: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
-    let line = first.split(|byte| *byte == b'\n').next();
-    let has_crlf = line.is_some_and(|line| line.len() < first.len() && line.ends_with(b"\r"));
-    let warnings = [
-        (
-            first.starts_with(BYTE_ORDER_MARK),
-            "begins with a byte order mark, which is part of its first item: --text strips it",
-        ),
-        (
-            has_crlf,
-            "has lines that end with \\r\\n, and \\r is part of each item: --text strips it",
-        ),
-        (
-            is_wide(first),
-            "looks like UTF-16, a NUL in each character: `iconv -f UTF-16 -t UTF-8` converts it",
-        ),
-    ];
-    for ((is_so, text), is_said) in warnings.into_iter().zip(&IS_SAID) {
-        if is_so && !is_said.swap(true, Ordering::Relaxed) {
-            eprintln!("splitbloom: warning: {} {text}", in_one_line(name));
+impl Contents {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Packed(name, _) => name,
+            Self::Filter => "a filter",
         }
     }
+}
+
+/// Why items are probably others than somebody expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The first item begins with a byte order mark.
+    ByteOrderMark,
+    /// The first line ends with `\r\n`.
+    CarriageReturn,
+    /// Every other byte is 0.
+    Wide,
+}
+
+/// What is doubtful about an unpacked input with these first bytes.
+///
+/// # Errors
+/// They belong to no items.
+pub fn check(first: &[u8], framing: Framing) -> Result<Vec<Doubt>, Contents> {
+    if let Some((_, what, program)) = OTHERS.iter().find(|(magic, ..)| begins(first, magic)) {
+        return Err(Contents::Packed(what, program));
+    }
+    if first.starts_with(FILTER) {
+        return Err(Contents::Filter);
+    }
+    if first.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
+        return Err(Contents::Packed("a tar archive", "tar -xOf"));
+    }
+    if matches!(framing, Framing::Fixed(_)) {
+        return Ok(Vec::new());
+    }
+    if UTF_16.iter().any(|mark| first.starts_with(mark)) {
+        return Err(Contents::Packed("UTF-16 text", "iconv -f UTF-16 -t UTF-8"));
+    }
+    match framing {
+        Framing::Lines => Ok(doubts(first)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn doubts(first: &[u8]) -> Vec<Doubt> {
+    let line = first.split(|byte| *byte == b'\n').next();
+    let has_crlf = line.is_some_and(|line| line.len() < first.len() && line.ends_with(b"\r"));
+    let all = [
+        (first.starts_with(BYTE_ORDER_MARK), Doubt::ByteOrderMark),
+        (has_crlf, Doubt::CarriageReturn),
+        (is_wide(first), Doubt::Wide),
+    ];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, doubt)| doubt).collect()
 }
 
 /// Whether these may be characters of two bytes each, of which one is 0.
@@ -138,7 +143,7 @@ fn may_begin(first: &[u8], magic: &[u8]) -> bool {
 /// that is certain, because somebody may be waiting for the answer to the first item.
 pub fn first_bytes(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
-    while is_uncertain(&first) && super::read_some(input, FIRST_BYTES, &mut first)? > 0 {}
+    while is_uncertain(&first) && crate::read_some(input, FIRST_BYTES, &mut first)? > 0 {}
     Ok(first)
 }
 
@@ -155,37 +160,46 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    fn refusal(first: &[u8], framing: Framing) -> Option<String> {
-        let refused = check("list", first, framing);
-        refused.err().map(|error| error.to_string())
-    }
-
     #[test]
     fn what_belongs_to_no_items_is_refused_with_the_program_that_unpacks_it() {
         let tar = [vec![b'x'; TAR.0], TAR.1.to_vec()].concat();
         for (first, program) in [
-            (b"\xfd7zXZ\0\0\x04".as_slice(), "xz -dc list"),
-            (b"BZh91AY&SY\x01", "bzip2 -dc list"),
-            (b"PK\x03\x04\x14", "unzip -p list"),
-            (b"7z\xbc\xaf\x27\x1c\0", "7z x -so list"),
-            (b"\x04\x22\x4d\x18\x64", "lz4 -dc list"),
-            (b"\x1f\x8b\x08\0", "gzip -dc list"),
-            (b"\x89SBF\r\n\x1a\n\x01", "splitbloom push"),
-            (&tar, "tar -xOf list"),
+            (b"\xfd7zXZ\0\0\x04".as_slice(), "xz -dc"),
+            (b"BZh91AY&SY\x01", "bzip2 -dc"),
+            (b"PK\x03\x04\x14", "unzip -p"),
+            (b"7z\xbc\xaf\x27\x1c\0", "7z x -so"),
+            (b"\x04\x22\x4d\x18\x64", "lz4 -dc"),
+            (b"\x1f\x8b\x08\0", "gzip -dc"),
+            (&tar, "tar -xOf"),
         ] {
             for framing in [Framing::Lines, Framing::Text, Framing::Fixed(20)] {
-                let text = refusal(first, framing).unwrap_or_default();
-                assert!(text.contains(&format!("`{program}")), "{text}");
-                assert_eq!(text.lines().count(), 1);
+                let refused = check(first, framing);
+                assert!(matches!(refused, Err(Contents::Packed(_, by)) if by == program));
             }
         }
+        let filter = b"\x89SBF\r\n\x1a\n\x01";
+        assert_eq!(check(filter, Framing::Lines), Err(Contents::Filter));
         for first in [b"\xff\xfeh\0".as_slice(), b"\xfe\xff\0h", b"\xff\xfe\0\0h\0\0\0"] {
-            let text = refusal(first, Framing::Lines).unwrap_or_default();
-            assert!(text.contains("iconv"), "{text}");
-            assert_eq!(refusal(first, Framing::Fixed(2)), None);
+            let refused = check(first, Framing::Lines);
+            assert!(matches!(refused, Err(Contents::Packed("UTF-16 text", _))));
+            assert_eq!(check(first, Framing::Fixed(2)), Ok(vec![]));
         }
         for first in [b"".as_slice(), b"BZh", b"BZh91AY&S\n", b"PK\n", b"\xff\n", b"7z\n"] {
-            assert_eq!(refusal(first, Framing::Lines), None, "{first:?}");
+            assert_eq!(check(first, Framing::Lines), Ok(vec![]), "{first:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_look_right_and_are_not_are_doubted() {
+        for (first, doubts) in [
+            (b"a\r\nb".as_slice(), vec![Doubt::CarriageReturn]),
+            (b"\xef\xbb\xbfa\r\n", vec![Doubt::ByteOrderMark, Doubt::CarriageReturn]),
+            (b"a\0b\0c\0d\0e\0f\0g\0h\0", vec![Doubt::Wide]),
+            (b"a\r", vec![]),
+            (b"a\nb\r\n", vec![]),
+        ] {
+            assert_eq!(check(first, Framing::Lines), Ok(doubts));
+            assert_eq!(check(first, Framing::Text), Ok(vec![]));
         }
     }
 
