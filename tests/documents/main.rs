@@ -88,6 +88,17 @@ fn every_block_of_the_documents_does_what_it_shows_or_says_why_it_is_not_run() {
 }
 
 #[test]
+fn the_python_of_the_readme_can_be_typed_twice() {
+    let desk = Desk::for_readers_of("README.md");
+    let text = fs::read_to_string(root().join("README.md")).expect("a document");
+    let mut programs = blocks::of(&text).into_iter().filter(|block| block.language == "python");
+    let program = programs.next().expect("an example");
+    for time in ["first", "second"] {
+        assert_eq!(desk.run_python(&program.text), Ok(()), "the {time} time");
+    }
+}
+
+#[test]
 fn links_and_make_targets_in_the_documents_exist() {
     let mut broken = String::new();
     for document in documents() {
