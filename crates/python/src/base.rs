@@ -1,4 +1,4 @@
-//! What filters of both kinds have in common. `splitbloom/__init__.pyi` describes it to users.
+//! What filters of both kinds have in common. `splitbloom/_native.pyi` declares it to users.
 
 use crate::batch::{self, Failure, Visit};
 use crate::errors::{of_add, FormatError};
@@ -158,9 +158,13 @@ impl Base {
     }
 
     /// Adds the lines of a file, without their ends; returns how many were new.
-    fn update_lines(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    ///
+    /// A file packed with gzip or zstd is unpacked. A carriage return is part of its line, except
+    /// with `text`, which also strips a byte order mark.
+    #[pyo3(signature = (path, *, text = false))]
+    fn update_lines(&self, py: Python<'_>, path: PathBuf, text: bool) -> PyResult<u64> {
         let mut adds = self.adds();
-        lines::visit(py, &path, &mut adds)?;
+        lines::visit(py, &path, text, &mut adds)?;
         Ok(adds.new)
     }
 
@@ -177,9 +181,15 @@ impl Base {
         lookups::contains(self, items)
     }
 
-    /// Looks the lines of a file up, without their ends.
-    fn contains_lines<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyList>> {
-        lookups::contains_lines(self, py, &path)
+    /// Looks the lines of a file up, which are those that `update_lines` adds.
+    #[pyo3(signature = (path, *, text = false))]
+    fn contains_lines<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        text: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        lookups::contains_lines(self, py, &path, text)
     }
 
     /// The number of items that were new; of copies, in a counting filter.
@@ -210,6 +220,29 @@ impl Base {
     #[getter]
     fn seed(&self, py: Python<'_>) -> PyResult<u64> {
         self.read(py, |filter| filter.parameters().seed.0)
+    }
+
+    /// The share of absent items that are reported as present now, as the bits that are set say.
+    #[getter]
+    fn false_positive_rate(&self, py: Python<'_>) -> PyResult<f64> {
+        self.read(py, Filter::false_positive_rate)
+    }
+
+    /// Removes all items. The parameters and the seed stay.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        // What the filter was is freed without any lock.
+        let cleared = self.write(py, Filter::clear)?;
+        py.detach(|| cleared.map(drop)).map_err(of_add)
+    }
+
+    /// Whether the two are the same filter: parameters, seed, and what was added.
+    fn __eq__(&self, other: &Bound<'_, Self>) -> PyResult<bool> {
+        let py = other.py();
+        if std::ptr::eq(self, other.get()) {
+            return Ok(true);
+        }
+        let (one, other) = (self.snapshot(py)?, other.get().snapshot(py)?);
+        py.detach(|| file::are_equal(&one, &other)).map_err(of_add)
     }
 
     /// Bytes of memory that the filter takes now.
@@ -364,14 +397,15 @@ fn of_class<'py>(class: &Bound<'py, PyType>, filter: Filter) -> PyResult<Bound<'
 /// # Errors
 /// `TypeError`, `ValueError`.
 pub fn within(number: &Bound<'_, PyAny>, name: &str, range: RangeInclusive<u64>) -> PyResult<u64> {
-    let refused = || {
+    let refused = |not: &str| {
         let (least, most) = (range.start(), range.end());
-        PyValueError::new_err(format!("{name} must be from {least} to {most}, not {number}"))
+        PyValueError::new_err(format!("{name} must be from {least} to {most}{not}"))
     };
     match number.extract::<u64>() {
         Ok(value) if range.contains(&value) => Ok(value),
-        Ok(_) => Err(refused()),
-        Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => Err(refused()),
+        Ok(value) => Err(refused(&format!(", not {value}"))),
+        // Python may refuse to print so large a number.
+        Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => Err(refused("")),
         Err(error) if error.is_instance_of::<PyTypeError>(number.py()) => {
             let kind = number.get_type().name()?;
             Err(PyTypeError::new_err(format!("{name} must be an int, not {kind}")))

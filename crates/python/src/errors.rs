@@ -7,6 +7,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use splitbloom_filter::codec::FileError;
 use splitbloom_filter::{AddError, DecodeError, UnionError};
+use splitbloom_input::{Contents, InputError};
 use std::io;
 use std::path::Path;
 
@@ -82,6 +83,16 @@ pub fn of_file(py: Python<'_>, path: Option<&Path>, error: FileError) -> PyErr {
         (error, Some(path)) => FormatError::new_err(format!("{}: {error}", path.display())),
         (error, None) => FormatError::new_err(error.to_string()),
     }
+}
+
+/// The exception for a file whose contents are not lines.
+pub fn unfit(path: &Path, error: &InputError) -> PyErr {
+    let advice = match error {
+        InputError::Contents(Contents::Filter) => ": open() reads it".into(),
+        InputError::Contents(Contents::Packed(_, program)) => format!(": `{program}` unpacks it"),
+        _ => String::new(),
+    };
+    PyValueError::new_err(format!("{}: {error}{advice}", path.display()))
 }
 
 /// The `OSError` of the right class, with number and name of the file as Python's own have them.

@@ -1,12 +1,13 @@
 //! Filters in files, as the tool `splitbloom` writes them, and in bytes of the same format.
 
 use crate::errors::{of_chunk, of_file, of_io, FormatError};
+use crate::reader::{Reader, READ_BYTES};
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use splitbloom_filter::codec::{
     chunks, encode_chunk, load_chunk, Chunk, FileError, FileReader, FileWriter,
 };
-use splitbloom_filter::{Filter, SizeLimit};
+use splitbloom_filter::{AddError, Filter, SizeLimit};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -85,8 +86,10 @@ pub fn encode<W: Write>(filter: &Filter, to: W) -> Result<W, FileError> {
 /// # Errors
 /// `FormatError`, `OSError`, `MemoryError`.
 pub fn open(py: Python<'_>, path: &Path) -> PyResult<Filter> {
-    let read = || decode(BufReader::new(File::open(path)?));
-    py.detach(read).map_err(|error| of_file(py, Some(path), error))
+    let file = Reader::open(py, path)?;
+    let raised = file.raised();
+    let filter = py.detach(|| decode(BufReader::with_capacity(READ_BYTES, file)));
+    filter.map_err(|error| raised.or(error, |error| of_file(py, Some(path), error)))
 }
 
 /// Reads the filter of a file in memory.
@@ -138,6 +141,22 @@ impl Arriving {
     pub fn finish(self) -> PyResult<Filter> {
         self.filter.ok_or_else(|| FormatError::new_err("there is no chunk"))
     }
+}
+
+/// Whether the files of the two have the same bytes.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub fn are_equal(one: &Filter, other: &Filter) -> Result<bool, AddError> {
+    let (mut iterator, mut may_be) = (0, one.items() == other.items());
+    while may_be {
+        let chunks = (encode_chunk(one, iterator)?, encode_chunk(other, iterator)?);
+        let (Some(chunk), Some(same)) = &chunks else {
+            return Ok(chunks.0.is_none() && chunks.1.is_none());
+        };
+        (iterator, may_be) = (chunk.next, chunk.bytes == same.bytes);
+    }
+    Ok(false)
 }
 
 /// Bytes of the filter as a file: header and end, and each chunk after its length.

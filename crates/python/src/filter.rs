@@ -33,6 +33,25 @@ impl BloomFilter {
         Ok(PyClassInitializer::from(Base::new(filter)?).add_subclass(Self))
     }
 
+    /// Makes the filter as small as its items allow, or `capacity` items; returns the capacity that
+    /// it has then. What the command BF.SHRINK does on a server.
+    #[pyo3(signature = (capacity = None))]
+    fn shrink(slf: &Bound<'_, Self>, capacity: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+        let capacity = capacity.map(self::capacity).transpose()?;
+        let shrunk = slf.as_super().get().write_detached(slf.py(), |filter| {
+            if !filter.may_be_united() {
+                return Err(FOREIGN.into());
+            }
+            let items = filter.items();
+            if capacity.is_some_and(|capacity| capacity < items) {
+                return Err(format!("the filter has {items} items, more than that capacity"));
+            }
+            let shrunk = filter.shrink(capacity.unwrap_or(0), u64::MAX, Promise::Kept);
+            Ok(shrunk.map(|_| filter.capacity()))
+        })?;
+        shrunk.map_err(PyValueError::new_err)?.map_err(of_union)
+    }
+
     /// The union of two filters with the same error rate, expansion and seed. Raises `ValueError`
     /// if its false-positive rate would be above the error rate, unless `force` is true.
     #[pyo3(signature = (other, *, force = false))]
@@ -62,6 +81,8 @@ impl BloomFilter {
     }
 }
 
+const FOREIGN: &str = "a filter from another module can be neither united nor shrunk";
+
 /// The factor that a server gives a filter without EXPANSION. It is only reported.
 const EXPANSION: u32 = 2;
 
@@ -70,7 +91,7 @@ fn unite(filter: &Base, other: &Bound<'_, BloomFilter>, promise: Promise) -> PyR
     let py = other.py();
     let other = other.as_super().get().snapshot(py)?;
     if !other.may_be_united() || !filter.read(py, Filter::may_be_united)? {
-        return Err(PyValueError::new_err("a filter from another module cannot be united"));
+        return Err(PyValueError::new_err(FOREIGN));
     }
     if let Some(difference) = filter.read(py, |filter| filter.difference(&[&other]))? {
         let name = match difference {

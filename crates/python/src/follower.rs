@@ -80,7 +80,7 @@ impl Follower {
         ca_cert: Option<PathBuf>,
     ) -> PyResult<Self> {
         let printed = key.repr()?.to_string();
-        let key = Item::of(key)?;
+        let key = Item::of_key(key)?;
         let keys = match partitions {
             None => Keys::One(key.as_ref()),
             Some(number) => {
@@ -113,9 +113,15 @@ impl Follower {
         lookups::contains(self, items)
     }
 
-    /// Looks the lines of a file up, without their ends.
-    fn contains_lines<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyList>> {
-        lookups::contains_lines(self, py, &path)
+    /// Looks the lines of a file up, without their ends; with `text`, as a filter does.
+    #[pyo3(signature = (path, *, text = false))]
+    fn contains_lines<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        text: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        lookups::contains_lines(self, py, &path, text)
     }
 
     /// Whether there is a copy.

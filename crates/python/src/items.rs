@@ -43,6 +43,20 @@ impl Item {
             "an item is a str, bytes, bytearray, memoryview or int, not {kind}"
         )))
     }
+
+    /// The name of a key: text or bytes, because an integer would be another key in redis-py.
+    ///
+    /// # Errors
+    /// `TypeError` for other types; `UnicodeEncodeError` as [`Item::of`].
+    pub fn of_key(key: Bound<'_, PyAny>) -> PyResult<Self> {
+        match key.is_instance_of::<PyString>() || key.is_instance_of::<PyBytes>() {
+            true => Self::of(key),
+            false => {
+                let kind = key.get_type().name()?;
+                Err(PyTypeError::new_err(format!("a key is a str or bytes, not {kind}")))
+            }
+        }
+    }
 }
 
 impl AsRef<[u8]> for Item {

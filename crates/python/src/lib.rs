@@ -6,6 +6,7 @@
 //!   lines    the lines of a file                columns  NumPy and Arrow arrays, read in place
 //!   file     files as the tool writes them      errors   exceptions
 //!   lookups  the results of many                follower a copy of a server's filter
+//!   reader   files, read so that Ctrl-C is heard
 //! ```
 //!
 //! What talks to servers is Python (`python/splitbloom/_transfer.py`), through whichever connection
@@ -29,6 +30,7 @@ mod follower;
 mod items;
 mod lines;
 mod lookups;
+mod reader;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

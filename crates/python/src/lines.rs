@@ -1,87 +1,61 @@
-//! The lines of a file, as the tool reads them: a line ends at `\n`, a carriage return is part of
-//! it, and an empty line is an empty item.
+//! The lines of a file, as the tool reads them.
 
 use crate::batch::Visit;
-use crate::errors::of_io;
-use memchr::{memchr, memchr_iter};
+use crate::errors::{of_io, unfit};
+use crate::reader::{Reader, READ_BYTES};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use std::fs::File;
-use std::io::{self, Read};
+use splitbloom_input::{Doubt, Framing, Input, InputError};
+use std::ffi::CString;
+use std::io;
 use std::path::Path;
 
-/// A block takes well below a millisecond to read, and a few to look up.
-const BLOCK_BYTES: usize = 1 << 20;
-
-/// Visits the lines of a file, a block at a time, without the interpreter's lock. It takes the
-/// memory of a block, or of the longest line.
+/// Visits the lines of a file, about a mebibyte at a time, without the interpreter's lock. With
+/// `is_text`, `\r` before `\n` and a byte order mark are no part of them.
 ///
 /// # Errors
-/// `OSError`, `MemoryError` for a line that does not fit into memory; those of the visit.
-pub fn visit(py: Python<'_>, path: &Path, visitor: &mut impl Visit) -> PyResult<()> {
-    let failed = |error| of_io(py, path, &error);
-    let mut file = py.detach(|| File::open(path)).map_err(failed)?;
-    let mut block = Block::default();
-    loop {
-        let is_last = !py.detach(|| block.read(&mut file)).map_err(failed)?;
+/// `OSError`, `MemoryError`; `ValueError` for what contains no lines, and for a line that is too
+/// long; those of the visit; what a signal raises.
+pub fn visit(py: Python<'_>, path: &Path, is_text: bool, visitor: &mut impl Visit) -> PyResult<()> {
+    let framing = if is_text { Framing::Text } else { Framing::Lines };
+    let file = Reader::open(py, path)?;
+    let raised = file.raised();
+    let failed = |error| raised.or(error, |error| of_input(py, path, error));
+    let mut input = py.detach(|| Input::new(file, framing, false)).map_err(failed)?;
+    for doubt in input.doubts() {
+        warn(py, path, *doubt)?;
+    }
+    let mut block = Vec::new();
+    while py.detach(|| input.next_block(framing, READ_BYTES, &mut block)).map_err(failed)? {
         py.detach(|| {
-            let number = block.number();
-            visitor.visit(block.lines(is_last), number)
+            let number = framing.items(&block).count();
+            visitor.visit(framing.items(&block), number)
         })?;
         py.check_signals()?;
-        if is_last {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
-/// What has been read and not been visited.
-#[derive(Default)]
-struct Block {
-    bytes: Vec<u8>,
-    /// The end of the lines that have been visited.
-    visited: usize,
+fn warn(py: Python<'_>, path: &Path, doubt: Doubt) -> PyResult<()> {
+    let text = match doubt {
+        Doubt::ByteOrderMark => {
+            "begins with a byte order mark, which is part of its first line: text=True strips it"
+        }
+        Doubt::CarriageReturn => {
+            "has lines that end with \\r\\n, and \\r is part of each: text=True strips it"
+        }
+        Doubt::Wide => "looks like UTF-16, with a NUL in each character",
+    };
+    let text = CString::new(format!("{} {text}", path.display()))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
 
-impl Block {
-    /// Drops the lines that have been visited, and reads on to the end of a line at least. Returns
-    /// whether there is more to read.
-    fn read(&mut self, file: &mut File) -> io::Result<bool> {
-        self.bytes.drain(..self.visited);
-        self.visited = 0;
-        loop {
-            let before = self.bytes.len();
-            self.bytes.try_reserve(BLOCK_BYTES).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            let read = file.take(BLOCK_BYTES as u64).read_to_end(&mut self.bytes)?;
-            if read == 0 {
-                return Ok(false);
-            }
-            if memchr(b'\n', &self.bytes[before..]).is_some() {
-                return Ok(true);
-            }
+/// The exception for a file that is refused.
+fn of_input(py: Python<'_>, path: &Path, error: InputError) -> PyErr {
+    match error {
+        InputError::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
+            of_io(py, path, &error)
         }
-    }
-
-    /// The most lines that there are.
-    fn number(&self) -> usize {
-        memchr_iter(b'\n', &self.bytes).count() + 1
-    }
-
-    /// The lines that are whole, and if it `is_last` the one without an end.
-    fn lines(&mut self, is_last: bool) -> impl Iterator<Item = &[u8]> {
-        let (bytes, visited) = (&self.bytes[..], &mut self.visited);
-        std::iter::from_fn(move || {
-            let rest = &bytes[*visited..];
-            match memchr(b'\n', rest) {
-                Some(end) => {
-                    *visited += end + 1;
-                    Some(&rest[..end])
-                }
-                None if is_last && !rest.is_empty() => {
-                    *visited += rest.len();
-                    Some(rest)
-                }
-                None => None,
-            }
-        })
+        error => unfit(path, &error),
     }
 }

@@ -11,7 +11,7 @@ pub trait Find: Sync {
     /// Appends to `answers` for each item whether it is (probably) there.
     ///
     /// # Errors
-    /// Nobody knows.
+    /// A follower has no copy, or the filter cannot be read.
     fn find<'a>(
         &self,
         items: impl Iterator<Item = &'a [u8]>,
@@ -58,9 +58,10 @@ pub fn contains_lines<'py>(
     find: &impl Find,
     py: Python<'py>,
     path: &Path,
+    is_text: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut lookups = Lookups { items: find, answers: Vec::new() };
-    lines::visit(py, path, &mut lookups)?;
+    lines::visit(py, path, is_text, &mut lookups)?;
     list(py, &lookups.answers)
 }
 

@@ -4,6 +4,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -60,15 +61,36 @@ def test_any_array_has_the_items_that_iterating_it_has(filter: Filter, array: An
 
 def test_an_array_that_is_no_column_of_items_is_refused(filter: Filter) -> None:
     for array in (
-        np.array([1, 2]),
         np.array([[b"a"], [b"b"]]),
+        np.array([[1, 2], [3, 4]]),
         np.array(b"a"),
+        np.array(7),
         np.array([1.5]),
+        np.array([True]),
+        np.array([1], dtype="m8[s]"),
         np.ma.masked_array(np.array([b"a", b"b"]), [False, True]),
     ):
         with pytest.raises(TypeError):
             filter.update(array)
     assert len(filter) <= 1
+
+
+INTEGERS = [np.dtype(code) for code in "bhilqBHILQ"]
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, *[dtype.newbyteorder() for dtype in INTEGERS]])
+def test_an_array_of_integers_has_the_items_that_a_list_of_them_has(kind: Any) -> None:
+    limits = np.iinfo(kind)
+    numbers = [limits.min, limits.max, 0, 1, 9, 10, 99, 100, *range(100)] * 100
+    by_array, by_list = (Filter(10_000, 1e-6, seed=1) for _ in range(2))
+    assert by_array.update(np.array(numbers, kind)) == by_list.update(numbers)
+    assert by_array == by_list
+    found = by_list.contains(np.array(numbers + [101], kind)[::-1])
+    assert isinstance(found, np.ndarray) and found.tolist() == [False] + [True] * len(numbers)
+    if kind.isnative:
+        arrow = pa.array(np.array(numbers, kind))
+        assert by_list.contains(arrow[1:]) == [True] * (len(numbers) - 1)
+        assert by_array.update(arrow) == 0
 
 
 def test_a_file_in_memory_is_an_array(filter: Filter, tmp_path: Any) -> None:
@@ -107,7 +129,8 @@ def test_nulls_are_refused_unless_they_are_elsewhere(filter: Filter) -> None:
 
 def test_an_arrow_array_of_another_type_is_refused_by_its_format(filter: Filter) -> None:
     for array, format in [
-        (pa.array([1, 2]), "l"),
+        (pa.array([1.5]), "g"),
+        (pa.array([True]), "b"),
         (pa.array(["a"]).dictionary_encode(), "i"),
         (pa.array([["a"]]), r"\+l"),
         (pa.array(["a"], pa.string_view()), "vu"),
@@ -145,6 +168,9 @@ class Array(ctypes.Structure):
     ]
 
 
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
 def capsule(address: int, name: bytes) -> Any:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -164,9 +190,15 @@ class Forged:
             pointers[missing] = 0
         self.buffers = (ctypes.c_void_p * 3)(*pointers)
         self.names = fields.pop("names", (b"arrow_schema", b"arrow_array"))
-        self.schema = Schema(format=b"u", release=1)
+        self.released: list[str] = []
+        self.releases = [
+            RELEASE(lambda _: self.released.append("schema")),
+            RELEASE(lambda _: self.released.append("array")),
+        ]
+        schema, array = (ctypes.cast(it, ctypes.c_void_p).value for it in self.releases)
+        self.schema = Schema(format=b"u", release=schema)
         buffers = ctypes.addressof(self.buffers)
-        self.array = Array(length=3, n_buffers=3, buffers=buffers, release=1)
+        self.array = Array(length=3, n_buffers=3, buffers=buffers, release=array)
         for name, value in fields.items():
             where, _, field = name.rpartition("__")
             setattr(self.schema if where == "schema" or name == "format" else self.array, field, value)
@@ -226,11 +258,36 @@ def test_a_forged_array_that_is_sound_is_read(filter: Filter) -> None:
 def test_a_forged_array_that_is_not_sound_is_refused(
     filter: Filter, fields: dict[str, Any]
 ) -> None:
-    with pytest.raises(ValueError):
-        filter.update(Forged(**fields))
-    with pytest.raises(ValueError):
-        filter.contains(Forged(**fields))
+    for call in (filter.update, filter.contains):
+        forged = Forged(**fields)
+        with pytest.raises(ValueError):
+            call(forged)
+        assert forged.released == [], "what the capsule has is its own"
     assert len(filter) == 0
+
+
+def test_whoever_takes_an_array_as_well_frees_nothing_that_is_read(filter: Filter) -> None:
+    forged = Forged(format=b"z")
+    theirs = forged.array.release
+    for _ in range(2):
+        filter.update(forged)
+        # What is left in the capsule shares the array, which only its last user releases.
+        assert forged.array.release not in (None, theirs) and forged.released == []
+    assert len(filter) == 3 and filter.contains(forged) == [True] * 3
+    release(forged.array)
+    assert forged.released == ["array"] and forged.array.release is None
+    with pytest.raises(ValueError, match="released"):
+        filter.contains(forged)
+    unsound = Forged(format=b"z", n_buffers=1)
+    with pytest.raises(ValueError, match="number of its buffers"):
+        filter.update(unsound)
+    release(unsound.array)
+    assert unsound.released == ["array"]
+
+
+def release(array: Array) -> None:
+    """What any consumer of the array does."""
+    RELEASE(array.release)(ctypes.addressof(array))
 
 
 @pytest.mark.parametrize("result", [None, (), (1, 2), ("a", "b", "c"), [1]])
@@ -263,3 +320,112 @@ def test_arrays_are_released() -> None:
     numbers = np.array([b"a", b"b"])
     filter.update(numbers)
     numbers.resize(4)  # refused while somebody has its buffer
+
+
+CHUNKS = [WORDS[:3], [], WORDS[3:40_000], WORDS[40_000:]]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_binary()])
+def test_a_chunked_array_is_its_items(filter: Filter, expected: bytes, kind: Any) -> None:
+    chunked = pa.chunked_array([pa.array(chunk).cast(kind) for chunk in CHUNKS])
+    before = pa.total_allocated_bytes()
+    assert filter.update(chunked) == len(WORDS)
+    assert filter.dumps() == expected
+    assert filter.contains(chunked) == [True] * len(WORDS)
+    assert filter.contains(chunked.slice(5, 7)) == [True] * 7
+    assert filter.contains(pa.chunked_array([], kind)) == []
+    assert pa.total_allocated_bytes() == before
+
+
+def test_a_series_is_its_items_whatever_they_are_in(filter: Filter, expected: bytes) -> None:
+    for kind in ("str", "string[pyarrow]", "category", object, pd.ArrowDtype(pa.string())):
+        series = pd.Series(WORDS, dtype=kind)
+        filter.update(series)
+        assert filter.dumps() == expected
+        assert filter.contains(series[::-1]) == [True] * len(WORDS)
+    numbers = [1, 0, -7, 2**40]
+    for kind in ("int64", "Int64", object):
+        filter.update(pd.Series(numbers, dtype=kind))
+    assert filter.contains(numbers) == [True] * 4
+    mixed = pd.Series(["mixed", b"and", 77], dtype=object)
+    assert filter.update(mixed) == 2 and filter.contains(["mixed", "and", "77"]) == [True] * 3
+    for other in (pd.Series([1.5]), pd.Series(["a", None], dtype=object), pd.Series([True])):
+        with pytest.raises(TypeError, match="item [01]: an item is a str"):
+            filter.update(other)
+    with pytest.raises(ValueError, match="item 3 of the Arrow array is null"):
+        filter.update(pa.chunked_array([["a", "b"], ["c", None]]))
+
+
+def test_a_column_without_pyarrow_is_iterated(filter: Filter) -> None:
+    class Column:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise ImportError("pyarrow is needed")
+
+        def __iter__(self) -> Any:
+            return iter(["a", "b"])
+
+    assert filter.update(Column()) == 2
+
+
+def test_a_table_is_refused_rather_than_its_names_added(filter: Filter) -> None:
+    frame = pd.DataFrame({"name": ["a", "b"], "more": [1, 2]})
+    table = pa.table({"name": ["a", "b"]})
+    for whole in (frame, table, table.to_batches()[0]):
+        for call in (filter.update, filter.contains):
+            with pytest.raises(TypeError, match=f"not a {type(whole).__name__} of"):
+                call(whole)
+    assert len(filter) == 0
+    assert filter.update(frame["name"]) == 2 and filter.update(table["name"]) == 0
+
+
+class ForgedStream:
+    """A stream of the array "ab", "" and "cde", some times."""
+
+    def __init__(self, times: int = 1, code: int = 0, **fields: Any) -> None:
+        self.arrays = [Forged(format=b"z", **fields) for _ in range(times)]
+        self.kept, self.code, self.released = list(self.arrays), code, 0
+        self.text = ctypes.create_string_buffer(b"the disk is on fire")
+        fill = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        text = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+        self.functions = (
+            fill(self.get_schema),
+            fill(self.get_next),
+            text(lambda _: ctypes.addressof(self.text)),
+            RELEASE(self.release),
+        )
+        pointers = [ctypes.cast(it, ctypes.c_void_p).value for it in self.functions]
+        self.stream = (ctypes.c_void_p * 5)(*pointers, None)
+
+    def release(self, _: Any) -> None:
+        self.released += 1
+
+    def get_schema(self, _: Any, to: int) -> int:
+        self.schema = Forged(format=b"z")
+        ctypes.memmove(to, ctypes.byref(self.schema.schema), ctypes.sizeof(Schema))
+        return 0
+
+    def get_next(self, _: Any, to: int) -> int:
+        if self.arrays:
+            ctypes.memmove(to, ctypes.byref(self.arrays.pop().array), ctypes.sizeof(Array))
+            return 0
+        return self.code
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return capsule(ctypes.addressof(self.stream), b"arrow_array_stream")
+
+
+def test_a_stream_and_all_it_gives_are_released_once(filter: Filter) -> None:
+    sound = ForgedStream(3)
+    assert filter.contains(sound) == [False] * 9
+    unsound = ForgedStream(3, n_buffers=1)
+    with pytest.raises(ValueError, match="number of its buffers"):
+        filter.update(unsound)
+    failing = ForgedStream(1, code=5)
+    with pytest.raises(OSError, match="the disk is on fire") as raised:
+        filter.update(failing)
+    assert raised.value.errno == 5 and len(filter) == 3
+    for stream, number in [(sound, 3), (unsound, 1), (failing, 1)]:
+        assert stream.released == 1 and stream.schema.released == ["schema"]
+        assert [it.released for it in stream.kept[-number:]] == [["array"]] * number
+        with pytest.raises(ValueError, match="released"):
+            filter.update(stream)  # a stream can be read once

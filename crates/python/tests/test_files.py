@@ -1,10 +1,14 @@
 """Files of filters, and files of lines."""
 
+import gzip
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +139,116 @@ def test_a_pipe_of_lines_is_read_as_a_file_is(tmp_path: Path) -> None:
     filter = Filter(100_000)
     filter.update_lines(pipe)
     assert writer.wait() == 0 and all(filter.contains(range(1, 100_001)))
+
+
+# Packed by zstd: "alice" and "bob".
+ZSTD = b"(\xb5/\xfd\x04XQ\x00\x00alice\nbob\n\x97\x1f+\x8f"
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda data: ZSTD])
+def test_packed_lines_are_read_as_the_tool_reads_them(
+    tool: Path, tmp_path: Path, pack: Any
+) -> None:
+    path, theirs = tmp_path / "lines", tmp_path / "theirs.sbf"
+    path.write_bytes(pack(b"alice\nbob\n"))
+    run(tool, "build", path, "-o", theirs, "--capacity", 10, "--seed", f"{SEED:016x}")
+    filter = Filter(10, seed=SEED)
+    assert filter.update_lines(path) == 2
+    assert filter == Filter.open(theirs) and filter.contains(["alice", "bob"]) == [True, True]
+    assert filter.contains_lines(path) == [True, True]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="lines: its .* data is damaged or cut off"):
+        filter.update_lines(path)
+
+
+@pytest.mark.parametrize(
+    "data, advice",
+    [
+        (b"\xfd7zXZ\0\0\x04", "xz data, not items: `xz -dc` unpacks it"),
+        (b"BZh91AY&SY", "bzip2 data, not items: `bzip2 -dc` unpacks it"),
+        (gzip.compress(b"PK\x03\x04"), "a zip archive, not items: `unzip -p` unpacks it"),
+        (b"\xff\xfea\0", "UTF-16 text, not items: `iconv -f UTF-16 -t UTF-8` unpacks it"),
+        (Filter(10).dumps(), r"a filter, not items: open\(\) reads it"),
+    ],
+)
+def test_what_contains_no_lines_is_refused_by_name(
+    tmp_path: Path, data: bytes, advice: str
+) -> None:
+    path, filter = tmp_path / "lines", Filter(10)
+    path.write_bytes(data)
+    for call in (filter.update_lines, filter.contains_lines):
+        for text in (False, True):
+            with pytest.raises(ValueError, match=f"lines: it contains {advice}"):
+                call(path, text=text)
+    assert len(filter) == 0
+
+
+def test_line_ends_of_other_systems_are_warned_about_and_can_be_stripped(tmp_path: Path) -> None:
+    path, filter = tmp_path / "lines", Filter(100)
+    path.write_bytes(b"\xef\xbb\xbfalice\r\nbob\r\n")
+    with pytest.warns(UserWarning) as warned:
+        assert filter.update_lines(path) == 2
+    texts = [str(warning.message) for warning in warned]
+    assert len(texts) == 2 and all(text.startswith(str(path)) for text in texts)
+    assert all(text.endswith("text=True strips it") for text in texts)
+    assert filter.contains(["\ufeffalice\r", "bob\r"]) == [True, True]
+    assert filter.update_lines(path, text=True) == 2 and "alice" in filter and "bob" in filter
+    assert filter.contains_lines(path, text=True) == [True, True]
+
+
+WAITING = """
+import resource, sys
+from splitbloom import Filter
+
+def for_ever(call, path):
+    pages = int(open("/proc/self/statm").read().split()[0])
+    most = pages * resource.getpagesize() + (256 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+    while True:
+        try:
+            call(path)
+        except MemoryError:
+            pass
+
+try:
+    path = sys.argv[1]
+    print("begun", flush=True)
+    CALL
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def is_in_call(process: int) -> bool:
+    """Whether a program of one thread sleeps, or has taken 64 MiB."""
+    status = Path(f"/proc/{process}/status").read_text()
+    peak = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return "State:\tS" in status or (peak is not None and int(peak[1]) > 64 << 10)
+
+
+@pytest.mark.parametrize(
+    "call, path",
+    [
+        ("Filter(10).update_lines(path)", "fifo"),
+        ("Filter(10).contains_lines(path)", "fifo"),
+        ("Filter.open(path)", "fifo"),
+        ("Filter(10).update_lines(path)", "/dev/stdin"),
+        ("Filter.open(path)", "/dev/stdin"),
+        ("for_ever(Filter(10).update_lines, path)", "/dev/zero"),
+    ],
+)
+def test_ctrl_c_is_heard_while_a_file_is_waited_for(tmp_path: Path, call: str, path: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    words = [sys.executable, "-c", WAITING.replace("CALL", call), tmp_path / path]
+    program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "begun\n"
+    while not is_in_call(program.pid):
+        time.sleep(0.005)
+    program.send_signal(signal.SIGINT)
+    try:
+        # Standard input stays open.
+        assert program.wait(timeout=60) == 0
+    finally:
+        program.kill()
+    assert program.stdout.read() == "interrupted\n"

@@ -103,6 +103,61 @@ def test_a_copy_is_independent(kind: Any) -> None:
         assert "only there" in other and "only there" not in filter
 
 
+@pytest.mark.parametrize("kind", [Filter, CountingFilter])
+def test_filters_are_equal_if_their_files_are(kind: Any) -> None:
+    one, other = (kind(1_000, seed=7) for _ in range(2))
+    assert one == other and one == one and not one != other
+    one.update(range(3_000))
+    assert one != other
+    other.update(range(3_000))
+    assert one == other == copy.copy(one) == kind.loads(one.dumps())
+    assert one != kind(1_000, seed=8) and one.__eq__(one.dumps()) is NotImplemented
+    assert Filter(10, seed=1) != CountingFilter(10, seed=1) and one != None  # noqa: E711
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+@pytest.mark.parametrize("kind", [Filter, CountingFilter])
+def test_a_cleared_filter_is_as_new(kind: Any) -> None:
+    filter = kind(1_000, 0.001, seed=7, expansion=4)
+    new = copy.copy(filter)
+    filter.update(range(10_000))
+    before = filter.nbytes
+    filter.clear()
+    assert filter == new and len(filter) == 0 and filter.nbytes < before
+    filter.clear()
+    assert filter == new and filter.add("a")
+
+
+@pytest.mark.parametrize("kind", [Filter, CountingFilter])
+def test_the_false_positive_rate_is_that_of_now(kind: Any) -> None:
+    filter = kind(10_000, 0.01)
+    assert filter.false_positive_rate == 0
+    filter.update(range(5_000))
+    half = filter.false_positive_rate
+    filter.update(range(5_000, 10_000))
+    wrong = sum(filter.contains(range(10_000, 210_000))) / 200_000
+    assert half < filter.false_positive_rate <= 0.011
+    assert abs(wrong - filter.false_positive_rate) < 0.003  # 12 standard deviations at 1 %
+
+
+def test_a_filter_shrinks_to_what_was_reserved_for_its_items() -> None:
+    filter = Filter(100_000, seed=7, expansion=0)
+    filter.update(range(1_000))
+    before = filter.nbytes
+    with pytest.raises(ValueError, match="items, more than that capacity"):
+        filter.shrink(len(filter) - 1)
+    middle = copy.copy(filter)
+    assert 20_000 <= middle.shrink(20_000) == middle.capacity < 100_000
+    assert 1_000 <= filter.shrink() == filter.capacity < 20_000
+    assert filter.nbytes < before / 10 and all(filter.contains(range(1_000)))
+    same = Filter(filter.capacity, seed=7, expansion=0)
+    same.update(range(1_000))
+    assert filter == same and filter.shrink() == filter.capacity
+    with pytest.raises(ValueError, match="capacity must be from 1"):
+        filter.shrink(0)
+
+
 def test_a_union_finds_what_either_does() -> None:
     one, other = (Filter(5000, 0.001, seed=7) for _ in range(2))
     one.update(range(500))

@@ -69,6 +69,23 @@ def test_half_a_surrogate_pair_is_no_text() -> None:
         Filter(10).add("\ud800")
 
 
+def test_the_refusal_of_an_item_of_many_says_which_it_is() -> None:
+    filter = Filter(20_000)
+    for number, bad in [(0, None), (2, ()), (4_096, True), (9_000, 1.5)]:
+        items = [*range(number), bad, None]
+        for call in (filter.update, filter.contains):
+            for many in (items, iter(items), dict.fromkeys(items)):
+                with pytest.raises(TypeError, match=f"^item {number}: an item is a str, .* not "):
+                    call(many)
+
+    def failing() -> Any:
+        yield "a"
+        raise TypeError("from the iterator")
+
+    with pytest.raises(TypeError, match="^from the iterator$"):
+        filter.update(failing())
+
+
 @pytest.mark.parametrize("one", ["abc", b"abc", bytearray(b"abc"), memoryview(b"abc")])
 def test_a_single_item_is_not_taken_for_many(one: Any) -> None:
     filter = Filter(10)

@@ -7,7 +7,7 @@ import redis
 import valkey
 from conftest import Server
 
-from splitbloom import CountingFilter, Filter, FormatError, KeyExistsError
+from splitbloom import CountingFilter, Filter, Follower, FormatError, KeyExistsError
 
 ITEMS = [f"user:{n}" for n in range(3_000)]
 
@@ -85,6 +85,16 @@ def test_a_key_that_exists_is_replaced_only_on_request(db: redis.Redis) -> None:
     assert db.get("key") == b"value" and db.keys() == [b"key"]
     filter.push(db, "key", replace=True)
     assert db.type("key") == b"MBbloom--" and db.ttl("key") == -1
+
+
+@pytest.mark.parametrize("key", [5, 5.0, None, True, ["key"], bytearray(b"key"), memoryview(b"k")])
+def test_a_key_is_text_or_bytes(db: redis.Redis, key: Any) -> None:
+    for call in (Filter(10).push, CountingFilter(10).push, Filter.pull, CountingFilter.pull):
+        with pytest.raises(TypeError, match="a key is a str or bytes, not "):
+            call(db, key)
+    with pytest.raises(TypeError, match="a key is a str or bytes, not "):
+        Follower("redis://127.0.0.1:1", key)
+    assert db.keys() == []
 
 
 class Hindrance:

@@ -79,7 +79,9 @@ def transact(connection: Any, *commands: tuple[str | bytes | int, ...]) -> list[
 
 
 def bytes_of(key: str | bytes) -> bytes:
-    return key.encode() if isinstance(key, str) else bytes(key)
+    if not isinstance(key, str | bytes):
+        raise TypeError(f"a key is a str or bytes, not {type(key).__name__}")
+    return key.encode() if isinstance(key, str) else key
 
 
 def exists(key: str | bytes) -> KeyExistsError:
